@@ -67,7 +67,7 @@ import * as transcribe from './handlers/speech/transcribe.ts'
 import * as updates from './handlers/updates.ts'
 import * as uploads from './handlers/upload.ts'
 import * as workspaces from './handlers/workspaces.ts'
-import { createApp } from './lib/app/app.ts'
+import { App } from './lib/app/app.ts'
 import { unpackSqliteAddon } from './lib/app/data.ts'
 import type { ApiOf, RouteTable } from './lib/http/endpoint.ts'
 import { start } from './lib/start.ts'
@@ -428,4 +428,4 @@ export const patternRoutes = {
 export type Api = ApiOf<typeof routes & typeof patternRoutes>
 
 if (import.meta.main)
-  await start({ routes, patternRoutes, createApp, unpackAddon: unpackSqliteAddon })
+  await start({ routes, patternRoutes, openApp: App.open, unpackAddon: unpackSqliteAddon })

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../lib/base/clock.ts'
-import { createPostgresCluster } from '../lib/cluster/postgres.ts'
+import { PostgresCluster } from '../lib/cluster/postgres.ts'
 import type { CellFiles } from '../lib/cluster/types.ts'
 import { nowMs } from './_now.ts'
 
@@ -53,7 +53,7 @@ const begin = async ({ database, cell }: Owning): Promise<void> => {
   process.once('exit', () => rmSync(stateDir, { recursive: true, force: true }))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const log = { info: () => undefined, warn: () => undefined }
-  const cluster = createPostgresCluster({ clock: systemClock, url: database, key: null, log })
+  const cluster = new PostgresCluster({ clock: systemClock, url: database, key: null, log })
   const owned = await cluster.own(cell, { files: NO_FILES, stateDir })
   owned.announce(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   process.send?.('owned')

@@ -5,8 +5,8 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../lib/base/clock.ts'
-import { createCellFiles } from '../lib/app/cell-files.ts'
-import { createPostgresCluster } from '../lib/cluster/postgres.ts'
+import { CellFileRules } from '../lib/cluster/cell-files.ts'
+import { PostgresCluster } from '../lib/cluster/postgres.ts'
 import { readConfig } from '../lib/config.ts'
 import { reportWrite } from '../lib/store/write-reports.ts'
 import { type Postgres, startPostgres } from '../test/_postgres.ts'
@@ -154,9 +154,9 @@ const commits = async (bench: Bench, db: Postgres): Promise<void> => {
   const dir = join(config.stateDir, 'sessions')
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const log = { info: () => undefined, warn: () => undefined }
-  const cluster = createPostgresCluster({ clock: systemClock, url: db.url, key: KEY, log })
+  const cluster = new PostgresCluster({ clock: systemClock, url: db.url, key: KEY, log })
   const owned = await cluster.own('commits', {
-    files: createCellFiles(config, true),
+    files: new CellFileRules(config, true),
     stateDir: config.stateDir,
   })
   const path = join(dir, '000000000000.jsonl')

@@ -5,10 +5,13 @@
  * The first design is measured on the service itself; of the second, the file is written as it would be, and read by the same
  * store, which skips lines of a type that it does not know.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import { createServer } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeSessions, sessionId, word } from './_data.ts'
 import { delta, frame } from '../test/_provider.ts'
@@ -17,7 +20,8 @@ const TOKENS = 2_000
 const BATCH_MS = 50
 const RATES = [30, 100]
 const MESSAGES = 5_000
-const READS = 41
+const READS = 11
+const KILLS = 30
 
 const counts = { syncs: 0, writes: 0 }
 const { fdatasync, writeSync } = fs
@@ -122,15 +126,16 @@ const readLong = async (rate: number | null) => {
   }
   const { size } = fs.statSync(path)
   const id = sessionId(0)
-  const time = async (work: () => unknown): Promise<string> => {
+  /** `repeats`: of work that is shorter than the ticks of the clock. */
+  const time = async (work: () => unknown, repeats = 1): Promise<string> => {
     const times: number[] = []
     for (let at = 0; at < READS; at++) {
       // Another time of the file, so that nothing is served from memory; seen here, so that it is not read in the time below.
       fs.utimesSync(path, 1.7e9 + at, 1.7e9 + at)
       await bench.sessions.catchUp()
       const begin = cpuMs()
-      await work()
-      times.push(cpuMs() - begin)
+      for (let more = 0; more < repeats; more++) await work()
+      times.push((cpuMs() - begin) / repeats)
     }
     return p50(times)
   }
@@ -144,13 +149,65 @@ const readLong = async (rate: number | null) => {
   const before = sessions.tail(id, { limit: MESSAGES / 2 }).messages[0]!.id
   const figures = {
     size,
-    tail: await time(() => sessions.tail(id, { limit: 50 })),
+    tail: await time(() => sessions.tail(id, { limit: 50 }), 20),
     page: await time(() => sessions.tail(id, { limit: 50, before })),
     whole: await time(() => sessions.wholeJson(id)),
     fold: p50(fold),
   }
   await bench.close()
   return figures
+}
+
+/**
+ * A process that sends 100 tokens per second, and writes each before it sends it (`line`), all of 50 ms at once and sends them then
+ * (`wait`), or sends each and writes later (`later`).
+ */
+const SENDER = `
+const fs = require('node:fs')
+const [, path, mode] = process.argv
+const file = fs.openSync(path, 'a')
+let held = []
+const send = ([token, at]) => fs.writeSync(1, token + ' ' + (performance.now() - at) + '\\n')
+let next = 0
+setInterval(() => {
+  const one = [next++, performance.now()]
+  if (mode === 'line') fs.writeSync(file, one[0] + '\\n')
+  else held.push(one)
+  if (mode !== 'wait') send(one)
+}, 10)
+setInterval(() => {
+  if (held.length > 0) fs.writeSync(file, held.map(([token]) => token + '\\n').join(''))
+  if (mode === 'wait') held.forEach(send)
+  held = []
+}, ${BATCH_MS})`
+
+/** Kills it at a random moment: how many rounds lost what had been sent, how many tokens at most, and how long a token waited. */
+const killed = async (mode: string) => {
+  const dir = fs.mkdtempSync(join(tmpdir(), 'one-log-'))
+  let rounds = 0
+  let most = 0
+  const delays: number[] = []
+  for (let at = 0; at < KILLS; at++) {
+    const path = join(dir, `${at}`)
+    const child = spawn(process.execPath, ['-e', SENDER, path, mode])
+    let out = ''
+    child.stdout.on('data', bytes => {
+      out += bytes
+    })
+    await once(child.stdout, 'data')
+    await new Promise(resolve => setTimeout(resolve, 100 + Math.random() * 200))
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    const sent = out.trim().split('\n')
+    const kept = fs.readFileSync(path, 'utf8').split('\n').length - 1
+    delays.push(...sent.map(each => Number(each.split(' ')[1])))
+    if (sent.length > kept) rounds += 1
+    most = Math.max(most, sent.length - kept)
+  }
+  fs.rmSync(dir, { recursive: true })
+  const sorted = delays.toSorted((a, b) => a - b)
+  const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0
+  return `${rounds} of ${KILLS} kills lost what had been sent, up to ${most} tokens; delay ${p50(delays)}, p99 ${p99.toFixed(1)} ms`
 }
 
 const now = await answerNow()
@@ -172,3 +229,10 @@ for (const rate of [null, ...RATES]) {
   const what = rate === null ? 'two files' : `one file, ${rate} tokens/s`
   line(`  ${what}: ${kb(size)}; ${tail}; ${page}; ${whole}; ${fold}`)
 }
+line('A kill −9 while 100 tokens/s are sent')
+for (const [mode, what] of [
+  ['line', 'a line for each, then sent (two files)'],
+  ['wait', `a line for ${BATCH_MS} ms, then sent`],
+  ['later', `sent, a line for ${BATCH_MS} ms later`],
+] as const)
+  line(`  ${what}: ${await killed(mode)}`)

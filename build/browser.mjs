@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, sep } from 'node:path'
 import * as esbuild from 'esbuild'
-import { DEFAULT_SETTINGS, LOOK, PERSONAL_SETTINGS } from '../lib/base/settings.ts'
 import { createAsset } from '../lib/http/static.ts'
 import { root } from './files.mjs'
 import { joinFirstLoad } from './first-load.mjs'
@@ -102,23 +101,6 @@ const markedLexer = {
     }),
 }
 
-/** The first load needs the values of the table of settings only: its rows and choices come with the view of the settings. */
-const settingValues = {
-  name: 'setting-values',
-  setup: build => {
-    build.onResolve({ filter: /\/lib\/base\/settings\.ts$/ }, ({ importer }) =>
-      /[/\\]public[/\\]features[/\\]settings[/\\]settings\.ts$/.test(importer)
-        ? { path: 'values', namespace: 'settings' }
-        : undefined,
-    )
-    build.onLoad({ filter: /./, namespace: 'settings' }, () => ({
-      contents: `${Object.entries({ DEFAULT_SETTINGS, LOOK, PERSONAL_SETTINGS })
-        .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`)
-        .join('\n')}\nexport const SETTING_NAMES = Object.keys(DEFAULT_SETTINGS)`,
-    }))
-  },
-}
-
 /** Documents that load nothing have everything in themselves: `{{> name}}` becomes the file of that name. */
 const withParts = (html, path) =>
   html.replace(/^\{\{> (\S+)\}\}\n/gm, (_, part) => readFileSync(join(dirname(path), part), 'utf8'))
@@ -142,7 +124,7 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     legalComments: 'linked',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
     loader: { '.woff2': 'file', '.svg': 'file', '.png': 'file' },
-    plugins: [onlyWoff2, xtermUnderPolicy, markedLexer, settingValues, fonts, systemTheme],
+    plugins: [onlyWoff2, xtermUnderPolicy, markedLexer, fonts, systemTheme],
     logLevel: 'silent',
   })
 

@@ -5,7 +5,7 @@ import { type Ctx, endpoint } from '../lib/context.ts'
 import { ApiToken, TokenPath, TokenScope } from '../lib/schema/api-token.ts'
 import { SESSION_COOKIE } from '../lib/people/cookie.ts'
 import { recorded } from '../lib/people/recorded.ts'
-import { signInClient } from '../lib/people/sign-in-client.ts'
+import { signInClient } from '../lib/people/cookie.ts'
 
 const ApiAccess = z.object({ enabled: z.boolean(), tokens: z.array(ApiToken) })
 

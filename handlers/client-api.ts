@@ -149,7 +149,7 @@ export const models = endpoint({
   output: z.looseObject({ data: z.array(OneModel) }),
   async run(ctx) {
     const token = requireToken(ctx)
-    const ids = await ctx.app.clientApi.models(token)
+    const ids = await ctx.app.modelNames.list(ctx.app.homes.open(token.profile))
     const isAnthropic = ctx.req.headers['anthropic-version'] !== undefined
     const data = ids.map(id => toModel(id, token.created_at, isAnthropic))
     return isAnthropic
@@ -179,7 +179,7 @@ export const model = endpoint({
   async run(ctx, { model: given }) {
     const token = requireToken(ctx)
     const id = decoded(given)
-    if (!(await ctx.app.clientApi.models(token)).includes(id))
+    if (!(await ctx.app.modelNames.list(ctx.app.homes.open(token.profile))).includes(id))
       throw missing(`The model "${id.slice(0, 200)}" does not exist.`, {
         param: 'model',
         api_code: 'model_not_found',

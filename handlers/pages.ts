@@ -1,7 +1,7 @@
 /** HTML and static files: the app shell, the login page, the icon and the assets. */
 import { createHash } from 'node:crypto'
 import { rightsOf } from '../lib/base/rights.ts'
-import { LOOK } from '../lib/base/settings.ts'
+import { LOOK } from '../lib/base/setting-defaults.ts'
 import { directionOf, pageLanguage } from '../lib/base/languages.ts'
 import { loginPage } from '../lib/people/login-page.ts'
 import { SESSION_COOKIE } from '../lib/people/cookie.ts'

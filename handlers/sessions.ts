@@ -232,7 +232,7 @@ export const restore = endpoint({
   output: Row,
   run: async (ctx, { session_id }) => {
     const { hostSessions, homes, sessions } = ctx.app
-    const home = await hostSessions.restore(homes.of, session_id)
+    const home = await hostSessions.restore(name => homes.of(name), session_id)
     if (!home || sessions.inTrash(session_id)) {
       return { ok: true as const, session: sessions.restore(session_id) }
     }

@@ -10,7 +10,7 @@ import { Ok, ok } from '../lib/schema/ok.ts'
 import { Settings } from '../lib/schema/settings.ts'
 import { toBoolean } from '../lib/profiles/settings.ts'
 import { recorded } from '../lib/people/recorded.ts'
-import { signInClient } from '../lib/people/sign-in-client.ts'
+import { signInClient } from '../lib/people/cookie.ts'
 
 const Shown = Settings.extend({
   default_model: z.string(),

@@ -22,7 +22,7 @@ export {
 const homeOf = (app: App, { cookies, person }: BaseCtx): Home => {
   const found = app.homes.forCookie(cookies.agent_profile)
   if (may(person, 'read', found.name)) return found
-  const given = person.profiles?.find(app.homes.has)
+  const given = person.profiles?.find(name => app.homes.has(name))
   if (given === undefined)
     throw forbidden('You were not given a profile yet. Ask an owner of this server.', {
       code: 'no_profile',

@@ -14,8 +14,8 @@ import { FORMER } from './app/former-state.ts'
 import { ownArguments } from './app/own-program.ts'
 import { watchParent } from './app/parent.ts'
 import { startChecks, startFailure, toSentence } from './app/start-checks.ts'
-import { createSupervisor, type Supervisor } from './app/supervisor.ts'
-import { type Activity, createWorkerCell } from './app/worker-cell.ts'
+import { Supervisor } from './app/supervisor.ts'
+import { type Activity, WorkerCell } from './app/worker-cell.ts'
 import { collectWhenIdle } from './base/collect-when-idle.ts'
 import { readLogSettings } from './base/read-log-settings.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
@@ -23,7 +23,7 @@ import type { Owned } from './cluster/types.ts'
 import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from './errors.ts'
 import { sentenceOf } from './store/file-error.ts'
-import { createDrain, type Drain } from './http/drain.ts'
+import { Drain } from './http/drain.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
 import {
@@ -64,7 +64,7 @@ export type Startable = {
 export type StartOptions = {
   routes: RouteTable
   patternRoutes?: RouteTable
-  createApp: (
+  openApp: (
     config: Config,
     log: Log,
     given: {
@@ -244,14 +244,14 @@ const run = async (
   log: Log,
   options: StartOptions & { nonce: string },
 ): Promise<Running> => {
-  const { routes, patternRoutes = {}, createApp, graceMs = GRACE_MS } = options
+  const { routes, patternRoutes = {}, openApp, graceMs = GRACE_MS } = options
   const hasTerminal = isatty(0)
   // Before listening: the default action would end the process silently.
   const onEarly = () => log.info('SIGHUP: still starting')
   if (!hasTerminal) process.on('SIGHUP', onEarly)
   for (const warning of config.warnings) log.warn(warning)
   const browser = prepareBrowser(config)
-  // Beside the checks and the lock. Awaited before `createApp`, which may start programs of the agent: turns that continue, due tasks.
+  // Beside the checks and the lock. Awaited before `openApp`, which may start programs of the agent: turns that continue, due tasks.
   const marking = markOwnProcesses({
     nonce: options.nonce,
     warn: log.warn,
@@ -275,8 +275,8 @@ const run = async (
     started_at: startedAt,
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
-  const supervisor = createSupervisor(config, log.warn)
-  const worker = createWorkerCell(config, clock)
+  const supervisor = new Supervisor(config, log.warn)
+  const worker = WorkerCell.of(config, clock)
   // A cell of a worker waits for seconds only.
   const standby = config.cluster === null || worker ? null : await openLocalHealth('standby')
   if (standby) lock.announce({ ...info(config.port), address: standby.address })
@@ -299,7 +299,7 @@ const run = async (
     lock.release()
     throw error
   }
-  const app = await createApp(config, log, {
+  const app = await openApp(config, log, {
     clock,
     addon,
     cell,
@@ -321,8 +321,8 @@ const run = async (
     checkOutput: options.checkOutput ?? false,
   })
   const guarded = worker?.guard(listener) ?? listener
-  const drain = createDrain(forOwnCell(guarded, config))
-  const server = createServer(drain.listener, { version, ...(tls ? { tls } : {}) })
+  const drain = new Drain(forOwnCell(guarded, config))
+  const server = createServer(drain.serve, { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config).catch(async error => {
     await app.close()
     return withoutLock(error)

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createApp } from '../lib/app/app.ts'
+import { App } from '../lib/app/app.ts'
 import type { NotificationTestOptions } from '../lib/app/notifications.ts'
 import { readConfig } from '../lib/config.ts'
 import { createRequestListener } from '../lib/http/request-listener.ts'
@@ -143,7 +143,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     })
     mkdirSync(config.stateDir, { recursive: true, mode: 0o700 })
     const lock = acquireLock(config.stateDir, { pid: process.pid, address: '', started_at: 0 })
-    const app = await createApp(config, log, {
+    const app = await App.open(config, log, {
       assets: loadAssets,
       clock: options.clock,
       checkout: options.checkout ?? null,

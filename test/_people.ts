@@ -1,7 +1,7 @@
 /** People for tests: written into people.json, and signed in. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createPasswordHasher } from '../lib/people/password.ts'
+import { PasswordHasher } from '../lib/people/password.ts'
 import { openSigningKey } from '../lib/people/signing-key.ts'
 import type { Role } from '../lib/schema/person.ts'
 import { PASSWORD_ITERATIONS, type TestApp } from './_app.ts'
@@ -20,7 +20,7 @@ export const peopleIn = (app: TestApp): Record<string, unknown>[] =>
 /** Replaces what a person may do, or adds the person with their name as password. */
 export const setPerson = async (app: TestApp, { name, role, profiles = [] }: Given) => {
   const id = name.toLowerCase()
-  const hasher = createPasswordHasher(openSigningKey(app.state), PASSWORD_ITERATIONS)
+  const hasher = new PasswordHasher(openSigningKey(app.state), PASSWORD_ITERATIONS)
   const password = await hasher.hash(`${id}:${name} password`)
   const person = { id, name, role, profiles, password, passkeys: [], totp: null }
   const people = [...peopleIn(app).filter(each => each.id !== id), person]

@@ -525,6 +525,21 @@ test('files that ARCHITECTURE.md and a README of the code name exist', () => {
   assert.equal(missing, [])
 })
 
+test('the folders of ARCHITECTURE.md are in the order of imports', () => {
+  const namesIn = (text: string): string[] => text.match(/(?<=['`])[\w-]+/g) ?? []
+  const [, order = ''] = /ORDER = \[\n([\s\S]*?)\n\]/.exec(read('.dependency-cruiser.mjs')) ?? []
+  const groups = order.split('\n').map(line => namesIn(line))
+  const rows = read('ARCHITECTURE.md').matchAll(/^\| (`[\w.-]+`(?:, `[\w.-]+`)*) \|/gm)
+  const listed = [...rows]
+    .flatMap(([, cell = '']) => cell.split(', ').flatMap(namesIn))
+    .map(name => [name, groups.findIndex(group => group.includes(name))] as const)
+  assert.equal(listed.map(([name]) => name).toSorted(), groups.flat().toSorted())
+  assert.equal(
+    listed,
+    listed.toSorted(([, a], [, b]) => b - a),
+  )
+})
+
 test('functions that ARCHITECTURE.md names are in the file beside them', () => {
   const sources = globSync('{lib,handlers,public}/**/*.{ts,tsx}')
   const named = [...read('ARCHITECTURE.md').matchAll(/`(\w+)` \(`([\w-]+\.tsx?)`/g)]
@@ -685,12 +700,12 @@ const MB = 1024 * 1024
 const FIGURES: readonly [page: string, says: string, path: string, name: string, value: number][] = [
   ['remote-access', 'signed in for 30 days', 'lib/people/login-sessions.ts', 'PAIRED_LIFETIME_MS', 30 * DAY],
   ['remote-access', 'once, for five minutes', 'lib/people/pairing.ts', 'LIFETIME_MS', 5 * MINUTE],
-  ['remote-access', 'more than ten minutes ago', 'lib/people/confirmed.ts', 'FRESH_MS', 10 * MINUTE],
+  ['remote-access', 'more than ten minutes ago', 'lib/people/auth.ts', 'FRESH_MS', 10 * MINUTE],
   ['people', 'works once, for 24 hours', 'lib/people/invitations.ts', 'INVITATION_MS', DAY],
   ['single-sign-on', 'within five minutes', 'lib/people/oidc.ts', 'LIFETIME_MS', 5 * MINUTE],
   ['single-sign-on', 'one minute of tolerance', 'lib/people/oidc.ts', 'CLOCK_TOLERANCE_MS', MINUTE],
   ['single-sign-on', 'for 24 hours', 'lib/people/login-sessions.ts', 'SIGN_IN_LIFETIME_MS', DAY],
-  ['configuration', 'at most 1,024 characters', 'lib/people/normalize-password.ts', 'MAX_PASSWORD_CHARS', 1_024],
+  ['configuration', 'at most 1,024 characters', 'lib/people/password.ts', 'MAX_PASSWORD_CHARS', 1_024],
   ['install', 'kept for 24 hours', 'lib/workspaces/trash.ts', 'KEPT_MS', DAY],
   ['install', 'five minutes after it ends', 'lib/http/hub.ts', 'IDLE_LOG_MS', 5 * MINUTE],
   ['hooks', '600 at most', 'lib/profiles/hooks/config.ts', 'MAX_TIMEOUT_S', 600],

@@ -2,7 +2,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { SETTING_NAMES, settingOf } from '../lib/base/settings.ts'
+import { SETTING_NAMES } from '../lib/base/setting-defaults.ts'
+import { settingOf } from '../lib/base/settings.ts'
 
 const test = suite('structure')
 

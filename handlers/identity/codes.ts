@@ -5,7 +5,7 @@ import { type Ctx, endpoint } from '../../lib/context.ts'
 import { forbidden } from '../../lib/errors.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
 import { recorded } from '../../lib/people/recorded.ts'
-import { signInClient } from '../../lib/people/sign-in-client.ts'
+import { signInClient } from '../../lib/people/cookie.ts'
 
 const Password = z.object({ password: z.string().default('') })
 const Recovery = z.object({ recovery: z.array(z.string()) })

@@ -9,7 +9,7 @@ import {
 } from '../../lib/people/external-identity.ts'
 import { type Oidc, OidcFailure, type OidcProblem } from '../../lib/people/oidc.ts'
 import { recorded, recordedSignIn } from '../../lib/people/recorded.ts'
-import { signInClient } from '../../lib/people/sign-in-client.ts'
+import { signInClient } from '../../lib/people/cookie.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { missing, UserError } from '../../lib/errors.ts'
 import { redirect } from '../../lib/http/reply.ts'

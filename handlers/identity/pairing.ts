@@ -7,7 +7,7 @@ import { type Ctx, endpoint } from '../../lib/context.ts'
 import { unauthorized } from '../../lib/errors.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
 import { recorded, recordedSignIn } from '../../lib/people/recorded.ts'
-import { signInClient } from '../../lib/people/sign-in-client.ts'
+import { signInClient } from '../../lib/people/cookie.ts'
 
 /** Where other devices may reach this server: configured origins first, then this machine's own addresses. */
 const addressesOf = (ctx: Ctx): string[] => {

@@ -8,7 +8,7 @@ import { type Ctx, endpoint } from '../../lib/context.ts'
 import { conflict, invalid, missing } from '../../lib/errors.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
 import { recorded, recordedSignIn } from '../../lib/people/recorded.ts'
-import { signInClient } from '../../lib/people/sign-in-client.ts'
+import { signInClient } from '../../lib/people/cookie.ts'
 
 const partyOf = (ctx: Ctx): RelyingParty => {
   const { host, secure } = ctx.client

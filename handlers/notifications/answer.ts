@@ -45,6 +45,6 @@ export const answer = endpoint({
       }
       throw missing(t('answer.invalid'))
     }
-    return { ok: true as const, answer: ctx.app.answerByToken(found, text, language) }
+    return { ok: true as const, answer: ctx.app.reports.answer(found, text, language) }
   },
 })

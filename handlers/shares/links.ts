@@ -51,7 +51,7 @@ export const create = endpoint({
     const row = ctx.app.sessions.require(session_id)
     const { share, token } = ctx.app.shares.create({
       ...given,
-      ...ctx.app.sharedState(row.session_id),
+      ...ctx.app.sharePages.state(row.session_id),
       session_id: row.session_id,
       profile: row.profile,
     })

@@ -1,114 +1,98 @@
-/** Composition root: builds every long-lived part once and closes them in order. */
+/** Composition root: builds every long-lived part once, in the order in which they need each other, and closes them in order. */
 import { join } from 'node:path'
-import { createAssets } from '../http/assets.ts'
-import { createAuthenticator } from '../people/authenticator.ts'
-import { callableSkills } from '../profiles/slash-commands.ts'
+import type { Dispatcher } from 'undici'
+import { listFiles } from '../agent/search/list-files.ts'
+import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { redact, redactValue } from '../base/redact/redact.ts'
+import { createClientApi } from '../client-api/client-api.ts'
+import { type Conversations, openConversations } from '../client-api/conversations.ts'
+import { createModelNames } from '../client-api/model-names.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
+import type { SettingChanges } from '../commands/guards/setting-changes.ts'
+import { endDetached } from '../commands/own-processes/end-detached.ts'
+import { MARK_VARIABLE } from '../commands/own-processes/own-processes.ts'
+import { createProcessRegistry, type ProcessRegistry } from '../commands/processes.ts'
 import type { Config } from '../config.ts'
 import { Ctx } from '../context.ts'
 import { Cron } from '../cron/cron.ts'
-import { type FileProblems, toSentence } from '../operations/file-problems.ts'
-import type { SettingChanges } from '../commands/guards/setting-changes.ts'
-import type { CtxParameters } from '../http/request-context.ts'
+import { missing } from '../errors.ts'
 import type { Authenticator } from '../http/access.ts'
-import type { AssetTable } from '../store/packed.ts'
+import { createAssets } from '../http/assets.ts'
+import { etagOf } from '../http/etag.ts'
+import { ProxyCheck } from '../http/proxy-check.ts'
+import type { CtxParameters } from '../http/request-context.ts'
+import type { CountedRequest } from '../http/write-response.ts'
+import type { Mcp } from '../mcp/mcp.ts'
+import type { ModelServices } from '../models/models.ts'
+import { backupPlaces } from '../operations/backups/backup-places.ts'
+import { makeBackup } from '../operations/backups/backup.ts'
+import { Backups, NO_SCHEDULE, SCHEDULE_ADVICE } from '../operations/backups/backups.ts'
+import { type FileProblems, toSentence } from '../operations/file-problems.ts'
+import { findAgentDir, installAgentDependencies } from '../operations/host-agent-checkout.ts'
 import type { Log } from '../operations/log.ts'
-import type { Onboarding } from '../operations/onboarding.ts'
-import { packedHere } from '../store/packed.ts'
-import { createProfiles, type Profiles } from '../profiles/profiles.ts'
-import { redact } from '../base/redact/redact.ts'
-import { createSkills, type Skills } from '../profiles/skills/skills.ts'
-import { HomeGuards } from '../turns/context/guards.ts'
-import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
-import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
+import { Onboarding } from '../operations/onboarding.ts'
+import { ownCheckout, Updates } from '../operations/updates/updates.ts'
 import { readVersion } from '../operations/version.ts'
-import { type BackupServices, composeBackups } from './backups.ts'
-import { type ClientApiServices, composeClientApi } from './client-api.ts'
-import type { CommandRunners } from './command-runners.ts'
-import { CommandPlaces } from './command-place.ts'
-import { withCommittedCalls } from './cell.ts'
-import { composeConversation, type ConversationServices } from './conversation.ts'
-import { type AppData, type Composition, openAppData } from './data.ts'
-import { createEngine, type Engine } from './engine.ts'
-import { composeHost, type HostServices } from './host.ts'
-import { startMaintenance } from './maintenance.ts'
-import { composeIdentity, type IdentityServices } from './identity.ts'
+import { authenticatorOf } from '../people/auth.ts'
+import { Invitations } from '../people/invitations.ts'
+import { Oidc, readClientSecret } from '../people/oidc.ts'
+import { Pairing } from '../people/pairing.ts'
+import { Passkeys } from '../people/passkeys.ts'
+import { Throttle } from '../people/throttle.ts'
+import type { Home } from '../profiles/home.ts'
+import type { HookRecords } from '../profiles/hooks/records.ts'
+import { otherHomePaths } from '../profiles/other-homes.ts'
+import { Profiles } from '../profiles/profiles.ts'
+import { Skills } from '../profiles/skills/skills.ts'
+import { callableSkills } from '../profiles/slash-commands.ts'
+import { createEdits, type Edits } from '../sessions/edits.ts'
 import {
-  composeNotifications,
-  type NotificationServices,
-  type NotificationTestOptions,
-} from './notifications.ts'
-import { composeOnboarding } from './onboarding.ts'
+  createHostSessionWatcher,
+  type HostSessionWatcher,
+} from '../sessions/host-db/host-session-watcher.ts'
+import { createHostSessions, type HostSessions } from '../sessions/host-db/host-sessions.ts'
+import { createImportJobs, type ImportJobs } from '../sessions/imports/import-jobs.ts'
+import type { ImportTarget } from '../sessions/imports/imports.ts'
+import { SharePages } from '../sessions/shares/share-pages.ts'
+import { openShares, type Shares } from '../sessions/shares/shares.ts'
+import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
+import { type BackgroundPrompts, createBackgroundPrompts } from '../turns/background-prompts.ts'
+import { HomeGuards } from '../turns/context/guards.ts'
+import { SpendingLimit } from '../turns/context/spending-limit.ts'
+import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
+import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
+import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
+import { createExternalAgentOptions } from '../turns/external-agent-options.ts'
+import { createExternalAgentSessions } from '../turns/external-agent-sessions.ts'
+import { outlivesTurn } from '../turns/open-questions.ts'
+import { createPlanFollowUp } from '../turns/plan-follow-up.ts'
+import { createMessageQueue, type MessageQueue } from '../turns/queue.ts'
+import { createSessionViews, type SessionViews } from '../turns/session-view.ts'
+import { createSideQuestions, type SideQuestions } from '../turns/side-questions.ts'
+import { createTurnStarter, type TurnStarter } from '../turns/start-turn.ts'
+import type { Turns } from '../turns/turns.ts'
+import { type Checkpoints, createCheckpoints } from '../workspaces/checkpoints/checkpoints.ts'
+import { createDocuments } from '../workspaces/documents/documents.ts'
+import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
+import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
+import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
+import { personShell, type PersonShell } from '../workspaces/terminals/person-shell.ts'
+import { createTerminals, type Terminals } from '../workspaces/terminals/terminals.ts'
+import { withCommittedCalls } from './cell.ts'
+import { CommandPlaces } from './command-place.ts'
+import type { CommandRunners } from './command-runners.ts'
+import { AppData } from './data.ts'
+import { createEngine, type Engine } from './engine.ts'
+import { importTarget } from './import-target.ts'
+import { thisMachine } from './machine.ts'
+import { Maintenance } from './maintenance.ts'
+import { EventReports, type NotificationTestOptions } from './notifications.ts'
+import { Readiness } from './readiness.ts'
 import { continuedTasks } from './scheduled-tasks.ts'
-import { composeShares, type ShareServices } from './shares.ts'
-import { composeTelemetry, type TelemetryServices } from './telemetry.ts'
-import { type Activity, composeActivity } from './worker-cell.ts'
-import { composeWorkspaces, type WorkspaceServices } from './workspaces.ts'
-
-type StoredData = Pick<
-  AppData,
-  | 'homes'
-  | 'personalSettings'
-  | 'settings'
-  | 'workspaces'
-  | 'auth'
-  | 'codes'
-  | 'people'
-  | 'audit'
-  | 'apiTokens'
-  | 'requestKeys'
-  | 'hub'
-  | 'toolOutput'
-  | 'sessions'
-  | 'projects'
-  | 'notify'
->
-
-type EngineServices = Pick<
-  Engine,
-  'models' | 'mcp' | 'turns' | 'compressions' | 'grants' | 'hooks' | 'spending' | 'web'
->
-
-/** What handlers reach through `ctx.app`. */
-export type App = StoredData &
-  EngineServices &
-  HostServices &
-  WorkspaceServices &
-  ConversationServices &
-  ClientApiServices &
-  NotificationServices &
-  ShareServices &
-  IdentityServices &
-  BackupServices &
-  TelemetryServices & {
-    config: Config
-    log: Log
-    clock: Clock
-    version: string
-    /** Milliseconds since 1970. */
-    startedAt: number
-    assets: () => Promise<AssetTable>
-    profiles: Profiles
-    guards: HomeGuards
-    commandPlaces: CommandPlaces
-    runners: CommandRunners
-    fileProblems: FileProblems
-    settingChanges: SettingChanges
-    skills: Skills
-    toolsets: ToolsetSettings
-    onboarding: Onboarding
-    cron: Cron
-    redact: (text: string) => string
-    authenticator: Authenticator
-    makeCtx: (...base: CtxParameters) => Ctx
-    /** A sentence for each configuration file that cannot be read. */
-    configProblems: () => string[]
-    activity: Activity
-    /** Ends turns while the journal can still record their end, then everything else. */
-    close: () => Promise<void>
-  }
+import { openTelemetry, type Telemetry } from './telemetry.ts'
+import { Activity } from './worker-cell.ts'
 
 export type AppOptions = {
   /** Turned by hand in tests. */
@@ -119,6 +103,7 @@ export type AppOptions = {
   /** PBKDF2 iterations, for tests. */
   passwordIterations?: number | undefined
   isConfigTrusted?: boolean | undefined
+  /** Path of the SQLite addon, in the single-file build. */
   addon?: string | undefined
   /** Absent in tests: this directory alone. */
   cell?: Owned | undefined
@@ -132,188 +117,598 @@ export type AppOptions = {
   restart?: (() => Promise<unknown>) | undefined
 }
 
+/** What has to be waited for before the rest can be built. */
+type Ready = {
+  clock: Clock
+  cell: Owned
+  version: string
+  /** Directory of our own sources. */
+  root: string
+  /** The proxy for outgoing requests; undefined without one. */
+  dispatcher: Dispatcher | undefined
+  readiness: Readiness
+  telemetry: Telemetry
+}
+
 /** How long turns may take to reach a step boundary, and the engines of stopped turns to finish. */
 const CLOSE_TIMEOUT_MS = 8_000
 
 const within = (ms: number, work: Promise<unknown>): Promise<unknown> =>
   Promise.race([work, new Promise(resolve => setTimeout(resolve, ms).unref())])
 
-/** What an earlier process left, and what became due while the service was not running. */
-const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, clock, log }: App): void => {
-  const { reportedUntil } = notifications
-  // A time in the future is that of a clock that was ahead.
-  if (reportedUntil !== null) cron.reportSince(Math.min(reportedUntil, clock.now()))
-  turns
-    .resume({
-      endpointOf: turnStarter.endpointToResume,
-      workOf: { task: id => cron.resume(id), program: clientApi.resume },
+/** What handlers reach through `ctx.app`: each member is a service. */
+export class App extends AppData {
+  readonly version: string
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+  readonly assets: () => Promise<AssetTable>
+  readonly redact = redact
+
+  // Whether the service works
+  readonly readiness: Readiness
+  readonly proxyCheck: ProxyCheck
+  /** Undefined where they are off. */
+  readonly metrics: Telemetry['metrics']
+  /** Counts finished requests; undefined where metrics are off. */
+  readonly onRequest: ((finished: CountedRequest) => void) | undefined
+  readonly #telemetry: Telemetry
+  readonly #maintenance: Maintenance
+  readonly fileProblems: FileProblems
+  readonly settingChanges: SettingChanges
+  readonly onboarding: Onboarding
+  readonly backups: Backups
+  readonly updates: Updates
+  readonly activity: Activity
+
+  // Sign-in
+  readonly authenticator: Authenticator
+  readonly pairing: Pairing
+  readonly passkeys: Passkeys
+  readonly invitations: Invitations
+  /** Undefined: no provider is configured. */
+  readonly oidc: Oidc | undefined
+  /** Wrong pairing codes, passkeys, tokens of links, and answers of the provider count as wrong passwords do, but apart from them. */
+  readonly pairingThrottle: Throttle
+  readonly passkeyThrottle: Throttle
+  readonly oidcThrottle: Throttle
+  readonly answerThrottle: Throttle
+  readonly shareThrottle: Throttle
+
+  // Profiles and workspaces
+  readonly profiles: Profiles
+  readonly skills: Skills
+  readonly guards: HomeGuards
+  readonly toolsets: ToolsetSettings
+  readonly files: SessionFiles
+  readonly fileSearch: FileSearch
+  readonly checkpoints: Checkpoints
+  readonly processes: ProcessRegistry
+  readonly terminals: Terminals
+
+  // Sessions
+  readonly hostSessions: HostSessions
+  readonly hostSessionWatcher: HostSessionWatcher
+  readonly imports: ImportJobs
+  readonly shares: Shares
+  readonly sharePages: SharePages
+  readonly edits: Edits
+
+  // Models and turns
+  readonly #engine: Engine
+  readonly models: ModelServices
+  readonly mcp: Mcp
+  readonly turns: Turns
+  readonly compressions: Engine['compressions']
+  readonly grants: Engine['grants']
+  readonly hooks: HookRecords
+  readonly spending: Engine['spending']
+  readonly web: Engine['web']
+  readonly runners: CommandRunners
+  readonly commandPlaces: CommandPlaces
+  readonly turnStarter: TurnStarter
+  readonly queue: MessageQueue
+  readonly sessionViews: SessionViews
+  readonly sideQuestions: SideQuestions
+  readonly backgroundPrompts: BackgroundPrompts
+  readonly externalAgentOptions: ReturnType<typeof createExternalAgentOptions>
+  readonly externalAgentSessions: ReturnType<typeof createExternalAgentSessions>
+  readonly cron: Cron
+  readonly clientApi: ReturnType<typeof createClientApi>
+  readonly modelNames: ReturnType<typeof createModelNames>
+  readonly apiConversations: Conversations
+  readonly reports: EventReports
+  readonly notifications: EventReports['notifications']
+
+  readonly #startingFacts: StartingFactsCache
+  readonly #installing = new AbortController()
+
+  static async open(config: Config, log: Log, options: AppOptions = {}): Promise<App> {
+    const { cell = alone, clock = systemClock } = options
+    const packed = packedHere()
+    const root = packed ? import.meta.dirname : join(import.meta.dirname, '..', '..')
+    const version =
+      options.version ??
+      (await readVersion({ root, builtIn: packed?.version, path: config.env.PATH }))
+    const readiness = new Readiness(config.stateDir, thisMachine, {
+      clock,
+      isAway: () => !cell.isReachable(),
     })
-    .catch((error: unknown) => log.error('a turn could not be closed', error))
-  cron.start()
-}
-
-/** How turns continue after a stop. */
-const resumeOf = ({ tookOver, lost }: Owned, parkMs: number | undefined) => ({
-  parkMs,
-  tookOver,
-  isReplaced: () => lost.aborted,
-})
-
-export const createApp = async (
-  config: Config,
-  log: Log,
-  options: AppOptions = {},
-): Promise<App> => {
-  const [{ stateDir }, { cell = alone, clock = systemClock }] = [config, options]
-  const [startedAt, packed] = [clock.now(), packedHere()]
-  const root = packed ? import.meta.dirname : join(import.meta.dirname, '..', '..')
-  const version =
-    options.version ??
-    (await readVersion({ root, builtIn: packed?.version, path: config.env.PATH }))
-  const assets = options.assets ?? createAssets(packed)
-  const data = openAppData(config, {
-    ...options,
-    log,
-    clock,
-    isShared: cell.epoch > 0,
-    onSignOut: ids =>
-      notifier.services.notifications.store.removeDevicesOf(id => ids.includes(id ?? '')),
-  })
-  const { homes, hub, sessions, settings } = data
-  const composition: Composition = { config, log, clock, data, cell }
-
-  const shareServices = composeShares(composition)
-  const notifier = composeNotifications(composition, () => engine, options.notificationTests)
-  const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const guards = new HomeGuards(data.acceptedGuards, data.acceptedSettings, skills)
-  const profiles = createProfiles({
-    ...data,
-    env: config.env,
-    log: log.warn,
-    onDeleted: name => {
-      engine.mcp.forget(join(homes.dir, name))
-      shareServices.shares.endProfile(name)
-      const about = { code: 'profile_deleted', values: { name } } as const
-      data.notify('info', `Profile '${name}' was deleted.`, about)
-    },
-  })
-  const host = composeHost(composition, {
-    ...options,
-    root,
-    isActive: id => engine.turns.isActive(id),
-  })
-  const { hostSessions } = host.services
-  const workspaceServices = composeWorkspaces(composition, { hostSessions })
-  const { files, checkpoints, processes, terminals, imports } = workspaceServices
-
-  const observed = () => ({ turns: engine.turns, queue: conversation.queue })
-  const telemetry = await composeTelemetry(composition, version, observed)
-  const engine: Engine = await createEngine({
-    ...data,
-    ...composition,
-    version,
-    hostSessions,
-    skills,
-    checkpoints,
-    guards,
-    processesOf: processes.of,
-    cron: () => cron,
-    liveDir: join(stateDir, 'live'),
-    resume: resumeOf(cell, options.parkMs),
-    wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, cell)),
-    onIdle(id) {
-      if (!settings.get().sync_to_insights) return
-      void hostSessions.mirror(homes.of(sessions.row(id)?.profile), id)
-    },
-    onDone: id => void conversation.queue.next(id),
-    onEnded: notifier.onEnded,
-    onQueue: id => conversation.queue.publish(id),
-    onPlanAnswer: (id, answer) => void conversation.answerPlan(id, answer),
-  })
-  const { models, turns, external, mcp } = engine
-  notifier.start()
-  const conversation = composeConversation(composition, engine, skills)
-  const clientApi = composeClientApi(composition, engine, conversation, options.addon)
-
-  const cron = new Cron({
-    clock,
-    isSole: cell.epoch > 0,
-    homes: homes.list,
-    start: conversation.turnStarter.unattended,
-    stop: turns.cancel,
-    continued: continuedTasks(data, conversation.turnStarter),
-    forbids: (home, script) =>
-      guards.of(home).commands() ??
-      scriptDenial(home, script, home.settings().approvals.cron_mode !== 'deny', guards.of(home)),
-    runnerFor: (home, jobId) => engine.runners.runnerFor({ home, workspace: null, owner: jobId }),
-    skill: skills.contentIfAny,
-    log: log.warn,
-    onRun: (home, run) => notifier.onRun(home.name, run),
-  })
-  const identity = composeIdentity(composition, engine.dispatcher, id => {
-    data.auth.endPerson(id)
-    notifier.services.notifications.store.removeDevicesOf((_, person) => person === id)
-  })
-  const backups = composeBackups(composition, { ...options, version })
-  const active = { ...workspaceServices, ...notifier.services, turns, cron, backups }
-  const maintenance = startMaintenance(composition, { files, checkpoints, cron, turns })
-
-  const app: App = {
-    ...data,
-    ...engine,
-    ...host.services,
-    ...workspaceServices,
-    ...conversation,
-    ...clientApi,
-    ...shareServices,
-    ...identity,
-    ...notifier.services,
-    backups,
-    config,
-    log,
-    clock,
-    version,
-    startedAt,
-    assets,
-    profiles,
-    guards,
-    commandPlaces: new CommandPlaces(config, engine.runners, guards),
-    fileProblems: maintenance.fileProblems,
-    settingChanges: maintenance.settingChanges,
-    skills,
-    toolsets: new ToolsetSettings(sessions, data.promptCache, homes, engine.web),
-    onboarding: composeOnboarding(composition, engine),
-    cron,
-    redact,
-    authenticator: createAuthenticator(data.auth, data.apiTokens),
-    ...telemetry.services,
-    makeCtx: (...base) => new Ctx(app, ...base),
-    configProblems: () => maintenance.fileProblems.list().map(toSentence),
-    activity: composeActivity(composition, active),
-    async close() {
-      telemetry.services.readiness.enter('stopping')
-      maintenance.close()
-      host.close()
-      identity.oidc?.close()
-      conversation.sideQuestions.close()
-      await within(
-        CLOSE_TIMEOUT_MS,
-        // Scheduled tasks end their own turns and record that they were interrupted.
-        Promise.all([cron, turns, external, backups, imports].map(each => each.close())).then(() =>
-          Promise.all([models.flush(), checkpoints.close(), processes.close(), terminals.close()]),
-        ),
-      )
-      await Promise.all([notifier.close(), telemetry.close()])
-      engine.languageServers.close()
-      await engine.runners.close()
-      await mcp.close()
-      hub.close()
-      data.auth.close()
-      await sessions.close()
-      clientApi.apiConversations.close()
-      data.closeData()
-    },
+    const telemetry = await openTelemetry(config, {
+      version,
+      log,
+      sources: {
+        runningTurns: () => app.turns.count(),
+        queuedMessages: () =>
+          app.turns.running().reduce((n, each) => n + app.queue.list(each.sessionId).length, 0),
+        eventStreams: () => app.hub.readers(),
+        freeBytes: () => readiness.freeBytes(),
+      },
+    })
+    const dispatcher = await createProxyDispatcher(config.env)
+    const ready = { clock, cell, version, root, dispatcher, readiness, telemetry }
+    const app: App = new App(config, log, ready, options)
+    await app.#engine.runners.ready
+    app.#catchUp()
+    return app
   }
-  catchUp(app)
-  return app
+
+  // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the list of all services, in the order in which they need each other.
+  private constructor(config: Config, log: Log, ready: Ready, options: AppOptions) {
+    super(config, log, { ...options, clock: ready.clock, cell: ready.cell })
+    const { clock, cell, version, root, dispatcher, readiness, telemetry } = ready
+    const { homes, hub, sessions, settings, workspaces } = this
+    const { stateDir, userHome } = config
+    const { addon } = options
+    const path = config.env.PATH
+    this.startedAt = clock.now()
+    this.version = version
+    this.assets = options.assets ?? createAssets(packedHere())
+    this.readiness = readiness
+    this.#telemetry = telemetry
+    this.metrics = telemetry.metrics
+    this.onRequest = telemetry.onRequest
+    this.proxyCheck = new ProxyCheck(clock)
+    if (config.metricsToken !== null) this.maskSecret(config.metricsToken)
+
+    this.shares = openShares(join(stateDir, 'shares.json'), { clock, log })
+    this.sharePages = new SharePages(this.shares, this)
+    this.shareThrottle = new Throttle({ clock })
+    this.answerThrottle = new Throttle({ clock })
+    this.reports = new EventReports(this, dispatcher, options.notificationTests)
+    this.notifications = this.reports.notifications
+    this.skills = new Skills({ userHome, callable: callableSkills })
+    this.guards = new HomeGuards(this.acceptedGuards, this.acceptedSettings, this.skills)
+    this.profiles = new Profiles({
+      homes,
+      acceptedSettings: this.acceptedSettings,
+      env: config.env,
+      log: log.warn,
+      onDeleted: name => {
+        this.mcp.forget(join(homes.dir, name))
+        this.shares.endProfile(name)
+        const about = { code: 'profile_deleted', values: { name } } as const
+        this.notify('info', `Profile '${name}' was deleted.`, about)
+      },
+    })
+
+    this.hostSessions = createHostSessions({
+      sessions,
+      isActive: id => this.turns.isActive(id),
+      lastWorkspace: home => workspaces.last(homes.of(home.name)),
+      redact,
+      redactValue,
+      trashDir: join(stateDir, 'trash'),
+      clock,
+      log: log.warn,
+      onChange: home => this.hostSessionWatcher.checkNow(home),
+      addon,
+    })
+    this.hostSessionWatcher = createHostSessionWatcher({
+      clock,
+      rowsOf: this.hostSessions.rows,
+      problemOf: this.hostSessions.problem,
+      enabled: () => settings.get().show_cli_sessions,
+      publish: event => {
+        if (event.changed) this.hostSessions.refreshAll(homes.of(event.profile))
+        hub.publish('gateway', { type: 'gateway', data: event })
+      },
+    })
+    this.hostSessionWatcher.start()
+    this.updates = this.#openUpdates(root, options)
+    this.#installHostAgent()
+
+    this.files = createSessionFiles({
+      config,
+      clock,
+      sessionOf: (asking, id) => this.#placeOf(asking.name, id),
+      pathsOfOtherProfiles: home => otherHomePaths(homes, homes.of(home.name)),
+    })
+    this.imports = createImportJobs({ path: join(stateDir, 'imports.json'), log, clock })
+    this.checkpoints = createCheckpoints({
+      boundsOf: (home, workspace) => this.files.areas.scopeFor(home, workspace),
+      path,
+      clock,
+      resolve: sessions.resolve,
+      log: log.warn,
+    })
+    this.processes = createProcessRegistry({
+      clock,
+      resolve: sessions.resolve,
+      endOthers: () => endDetached(config.env[MARK_VARIABLE]),
+      onEnded: (id, ended) => this.#reportProcess(id, ended),
+    })
+    this.fileSearch = createFileSearch(listFiles, clock)
+    this.terminals = createTerminals({
+      clock,
+      path,
+      isEnabled: config.hasTerminal,
+      resolve: sessions.resolve,
+    })
+    this.#startingFacts = new StartingFactsCache(clock, { path, userHome })
+
+    this.#engine = createEngine({
+      config,
+      version,
+      dispatcher,
+      homes,
+      sessions,
+      hub,
+      clock,
+      log,
+      promptCache: this.promptCache,
+      toolOutput: this.toolOutput,
+      hostSessions: this.hostSessions,
+      skills: this.skills,
+      checkpoints: this.checkpoints,
+      guards: this.guards,
+      processesOf: this.processes.of,
+      cron: () => this.cron,
+      liveDir: join(stateDir, 'live'),
+      resume: {
+        parkMs: options.parkMs,
+        tookOver: cell.tookOver,
+        isReplaced: () => cell.lost.aborted,
+      },
+      wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, cell)),
+      onIdle: id => {
+        if (!settings.get().sync_to_insights) return
+        void this.hostSessions.mirror(homes.of(sessions.row(id)?.profile), id)
+      },
+      onDone: id => void this.queue.next(id),
+      onEnded: ended => this.reports.onEnded(ended),
+      onQueue: id => this.queue.publish(id),
+      onPlanAnswer: (id, answer) => void answerPlan(id, answer),
+    })
+    const { models, turns, external, endpointOf } = this.#engine
+    this.models = models
+    this.turns = turns
+    this.mcp = this.#engine.mcp
+    this.compressions = this.#engine.compressions
+    this.grants = this.#engine.grants
+    this.hooks = this.#engine.hooks
+    this.spending = this.#engine.spending
+    this.web = this.#engine.web
+    this.runners = this.#engine.runners
+    this.commandPlaces = new CommandPlaces(config, this.runners, this.guards)
+    this.reports.start()
+    this.toolsets = new ToolsetSettings(sessions, this.promptCache, homes, this.web)
+
+    this.turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
+    this.queue = createMessageQueue({
+      sessions,
+      hub,
+      streamOf: turns.streamOf,
+      send: async (sessionId, { id, text, attachments, by_member, client_message_id }) => {
+        const { turn } = await this.turnStarter.turn({
+          sessionId,
+          role: by_member ? 'member' : 'owner',
+          text,
+          attachments,
+          queued: id,
+          clientMessageId: client_message_id,
+        })
+        this.queue.publish(sessionId)
+        return turn
+      },
+      clock,
+      log: log.warn,
+    })
+    const answerPlan = createPlanFollowUp({ queue: this.queue, sessions, log: log.warn })
+    this.sideQuestions = createSideQuestions({
+      sessions,
+      hub,
+      eventLogs: turns.eventLogs,
+      liveDir: join(stateDir, 'live'),
+      agent: this.#engine.agent,
+      providers: this.#engine.providers,
+      homeOf: name => homes.of(name),
+      endpoint: this.turnStarter.endpoint,
+      budgetFor: scope => {
+        const { approve } = turns.questions
+        const unattended = { ...scope, unattended: true }
+        const limit = new SpendingLimit(unattended, sessions, this.spending, approve, clock)
+        return () => limit.check()
+      },
+      redact,
+      clock,
+      log: log.error,
+    })
+    this.sessionViews = createSessionViews({
+      sessions,
+      turns,
+      hub,
+      clock,
+      redactValue,
+      etagOf,
+      shownModel: (model, profile) =>
+        model === null ? null : models.compatible(homes.of(profile), model).model,
+    })
+    this.backgroundPrompts = createBackgroundPrompts({
+      sessions,
+      turnStarter: this.turnStarter,
+      hub,
+      redact,
+    })
+    this.edits = createEdits(
+      sessions,
+      id => {
+        turns.requireIdle(id)
+        // A plan that waits for an answer may be in the messages that change.
+        turns.questions.denyAll(id, 'edit', question => !outlivesTurn(question))
+      },
+      this.resetSession,
+    )
+    const agentOptions = { external, sessions, homes, endpointOf }
+    this.externalAgentOptions = createExternalAgentOptions(agentOptions)
+    this.externalAgentSessions = createExternalAgentSessions({
+      ...agentOptions,
+      runExclusive: turns.runExclusive,
+      expandSkill: (home, text) => this.skills.expand(home, text),
+      onChange: this.resetSession,
+      redact,
+    })
+    this.apiConversations = openConversations(join(stateDir, 'cache', 'api.db'), {
+      addon,
+      log: log.warn,
+    })
+    this.modelNames = createModelNames({ list: models.list, compatible: models.compatible })
+    this.clientApi = createClientApi({
+      sessions,
+      turns,
+      turnStarter: this.turnStarter,
+      tokens: this.apiTokens,
+      homes,
+      workspaces,
+      toolOutput: this.toolOutput,
+      conversations: this.apiConversations,
+      modelNames: this.modelNames,
+      endpointOf,
+      fetchImage: (...asked) => this.web.imageForPage(...asked),
+      readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
+      log: log.warn,
+    })
+    this.cron = new Cron({
+      clock,
+      isSole: cell.epoch > 0,
+      homes: () => homes.list(),
+      start: this.turnStarter.unattended,
+      stop: turns.cancel,
+      continued: continuedTasks(this, this.turnStarter),
+      forbids: (home, script) =>
+        this.guards.of(home).commands() ??
+        scriptDenial(
+          home,
+          script,
+          home.settings().approvals.cron_mode !== 'deny',
+          this.guards.of(home),
+        ),
+      runnerFor: (home, jobId) => this.runners.runnerFor({ home, workspace: null, owner: jobId }),
+      skill: (home, name) => this.skills.contentIfAny(home, name),
+      log: log.warn,
+      onRun: (home, run) => this.reports.onRun(home.name, run),
+    })
+
+    this.authenticator = authenticatorOf(this.auth, this.apiTokens)
+    this.pairing = new Pairing({ clock, isSignedIn: hash => this.auth.isSignedIn(hash) })
+    this.passkeys = new Passkeys({ people: this.people, clock, log })
+    this.invitations = new Invitations({
+      people: this.people,
+      clock,
+      onRemoved: id => {
+        this.auth.endPerson(id)
+        this.notifications.store.removeDevicesOf((_, person) => person === id)
+      },
+    })
+    this.oidc = this.#openOidc(dispatcher)
+    this.pairingThrottle = new Throttle({ clock })
+    this.passkeyThrottle = new Throttle({ clock })
+    this.oidcThrottle = new Throttle({ clock })
+
+    this.onboarding = new Onboarding(config, settings, this.auth, workspaces, models)
+    this.backups = this.#openBackups(addon)
+    this.#maintenance = new Maintenance(this)
+    this.fileProblems = this.#maintenance.fileProblems
+    this.settingChanges = this.#maintenance.settingChanges
+    this.activity = new Activity(this)
+  }
+
+  /** A function of its own, as the listener of requests takes it. */
+  readonly makeCtx = (...base: CtxParameters): Ctx => new Ctx(this, ...base)
+
+  /** The service listens: it is ready from now on. */
+  onListening(): void {
+    this.readiness.enter('running')
+  }
+
+  /** A sentence for each configuration file that cannot be read. */
+  configProblems(): string[] {
+    return this.fileProblems.list().map(toSentence)
+  }
+
+  startingFacts(home: Home, workspace: string): Promise<StartingFacts> {
+    return this.#startingFacts.of(this.files.areas.scopeFor(home, workspace))
+  }
+
+  /** What a terminal of the person runs. */
+  personShell(home: Home): PersonShell {
+    return personShell(home.childEnv(), this.config.userHome)
+  }
+
+  /** Git as the person runs it, in a workspace. */
+  personGit(
+    home: Home,
+    root: string,
+    requireMayChange?: PersonGitOptions['requireMayChange'],
+  ): Promise<PersonGit> {
+    return openPersonGit(root, { env: this.personShell(home).env, requireMayChange })
+  }
+
+  importInto(home: Home, workspace: string, isOwner: boolean): ImportTarget {
+    return importTarget({
+      profile: home.name,
+      workspace,
+      find: this.sessions.imported,
+      write: this.sessions.writeImported,
+      area: () => this.files.areas.scopeFor(home, workspace),
+      projects: isOwner ? this.projects : null,
+      clock: this.clock,
+    })
+  }
+
+  /** Ends turns while the journal can still record their end, then everything else. */
+  async close(): Promise<void> {
+    const { runners, external, languageServers } = this.#engine
+    this.readiness.enter('stopping')
+    this.#maintenance.close()
+    this.hostSessionWatcher.stop()
+    this.updates.close()
+    this.#installing.abort()
+    this.oidc?.close()
+    this.sideQuestions.close()
+    const working = [this.cron, this.turns, external, this.backups, this.imports]
+    await within(
+      CLOSE_TIMEOUT_MS,
+      // Scheduled tasks end their own turns and record that they were interrupted.
+      Promise.all(working.map(each => each.close())).then(() =>
+        Promise.all([
+          this.models.flush(),
+          this.checkpoints.close(),
+          this.processes.close(),
+          this.terminals.close(),
+        ]),
+      ),
+    )
+    await Promise.all([this.reports.close(), this.#telemetry.close()])
+    languageServers.close()
+    await runners.close()
+    await this.mcp.close()
+    this.hub.close()
+    this.auth.close()
+    await this.sessions.close()
+    this.apiConversations.close()
+    this.closeData()
+  }
+
+  protected override onSignOut(ids: readonly string[]): void {
+    this.notifications.store.removeDevicesOf(id => ids.includes(id ?? ''))
+  }
+
+  protected override onSessionDeleted(id: string): void {
+    super.onSessionDeleted(id)
+    this.#engine.external.forget(id)
+  }
+
+  /** What an earlier process left, and what became due while the service was not running. */
+  #catchUp(): void {
+    const { reportedUntil } = this.notifications
+    // A time in the future is that of a clock that was ahead.
+    if (reportedUntil !== null) this.cron.reportSince(Math.min(reportedUntil, this.clock.now()))
+    this.turns
+      .resume({
+        endpointOf: this.turnStarter.endpointToResume,
+        workOf: { task: sessionId => this.cron.resume(sessionId), program: this.clientApi.resume },
+      })
+      .catch((error: unknown) => this.log.error('a turn could not be closed', error))
+    this.cron.start()
+  }
+
+  /** Where a session works, for a request of a profile: it may be a session of the host agent. */
+  #placeOf(profile: string, id: string): { home: Home; workspace: string } {
+    const row = this.sessions.row(id)
+    const home = this.homes.of(row ? row.profile : profile)
+    const workspace = row ? row.workspace : this.hostSessions.workspaceOf(home, id)
+    if (workspace === undefined) throw missing('Session not found', { code: 'session_not_found' })
+    return { home, workspace: workspace || this.workspaces.defaultOf(home) }
+  }
+
+  #reportProcess(session_id: string, ended: { command: string; exit_code: number | null }): void {
+    const code = ended.exit_code ?? '?'
+    const command = redact(ended.command).slice(0, 200)
+    this.hub.publish('notices', {
+      type: 'notice',
+      data: {
+        level: code === 0 ? 'info' : 'warn',
+        message: `Exited with code ${code}: ${command}`,
+        code: 'process_ended',
+        values: { code, command },
+        session_id,
+      },
+    })
+  }
+
+  #openUpdates(root: string, { checkout, restart }: AppOptions): Updates {
+    const { config, clock, log } = this
+    // Several cells run from the same files, which are not theirs to replace. The executable does not run from the
+    // checkout that may contain it: pulling there would not update it.
+    const own = config.cluster?.runBy != null || isExecutable() ? null : ownCheckout(root)
+    const webui = config.cluster?.runBy != null || checkout === undefined ? own : checkout
+    return new Updates({
+      clock,
+      checkouts: () => ({ webui, agent: findAgentDir(config) }),
+      env: config.env,
+      restart,
+      log: log.warn,
+    })
+  }
+
+  /** Installs the host agent in the background where the configuration asks for it. */
+  #installHostAgent(): void {
+    const { config, homes, log } = this
+    const mayInstall = config.autoInstall && homes.base.problems().every(({ in_force }) => in_force)
+    void installAgentDependencies({
+      agentDir: config.agentDir,
+      baseHome: config.baseHome,
+      enabled: mayInstall,
+      env: mayInstall ? homes.base.childEnv() : {},
+      log,
+      uid: process.getuid?.(),
+      signal: this.#installing.signal,
+    })
+  }
+
+  #openOidc(dispatcher: Dispatcher | undefined): Oidc | undefined {
+    const { config, clock, log } = this
+    if (!config.oidc) return undefined
+    const clientSecret = readClientSecret(config.oidc)
+    if (clientSecret !== null) this.maskSecret(clientSecret)
+    return new Oidc({ config: config.oidc, clientSecret, clock, dispatcher, log })
+  }
+
+  #openBackups(addon: string | undefined): Backups {
+    const { config, clock, homes, log, version } = this
+    const passphrase = config.env.AGENT_WEBUI_BACKUP_PASSPHRASE || null
+    const places = () => backupPlaces(config, homes.list())
+    const backups = new Backups({
+      clock,
+      path: join(config.stateDir, 'backups.json'),
+      saved: () => places().places.map(({ dir }) => dir),
+      make: (target, signal) =>
+        makeBackup({ ...places(), version, addon, now: clock.now(), target, passphrase, signal }),
+      hasKeys: passphrase !== null,
+      suggestedDir: join(config.userHome, 'agent-backups'),
+      log,
+    })
+    if (backups.state().was_scheduled) log.warn(`${NO_SCHEDULE}. ${SCHEDULE_ADVICE}`)
+    return backups
+  }
 }

@@ -61,12 +61,12 @@ export const ownCell = async (
     log.warn(
       'The cluster has no key (AGENT_WEBUI_CLUSTER_KEY_FILE): settings, sign-ins, and keys stay on this machine',
     )
-  const [{ createPostgresCluster }, { createCellFiles }] = await Promise.all([
+  const [{ PostgresCluster }, { CellFileRules }] = await Promise.all([
     import('../cluster/postgres.ts'),
-    import('./cell-files.ts'),
+    import('../cluster/cell-files.ts'),
   ])
-  return createPostgresCluster({ clock, url: clusterUrl(cluster), key, log }).own(cluster.cell, {
-    files: createCellFiles(config, key !== null),
+  return new PostgresCluster({ clock, url: clusterUrl(cluster), key, log }).own(cluster.cell, {
+    files: new CellFileRules(config, key !== null),
     stateDir,
     ...wait,
   })

@@ -1,17 +1,17 @@
-/** Composition: everything stored on disk and the event stream that publishes its changes. */
+/** What the service stores on disk, and the hub that publishes its changes. */
 import { withCodes } from '../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type ApiTokens, openApiTokens } from '../people/api-tokens.ts'
-import { type Audit, openAudit } from '../people/audit.ts'
-import { type Auth, createAuth } from '../people/auth.ts'
-import { type Codes, createCodes } from '../people/codes.ts'
-import { createIdentities, type Identities } from '../people/identities.ts'
-import { openPeople, type People } from '../people/people.ts'
+import { ApiTokens } from '../people/api-tokens.ts'
+import { Audit } from '../people/audit.ts'
+import { Auth } from '../people/auth.ts'
+import { Codes } from '../people/codes.ts'
+import { Identities } from '../people/identities.ts'
+import { People } from '../people/people.ts'
 import { openSigningKey, signing } from '../people/signing-key.ts'
 import { mayToken } from '../people/may.ts'
-import { openThrottle } from '../people/throttle.ts'
+import { Throttle } from '../people/throttle.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { type AcceptedGuards, createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
@@ -19,13 +19,13 @@ import {
   type AcceptedSettings,
   openAcceptedSettings,
 } from '../commands/guards/accepted-settings.ts'
-import { createHub, type Hub } from '../http/hub.ts'
-import { createKeyJournal } from '../http/request-key-journal.ts'
-import { openRequestKeys, type RequestKeys } from '../http/request-keys.ts'
+import { Hub } from '../http/hub.ts'
+import { KeyJournal } from '../http/request-key-journal.ts'
+import { RequestKeys } from '../http/request-keys.ts'
 import type { Log } from '../operations/log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
 import { packedHere } from '../store/packed.ts'
-import { createHomes, type Homes } from '../profiles/homes.ts'
+import { Homes } from '../profiles/homes.ts'
 import type { Owned } from '../cluster/types.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
@@ -36,9 +36,9 @@ import { createSessions } from '../sessions/sessions.ts'
 import { addonCandidates, installAddon, installProgram } from '../store/unpack-native.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Notify } from '../schema/notice.ts'
-import { createSettings } from '../profiles/settings.ts'
+import { SettingsStore } from '../profiles/settings.ts'
 import { startMove } from './moved-home.ts'
-import { createPersonalSettings, type PersonalSettings } from './personal-settings.ts'
+import { PersonalSettings } from '../people/personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
 import { PromptCache } from '../turns/context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
@@ -65,16 +65,14 @@ export const unpackRipgrep = ({
 }
 
 export type AppDataOptions = {
-  log: Log
   clock: Clock
+  /** The right to serve this directory. */
+  cell: Owned
   /** Path of the SQLite addon, in the single-file build. */
   addon?: string | undefined
-  /** Another machine may continue with these files. */
-  isShared: boolean
   passwordIterations?: number | undefined
   /** For tests that write config.yaml themselves: it applies as written. */
   isConfigTrusted?: boolean | undefined
-  onSignOut?: (ids: readonly string[]) => void
 }
 
 /** In the single-file build the search worker starts from its embedded source. */
@@ -84,195 +82,189 @@ export const searchWorkerOf = (packed: ReturnType<typeof packedHere>) =>
       new Worker(packed.searchWorker(), { eval: true, resourceLimits: WORKER_LIMITS }),
   }
 
-/** The service's own secrets: its password and its signing key. */
-const ownSecrets = ({ stateDir, password }: Config) => {
-  const key = openSigningKey(stateDir)
-  let values = [password ?? '', key.toString('hex'), key.toString('base64')]
-  return {
-    values: (): readonly string[] => values,
-    add(secret: string): void {
-      if (!values.includes(secret)) values = [...values, secret]
-      refreshSecrets()
-    },
+/** The secrets of the service itself, such as its password and its signing key. */
+class OwnSecrets {
+  #values: readonly string[]
+
+  constructor({ stateDir, password }: Config) {
+    const key = openSigningKey(stateDir)
+    this.#values = [password ?? '', key.toString('hex'), key.toString('base64')]
+  }
+
+  readonly values = (): readonly string[] => this.#values
+
+  readonly add = (secret: string): void => {
+    if (!this.#values.includes(secret)) this.#values = [...this.#values, secret]
+    refreshSecrets()
   }
 }
 
-export type AppData = {
-  homes: Homes
-  settings: ReturnType<typeof createSettings>
-  personalSettings: PersonalSettings
-  workspaces: Workspaces
-  auth: Auth
-  audit: Audit
-  people: People
-  identities: Identities
-  codes: Codes
-  apiTokens: ApiTokens
-  requestKeys: RequestKeys
-  hub: Hub
-  acceptedGuards: AcceptedGuards
-  acceptedSettings: AcceptedSettings
-  promptCache: PromptCache
-  /** Calls `listener` with the id of each session that is deleted. */
-  onSessionDeleted: (listener: (id: string) => void) => void
-  toolOutput: ToolOutput
-  sessions: Sessions
-  projects: Projects
-  /** Shows a notice on every open page. */
-  notify: Notify
+/** Everything that is stored. `App` adds what runs. */
+export class AppData {
+  readonly config: Config
+  readonly log: Log
+  readonly clock: Clock
+  readonly cell: Owned
+  readonly acceptedSettings: AcceptedSettings
+  readonly homes: Homes
+  readonly settings: SettingsStore
+  readonly workspaces: Workspaces
+  readonly audit: Audit
+  readonly people: People
+  readonly personalSettings: PersonalSettings
+  readonly codes: Codes
+  readonly identities: Identities
+  readonly auth: Auth
+  readonly apiTokens: ApiTokens
+  readonly requestKeys: RequestKeys
+  readonly hub: Hub
+  readonly acceptedGuards: AcceptedGuards
+  readonly promptCache: PromptCache
+  readonly toolOutput: ToolOutput
+  readonly sessions: Sessions
+  readonly projects: Projects
   /** Masks a secret of the service itself wherever text is shown or stored. */
-  maskSecret: (secret: string) => void
-  /** The last step of a stop: closes the request keys, and stops watching the secrets that are masked. */
-  closeData: () => void
-}
+  readonly maskSecret: (secret: string) => void
+  readonly #unwatch: (() => void)[]
 
-/** What every composition function receives. */
-export type Composition = {
-  config: Config
-  log: Log
-  clock: Clock
-  data: AppData
-  /** The right to serve this directory. */
-  cell: Owned
-}
+  constructor(config: Config, log: Log, options: AppDataOptions) {
+    const { clock, cell, addon } = options
+    const { stateDir } = config
+    this.config = config
+    this.log = log
+    this.clock = clock
+    this.cell = cell
+    restrictSecrets(config, line => log.warn(line))
+    const finishMove = startMove(config, log)
+    this.acceptedSettings = openAcceptedSettings(stateDir, signing(stateDir))
+    this.homes = new Homes(config, clock, this.acceptedSettings)
+    this.settings = new SettingsStore(join(stateDir, 'settings.json'), {
+      botName: config.botName,
+      usableWorkspace: path => usableWorkspace(path, config.userHome),
+      defaultWorkspace: saved => resolveDefaultWorkspace(config, saved),
+      migrateDefaultModel: model => migrateDefaultModel(this.homes.base, model),
+    })
+    this.workspaces = createWorkspaces(
+      config,
+      () => this.settings.get().default_workspace,
+      () => this.people.hasOthers(),
+    )
+    const own = new OwnSecrets(config)
+    this.maskSecret = own.add
+    this.#acceptFirstSettings(options.isConfigTrusted === true)
+    this.audit = new Audit(join(stateDir, 'audit.jsonl'), { clock, redact, warn: log.warn })
+    this.people = new People(stateDir, log.warn)
+    this.personalSettings = new PersonalSettings(this.settings, this.people)
+    this.codes = new Codes({
+      people: this.people,
+      throttlePath: join(stateDir, 'auth-code-throttle.json'),
+      clock,
+      warn: log.warn,
+      onSecret: own.add,
+    })
+    this.identities = new Identities({ people: this.people, clock })
+    this.auth = new Auth(stateDir, this.people, {
+      clock,
+      codes: this.codes,
+      identities: config.authHeader === null ? undefined : this.identities,
+      config: {
+        password: config.password,
+        // A provider or proxy says who people are, not that everyone is the owner: that needs a password.
+        isExposed:
+          !config.isVouched &&
+          (config.isExposed || config.oidc !== null || config.authHeader !== null),
+      },
+      settings: this.settings.password,
+      log,
+      iterations: options.passwordIterations,
+      on: {
+        password: own.add,
+        signOut: ids => this.onSignOut(ids),
+        proxySignIn: ({ address, agent = '' }, user) =>
+          this.audit.note('sign-in', { address, device: agent, detail: `proxy ${user}` }),
+      },
+    })
+    this.apiTokens = new ApiTokens(join(stateDir, 'api-tokens.json'), {
+      clock,
+      throttle: new Throttle({ clock }),
+      mayCall: mayToken,
+    })
+    this.requestKeys = new RequestKeys(join(stateDir, 'cache', 'requests.db'), {
+      addon,
+      clock,
+      log: log.warn,
+      // Another machine may continue with these files.
+      ...(cell.epoch > 0 && { journal: new KeyJournal(join(stateDir, 'request-keys'), clock) }),
+    })
+    this.#unwatch = [
+      watchSecrets(createKnownSecrets(() => this.homes.list())),
+      watchSecrets(own.values),
+    ]
+    this.hub = new Hub({
+      boot: randomBytes(4).toString('hex'),
+      clock,
+      profileOf: id => this.sessions.row(id)?.profile,
+    })
+    this.acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
+    this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
+    this.toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
+    this.sessions = createSessions({
+      dir: join(stateDir, 'sessions'),
+      trashDir: join(stateDir, 'trash'),
+      cacheDir: join(stateDir, 'cache'),
+      redact,
+      // Empty untitled sessions too: a page that shows one must learn that it was cleared.
+      onRow: row => this.hub.publish('list', { type: 'row', data: { row } }),
+      onDeleted: (id, profile, seq) => {
+        this.onSessionDeleted(id)
+        this.hub.publish('list', { type: 'gone', data: { session_id: id, seq } }, {}, profile)
+      },
+      onCopied: this.toolOutput.copyImages,
+      log: log.warn,
+      clock,
+      addon,
+      ...searchWorkerOf(packedHere()),
+    })
+    finishMove({ sessions: this.sessions, workspaces: this.workspaces, homes: this.homes })
+    this.projects = createProjects({
+      path: join(stateDir, 'projects.json'),
+      members: this.sessions.idsByProject,
+      unassign: id => void this.sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
+      clock,
+    })
+  }
 
-export const openAppData = (config: Config, options: AppDataOptions): AppData => {
-  const { log, clock, addon } = options
-  const { stateDir } = config
-  restrictSecrets(config, line => log.warn(line))
-  const finishMove = startMove(config, log)
-  const acceptedSettings = openAcceptedSettings(stateDir, signing(stateDir))
-  const homes = createHomes(config, clock, acceptedSettings)
-  const settings = createSettings(join(stateDir, 'settings.json'), {
-    botName: config.botName,
-    usableWorkspace: path => usableWorkspace(path, config.userHome),
-    defaultWorkspace: saved => resolveDefaultWorkspace(config, saved),
-    migrateDefaultModel: model => migrateDefaultModel(homes.base, model),
-  })
-  const workspaces = createWorkspaces(
-    config,
-    () => settings.get().default_workspace,
-    () => people.hasOthers(),
-  )
-  const own = ownSecrets(config)
-  // The first start accepts what is there. The key that signs it exists now.
-  if (acceptedSettings.isNew() && options.isConfigTrusted !== true)
-    for (const home of homes.list()) acceptedSettings.accept(home.name, home.config.peek())
-  acceptedSettings.extend(
-    homes.list().map(home => ({ name: home.name, values: home.config.peek() })),
-  )
-  const audit = openAudit(join(stateDir, 'audit.jsonl'), {
-    clock,
-    redact,
-    warn: log.warn,
-  })
-  const people = openPeople(stateDir, log.warn)
-  const codes = createCodes({
-    people,
-    throttlePath: join(stateDir, 'auth-code-throttle.json'),
-    clock,
-    warn: log.warn,
-    onSecret: own.add,
-  })
-  const identities = createIdentities({ people, clock })
-  const auth = createAuth({
-    clock,
-    codes,
-    identities: config.authHeader === null ? undefined : identities,
-    onProxySignIn: ({ address, agent = '' }, user) =>
-      audit.note('sign-in', { address, device: agent, detail: `proxy ${user}` }),
-    people,
-    stateDir,
-    config: {
-      password: config.password,
-      // A provider or proxy says who people are, not that everyone is the owner: that needs a password.
-      isExposed:
-        !config.isVouched &&
-        (config.isExposed || config.oidc !== null || config.authHeader !== null),
-    },
-    settings: settings.password,
-    log,
-    iterations: options.passwordIterations,
-    onPassword: own.add,
-    onSignOut: options.onSignOut,
-  })
-  const apiTokens = openApiTokens(join(stateDir, 'api-tokens.json'), {
-    clock,
-    throttle: openThrottle({ clock }),
-    mayCall: mayToken,
-  })
-  const requestKeys = openRequestKeys(join(stateDir, 'cache', 'requests.db'), {
-    addon,
-    clock,
-    log: log.warn,
-    ...(options.isShared && {
-      journal: createKeyJournal(join(stateDir, 'request-keys'), clock),
-    }),
-  })
-  const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
-  const hub = createHub({
-    boot: randomBytes(4).toString('hex'),
-    clock,
-    profileOf: id => sessions.row(id)?.profile,
-  })
-  const acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
-  const promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
-  const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
-  const sessionListeners = new Set<(id: string) => void>()
-  const sessions = createSessions({
-    dir: join(stateDir, 'sessions'),
-    trashDir: join(stateDir, 'trash'),
-    cacheDir: join(stateDir, 'cache'),
-    redact,
-    // Empty untitled sessions too: a page that shows one must learn that it was cleared.
-    onRow: row => hub.publish('list', { type: 'row', data: { row } }),
-    onDeleted: (id, profile, seq) => {
-      promptCache.delete(id)
-      for (const listener of sessionListeners) listener(id)
-      hub.publish('list', { type: 'gone', data: { session_id: id, seq } }, {}, profile)
-    },
-    onCopied: toolOutput.copyImages,
-    log: log.warn,
-    clock,
-    addon,
-    ...searchWorkerOf(packedHere()),
-  })
-  finishMove({ sessions, workspaces, homes })
-  const projects = createProjects({
-    path: join(stateDir, 'projects.json'),
-    members: sessions.idsByProject,
-    unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
-    clock,
-  })
-  return {
-    homes,
-    settings,
-    personalSettings: createPersonalSettings(settings, people),
-    workspaces,
-    auth,
-    audit,
-    people,
-    identities,
-    codes,
-    apiTokens,
-    requestKeys,
-    hub,
-    acceptedGuards,
-    acceptedSettings,
-    promptCache,
-    toolOutput,
-    sessions,
-    projects,
-    notify: (level, message, { code, values }) => {
-      const { sentences, ...plain } = withCodes(values ?? {})
-      const about = { code, ...(values && { values: plain }), ...(sentences && { sentences }) }
-      hub.publish('notices', { type: 'notice', data: { level, message, ...about } })
-    },
-    maskSecret: own.add,
-    onSessionDeleted: listener => void sessionListeners.add(listener),
-    closeData() {
-      requestKeys.close()
-      for (const stop of unwatch) stop()
-    },
+  /** Shows a notice on every open page. */
+  readonly notify: Notify = (level, message, { code, values }) => {
+    const { sentences, ...plain } = withCodes(values ?? {})
+    const about = { code, ...(values && { values: plain }), ...(sentences && { sentences }) }
+    this.hub.publish('notices', { type: 'notice', data: { level, message, ...about } })
+  }
+
+  /** Shows the messages of a session again on the pages that show them. */
+  readonly resetSession = (id: string): void =>
+    void this.hub.publish(`session:${id}`, { type: 'reset', data: {} })
+
+  /** Sign-ins have ended. `App` adds to it. */
+  protected onSignOut(_ids: readonly string[]): void {}
+
+  protected onSessionDeleted(id: string): void {
+    this.promptCache.delete(id)
+  }
+
+  /** The last step of a stop. */
+  protected closeData(): void {
+    this.requestKeys.close()
+    for (const stop of this.#unwatch) stop()
+  }
+
+  /** The first start accepts what is there. The key that signs it exists by then. */
+  #acceptFirstSettings(isTrusted: boolean): void {
+    const homes = this.homes.list()
+    if (this.acceptedSettings.isNew() && !isTrusted)
+      for (const home of homes) this.acceptedSettings.accept(home.name, home.config.peek())
+    this.acceptedSettings.extend(
+      homes.map(home => ({ name: home.name, values: home.config.peek() })),
+    )
   }
 }

@@ -1,9 +1,10 @@
 /** Composition: models, tools and turns, shared by the service and the command line. */
 import { join } from 'node:path'
+import type { Dispatcher } from 'undici'
 import { ExternalAgents } from '../agent/acp/agents.ts'
 import { hintFor } from '../agent/failure.ts'
 import { createAgent } from '../agent/loop.ts'
-import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
+import { createProviders } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint } from '../agent/types.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
 import { Mcp } from '../mcp/mcp.ts'
@@ -11,7 +12,7 @@ import { createModelServices } from '../models/models.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
 import { SignIns } from '../models/sign-in/sign-ins.ts'
 import type { Home } from '../profiles/home.ts'
-import { createHookRecords } from '../profiles/hooks/records.ts'
+import { HookRecords } from '../profiles/hooks/records.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import { packedHere } from '../store/packed.ts'
 import { AuxiliaryModels } from '../turns/context/auxiliary-model.ts'
@@ -31,6 +32,8 @@ import { createContainerRunners } from './container-runners.ts'
 import { unpackRipgrep } from './data.ts'
 
 export type EngineOptions = TurnSources & {
+  /** The proxy for outgoing requests; undefined without one. */
+  dispatcher: Dispatcher | undefined
   liveDir: string
   /** As in `TurnsOptions`. */
   resume?: TurnsOptions['resume']
@@ -60,9 +63,8 @@ const warningsOf = (onWarning?: (message: string) => void): Services['warnings']
   shell: new SessionWarnings('shell', onWarning),
 })
 
-export const createEngine = async (options: EngineOptions): Promise<Engine> => {
-  const { config, version, homes, sessions, log, clock } = options
-  const dispatcher = await createProxyDispatcher(config.env)
+export const createEngine = (options: EngineOptions): Engine => {
+  const { config, version, dispatcher, homes, sessions, log, clock } = options
   const signIns = new SignIns({
     clock,
     sharedFile: sharedSignInFile(config.baseHome, config.env),
@@ -99,7 +101,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     compressions: new Compressions(options, models, auxiliary, () => turns),
     spending: new Spending(sessions, () => turns.running()),
     grants: new Grants(join(config.stateDir, 'grants.json'), clock),
-    hooks: createHookRecords(clock, redact),
+    hooks: new HookRecords(clock, redact),
     runners: new CommandRunners(config, homes, containers),
     languageServers: createLanguageServers({ clock, warn: log.warn }),
     chatMemos: new ChatMemos(),
@@ -119,6 +121,5 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     titleEndpoint: (sessionId, own) =>
       titleEndpoint(homes.of(sessions.row(sessionId)?.profile), own, auxiliary),
   })
-  await services.runners.ready
   return { ...services, turns }
 }

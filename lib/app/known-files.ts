@@ -8,7 +8,7 @@ import type { z } from 'zod'
 import { ApiTokensFile } from '../people/api-tokens.ts'
 import { SignInsFile } from '../people/login-sessions.ts'
 import { PasswordRecord } from '../people/password-record.ts'
-import { openPeople } from '../people/people.ts'
+import { People } from '../people/people.ts'
 import { ThrottleFile } from '../people/throttle.ts'
 import { BackupsFile } from '../operations/backups/backups.ts'
 import { AcceptedGuardsFile } from '../commands/guards/accepted-guards.ts'
@@ -122,8 +122,17 @@ export const knownFiles = (stateDir: string): KnownFile[] => {
     return { name, path, until, isReplaced, problem: watchFile(path, known) }
   })
   // What makes it unusable depends on other files.
-  const { problem } = openPeople(stateDir, () => undefined)
+  const people = new People(stateDir, () => undefined)
   const until = 'Until then, sign-in stays closed.'
   const name = 'people.json'
-  return [...files, { name, path: join(stateDir, name), until, isReplaced: undefined, problem }]
+  return [
+    ...files,
+    {
+      name,
+      path: join(stateDir, name),
+      until,
+      isReplaced: undefined,
+      problem: () => people.problem(),
+    },
+  ]
 }

@@ -13,62 +13,65 @@ const REASONS = {
 } as const
 
 export type NotReady = keyof typeof REASONS
-export type Readiness = {
-  /** Empty: ready. */
-  reasons(): { code: NotReady; message: string }[]
-  /** Bytes that can still be written; 0 when that is not known. */
-  freeBytes(): number
-  enter(state: 'running' | 'stopping'): void
-}
-
-type ReadinessOptions = {
-  clock: Clock
-  /** The database of the cluster does not answer. */
-  isAway?: () => boolean
-}
 
 /** The disk is asked at most this often, for all requests together. */
 const CHECK_MS = 1_000
 
-export const createReadiness = (
-  stateDir: string,
-  machine: Machine,
-  { clock, isAway = () => false }: ReadinessOptions,
-): Readiness => {
-  let state: 'starting' | 'running' | 'stopping' = 'starting'
-  let checked: { at: number; found: NotReady[] } | undefined
+export class Readiness {
+  readonly #stateDir: string
+  readonly #machine: Machine
+  readonly #clock: Clock
+  /** The database of the cluster does not answer. */
+  readonly #isAway: () => boolean
+  #state: 'starting' | 'running' | 'stopping' = 'starting'
+  #disk: { at: number; reasons: NotReady[] } | undefined
 
-  const freeBytes = (): number => {
+  constructor(
+    stateDir: string,
+    machine: Machine,
+    { clock, isAway = () => false }: { clock: Clock; isAway?: () => boolean },
+  ) {
+    this.#stateDir = stateDir
+    this.#machine = machine
+    this.#clock = clock
+    this.#isAway = isAway
+  }
+
+  /** Empty: ready. */
+  reasons(): { code: NotReady; message: string }[] {
+    const codes = [
+      ...(this.#state === 'running' ? [] : [this.#state]),
+      ...this.#diskReasons(),
+      ...(this.#isAway() ? (['database_away'] as const) : []),
+    ]
+    return codes.map(code => ({ code, message: REASONS[code] }))
+  }
+
+  /** Bytes that can still be written; 0 when that is not known. */
+  freeBytes(): number {
     try {
-      return machine.freeBytes(stateDir) ?? 0
+      return this.#machine.freeBytes(this.#stateDir) ?? 0
     } catch {
       // The directory is gone, which the check of access reports.
       return 0
     }
   }
-  const check = (): NotReady[] => {
-    const failed = stateChecks(stateDir, machine, stateDir).find(({ level }) => level === 'fail')
+
+  enter(state: 'running' | 'stopping'): void {
+    this.#state = state
+  }
+
+  #diskReasons(): NotReady[] {
+    const at = this.#clock.monotonic()
+    if (!this.#disk || at - this.#disk.at >= CHECK_MS)
+      this.#disk = { at, reasons: this.#checkDisk() }
+    return this.#disk.reasons
+  }
+
+  #checkDisk(): NotReady[] {
+    const checks = stateChecks(this.#stateDir, this.#machine, this.#stateDir)
+    const failed = checks.find(({ level }) => level === 'fail')
     if (failed === undefined) return []
     return [failed.code === 'disk_full' ? 'disk_full' : 'state_not_writable']
-  }
-  const ofDisk = (): NotReady[] => {
-    const at = clock.monotonic()
-    if (!checked || at - checked.at >= CHECK_MS) checked = { at, found: check() }
-    return checked.found
-  }
-  return {
-    reasons: () =>
-      [
-        ...(state === 'running' ? [] : [state]),
-        ...ofDisk(),
-        ...(isAway() ? (['database_away'] as const) : []),
-      ].map(code => ({
-        code,
-        message: REASONS[code],
-      })),
-    freeBytes,
-    enter(next) {
-      state = next
-    },
   }
 }

@@ -1,4 +1,4 @@
-/** Composition: the chats of scheduled tasks, as the scheduler sees them. */
+/** The chats of scheduled tasks, as the scheduler sees them. */
 import type { Message } from '../schema/message.ts'
 import { Sentence, sentence, type Words } from '../base/sentences.ts'
 import type { TurnStarter } from '../turns/start-turn.ts'
@@ -33,8 +33,8 @@ const endOf = (sessions: Sessions, id: string): RunOutcome | null => {
 }
 
 export const continuedTasks = (
-  { sessions, homes }: Pick<AppData, 'sessions' | 'homes'>,
-  { unattendedEndpoint }: Pick<TurnStarter, 'unattendedEndpoint'>,
+  { sessions, homes }: AppData,
+  { unattendedEndpoint }: TurnStarter,
 ): ContinuedTasks => ({
   endpoint: unattendedEndpoint,
   taskOf(id) {

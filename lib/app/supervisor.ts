@@ -6,14 +6,6 @@ import { run } from '../base/process.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 
-export type Supervisor = {
-  /** The service answers. Begins the watchdog where the unit has one. */
-  ready(status: string): Promise<void>
-  /** One line for `systemctl status`. */
-  status(text: string): Promise<void>
-  stopping(): Promise<void>
-}
-
 const SEND_MS = 5_000
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').slice(0, 1_000)
@@ -26,36 +18,54 @@ const watchdogMs = (env: Readonly<Record<string, string>>): number | null => {
 }
 
 /** Does nothing where NOTIFY_SOCKET is not set. A report that cannot be sent is logged once, and nothing else fails. */
-export const createSupervisor = (
-  { env }: Pick<Config, 'env'>,
-  warn: (text: string) => void,
-): Supervisor => {
-  const { NOTIFY_SOCKET = '', PATH = '' } = env
-  let hasFailed = false
-  const send = async (...lines: string[]): Promise<void> => {
-    if (NOTIFY_SOCKET === '') return
+export class Supervisor {
+  readonly #env
+  readonly #warn: (text: string) => void
+  readonly #NOTIFY_SOCKET
+  readonly #PATH
+  #hasFailed = false
+  readonly #send = async (...lines: string[]): Promise<void> => {
+    if (this.#NOTIFY_SOCKET === '') return
     try {
-      const options = { cwd: '/', env: { NOTIFY_SOCKET, PATH }, timeoutMs: SEND_MS }
+      const options = {
+        cwd: '/',
+        env: { NOTIFY_SOCKET: this.#NOTIFY_SOCKET, PATH: this.#PATH },
+        timeoutMs: SEND_MS,
+      }
       const { code, stderr, stopped } = await run('systemd-notify', lines, options)
       if (code === 0) return
       throw new Error(stopped ? 'it did not end' : stderr.trim())
     } catch (error) {
-      if (!hasFailed) warn(`systemd-notify cannot report to systemd: ${messageOf(error)}`)
-      hasFailed = true
+      if (!this.#hasFailed)
+        this.#warn(`systemd-notify cannot report to systemd: ${messageOf(error)}`)
+      this.#hasFailed = true
     }
   }
-  let beats: NodeJS.Timeout | undefined
-  return {
-    ready(status) {
-      const everyMs = watchdogMs(env)
-      // A timer, so that a blocked event loop sends nothing.
-      if (everyMs !== null) beats ??= setInterval(send, everyMs, 'WATCHDOG=1')
-      return send('READY=1', `STATUS=${oneLine(status)}`)
-    },
-    status: text => send(`STATUS=${oneLine(text)}`),
-    stopping() {
-      clearInterval(beats)
-      return send('STOPPING=1', 'STATUS=Shutting down')
-    },
+  #beats: NodeJS.Timeout | undefined
+
+  constructor({ env }: Pick<Config, 'env'>, warn: (text: string) => void) {
+    this.#env = env
+    this.#warn = warn
+    const { NOTIFY_SOCKET = '', PATH = '' } = env
+    this.#NOTIFY_SOCKET = NOTIFY_SOCKET
+    this.#PATH = PATH
+  }
+
+  /** The service answers. Begins the watchdog where the unit has one. */
+  ready(status: string): Promise<void> {
+    const everyMs = watchdogMs(this.#env)
+    // A timer, so that a blocked event loop sends nothing.
+    if (everyMs !== null) this.#beats ??= setInterval(this.#send, everyMs, 'WATCHDOG=1')
+    return this.#send('READY=1', `STATUS=${oneLine(status)}`)
+  }
+
+  /** One line for `systemctl status`. */
+  status(text: string): Promise<void> {
+    return this.#send(`STATUS=${oneLine(text)}`)
+  }
+
+  stopping(): Promise<void> {
+    clearInterval(this.#beats)
+    return this.#send('STOPPING=1', 'STATUS=Shutting down')
   }
 }

@@ -1,32 +1,19 @@
-/** Composition: metrics and traces. Their libraries are loaded only where the configuration turns them on. */
+/** Metrics and traces. Their libraries are loaded only where the configuration turns them on. */
 import { isSameSecret } from '../base/sha256.ts'
 import type { Agent } from '../agent/types.ts'
 import type { Config } from '../config.ts'
 import type { CountedRequest } from '../http/write-response.ts'
-import type { MessageQueue } from '../turns/queue.ts'
 import type { Log } from '../operations/log.ts'
 import { redact } from '../base/redact/redact.ts'
 import type { Metrics, Sources } from '../operations/telemetry/metrics.ts'
 import { observeAgent, type TurnObserver } from '../operations/telemetry/observed-agent.ts'
 import type { Tracing } from '../operations/telemetry/tracing.ts'
 import { readTracingSettings } from '../operations/telemetry/tracing-settings.ts'
-import type { Turns } from '../turns/turns.ts'
-import type { Composition } from './data.ts'
-import { thisMachine } from './machine.ts'
-import { createProxyCheck, type ProxyCheck } from '../http/proxy-check.ts'
-import { createReadiness, type Readiness } from './readiness.ts'
 
-export type TelemetryServices = {
-  readiness: Readiness
-  proxyCheck: ProxyCheck
+export type Telemetry = {
   /** Undefined where they are off. */
   metrics: { text: Metrics['text']; isToken: (given: string) => boolean } | undefined
   onRequest: ((finished: CountedRequest) => void) | undefined
-  /** The service listens: it is ready from now on. */
-  onListening: () => void
-}
-
-type Telemetry = Pick<TelemetryServices, 'metrics' | 'onRequest'> & {
   wrapAgent: (agent: Agent) => Agent
   close: () => Promise<void>
 }
@@ -51,9 +38,9 @@ const openTracing = async (
 ): Promise<Tracing | undefined> => {
   const settings = readTracingSettings(env)
   if (settings === null) return undefined
-  const { createTracing } = await import('../operations/telemetry/tracing.ts')
+  const { Tracing } = await import('../operations/telemetry/tracing.ts')
   log.info(`Traces of turns are sent to ${settings.url}`)
-  return createTracing({ ...settings, version, redact, warn: log.warn })
+  return new Tracing({ ...settings, version, redact, warn: log.warn })
 }
 
 /**
@@ -74,46 +61,5 @@ export const openTelemetry = async (config: Config, options: Options): Promise<T
     onRequest: counted?.metrics.request,
     metrics: counted && { text: counted.metrics.text, isToken: counted.isToken },
     close: async () => void (await tracing?.close()),
-  }
-}
-
-/** Of parts that are built later. */
-type Observed = () => {
-  turns: Pick<Turns, 'count' | 'running'>
-  queue: Pick<MessageQueue, 'list'>
-}
-
-export const composeTelemetry = async (
-  { config, log, clock, data, cell }: Composition,
-  version: string,
-  observed: Observed,
-) => {
-  const readiness = createReadiness(config.stateDir, thisMachine, {
-    clock,
-    isAway: () => !cell.isReachable(),
-  })
-  if (config.metricsToken !== null) data.maskSecret(config.metricsToken)
-  const { wrapAgent, close, ...services } = await openTelemetry(config, {
-    version,
-    log,
-    sources: {
-      runningTurns: () => observed().turns.count(),
-      queuedMessages() {
-        const { turns, queue } = observed()
-        return turns.running().reduce((n, { sessionId }) => n + queue.list(sessionId).length, 0)
-      },
-      eventStreams: data.hub.readers,
-      freeBytes: readiness.freeBytes,
-    },
-  })
-  return {
-    wrapAgent,
-    close,
-    services: {
-      ...services,
-      readiness,
-      proxyCheck: createProxyCheck(clock),
-      onListening: () => readiness.enter('running'),
-    } satisfies TelemetryServices,
   }
 }

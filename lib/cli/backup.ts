@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
-import { backupPlaces } from '../app/backup-places.ts'
+import { backupPlaces } from '../operations/backups/backup-places.ts'
 import { noteFirstLocation } from '../app/moved-home.ts'
 import { type Backup, makeBackup } from '../operations/backups/backup.ts'
 import { readArchive, type ReadArchive } from '../operations/backups/read-archive.ts'
@@ -10,7 +10,7 @@ import { type Restored, restoreBackup } from '../operations/backups/restore.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid, missing } from '../errors.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
-import { createHomes } from '../profiles/homes.ts'
+import { Homes } from '../profiles/homes.ts'
 import { readText } from '../store/read-text.ts'
 import type { BackupArguments, RestoreArguments } from './backup-arguments.ts'
 import type { Terminal } from './terminal.ts'
@@ -97,7 +97,7 @@ export const backup = async (
   if (withKeys) checkPerson(config)
   if (!existsSync(config.stateDir) && !existsSync(config.baseHome))
     throw invalid(`There is nothing to save in ${config.baseHome}.`)
-  const homes = createHomes(config, systemClock)
+  const homes = new Homes(config, systemClock)
   const chosen = profiles.length > 0 ? profiles.map(name => homes.open(name)) : homes.list()
   const passphrase = withKeys ? await newPassphrase(passphraseFile, place) : null
   // Absent where only an earlier version has run.

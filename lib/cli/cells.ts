@@ -1,8 +1,8 @@
 /** `agent-webui cells`: the cells that workers run, and who may use them. */
 import { clusterUrl } from '../app/cell.ts'
 import { isCellName, isLabel } from '../base/cluster-settings.ts'
-import type { CellEntry } from '../cluster/members.ts'
-import { openDirectory } from '../cluster/directory.ts'
+import type { CellEntry } from '../cluster/directory.ts'
+import { Directory } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
 import { splitEquals, valueAt } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
@@ -75,7 +75,7 @@ export const changeCells = async (
 ): Promise<number> => {
   if (config.cluster === null)
     throw new Error('cells needs AGENT_WEBUI_CLUSTER_URL: the database of the cluster.')
-  const directory = openDirectory(clusterUrl(config.cluster))
+  const directory = new Directory(clusterUrl(config.cluster))
   try {
     if (given.action === 'list') {
       const cells = await directory.list()

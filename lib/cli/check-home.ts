@@ -14,7 +14,7 @@ import { unreadKeys } from '../profiles/unread-keys.ts'
 import { isManaged } from '../profiles/home.ts'
 import { DEFAULT_PROFILE, missingActiveProfile } from '../profiles/homes.ts'
 import { redact } from '../base/redact/redact.ts'
-import { createSkills } from '../profiles/skills/skills.ts'
+import { Skills } from '../profiles/skills/skills.ts'
 import { fileReason } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readText } from '../store/read-text.ts'
@@ -264,7 +264,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
 export const guardChecks = (looked: CheckContext): Check[] => {
   const { home, config, acceptedSettings } = looked
   const accepted = createAcceptedGuards(join(config.stateDir, 'accepted-guards.json'))
-  const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
+  const skills = new Skills({ userHome: config.userHome, callable: callableSkills })
   const guards = new HomeGuards(accepted, acceptedSettings, skills)
   return [
     ...settingsChecks(looked),

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { fromSeconds, systemClock } from '../base/clock.ts'
 import { NOTIFICATION_PROBLEMS } from '../base/notification-problems.ts'
-import { openOutbox, OUTBOX } from '../notifications/outbox.ts'
+import { Outbox, OUTBOX } from '../notifications/outbox.ts'
 import type { Receiver } from '../notifications/receivers.ts'
-import { openNotificationStore, SETTINGS } from '../notifications/store.ts'
+import { NotificationStore, SETTINGS } from '../notifications/store.ts'
 import { type Check, type CheckContext, ok, warn } from './check.ts'
 
 const nameOf = (receiver: Receiver): string =>
@@ -13,8 +13,8 @@ const nameOf = (receiver: Receiver): string =>
 export const notificationChecks = ({ config: { stateDir } }: CheckContext): Check[] => {
   const problems: Check[] = []
   // Files that cannot be read have a check of their own.
-  const store = openNotificationStore(join(stateDir, SETTINGS), { clock: systemClock })
-  const outbox = openOutbox(join(stateDir, OUTBOX), () => undefined)
+  const store = new NotificationStore(join(stateDir, SETTINGS), { clock: systemClock })
+  const outbox = new Outbox(join(stateDir, OUTBOX), () => undefined)
   const receivers: Receiver[] = [...store.devices(), ...store.services()]
   if (problems.length === 0 && receivers.length === 0) return [ok('notifications', 'not set up')]
   if (store.services().length > 0 && !store.settings().base_url)

@@ -1,7 +1,7 @@
 /** Checks of who may sign in: the OpenID Connect provider, and the header of a trusted proxy. */
 import { systemClock } from '../base/clock.ts'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
-import { createOidc, readClientSecret } from '../people/oidc.ts'
+import { Oidc, readClientSecret } from '../people/oidc.ts'
 import { hasPassword } from '../people/password-record.ts'
 import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
 
@@ -17,7 +17,7 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
     return []
   }
   const warnings: string[] = []
-  const oidc = createOidc({
+  const oidc = new Oidc({
     config,
     clientSecret,
     clock: systemClock,

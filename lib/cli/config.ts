@@ -6,7 +6,7 @@ import { signing } from '../people/signing-key.ts'
 import { openAcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { settle, shownChanges } from '../commands/guards/setting-changes.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
-import { createHomes } from '../profiles/homes.ts'
+import { Homes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, watchSecrets } from '../base/redact/redact.ts'
 import type { ConfigArguments } from './arguments.ts'
@@ -19,8 +19,8 @@ export const changeConfig = async (
   if (does !== 'show' && isStartedByAgent(config))
     throw forbidden('The agent cannot confirm settings. Run the command in your own terminal.')
   const accepted = openAcceptedSettings(config.stateDir, signing(config.stateDir))
-  const homes = createHomes(config, systemClock, accepted)
-  watchSecrets(createKnownSecrets(homes.list))
+  const homes = new Homes(config, systemClock, accepted)
+  watchSecrets(createKnownSecrets(() => homes.list()))
   const home = homes.open(profile ?? homes.active())
   const problem = home.config.problem()
   if (problem) throw invalid(`config.yaml: ${problem}`)

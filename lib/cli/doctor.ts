@@ -11,7 +11,7 @@ import { signing } from '../people/signing-key.ts'
 import { openAcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { createModelServices } from '../models/models.ts'
 import { writeEnv } from '../profiles/write-env.ts'
-import { createHomes } from '../profiles/homes.ts'
+import { Homes } from '../profiles/homes.ts'
 import { redact } from '../base/redact/redact.ts'
 import { fileReason } from '../store/file-error.ts'
 import type { DoctorArguments } from './arguments.ts'
@@ -135,7 +135,7 @@ const openContext = async (
   const acceptedSettings = openAcceptedSettings(config.stateDir, readableSigning(config.stateDir), {
     mayConfirm: false,
   })
-  const homes = createHomes(config, systemClock, acceptedSettings)
+  const homes = new Homes(config, systemClock, acceptedSettings)
   const home = homes.open(profile ?? homes.active())
   const dispatcher = await createProxyDispatcher(config.env)
   const models = createModelServices({

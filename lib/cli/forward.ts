@@ -4,13 +4,13 @@ import { systemClock } from '../base/clock.ts'
 import { clusterUrl } from '../app/cell.ts'
 import { withoutBasePath } from '../base/base-path.ts'
 import { VISITOR_HEADER } from '../base/page-headers.ts'
-import { type Directory, openDirectory } from '../cluster/directory.ts'
+import { Directory } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
 import { conflict, forbidden, messageOf, unauthorized } from '../errors.ts'
 import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
-import { createDrain } from '../http/drain.ts'
+import { Drain } from '../http/drain.ts'
 import type { Route } from '../http/forwarded-headers.ts'
-import { createForwarder, shared } from '../http/forwarder.ts'
+import { Forwarder, shared } from '../http/forwarder.ts'
 import type { Listener } from '../http/request-listener.ts'
 import { createServer } from '../http/server.ts'
 import { createUserHeader } from '../http/user-header.ts'
@@ -41,7 +41,11 @@ const createRoutes = (
   const { clientOf } = pages
   const cell = config.cluster?.cell ?? ''
   const userOf = createUserHeader(config.authHeader)
-  const cells = shared(systemClock, directory.cellsOf, () => KNOWN_MS)
+  const cells = shared(
+    systemClock,
+    person => directory.cellsOf(person),
+    () => KNOWN_MS,
+  )
 
   const routeOf = async (req: IncomingMessage, res: ServerResponse): Promise<Route | null> => {
     const client = clientOf(req)
@@ -86,14 +90,14 @@ const createRoutes = (
 /** Answers for itself: whether it runs, and whether the database does. */
 const withHealth = (
   listener: Listener,
-  {
-    cell,
-    ownerOf,
-    isStopping,
-  }: Pick<Directory, 'ownerOf'> & { cell: string; isStopping(): boolean },
+  { cell, directory, isStopping }: { directory: Directory; cell: string; isStopping(): boolean },
 ): Listener => {
   // Anyone may ask, and as often as they like.
-  const looks = shared(systemClock, ownerOf, () => KNOWN_MS)
+  const looks = shared(
+    systemClock,
+    name => directory.ownerOf(name),
+    () => KNOWN_MS,
+  )
   return (req, res) => {
     if (req.url?.split('?')[0] !== HEALTH) return listener(req, res)
     const answer = (status: number, body: object) => {
@@ -128,25 +132,26 @@ export const forward = async (
   const { cluster: settings } = config
   if (settings === null)
     throw new Error('forward needs AGENT_WEBUI_CLUSTER_URL: the database that names the owners.')
-  const directory = openDirectory(clusterUrl(settings))
+  const directory = new Directory(clusterUrl(settings))
   const pages = createForwardPages(config, version)
-  const forwarder = createForwarder({
+  const forwarder = new Forwarder({
     clock: systemClock,
     version,
     log,
-    ...directory,
+    ownerOf: name => directory.ownerOf(name),
+    ask: name => directory.ask(name),
     ...createRoutes(config, { directory, pages }),
   })
   const tls = readTls(config)
   let isStopping = false
-  const drain = createDrain(
+  const drain = new Drain(
     withHealth(pages.withFiles(forwarder.listener), {
       cell: settings.cell,
-      ownerOf: directory.ownerOf,
+      directory,
       isStopping: () => isStopping,
     }),
   )
-  const server = createServer(drain.listener, { version, ...(tls ? { tls } : {}) })
+  const server = createServer(drain.serve, { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config)
   server.on('error', error => log.error('server', error))
   log.info(`agent-webui ${version} forwards at ${urlOf(config, port)}/`)

@@ -7,7 +7,7 @@ import { visibleName } from '../base/visible.ts'
 import type { Config } from '../config.ts'
 import { importExport } from '../sessions/imports/imports.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
-import { createHomes } from '../profiles/homes.ts'
+import { Homes } from '../profiles/homes.ts'
 import { createProjects } from '../workspaces/projects.ts'
 import type { ImportReport, ImportProblemCode, LeftOutCode } from '../schema/import.ts'
 import { createFiles } from '../sessions/files.ts'
@@ -79,7 +79,7 @@ export const importChats = async (
 ): Promise<number> => {
   const { stateDir } = config
   const clock = systemClock
-  const homes = createHomes(config, clock)
+  const homes = new Homes(config, clock)
   const home = homes.open(profile ?? homes.active())
   const saved = jsonFile(join(stateDir, 'settings.json'), asObject).read().default_workspace
   const standard = resolveDefaultWorkspace(config, stringOrNull(saved) ?? undefined)

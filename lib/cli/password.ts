@@ -4,16 +4,16 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { openSigningKey } from '../people/signing-key.ts'
-import { createPasswordHasher } from '../people/password.ts'
-import { openPasswordRecord } from '../people/password-record.ts'
-import { openPeople } from '../people/people.ts'
-import { normalizePassword } from '../people/normalize-password.ts'
+import { PasswordHasher } from '../people/password.ts'
+import { PasswordFile } from '../people/password-record.ts'
+import { People } from '../people/people.ts'
+import { normalizePassword } from '../people/password.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
-import { createHomes } from '../profiles/homes.ts'
-import { createSettings } from '../profiles/settings.ts'
+import { Homes } from '../profiles/homes.ts'
+import { SettingsStore } from '../profiles/settings.ts'
 import type { PasswordArguments } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -49,27 +49,27 @@ export const changePassword = async (
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   checkOwner(stateDir)
   if (resetFactors) {
-    openPeople(stateDir, terminal.note).reset()
+    new People(stateDir, terminal.note).reset()
     terminal.out('Passkeys and one-time codes removed. The password alone signs in.\n')
     await terminal.drain()
     if (!off) return 0
   }
-  const settings = createSettings(join(stateDir, 'settings.json'), {
+  const settings = new SettingsStore(join(stateDir, 'settings.json'), {
     botName: config.botName,
     usableWorkspace: () => undefined,
     defaultWorkspace: () => config.userHome,
-    migrateDefaultModel: model => migrateDefaultModel(createHomes(config, systemClock).base, model),
+    migrateDefaultModel: model => migrateDefaultModel(new Homes(config, systemClock).base, model),
   })
   const key = openSigningKey(stateDir)
   const warn = terminal.note
-  const record = openPasswordRecord({ dir: stateDir, key, settings: settings.password, warn })
+  const record = new PasswordFile({ dir: stateDir, key, settings: settings.password, warn })
   if (off) {
     record.set(null)
     terminal.out('Password removed.\n')
   } else {
     const password = normalizePassword(await readPassword(terminal))
     if (password === '') throw invalid('The password is empty. Nothing was changed.')
-    record.set(await createPasswordHasher(key).hash(password))
+    record.set(await new PasswordHasher(key).hash(password))
     terminal.out('Password set. All browsers have to sign in again.\n')
   }
   if (config.password !== null)

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
 import { systemClock } from '../base/clock.ts'
 import type { TurnRecorder } from '../workspaces/checkpoints/turn-recorder.ts'
@@ -19,14 +20,14 @@ import { createEngine, type EngineOptions } from '../app/engine.ts'
 import { createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { signing } from '../people/signing-key.ts'
 import { openAcceptedSettings } from '../commands/guards/accepted-settings.ts'
-import { createHub } from '../http/hub.ts'
+import { Hub } from '../http/hub.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { packedHere } from '../store/packed.ts'
-import { createHomes } from '../profiles/homes.ts'
+import { Homes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, redactValue, watchSecrets } from '../base/redact/redact.ts'
 import { createSessions } from '../sessions/sessions.ts'
-import { createSkills } from '../profiles/skills/skills.ts'
+import { Skills } from '../profiles/skills/skills.ts'
 import { searchWorkerOf } from '../app/data.ts'
 import { createToolOutput } from '../sessions/tool-output.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
@@ -82,9 +83,9 @@ export const createTerminalEngine = async (
   const acceptedSettings = openAcceptedSettings(config.stateDir, signing(config.stateDir), {
     mayConfirm: !isStartedByAgent(config),
   })
-  const homes = createHomes(config, clock, acceptedSettings)
-  watchSecrets(createKnownSecrets(homes.list))
-  const hub = createHub({ boot: randomBytes(4).toString('hex'), clock })
+  const homes = new Homes(config, clock, acceptedSettings)
+  watchSecrets(createKnownSecrets(() => homes.list()))
+  const hub = new Hub({ boot: randomBytes(4).toString('hex'), clock })
   const sessions = createSessions({
     dir: pathOf('sessions'),
     trashDir: pathOf('trash'),
@@ -110,7 +111,7 @@ export const createTerminalEngine = async (
     onChange: () => undefined,
     addon,
   })
-  const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
+  const skills = new Skills({ userHome: config.userHome, callable: callableSkills })
   // Read only: safeguards that were accepted on the page are accepted here as well.
   const guards = new HomeGuards(
     createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
@@ -119,16 +120,17 @@ export const createTerminalEngine = async (
   )
   const cron = new Cron({
     clock,
-    homes: homes.list,
+    homes: () => homes.list(),
     start: () => Promise.reject(unavailable('Scheduled tasks run in the server only.')),
     stop: () => false,
     skill: () => null,
     forbids: () => null,
     log: problem,
   })
-  const { models, turns, mcp, compressions, runners, languageServers } = await createEngine({
+  const { models, turns, mcp, compressions, runners, languageServers } = createEngine({
     config,
     version,
+    dispatcher: await createProxyDispatcher(config.env),
     homes,
     sessions,
     hostSessions,
@@ -154,6 +156,7 @@ export const createTerminalEngine = async (
       })
     },
   })
+  await runners.ready
 
   return {
     homes,

@@ -4,11 +4,11 @@ import { type Clock, systemClock, toSeconds } from '../base/clock.ts'
 import { createWake } from '../base/wake.ts'
 import { clusterAddress, clusterUrl } from '../app/cell.ts'
 import { openLocalHealth } from '../app/local-health.ts'
-import { createSupervisor } from '../app/supervisor.ts'
+import { Supervisor } from '../app/supervisor.ts'
 import { isLabel } from '../base/cluster-settings.ts'
 import { connect, type Database } from '../cluster/database.ts'
 import { isMigrated, migrate } from '../cluster/migrations.ts'
-import { createWorkerRecord, type WorkerRecord, type WorkerState } from '../cluster/placement.ts'
+import { WorkerRecord, type WorkerState } from '../cluster/placement.ts'
 import type { Config } from '../config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from '../errors.ts'
 import { createLog, type Log } from '../operations/log.ts'
@@ -46,7 +46,7 @@ const createLink = (
     try {
       // One that has cells keeps them, also where the tables were made newer since.
       if (!hasBegun || !(await isMigrated(db))) await migrate(db)
-      const record = createWorkerRecord(db, { clock })
+      const record = new WorkerRecord(db, { clock })
       return { db, record, hasName: await record.begin(name) }
     } catch (error) {
       db.end()
@@ -114,7 +114,7 @@ export const work = async (
     { pid: process.pid, address: health.address, started_at: startedAt },
     { addon },
   )
-  const supervisor = createSupervisor(config, log.warn)
+  const supervisor = new Supervisor(config, log.warn)
   const nap = createWake(clock)
   const failures: string[] = []
   const cells = createCells(config, {

@@ -11,7 +11,7 @@ import { makeDir } from '../store/make-dir.ts'
 import { readWhole } from '../store/read-text.ts'
 import type { Database } from './database.ts'
 import type { Mirror } from './mirror.ts'
-import type { Sealer } from './seal.ts'
+import type { Seal } from './seal.ts'
 import { type CellFiles, ClusterError } from './types.ts'
 
 type Stored = {
@@ -29,7 +29,7 @@ type Options = {
   cell: string
   files: CellFiles
   stateDir: string
-  sealer: Sealer
+  sealer: Seal
   mirror: Mirror
   /** Of the last owner that was here; 0 for none. */
   since: number
@@ -132,28 +132,38 @@ const readContent = async (
 }
 
 /** Moves what this machine has beyond the database out of the way. */
-const createConflicts = (stateDir: string, now: number) => {
-  const dir = join(stateDir, CONFLICTS, new Date(now).toISOString().replaceAll(':', '-'))
-  let count = 0
-  const target = (key: string): string => {
-    const path = join(dir, key)
-    makeDir(dirname(path))
-    count += 1
-    return path
+class Conflicts {
+  readonly #dir: string
+  #count = 0
+
+  constructor(stateDir: string, now: number) {
+    this.#dir = join(stateDir, CONFLICTS, new Date(now).toISOString().replaceAll(':', '-'))
   }
-  return {
-    keep: (key: string, bytes: Buffer): void => writeFileSync(target(key), bytes, { mode: 0o600 }),
-    move: (key: string, path: string): void => renameSync(path, target(key)),
-    report(warn: (text: string) => void): void {
-      if (count > 0)
-        warn(`${count} files had changes that were never acknowledged; they are in ${dir}`)
-    },
+
+  keep(key: string, bytes: Buffer): void {
+    writeFileSync(this.#target(key), bytes, { mode: 0o600 })
+  }
+
+  move(key: string, path: string): void {
+    renameSync(path, this.#target(key))
+  }
+
+  report(warn: (text: string) => void): void {
+    if (this.#count > 0)
+      warn(
+        `${this.#count} files had changes that were never acknowledged; they are in ${this.#dir}`,
+      )
+  }
+
+  #target(key: string): string {
+    const path = join(this.#dir, key)
+    makeDir(dirname(path))
+    this.#count += 1
+    return path
   }
 }
 
-type Conflicts = ReturnType<typeof createConflicts>
-
-const isSame = ({ path, size, digest }: Stored, sealer: Sealer): boolean => {
+const isSame = ({ path, size, digest }: Stored, sealer: Seal): boolean => {
   if (sizeOf(path) !== size) return false
   return size > COMPARED_BYTES || digest?.equals(sealer.digest(readWhole(path))) === true
 }
@@ -237,7 +247,7 @@ export const bringUp = async (options: Options): Promise<boolean> => {
     keepLocal(options, stored)
     return false
   }
-  const conflicts = createConflicts(stateDir, options.now)
+  const conflicts = new Conflicts(stateDir, options.now)
   if (isKnown) {
     for (const path of gone) rmSync(path, { force: true })
     await removeOthers(options, stored, conflicts)

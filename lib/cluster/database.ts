@@ -69,36 +69,45 @@ export const connect = async (url: string, onNotice?: () => void): Promise<Datab
   }
 }
 
-export type Reader = { query: Database['query']; close(): void }
-
 /** A connection that is opened when it is needed, and again when it has ended. `prepare` is run on each. */
-export const createReader = (url: string, prepare: (db: Database) => Promise<void>): Reader => {
-  let opened: Promise<Database> | null = null
-  const open = async (): Promise<Database> => {
-    const db = await connect(url)
+export class Reader {
+  readonly #url: string
+  readonly #prepare: (db: Database) => Promise<void>
+  #opened: Promise<Database> | null = null
+
+  constructor(url: string, prepare: (db: Database) => Promise<void>) {
+    this.#url = url
+    this.#prepare = prepare
+  }
+
+  async query(text: string, values?: readonly unknown[]): Promise<Row[]> {
+    return (await this.#current()).query(text, values)
+  }
+
+  close(): void {
+    this.#opened?.then(db => db.end()).catch(() => undefined)
+    this.#opened = null
+  }
+
+  async #open(): Promise<Database> {
+    const db = await connect(this.#url)
     try {
-      await prepare(db)
+      await this.#prepare(db)
       return db
     } catch (error) {
       db.end()
       throw error
     }
   }
-  const current = async (): Promise<Database> => {
-    const found = opened
+
+  async #current(): Promise<Database> {
+    const found = this.#opened
     if (found) {
       const db = await found.catch(() => null)
       if (db?.ended.aborted === false) return db
-      if (opened === found) opened = null
+      if (this.#opened === found) this.#opened = null
     }
-    opened ??= open()
-    return opened
-  }
-  return {
-    query: async (text, values) => (await current()).query(text, values),
-    close() {
-      opened?.then(db => db.end()).catch(() => undefined)
-      opened = null
-    },
+    this.#opened ??= this.#open()
+    return this.#opened
   }
 }

@@ -1,17 +1,167 @@
-/** The database of a cluster as those see it that own no cell: forwarders and the command line. */
-import { type Database, createReader } from './database.ts'
-import { createMembers } from './members.ts'
+/**
+ * The database of a cluster as those see it that own no cell: who serves a cell, which cells workers run, and who may use them.
+ * `agent-webui cells` changes it, and a forwarder asks it.
+ */
+import { conflict, missing } from '../errors.ts'
+import { type Database, Reader, type Row } from './database.ts'
 import { isMigrated, migrate } from './migrations.ts'
-import { createPlacement } from './placement.ts'
+import { STALE_MS } from './ownership.ts'
+import { type Asked, askFor, type Owner, ownerOf } from './placement.ts'
+import type { CellStatus } from './types.ts'
+
+export type CellEntry = {
+  name: string
+  /** Empty: its name is shown. */
+  title: string
+  isManaged: boolean
+  labels: readonly string[]
+  people: readonly string[]
+  /** That runs it, or ran it last. */
+  worker: string | null
+  isAwake: boolean
+  /** When it starts by itself, in milliseconds since 1970. */
+  wakeAt: number | null
+}
+
+export type OwnCell = Pick<CellEntry, 'name' | 'title' | 'isAwake'> & CellStatus
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
+const timeOf = (value: unknown): number | null => (value instanceof Date ? value.getTime() : null)
+
+/** How a list shows a cell. */
+const namedOf = ({
+  name,
+  title,
+  is_awake,
+}: Row): Pick<CellEntry, 'name' | 'title' | 'isAwake'> => ({
+  name: String(name),
+  title: String(title ?? ''),
+  isAwake: is_awake === true,
+})
+
+const IS_AWAKE = `(not c.is_released and c.address is not null
+  and c.seen > clock_timestamp() - interval '${STALE_MS} milliseconds') as is_awake`
+
+/** People are compared in small letters, as the proxy may spell them in different ways. */
+const plain = (people: readonly string[]): string[] => people.map(person => person.toLowerCase())
 
 /** The tables may be older than this program, or newer: then the program knows enough of them. */
 const prepare = async (db: Database): Promise<void> => {
   if (!(await isMigrated(db))) await migrate(db)
 }
 
-export const openDirectory = (url: string) => {
-  const reader = createReader(url, prepare)
-  return { ...createPlacement(reader), ...createMembers(reader), close: () => reader.close() }
-}
+export class Directory {
+  readonly #reader: Reader
 
-export type Directory = ReturnType<typeof openDirectory>
+  constructor(url: string) {
+    this.#reader = new Reader(url, prepare)
+  }
+
+  close(): void {
+    this.#reader.close()
+  }
+
+  /** The process that serves a cell; null when there is none. */
+  ownerOf(cell: string): Promise<Owner | null> {
+    return ownerOf(this.#reader, cell)
+  }
+
+  /** Asks the workers to start a cell that no process serves. */
+  ask(cell: string): Promise<Asked> {
+    return askFor(this.#reader, cell)
+  }
+
+  /** That of the person's own name comes first. */
+  async cellsOf(person: string): Promise<OwnCell[]> {
+    const rows = await this.#reader.query(
+      `select c.name, c.title, c.running, c.waiting, c.active, ${IS_AWAKE} from agent_webui.cell c
+         join agent_webui.member m on m.cell = c.name
+         where m.person = $1 order by c.name <> $1, coalesce(c.title, c.name), c.name`,
+      [person.toLowerCase()],
+    )
+    return rows.map(row => ({
+      ...namedOf(row),
+      running: Number(row.running),
+      waiting: Number(row.waiting),
+      activeAt: timeOf(row.active),
+    }))
+  }
+
+  async list(): Promise<CellEntry[]> {
+    const rows = await this.#reader.query(
+      `select c.name, c.title, c.is_managed, c.labels, c.worker, c.wake, ${IS_AWAKE},
+           array(select m.person from agent_webui.member m where m.cell = c.name order by 1) as people
+         from agent_webui.cell c order by c.name`,
+    )
+    return rows.map(row => ({
+      ...namedOf(row),
+      isManaged: row.is_managed === true,
+      labels: texts(row.labels),
+      people: texts(row.people),
+      worker: row.worker === null ? null : String(row.worker),
+      wakeAt: timeOf(row.wake),
+    }))
+  }
+
+  /** Workers run it from now on. Without people it is that of the user of its name; a cell that is known keeps its own. */
+  async add(
+    cell: string,
+    given: { title: string; labels: readonly string[]; people: readonly string[] },
+  ): Promise<void> {
+    const { title, labels, people } = given
+    // In one statement: a cell that no one may use could not be added again.
+    const [made] = await this.#reader.query(
+      `with made as (
+           insert into agent_webui.cell (name, title, labels, is_managed) values ($1, $2, $3, true)
+           on conflict (name) do update set is_managed = true, labels = excluded.labels,
+             title = coalesce(nullif(excluded.title, ''), cell.title)
+           where not cell.is_managed
+           returning name
+         ), allowed as (
+           insert into agent_webui.member (cell, person)
+           select name, unnest(case
+             when cardinality($4::text[]) > 0 or exists (select from agent_webui.member where cell = $1) then $4
+             else array[$5] end)
+           from made on conflict do nothing
+         ) select name from made`,
+      [cell, title, labels, plain(people), cell.toLowerCase()],
+    )
+    if (!made) throw conflict(`There is a cell "${cell}" already.`)
+  }
+
+  async allow(cell: string, people: readonly string[]): Promise<void> {
+    await this.#require(cell)
+    await this.#reader.query(
+      `insert into agent_webui.member (cell, person) select $1, unnest($2::text[])
+         on conflict do nothing`,
+      [cell, plain(people)],
+    )
+  }
+
+  /** Their open pages end within seconds. */
+  async revoke(cell: string, people: readonly string[]): Promise<void> {
+    await this.#require(cell)
+    const gone = await this.#reader.query(
+      'delete from agent_webui.member where cell = $1 and person = any($2) returning person',
+      [cell, plain(people)],
+    )
+    const found = gone.map(({ person }) => String(person))
+    const unknown = plain(people).find(person => !found.includes(person))
+    if (unknown !== undefined) throw missing(`"${unknown}" could not use the cell "${cell}".`)
+  }
+
+  /** No worker runs it any more, and no one can use it. What it has written stays in the database. */
+  async remove(cell: string): Promise<void> {
+    await this.#require(cell)
+    await this.#reader.query(
+      `with gone as (delete from agent_webui.member where cell = $1)
+         update agent_webui.cell set is_managed = false, wake = null, asked = null where name = $1`,
+      [cell],
+    )
+  }
+
+  async #require(cell: string): Promise<void> {
+    const [row] = await this.#reader.query('select 1 from agent_webui.cell where name = $1', [cell])
+    if (!row) throw missing(`There is no cell "${cell}". agent-webui cells list shows them.`)
+  }
+}

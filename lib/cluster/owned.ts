@@ -7,9 +7,9 @@ import { connect, type Database, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
 import { giveUp, reclaim, showStatus } from './ownership.ts'
 import type { Mirror } from './mirror.ts'
-import { createPending } from './pending.ts'
-import type { Sealer } from './seal.ts'
-import { createSender } from './send.ts'
+import { Pending } from './pending.ts'
+import type { Seal } from './seal.ts'
+import { Sender } from './send.ts'
 import { type CellFiles, CellLost, type CellStatus, type Owned } from './types.ts'
 
 /** An idle owner shows that it is alive. */
@@ -31,7 +31,7 @@ export type OwnedOptions = {
   directory: string
   files: CellFiles
   mirror: Mirror
-  sealer: Sealer
+  sealer: Seal
   epoch: number
   tookOver: boolean
   batch: number
@@ -42,38 +42,68 @@ export type OwnedOptions = {
 }
 
 /** By both times: one of them is paused while the machine sleeps, the other can be set back. */
-const createLease = (clock: Clock) => {
-  let at = { elapsed: Number.NEGATIVE_INFINITY, wall: 0 }
-  return {
-    now: () => ({ elapsed: clock.monotonic(), wall: clock.now() }),
-    renew(sentAt: { elapsed: number; wall: number }): void {
-      at = sentAt
-    },
-    isValid: () =>
-      clock.monotonic() - at.elapsed < LEASE_MS && Math.abs(clock.now() - at.wall) < LEASE_MS,
+class Lease {
+  readonly #clock: Clock
+  #at = { elapsed: Number.NEGATIVE_INFINITY, wall: 0 }
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  now() {
+    return { elapsed: this.#clock.monotonic(), wall: this.#clock.now() }
+  }
+
+  renew(sentAt: { elapsed: number; wall: number }): void {
+    this.#at = sentAt
+  }
+
+  isValid() {
+    return (
+      this.#clock.monotonic() - this.#at.elapsed < LEASE_MS &&
+      Math.abs(this.#clock.now() - this.#at.wall) < LEASE_MS
+    )
   }
 }
 
-const createNote = ({ stateDir, cell, directory, epoch, tookOver }: OwnedOptions) => {
-  let isTakingOver = tookOver
-  const write = (isClean: boolean): void =>
-    writeNote(stateDir, { cell, directory, epoch, isClean, isTakingOver })
-  return {
-    write,
-    /** What the owner before left open was continued before that. */
-    serves(): void {
-      if (!isTakingOver) return
-      isTakingOver = false
-      write(false)
-    },
+class AddressNote {
+  readonly #stateDir: string
+  readonly #cell: string
+  readonly #directory: string
+  readonly #epoch: number
+  #isTakingOver: boolean
+
+  constructor({ stateDir, cell, directory, epoch, tookOver }: OwnedOptions) {
+    this.#stateDir = stateDir
+    this.#cell = cell
+    this.#directory = directory
+    this.#epoch = epoch
+    this.#isTakingOver = tookOver
+  }
+
+  write(isClean: boolean): void {
+    writeNote(this.#stateDir, {
+      cell: this.#cell,
+      directory: this.#directory,
+      epoch: this.#epoch,
+      isClean,
+      isTakingOver: this.#isTakingOver,
+    })
+  }
+
+  /** What the owner before left open was continued before that. */
+  serves(): void {
+    if (!this.#isTakingOver) return
+    this.#isTakingOver = false
+    this.write(false)
   }
 }
 
 export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   const { clock, url, cell, files, mirror, epoch, log } = options
-  const pending = createPending()
-  const sender = createSender({ ...options, pending })
-  const lease = createLease(clock)
+  const pending = new Pending()
+  const sender = new Sender({ ...options, pending })
+  const lease = new Lease(clock)
   const lost = new AbortController()
   const wake = createWake(clock)
   let db: Database | null = options.db
@@ -200,7 +230,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     kick()
     return waited
   }
-  const note = createNote(options)
+  const note = new AddressNote(options)
   await settled()
   note.write(false)
 

@@ -49,39 +49,37 @@ const askedOf = (row: Row | undefined): Asked => {
   return row.has_worker === true ? 'full' : 'none'
 }
 
-export const createPlacement = ({ query }: Pick<Reader, 'query'>) => ({
-  /** The process that serves a cell; null when there is none. */
-  async ownerOf(cell: string): Promise<Owner | null> {
-    const [row] = await query(
-      `select address, epoch, token from agent_webui.cell
-       where name = $1 and not is_released and address is not null
-         and seen > clock_timestamp() - ${ms(STALE_MS)}`,
-      [cell],
-    )
-    if (!row) return null
-    const token = typeof row.token === 'string' ? row.token : null
-    return { address: String(row.address), epoch: Number(row.epoch), token }
-  },
+/** The process that serves a cell; null when there is none. */
+export const ownerOf = async (db: Reader, cell: string): Promise<Owner | null> => {
+  const [row] = await db.query(
+    `select address, epoch, token from agent_webui.cell
+     where name = $1 and not is_released and address is not null
+       and seen > clock_timestamp() - ${ms(STALE_MS)}`,
+    [cell],
+  )
+  if (!row) return null
+  const token = typeof row.token === 'string' ? row.token : null
+  return { address: String(row.address), epoch: Number(row.epoch), token }
+}
 
-  /** Asks the workers to start a cell that no process serves. */
-  async ask(cell: string): Promise<Asked> {
-    const [row] = await query(
-      `with target as (
-         select c.name, c.labels, c.worker, c.key_check,
-           ${IS_STARTING} as is_starting
-         from agent_webui.cell c where c.name = $1 and c.is_managed and ${IS_FREE}
-       ), asked as (
-         update agent_webui.cell c set asked = clock_timestamp() from target where c.name = target.name
-       )
-       select c.is_starting, pg_notify('${CHANNEL}', ''),
-         exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN} and w.used < w.capacity) as has_capacity,
-         exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN}) as has_worker
-       from target c`,
-      [cell],
-    )
-    return askedOf(row)
-  },
-})
+/** Asks the workers to start a cell that no process serves. */
+export const askFor = async (db: Reader, cell: string): Promise<Asked> => {
+  const [row] = await db.query(
+    `with target as (
+       select c.name, c.labels, c.worker, c.key_check,
+         ${IS_STARTING} as is_starting
+       from agent_webui.cell c where c.name = $1 and c.is_managed and ${IS_FREE}
+     ), asked as (
+       update agent_webui.cell c set asked = clock_timestamp() from target where c.name = target.name
+     )
+     select c.is_starting, pg_notify('${CHANNEL}', ''),
+       exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN} and w.used < w.capacity) as has_capacity,
+       exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN}) as has_worker
+     from target c`,
+    [cell],
+  )
+  return askedOf(row)
+}
 
 export type WorkerState = {
   name: string
@@ -101,72 +99,80 @@ export type Taken = { cell: string; hasEnded: boolean }
  * What a worker does in the database, on its own connection. When it is `quietMs` old, a cell that is silent has ended: before,
  * the database may have been away, and all were silent.
  */
-export const createWorkerRecord = (
-  db: Database,
-  { clock, quietMs = STALE_MS }: { clock: Clock; quietMs?: number },
-) => {
-  const openedAt = clock.monotonic()
-  return {
-    /** False when a process with this name is a worker already. One that hangs, or whose network is gone, is replaced soon. */
-    async begin(name: string): Promise<boolean> {
-      const [row] = await db.query(`select pg_try_advisory_lock(${NAME_LOCK}) as got`, [name])
-      if (row?.got !== true) {
-        await db.query(
-          `select pg_terminate_backend(l.pid) from pg_locks l, agent_webui.worker w
+export class WorkerRecord {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #quietMs: number
+  readonly #openedAt: number
+
+  constructor(db: Database, { clock, quietMs = STALE_MS }: { clock: Clock; quietMs?: number }) {
+    this.#db = db
+    this.#clock = clock
+    this.#quietMs = quietMs
+    this.#openedAt = clock.monotonic()
+  }
+
+  /** False when a process with this name is a worker already. One that hangs, or whose network is gone, is replaced soon. */
+  async begin(name: string): Promise<boolean> {
+    const [row] = await this.#db.query(`select pg_try_advisory_lock(${NAME_LOCK}) as got`, [name])
+    if (row?.got !== true) {
+      await this.#db.query(
+        `select pg_terminate_backend(l.pid) from pg_locks l, agent_webui.worker w
          where w.name = $1 and not ${IS_ALIVE} and l.locktype = 'advisory' and l.granted and l.objsubid = 1
            and l.database = (select oid from pg_database where datname = current_database())
            and ((l.classid::bigint << 32) | l.objid::bigint) = ${NAME_LOCK}`,
-          [name],
-        )
-        return false
-      }
-      await db.query(`listen ${CHANNEL}`)
-      // The processes of an earlier worker have ended with it, and not in order when it was killed with them.
-      await db.query(
-        `update agent_webui.cell c set started = null,
-         asked = case when c.is_released then c.asked else clock_timestamp() end
-       where c.worker = $1 and c.is_managed and ${IS_FREE}`,
         [name],
       )
-      return true
-    },
+      return false
+    }
+    await this.#db.query(`listen ${CHANNEL}`)
+    // The processes of an earlier worker have ended with it, and not in order when it was killed with them.
+    await this.#db.query(
+      `update agent_webui.cell c set started = null,
+         asked = case when c.is_released then c.asked else clock_timestamp() end
+       where c.worker = $1 and c.is_managed and ${IS_FREE}`,
+      [name],
+    )
+    return true
+  }
 
-    /** False when the tables are those of a newer version: the cells that run are left as they are, and no more can be started. */
-    async beat({ name, address, capacity, used, labels, avoids }: WorkerState): Promise<boolean> {
-      const [row] = await db.query(
-        `insert into agent_webui.worker (name, address, capacity, used, labels, avoids, seen)
+  /** False when the tables are those of a newer version: the cells that run are left as they are, and no more can be started. */
+  async beat({ name, address, capacity, used, labels, avoids }: WorkerState): Promise<boolean> {
+    const [row] = await this.#db.query(
+      `insert into agent_webui.worker (name, address, capacity, used, labels, avoids, seen)
        values ($1, $2, $3, $4, $5, $6, clock_timestamp())
        on conflict (name) do update set address = excluded.address, capacity = excluded.capacity,
          used = excluded.used, labels = excluded.labels, avoids = excluded.avoids, seen = excluded.seen
        returning (select max(step) from agent_webui.migration) as step`,
-        [name, address, capacity, used, labels, avoids],
-      )
-      return Number(row?.step) <= KNOWN_STEP
-    },
+      [name, address, capacity, used, labels, avoids],
+    )
+    return Number(row?.step) <= KNOWN_STEP
+  }
 
-    /** No cell is left to it from now on. */
-    end: (name: string): Promise<unknown> =>
-      db.query('delete from agent_webui.worker where name = $1', [name]),
+  /** No cell is left to it from now on. */
+  end(name: string): Promise<unknown> {
+    return this.#db.query('delete from agent_webui.worker where name = $1', [name])
+  }
 
-    /** Of these, those that workers run no more. */
-    async removed(cells: readonly string[]): Promise<string[]> {
-      if (cells.length === 0) return []
-      const rows = await db.query(
-        'select name from agent_webui.cell where name = any($1) and is_managed',
-        [cells],
-      )
-      const managed = rows.map(({ name }) => String(name))
-      return cells.filter(cell => !managed.includes(cell))
-    },
+  /** Of these, those that workers run no more. */
+  async removed(cells: readonly string[]): Promise<string[]> {
+    if (cells.length === 0) return []
+    const rows = await this.#db.query(
+      'select name from agent_webui.cell where name = any($1) and is_managed',
+      [cells],
+    )
+    const managed = rows.map(({ name }) => String(name))
+    return cells.filter(cell => !managed.includes(cell))
+  }
 
-    /**
-     * A cell to start, which no other worker starts then; null when there is none. It is one that a request waits for, that has
-     * something to do now, or whose owner did not end in order. The worker that ran it last has its directory, so that one comes
-     * first, and then the one that runs the fewest. `running`: here; only one that has ended or hangs is started again.
-     */
-    async take({ name, used }: WorkerState, running: readonly string[]): Promise<Taken | null> {
-      const [row] = await db.query(
-        `update agent_webui.cell set worker = $1, started = clock_timestamp()
+  /**
+   * A cell to start, which no other worker starts then; null when there is none. It is one that a request waits for, that has
+   * something to do now, or whose owner did not end in order. The worker that ran it last has its directory, so that one comes
+   * first, and then the one that runs the fewest. `running`: here; only one that has ended or hangs is started again.
+   */
+  async take({ name, used }: WorkerState, running: readonly string[]): Promise<Taken | null> {
+    const [row] = await this.#db.query(
+      `update agent_webui.cell set worker = $1, started = clock_timestamp()
        where name = (
          select c.name from agent_webui.cell c
          join agent_webui.worker w on w.name = $1
@@ -182,18 +188,16 @@ export const createWorkerRecord = (
          order by coalesce(c.asked, c.wake, c.seen) limit 1
          for update of c skip locked
        ) returning name, is_released`,
-        [name, used, running, clock.monotonic() - openedAt >= quietMs],
-      )
-      return row ? { cell: String(row.name), hasEnded: row.is_released === true } : null
-    },
+      [name, used, running, this.#clock.monotonic() - this.#openedAt >= this.#quietMs],
+    )
+    return row ? { cell: String(row.name), hasEnded: row.is_released === true } : null
+  }
 
-    /** The cell ended by itself, and not in order: it is started again, unless another worker has taken it. */
-    failed: (name: string, cell: string): Promise<unknown> =>
-      db.query(
-        'update agent_webui.cell set asked = clock_timestamp(), started = null where name = $2 and worker = $1',
-        [name, cell],
-      ),
+  /** The cell ended by itself, and not in order: it is started again, unless another worker has taken it. */
+  failed(name: string, cell: string): Promise<unknown> {
+    return this.#db.query(
+      'update agent_webui.cell set asked = clock_timestamp(), started = null where name = $2 and worker = $1',
+      [name, cell],
+    )
   }
 }
-
-export type WorkerRecord = ReturnType<typeof createWorkerRecord>

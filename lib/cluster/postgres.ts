@@ -6,10 +6,10 @@ import { bringUp } from './bring-up.ts'
 import { connect, type Database } from './database.ts'
 import { readNote } from './directory-note.ts'
 import { isMigrated, migrate, requireKnownTables } from './migrations.ts'
-import { createMirror } from './mirror.ts'
+import { Mirror } from './mirror.ts'
 import { startOwned } from './owned.ts'
 import { type Claim, claim, showAlive } from './ownership.ts'
-import { createSealer, type Sealer, unsealed } from './seal.ts'
+import { type Seal, Sealer, unsealed } from './seal.ts'
 import { type CellPlace, type Cluster, ClusterError, type Owned } from './types.ts'
 
 export type PostgresOptions = {
@@ -27,7 +27,7 @@ const KEY_CHECK = Buffer.from('agent-webui')
 const UNSEALED = Buffer.from('unsealed')
 
 /** A sentence when the cell was written with another key, or with none. */
-const keyProblem = (found: Buffer, key: string | null, sealer: Sealer): string | null => {
+const keyProblem = (found: Buffer, key: string | null, sealer: Seal): string | null => {
   if (key === null)
     return found.equals(UNSEALED)
       ? null
@@ -58,7 +58,7 @@ export const checkCluster = async (
     // Made at the first start.
     if (!(await isMigrated(db))) return
     const [row] = await db.query('select key_check from agent_webui.cell where name = $1', [cell])
-    const sealer = key === null ? unsealed : createSealer(key, cell)
+    const sealer = key === null ? unsealed : new Sealer(key, cell)
     const problem = row?.key_check instanceof Buffer ? keyProblem(row.key_check, key, sealer) : null
     if (problem !== null) throw new ClusterError(problem)
   } finally {
@@ -66,21 +66,49 @@ export const checkCluster = async (
   }
 }
 
-export const createPostgresCluster = ({ clock, url, key, log }: PostgresOptions): Cluster => {
-  const take = async (
+export class PostgresCluster implements Cluster {
+  readonly #clock: Clock
+  readonly #url: string
+  readonly #key: string | null
+  readonly #log: { info: (text: string) => void; warn: (text: string) => void }
+
+  constructor({ clock, url, key, log }: PostgresOptions) {
+    this.#clock = clock
+    this.#url = url
+    this.#key = key
+    this.#log = log
+  }
+
+  /** Waits until no other process owns the cell, takes it, and brings the files of this machine up to date. */
+  async own(cell: string, place: CellPlace): Promise<Owned> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#begin(cell, place)
+      } catch (error) {
+        place.signal?.throwIfAborted()
+        if (isFinal(error)) throw error
+        // The database may start later than this process.
+        if (attempt === 0)
+          this.#log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
+        await this.#clock.delay(RETRY_MS, place.signal)
+      }
+    }
+  }
+
+  async #take(
     cell: string,
     place: CellPlace,
-    { sealer, directory }: { sealer: Sealer; directory: string },
-  ): Promise<{ db: Database; claimed: Claim }> => {
-    const db = await connect(url)
+    { sealer, directory }: { sealer: Seal; directory: string },
+  ): Promise<{ db: Database; claimed: Claim }> {
+    const db = await connect(this.#url)
     try {
       await migrate(db)
       const claimed = await claim(db, cell, {
-        clock,
+        clock: this.#clock,
         directory,
-        keyCheck: () => (key === null ? UNSEALED : sealer.seal(KEY_CHECK, '')),
-        check(found) {
-          const problem = found && keyProblem(found, key, sealer)
+        keyCheck: () => (this.#key === null ? UNSEALED : sealer.seal(KEY_CHECK, '')),
+        check: found => {
+          const problem = found && keyProblem(found, this.#key, sealer)
           if (problem) throw new ClusterError(problem)
         },
         signal: place.signal,
@@ -93,49 +121,41 @@ export const createPostgresCluster = ({ clock, url, key, log }: PostgresOptions)
     }
   }
 
-  const begin = async (cell: string, place: CellPlace): Promise<Owned> => {
+  async #begin(cell: string, place: CellPlace): Promise<Owned> {
     const { files, stateDir } = place
-    const sealer = key === null ? unsealed : createSealer(key, cell)
+    const sealer = this.#key === null ? unsealed : new Sealer(this.#key, cell)
     const note = readNote(stateDir)
     if (note && note.cell !== cell)
       throw new ClusterError(
         `${stateDir} belongs to the cell "${note.cell}", not to "${cell}". Use a state directory of its own for each cell.`,
       )
     const directory = note?.directory ?? randomUUID()
-    const { db, claimed } = await take(cell, place, { sealer, directory })
+    const { db, claimed } = await this.#take(cell, place, { sealer, directory })
     // Without an answer the next statement fails as well.
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
-    const stopSigns = every(clock, ALIVE_MS, alive)
+    const stopSigns = every(this.#clock, ALIVE_MS, alive)
     try {
-      const mirror = createMirror(files, { sealer, warn: log.warn })
+      const mirror = new Mirror(files, { sealer, warn: this.#log.warn })
       const since = note?.epoch ?? 0
       const given = { db, cell, files, stateDir, sealer, mirror, since, isKnown: note !== null }
-      const isBehind = await bringUp({ ...given, now: clock.now(), warn: log.warn })
+      const isBehind = await bringUp({ ...given, now: this.#clock.now(), warn: this.#log.warn })
       const tookOver = isBehind || note?.isTakingOver === true
       const token = place.token ?? null
-      return await startOwned({ clock, ...given, tookOver, ...claimed, url, directory, token, log })
+      return await startOwned({
+        clock: this.#clock,
+        ...given,
+        tookOver,
+        ...claimed,
+        url: this.#url,
+        directory,
+        token,
+        log: this.#log,
+      })
     } catch (error) {
       db.end()
       throw error
     } finally {
       stopSigns()
     }
-  }
-
-  return {
-    async own(cell, place) {
-      for (let attempt = 0; ; attempt += 1) {
-        try {
-          return await begin(cell, place)
-        } catch (error) {
-          place.signal?.throwIfAborted()
-          if (isFinal(error)) throw error
-          // The database may start later than this process.
-          if (attempt === 0)
-            log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
-          await clock.delay(RETRY_MS, place.signal)
-        }
-      }
-    },
   }
 }

@@ -3,7 +3,7 @@ import { placeOf } from './bring-up.ts'
 import type { Database } from './database.ts'
 import type { Change, Mirror } from './mirror.ts'
 import type { Pending } from './pending.ts'
-import type { Sealer } from './seal.ts'
+import type { Seal } from './seal.ts'
 import { CellLost } from './types.ts'
 
 /** Of one statement, roughly. */
@@ -12,30 +12,88 @@ const BATCH_BYTES = 4 << 20
 const bytesOf = (change: Change): Buffer =>
   change.kind === 'gone' ? Buffer.alloc(0) : change.bytes
 
-export const createSender = (options: {
-  cell: string
-  epoch: number
-  /** Number of the last statement of the earlier owner. */
-  batch: number
-  mirror: Mirror
-  sealer: Sealer
-  pending: Pending
-}) => {
-  const { cell, epoch, mirror, sealer, pending } = options
-  let batch = options.batch
+export class Sender {
+  readonly #cell
+  readonly #epoch
+  readonly #mirror
+  readonly #sealer
+  readonly #pending
+  #batch: number
   /** Sent, without an answer so far. */
-  let unsure: readonly Change[] = []
+  #unsure: readonly Change[] = []
 
-  const push = async (db: Database, number: number, changes: readonly Change[]): Promise<void> => {
+  constructor(options: {
+    cell: string
+    epoch: number
+    /** Number of the last statement of the earlier owner. */
+    batch: number
+    mirror: Mirror
+    sealer: Seal
+    pending: Pending
+  }) {
+    const { cell, epoch, mirror, sealer, pending } = options
+    this.#cell = cell
+    this.#epoch = epoch
+    this.#mirror = mirror
+    this.#sealer = sealer
+    this.#pending = pending
+    this.#batch = options.batch
+  }
+
+  /** Only shows the database that this process is alive. */
+  beat(db: Database): Promise<void> {
+    return this.#push(db, this.#batch, [])
+  }
+
+  /** Sends everything that is pending now. After an error, the rest is pending again. */
+  async flush(db: Database): Promise<void> {
+    const { keys, upTo } = this.#pending.take()
+    let left = keys
+    try {
+      left = [...new Set(keys.flatMap(key => this.#mirror.expand(key)))]
+      while (left.length > 0) {
+        const { changes, rest } = this.#collect(left)
+        if (changes.length > 0) {
+          this.#unsure = changes
+          await this.#push(db, this.#batch + 1, changes)
+          this.#batch += 1
+          this.#unsure = []
+          for (const change of changes) this.#mirror.applied(change)
+        }
+        left = rest
+      }
+      this.#pending.commit(upTo)
+    } catch (error) {
+      this.#pending.giveBack(left)
+      throw error
+    }
+  }
+
+  /** On a new connection: `last` is the number of the last statement that the database has. */
+  resume(last: number): void {
+    if (this.#unsure.length > 0 && last > this.#batch) {
+      this.#batch = last
+      for (const change of this.#unsure) this.#mirror.applied(change)
+    }
+    this.#unsure = []
+  }
+
+  /** The database rejected a statement although this process is the owner: it may not have what we believe. */
+  distrust(): void {
+    for (const { key } of this.#unsure) this.#mirror.distrust(key)
+    this.#unsure = []
+  }
+
+  async #push(db: Database, number: number, changes: readonly Change[]): Promise<void> {
     const sealed = changes.map(change => {
       const at = change.kind === 'append' ? change.at : 0
-      return sealer.seal(bytesOf(change), placeOf(change.key, at))
+      return this.#sealer.seal(bytesOf(change), placeOf(change.key, at))
     })
     const [row] = await db.query(
       'select agent_webui.push($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as result',
       [
-        cell,
-        epoch,
+        this.#cell,
+        this.#epoch,
         number,
         changes.map(({ kind }) => kind),
         changes.map(({ key }) => key),
@@ -50,7 +108,7 @@ export const createSender = (options: {
   }
 
   /** The changes of one statement. Files with more to send stay in `rest`. */
-  const collect = (keys: readonly string[]): { changes: Change[]; rest: string[] } => {
+  #collect(keys: readonly string[]): { changes: Change[]; rest: string[] } {
     const changes: Change[] = []
     const gone: Change[] = []
     const rest: string[] = []
@@ -60,7 +118,7 @@ export const createSender = (options: {
         rest.push(key)
         continue
       }
-      const change = mirror.read(key)
+      const change = this.#mirror.read(key)
       if (!change) continue
       if (change.kind === 'gone') {
         gone.push(change)
@@ -73,49 +131,5 @@ export const createSender = (options: {
     // Last: a file may have been renamed, and its content must not be missing in between.
     if (rest.length === 0) return { changes: [...changes, ...gone], rest }
     return { changes, rest: [...rest, ...gone.map(({ key }) => key)] }
-  }
-
-  return {
-    /** Only shows the database that this process is alive. */
-    beat: (db: Database): Promise<void> => push(db, batch, []),
-
-    /** Sends everything that is pending now. After an error, the rest is pending again. */
-    async flush(db: Database): Promise<void> {
-      const { keys, upTo } = pending.take()
-      let left = keys
-      try {
-        left = [...new Set(keys.flatMap(mirror.expand))]
-        while (left.length > 0) {
-          const { changes, rest } = collect(left)
-          if (changes.length > 0) {
-            unsure = changes
-            await push(db, batch + 1, changes)
-            batch += 1
-            unsure = []
-            for (const change of changes) mirror.applied(change)
-          }
-          left = rest
-        }
-        pending.commit(upTo)
-      } catch (error) {
-        pending.giveBack(left)
-        throw error
-      }
-    },
-
-    /** On a new connection: `last` is the number of the last statement that the database has. */
-    resume(last: number): void {
-      if (unsure.length > 0 && last > batch) {
-        batch = last
-        for (const change of unsure) mirror.applied(change)
-      }
-      unsure = []
-    },
-
-    /** The database rejected a statement although this process is the owner: it may not have what we believe. */
-    distrust(): void {
-      for (const { key } of unsure) mirror.distrust(key)
-      unsure = []
-    },
   }
 }

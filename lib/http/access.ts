@@ -27,7 +27,7 @@ export type Authenticator = {
   /** Pending while stored sign-ins cannot be verified yet, shortly after a start. */
   ready?(): Promise<unknown> | undefined
   /** Absent: endpoints for tokens do not exist. */
-  tokens?: TokenCheck
+  tokens?: TokenCheck | undefined
 }
 
 /** What a request can prove a sign-in with. */
@@ -51,20 +51,6 @@ export type TokenCheck = {
 
 /** Whether a program that this server started is at the other end of the socket. */
 export type IsOwnChild = (socket: Socket) => boolean
-
-export type AccessOptions = {
-  authenticator: Authenticator
-  config: {
-    host: string
-    allowedOrigins: readonly string[]
-    authHeader?: string | null
-    isVouched?: boolean
-  }
-  /** Absent where the peer's process cannot be determined. */
-  isOwnChild?: IsOwnChild | undefined
-  clientOf: (x: Exchange) => Client
-  warn?: ((text: string) => void) | undefined
-}
 
 /** The only script that browsers may run as a service worker. */
 const WORKER = '/sw.js'
@@ -92,34 +78,150 @@ const isApi = (path: string): boolean => path === '/api' || path.startsWith('/ap
 
 const isReading = ({ method }: Exchange): boolean => method === 'GET' || method === 'HEAD'
 
-export const createAccess = (options: AccessOptions) => {
-  const { authenticator, config, isOwnChild, clientOf } = options
-  let { warn } = options
-  const isKnownHost = createHostCheck(config.host, config.allowedOrigins)
-  const readUser = createUserHeader(config.authHeader ?? null)
-  const credentialsOf = (x: Exchange): Credentials => ({
-    cookies: cookiesOf(x),
-    headers: x.req.headers,
-    client: () => clientOf(x),
-    user: x.user,
-  })
-  const personOf = (x: Exchange): Caller | undefined =>
-    authenticator.isRequired() ? authenticator.personOf(credentialsOf(x)) : OWNER
+export class Access {
+  readonly #authenticator: Authenticator
+  readonly #config: {
+    host: string
+    allowedOrigins: readonly string[]
+    authHeader?: string | null
+    isVouched?: boolean
+  }
+  readonly #isOwnChild: IsOwnChild | undefined
+  readonly #clientOf: (x: Exchange) => Client
+  #warn: ((text: string) => void) | undefined
+  readonly #isKnownHost
+  readonly #readUser
+
+  constructor(options: {
+    authenticator: Authenticator
+    config: {
+      host: string
+      allowedOrigins: readonly string[]
+      authHeader?: string | null
+      isVouched?: boolean
+    }
+    /** Absent where the peer's process cannot be determined. */
+    isOwnChild?: IsOwnChild | undefined
+    clientOf: (x: Exchange) => Client
+    warn?: ((text: string) => void) | undefined
+  }) {
+    const { authenticator, config, isOwnChild, clientOf } = options
+    this.#authenticator = authenticator
+    this.#config = config
+    this.#isOwnChild = isOwnChild
+    this.#clientOf = clientOf
+    this.#warn = options.warn
+    this.#isKnownHost = createHostCheck(config.host, config.allowedOrigins)
+    this.#readUser = createUserHeader(config.authHeader ?? null)
+  }
+
+  /** Throws a 400 for a user that anyone but a trusted proxy names, a 403 for one that the agent's own programs name. */
+  readUser(x: Exchange): void {
+    x.user = this.#readUser(x.req, () => this.#clientOf(x))
+    if (x.user !== undefined && this.#isOwnChild?.(x.req.socket))
+      throw forbidden(FROM_CHILD, { code: 'own_program' })
+  }
+
+  /** Without a password, rejects host names that DNS rebinding could point at us. */
+  checkHost(x: Exchange): void {
+    const { req } = x
+    const { host } = req.headers
+    if (host === undefined) {
+      if (req.httpVersionMinor > 0) throw invalid('The Host header is missing')
+      return
+    }
+    // A page of another site cannot be someone whom the proxy has signed in there.
+    if (this.#config.isVouched) return
+    const isKnown =
+      this.#isKnownHost(host) &&
+      (req.headers['x-forwarded-host'] === undefined || this.#isKnownHost(this.#clientOf(x).host))
+    if (!isKnown && !this.#authenticator.isRequired())
+      throw forbidden(UNKNOWN_HOST, { code: 'host_not_allowed' })
+  }
+
+  /** True when the request may proceed, false when it should be redirected to /login. Throws a 401 otherwise. */
+  admit(x: Exchange, endpoint: AnyEndpoint | undefined): boolean {
+    const access = endpoint?.access ?? (endpoint?.byToken ? 'work' : 'own')
+    if (endpoint?.byToken) {
+      this.#admitToken(x, access)
+      return true
+    }
+    if (endpoint?.public) {
+      this.#refreshUser(x)
+      this.#checkAccount(x)
+      return true
+    }
+    const person = this.#usesToken(x)
+      ? this.#admitToken(x, access)
+      : (this.#personOf(x) ?? this.#admitUser(x))
+    if (person) {
+      // Before the role: the page shall reload, whatever the other person may do.
+      this.#checkAccount(x)
+      if (endpoint && !this.#authenticator.may(person, access))
+        throw forbidden(REFUSED[access], { code: 'role_not_allowed' })
+      x.person = person
+      return true
+    }
+    const isPage = endpoint ? endpoint.page : !isApi(x.path)
+    if (isPage && isReading(x)) return false
+    throw unauthorized('Authentication required', { code: 'sign_in_required' })
+  }
+
+  /** Rejects cross-site requests, and writes by programs that the agent started: it could approve its own commands. */
+  checkSource(x: Exchange, endpoint: AnyEndpoint): void {
+    const { req } = x
+    // A file of the workspace must never answer requests of the page, also after its script has ended.
+    if (req.headers['service-worker'] === 'script' && x.path !== WORKER)
+      throw forbidden('Only the app’s own service worker can be used here.')
+    if (!isReading(x) || endpoint.effects || this.#usesToken(x)) {
+      if (!endpoint.linked) {
+        checkOrigin(req, this.#clientOf(x), this.#config.allowedOrigins)
+        this.#warnOfScheme(x)
+      }
+      if (this.#isOwnChild?.(req.socket)) throw forbidden(FROM_CHILD, { code: 'own_program' })
+    } else if (isApi(x.path) && isCrossSite(req)) {
+      // Pages may be linked to. Replies of the API are for our own pages, with or without a password.
+      checkOrigin(req, this.#clientOf(x), this.#config.allowedOrigins)
+    }
+  }
+
+  /** Whether the sign-in that this request was admitted by is still valid. */
+  isStillAdmitted(x: Exchange): boolean {
+    return this.#usesToken(x)
+      ? (this.#authenticator.tokens?.isValid(x.req.headers) ?? false)
+      : isSame(this.#personOf(x), x.person)
+  }
+
+  #credentialsOf(x: Exchange): Credentials {
+    return {
+      cookies: cookiesOf(x),
+      headers: x.req.headers,
+      client: () => this.#clientOf(x),
+      user: x.user,
+    }
+  }
+
+  #personOf(x: Exchange): Caller | undefined {
+    return this.#authenticator.isRequired()
+      ? this.#authenticator.personOf(this.#credentialsOf(x))
+      : OWNER
+  }
 
   /** Signs in whom a trusted proxy names. From then on, the request has the cookie that the response sets. */
-  const admitUser = (x: Exchange): Caller | undefined => {
-    const made = x.user === undefined ? undefined : authenticator.admitUser?.(credentialsOf(x))
+  #admitUser(x: Exchange): Caller | undefined {
+    const made =
+      x.user === undefined ? undefined : this.#authenticator.admitUser?.(this.#credentialsOf(x))
     if (!made) return undefined
     x.headers.push('Set-Cookie', made.header)
     x.cookies = { ...cookiesOf(x), ...made.cookies }
-    return personOf(x)
+    return this.#personOf(x)
   }
 
   /** Public endpoints that say who is signed in must not rely on a cookie alone. */
-  const refreshUser = (x: Exchange): void => {
-    if (!config.authHeader) return
+  #refreshUser(x: Exchange): void {
+    if (!this.#config.authHeader) return
     try {
-      if (!personOf(x)) admitUser(x)
+      if (!this.#personOf(x)) this.#admitUser(x)
     } catch (error) {
       // The file of the people cannot be read. Signing in says so; the page itself must work.
       if (!(error instanceof UserError)) throw error
@@ -127,110 +229,40 @@ export const createAccess = (options: AccessOptions) => {
   }
 
   /** Once: the next request would say the same. */
-  const warnOfScheme = (x: Exchange): void => {
-    const hint = warn ? schemeHint(x.req, clientOf(x)) : null
+  #warnOfScheme(x: Exchange): void {
+    const hint = this.#warn ? schemeHint(x.req, this.#clientOf(x)) : null
     if (hint === null) return
-    warn?.(hint)
-    warn = undefined
+    this.#warn?.(hint)
+    this.#warn = undefined
   }
 
   /** The programs' own endpoints, and those of the page for a request that brings a token. */
-  const usesToken = ({ endpoint, path, req }: Exchange): boolean =>
-    endpoint?.byToken === true ||
-    (isApi(path) && (authenticator.tokens?.isGiven(req.headers) ?? false))
+  #usesToken({ endpoint, path, req }: Exchange): boolean {
+    return (
+      endpoint?.byToken === true ||
+      (isApi(path) && (this.#authenticator.tokens?.isGiven(req.headers) ?? false))
+    )
+  }
 
-  const admitToken = (x: Exchange, access: Asked): Caller => {
-    if (!authenticator.tokens) throw missing('not found')
+  #admitToken(x: Exchange, access: Asked): Caller {
+    if (!this.#authenticator.tokens) throw missing('not found')
     // Only the token counts, so that a program gets no more than it gives.
     x.cookies = {}
-    return authenticator.tokens.admit(x.req.headers, clientOf(x), { path: x.path, access })
+    return this.#authenticator.tokens.admit(x.req.headers, this.#clientOf(x), {
+      path: x.path,
+      access,
+    })
   }
 
   /**
    * Rejects requests of a page that was opened by someone else: in one browser another person can sign in while it is
    * open, and what was written in it must not be sent in their name.
    */
-  const checkAccount = (x: Exchange): void => {
+  #checkAccount(x: Exchange): void {
     const given = x.req.headers[ACCOUNT_HEADER]
-    if (given === undefined || !authenticator.account) return
-    const account = authenticator.account(cookiesOf(x))
+    if (given === undefined || !this.#authenticator.account) return
+    const account = this.#authenticator.account(cookiesOf(x))
     if (account !== null && account !== given)
       throw conflict(OTHER_ACCOUNT, { code: 'other_account' })
-  }
-
-  return {
-    /** Throws a 400 for a user that anyone but a trusted proxy names, a 403 for one that the agent's own programs name. */
-    readUser(x: Exchange): void {
-      x.user = readUser(x.req, () => clientOf(x))
-      if (x.user !== undefined && isOwnChild?.(x.req.socket))
-        throw forbidden(FROM_CHILD, { code: 'own_program' })
-    },
-
-    /** Without a password, rejects host names that DNS rebinding could point at us. */
-    checkHost(x: Exchange): void {
-      const { req } = x
-      const { host } = req.headers
-      if (host === undefined) {
-        if (req.httpVersionMinor > 0) throw invalid('The Host header is missing')
-        return
-      }
-      // A page of another site cannot be someone whom the proxy has signed in there.
-      if (config.isVouched) return
-      const isKnown =
-        isKnownHost(host) &&
-        (req.headers['x-forwarded-host'] === undefined || isKnownHost(clientOf(x).host))
-      if (!isKnown && !authenticator.isRequired())
-        throw forbidden(UNKNOWN_HOST, { code: 'host_not_allowed' })
-    },
-
-    /** True when the request may proceed, false when it should be redirected to /login. Throws a 401 otherwise. */
-    admit(x: Exchange, endpoint: AnyEndpoint | undefined): boolean {
-      const access = endpoint?.access ?? (endpoint?.byToken ? 'work' : 'own')
-      if (endpoint?.byToken) {
-        admitToken(x, access)
-        return true
-      }
-      if (endpoint?.public) {
-        refreshUser(x)
-        checkAccount(x)
-        return true
-      }
-      const person = usesToken(x) ? admitToken(x, access) : (personOf(x) ?? admitUser(x))
-      if (person) {
-        // Before the role: the page shall reload, whatever the other person may do.
-        checkAccount(x)
-        if (endpoint && !authenticator.may(person, access))
-          throw forbidden(REFUSED[access], { code: 'role_not_allowed' })
-        x.person = person
-        return true
-      }
-      const isPage = endpoint ? endpoint.page : !isApi(x.path)
-      if (isPage && isReading(x)) return false
-      throw unauthorized('Authentication required', { code: 'sign_in_required' })
-    },
-
-    /** Rejects cross-site requests, and writes by programs that the agent started: it could approve its own commands. */
-    checkSource(x: Exchange, endpoint: AnyEndpoint): void {
-      const { req } = x
-      // A file of the workspace must never answer requests of the page, also after its script has ended.
-      if (req.headers['service-worker'] === 'script' && x.path !== WORKER)
-        throw forbidden('Only the app’s own service worker can be used here.')
-      if (!isReading(x) || endpoint.effects || usesToken(x)) {
-        if (!endpoint.linked) {
-          checkOrigin(req, clientOf(x), config.allowedOrigins)
-          warnOfScheme(x)
-        }
-        if (isOwnChild?.(req.socket)) throw forbidden(FROM_CHILD, { code: 'own_program' })
-      } else if (isApi(x.path) && isCrossSite(req)) {
-        // Pages may be linked to. Replies of the API are for our own pages, with or without a password.
-        checkOrigin(req, clientOf(x), config.allowedOrigins)
-      }
-    },
-
-    /** Whether the sign-in that this request was admitted by is still valid. */
-    isStillAdmitted: (x: Exchange): boolean =>
-      usesToken(x)
-        ? (authenticator.tokens?.isValid(x.req.headers) ?? false)
-        : isSame(personOf(x), x.person),
   }
 }

@@ -2,33 +2,38 @@
 import type { IncomingMessage } from 'node:http'
 import type { Listener } from './request-listener.ts'
 
-export type Drain = {
-  listener: Listener
-  /** From now on only these requests are answered; the connection of any other ends without a byte, as if nothing listened. */
-  only(isAnswered: (req: IncomingMessage) => boolean): void
-  /** Resolves once no response is open. */
-  ended(): Promise<void>
-}
+export class Drain {
+  readonly #listener: Listener
+  #open = 0
+  #isAnswered = (_req: IncomingMessage): boolean => true
+  #onEnded: (() => void)[] = []
 
-export const createDrain = (listener: Listener): Drain => {
-  let open = 0
-  let isAnswered = (_req: IncomingMessage): boolean => true
-  let onEnded: (() => void)[] = []
-  return {
-    listener(req, res) {
-      if (!isAnswered(req)) return void req.destroy()
-      open += 1
-      res.once('close', () => {
-        open -= 1
-        if (open > 0) return
-        for (const resolve of onEnded) resolve()
-        onEnded = []
-      })
-      listener(req, res)
-    },
-    only(next) {
-      isAnswered = next
-    },
-    ended: () => (open === 0 ? Promise.resolve() : new Promise(resolve => onEnded.push(resolve))),
+  constructor(listener: Listener) {
+    this.#listener = listener
+  }
+
+  /** In place of the listener: counts what is open. */
+  readonly serve: Listener = (req, res) => {
+    if (!this.#isAnswered(req)) return void req.destroy()
+    this.#open += 1
+    res.once('close', () => {
+      this.#open -= 1
+      if (this.#open > 0) return
+      for (const resolve of this.#onEnded) resolve()
+      this.#onEnded = []
+    })
+    this.#listener(req, res)
+  }
+
+  /** From now on only these requests are answered; the connection of any other ends without a byte, as if nothing listened. */
+  only(next: (req: IncomingMessage) => boolean): void {
+    this.#isAnswered = next
+  }
+
+  /** Resolves once no response is open. */
+  ended(): Promise<void> {
+    return this.#open === 0
+      ? Promise.resolve()
+      : new Promise(resolve => this.#onEnded.push(resolve))
   }
 }

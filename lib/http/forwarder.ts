@@ -26,32 +26,11 @@ import {
   type Target,
 } from './forwarded-headers.ts'
 import { securityHeaders } from './headers.ts'
-import { createOpenUpstreams } from './open-upstreams.ts'
+import { OpenUpstreams } from './open-upstreams.ts'
 import type { Listener } from './request-listener.ts'
 
 /** Why no process serves a cell yet. */
 export type Waiting = 'starting' | 'full' | 'none' | 'unmanaged'
-
-export type ForwarderOptions = {
-  clock: Clock
-  version: string
-  /** Throws a `UserError` for a request that is for no cell; null: it was answered. Any other error is repeated. */
-  routeOf: (req: IncomingMessage, res: ServerResponse) => Promise<Route | null>
-  /** Whether the person may still use the cell; asked again while a response is open. */
-  isAllowed: (route: Route) => Promise<boolean>
-  /** The process that serves it; null when there is none at the moment. */
-  ownerOf: (cell: string) => Promise<Target | null>
-  /** Asks for a process that serves it. */
-  ask: (cell: string) => Promise<Waiting>
-  clientOf: (req: IncomingMessage) => Client
-  /** Answers with a page for a person where it can; false where a program wants JSON. */
-  refuse?: (req: IncomingMessage, res: ServerResponse, error: UserError) => Promise<boolean>
-  log: { warn(text: string): void; error(text: string, error?: unknown): void }
-  /** How long a request waits for an owner. */
-  waitMs?: number | undefined
-  /** How often it looks whether those who were asked are still the owners, and those who read may still do so. */
-  lookMs?: number | undefined
-}
 
 /** Status of that rejection (RFC 9110 §15.5.20). */
 const MISDIRECTED = 421
@@ -90,18 +69,21 @@ const isRepeatable = (req: IncomingMessage): boolean =>
   (req.method === 'GET' || req.method === 'HEAD') && !hasBody(req)
 
 /** An agent per protocol. Only requests that may be repeated use a kept connection, which may just be closing. */
-const createRequests = () => {
-  const agents = { http: new Agent({ keepAlive: true }), https: new TlsAgent({ keepAlive: true }) }
-  return {
-    open(target: URL, options: RequestOptions, mayKeep: boolean): ClientRequest {
-      const isTls = target.protocol === 'https:'
-      const agent = mayKeep ? (isTls ? agents.https : agents.http) : false
-      return (isTls ? requestHttps : requestHttp)(target, { ...options, agent })
-    },
-    close(): void {
-      agents.http.destroy()
-      agents.https.destroy()
-    },
+class Requests {
+  readonly #agents = {
+    http: new Agent({ keepAlive: true }),
+    https: new TlsAgent({ keepAlive: true }),
+  }
+
+  open(target: URL, options: RequestOptions, mayKeep: boolean): ClientRequest {
+    const isTls = target.protocol === 'https:'
+    const agent = mayKeep ? (isTls ? this.#agents.https : this.#agents.http) : false
+    return (isTls ? requestHttps : requestHttp)(target, { ...options, agent })
+  }
+
+  close(): void {
+    this.#agents.http.destroy()
+    this.#agents.https.destroy()
   }
 }
 
@@ -172,69 +154,120 @@ export const shared = <T>(
   }
 }
 
-export const createForwarder = (
-  options: ForwarderOptions,
-): { listener: Listener; close: () => void } => {
-  const { clock, version, routeOf, isAllowed, ownerOf, ask, clientOf, log } = options
-  const { waitMs = WAIT_MS, lookMs = LOOK_MS } = options
-  const requests = createRequests()
-  const upstreams = createOpenUpstreams(clock, ownerOf, lookMs)
-  const owners = shared(clock, ownerOf, target => (target ? KNOWN_MS : 0))
-  const asked = shared(clock, ask, () => ASK_MS)
-  const open = new Map<ServerResponse, Route>()
+export class Forwarder {
+  readonly #refuse:
+    | ((req: IncomingMessage, res: ServerResponse, error: UserError) => Promise<boolean>)
+    | undefined
+  readonly #clock: Clock
+  readonly #version: string
+  readonly #routeOf: (req: IncomingMessage, res: ServerResponse) => Promise<Route | null>
+  readonly #isAllowed: (route: Route) => Promise<boolean>
+  readonly #clientOf: (req: IncomingMessage) => Client
+  readonly #log: { warn(text: string): void; error(text: string, error?: unknown): void }
+  readonly #waitMs: number
+  readonly #requests = new Requests()
+  readonly #upstreams: OpenUpstreams
+  readonly #owners
+  readonly #asked
+  readonly #open = new Map<ServerResponse, Route>()
+  #isAway = false
+  #isLooking = false
+  readonly #stopLooks
 
-  let isAway = false
+  constructor(options: {
+    clock: Clock
+    version: string
+    /** Throws a `UserError` for a request that is for no cell; null: it was answered. Any other error is repeated. */
+    routeOf: (req: IncomingMessage, res: ServerResponse) => Promise<Route | null>
+    /** Whether the person may still use the cell; asked again while a response is open. */
+    isAllowed: (route: Route) => Promise<boolean>
+    /** The process that serves it; null when there is none at the moment. */
+    ownerOf: (cell: string) => Promise<Target | null>
+    /** Asks for a process that serves it. */
+    ask: (cell: string) => Promise<Waiting>
+    clientOf: (req: IncomingMessage) => Client
+    /** Answers with a page for a person where it can; false where a program wants JSON. */
+    refuse?: (req: IncomingMessage, res: ServerResponse, error: UserError) => Promise<boolean>
+    log: { warn(text: string): void; error(text: string, error?: unknown): void }
+    /** How long a request waits for an owner. */
+    waitMs?: number | undefined
+    /** How often it looks whether those who were asked are still the owners, and those who read may still do so. */
+    lookMs?: number | undefined
+  }) {
+    this.#refuse = options.refuse
+    const { clock, version, routeOf, isAllowed, ownerOf, ask, clientOf, log } = options
+    this.#clock = clock
+    this.#version = version
+    this.#routeOf = routeOf
+    this.#isAllowed = isAllowed
+    this.#clientOf = clientOf
+    this.#log = log
+    const { waitMs = WAIT_MS, lookMs = LOOK_MS } = options
+    this.#waitMs = waitMs
+    this.#upstreams = new OpenUpstreams(clock, ownerOf, lookMs)
+    this.#owners = shared(clock, ownerOf, target => (target ? KNOWN_MS : 0))
+    this.#asked = shared(clock, ask, () => ASK_MS)
+    this.#stopLooks = every(clock, lookMs, () => {
+      if (!this.#isLooking) void this.#recheck()
+    })
+  }
+
+  readonly listener: Listener = (req, res) => void this.#forward(req, res)
+
+  close(): void {
+    this.#stopLooks()
+    this.#upstreams.close()
+    this.#requests.close()
+  }
+
   /** Waits for a database that does not answer. */
-  const patiently = async <T>(work: () => Promise<T>, until: number): Promise<T> => {
+  async #patiently<T>(work: () => Promise<T>, until: number): Promise<T> {
     for (;;) {
       try {
         const result = await work()
-        isAway = false
+        this.#isAway = false
         return result
       } catch (error) {
         if (error instanceof UserError) throw error
         // Once, not for each request and try.
-        if (!isAway) log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
-        isAway = true
-        if (clock.monotonic() > until) throw notServed('unmanaged')
-        await clock.delay(POLL_MS)
+        if (!this.#isAway)
+          this.#log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
+        this.#isAway = true
+        if (this.#clock.monotonic() > until) throw notServed('unmanaged')
+        await this.#clock.delay(POLL_MS)
       }
     }
   }
 
-  const waitForOwner = async (
-    cell: string,
-    res: ServerResponse,
-    until: number,
-  ): Promise<Target> => {
-    const fullUntil = clock.monotonic() + FULL_MS
+  async #waitForOwner(cell: string, res: ServerResponse, until: number): Promise<Target> {
+    const fullUntil = this.#clock.monotonic() + FULL_MS
     for (;;) {
-      const target = await patiently(() => owners.get(cell), until)
+      const target = await this.#patiently(() => this.#owners.get(cell), until)
       if (target) return target
-      const waiting = await patiently(() => asked.get(cell), until)
+      const waiting = await this.#patiently(() => this.#asked.get(cell), until)
       const end = waiting === 'full' ? Math.min(until, fullUntil) : until
-      if (clock.monotonic() > end || res.destroyed) throw notServed(waiting)
-      await clock.delay(POLL_MS)
+      if (this.#clock.monotonic() > end || res.destroyed) throw notServed(waiting)
+      await this.#clock.delay(POLL_MS)
     }
   }
 
   /** One attempt. Resolves with the answer, whose body is not read yet. */
-  const send = async (
+  async #send(
     req: IncomingMessage,
     res: ServerResponse,
     { route, target }: { route: Route; target: Target },
-  ): Promise<IncomingMessage> => {
-    const upstream = requests.open(
+  ): Promise<IncomingMessage> {
+    const upstream = this.#requests.open(
       new URL(target.address),
       {
         method: req.method ?? 'GET',
         path: route.url,
-        headers: requestHeaders(req, clientOf(req), { route, target }),
+        headers: requestHeaders(req, this.#clientOf(req), { route, target }),
         setHost: false,
       },
       isRepeatable(req),
     )
-    upstreams.add(route.cell, target.epoch, upstream)
+    this.#upstreams.add(route.cell, target.epoch, upstream)
     const onGone = () => void upstream.destroy()
     res.once('close', onGone)
     upstream.once('close', () => res.off('close', onGone))
@@ -246,17 +279,17 @@ export const createForwarder = (
     return answer
   }
 
-  const answered = async (
+  async #answered(
     req: IncomingMessage,
     res: ServerResponse,
     { route, until }: { route: Route; until: number },
-  ): Promise<IncomingMessage | null> => {
+  ): Promise<IncomingMessage | null> {
     const { cell } = route
     let broken = 0
     for (;;) {
-      const target = await waitForOwner(cell, res, until)
+      const target = await this.#waitForOwner(cell, res, until)
       try {
-        const answer = await send(req, res, { route, target })
+        const answer = await this.#send(req, res, { route, target })
         // Rejected unread by a process that serves another cell.
         if (answer.statusCode !== MISDIRECTED) return answer
         answer.resume()
@@ -267,70 +300,57 @@ export const createForwarder = (
         if (error instanceof UserError) throw error
         if (!(error instanceof NotSent)) broken += 1
         if (broken > (isRepeatable(req) ? 1 : 0)) {
-          log.warn(`${req.method} to the owner of ${cell} broke: ${messageOf(error)}`)
-          writeError(res, version, { status: 502, error: BROKEN, code: 'bad_gateway' })
+          this.#log.warn(`${req.method} to the owner of ${cell} broke: ${messageOf(error)}`)
+          writeError(res, this.#version, { status: 502, error: BROKEN, code: 'bad_gateway' })
           return null
         }
       }
-      owners.forget(cell)
+      this.#owners.forget(cell)
       // Its owner may have been killed, which the database knows before its last sign of life is old.
-      const waiting = await patiently(() => asked.get(cell), until)
-      if (clock.monotonic() > until) throw notServed(waiting)
-      await clock.delay(POLL_MS)
+      const waiting = await this.#patiently(() => this.#asked.get(cell), until)
+      if (this.#clock.monotonic() > until) throw notServed(waiting)
+      await this.#clock.delay(POLL_MS)
     }
   }
 
-  const pass = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const until = clock.monotonic() + waitMs
-    const route = await patiently(() => routeOf(req, res), until)
+  async #pass(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const until = this.#clock.monotonic() + this.#waitMs
+    const route = await this.#patiently(() => this.#routeOf(req, res), until)
     if (!route) return
-    const answer = await answered(req, res, { route, until })
+    const answer = await this.#answered(req, res, { route, until })
     if (!answer) return
-    open.set(res, route)
-    res.once('close', () => open.delete(res))
+    this.#open.set(res, route)
+    res.once('close', () => this.#open.delete(res))
     res.writeHead(answer.statusCode ?? 502, answerHeaders(answer, route))
     // An event stream may be silent for a while, and its reader waits for the head.
     res.flushHeaders()
     await pipeline(answer, res)
   }
 
-  const forward = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+  async #forward(req: IncomingMessage, res: ServerResponse): Promise<void> {
     try {
-      await pass(req, res)
+      await this.#pass(req, res)
     } catch (error) {
       if (res.destroyed) return
-      if (!(error instanceof UserError) && !res.headersSent) log.error('forwarding', error)
+      if (!(error instanceof UserError) && !res.headersSent) this.#log.error('forwarding', error)
       if (
         error instanceof UserError &&
         !res.headersSent &&
-        (await options.refuse?.(req, res, error).catch(() => false))
+        (await this.#refuse?.(req, res, error).catch(() => false))
       )
         return
       const { status, body } = toErrorReply(error)
-      writeError(res, version, { status, error: body.error, code: body.code })
+      writeError(res, this.#version, { status, error: body.error, code: body.code })
     }
   }
 
-  let isLooking = false
   /** Ends what someone reads who may not use the cell any more. */
-  const recheck = async (): Promise<void> => {
-    isLooking = true
-    for (const [res, route] of open) {
+  async #recheck(): Promise<void> {
+    this.#isLooking = true
+    for (const [res, route] of this.#open) {
       // Without an answer of the database, the next look decides; the owner ends soon as well.
-      if (!(await isAllowed(route).catch(() => true))) res.destroy()
+      if (!(await this.#isAllowed(route).catch(() => true))) res.destroy()
     }
-    isLooking = false
-  }
-  const stopLooks = every(clock, lookMs, () => {
-    if (!isLooking) void recheck()
-  })
-
-  return {
-    listener: (req, res) => void forward(req, res),
-    close() {
-      stopLooks()
-      upstreams.close()
-      requests.close()
-    },
+    this.#isLooking = false
   }
 }

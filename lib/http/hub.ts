@@ -87,100 +87,120 @@ export type ReadOptions = {
 const isSession = (source: Source): boolean => source.startsWith('session:')
 
 /** The recent frames of each source, bounded in count, bytes and idle time, and in bytes of all. */
-const createSourceLogs = (clock: Pick<Clock, 'monotonic'>) => {
+class SourceLogs {
+  readonly #clock: Pick<Clock, 'monotonic'>
   /** Sessions in the order of their last events. */
-  const logs = new Map<Source, SourceLog>()
-  let allBytes = 0
+  readonly #logs = new Map<Source, SourceLog>()
+  #allBytes = 0
   /** The last number of each session log that was dropped as a whole: what happens in one session resets no reader of another. */
-  const ends = new Map<Source, number>()
+  readonly #ends = new Map<Source, number>()
   /** The highest number of those that are no longer told apart. */
-  let earlierEnd = 0
+  #earlierEnd = 0
 
-  const initialFloor = (source: Source): number =>
-    isSession(source) ? (ends.get(source) ?? earlierEnd) : 0
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+  }
 
-  const logOf = (source: Source): SourceLog => {
-    let log = logs.get(source)
+  bytes() {
+    return this.#allBytes
+  }
+
+  append(source: Source, logged: LoggedFrame): void {
+    const log = this.#logOf(source)
+    log.frames.push(logged)
+    this.#resize(log, logged.bytes.length)
+    log.touchedMs = this.#clock.monotonic()
+    // Last in the order.
+    this.#logs.delete(source)
+    this.#logs.set(source, log)
+    // Dropped in halves: shifting one by one would copy the array at every event.
+    if (log.frames.length > LOG_FRAMES || log.sizeBytes > LOG_BYTES) {
+      const dropped = log.frames.splice(0, Math.ceil(log.frames.length / 2))
+      log.floor = dropped.at(-1)!.n
+      for (const { bytes } of dropped) this.#resize(log, -bytes.length)
+    }
+    for (const [other, old] of this.#logs) {
+      if (this.#allBytes <= ALL_LOGS_BYTES) break
+      if (isSession(other) && other !== source) this.#dropSession(other, old)
+    }
+  }
+
+  floorOf(source: Source): number {
+    return this.#logs.get(source)?.floor ?? this.#initialFloor(source)
+  }
+
+  /** The first frame of a source after number `n`. */
+  after(source: Source, n: number): LoggedFrame | undefined {
+    return this.#logs.get(source)?.frames.find(each => each.n > n)
+  }
+
+  dropIdle(): void {
+    for (const [source, log] of this.#logs) {
+      if (!isSession(source) || this.#clock.monotonic() - log.touchedMs < IDLE_LOG_MS) continue
+      this.#dropSession(source, log)
+    }
+  }
+
+  #initialFloor(source: Source): number {
+    return isSession(source) ? (this.#ends.get(source) ?? this.#earlierEnd) : 0
+  }
+
+  #logOf(source: Source): SourceLog {
+    let log = this.#logs.get(source)
     if (!log) {
-      log = { frames: [], sizeBytes: 0, floor: initialFloor(source), touchedMs: clock.monotonic() }
-      logs.set(source, log)
+      log = {
+        frames: [],
+        sizeBytes: 0,
+        floor: this.#initialFloor(source),
+        touchedMs: this.#clock.monotonic(),
+      }
+      this.#logs.set(source, log)
     }
     return log
   }
 
-  const resize = (log: SourceLog, by: number): void => {
+  #resize(log: SourceLog, by: number): void {
     log.sizeBytes += by
-    allBytes += by
+    this.#allBytes += by
   }
 
-  const dropSession = (source: Source, log: SourceLog): void => {
+  #dropSession(source: Source, log: SourceLog): void {
     // Last in the order.
-    ends.delete(source)
-    ends.set(source, log.frames.at(-1)?.n ?? log.floor)
-    resize(log, -log.sizeBytes)
-    logs.delete(source)
-    if (ends.size <= DROPPED_SESSIONS) return
-    const [oldest, end] = ends.entries().next().value!
-    ends.delete(oldest)
-    earlierEnd = Math.max(earlierEnd, end)
-  }
-
-  return {
-    bytes: () => allBytes,
-    append(source: Source, logged: LoggedFrame): void {
-      const log = logOf(source)
-      log.frames.push(logged)
-      resize(log, logged.bytes.length)
-      log.touchedMs = clock.monotonic()
-      // Last in the order.
-      logs.delete(source)
-      logs.set(source, log)
-      // Dropped in halves: shifting one by one would copy the array at every event.
-      if (log.frames.length > LOG_FRAMES || log.sizeBytes > LOG_BYTES) {
-        const dropped = log.frames.splice(0, Math.ceil(log.frames.length / 2))
-        log.floor = dropped.at(-1)!.n
-        for (const { bytes } of dropped) resize(log, -bytes.length)
-      }
-      for (const [other, old] of logs) {
-        if (allBytes <= ALL_LOGS_BYTES) break
-        if (isSession(other) && other !== source) dropSession(other, old)
-      }
-    },
-    floorOf: (source: Source): number => logs.get(source)?.floor ?? initialFloor(source),
-    /** The first frame of a source after number `n`. */
-    after: (source: Source, n: number): LoggedFrame | undefined =>
-      logs.get(source)?.frames.find(each => each.n > n),
-    dropIdle(): void {
-      for (const [source, log] of logs) {
-        if (!isSession(source) || clock.monotonic() - log.touchedMs < IDLE_LOG_MS) continue
-        dropSession(source, log)
-      }
-    },
+    this.#ends.delete(source)
+    this.#ends.set(source, log.frames.at(-1)?.n ?? log.floor)
+    this.#resize(log, -log.sizeBytes)
+    this.#logs.delete(source)
+    if (this.#ends.size <= DROPPED_SESSIONS) return
+    const [oldest, end] = this.#ends.entries().next().value!
+    this.#ends.delete(oldest)
+    this.#earlierEnd = Math.max(this.#earlierEnd, end)
   }
 }
 
 /** The connected readers, by source. */
-const createReaders = () => {
-  const all = new Set<Reader>()
-  const bySource = new Map<Source, Set<Reader>>()
-  return {
-    all,
-    of: (source: Source): Iterable<Reader> => bySource.get(source) ?? [],
-    add(reader: Reader): void {
-      all.add(reader)
-      for (const source of reader.sources) {
-        const set = bySource.get(source) ?? new Set()
-        bySource.set(source, set.add(reader))
-      }
-    },
-    remove(reader: Reader): void {
-      all.delete(reader)
-      for (const source of reader.sources) {
-        const set = bySource.get(source)
-        set?.delete(reader)
-        if (set?.size === 0) bySource.delete(source)
-      }
-    },
+class Readers {
+  readonly all = new Set<Reader>()
+  readonly #bySource = new Map<Source, Set<Reader>>()
+
+  of(source: Source): Iterable<Reader> {
+    return this.#bySource.get(source) ?? []
+  }
+
+  add(reader: Reader): void {
+    this.all.add(reader)
+    for (const source of reader.sources) {
+      const set = this.#bySource.get(source) ?? new Set()
+      this.#bySource.set(source, set.add(reader))
+    }
+  }
+
+  remove(reader: Reader): void {
+    this.all.delete(reader)
+    for (const source of reader.sources) {
+      const set = this.#bySource.get(source)
+      set?.delete(reader)
+      if (set?.size === 0) this.#bySource.delete(source)
+    }
   }
 }
 
@@ -203,51 +223,49 @@ const startCursors = ({
  * The newest frames of all sources, in order. Readers are given their part of them when they take it: a queue for each reader
  * would be an object for each frame and reader, most of which V8 keeps until its next full collection.
  */
-const createRecent = () => {
-  const frames: LoggedFrame[] = []
-  let sizeBytes = 0
-  let shared: { frames: readonly LoggedFrame[]; bytes: Buffer } | undefined
+class RecentFrames {
+  readonly #frames: LoggedFrame[] = []
+  #sizeBytes = 0
+  #shared: { frames: readonly LoggedFrame[]; bytes: Buffer } | undefined
+
+  append(logged: LoggedFrame): void {
+    this.#frames.push(logged)
+    this.#sizeBytes += logged.bytes.length
+    if (this.#frames.length <= LOG_FRAMES && this.#sizeBytes <= LOG_BYTES) return
+    // The newest stays, whatever its size.
+    const dropped = this.#frames.splice(0, this.#frames.length >> 1)
+    for (const { bytes } of dropped) this.#sizeBytes -= bytes.length
+    this.#shared = undefined
+  }
+
+  /** What a reader has not been given, as one buffer; null: nothing; undefined: too much, or no longer known. */
+  after({ last, sources, accepts }: Reader): Buffer | null | undefined {
+    // Numbers have no gaps.
+    const from = last + 1 - (this.#frames[0]?.n ?? last + 1)
+    if (from < 0) return undefined
+    const batch: LoggedFrame[] = []
+    let bytes = 0
+    for (let at = from; at < this.#frames.length; at++) {
+      const each = this.#frames[at]!
+      if (!sources.has(each.source) || !accepts(each.source, each.profile)) continue
+      batch.push(each)
+      bytes += each.bytes.length
+      if (bytes > MAX_PENDING_BYTES) return undefined
+    }
+    return batch.length === 0 ? null : this.#join(batch)
+  }
 
   /** Readers of the same session are given the same frames. */
-  const join = (batch: readonly LoggedFrame[]): Buffer => {
+  #join(batch: readonly LoggedFrame[]): Buffer {
     if (batch.length === 1) return batch[0]!.bytes
     const isSame =
-      shared?.frames.length === batch.length &&
-      batch.every((each, at) => each === shared!.frames[at])
-    if (!isSame) shared = { frames: batch, bytes: Buffer.concat(batch.map(({ bytes }) => bytes)) }
-    return shared!.bytes
-  }
-
-  return {
-    append(logged: LoggedFrame): void {
-      frames.push(logged)
-      sizeBytes += logged.bytes.length
-      if (frames.length <= LOG_FRAMES && sizeBytes <= LOG_BYTES) return
-      // The newest stays, whatever its size.
-      const dropped = frames.splice(0, frames.length >> 1)
-      for (const { bytes } of dropped) sizeBytes -= bytes.length
-      shared = undefined
-    },
-    /** What a reader has not been given, as one buffer; null: nothing; undefined: too much, or no longer known. */
-    after({ last, sources, accepts }: Reader): Buffer | null | undefined {
-      // Numbers have no gaps.
-      const from = last + 1 - (frames[0]?.n ?? last + 1)
-      if (from < 0) return undefined
-      const batch: LoggedFrame[] = []
-      let bytes = 0
-      for (let at = from; at < frames.length; at++) {
-        const each = frames[at]!
-        if (!sources.has(each.source) || !accepts(each.source, each.profile)) continue
-        batch.push(each)
-        bytes += each.bytes.length
-        if (bytes > MAX_PENDING_BYTES) return undefined
-      }
-      return batch.length === 0 ? null : join(batch)
-    },
+      this.#shared?.frames.length === batch.length &&
+      batch.every((each, at) => each === this.#shared!.frames[at])
+    if (!isSame)
+      this.#shared = { frames: batch, bytes: Buffer.concat(batch.map(({ bytes }) => bytes)) }
+    return this.#shared!.bytes
   }
 }
-
-export type Hub = ReturnType<typeof createHub>
 
 type HubOptions = {
   /** 8 hex characters, new at every start. */
@@ -269,89 +287,82 @@ const profileOfEvent = (
   return about.session_id === undefined ? undefined : profileOf(about.session_id)
 }
 
-export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptions) => {
-  let n = 0
-  let closed = false
-  const logs = createSourceLogs(clock)
-  const recent = createRecent()
-  // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
-  const [encodeSession, encodeFixed] = [createTextPool(), createTextPool()]
-  const readers = createReaders()
-  const taps = new Set<{ source: Source; listener: (event: Event) => void }>()
-  const wake = createRounds<Reader>(reader => reader.write())
+export class Hub {
+  readonly #profileOf: (sessionId: string) => string | undefined
+  #n = 0
+  #closed = false
+  readonly #logs
+  readonly #recent = new RecentFrames()
+  readonly #encodeSession
+  readonly #encodeFixed
+  readonly #readers = new Readers()
+  readonly #taps = new Set<{ source: Source; listener: (event: Event) => void }>()
+  readonly #wake = createRounds<Reader>(reader => reader.write())
+  readonly #stopPings
+  readonly boot: string
+
+  constructor({ boot, clock, profileOf = () => undefined }: HubOptions) {
+    this.#profileOf = profileOf
+    this.#logs = new SourceLogs(clock)
+    // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
+    const [encodeSession, encodeFixed] = [createTextPool(), createTextPool()]
+    this.#encodeSession = encodeSession
+    this.#encodeFixed = encodeFixed
+    this.#stopPings = every(clock, PING_MS, () => {
+      this.#logs.dropIdle()
+      for (const reader of this.#readers.all) {
+        reader.isPinged = true
+        this.#wake(reader)
+      }
+    })
+    this.boot = boot
+  }
+
+  dropIdleLogs(): void {
+    this.#logs.dropIdle()
+  }
+
+  /** Bytes of the events that are kept for readers that come back. */
+  logBytes(): number {
+    return this.#logs.bytes()
+  }
 
   /** `of`: the profile, where the event does not tell it. */
-  const publish = (
-    source: Source,
-    event: Event,
-    position: StreamPosition = {},
-    of?: string,
-  ): number => {
+  publish(source: Source, event: Event, position: StreamPosition = {}, of?: string): number {
     // Everything that may throw or publish comes first: numbers have no gaps.
-    const profile = of ?? (isSession(source) ? undefined : profileOfEvent(event.data, profileOf))
-    const next = n + 1
+    const profile =
+      of ?? (isSession(source) ? undefined : profileOfEvent(event.data, this.#profileOf))
+    const next = this.#n + 1
     // ASCII
-    const id = idField(`${boot}-${next}`)
+    const id = idField(`${this.boot}-${next}`)
     const json = event.json ?? maskLeaving(JSON.stringify(event.data))
     const place = JSON.stringify({ source, n: next, ...position }).slice(0, -1)
     const body = `${frameHead(event.type)}${place},"data":${json}}${FRAME_END}`
-    const bytes = (isSession(source) ? encodeSession : encodeFixed)(`${id}${body}`)
-    n = next
+    const bytes = (isSession(source) ? this.#encodeSession : this.#encodeFixed)(`${id}${body}`)
+    this.#n = next
     const logged: LoggedFrame = { n: next, source, bytes, idBytes: id.length, profile }
-    logs.append(source, logged)
-    recent.append(logged)
-    for (const reader of readers.of(source)) if (reader.accepts(source, profile)) wake(reader)
-    for (const tap of taps) if (tap.source === source) tap.listener(event)
+    this.#logs.append(source, logged)
+    this.#recent.append(logged)
+    for (const reader of this.#readers.of(source))
+      if (reader.accepts(source, profile)) this.#wake(reader)
+    for (const tap of this.#taps) if (tap.source === source) tap.listener(event)
     return next
   }
 
   /** Whether a page is open that is sent this question, of a person who may answer it. */
-  const isShown = (question: Question): boolean => {
-    const profile = profileOf(question.session_id)
-    return [...readers.of('inbox')].some(
+  isShown(question: Question): boolean {
+    const profile = this.#profileOf(question.session_id)
+    return [...this.#readers.of('inbox')].some(
       reader => reader.accepts('inbox', profile) && reader.mayAnswer(question, profile),
     )
-  }
-
-  /**
-   * The frames of one source after `from`, up to number `to`, without ids; or its reset. Frames are looked up as they
-   * are consumed, so a slow reader does not retain them.
-   */
-  function* replay(
-    [source, from]: [Source, Cursor | undefined],
-    to: number,
-    accepts: Reader['accepts'],
-  ): Generator<Buffer> {
-    if (!from) return
-    let at = from.n
-    while (true) {
-      if (from.boot !== boot || at > n || at < logs.floorOf(source)) {
-        yield Buffer.from(frame('reset', { source, n, data: {} }))
-        return
-      }
-      const next = logs.after(source, at)
-      if (!next || next.n > to) return
-      at = next.n
-      if (accepts(source, next.profile)) yield next.bytes.subarray(next.idBytes)
-    }
-  }
-
-  function* replayAll(
-    from: Iterable<[Source, Cursor | undefined]>,
-    to: number,
-    accepts: Reader['accepts'],
-  ) {
-    for (const each of from) yield* replay(each, to, accepts)
-    yield Buffer.from(frame('ready', { n: to }, `${boot}-${to}`))
   }
 
   /**
    * The stream of one connection: replayed frames, `ready`, then live frames and pings. It is pushed: a promise for each
    * reader and round would be kept by V8 until its next full collection.
    */
-  const stream =
-    (options: ReadOptions): PushSource =>
-    sink => {
+  stream(options: ReadOptions): PushSource {
+    return sink => {
       const from = startCursors(options)
       const { accepts = () => true, mayAnswer = () => true } = options
       let mayWrite = true
@@ -370,21 +381,21 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
             reader.isPinged = false
             return PING
           }
-          const pending = recent.after(reader)
-          const at = { boot, n: reader.last }
-          reader.last = n
+          const pending = this.#recent.after(reader)
+          const at = { boot: this.boot, n: reader.last }
+          reader.last = this.#n
           if (pending !== undefined) return pending
           const sources = [...reader.sources].map((source): [Source, Cursor] => [source, at])
-          backlog = batches(replayAll(sources, n, reader.accepts))
+          backlog = batches(this.#replayAll(sources, this.#n, reader.accepts))
         }
       }
-      const close = () => readers.remove(reader)
+      const close = () => this.#readers.remove(reader)
       const write = () => {
         try {
           while (mayWrite) {
             const bytes = next()
             if (bytes) mayWrite = sink.write(bytes)
-            else if (!closed) return
+            else if (!this.#closed) return
             else {
               mayWrite = false
               sink.end()
@@ -399,13 +410,13 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
         sources: new Set(from.keys()),
         accepts: (source, profile) => isSession(source) || accepts(profile),
         mayAnswer,
-        last: n,
+        last: this.#n,
         isPinged: false,
         write,
       }
       // Subscribing and the replay start in one tick, so no event falls between them.
-      readers.add(reader)
-      backlog = batches(replayAll(from, n, reader.accepts))
+      this.#readers.add(reader)
+      backlog = batches(this.#replayAll(from, this.#n, reader.accepts))
       write()
       return {
         resume() {
@@ -415,37 +426,60 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
         close,
       }
     }
+  }
 
-  const stopPings = every(clock, PING_MS, () => {
-    logs.dropIdle()
-    for (const reader of readers.all) {
-      reader.isPinged = true
-      wake(reader)
+  /** The current position, sent along with data that HTTP fetches in the same tick. */
+  cursor() {
+    return `${this.boot}-${this.#n}`
+  }
+
+  /** Calls `listener` for every event of this source until the returned function is called. The listener must not throw. */
+  tap(source: Source, listener: (event: Event) => void): () => void {
+    const tap = { source, listener }
+    this.#taps.add(tap)
+    return () => this.#taps.delete(tap)
+  }
+
+  readers() {
+    return this.#readers.all.size
+  }
+
+  /** Ends every stream after what was published, so that open pages do not delay the shutdown. */
+  close(): void {
+    this.#closed = true
+    this.#stopPings()
+    for (const reader of this.#readers.all) reader.write()
+  }
+
+  /**
+   * The frames of one source after `from`, up to number `to`, without ids; or its reset. Frames are looked up as they
+   * are consumed, so a slow reader does not retain them.
+   */
+  *#replay(
+    [source, from]: [Source, Cursor | undefined],
+    to: number,
+    accepts: Reader['accepts'],
+  ): Generator<Buffer> {
+    if (!from) return
+    let at = from.n
+    while (true) {
+      if (from.boot !== this.boot || at > this.#n || at < this.#logs.floorOf(source)) {
+        yield Buffer.from(frame('reset', { source, n: this.#n, data: {} }))
+        return
+      }
+      const next = this.#logs.after(source, at)
+      if (!next || next.n > to) return
+      at = next.n
+      if (accepts(source, next.profile)) yield next.bytes.subarray(next.idBytes)
     }
-  })
+  }
 
-  return {
-    isShown,
-    boot,
-    /** The current position, sent along with data that HTTP fetches in the same tick. */
-    cursor: () => `${boot}-${n}`,
-    publish,
-    stream,
-    dropIdleLogs: logs.dropIdle,
-    /** Bytes of the events that are kept for readers that come back. */
-    logBytes: logs.bytes,
-    /** Calls `listener` for every event of this source until the returned function is called. The listener must not throw. */
-    tap(source: Source, listener: (event: Event) => void): () => void {
-      const tap = { source, listener }
-      taps.add(tap)
-      return () => taps.delete(tap)
-    },
-    readers: () => readers.all.size,
-    /** Ends every stream after what was published, so that open pages do not delay the shutdown. */
-    close(): void {
-      closed = true
-      stopPings()
-      for (const reader of readers.all) reader.write()
-    },
+  *#replayAll(
+    from: Iterable<[Source, Cursor | undefined]>,
+    to: number,
+    accepts: Reader['accepts'],
+  ) {
+    for (const each of from) yield* this.#replay(each, to, accepts)
+    yield Buffer.from(frame('ready', { n: to }, `${this.boot}-${to}`))
   }
 }

@@ -2,20 +2,15 @@
 import type { ServerResponse } from 'node:http'
 import { type Clock, every } from '../base/clock.ts'
 
-export type OpenResponses = {
-  /** Checks `isAuthenticated` periodically until the response is complete. */
-  watch(res: ServerResponse, isAuthenticated: () => boolean): void
-}
-
 /** A stream ends at most two sweeps after its sign-in. */
 const SWEEP_MS = 300
 
-export const createOpenResponses = (clock: Pick<Clock, 'timer'>): OpenResponses => {
-  const open = new Map<ServerResponse, { isAuthenticated: () => boolean; isMarked: boolean }>()
-  let stopSweeps: (() => void) | undefined
-
-  const sweep = () => {
-    for (const [res, entry] of open) {
+export class OpenResponses {
+  readonly #clock: Pick<Clock, 'timer'>
+  readonly #open = new Map<ServerResponse, { isAuthenticated: () => boolean; isMarked: boolean }>()
+  #stopSweeps: (() => void) | undefined
+  readonly #sweep = () => {
+    for (const [res, entry] of this.#open) {
       // Without a head, the request is still to be decided; cutting it now would make the client retry.
       if (!res.headersSent) continue
       // A check that throws counts as not authenticated.
@@ -26,18 +21,21 @@ export const createOpenResponses = (clock: Pick<Clock, 'timer'>): OpenResponses 
     }
   }
 
-  return {
-    watch(res, isAuthenticated) {
-      if (res.destroyed || res.writableFinished) return
-      open.set(res, { isAuthenticated, isMarked: false })
-      stopSweeps ??= every(clock, SWEEP_MS, sweep)
-      res.once('close', () => {
-        open.delete(res)
-        if (open.size > 0) return
-        stopSweeps?.()
-        stopSweeps = undefined
-      })
-    },
+  constructor(clock: Pick<Clock, 'timer'>) {
+    this.#clock = clock
+  }
+
+  /** Checks `isAuthenticated` periodically until the response is complete. */
+  watch(res: ServerResponse, isAuthenticated: () => boolean): void {
+    if (res.destroyed || res.writableFinished) return
+    this.#open.set(res, { isAuthenticated, isMarked: false })
+    this.#stopSweeps ??= every(this.#clock, SWEEP_MS, this.#sweep)
+    res.once('close', () => {
+      this.#open.delete(res)
+      if (this.#open.size > 0) return
+      this.#stopSweeps?.()
+      this.#stopSweeps = undefined
+    })
   }
 }
 

@@ -7,41 +7,46 @@ import { type Clock, every } from '../base/clock.ts'
 
 type Open = { cell: string; epoch: number; upstream: ClientRequest }
 
-export type OpenUpstreams = {
-  add(cell: string, epoch: number, upstream: ClientRequest): void
-  close(): void
-}
+export class OpenUpstreams {
+  readonly #clock: Pick<Clock, 'timer'>
+  readonly #ownerOf: (cell: string) => Promise<{ epoch: number } | null>
+  readonly #everyMs: number
+  readonly #open = new Set<Open>()
+  #stopLooks: (() => void) | undefined
+  #isLooking = false
 
-export const createOpenUpstreams = (
-  clock: Pick<Clock, 'timer'>,
-  ownerOf: (cell: string) => Promise<{ epoch: number } | null>,
-  everyMs: number,
-): OpenUpstreams => {
-  const open = new Set<Open>()
-  let stopLooks: (() => void) | undefined
-  let isLooking = false
+  constructor(
+    clock: Pick<Clock, 'timer'>,
+    ownerOf: (cell: string) => Promise<{ epoch: number } | null>,
+    everyMs: number,
+  ) {
+    this.#clock = clock
+    this.#ownerOf = ownerOf
+    this.#everyMs = everyMs
+  }
 
-  const look = async (): Promise<void> => {
-    isLooking = true
-    for (const cell of new Set([...open].map(each => each.cell))) {
+  add(cell: string, epoch: number, upstream: ClientRequest): void {
+    const entry = { cell, epoch, upstream }
+    this.#open.add(entry)
+    upstream.once('close', () => this.#open.delete(entry))
+    this.#stopLooks ??= every(this.#clock, this.#everyMs, () => {
+      if (!this.#isLooking && this.#open.size > 0) void this.#look()
+    })
+  }
+
+  close(): void {
+    this.#stopLooks?.()
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true
+    for (const cell of new Set([...this.#open].map(each => each.cell))) {
       // Without an answer of the database, the next look decides.
-      const owner = await ownerOf(cell).catch(() => null)
-      for (const each of open)
+      const owner = await this.#ownerOf(cell).catch(() => null)
+      for (const each of this.#open)
         if (owner && each.cell === cell && each.epoch < owner.epoch)
           each.upstream.destroy(new Error('another process serves this now'))
     }
-    isLooking = false
-  }
-
-  return {
-    add(cell, epoch, upstream) {
-      const entry = { cell, epoch, upstream }
-      open.add(entry)
-      upstream.once('close', () => open.delete(entry))
-      stopLooks ??= every(clock, everyMs, () => {
-        if (!isLooking && open.size > 0) void look()
-      })
-    },
-    close: () => stopLooks?.(),
+    this.#isLooking = false
   }
 }

@@ -15,8 +15,8 @@ const IDEMPOTENCY_KEY: JsonObject = {
 }
 
 /** Collects named schemas. A name whose input and output differ gets a second name. */
-const createComponents = () => {
-  const schemas: JsonObject = {
+class Components {
+  readonly schemas: JsonObject = {
     Error: {
       type: 'object',
       properties: {
@@ -31,26 +31,9 @@ const createComponents = () => {
       required: ['error', 'code'],
     },
   }
-  const texts = new Map<string, string>()
+  readonly #texts = new Map<string, string>()
 
-  const rename = (node: unknown, names: ReadonlyMap<string, string>): unknown => {
-    if (Array.isArray(node)) return node.map(item => rename(item, names))
-    if (!isObject(node)) return node
-    return Object.fromEntries(
-      Object.entries(node).map(([key, value]) => {
-        const target =
-          key === '$ref' && typeof value === 'string'
-            ? /^#\/\$defs\/(.+)$/.exec(value)?.[1]
-            : undefined
-        return [
-          key,
-          target ? `#/components/schemas/${names.get(target) ?? target}` : rename(value, names),
-        ]
-      }),
-    )
-  }
-
-  const convert = (schema: z.ZodType, io: 'input' | 'output'): unknown => {
+  convert(schema: z.ZodType, io: 'input' | 'output'): unknown {
     // Wrapped, so that a named schema at the root becomes a $ref as well.
     const whole = z.toJSONSchema(z.object({ it: schema }), {
       io,
@@ -61,21 +44,39 @@ const createComponents = () => {
     const names = new Map<string, string>()
     for (const [name, def] of Object.entries(defs)) {
       const text = JSON.stringify(def)
-      const taken = texts.get(name)
+      const taken = this.#texts.get(name)
       const final =
         taken !== undefined && taken !== text
           ? `${name}${io === 'input' ? 'Input' : 'Output'}`
           : name
       names.set(name, final)
-      texts.set(final, text)
+      this.#texts.set(final, text)
     }
     for (const [name, def] of Object.entries(defs)) {
       const { id: _id, $schema: _schema, ...rest } = def as JsonObject
-      schemas[names.get(name)!] ??= rename(rest, names)
+      this.schemas[names.get(name)!] ??= this.#rename(rest, names)
     }
-    return rename((whole.properties as JsonObject).it, names)
+    return this.#rename((whole.properties as JsonObject).it, names)
   }
-  return { schemas, convert }
+
+  #rename(node: unknown, names: ReadonlyMap<string, string>): unknown {
+    if (Array.isArray(node)) return node.map(item => this.#rename(item, names))
+    if (!isObject(node)) return node
+    return Object.fromEntries(
+      Object.entries(node).map(([key, value]) => {
+        const target =
+          key === '$ref' && typeof value === 'string'
+            ? /^#\/\$defs\/(.+)$/.exec(value)?.[1]
+            : undefined
+        return [
+          key,
+          target
+            ? `#/components/schemas/${names.get(target) ?? target}`
+            : this.#rename(value, names),
+        ]
+      }),
+    )
+  }
 }
 
 const content = (type: string, schema: unknown) => ({ content: { [type]: { schema } } })
@@ -104,7 +105,7 @@ export const createOpenApiDocument = (
   patternRoutes: RouteTable,
   version: string,
 ): unknown => {
-  const { schemas, convert } = createComponents()
+  const components = new Components()
   const paths: Record<string, JsonObject> = {}
   for (const [key, endpoint] of Object.entries({ ...routes, ...patternRoutes }) as [
     string,
@@ -113,7 +114,7 @@ export const createOpenApiDocument = (
     const [method = '', route = ''] = key.split(' ')
     const path = route.replace(/\/:(\w+)$/, '/{$1}').replace(/\/\*$/, '/{path}')
     const open = /\{(\w+)\}$/.exec(path)?.[1]
-    const input = endpoint.input ? convert(endpoint.input, 'input') : undefined
+    const input = endpoint.input ? components.convert(endpoint.input, 'input') : undefined
     const operation: JsonObject = {
       summary: endpoint.summary,
       operationId: key,
@@ -135,7 +136,7 @@ export const createOpenApiDocument = (
             ? content(endpoint.raw, { type: 'string' })
             : content(
                 'application/json',
-                endpoint.output ? convert(endpoint.output, 'output') : {},
+                endpoint.output ? components.convert(endpoint.output, 'output') : {},
               )),
         },
         ...errorsOf(endpoint, method),
@@ -149,7 +150,7 @@ export const createOpenApiDocument = (
     security: [{ session: [] }],
     paths,
     components: {
-      schemas,
+      schemas: components.schemas,
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: 'agent_session' },
         token: { type: 'http', scheme: 'bearer' },

@@ -8,11 +8,6 @@ const MAX_OPEN = 8
 /** Of a client that does not close its stream. Longer than `doctor` waits for the event. */
 const OPEN_MS = 10_000
 
-export type ProxyCheck = {
-  /** Throws when too many are open. */
-  stream(signal: AbortSignal): AsyncGenerator<string>
-}
-
 const untilAborted = (clock: Pick<Clock, 'timer'>, signal: AbortSignal): Promise<void> =>
   new Promise(resolve => {
     const cancel = clock.timer(OPEN_MS, resolve)
@@ -24,22 +19,28 @@ const untilAborted = (clock: Pick<Clock, 'timer'>, signal: AbortSignal): Promise
     else signal.addEventListener('abort', end, { once: true })
   })
 
-export const createProxyCheck = (clock: Pick<Clock, 'timer'>): ProxyCheck => {
-  let open = 0
-  const firstEvent = async function* (signal: AbortSignal): AsyncGenerator<string> {
-    open += 1
+export class ProxyCheck {
+  readonly #clock: Pick<Clock, 'timer'>
+  #open = 0
+
+  constructor(clock: Pick<Clock, 'timer'>) {
+    this.#clock = clock
+  }
+
+  /** Throws when too many are open. */
+  stream(signal: AbortSignal): AsyncGenerator<string> {
+    if (this.#open >= MAX_OPEN)
+      throw tooMany('Too many checks run at the same time.', { code: 'too_many_requests' })
+    return this.#firstEvent(signal)
+  }
+
+  async *#firstEvent(signal: AbortSignal): AsyncGenerator<string> {
+    this.#open += 1
     try {
       yield frame('ready', {})
-      await untilAborted(clock, signal)
+      await untilAborted(this.#clock, signal)
     } finally {
-      open -= 1
+      this.#open -= 1
     }
-  }
-  return {
-    stream(signal) {
-      if (open >= MAX_OPEN)
-        throw tooMany('Too many checks run at the same time.', { code: 'too_many_requests' })
-      return firstEvent(signal)
-    },
   }
 }

@@ -6,12 +6,6 @@ import type { Clock } from '../base/clock.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
-export type KeyJournal = {
-  add(line: KeyLine): void
-  /** Those of today and yesterday, oldest first. */
-  read(): KeyLine[]
-}
-
 const DAY_MS = 24 * 3_600_000
 const NAME = /^\d{4}-\d\d-\d\d\.jsonl$/
 
@@ -37,36 +31,49 @@ const parse = (line: string): KeyLine[] => {
   }
 }
 
-export const createKeyJournal = (dir: string, clock: Clock): KeyJournal => {
-  let today = ''
-  const nameOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 10)}.jsonl`
-  const names = (): string[] => {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-    return readdirSync(dir)
+export class KeyJournal {
+  readonly #dir: string
+  readonly #clock: Clock
+  #today = ''
+
+  constructor(dir: string, clock: Clock) {
+    this.#dir = dir
+    this.#clock = clock
+  }
+
+  add(line: KeyLine): void {
+    const name = this.#nameOf(this.#clock.now())
+    if (name !== this.#today) this.#removeOld()
+    this.#today = name
+    // A line that a kill has torn ends before this one.
+    appendText(join(this.#dir, name), `\n${JSON.stringify(line)}\n`)
+  }
+
+  /** Those of today and yesterday, oldest first. */
+  read(): KeyLine[] {
+    const kept = this.#nameOf(this.#clock.now() - DAY_MS)
+    return this.#names()
+      .filter(name => name >= kept)
+      .flatMap(name => readWholeText(join(this.#dir, name)).split('\n').flatMap(parse))
+  }
+
+  #nameOf(ms: number): string {
+    return `${new Date(ms).toISOString().slice(0, 10)}.jsonl`
+  }
+
+  #names(): string[] {
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+    return readdirSync(this.#dir)
       .filter(name => NAME.test(name))
       .sort()
   }
-  const removeOld = (): void => {
-    const kept = nameOf(clock.now() - DAY_MS)
-    for (const name of names()) {
+
+  #removeOld(): void {
+    const kept = this.#nameOf(this.#clock.now() - DAY_MS)
+    for (const name of this.#names()) {
       if (name >= kept) continue
-      rmSync(join(dir, name), { force: true })
-      reportWrite(join(dir, name))
+      rmSync(join(this.#dir, name), { force: true })
+      reportWrite(join(this.#dir, name))
     }
-  }
-  return {
-    add(line) {
-      const name = nameOf(clock.now())
-      if (name !== today) removeOld()
-      today = name
-      // A line that a kill has torn ends before this one.
-      appendText(join(dir, name), `\n${JSON.stringify(line)}\n`)
-    },
-    read() {
-      const kept = nameOf(clock.now() - DAY_MS)
-      return names()
-        .filter(name => name >= kept)
-        .flatMap(name => readWholeText(join(dir, name)).split('\n').flatMap(parse))
-    },
   }
 }

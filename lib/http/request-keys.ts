@@ -13,17 +13,6 @@ import {
   removeDatabase,
 } from '../store/sqlite.ts'
 
-export type RequestKeys = KeyStore & { close(): void }
-
-export type RequestKeysOptions = {
-  addon: string | undefined
-  clock: Clock
-  log: (message: string, extra?: Record<string, unknown>) => void
-  maxKeys?: number
-  /** In a cluster, where the next owner needs them. */
-  journal?: KeyJournal | undefined
-}
-
 const KEPT_MS = 24 * 3_600_000
 const MAX_KEYS = 20_000
 /** Counting the keys takes longer than adding one. */
@@ -61,25 +50,27 @@ const prepare = (db: Database) => ({
 })
 
 /** The replies of this process. Those that hold text of chats or secrets are nowhere else. */
-const createMemory = () => {
-  const replies = new Map<string, SavedReply>()
-  let chars = 0
-  const remove = (id: string): void => {
-    chars -= replies.get(id)?.text.length ?? 0
-    replies.delete(id)
+class ReplyMemory {
+  readonly #replies = new Map<string, SavedReply>()
+  #chars = 0
+
+  remove(id: string): void {
+    this.#chars -= this.#replies.get(id)?.text.length ?? 0
+    this.#replies.delete(id)
   }
-  return {
-    get: (id: string): SavedReply | undefined => replies.get(id),
-    remove,
-    put(id: string, reply: SavedReply): void {
-      remove(id)
-      replies.set(id, reply)
-      chars += reply.text.length
-      for (const oldest of replies.keys()) {
-        if (chars <= MAX_MEMORY_CHARS) break
-        remove(oldest)
-      }
-    },
+
+  get(id: string): SavedReply | undefined {
+    return this.#replies.get(id)
+  }
+
+  put(id: string, reply: SavedReply): void {
+    this.remove(id)
+    this.#replies.set(id, reply)
+    this.#chars += reply.text.length
+    for (const oldest of this.#replies.keys()) {
+      if (this.#chars <= MAX_MEMORY_CHARS) break
+      this.remove(oldest)
+    }
   }
 }
 
@@ -98,81 +89,112 @@ const replay = (
 }
 
 /** The file is opened on first use, and replaced when it is damaged. */
-export const openRequestKeys = (
-  path: string,
-  { addon, clock, log, maxKeys = MAX_KEYS, journal }: RequestKeysOptions,
-): RequestKeys => {
-  const memory = createMemory()
-  let begun = 0
-  let statements: ReturnType<typeof prepare> | undefined
-  const open = () => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    const found = prepare(openDatabase(path, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon }))
-    if (journal) replay(found, journal.read())
-    return found
+export class RequestKeys implements KeyStore {
+  readonly #path: string
+  readonly #addon: string | undefined
+  readonly #clock: Clock
+  readonly #log: (message: string, extra?: Record<string, unknown>) => void
+  readonly #maxKeys: number
+  readonly #journal: KeyJournal | undefined
+  readonly #memory = new ReplyMemory()
+  #begun = 0
+  #statements: ReturnType<typeof prepare> | undefined
+
+  constructor(
+    path: string,
+    {
+      addon,
+      clock,
+      log,
+      maxKeys = MAX_KEYS,
+      journal,
+    }: {
+      addon: string | undefined
+      clock: Clock
+      log: (message: string, extra?: Record<string, unknown>) => void
+      maxKeys?: number
+      /** In a cluster, where the next owner needs them. */
+      journal?: KeyJournal | undefined
+    },
+  ) {
+    this.#path = path
+    this.#addon = addon
+    this.#clock = clock
+    this.#log = log
+    this.#maxKeys = maxKeys
+    this.#journal = journal
   }
-  const opened = (): ReturnType<typeof prepare> => {
-    statements ??= open()
-    return statements
+
+  find(id: string): KnownRequest | undefined {
+    const row = this.#use(({ find }) => find.get(id, this.#clock.now() - KEPT_MS))
+    if (!row) return undefined
+    const reply =
+      this.#memory.get(id) ?? (row.reply === null ? null : (JSON.parse(row.reply) as SavedReply))
+    return { fingerprint: row.fingerprint, isDone: row.done === 1, reply }
   }
-  /** A damaged file holds no key that could still be relied on. */
-  const use = <T>(work: (prepared: ReturnType<typeof prepare>) => T): T => {
+
+  begin(id: string, fingerprint: string): void {
+    this.#use(({ begin, expire, trim }) => {
+      expire.run(this.#clock.now() - KEPT_MS)
+      if (this.#begun++ % TRIM_EVERY === 0) trim.run(this.#maxKeys)
+      const at = this.#clock.now()
+      this.#journal?.add({ t: 'begun', id, at, fingerprint })
+      begin.run(id, at, fingerprint)
+    })
+  }
+
+  end(id: string, reply: SavedReply | null, keep: 'disk' | 'memory'): void {
+    if (reply) this.#memory.put(id, reply)
+    const kept = keep === 'disk' ? reply : null
     try {
-      return work(opened())
+      this.#use(({ end }) => end.run(kept && JSON.stringify(kept), id))
+      this.#journal?.add({ t: 'ended', id, reply: kept })
     } catch (error) {
-      if (!isCorrupt(error)) throw error
-      log('the request keys were damaged and are replaced', { error: messageOf(error) })
-      statements?.close()
-      statements = undefined
-      removeDatabase(path)
-      return work(opened())
+      if (!isUnwritable(error)) this.#log('a reply could not be kept', { error: messageOf(error) })
     }
   }
 
-  return {
-    find(id: string): KnownRequest | undefined {
-      const row = use(({ find }) => find.get(id, clock.now() - KEPT_MS))
-      if (!row) return undefined
-      const reply =
-        memory.get(id) ?? (row.reply === null ? null : (JSON.parse(row.reply) as SavedReply))
-      return { fingerprint: row.fingerprint, isDone: row.done === 1, reply }
-    },
+  release(id: string): void {
+    this.#memory.remove(id)
+    try {
+      this.#use(({ remove }) => remove.run(id))
+      this.#journal?.add({ t: 'freed', id })
+    } catch (error) {
+      if (!isUnwritable(error))
+        this.#log('a request key could not be freed', { error: messageOf(error) })
+    }
+  }
 
-    begin(id: string, fingerprint: string): void {
-      use(({ begin, expire, trim }) => {
-        expire.run(clock.now() - KEPT_MS)
-        if (begun++ % TRIM_EVERY === 0) trim.run(maxKeys)
-        const at = clock.now()
-        journal?.add({ t: 'begun', id, at, fingerprint })
-        begin.run(id, at, fingerprint)
-      })
-    },
+  close(): void {
+    this.#statements?.close()
+    this.#statements = undefined
+  }
 
-    end(id: string, reply: SavedReply | null, keep: 'disk' | 'memory'): void {
-      if (reply) memory.put(id, reply)
-      const kept = keep === 'disk' ? reply : null
-      try {
-        use(({ end }) => end.run(kept && JSON.stringify(kept), id))
-        journal?.add({ t: 'ended', id, reply: kept })
-      } catch (error) {
-        if (!isUnwritable(error)) log('a reply could not be kept', { error: messageOf(error) })
-      }
-    },
+  #open() {
+    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
+    const found = prepare(
+      openDatabase(this.#path, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon: this.#addon }),
+    )
+    if (this.#journal) replay(found, this.#journal.read())
+    return found
+  }
 
-    release(id: string): void {
-      memory.remove(id)
-      try {
-        use(({ remove }) => remove.run(id))
-        journal?.add({ t: 'freed', id })
-      } catch (error) {
-        if (!isUnwritable(error))
-          log('a request key could not be freed', { error: messageOf(error) })
-      }
-    },
+  #opened(): ReturnType<typeof prepare> {
+    this.#statements ??= this.#open()
+    return this.#statements
+  }
 
-    close(): void {
-      statements?.close()
-      statements = undefined
-    },
+  /** A damaged file holds no key that could still be relied on. */
+  #use<T>(work: (prepared: ReturnType<typeof prepare>) => T): T {
+    try {
+      return work(this.#opened())
+    } catch (error) {
+      if (!isCorrupt(error)) throw error
+      this.#log('the request keys were damaged and are replaced', { error: messageOf(error) })
+      this.#statements?.close()
+      this.#statements = undefined
+      removeDatabase(this.#path)
+      return work(this.#opened())
+    }
   }
 }

@@ -7,14 +7,14 @@ import { isObject } from '../base/json.ts'
 import { withinRequest } from '../base/request-scope.ts'
 import { missing } from '../errors.ts'
 import type { Access as Asked } from '../schema/person.ts'
-import { type Authenticator, createAccess, type IsOwnChild } from './access.ts'
+import { type Authenticator, Access, type IsOwnChild } from './access.ts'
 import { bodyTooLarge, declaredBytes, MAX_BODY_BYTES, readJson } from './body.ts'
 import { type Client, createClientReader } from './client-address.ts'
 import { returnToCookie } from './cookies.ts'
 import type { RouteTable } from './endpoint.ts'
 import { createOpenApiDocument } from './openapi.ts'
 import { createOnce, type KeyStore } from './once.ts'
-import { createOpenResponses } from './open-responses.ts'
+import { OpenResponses } from './open-responses.ts'
 import { parseFields, parseInput, parseQuery } from './parse-input.ts'
 import { prefixHint } from './proxy-hints.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
@@ -184,7 +184,7 @@ export const createRequestListener = <Ctx>(
   const readClient = createClientReader(config.trustedProxies, config)
   const writer = new ResponseWriter(version, options.log, options.onRequest, options.hold)
   const createId = createIds()
-  const openResponses = createOpenResponses(options.clock)
+  const openResponses = new OpenResponses(options.clock)
   const once = createOnce(options.keys)
   let document: unknown
   let accessOfRoutes: (readonly [route: string, access: Asked])[] | undefined
@@ -206,7 +206,7 @@ export const createRequestListener = <Ctx>(
     },
   }
   const { clientOf } = services
-  const access = createAccess({
+  const access = new Access({
     authenticator,
     config,
     isOwnChild: options.isOwnChild,

@@ -122,115 +122,132 @@ const lastAttempts = (tokens: readonly AnswerToken[]): AnswerToken[] => {
     .toReversed()
 }
 
-export type Outbox = ReturnType<typeof openOutbox>
+export class Outbox {
+  readonly #path: string
+  readonly #warn: (text: string) => void
+  #state
+  #isBroken = false
 
-export const openOutbox = (path: string, warn: (text: string) => void) => {
-  const read = (): OutboxFile => {
+  constructor(path: string, warn: (text: string) => void) {
+    this.#path = path
+    this.#warn = warn
+    this.#state = this.#read()
+  }
+
+  items(): readonly Item[] {
+    return this.#state.items
+  }
+
+  /** When the first of them is sent or decided about, in milliseconds since 1970; null: there is none. */
+  nextDue(): number | null {
+    return this.#state.items.reduce<number | null>(
+      (first, { due }) => (first === null ? due : Math.min(first, due)),
+      null,
+    )
+  }
+
+  shown(): readonly Shown[] {
+    return this.#state.shown
+  }
+
+  statusOf(target: string): Status {
+    return this.#state.statuses[target] ?? UNUSED
+  }
+
+  /** Records what became of a message; null: the receiver was removed. */
+  setStatus(target: string, status: Status | null): void {
+    const { [target]: _, ...others } = this.#state.statuses
+    this.#update({ statuses: status === null ? others : { ...others, [target]: status } })
+  }
+
+  show(shown: Shown): void {
+    this.#update({ shown: [...this.#state.shown, shown].slice(-MAX_SHOWN) })
+  }
+
+  forget(matches: (shown: Shown) => boolean): void {
+    const shown = this.#state.shown.filter(each => !matches(each))
+    if (shown.length < this.#state.shown.length) this.#update({ shown })
+  }
+
+  /** Queues a fact for these targets, in one write. False when it was queued before. */
+  add(fact: Fact, targets: readonly string[], { at, due }: { at: number; due: number }): boolean {
+    if (this.#state.seen.includes(fact.key)) return false
+    const added = targets.map(target => ({
+      id: randomBytes(8).toString('hex'),
+      target,
+      fact,
+      at,
+      due,
+      attempts: 0,
+    }))
+    this.#update({
+      items: [...this.#state.items, ...added].slice(-MAX_ITEMS),
+      seen: [...this.#state.seen, fact.key].slice(-MAX_SEEN),
+    })
+    return true
+  }
+
+  remove(matches: (item: Item) => boolean): void {
+    const items = this.#state.items.filter(item => !matches(item))
+    if (items.length < this.#state.items.length) this.#update({ items })
+  }
+
+  delay(id: string, due: number, attempts: number): void {
+    const items = this.#state.items.map(item =>
+      item.id === id ? { ...item, due, attempts } : item,
+    )
+    this.#update({ items })
+  }
+
+  /** Makes tokens at `now`, in milliseconds since 1970; they are returned only here. Those of questions that are not open any more only say who was first, so they go first. */
+  issue(
+    given: readonly Omit<AnswerToken, 'hash'>[],
+    now: number,
+    isOpen: (questionId: string) => boolean = () => true,
+  ): string[] {
+    if (given.length === 0) return []
+    const made = given.map(each => {
+      const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
+      return { token, record: { ...each, hash: sha256(token) } }
+    })
+    const valid = this.#state.tokens.filter(each => each.expires_at > now)
+    const kept = lastAttempts([...valid, ...made.map(each => each.record)])
+    const closed = kept.filter(({ question_id: id }) => !isOpen(id))
+    const open = kept.filter(({ question_id: id }) => isOpen(id))
+    this.#update({ tokens: [...closed, ...open].slice(-MAX_TOKENS) })
+    return made.map(each => each.token)
+  }
+
+  /** What a token answers at `now`; undefined when it is unknown or expired. Compares hashes only. */
+  find(token: string, now: number): AnswerToken | undefined {
+    const hash = sha256(token)
+    const found = this.#state.tokens.find(each => each.hash === hash)
+    return found && found.expires_at > now ? found : undefined
+  }
+
+  #read(): OutboxFile {
     try {
-      return OutboxFile.parse(JSON.parse(readWholeText(path)))
+      return OutboxFile.parse(JSON.parse(readWholeText(this.#path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        warn(`${path} cannot be read; notifications that were not sent yet are lost`)
+        this.#warn(`${this.#path} cannot be read; notifications that were not sent yet are lost`)
       return NONE
     }
   }
-  let state = read()
-  let isBroken = false
 
-  const update = (patch: Partial<OutboxFile>): void => {
-    state = { ...state, ...patch }
+  #update(patch: Partial<OutboxFile>): void {
+    this.#state = { ...this.#state, ...patch }
     try {
       // A leftover of a killed process must not be followed or reused.
-      rmSync(`${path}.tmp`, { force: true })
-      writeFileSync(`${path}.tmp`, JSON.stringify(state), { mode: 0o600, flag: 'wx' })
-      renameSync(`${path}.tmp`, path)
-      reportWrite(path)
-      isBroken = false
+      rmSync(`${this.#path}.tmp`, { force: true })
+      writeFileSync(`${this.#path}.tmp`, JSON.stringify(this.#state), { mode: 0o600, flag: 'wx' })
+      renameSync(`${this.#path}.tmp`, this.#path)
+      reportWrite(this.#path)
+      this.#isBroken = false
     } catch (error) {
       // A full disk: sent from memory, lost at a restart.
-      if (!isBroken) warn(`${path} cannot be written: ${messageOf(error)}`)
-      isBroken = true
+      if (!this.#isBroken) this.#warn(`${this.#path} cannot be written: ${messageOf(error)}`)
+      this.#isBroken = true
     }
-  }
-
-  return {
-    items: (): readonly Item[] => state.items,
-    /** When the first of them is sent or decided about, in milliseconds since 1970; null: there is none. */
-    nextDue: (): number | null =>
-      state.items.reduce<number | null>(
-        (first, { due }) => (first === null ? due : Math.min(first, due)),
-        null,
-      ),
-    shown: (): readonly Shown[] => state.shown,
-    statusOf: (target: string): Status => state.statuses[target] ?? UNUSED,
-
-    /** Records what became of a message; null: the receiver was removed. */
-    setStatus(target: string, status: Status | null): void {
-      const { [target]: _, ...others } = state.statuses
-      update({ statuses: status === null ? others : { ...others, [target]: status } })
-    },
-
-    show(shown: Shown): void {
-      update({ shown: [...state.shown, shown].slice(-MAX_SHOWN) })
-    },
-
-    forget(matches: (shown: Shown) => boolean): void {
-      const shown = state.shown.filter(each => !matches(each))
-      if (shown.length < state.shown.length) update({ shown })
-    },
-
-    /** Queues a fact for these targets, in one write. False when it was queued before. */
-    add(fact: Fact, targets: readonly string[], { at, due }: { at: number; due: number }): boolean {
-      if (state.seen.includes(fact.key)) return false
-      const added = targets.map(target => ({
-        id: randomBytes(8).toString('hex'),
-        target,
-        fact,
-        at,
-        due,
-        attempts: 0,
-      }))
-      update({
-        items: [...state.items, ...added].slice(-MAX_ITEMS),
-        seen: [...state.seen, fact.key].slice(-MAX_SEEN),
-      })
-      return true
-    },
-
-    remove(matches: (item: Item) => boolean): void {
-      const items = state.items.filter(item => !matches(item))
-      if (items.length < state.items.length) update({ items })
-    },
-
-    delay(id: string, due: number, attempts: number): void {
-      const items = state.items.map(item => (item.id === id ? { ...item, due, attempts } : item))
-      update({ items })
-    },
-
-    /** Makes tokens at `now`, in milliseconds since 1970; they are returned only here. Those of questions that are not open any more only say who was first, so they go first. */
-    issue(
-      given: readonly Omit<AnswerToken, 'hash'>[],
-      now: number,
-      isOpen: (questionId: string) => boolean = () => true,
-    ): string[] {
-      if (given.length === 0) return []
-      const made = given.map(each => {
-        const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
-        return { token, record: { ...each, hash: sha256(token) } }
-      })
-      const valid = state.tokens.filter(each => each.expires_at > now)
-      const kept = lastAttempts([...valid, ...made.map(each => each.record)])
-      const closed = kept.filter(({ question_id: id }) => !isOpen(id))
-      const open = kept.filter(({ question_id: id }) => isOpen(id))
-      update({ tokens: [...closed, ...open].slice(-MAX_TOKENS) })
-      return made.map(each => each.token)
-    },
-
-    /** What a token answers at `now`; undefined when it is unknown or expired. Compares hashes only. */
-    find(token: string, now: number): AnswerToken | undefined {
-      const hash = sha256(token)
-      const found = state.tokens.find(each => each.hash === hash)
-      return found && found.expires_at > now ? found : undefined
-    },
   }
 }

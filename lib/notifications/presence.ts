@@ -5,23 +5,32 @@ import type { Clock } from '../base/clock.ts'
 const LEASE_MS = 90_000
 const MAX_PAGES = 200
 
-export const createPresence = (clock: Clock) => {
-  const pages = new Map<string, { person: string; sessions: readonly string[]; until: number }>()
-  return {
-    /** `id` is a random id of the page; no sessions: it is hidden, or shows no chat. */
-    look(id: string, sessions: readonly string[], person = ''): void {
-      const page = `${person} ${id}`
-      pages.delete(page)
-      if (sessions.length === 0) return
-      pages.set(page, { person, sessions, until: clock.monotonic() + LEASE_MS })
-      const [oldest] = pages.keys()
-      if (pages.size > MAX_PAGES && oldest !== undefined) pages.delete(oldest)
-    },
-    isWatched(sessionId: string, person = ''): boolean {
-      for (const [page, { until }] of pages) if (until <= clock.monotonic()) pages.delete(page)
-      return [...pages.values()].some(
-        each => each.person === person && each.sessions.includes(sessionId),
-      )
-    },
+export class Presence {
+  readonly #clock: Clock
+  readonly #pages = new Map<
+    string,
+    { person: string; sessions: readonly string[]; until: number }
+  >()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** `id` is a random id of the page; no sessions: it is hidden, or shows no chat. */
+  look(id: string, sessions: readonly string[], person = ''): void {
+    const page = `${person} ${id}`
+    this.#pages.delete(page)
+    if (sessions.length === 0) return
+    this.#pages.set(page, { person, sessions, until: this.#clock.monotonic() + LEASE_MS })
+    const [oldest] = this.#pages.keys()
+    if (this.#pages.size > MAX_PAGES && oldest !== undefined) this.#pages.delete(oldest)
+  }
+
+  isWatched(sessionId: string, person = ''): boolean {
+    for (const [page, { until }] of this.#pages)
+      if (until <= this.#clock.monotonic()) this.#pages.delete(page)
+    return [...this.#pages.values()].some(
+      each => each.person === person && each.sessions.includes(sessionId),
+    )
   }
 }

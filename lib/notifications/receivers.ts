@@ -16,18 +16,6 @@ export type Receiver = Device | Service
 export const personOf = (receiver: Receiver): string =>
   ('subscription' in receiver && receiver.person) || ''
 
-export type ReceiversOptions = {
-  store: NotificationStore
-  post: Post
-  vapid: () => Promise<VapidKeys>
-  clock: Clock
-  redact: (text: string) => string
-  allowPush: Allow
-  statuses: Pick<Outbox, 'statusOf' | 'setStatus'>
-  onRemoved: (id: string) => void
-  log: { info: (message: string) => void; warn: (message: string) => void }
-}
-
 const notFound = () =>
   missing('There is no such device or service. Reload the page.', { code: 'receiver_not_found' })
 
@@ -55,120 +43,164 @@ const TEST = {
   profile: '',
 } as const
 
-export const createReceivers = (options: ReceiversOptions) => {
-  const { store, post, vapid, clock, redact, allowPush: allow, statuses, onRemoved, log } = options
+export class Receivers {
+  readonly #store
+  readonly #post
+  readonly #vapid
+  readonly #clock
+  readonly #redact
+  readonly #allow
+  readonly #statuses
+  readonly #onRemoved
+  readonly #log
 
-  const all = (): readonly Receiver[] => [...store.devices(), ...store.services()]
-  const find = (id: string): Receiver | undefined => all().find(each => each.id === id)
-  const labelOf = (receiver: Receiver): string =>
-    'subscription' in receiver ? receiver.name : receiver.type
-
-  const remove = (id: string): boolean => {
-    const isFound = store.remove(id)
-    onRemoved(id)
-    statuses.setStatus(id, null)
-    return isFound
+  constructor(options: {
+    store: NotificationStore
+    post: Post
+    vapid: () => Promise<VapidKeys>
+    clock: Clock
+    redact: (text: string) => string
+    allowPush: Allow
+    statuses: Pick<Outbox, 'statusOf' | 'setStatus'>
+    onRemoved: (id: string) => void
+    log: { info: (message: string) => void; warn: (message: string) => void }
+  }) {
+    const {
+      store,
+      post,
+      vapid,
+      clock,
+      redact,
+      allowPush: allow,
+      statuses,
+      onRemoved,
+      log,
+    } = options
+    this.#store = store
+    this.#post = post
+    this.#vapid = vapid
+    this.#clock = clock
+    this.#redact = redact
+    this.#allow = allow
+    this.#statuses = statuses
+    this.#onRemoved = onRemoved
+    this.#log = log
   }
 
-  const send = (receiver: Receiver, message: Addressed): Promise<Delivery> =>
-    'subscription' in receiver
-      ? sendWebPush(receiver, message, { vapid, post, allow })
-      : sendToService(receiver, message, { post, clock })
+  all(): readonly Receiver[] {
+    return [...this.#store.devices(), ...this.#store.services()]
+  }
+
+  find(id: string): Receiver | undefined {
+    return this.all().find(each => each.id === id)
+  }
+
+  labelOf(receiver: Receiver): string {
+    return 'subscription' in receiver ? receiver.name : receiver.type
+  }
+
+  send(receiver: Receiver, message: Addressed): Promise<Delivery> {
+    return 'subscription' in receiver
+      ? sendWebPush(receiver, message, { vapid: this.#vapid, post: this.#post, allow: this.#allow })
+      : sendToService(receiver, message, { post: this.#post, clock: this.#clock })
+  }
 
   /** Records what became of a message. */
-  const note = (receiver: Receiver, delivery: Delivery): void => {
+  note(receiver: Receiver, delivery: Delivery): void {
     if (delivery.how === 'gone') {
-      log.info(`notifications: ${labelOf(receiver)} has ended its subscription`)
-      remove(receiver.id)
+      this.#log.info(`notifications: ${this.labelOf(receiver)} has ended its subscription`)
+      this.#remove(receiver.id)
     } else if (delivery.how === 'sent') {
-      const last_sent_at = Math.floor(toSeconds(clock.now()))
-      statuses.setStatus(receiver.id, { last_sent_at, problem: null, problem_code: null })
+      const last_sent_at = Math.floor(toSeconds(this.#clock.now()))
+      this.#statuses.setStatus(receiver.id, { last_sent_at, problem: null, problem_code: null })
     } else {
-      const before = statuses.statusOf(receiver.id)
-      const problem = redact(delivery.problem)
-      if (before.problem !== problem) log.warn(`notifications: ${labelOf(receiver)}: ${problem}`)
-      statuses.setStatus(receiver.id, { ...before, problem, problem_code: delivery.code })
+      const before = this.#statuses.statusOf(receiver.id)
+      const problem = this.#redact(delivery.problem)
+      if (before.problem !== problem)
+        this.#log.warn(`notifications: ${this.labelOf(receiver)}: ${problem}`)
+      this.#statuses.setStatus(receiver.id, { ...before, problem, problem_code: delivery.code })
     }
   }
 
-  return {
-    all,
-    find,
-    labelOf,
-    send,
-    note,
+  devices(): NotificationDevice[] {
+    return this.#store
+      .devices()
+      .map(({ subscription, sign_in: _, language: _language, person: _person, ...device }) => ({
+        ...device,
+        service: new URL(subscription.endpoint).host,
+        ...this.#statuses.statusOf(device.id),
+      }))
+  }
 
-    devices: (): NotificationDevice[] =>
-      store
-        .devices()
-        .map(({ subscription, sign_in: _, language: _language, person: _person, ...device }) => ({
-          ...device,
-          service: new URL(subscription.endpoint).host,
-          ...statuses.statusOf(device.id),
-        })),
+  services(): NotificationService[] {
+    return this.#store.services().map(({ secret, language: _, ...service }) => ({
+      ...service,
+      has_secret: secret !== undefined,
+      ...this.#statuses.statusOf(service.id),
+    }))
+  }
 
-    services: (): NotificationService[] =>
-      store.services().map(({ secret, language: _, ...service }) => ({
-        ...service,
-        has_secret: secret !== undefined,
-        ...statuses.statusOf(service.id),
-      })),
-
-    subscribe(
-      subscription: Subscription,
-      from: {
-        name: string
-        signIn: string | null
-        language?: string | undefined
-        person?: string
-        replaces?: string | undefined
-        /** A device that is not known is not added. */
-        refresh?: boolean
-      },
-    ): void {
-      if (from.refresh && !store.isKnown(subscription, from)) return
-      if (!isPushEndpoint(subscription.endpoint, allow))
-        throw invalid('The address of a push service begins with https://.', {
-          code: 'invalid_address',
-        })
-      checkUrl(subscription.endpoint, allow)
-      store.addDevice(subscription, from)
+  subscribe(
+    subscription: Subscription,
+    from: {
+      name: string
+      signIn: string | null
+      language?: string | undefined
+      person?: string
+      replaces?: string | undefined
+      /** A device that is not known is not added. */
+      refresh?: boolean
     },
+  ): void {
+    if (from.refresh && !this.#store.isKnown(subscription, from)) return
+    if (!isPushEndpoint(subscription.endpoint, this.#allow))
+      throw invalid('The address of a push service begins with https://.', {
+        code: 'invalid_address',
+      })
+    checkUrl(subscription.endpoint, this.#allow)
+    this.#store.addDevice(subscription, from)
+  }
 
-    /** `secret`: the signing key that was made for a webhook. */
-    addService(given: NewService): { service: Service; secret: string | null } {
-      checkService(given)
-      return store.addService(given)
-    },
+  /** `secret`: the signing key that was made for a webhook. */
+  addService(given: NewService): { service: Service; secret: string | null } {
+    checkService(given)
+    return this.#store.addService(given)
+  }
 
-    remove(id: string): void {
-      if (!remove(id)) throw notFound()
-    },
+  remove(id: string): void {
+    if (!this.#remove(id)) throw notFound()
+  }
 
-    /** Sends a message at once and waits for the result; throws when it failed. */
-    async test(id: string, waiting: number, translatorOf: (of: Receiver) => Translate) {
-      const receiver = find(id)
-      if (!receiver) throw notFound()
-      const t = translatorOf(receiver)
-      const message = {
-        ...TEST,
-        id: `test-${clock.now()}`,
-        at: clock.now(),
-        title: t('title.test'),
-        body: t('body.test'),
-        waiting,
-        base: store.settings().base_url,
-        t,
-        offers: [],
-        actions: [],
-      }
-      const delivery = await send(receiver, message)
-      note(receiver, delivery)
-      if (delivery.how !== 'sent')
-        throw unavailable(redact(delivery.problem), {
-          code: 'notification_failed',
-          values: { reason: redact(delivery.problem) },
-        })
-    },
+  /** Sends a message at once and waits for the result; throws when it failed. */
+  async test(id: string, waiting: number, translatorOf: (of: Receiver) => Translate) {
+    const receiver = this.find(id)
+    if (!receiver) throw notFound()
+    const t = translatorOf(receiver)
+    const message = {
+      ...TEST,
+      id: `test-${this.#clock.now()}`,
+      at: this.#clock.now(),
+      title: t('title.test'),
+      body: t('body.test'),
+      waiting,
+      base: this.#store.settings().base_url,
+      t,
+      offers: [],
+      actions: [],
+    }
+    const delivery = await this.send(receiver, message)
+    this.note(receiver, delivery)
+    if (delivery.how !== 'sent')
+      throw unavailable(this.#redact(delivery.problem), {
+        code: 'notification_failed',
+        values: { reason: this.#redact(delivery.problem) },
+      })
+  }
+
+  #remove(id: string): boolean {
+    const isFound = this.#store.remove(id)
+    this.#onRemoved(id)
+    this.#statuses.setStatus(id, null)
+    return isFound
   }
 }

@@ -111,146 +111,182 @@ const isFrom =
     subscription.endpoint === replaces ||
     (signIn !== null && sign_in === signIn)
 
-export type NotificationStore = ReturnType<typeof openNotificationStore>
-
 /** With an unreadable file nothing is sent, and the file is not replaced. */
-export const openNotificationStore = (path: string, { clock }: { clock: Pick<Clock, 'now'> }) => {
-  const read = (): NotificationsFile | 'damaged' => {
+export class NotificationStore {
+  readonly #path: string
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #found
+  #state
+  #secrets: readonly string[] = []
+
+  constructor(path: string, { clock }: { clock: Pick<Clock, 'now'> }) {
+    this.#path = path
+    this.#clock = clock
+    this.#found = this.#read()
+    this.#state = this.#found === 'damaged' ? NONE : this.#found
+    this.#collectSecrets()
+  }
+
+  settings(): NotificationSettings {
+    return { ...defaults(), ...this.#state.settings }
+  }
+
+  profiles(): NotificationsFile['profiles'] {
+    return this.#state.profiles
+  }
+
+  devices(): readonly Device[] {
+    return this.#state.devices
+  }
+
+  services(): readonly Service[] {
+    return this.#state.services
+  }
+
+  isMuted(sessionId: string): boolean {
+    return this.#state.muted.includes(sessionId)
+  }
+
+  muted(): readonly string[] {
+    return this.#state.muted
+  }
+
+  /** Values that are masked in every text. The same array while nothing has changed. */
+  secrets(): readonly string[] {
+    return this.#secrets
+  }
+
+  setSettings(patch: Partial<NotificationSettings>): void {
+    this.#write({ settings: { ...this.#state.settings, ...patch } })
+  }
+
+  /** Null: the profile has no kinds of its own. */
+  setProfile(name: string, kinds: readonly NotificationKind[] | null): void {
+    const { [name]: _, ...others } = this.#state.profiles
+    this.#write({ profiles: kinds === null ? others : { ...others, [name]: [...kinds] } })
+  }
+
+  mute(sessionId: string, muted: boolean): void {
+    if (muted === this.#state.muted.includes(sessionId)) return
+    const others = this.#state.muted.filter(id => id !== sessionId)
+    this.#write({ muted: muted ? [...others, sessionId].slice(-MAX_MUTED) : others })
+  }
+
+  isKnown(subscription: Subscription, from: From): boolean {
+    return this.#state.devices.some(isFrom(subscription, from))
+  }
+
+  /** The same browser again keeps its choices. */
+  addDevice(
+    subscription: Subscription,
+    from: From & { name: string; language?: string | undefined; person?: string },
+  ): Device {
+    const id = deviceId(subscription.endpoint)
+    const isSame = isFrom(subscription, from)
+    const before = this.#state.devices.find(isSame)
+    const others = this.#state.devices.filter(each => !isSame(each))
+    if (others.length >= MAX_DEVICES)
+      throw conflict(`${MAX_DEVICES} devices receive notifications already. Remove one first.`, {
+        code: 'too_many_devices',
+        values: { max: MAX_DEVICES },
+      })
+    const device: Device = {
+      id,
+      name: from.name || before?.name || 'Browser',
+      created_at: before?.created_at ?? Math.floor(toSeconds(this.#clock.now())),
+      subscription,
+      sign_in: from.signIn,
+      ...(from.person && { person: from.person }),
+      kinds: before?.kinds ?? null,
+      language: from.language ?? before?.language,
+    }
+    this.#write({ devices: [...others, device] })
+    return device
+  }
+
+  /** The signing key of a webhook is made here; `secret` is what the person must copy, if anything. */
+  addService(given: NewService): { service: Service; secret: string | null } {
+    if (this.#state.services.length >= MAX_SERVICES)
+      throw conflict(`There are ${MAX_SERVICES} services already. Remove one first.`, {
+        code: 'too_many_services',
+        values: { max: MAX_SERVICES },
+      })
+    const secret = given.type === 'webhook' ? signingKey() : given.secret || undefined
+    const service: Service = {
+      id: randomBytes(8).toString('hex'),
+      type: given.type,
+      url: given.url,
+      ...(given.type === 'ntfy' && { topic: given.topic ?? '' }),
+      ...(secret !== undefined && { secret }),
+      kinds: null,
+      language: given.language,
+    }
+    this.#write({ services: [...this.#state.services, service] })
+    return { service, secret: given.type === 'webhook' ? (secret ?? null) : null }
+  }
+
+  setKinds(id: string, kinds: readonly NotificationKind[] | null): void {
+    if (![...this.#state.devices, ...this.#state.services].some(each => each.id === id))
+      throw this.#notFound()
+    const change = <T extends { id: string }>(each: T): T =>
+      each.id === id ? { ...each, kinds: kinds && [...kinds] } : each
+    this.#write({
+      devices: this.#state.devices.map(change),
+      services: this.#state.services.map(change),
+    })
+  }
+
+  /** False when there is none with this id. */
+  remove(id: string): boolean {
+    const devices = this.#state.devices.filter(each => each.id !== id)
+    const services = this.#state.services.filter(each => each.id !== id)
+    const isFound =
+      devices.length < this.#state.devices.length || services.length < this.#state.services.length
+    if (isFound) this.#write({ devices, services })
+    return isFound
+  }
+
+  /** Removes the devices of ended sign-ins. */
+  removeDevicesOf(isEnded: (signIn: string | null, person: string) => boolean): void {
+    const devices = this.#state.devices.filter(each => !isEnded(each.sign_in, each.person ?? ''))
+    if (devices.length < this.#state.devices.length) this.#write({ devices })
+  }
+
+  #read(): NotificationsFile | 'damaged' {
     try {
-      return NotificationsFile.parse(JSON.parse(readWholeText(path)))
+      return NotificationsFile.parse(JSON.parse(readWholeText(this.#path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NONE
       return 'damaged'
     }
   }
-  const found = read()
-  let state = found === 'damaged' ? NONE : found
-  let secrets: readonly string[] = []
-  const collectSecrets = (): void => {
-    secrets = [
-      ...state.services.flatMap(({ secret }) => secret ?? []),
-      ...state.devices.flatMap(({ subscription }) => [
+
+  #collectSecrets(): void {
+    this.#secrets = [
+      ...this.#state.services.flatMap(({ secret }) => secret ?? []),
+      ...this.#state.devices.flatMap(({ subscription }) => [
         subscription.endpoint,
         subscription.keys.auth,
       ]),
     ]
     refreshSecrets()
   }
-  collectSecrets()
 
-  const write = (patch: Partial<NotificationsFile>): void => {
-    if (found === 'damaged')
-      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
+  #write(patch: Partial<NotificationsFile>): void {
+    if (this.#found === 'damaged')
+      throw unavailable(`${this.#path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',
-        values: { path },
+        values: { path: this.#path },
       })
-    const next = { ...state, ...patch }
-    writeAtomic(path, `${JSON.stringify(next, null, 1)}\n`)
-    state = next
-    collectSecrets()
+    const next = { ...this.#state, ...patch }
+    writeAtomic(this.#path, `${JSON.stringify(next, null, 1)}\n`)
+    this.#state = next
+    this.#collectSecrets()
   }
 
-  const notFound = () =>
-    missing('There is no such device or service. Reload the page.', { code: 'receiver_not_found' })
-
-  return {
-    settings: (): NotificationSettings => ({ ...defaults(), ...state.settings }),
-    profiles: (): NotificationsFile['profiles'] => state.profiles,
-    devices: (): readonly Device[] => state.devices,
-    services: (): readonly Service[] => state.services,
-    isMuted: (sessionId: string): boolean => state.muted.includes(sessionId),
-    muted: (): readonly string[] => state.muted,
-    /** Values that are masked in every text. The same array while nothing has changed. */
-    secrets: (): readonly string[] => secrets,
-
-    setSettings: (patch: Partial<NotificationSettings>): void =>
-      write({ settings: { ...state.settings, ...patch } }),
-
-    /** Null: the profile has no kinds of its own. */
-    setProfile(name: string, kinds: readonly NotificationKind[] | null): void {
-      const { [name]: _, ...others } = state.profiles
-      write({ profiles: kinds === null ? others : { ...others, [name]: [...kinds] } })
-    },
-
-    mute(sessionId: string, muted: boolean): void {
-      if (muted === state.muted.includes(sessionId)) return
-      const others = state.muted.filter(id => id !== sessionId)
-      write({ muted: muted ? [...others, sessionId].slice(-MAX_MUTED) : others })
-    },
-
-    isKnown: (subscription: Subscription, from: From): boolean =>
-      state.devices.some(isFrom(subscription, from)),
-
-    /** The same browser again keeps its choices. */
-    addDevice(
-      subscription: Subscription,
-      from: From & { name: string; language?: string | undefined; person?: string },
-    ): Device {
-      const id = deviceId(subscription.endpoint)
-      const isSame = isFrom(subscription, from)
-      const before = state.devices.find(isSame)
-      const others = state.devices.filter(each => !isSame(each))
-      if (others.length >= MAX_DEVICES)
-        throw conflict(`${MAX_DEVICES} devices receive notifications already. Remove one first.`, {
-          code: 'too_many_devices',
-          values: { max: MAX_DEVICES },
-        })
-      const device: Device = {
-        id,
-        name: from.name || before?.name || 'Browser',
-        created_at: before?.created_at ?? Math.floor(toSeconds(clock.now())),
-        subscription,
-        sign_in: from.signIn,
-        ...(from.person && { person: from.person }),
-        kinds: before?.kinds ?? null,
-        language: from.language ?? before?.language,
-      }
-      write({ devices: [...others, device] })
-      return device
-    },
-
-    /** The signing key of a webhook is made here; `secret` is what the person must copy, if anything. */
-    addService(given: NewService): { service: Service; secret: string | null } {
-      if (state.services.length >= MAX_SERVICES)
-        throw conflict(`There are ${MAX_SERVICES} services already. Remove one first.`, {
-          code: 'too_many_services',
-          values: { max: MAX_SERVICES },
-        })
-      const secret = given.type === 'webhook' ? signingKey() : given.secret || undefined
-      const service: Service = {
-        id: randomBytes(8).toString('hex'),
-        type: given.type,
-        url: given.url,
-        ...(given.type === 'ntfy' && { topic: given.topic ?? '' }),
-        ...(secret !== undefined && { secret }),
-        kinds: null,
-        language: given.language,
-      }
-      write({ services: [...state.services, service] })
-      return { service, secret: given.type === 'webhook' ? (secret ?? null) : null }
-    },
-
-    setKinds(id: string, kinds: readonly NotificationKind[] | null): void {
-      if (![...state.devices, ...state.services].some(each => each.id === id)) throw notFound()
-      const change = <T extends { id: string }>(each: T): T =>
-        each.id === id ? { ...each, kinds: kinds && [...kinds] } : each
-      write({ devices: state.devices.map(change), services: state.services.map(change) })
-    },
-
-    /** False when there is none with this id. */
-    remove(id: string): boolean {
-      const devices = state.devices.filter(each => each.id !== id)
-      const services = state.services.filter(each => each.id !== id)
-      const isFound =
-        devices.length < state.devices.length || services.length < state.services.length
-      if (isFound) write({ devices, services })
-      return isFound
-    },
-
-    /** Removes the devices of ended sign-ins. */
-    removeDevicesOf(isEnded: (signIn: string | null, person: string) => boolean): void {
-      const devices = state.devices.filter(each => !isEnded(each.sign_in, each.person ?? ''))
-      if (devices.length < state.devices.length) write({ devices })
-    },
+  #notFound() {
+    return missing('There is no such device or service. Reload the page.', {
+      code: 'receiver_not_found',
+    })
   }
 }

@@ -37,14 +37,6 @@ export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources)
   }
 }
 
-export type FileProblemsOptions = {
-  /** The current problems. Must be cheap. */
-  check: () => Found[]
-  log: (line: string) => void
-  notify: Notify
-  clock: Pick<Clock, 'timer'>
-}
-
 const CHECK_MS = 2_000
 
 const keyOf = ({ file, reason, in_force }: Found): string => `${file}\0${reason}\0${in_force}`
@@ -57,21 +49,21 @@ export const toSentence = ({ file, reason, in_force }: UnreadableFile): string =
       : 'Features that depend on it are unavailable until it is fixed.'
   }`
 
-export type FileProblems = ReturnType<typeof watchFileProblems>
-
-export const watchFileProblems = ({ check, log, notify, clock }: FileProblemsOptions) => {
-  let known = new Map<string, Found>()
-
+export class FileProblems {
+  readonly #check: () => Found[]
+  readonly #log: (line: string) => void
+  readonly #notify: Notify
+  #known = new Map<string, Found>()
   /** The current problems. Reports changes since the last call. */
-  const list = (): FileProblem[] => {
-    const found = new Map(check().map(problem => [keyOf(problem), problem]))
-    const before = known
-    known = found
+  readonly list = (): FileProblem[] => {
+    const found = new Map(this.#check().map(problem => [keyOf(problem), problem]))
+    const before = this.#known
+    this.#known = found
     for (const [key, problem] of found) {
       if (before.has(key)) continue
-      log(toSentence(problem))
+      this.#log(toSentence(problem))
       const { file, reason, in_force: isKept } = problem
-      notify('error', toSentence(problem), {
+      this.#notify('error', toSentence(problem), {
         code: isKept ? 'file_kept' : 'file_lost',
         values: { file, reason },
       })
@@ -79,11 +71,31 @@ export const watchFileProblems = ({ check, log, notify, clock }: FileProblemsOpt
     const broken = new Set([...found.values()].map(({ file }) => file))
     for (const { file } of new Map([...before.values()].map(each => [each.file, each])).values()) {
       if (broken.has(file)) continue
-      log(`${file} can be read again`)
-      notify('info', `${file} can be read again.`, { code: 'file_readable', values: { file } })
+      this.#log(`${file} can be read again`)
+      this.#notify('info', `${file} can be read again.`, {
+        code: 'file_readable',
+        values: { file },
+      })
     }
     return [...found.values()].map(withCodes)
   }
+  readonly close
 
-  return { list, close: every(clock, CHECK_MS, list) }
+  constructor({
+    check,
+    log,
+    notify,
+    clock,
+  }: {
+    /** The current problems. Must be cheap. */
+    check: () => Found[]
+    log: (line: string) => void
+    notify: Notify
+    clock: Pick<Clock, 'timer'>
+  }) {
+    this.#check = check
+    this.#log = log
+    this.#notify = notify
+    this.close = every(clock, CHECK_MS, this.list)
+  }
 }

@@ -105,27 +105,31 @@ const createPathMask = (redact: (text: string) => string) => {
 }
 
 /** Collects lines as bytes: V8 would copy texts that wait, piece by piece. Flushes itself when it is full. */
-const createBatch = (out: (text: string) => void) => {
-  let bytes: Buffer | undefined
-  let size = 0
-  const flush = (): void => {
-    if (size === 0) return
-    const text = bytes!.toString('utf8', 0, size)
-    size = 0
-    out(text)
+class Batch {
+  readonly #out: (text: string) => void
+  #bytes: Buffer | undefined
+  #size = 0
+
+  constructor(out: (text: string) => void) {
+    this.#out = out
   }
-  return {
-    flush,
-    add(line: string): void {
-      const most = line.length * MAX_UTF8
-      if (most > BATCH_BYTES - size) flush()
-      if (most > BATCH_BYTES) {
-        out(line)
-        return
-      }
-      bytes ??= Buffer.allocUnsafeSlow(BATCH_BYTES)
-      size += bytes.write(line, size)
-    },
+
+  flush(): void {
+    if (this.#size === 0) return
+    const text = this.#bytes!.toString('utf8', 0, this.#size)
+    this.#size = 0
+    this.#out(text)
+  }
+
+  add(line: string): void {
+    const most = line.length * MAX_UTF8
+    if (most > BATCH_BYTES - this.#size) this.flush()
+    if (most > BATCH_BYTES) {
+      this.#out(line)
+      return
+    }
+    this.#bytes ??= Buffer.allocUnsafeSlow(BATCH_BYTES)
+    this.#size += this.#bytes.write(line, this.#size)
   }
 }
 
@@ -167,7 +171,7 @@ export const createLog = ({
   redact = text => text,
   redactValue = value => value,
 }: LogOptions = {}): Log => {
-  const batch = createBatch(out)
+  const batch = new Batch(out)
   let timer: NodeJS.Timeout | undefined
   const now = createStamp(clock)
   const maskPath = createPathMask(redact)

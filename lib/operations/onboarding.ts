@@ -1,14 +1,25 @@
 /** Onboarding: reports what is set up, and sets up one provider with a key. */
+import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { isPrivateAddress } from '../base/local-network.ts'
+import { redact, unredact } from '../base/redact/redact.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
-import type { ProviderChoice } from '../models/set-provider.ts'
-import type { QuickProvider, Readiness } from '../models/readiness.ts'
+import { parseModelId } from '../models/default-model.ts'
+import type { ModelServices } from '../models/models.ts'
+import { parseApiKey } from '../models/provider-keys.ts'
+import { hasKeyFor, type QuickProvider, quickProviders, readinessOf } from '../models/readiness.ts'
+import {
+  configureProvider,
+  parseBaseUrl,
+  type ProviderChoice,
+  withProvider,
+} from '../models/set-provider.ts'
+import type { Auth } from '../people/auth.ts'
 import type { Home } from '../profiles/home.ts'
-import { redact, unredact } from '../base/redact/redact.ts'
-import type { ModelList } from '../schema/model.ts'
-import type { Workspace } from '../schema/workspace.ts'
 import type { SettingsStore } from '../profiles/settings.ts'
+import { writeEnv } from '../profiles/write-env.ts'
+import type { Workspaces } from '../workspaces/workspaces.ts'
 
 export type SetupInput = {
   provider: string
@@ -18,50 +29,61 @@ export type SetupInput = {
   confirmOverwrite: boolean
 }
 
-export type OnboardingOptions = {
-  config: Pick<Config, 'skipOnboarding' | 'onboardingOpen'>
-  settings: SettingsStore
-  authEnabled: () => boolean
-  exists: (path: string) => boolean
-  isPrivateAddress: (address: string) => boolean
-  workspaces: { list: (home: Home) => Workspace[]; last: (home: Home) => string }
-  models: {
-    list: (home: Home) => Promise<ModelList>
-    default: (home: Home) => string
-    readiness: (home: Home) => Readiness
-    quick: () => QuickProvider[]
-    /** Whether the home already has a key for a provider at this address. */
-    holdsKey: (home: Home, chosen: ProviderChoice) => boolean
-    isAnotherKey: (home: Home, name: string, key: string) => boolean
-    checkedKey: (raw: string) => string
-    checkedModel: (raw: string) => string
-    checkedBaseUrl: (raw: string) => string
-    configure: (home: Home, chosen: ProviderChoice) => void
-  }
-  writeEnv: (home: Home, values: Record<string, string>) => Promise<void>
-}
-
-export type Onboarding = ReturnType<typeof createOnboarding>
-
 const NOTE = 'For other providers, add a key under Models & keys, or sign in with the command line.'
 
-export const createOnboarding = (deps: OnboardingOptions) => {
-  const { config, settings, models, workspaces } = deps
+const addressOf = (provider: QuickProvider, raw: string): string | null => {
+  if (!provider.requires_base_url) return provider.default_base_url || null
+  if (!raw.trim())
+    throw invalid('base_url is required for custom endpoints', { code: 'missing_fields' })
+  return parseBaseUrl(raw)
+}
 
-  const status = async (home: Home) => {
-    const found = models.readiness(home)
+/** The key first: a crash in between leaves an unused key, never a model without a key. */
+const write = async (home: Home, chosen: ProviderChoice, variable: string, key: string) => {
+  // Custom endpoints share OPENAI_API_KEY with the command line. A different key there is not overwritten.
+  const isElsewhere =
+    chosen.provider === 'custom' && ![undefined, '', key].includes(home.env()[variable]?.trim())
+  if (key && !isElsewhere) await writeEnv(home, { [variable]: key })
+  configureProvider(home, { ...chosen, ...(key && isElsewhere ? { apiKey: key } : {}) })
+}
+
+export class Onboarding {
+  readonly #config: Config
+  readonly #settings: SettingsStore
+  readonly #auth: Auth
+  readonly #workspaces: Workspaces
+  readonly #models: ModelServices
+
+  constructor(
+    config: Config,
+    settings: SettingsStore,
+    auth: Auth,
+    workspaces: Workspaces,
+    models: ModelServices,
+  ) {
+    this.#config = config
+    this.#settings = settings
+    this.#auth = auth
+    this.#workspaces = workspaces
+    this.#models = models
+  }
+
+  async status(home: Home) {
+    const found = this.#readinessOf(home)
     const baseUrl = found.baseUrl === null ? null : redact(found.baseUrl)
-    const saved = settings.get()
-    const configExists = deps.exists(home.config.path)
-    const quick = models.quick()
+    const saved = this.#settings.get()
+    const configExists = existsSync(home.config.path)
+    const quick = quickProviders()
     const isQuick = quick.some(({ id }) => id === found.provider)
     return {
       completed:
-        saved.onboarding_completed || config.skipOnboarding || (configExists && found.isReady),
+        saved.onboarding_completed ||
+        this.#config.skipOnboarding ||
+        (configExists && found.isReady),
       settings: {
-        default_model: models.default(home),
+        default_model: this.#models.default(home),
         default_workspace: saved.default_workspace,
-        password_enabled: deps.authEnabled(),
+        password_enabled: this.#auth.enabled(),
         bot_name: saved.bot_name,
       },
       system: {
@@ -93,64 +115,47 @@ export const createOnboarding = (deps: OnboardingOptions) => {
           base_url: baseUrl ?? '',
         },
       },
-      workspaces: { items: workspaces.list(home), last: workspaces.last(home) },
-      models: await models.list(home),
+      workspaces: { items: this.#workspaces.list(home), last: this.#workspaces.last(home) },
+      models: await this.#models.list(home),
     }
   }
 
-  const complete = (): void => {
-    settings.save({ onboarding_completed: true })
+  complete(): void {
+    this.#settings.save({ onboarding_completed: true })
   }
 
   /** Without sign-in, only clients on the local network may choose a provider. */
-  const requireLocalClient = (address: string): void => {
-    if (deps.authEnabled() || config.onboardingOpen) return
-    if (isIP(address) !== 0 && deps.isPrivateAddress(address)) return
+  requireLocalClient(address: string): void {
+    if (this.#auth.enabled() || this.#config.onboardingOpen) return
+    if (isIP(address) !== 0 && isPrivateAddress(address)) return
     throw forbidden(
       'Onboarding setup is only available from local networks when auth is not enabled. To bypass this on a remote server, set AGENT_WEBUI_ONBOARDING_OPEN=1.',
       { code: 'onboarding_local_only' },
     )
   }
 
-  const addressOf = (provider: QuickProvider, raw: string): string | null => {
-    if (!provider.requires_base_url) return provider.default_base_url || null
-    if (!raw.trim())
-      throw invalid('base_url is required for custom endpoints', { code: 'missing_fields' })
-    return models.checkedBaseUrl(raw)
-  }
-
-  /** The key first: a crash in between leaves an unused key, never a model without a key. */
-  const write = async (home: Home, chosen: ProviderChoice, variable: string, key: string) => {
-    // Custom endpoints share OPENAI_API_KEY with the command line. A different key there is not overwritten.
-    const isElsewhere = chosen.provider === 'custom' && models.isAnotherKey(home, variable, key)
-    if (key && !isElsewhere) await deps.writeEnv(home, { [variable]: key })
-    models.configure(home, { ...chosen, ...(key && isElsewhere ? { apiKey: key } : {}) })
-  }
-
-  return {
-    status,
-    complete,
-    requireLocalClient: requireLocalClient,
-
-    /** Undefined when done; otherwise what must be confirmed first. */
-    async setup(home: Home, input: SetupInput): Promise<'config_exists' | undefined> {
-      const provider = models.quick().find(({ id }) => id === input.provider.trim().toLowerCase())
-      if (config.skipOnboarding || !provider) {
-        complete()
-        return undefined
-      }
-      if (!input.model.trim()) throw invalid('model is required', { code: 'missing_fields' })
-      const model = models.checkedModel(input.model)
-      // The client may send back the redacted address it was shown.
-      const stored = models.readiness(home).baseUrl ?? ''
-      const baseUrl = addressOf(provider, unredact(input.baseUrl, stored))
-      const chosen = { provider: provider.id, model, baseUrl }
-      if (deps.exists(home.config.path) && !input.confirmOverwrite) return 'config_exists'
-      const key = input.apiKey.trim() ? models.checkedKey(input.apiKey) : ''
-      if (!key && !models.holdsKey(home, chosen))
-        throw invalid(`${provider.env_var} is required`, { code: 'missing_fields' })
-      await write(home, chosen, provider.env_var, key)
+  /** Undefined when done; otherwise what must be confirmed first. */
+  async setup(home: Home, input: SetupInput): Promise<'config_exists' | undefined> {
+    const provider = quickProviders().find(({ id }) => id === input.provider.trim().toLowerCase())
+    if (this.#config.skipOnboarding || !provider) {
+      this.complete()
       return undefined
-    },
+    }
+    if (!input.model.trim()) throw invalid('model is required', { code: 'missing_fields' })
+    const model = parseModelId(input.model)
+    // The client may send back the redacted address it was shown.
+    const stored = this.#readinessOf(home).baseUrl ?? ''
+    const baseUrl = addressOf(provider, unredact(input.baseUrl, stored))
+    const chosen = { provider: provider.id, model, baseUrl }
+    if (existsSync(home.config.path) && !input.confirmOverwrite) return 'config_exists'
+    const key = input.apiKey.trim() ? parseApiKey(input.apiKey) : ''
+    if (!key && !hasKeyFor(withProvider(home, chosen, {}), chosen.provider))
+      throw invalid(`${provider.env_var} is required`, { code: 'missing_fields' })
+    await write(home, chosen, provider.env_var, key)
+    return undefined
+  }
+
+  #readinessOf(home: Home) {
+    return readinessOf(home, this.#models.defaults(home))
   }
 }

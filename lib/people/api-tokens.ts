@@ -46,182 +46,207 @@ export type NewToken = Omit<ApiToken, 'id' | 'created_at' | 'last_used_at'>
 /** What a request needs its token for. */
 type Asked = { path: TokenPath; scope: TokenScope }
 
-export type ApiTokens = ReturnType<typeof openApiTokens>
-
 /** An unreadable file keeps the API off and is not replaced. */
-export const openApiTokens = (
-  path: string,
-  {
-    clock,
-    throttle,
-    mayCall,
-  }: {
-    clock: Clock
-    throttle: Throttle
-    /** False for the paths that only a person may call. */
-    mayCall: (path: string) => boolean
-  },
-) => {
-  const read = (): z.infer<typeof ApiTokensFile> | 'damaged' => {
+export class ApiTokens {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #throttle: Throttle
+  readonly #mayCall: (path: string) => boolean
+  readonly #found
+  #state
+  /** Aborted when the token is revoked or the API is turned off: requests that still run end then. */
+  readonly #running = new Map<string, AbortController>()
+
+  constructor(
+    path: string,
+    {
+      clock,
+      throttle,
+      mayCall,
+    }: {
+      clock: Clock
+      throttle: Throttle
+      /** False for the paths that only a person may call. */
+      mayCall: (path: string) => boolean
+    },
+  ) {
+    this.#path = path
+    this.#clock = clock
+    this.#throttle = throttle
+    this.#mayCall = mayCall
+    this.#found = this.#read()
+    this.#state =
+      this.#found === 'damaged' ? { version: 1 as const, enabled: false, tokens: [] } : this.#found
+  }
+
+  list() {
+    return { enabled: this.#state.enabled, tokens: this.#state.tokens.map(withoutHash) }
+  }
+
+  setEnabled(enabled: boolean): void {
+    this.#write({ ...this.#state, enabled })
+  }
+
+  /** `secret` is the token itself. It is not stored, so this is the only time it can be shown. */
+  create(given: NewToken): { token: ApiToken; secret: string } {
+    if (this.#state.tokens.length >= MAX_TOKENS)
+      throw conflict(`There are ${MAX_TOKENS} tokens already. Revoke one first.`, {
+        code: 'too_many_tokens',
+        values: { max: MAX_TOKENS },
+      })
+    const secret = `${PREFIX}${randomBytes(32).toString('base64url')}`
+    const token: Stored = {
+      ...given,
+      id: randomBytes(8).toString('hex'),
+      created_at: Math.floor(toSeconds(this.#clock.now())),
+      last_used_at: null,
+      hash: sha256(secret),
+    }
+    this.#write({ ...this.#state, tokens: [...this.#state.tokens, token] })
+    return { token: withoutHash(token), secret }
+  }
+
+  revoke(id: string): boolean {
+    const tokens = this.#state.tokens.filter(token => token.id !== id)
+    if (tokens.length === this.#state.tokens.length) return false
+    this.#write({ ...this.#state, tokens })
+    return true
+  }
+
+  /** The token of a request that was admitted. */
+  require(headers: IncomingHttpHeaders, from: ClientAddress): ApiToken {
+    return this.#admitted(headers, from, { path: 'v1', scope: 'read' })
+  }
+
+  /**
+   * Whether the request brings a token for the page’s interface, also one that is revoked or was never valid: a program must
+   * not get the rights of a cookie beside it. Those for `/v1`, and those of others such as a proxy, are ignored there.
+   */
+  isGiven(headers: IncomingHttpHeaders): boolean {
+    return this.#find(headers)?.paths.includes('api') ?? tokenIn(headers).startsWith(PREFIX)
+  }
+
+  /**
+   * Whom the token acts for: a viewer or member of its profile. Throws a 404 while the API is off, a 401 without a valid
+   * token, a 403 for what the token may not do, a 429 after too many wrong ones.
+   */
+  admit(
+    headers: IncomingHttpHeaders,
+    from: ClientAddress,
+    { path, access }: { path: string; access: Access },
+  ): Caller {
+    const isApi = path.startsWith('/api')
+    const scope = access === 'read' ? 'read' : 'work'
+    const token = this.#admitted(headers, from, { path: isApi ? 'api' : 'v1', scope })
+    if (!this.#mayCall(path)) throw forbidden('Tokens cannot do this. Sign in to the page.')
+    return {
+      id: `token ${token.id}`,
+      role: token.scope === 'read' ? 'viewer' : 'member',
+      profiles: [token.profile],
+    }
+  }
+
+  isValid(headers: IncomingHttpHeaders): boolean {
+    const token = this.#find(headers)
+    return token !== undefined && !this.#isExpired(token)
+  }
+
+  /** Null for a token that is not accepted any more. */
+  find(id: string): ApiToken | null {
+    const token = this.#state.enabled && this.#state.tokens.find(each => each.id === id)
+    return token && !this.#isExpired(token) ? withoutHash(token) : null
+  }
+
+  /** Aborted when this token ends. */
+  signal(id: string): AbortSignal {
+    const known = this.#running.get(id)
+    if (known) return known.signal
+    const controller = new AbortController()
+    this.#running.set(id, controller)
+    const token = this.#state.tokens.find(each => each.id === id)
+    if (token) this.#armExpiry(token, controller)
+    return controller.signal
+  }
+
+  #read(): z.infer<typeof ApiTokensFile> | 'damaged' {
     try {
-      return ApiTokensFile.parse(JSON.parse(readWholeText(path)))
+      return ApiTokensFile.parse(JSON.parse(readWholeText(this.#path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT')
         return { version: 1, enabled: false, tokens: [] }
       return 'damaged'
     }
   }
-  const found = read()
-  let state = found === 'damaged' ? { version: 1 as const, enabled: false, tokens: [] } : found
-  /** Aborted when the token is revoked or the API is turned off: requests that still run end then. */
-  const running = new Map<string, AbortController>()
 
   /** On disk first: a change that was not stored must not apply until the next start only. */
-  const write = (next: z.infer<typeof ApiTokensFile>): void => {
-    if (found === 'damaged')
-      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
+  #write(next: z.infer<typeof ApiTokensFile>): void {
+    if (this.#found === 'damaged')
+      throw unavailable(`${this.#path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',
-        values: { path },
+        values: { path: this.#path },
       })
-    writeAtomic(path, `${JSON.stringify(next, null, 1)}\n`)
-    state = next
-    for (const [id, controller] of running) {
+    writeAtomic(this.#path, `${JSON.stringify(next, null, 1)}\n`)
+    this.#state = next
+    for (const [id, controller] of this.#running) {
       if (next.enabled && next.tokens.some(token => token.id === id)) continue
-      running.delete(id)
+      this.#running.delete(id)
       controller.abort(new Error('The token was revoked'))
     }
   }
 
-  const find = (headers: IncomingHttpHeaders): Stored | undefined => {
+  #find(headers: IncomingHttpHeaders): Stored | undefined {
     const given = tokenIn(headers)
-    if (!state.enabled || given === '') return undefined
+    if (!this.#state.enabled || given === '') return undefined
     const hash = sha256(given)
-    return state.tokens.find(token => isSameSecret(token.hash, hash))
+    return this.#state.tokens.find(token => isSameSecret(token.hash, hash))
   }
-  const isExpired = ({ expires_at }: Stored): boolean =>
-    expires_at !== null && fromSeconds(expires_at) <= clock.now()
+
+  #isExpired({ expires_at }: Stored): boolean {
+    return expires_at !== null && fromSeconds(expires_at) <= this.#clock.now()
+  }
 
   /** Ends what the token runs when it expires. */
-  const armExpiry = (token: Stored, controller: AbortController): void => {
+  #armExpiry(token: Stored, controller: AbortController): void {
     if (token.expires_at === null) return
-    const leftMs = Math.max(0, fromSeconds(token.expires_at) - clock.now())
-    const cancel = clock.timer(leftMs, () => {
+    const leftMs = Math.max(0, fromSeconds(token.expires_at) - this.#clock.now())
+    const cancel = this.#clock.timer(leftMs, () => {
       // The clock may have been set back since.
-      if (isExpired(token)) controller.abort(new Error('The token has expired'))
-      else armExpiry(token, controller)
+      if (this.#isExpired(token)) controller.abort(new Error('The token has expired'))
+      else this.#armExpiry(token, controller)
     })
     controller.signal.addEventListener('abort', cancel, { once: true })
   }
 
-  const noteUse = (token: Stored): void => {
-    const at = Math.floor(toSeconds(clock.now()))
+  #noteUse(token: Stored): void {
+    const at = Math.floor(toSeconds(this.#clock.now()))
     const { last_used_at: before } = token
     if (before !== null && fromSeconds(at - before) < LAST_USE_STEP_MS) return
-    const tokens = state.tokens.map(each =>
+    const tokens = this.#state.tokens.map(each =>
       each.id === token.id ? { ...each, last_used_at: at } : each,
     )
     try {
-      write({ ...state, tokens })
+      this.#write({ ...this.#state, tokens })
     } catch {
       // A full disk: the request itself does not depend on it.
     }
   }
 
-  const admitted = (headers: IncomingHttpHeaders, from: ClientAddress, asked: Asked): ApiToken => {
-    if (!state.enabled) throw missing('The API is off. Turn it on in Settings → Security.')
-    const token = find(headers)
-    if (token && isExpired(token))
+  #admitted(headers: IncomingHttpHeaders, from: ClientAddress, asked: Asked): ApiToken {
+    if (!this.#state.enabled) throw missing('The API is off. Turn it on in Settings → Security.')
+    const token = this.#find(headers)
+    if (token && this.#isExpired(token))
       throw unauthorized(`The token "${token.name}" has expired. Make a new one.`)
     if (token) {
       if (!token.paths.includes(asked.path))
         throw forbidden(`This token is not for /${asked.path}. Make one that is.`)
       if (asked.scope === 'work' && token.scope === 'read')
         throw forbidden('This token can only read. Make one that can work.')
-      noteUse(token)
+      this.#noteUse(token)
       return withoutHash(token)
     }
-    if (tokenIn(headers) !== '') throttle.take(from)
+    if (tokenIn(headers) !== '') this.#throttle.take(from)
     throw unauthorized(
       'A valid API token is required: make one in Settings → Security and send it as "Authorization: Bearer" or "x-api-key".',
     )
-  }
-
-  return {
-    list: () => ({ enabled: state.enabled, tokens: state.tokens.map(withoutHash) }),
-    setEnabled: (enabled: boolean): void => write({ ...state, enabled }),
-    /** `secret` is the token itself. It is not stored, so this is the only time it can be shown. */
-    create(given: NewToken): { token: ApiToken; secret: string } {
-      if (state.tokens.length >= MAX_TOKENS)
-        throw conflict(`There are ${MAX_TOKENS} tokens already. Revoke one first.`, {
-          code: 'too_many_tokens',
-          values: { max: MAX_TOKENS },
-        })
-      const secret = `${PREFIX}${randomBytes(32).toString('base64url')}`
-      const token: Stored = {
-        ...given,
-        id: randomBytes(8).toString('hex'),
-        created_at: Math.floor(toSeconds(clock.now())),
-        last_used_at: null,
-        hash: sha256(secret),
-      }
-      write({ ...state, tokens: [...state.tokens, token] })
-      return { token: withoutHash(token), secret }
-    },
-    revoke(id: string): boolean {
-      const tokens = state.tokens.filter(token => token.id !== id)
-      if (tokens.length === state.tokens.length) return false
-      write({ ...state, tokens })
-      return true
-    },
-    /** The token of a request that was admitted. */
-    require: (headers: IncomingHttpHeaders, from: ClientAddress): ApiToken =>
-      admitted(headers, from, { path: 'v1', scope: 'read' }),
-
-    /**
-     * Whether the request brings a token for the page’s interface, also one that is revoked or was never valid: a program must
-     * not get the rights of a cookie beside it. Those for `/v1`, and those of others such as a proxy, are ignored there.
-     */
-    isGiven: (headers: IncomingHttpHeaders): boolean =>
-      find(headers)?.paths.includes('api') ?? tokenIn(headers).startsWith(PREFIX),
-
-    /**
-     * Whom the token acts for: a viewer or member of its profile. Throws a 404 while the API is off, a 401 without a valid
-     * token, a 403 for what the token may not do, a 429 after too many wrong ones.
-     */
-    admit(
-      headers: IncomingHttpHeaders,
-      from: ClientAddress,
-      { path, access }: { path: string; access: Access },
-    ): Caller {
-      const isApi = path.startsWith('/api')
-      const scope = access === 'read' ? 'read' : 'work'
-      const token = admitted(headers, from, { path: isApi ? 'api' : 'v1', scope })
-      if (!mayCall(path)) throw forbidden('Tokens cannot do this. Sign in to the page.')
-      return {
-        id: `token ${token.id}`,
-        role: token.scope === 'read' ? 'viewer' : 'member',
-        profiles: [token.profile],
-      }
-    },
-
-    isValid(headers: IncomingHttpHeaders): boolean {
-      const token = find(headers)
-      return token !== undefined && !isExpired(token)
-    },
-    /** Null for a token that is not accepted any more. */
-    find(id: string): ApiToken | null {
-      const token = state.enabled && state.tokens.find(each => each.id === id)
-      return token && !isExpired(token) ? withoutHash(token) : null
-    },
-    /** Aborted when this token ends. */
-    signal(id: string): AbortSignal {
-      const known = running.get(id)
-      if (known) return known.signal
-      const controller = new AbortController()
-      running.set(id, controller)
-      const token = state.tokens.find(each => each.id === id)
-      if (token) armExpiry(token, controller)
-      return controller.signal
-    },
   }
 }

@@ -52,27 +52,76 @@ export const AuditEntry = z.object({
 })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
-export type Audit = ReturnType<typeof openAudit>
-
-type Options = {
-  clock: Clock
-  redact: (text: string) => string
-  warn: (text: string) => void
-}
-
-export const openAudit = (path: string, { clock, redact, warn }: Options) => {
-  const older = path.replace(/\.jsonl$/, '.1.jsonl')
-  let isBroken = false
+export class Audit {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #redact: (text: string) => string
+  readonly #warn: (text: string) => void
+  readonly #older: string
+  #isBroken = false
   /** The first entry of a process must not continue a line that a power cut tore. Empty lines are skipped. */
-  let start = '\n'
+  #start = '\n'
 
-  const readFile = (file: string): AuditEntry[] => {
+  constructor(
+    path: string,
+    {
+      clock,
+      redact,
+      warn,
+    }: {
+      clock: Clock
+      redact: (text: string) => string
+      warn: (text: string) => void
+    },
+  ) {
+    this.#path = path
+    this.#clock = clock
+    this.#redact = redact
+    this.#warn = warn
+    this.#older = path.replace(/\.jsonl$/, '.1.jsonl')
+  }
+
+  note(
+    what: AuditKind,
+    from: { address: string; device: string; person?: string | undefined; detail?: string },
+  ): void {
+    const { address, device, person, detail = '' } = from
+    const entry: AuditEntry = {
+      at: Math.floor(toSeconds(this.#clock.now())),
+      what,
+      address,
+      device: this.#redact(device).slice(0, MAX_DETAIL_CHARS),
+      ...(person && { person: this.#redact(person).slice(0, MAX_DETAIL_CHARS) }),
+      detail: this.#redact(detail).slice(0, MAX_DETAIL_CHARS),
+    }
+    try {
+      const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0
+      if (size > MAX_BYTES) renameSync(this.#path, this.#older)
+      if (size > MAX_BYTES) reportWrite(this.#older)
+      appendText(this.#path, `${this.#start}${JSON.stringify(entry)}\n`)
+      this.#start = ''
+      this.#isBroken = false
+    } catch (error) {
+      if (!this.#isBroken) this.#warn(`${this.#path} cannot be written: ${messageOf(error)}`)
+      this.#isBroken = true
+    }
+  }
+
+  /** Newest first: `limit` entries of these kinds (empty: all) after the first `skip`. */
+  list({ kinds, skip, limit }: { kinds: readonly string[]; skip: number; limit: number }) {
+    const wanted = [...this.#readFile(this.#older), ...this.#readFile(this.#path)]
+      .filter(({ what }) => kinds.length === 0 || kinds.includes(what))
+      .toReversed()
+    return { entries: wanted.slice(skip, skip + limit), total: wanted.length }
+  }
+
+  #readFile(file: string): AuditEntry[] {
     let text: string
     try {
       text = readWholeText(file)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        warn(`${file} cannot be read: ${messageOf(error)}`)
+        this.#warn(`${file} cannot be read: ${messageOf(error)}`)
       return []
     }
     return text.split('\n').flatMap(line => {
@@ -83,41 +132,5 @@ export const openAudit = (path: string, { clock, redact, warn }: Options) => {
         return []
       }
     })
-  }
-
-  return {
-    note(
-      what: AuditKind,
-      from: { address: string; device: string; person?: string | undefined; detail?: string },
-    ): void {
-      const { address, device, person, detail = '' } = from
-      const entry: AuditEntry = {
-        at: Math.floor(toSeconds(clock.now())),
-        what,
-        address,
-        device: redact(device).slice(0, MAX_DETAIL_CHARS),
-        ...(person && { person: redact(person).slice(0, MAX_DETAIL_CHARS) }),
-        detail: redact(detail).slice(0, MAX_DETAIL_CHARS),
-      }
-      try {
-        const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-        if (size > MAX_BYTES) renameSync(path, older)
-        if (size > MAX_BYTES) reportWrite(older)
-        appendText(path, `${start}${JSON.stringify(entry)}\n`)
-        start = ''
-        isBroken = false
-      } catch (error) {
-        if (!isBroken) warn(`${path} cannot be written: ${messageOf(error)}`)
-        isBroken = true
-      }
-    },
-
-    /** Newest first: `limit` entries of these kinds (empty: all) after the first `skip`. */
-    list({ kinds, skip, limit }: { kinds: readonly string[]; skip: number; limit: number }) {
-      const wanted = [...readFile(older), ...readFile(path)]
-        .filter(({ what }) => kinds.length === 0 || kinds.includes(what))
-        .toReversed()
-      return { entries: wanted.slice(skip, skip + limit), total: wanted.length }
-    },
   }
 }

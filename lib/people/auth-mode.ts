@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../base/sha256.ts'
 import { unavailable } from '../errors.ts'
-import { normalizePassword } from './normalize-password.ts'
-import type { Hasher } from './password.ts'
-import type { PasswordRecord } from './password-record.ts'
+import { normalizePassword, type PasswordHasher } from './password.ts'
+import type { PasswordFile } from './password-record.ts'
 
 export type AuthMode =
   | { kind: 'open' }
@@ -13,84 +12,89 @@ export type AuthMode =
   | { kind: 'damaged'; why: string; hash: string | null; isOfOtherKey?: true }
   | { kind: 'setup' }
 
-export type AuthModeOptions = {
-  config: { password: string | null; isExposed: boolean }
-  record: PasswordRecord
-  hasher: Hasher
-  /** People who have to sign in exist beside the first owner: without a password the server stays closed. */
-  hasOthers: () => boolean
-  /** Prints the setup token, once. */
-  announceSetup: () => void
-  /** The hash of AGENT_WEBUI_PASSWORD is known: sign-ins with another fingerprint are invalid. */
-  onEnvironmentHash: (fingerprint: string) => void
-}
-
 /** Binds a sign-in to the password it was made with. The hash itself is not stored in the sign-in file. */
 export const fingerprintOf = (hash: string): string => sha256(hash).slice(0, 16)
 
-export type AuthModes = ReturnType<typeof createAuthModes>
-
-export const createAuthModes = (options: AuthModeOptions) => {
-  const { config, record, hasher } = options
+export class AuthModes {
+  readonly #config: { password: string | null; isExposed: boolean }
+  readonly #record: PasswordFile
+  readonly #hasher: PasswordHasher
+  readonly #hasOthers: () => boolean
+  readonly #announceSetup: () => void
+  readonly #onEnvironmentHash: (fingerprint: string) => void
   /** A sign-in with the setup token ends with the process that printed the token. */
-  const setupFingerprint = `setup-${randomBytes(8).toString('hex')}`
-  let environment: Promise<string> | undefined
-  let environmentHash: string | undefined
+  readonly setupFingerprint = `setup-${randomBytes(8).toString('hex')}`
+  #environment: Promise<string> | undefined
+  #environmentHash: string | undefined
 
-  const current = (): AuthMode => {
-    if (config.password !== null) return { kind: 'environment' }
-    const stored = record.state()
+  constructor(options: {
+    config: { password: string | null; isExposed: boolean }
+    record: PasswordFile
+    hasher: PasswordHasher
+    /** People who have to sign in exist beside the first owner: without a password the server stays closed. */
+    hasOthers: () => boolean
+    /** Prints the setup token, once. */
+    announceSetup: () => void
+    /** The hash of AGENT_WEBUI_PASSWORD is known: sign-ins with another fingerprint are invalid. */
+    onEnvironmentHash: (fingerprint: string) => void
+  }) {
+    this.#config = options.config
+    this.#record = options.record
+    this.#hasher = options.hasher
+    this.#hasOthers = options.hasOthers
+    this.#announceSetup = options.announceSetup
+    this.#onEnvironmentHash = options.onEnvironmentHash
+  }
+
+  current(): AuthMode {
+    if (this.#config.password !== null) return { kind: 'environment' }
+    const stored = this.#record.state()
     if (stored.kind === 'hash') return { kind: 'stored', hash: stored.hash }
     if (stored.kind === 'damaged') return stored
-    if (!config.isExposed && !options.hasOthers()) return { kind: 'open' }
-    options.announceSetup()
+    if (!this.#config.isExposed && !this.#hasOthers()) return { kind: 'open' }
+    this.#announceSetup()
     return { kind: 'setup' }
   }
 
   /** Hashes AGENT_WEBUI_PASSWORD once, when first needed. */
-  const hashEnvironment = async (password: string): Promise<string> => {
-    environment ??= hasher.hash(normalizePassword(password)).then(hash => {
-      environmentHash = hash
-      options.onEnvironmentHash(fingerprintOf(hash))
+  async hashEnvironment(password: string): Promise<string> {
+    this.#environment ??= this.#hasher.hash(normalizePassword(password)).then(hash => {
+      this.#environmentHash = hash
+      this.#onEnvironmentHash(fingerprintOf(hash))
       return hash
     })
     try {
-      return await environment
+      return await this.#environment
     } catch (error) {
       // The hash queue was full: the next call retries.
-      environment = undefined
+      this.#environment = undefined
       throw error
     }
   }
 
-  return {
-    current,
-    setupFingerprint,
-    hashEnvironment,
+  /** The fingerprint that valid sign-ins have in this mode; undefined when there are none. */
+  fingerprint(mode: AuthMode = this.current()): string | undefined {
+    if (mode.kind === 'setup') return this.setupFingerprint
+    const hash =
+      mode.kind === 'environment' ? this.#environmentHash : mode.kind === 'open' ? null : mode.hash
+    return hash ? fingerprintOf(hash) : undefined
+  }
 
-    /** The fingerprint that valid sign-ins have in this mode; undefined when there are none. */
-    fingerprint(mode: AuthMode = current()): string | undefined {
-      if (mode.kind === 'setup') return setupFingerprint
-      const hash =
-        mode.kind === 'environment' ? environmentHash : mode.kind === 'open' ? null : mode.hash
-      return hash ? fingerprintOf(hash) : undefined
-    },
+  /** The hash that a password is compared with. Throws a 503 when the record is damaged and no hash is known. */
+  expectedHash(mode: AuthMode): Promise<string> | string {
+    if (this.#config.password !== null) return this.hashEnvironment(this.#config.password)
+    if (mode.kind === 'stored') return mode.hash
+    if (mode.kind === 'damaged' && mode.hash !== null) return mode.hash
+    throw unavailable(
+      'The stored password cannot be read, so sign-in is closed. Run "agent-webui password" in a terminal on the server’s machine.',
+      { code: 'password_unreadable' },
+    )
+  }
 
-    /** The hash that a password is compared with. Throws a 503 when the record is damaged and no hash is known. */
-    expectedHash(mode: AuthMode): Promise<string> | string {
-      if (config.password !== null) return hashEnvironment(config.password)
-      if (mode.kind === 'stored') return mode.hash
-      if (mode.kind === 'damaged' && mode.hash !== null) return mode.hash
-      throw unavailable(
-        'The stored password cannot be read, so sign-in is closed. Run "agent-webui password" in a terminal on the server’s machine.',
-        { code: 'password_unreadable' },
-      )
-    },
-
-    /** Pending while the hash of AGENT_WEBUI_PASSWORD is computed; undefined when it is known or not needed. */
-    pendingHash: (): Promise<unknown> | undefined =>
-      config.password !== null && environmentHash === undefined
-        ? environment?.catch(() => undefined)
-        : undefined,
+  /** Pending while the hash of AGENT_WEBUI_PASSWORD is computed; undefined when it is known or not needed. */
+  pendingHash(): Promise<unknown> | undefined {
+    return this.#config.password !== null && this.#environmentHash === undefined
+      ? this.#environment?.catch(() => undefined)
+      : undefined
   }
 }

@@ -1,63 +1,39 @@
-/** Sign-in: an optional password for the server, passwords of further people, sign-ins with cookies, and the signed-in devices. */
+/**
+ * Sign-in: who a request is from. An optional password for the server, passwords of further people, users that a trusted
+ * proxy names, sign-ins with cookies, and the signed-in devices.
+ */
+import { createHmac, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { isSameSecret } from '../base/sha256.ts'
 import { type Clock, fromSeconds } from '../base/clock.ts'
-import { accountOf } from './account.ts'
-import { conflict, UserError, unauthorized } from '../errors.ts'
+import { isSameSecret } from '../base/sha256.ts'
+import { conflict, forbidden, UserError, unauthorized } from '../errors.ts'
+import type { Authenticator, TokenCheck } from '../http/access.ts'
 import type { Caller } from '../schema/person.ts'
-import { OWNER } from '../schema/person.ts'
-import { type AuthMode, type AuthModes, createAuthModes, fingerprintOf } from './auth-mode.ts'
-import { createToken, signToken, verifyCookie } from './cookie.ts'
-import { createConfirmed } from './confirmed.ts'
-import { createDevices, deviceIdOf } from './devices.ts'
-import { openSignIns, type SignIn, type SignInMethod } from './login-sessions.ts'
-import { normalizePassword, passwordCandidates, passwordProblem } from './normalize-password.ts'
-import { createPasswordHasher } from './password.ts'
-import { createPersonalPasswords, type PeopleOfSignIn, stampOf } from './personal-passwords.ts'
+import { type AuthMode, AuthModes, fingerprintOf } from './auth-mode.ts'
 import {
-  openPasswordRecord,
-  type PasswordRecord,
-  type SettingsPassword,
-} from './password-record.ts'
-import { createProxySignIns } from './proxy-sign-ins.ts'
+  accountOf,
+  createToken,
+  SESSION_COOKIE,
+  type SignInClient,
+  sessionCookie,
+  signToken,
+  verifyCookie,
+} from './cookie.ts'
+import { identityKey, proxyIdentity } from './external-identity.ts'
 import type { Identities } from './identities.ts'
-import { createSetupToken } from './setup-token.ts'
+import { type SignIn, type SignInMethod, SignIns } from './login-sessions.ts'
+import { may } from './may.ts'
+import {
+  normalizePassword,
+  PasswordHasher,
+  passwordCandidates,
+  passwordProblem,
+} from './password.ts'
+import { PasswordFile, type SettingsPassword } from './password-record.ts'
+import type { People, Person } from './people.ts'
+import { SetupToken } from './setup-token.ts'
 import { openSigningKey } from './signing-key.ts'
-import { type ClientAddress, openThrottle } from './throttle.ts'
-
-/** Who signs in: the address for the throttle, the user agent for the list of devices. */
-export type SignInClient = ClientAddress & { agent?: string | undefined }
-
-export type AuthOptions = {
-  stateDir: string
-  config: {
-    password: string | null
-    /** The server can be reached from other machines: without a password it requires the setup token. */
-    isExposed: boolean
-  }
-  /** The copy of the hash in settings.json. */
-  settings: SettingsPassword
-  log: { warn(text: string): void }
-  /** People beside the first owner; absent: none. */
-  people?: PeopleOfSignIn
-  /** Whose the users are that a trusted proxy names; absent: it names none. */
-  identities?: Pick<Identities, 'personOf'> | undefined
-  /** Called when a user whom a trusted proxy names has signed in on a new device. */
-  onProxySignIn?: ((client: SignInClient, user: string) => void) | undefined
-  /** The second factor to the password; absent: none. */
-  codes?: {
-    isOn(): boolean
-    /** Throws unless the code is right. */
-    require(code: string | undefined): Promise<void>
-  }
-  /** Called with a correct password, in plain text, so that it can be redacted elsewhere. */
-  onPassword?: (password: string) => void
-  /** Called with the ids of devices whose sign-in was ended, not of those that expired. */
-  onSignOut?: ((ids: readonly string[]) => void) | undefined
-  clock: Clock
-  /** PBKDF2 iterations, for tests. */
-  iterations?: number | undefined
-}
+import { Throttle } from './throttle.ts'
 
 /** How a device signs in, and its name if the person gave one. */
 export type MadeBy = {
@@ -69,8 +45,46 @@ export type MadeBy = {
   person?: string | undefined
 }
 
+/** A signed-in device, as people see it. */
+export type Device = {
+  /** First characters of the token's hash. */
+  id: string
+  created_at: number
+  expires_at: number
+  /** Of the sign-in. */
+  address: string
+  agent: string
+  /** The device that made this request. */
+  current: boolean
+  /** Empty: never renamed; a client shows what the user agent says. */
+  name: string
+  how: SignInMethod
+  /** To the minute. */
+  seen_at: number
+  seen_address: string
+  /** Id of the person who signed in; absent: the first owner. */
+  person?: string
+}
+
+type Confirmation = { password?: string | undefined; client: SignInClient }
+
 /** Cache of verified cookies: one HMAC per request would cost a third of the throughput. */
 const MAX_VERIFIED = 1_000
+
+const DEVICE_ID_CHARS = 16
+
+/** A sign-in younger than this is a confirmation by itself. */
+const FRESH_MS = 600_000
+const CONFIRMING: ReadonlySet<SignIn['how']> = new Set([
+  'password',
+  'new-password',
+  'passkey',
+  'oidc',
+])
+
+/** Of one user whom a proxy names: user agents are free text. */
+const MAX_PROXY_DEVICES = 20
+const MAX_AGENT_CHARS = 200
 
 export const PASSWORD_FROM_ENVIRONMENT =
   'AGENT_WEBUI_PASSWORD sets the password. Change it where the server is started.'
@@ -79,304 +93,572 @@ const PASSWORD_REQUIRED =
 const PASSWORD_OF_PEOPLE =
   'The password cannot be removed while other people can sign in. Remove them first.'
 
-const open = ({ stateDir, config, settings, clock, log, iterations }: AuthOptions) => {
-  const problem = config.password === null ? null : passwordProblem(config.password)
-  if (problem !== null) throw new Error(`AGENT_WEBUI_PASSWORD cannot be used. ${problem}`)
-  const key = openSigningKey(stateDir)
-  const { warn } = log
-  const throttle = openThrottle({ path: join(stateDir, 'auth-throttle.json'), clock, warn })
-  return {
-    key,
-    throttle,
-    hasher: createPasswordHasher(key, iterations),
-    record: openPasswordRecord({ dir: stateDir, key, settings, warn }),
-    signIns: openSignIns(join(stateDir, 'auth-sessions.json'), clock, warn),
-    setup: createSetupToken(warn),
-    clock,
-  }
-}
+const signInRequired = () => unauthorized('Authentication required', { code: 'sign_in_required' })
 
-/** Creates and looks up sign-ins. A sign-in is valid while the fingerprint of its password is the current one, and its person exists. */
-const createSignInLookup = (
-  { key, signIns, clock }: Pick<ReturnType<typeof open>, 'key' | 'signIns' | 'clock'>,
-  /** Undefined: there are no valid sign-ins. `person`: id of one who is not the first owner. */
-  fingerprint: (person: string | undefined) => string | undefined,
-  onSignOut: AuthOptions['onSignOut'],
-) => {
-  const verified = new Map<string, SignIn>()
-  const isBound = (entry: SignIn): boolean => entry.under === fingerprint(entry.person)
-  return {
-    isBound,
-    clearCache: (): void => verified.clear(),
-
-    find(cookie: string | undefined): SignIn | undefined {
-      if (!cookie) return undefined
-      const known = verified.get(cookie)
-      if (known)
-        return fromSeconds(known.expires_at) > clock.now() && isBound(known) ? known : undefined
-      const token = verifyCookie(key, cookie)
-      const entry = token === undefined ? undefined : signIns.find(token)
-      if (!entry || !isBound(entry)) return undefined
-      if (verified.size >= MAX_VERIFIED) verified.clear()
-      verified.set(cookie, entry)
-      return entry
-    },
-
-    /** Ends the matching sign-ins and returns their number. */
-    end(matches: (entry: SignIn) => boolean): number {
-      verified.clear()
-      const ended = signIns.list().filter(matches).map(deviceIdOf)
-      const count = signIns.end(matches)
-      if (ended.length > 0) onSignOut?.(ended)
-      return count
-    },
-
-    /** A new sign-in; returns the value of its cookie. */
-    issue(under: string, { address, agent = '' }: SignInClient, made: MadeBy): string {
-      const token = createToken()
-      // Adding one may remove the oldest, which may be cached.
-      verified.clear()
-      signIns.add(token, { address, agent, under, ...made })
-      return signToken(key, token)
-    },
-  }
-}
-
-/** Stored sign-ins may belong to an earlier AGENT_WEBUI_PASSWORD; only its hash can tell, and those by a proxy are bound to it. */
-const needsHash = (
-  { identities }: AuthOptions,
-  { signIns }: Pick<ReturnType<typeof open>, 'signIns'>,
-) => signIns.size() > 0 || identities !== undefined
-
-const hashEarly = (
-  options: AuthOptions,
-  parts: Pick<ReturnType<typeof open>, 'signIns'>,
-  modes: AuthModes,
-): void => {
-  const { config, log } = options
-  if (config.password !== null && needsHash(options, parts)) {
-    modes
-      .hashEnvironment(config.password)
-      .catch(() => log.warn('could not hash AGENT_WEBUI_PASSWORD at startup'))
-  }
-}
-
-/** Otherwise it could surprise once the variable is gone. */
-const warnOfUnused = ({ config, log }: AuthOptions, record: PasswordRecord): void => {
-  if (config.password !== null && record.state().kind !== 'none')
-    log.warn(
-      'A stored password exists beside AGENT_WEBUI_PASSWORD. It is not used while the variable is set; "agent-webui password --off" removes it',
-    )
-}
-
-/** Whom a request is from. */
-const createCallers = ({
-  find,
-  proxy,
-  signIns,
-  people,
-  mode,
-}: {
-  find(cookie: string | undefined): SignIn | undefined
-  proxy: ReturnType<typeof createProxySignIns>
-  signIns: ReturnType<typeof open>['signIns']
-  people: PeopleOfSignIn | undefined
-  mode(): AuthMode['kind']
-}) => ({
-  /** Signs in the user whom a trusted proxy names; the value of the cookie. Undefined: no person is this user. */
-  admitUser: (user: string, client: () => SignInClient): string | undefined =>
-    mode() === 'setup' ? undefined : proxy.admit(user, client),
-
-  /**
-   * The person who signed in with the cookie. `address`: of a request, which counts as a use of the device. `user`: whom a
-   * trusted proxy names in it.
-   */
-  personOf(cookie: string | undefined, address?: () => string, user?: string): Caller | undefined {
-    const entry = find(cookie)
-    if (entry && !proxy.accepts(entry, user)) return undefined
-    if (entry && address) signIns.noteSeen(entry, address)
-    return entry && (people ? people.caller(entry.person) : OWNER)
-  },
-})
-
-export type Auth = ReturnType<typeof createAuth>
-
-/** Of a sign-in. */
-const wrongPassword = (current?: AuthMode) =>
-  current?.kind === 'damaged' && current.isOfOtherKey
+const wrongPassword = (mode?: AuthMode) =>
+  mode?.kind === 'damaged' && mode.isOfOtherKey
     ? unauthorized(
         'Invalid password. The signing key of this server was replaced, so an earlier password is refused: run "agent-webui password" in a terminal on the server’s machine.',
         { code: 'signing_key_replaced' },
       )
     : unauthorized('Invalid password', { code: 'wrong_password' })
 
-export const createAuth = (options: AuthOptions) => {
-  const { config, onPassword, people, identities } = options
-  const parts = open(options)
-  const { hasher, throttle, record, signIns, setup } = parts
-  const modes = createAuthModes({
-    config,
-    record,
-    hasher,
-    hasOthers: () => people?.hasOthers() ?? false,
-    announceSetup: setup.announce,
-    onEnvironmentHash: fingerprint =>
-      void lookup.end(({ under, person }) => person === undefined && under !== fingerprint),
-  })
-  const stampOfPerson = (id: string): string | undefined => {
-    const person = people?.find(id)
-    return person && enabled() ? stampOf(person) : undefined
+/** What sign-ins of a person are bound to: a new password ends them, as it ends those of the first owner. */
+const stampOf = ({ id, password }: Pick<Person, 'id' | 'password'>): string =>
+  fingerprintOf(password ?? `person ${id}`)
+
+/** The id is hashed too, so that equal passwords have different hashes. */
+const personalText = (id: string, password: string): string => `${id}:${password}`
+
+/** For a name that no one has, so that it takes as long as a wrong password. */
+const UNKNOWN: Pick<Person, 'id' | 'password'> = { id: '' }
+
+const deviceIdOf = ({ hash }: Pick<SignIn, 'hash'>): string => hash.slice(0, DEVICE_ID_CHARS)
+
+const toDevice = (entry: SignIn, current: boolean): Device => {
+  const { created_at, expires_at, address, agent } = entry
+  return {
+    id: deviceIdOf(entry),
+    created_at,
+    expires_at,
+    address,
+    agent,
+    current,
+    name: entry.name ?? '',
+    how: entry.how ?? 'password',
+    seen_at: entry.seen_at ?? created_at,
+    seen_address: entry.seen_address ?? address,
+    ...(entry.person !== undefined && { person: entry.person }),
   }
-  const fingerprint = (id: string | undefined): string | undefined =>
-    id === undefined ? modes.fingerprint() : stampOfPerson(id)
-  const lookup = createSignInLookup(parts, fingerprint, options.onSignOut)
-  const { find } = lookup
-  const proxy = createProxySignIns({
-    ...parts,
-    lookup,
-    fingerprint,
-    identities,
-    onSignIn: options.onProxySignIn,
-  })
-  const personal = createPersonalPasswords({ ...parts, people, lookup })
-  const mode = (): AuthMode['kind'] => modes.current().kind
-  const enabled = (): boolean => mode() !== 'open'
+}
+
+export class Auth {
+  readonly #config: { password: string | null; isExposed: boolean }
+  readonly #people: People
+  readonly #identities: Identities | undefined
+  readonly #codes: AuthOptions['codes']
+  readonly #on: NonNullable<AuthOptions['on']>
+  readonly #clock: Clock
+  readonly #key: Buffer
+  readonly #throttle: Throttle
+  readonly #hasher: PasswordHasher
+  readonly #passwordFile: PasswordFile
+  readonly #signIns: SignIns
+  readonly #setup: SetupToken
+  readonly #modes: AuthModes
+  readonly #verified = new Map<string, SignIn>()
+
+  constructor(stateDir: string, people: People, options: AuthOptions) {
+    const { config, log, clock } = options
+    const problem = config.password === null ? null : passwordProblem(config.password)
+    if (problem !== null) throw new Error(`AGENT_WEBUI_PASSWORD cannot be used. ${problem}`)
+    const key = openSigningKey(stateDir)
+    const { warn } = log
+    this.#config = config
+    this.#people = people
+    this.#identities = options.identities
+    this.#codes = options.codes
+    this.#on = options.on ?? {}
+    this.#clock = clock
+    this.#key = key
+    this.#throttle = new Throttle({ path: join(stateDir, 'auth-throttle.json'), clock, warn })
+    this.#hasher = new PasswordHasher(key, options.iterations)
+    this.#passwordFile = new PasswordFile({ dir: stateDir, key, settings: options.settings, warn })
+    this.#signIns = new SignIns(join(stateDir, 'auth-sessions.json'), clock, warn)
+    this.#setup = new SetupToken(warn)
+    this.#modes = new AuthModes({
+      config,
+      record: this.#passwordFile,
+      hasher: this.#hasher,
+      hasOthers: () => people.hasOthers(),
+      announceSetup: () => this.#setup.announce(),
+      onEnvironmentHash: fingerprint =>
+        void this.#end(({ under, person }) => person === undefined && under !== fingerprint),
+    })
+    if (config.password === null) return
+    if (this.#needsHash())
+      this.#modes
+        .hashEnvironment(config.password)
+        .catch(() => log.warn('could not hash AGENT_WEBUI_PASSWORD at startup'))
+    // Otherwise it could surprise once the variable is gone.
+    if (this.#passwordFile.state().kind !== 'none')
+      log.warn(
+        'A stored password exists beside AGENT_WEBUI_PASSWORD. It is not used while the variable is set; "agent-webui password --off" removes it',
+      )
+  }
+
+  // Whether and how people sign in
+
+  enabled(): boolean {
+    return this.mode() !== 'open'
+  }
+
+  /** Which kind of password is in force. */
+  mode(): AuthMode['kind'] {
+    return this.#modes.current().kind
+  }
+
+  status(cookie: string | undefined): { auth_enabled: boolean; logged_in: boolean } {
+    const auth_enabled = this.enabled()
+    return { auth_enabled, logged_in: auth_enabled && this.check(cookie) }
+  }
+
+  /** Pending until stored sign-ins can be verified, shortly after a start; undefined afterwards. */
+  settling(): Promise<unknown> | undefined {
+    return this.#needsHash() ? this.#modes.pendingHash() : undefined
+  }
+
+  // Who a request is from
+
+  /** Whether the cookie belongs to a valid sign-in. */
+  check(cookie: string | undefined): boolean {
+    return this.#find(cookie) !== undefined
+  }
+
+  /**
+   * The person who signed in with the cookie. `address`: of a request, which counts as a use of the device. `user`: whom a
+   * trusted proxy names in it.
+   */
+  personOf(cookie: string | undefined, address?: () => string, user?: string): Caller | undefined {
+    const entry = this.#find(cookie)
+    if (!entry || !this.#isVouched(entry, user)) return undefined
+    if (address) this.#signIns.noteSeen(entry, address)
+    return this.#people.caller(entry.person)
+  }
+
+  /** The account of who is signed in with the cookie; null when no one is. */
+  account(cookie: string | undefined): string | null {
+    const entry = this.#find(cookie)
+    return this.enabled() && !entry ? null : accountOf(this.#key, entry?.person)
+  }
+
+  // Signing in and out
+
+  /** Returns the value of a new cookie. Throws a 401 for a wrong password and a 429 for too many attempts. */
+  async login(
+    password: string,
+    client: SignInClient,
+    { code, name = '' }: { code?: string | undefined; name?: string | undefined } = {},
+  ): Promise<string> {
+    const slot = this.#throttle.take(client)
+    const mode = this.#modes.current()
+    if (mode.kind === 'setup') {
+      // A setup token is no password: the page must not say so.
+      if (!this.#setup.use(password)) throw unauthorized('Invalid password')
+      slot.clear()
+      return this.#issue(this.#modes.setupFingerprint, client, { how: 'setup' })
+    }
+    try {
+      const person = await this.#verifyNamed(name, password)
+      if (person) {
+        slot.clear()
+        this.#on.password?.(password.trim())
+        return this.#issue(stampOf(person), client, { how: 'password', person: person.id })
+      }
+      const hash = await this.#verify(password, mode)
+      if (hash === undefined) throw wrongPassword(mode)
+      slot.clear()
+      this.#on.password?.(password.trim())
+      if (this.#codes?.isOn()) await this.#codes.require(code)
+      // The password proved to be correct, so a damaged record can be rewritten from it.
+      if (mode.kind === 'damaged') this.#passwordFile.set(hash)
+      return this.#issue(fingerprintOf(hash), client, { how: 'password' })
+    } catch (error) {
+      // Only a wrong password counts as an attempt, not a full hash queue or a damaged record.
+      if (!(error instanceof UserError) || error.kind !== 'unauthorized') slot.release()
+      throw error
+    }
+  }
+
+  /** A new sign-in that was proven otherwise; returns its cookie. `isStillValid` is checked again after the wait. */
+  async admit(
+    client: SignInClient,
+    made: MadeBy,
+    isStillValid: () => boolean = () => true,
+  ): Promise<string> {
+    const mode = this.#passwordMode()
+    const under =
+      made.person === undefined
+        ? fingerprintOf(await this.#modes.expectedHash(mode))
+        : this.#fingerprint(made.person)
+    if (under === undefined || !isStillValid()) throw signInRequired()
+    return this.#issue(under, client, made)
+  }
+
+  /** A new cookie without a password, for the browser that has just set one; null while no password is set. */
+  issue(client: SignInClient): string | null {
+    const fingerprint = this.#modes.fingerprint()
+    return fingerprint === undefined
+      ? null
+      : this.#issue(fingerprint, client, { how: 'new-password' })
+  }
+
+  /**
+   * Signs in the user whom a trusted proxy names: one device for each person and user agent. The cookie alone proves nothing,
+   * each request needs the header too; the cookie is what ends the streams of a browser whose user changes or disappears.
+   * Returns the value of the cookie; undefined when no person is this user.
+   */
+  admitUser(user: string, client: () => SignInClient): string | undefined {
+    const identity = proxyIdentity(user)
+    const id = this.mode() === 'setup' ? undefined : this.#identities?.personOf(identity)
+    if (id === undefined) return undefined
+    const person = id || undefined
+    const under = this.#fingerprint(person)
+    if (under === undefined) return undefined
+    const from = client()
+    const { address, agent = '' } = from
+    const name = identityKey(identity)
+    const devices = this.#signIns
+      .list()
+      .filter(entry => entry.how === 'proxy' && entry.identity === name)
+    const before = devices.find(
+      entry => entry.agent === agent.slice(0, MAX_AGENT_CHARS) && this.#isBound(entry),
+    )
+    if (before?.salt !== undefined && before.person === person)
+      return signToken(this.#key, this.#proxyToken(before.salt))
+    const oldest = devices.at(0)
+    if (devices.length >= MAX_PROXY_DEVICES) this.#end(entry => entry.hash === oldest?.hash)
+    // Adding one may remove the oldest of all, which may be cached.
+    this.#verified.clear()
+    const salt = randomBytes(16).toString('hex')
+    const token = this.#proxyToken(salt)
+    this.#signIns.add(token, { address, agent, under, how: 'proxy', identity: name, person, salt })
+    this.#on.proxySignIn?.(from, user)
+    return signToken(this.#key, token)
+  }
+
+  logout(cookie: string | undefined): void {
+    const entry = this.#find(cookie)
+    if (entry) this.#end(other => other.hash === entry.hash)
+  }
+
+  // Confirming that the person is present, before a change that would outlive a stolen cookie
+
+  /**
+   * Passes when the person signed in on this device within the last ten minutes or gives the password; `always` accepts
+   * only the password. Throws a 403: a 401 would make the page ask for a sign-in that is still valid.
+   */
+  async confirm(
+    cookie: string | undefined,
+    { password, client, always = false }: Confirmation & { always?: boolean },
+  ): Promise<void> {
+    const mode = this.#passwordMode()
+    const entry = this.#find(cookie)
+    if (!entry) throw signInRequired()
+    const age = this.#clock.now() - fromSeconds(entry.created_at)
+    // Negative: the clock was set back since then.
+    const isFresh = age >= 0 && age < FRESH_MS && CONFIRMING.has(entry.how)
+    if (isFresh && !always) return
+    if (!password) throw forbidden('Enter the password to confirm.', { code: 'confirm_password' })
+    const slot = this.#throttle.take(client)
+    let isRight: boolean
+    try {
+      isRight =
+        entry.person === undefined
+          ? (await this.#verify(password, mode)) !== undefined
+          : await this.#verifyPerson(entry.person, password)
+    } catch (error) {
+      slot.release()
+      throw error
+    }
+    if (!isRight) throw forbidden('Incorrect password.', { code: 'wrong_password' })
+    slot.clear()
+    // It may have ended while hashing.
+    if (!this.#find(cookie)) throw signInRequired()
+  }
+
+  /** As `confirm`, for what also exists without a password: then there is nothing to confirm. */
+  async confirmChange(cookie: string | undefined, confirmation: Confirmation): Promise<void> {
+    const mode = this.mode()
+    if (mode !== 'open' && mode !== 'setup') await this.confirm(cookie, confirmation)
+  }
+
+  /** Names the valid sign-in of a cookie. Throws a 409 without a password, a 401 without a sign-in. */
+  signInOf(cookie: string | undefined): string {
+    this.#passwordMode()
+    const entry = this.#find(cookie)
+    if (!entry) throw signInRequired()
+    return entry.hash
+  }
+
+  /** Whether the sign-in that `signInOf` named is still valid. */
+  isSignedIn(hash: string): boolean {
+    return this.#bound().some(entry => entry.hash === hash)
+  }
+
+  /** The person of the sign-in that `signInOf` named; undefined: the first owner. */
+  personBehind(hash: string): string | undefined {
+    return this.#signIns.list().find(entry => entry.hash === hash)?.person
+  }
+
+  // Passwords
+
+  /** Throws when a change would have no effect or is not allowed; null stands for removing the password. */
+  checkChange(password: string | null): void {
+    if (this.#config.password !== null)
+      throw conflict(PASSWORD_FROM_ENVIRONMENT, { code: 'password_from_environment' })
+    if (password !== null) normalizePassword(password)
+    else if (this.#config.isExposed)
+      throw conflict(PASSWORD_REQUIRED, { code: 'password_required' })
+    else if (this.#people.hasOthers()) throw conflict(PASSWORD_OF_PEOPLE, { code: 'people_exist' })
+  }
+
+  /** Stores a new password and ends every sign-in except that of the cookie `keep`. */
+  async setPassword(password: string, keep?: string): Promise<void> {
+    this.checkChange(password)
+    const before = this.mode()
+    const own = this.#find(keep)
+    const hash = await this.#hasher.hash(normalizePassword(password))
+    // While hashing, a password may have been set, or the sign-in of `keep` may have ended.
+    if ((before === 'open' && this.enabled()) || (own && !this.#find(keep))) throw signInRequired()
+    this.#passwordFile.set(hash)
+    this.#on.password?.(password.trim())
+    // Other people have passwords of their own.
+    this.#end(({ hash: each, person }) => each !== own?.hash && person === undefined)
+    if (own) this.#signIns.rebind(own, fingerprintOf(hash))
+  }
+
+  clearPassword(): void {
+    this.checkChange(null)
+    if (this.mode() === 'open') return
+    this.#passwordFile.set(null)
+    this.#end(() => true)
+  }
+
+  /** Hash of a new password of a person. Throws a 400 for one that cannot be used. */
+  hashFor(id: string, password: string): Promise<string> {
+    return this.#hasher.hash(personalText(id, normalizePassword(password)))
+  }
+
+  /** Ends the sign-ins of a person, except that of the cookie `keep`. */
+  endPerson(id: string, keep?: string): void {
+    const own = this.#find(keep)
+    this.#end(({ person, hash }) => person === id && hash !== own?.hash)
+  }
+
+  /** Binds the sign-in of a cookie to the new password of its person. */
+  rebindPerson(cookie: string | undefined, person: Person): void {
+    const token = cookie === undefined ? undefined : verifyCookie(this.#key, cookie)
+    const entry = token === undefined ? undefined : this.#signIns.find(token)
+    this.#verified.clear()
+    if (entry?.person === person.id) this.#signIns.rebind(entry, stampOf(person))
+  }
+
+  // Devices: one per sign-in
+
+  /** Signed-in devices, newest first. */
+  list(cookie: string | undefined): Device[] {
+    const own = this.#find(cookie)
+    return this.#bound()
+      .map(entry => toDevice(entry, entry.hash === own?.hash))
+      .toReversed()
+  }
+
+  /** Names a device; an empty name shows the user agent again. False when there is no such device. */
+  rename(id: string, name: string): boolean {
+    const entry = this.#deviceOf(id)
+    if (entry) this.#signIns.rename(entry, name)
+    return entry !== undefined
+  }
+
+  /** Signs one device out; false when there is no such device. */
+  revoke(id: string): boolean {
+    const entry = this.#deviceOf(id)
+    return entry !== undefined && this.#end(other => other.hash === entry.hash) > 0
+  }
+
+  /** Signs out the devices that this identity signed in. */
+  revokeIdentity(key: string): void {
+    this.#end(entry => entry.identity === key)
+  }
+
+  /** Signs out every device of the person except that of the cookie `keep`; returns their number. */
+  revokeOthers(keep: string | undefined): number {
+    const own = this.#find(keep)
+    return this.#end(entry => entry.hash !== own?.hash && entry.person === own?.person)
+  }
+
+  /** Whether a device is of the person of this cookie. */
+  isOwnDevice(id: string, cookie: string | undefined): boolean {
+    const entry = this.#deviceOf(id)
+    return entry !== undefined && entry.person === this.#find(cookie)?.person
+  }
+
+  close(): void {
+    this.#verified.clear()
+    this.#signIns.close()
+  }
+
+  /** The valid sign-in of a cookie. */
+  #find(cookie: string | undefined): SignIn | undefined {
+    if (!cookie) return undefined
+    const cached = this.#verified.get(cookie)
+    if (cached)
+      return fromSeconds(cached.expires_at) > this.#clock.now() && this.#isBound(cached)
+        ? cached
+        : undefined
+    const token = verifyCookie(this.#key, cookie)
+    const entry = token === undefined ? undefined : this.#signIns.find(token)
+    if (!entry || !this.#isBound(entry)) return undefined
+    if (this.#verified.size >= MAX_VERIFIED) this.#verified.clear()
+    this.#verified.set(cookie, entry)
+    return entry
+  }
+
+  /** A sign-in is valid while the fingerprint of its password is the current one, and its person exists. */
+  #isBound(entry: SignIn): boolean {
+    return entry.under === this.#fingerprint(entry.person)
+  }
+
+  #bound(): SignIn[] {
+    return this.#signIns.list().filter(entry => this.#isBound(entry))
+  }
+
+  /** Undefined: there are no valid sign-ins. `id`: of a person who is not the first owner. */
+  #fingerprint(id: string | undefined): string | undefined {
+    if (id === undefined) return this.#modes.fingerprint()
+    const person = this.#people.find(id)
+    return person && this.enabled() ? stampOf(person) : undefined
+  }
+
+  /** Ends the matching sign-ins and returns their number. */
+  #end(matches: (entry: SignIn) => boolean): number {
+    this.#verified.clear()
+    const ended = this.#signIns.list().filter(matches).map(deviceIdOf)
+    const count = this.#signIns.end(matches)
+    if (ended.length > 0) this.#on.signOut?.(ended)
+    return count
+  }
+
+  /** A new sign-in; returns the value of its cookie. */
+  #issue(under: string, { address, agent = '' }: SignInClient, made: MadeBy): string {
+    const token = createToken()
+    // Adding one may remove the oldest, which may be cached.
+    this.#verified.clear()
+    this.#signIns.add(token, { address, agent, under, ...made })
+    return signToken(this.#key, token)
+  }
+
+  #deviceOf(id: string): SignIn | undefined {
+    return id.length === DEVICE_ID_CHARS
+      ? this.#bound().find(({ hash }) => hash.startsWith(id))
+      : undefined
+  }
+
+  /** Whether the header of a proxy still vouches for this sign-in. One for which it does not is ended, and its streams with it. */
+  #isVouched(entry: SignIn, user: string | undefined): boolean {
+    if (entry.how !== 'proxy') return true
+    const identity = user === undefined ? undefined : proxyIdentity(user)
+    const isSame =
+      identity !== undefined &&
+      entry.identity === identityKey(identity) &&
+      this.#identities?.personOf(identity) === (entry.person ?? '')
+    if (!isSame) this.#end(({ hash }) => hash === entry.hash)
+    return isSame
+  }
+
+  /** Not stored: it can be made again for another browser with the same user agent. */
+  #proxyToken(salt: string): string {
+    return createHmac('sha256', this.#key).update(`proxy ${salt}`).digest('hex')
+  }
+
+  /** Stored sign-ins may belong to an earlier AGENT_WEBUI_PASSWORD; only its hash can tell, and those by a proxy are bound to it. */
+  #needsHash(): boolean {
+    return this.#signIns.size() > 0 || this.#identities !== undefined
+  }
+
+  /** The mode, when a password is set that sign-ins can be bound to. */
+  #passwordMode(): AuthMode {
+    const mode = this.#modes.current()
+    if (mode.kind === 'open' || mode.kind === 'setup')
+      throw conflict('Set a password in Settings → Security first.', { code: 'password_missing' })
+    return mode
+  }
 
   /** The matching hash when the password is correct in one of the forms it may have been stored in. */
-  const verify = async (password: string, current: AuthMode): Promise<string | undefined> => {
+  async #verify(password: string, mode: AuthMode): Promise<string | undefined> {
     const candidates = passwordCandidates(password)
     if (candidates.length === 0) return undefined
-    const expected = await modes.expectedHash(current)
+    const expected = await this.#modes.expectedHash(mode)
     for (const candidate of candidates)
-      if (isSameSecret(expected, await hasher.hash(candidate))) return expected
+      if (isSameSecret(expected, await this.#hasher.hash(candidate))) return expected
     return undefined
   }
 
-  /** Throws when a change would have no effect or is not allowed; null stands for removing the password. */
-  const checkChange = (password: string | null): void => {
-    if (config.password !== null)
-      throw conflict(PASSWORD_FROM_ENVIRONMENT, { code: 'password_from_environment' })
-    if (password !== null) normalizePassword(password)
-    else if (config.isExposed) throw conflict(PASSWORD_REQUIRED, { code: 'password_required' })
-    else if (people?.hasOthers()) throw conflict(PASSWORD_OF_PEOPLE, { code: 'people_exist' })
+  /** The person of this name, if it is their password; undefined: no name, or that of the first owner. Throws a 401. */
+  async #verifyNamed(name: string, password: string): Promise<Person | undefined> {
+    if (name.trim() === '') return undefined
+    const person = this.#people.named(name)
+    if (person?.id === this.#people.owner().id) return undefined
+    const isRight = await this.#isPasswordOf(person ?? UNKNOWN, password)
+    if (!person || !isRight) throw wrongPassword()
+    return person
   }
 
-  hashEarly(options, parts, modes)
-  warnOfUnused(options, record)
+  async #verifyPerson(id: string, password: string): Promise<boolean> {
+    const person = this.#people.find(id)
+    return person !== undefined && (await this.#isPasswordOf(person, password))
+  }
 
-  return {
-    ...createDevices(signIns, lookup),
-    ...createConfirmed({
-      ...lookup,
-      ...parts,
-      modes,
-      verify,
-      stampOfPerson,
-      verifyPerson: personal.verifyPerson,
-    }),
-    ...personal.forAuth,
-    /** Whether the sign-in that `signInOf` named is still valid. */
-    isSignedIn: (hash: string): boolean =>
-      signIns.list().some(entry => entry.hash === hash && lookup.isBound(entry)),
-    enabled,
-    /** Which kind of password is in force. */
-    mode,
-    /** Whether the cookie belongs to a valid sign-in. */
-    check: (cookie: string | undefined): boolean => find(cookie) !== undefined,
-
-    ...createCallers({ ...parts, find, proxy, people, mode }),
-
-    /** The account of who is signed in with the cookie; null when no one is. */
-    account(cookie: string | undefined): string | null {
-      const entry = find(cookie)
-      return enabled() && !entry ? null : accountOf(parts.key, entry?.person)
-    },
-
-    /** Pending until stored sign-ins can be verified, shortly after a start; undefined afterwards. */
-    settling: (): Promise<unknown> | undefined =>
-      needsHash(options, parts) ? modes.pendingHash() : undefined,
-
-    status: (cookie: string | undefined) => {
-      const auth_enabled = enabled()
-      return { auth_enabled, logged_in: auth_enabled && find(cookie) !== undefined }
-    },
-
-    /** Returns the value of a new cookie. Throws a 401 for a wrong password and a 429 for too many attempts. */
-    async login(
-      password: string,
-      client: SignInClient,
-      { code, name = '' }: { code?: string | undefined; name?: string | undefined } = {},
-    ): Promise<string> {
-      const slot = throttle.take(client)
-      const current = modes.current()
-      if (current.kind === 'setup') {
-        // A setup token is no password: the page must not say so.
-        if (!setup.use(password)) throw unauthorized('Invalid password')
-        slot.clear()
-        return lookup.issue(modes.setupFingerprint, client, { how: 'setup' })
-      }
-      try {
-        const person = await personal.verifyNamed(name, password)
-        if (person) {
-          slot.clear()
-          onPassword?.(password.trim())
-          return lookup.issue(stampOf(person), client, { how: 'password', person: person.id })
-        }
-        const hash = await verify(password, current)
-        if (hash === undefined) throw wrongPassword(current)
-        slot.clear()
-        onPassword?.(password.trim())
-        if (options.codes?.isOn()) await options.codes.require(code)
-        // The password proved to be correct, so a damaged record can be rewritten from it.
-        if (current.kind === 'damaged') record.set(hash)
-        return lookup.issue(fingerprintOf(hash), client, { how: 'password' })
-      } catch (error) {
-        // Only a wrong password counts as an attempt, not a full hash queue or a damaged record.
-        if (!(error instanceof UserError) || error.kind !== 'unauthorized') slot.release()
-        throw error
-      }
-    },
-
-    logout(cookie: string | undefined): void {
-      const entry = find(cookie)
-      if (entry) lookup.end(other => other.hash === entry.hash)
-    },
-
-    /** A new cookie without a password, for the browser that has just set one; null while no password is set. */
-    issue(client: SignInClient): string | null {
-      const fingerprint = modes.fingerprint()
-      return fingerprint === undefined
-        ? null
-        : lookup.issue(fingerprint, client, { how: 'new-password' })
-    },
-
-    checkChange,
-
-    /** Stores a new password and ends every sign-in except that of the cookie `keep`. */
-    async setPassword(password: string, keep?: string): Promise<void> {
-      checkChange(password)
-      const [before, own] = [mode(), find(keep)]
-      const hash = await hasher.hash(normalizePassword(password))
-      // While hashing, a password may have been set, or the sign-in of `keep` may have ended.
-      if ((before === 'open' && enabled()) || (own && !find(keep)))
-        throw unauthorized('Authentication required', { code: 'sign_in_required' })
-      record.set(hash)
-      onPassword?.(password.trim())
-      // Other people have passwords of their own.
-      lookup.end(({ hash: each, person }) => each !== own?.hash && person === undefined)
-      if (own) signIns.rebind(own, fingerprintOf(hash))
-    },
-
-    clearPassword(): void {
-      checkChange(null)
-      if (mode() === 'open') return
-      record.set(null)
-      lookup.end(() => true)
-    },
-
-    close(): void {
-      lookup.clearCache()
-      signIns.close()
-    },
+  async #isPasswordOf(
+    { id, password: expected }: Pick<Person, 'id' | 'password'>,
+    password: string,
+  ): Promise<boolean> {
+    for (const candidate of passwordCandidates(password)) {
+      const hash = await this.#hasher.hash(personalText(id, candidate))
+      if (expected && isSameSecret(expected, hash)) return true
+    }
+    return false
   }
 }
+
+export type AuthOptions = {
+  config: {
+    password: string | null
+    /** The server can be reached from other machines: without a password it requires the setup token. */
+    isExposed: boolean
+  }
+  /** The copy of the hash in settings.json. */
+  settings: SettingsPassword
+  /** Whose the users are that a trusted proxy names; absent: it names none. */
+  identities?: Identities | undefined
+  /** The second factor to the password; absent: none. */
+  codes?: {
+    isOn(): boolean
+    /** Throws unless the code is right. */
+    require(code: string | undefined): Promise<void>
+  }
+  on?: {
+    /** With a correct password, in plain text, so that it can be redacted elsewhere. */
+    password?: (password: string) => void
+    /** With the ids of devices whose sign-in was ended, not of those that expired. */
+    signOut?: (ids: readonly string[]) => void
+    /** A user whom a trusted proxy names has signed in on a new device. */
+    proxySignIn?: (client: SignInClient, user: string) => void
+  }
+  log: { warn(text: string): void }
+  clock: Clock
+  /** PBKDF2 iterations, for tests. */
+  iterations?: number | undefined
+}
+
+/** Sign-in as the HTTP layer needs it: whether one is required, whose a request proves, and what that person may call. */
+export const authenticatorOf = (auth: Auth, tokens?: TokenCheck): Authenticator => ({
+  tokens,
+  isRequired: () => auth.enabled(),
+  ready: () => auth.settling(),
+  account: cookies => auth.account(cookies[SESSION_COOKIE]),
+  personOf: ({ cookies, client, user }) =>
+    auth.personOf(cookies[SESSION_COOKIE], () => client().address, user),
+  admitUser({ headers, client, user }) {
+    if (user === undefined) return undefined
+    const value = auth.admitUser(user, () => ({
+      address: client().address,
+      agent: headers['user-agent'],
+    }))
+    if (value === undefined) return undefined
+    const header = sessionCookie(value, client().secure)
+    return { cookies: { [SESSION_COOKIE]: value }, header }
+  },
+  may: (person, access) => may(person, access, null),
+})

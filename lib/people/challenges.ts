@@ -10,37 +10,40 @@ const RANDOM_BYTES = 16
 const TIME_BYTES = 6
 const HEAD_BYTES = RANDOM_BYTES + TIME_BYTES
 
-export const createChallenges = (clock: Clock) => {
-  const key = randomBytes(32)
+export class Challenges {
+  readonly #clock: Clock
+  readonly #key = randomBytes(32)
   /** Accepted challenges → when they expire. */
-  const spent = new Map<string, number>()
+  readonly #spent = new Map<string, number>()
 
-  const sign = (head: Buffer, purpose: string): Buffer =>
-    createHmac('sha256', key).update(head).update(purpose).digest()
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
-  return {
-    create(purpose: string): Uint8Array<ArrayBuffer> {
-      const head = Buffer.concat([randomBytes(RANDOM_BYTES), Buffer.alloc(TIME_BYTES)])
-      head.writeUIntBE(Math.floor(clock.now()) + LIFETIME_MS, RANDOM_BYTES, TIME_BYTES)
-      return Uint8Array.from(Buffer.concat([head, sign(head, purpose)]))
-    },
+  create(purpose: string): Uint8Array<ArrayBuffer> {
+    const head = Buffer.concat([randomBytes(RANDOM_BYTES), Buffer.alloc(TIME_BYTES)])
+    head.writeUIntBE(Math.floor(this.#clock.now()) + LIFETIME_MS, RANDOM_BYTES, TIME_BYTES)
+    return Uint8Array.from(Buffer.concat([head, this.#sign(head, purpose)]))
+  }
 
-    /** Whether this is a challenge (base64url) for that purpose. It is used up, in one tick. */
-    spend(text: string, purpose: string): boolean {
-      const bytes = Buffer.from(text, 'base64url')
-      const head = bytes.subarray(0, HEAD_BYTES)
-      const signature = bytes.subarray(HEAD_BYTES)
-      const expected = sign(head, purpose)
-      if (signature.length !== expected.length || !timingSafeEqual(signature, expected))
-        return false
-      const expires = head.readUIntBE(RANDOM_BYTES, TIME_BYTES)
-      if (expires <= clock.now()) return false
-      for (const [old, at] of spent) if (at <= clock.now()) spent.delete(old)
-      // Not the text as it was sent: base64url has several spellings of the same bytes.
-      const name = bytes.toString('hex')
-      if (spent.has(name)) return false
-      spent.set(name, expires)
-      return true
-    },
+  /** Whether this is a challenge (base64url) for that purpose. It is used up, in one tick. */
+  spend(text: string, purpose: string): boolean {
+    const bytes = Buffer.from(text, 'base64url')
+    const head = bytes.subarray(0, HEAD_BYTES)
+    const signature = bytes.subarray(HEAD_BYTES)
+    const expected = this.#sign(head, purpose)
+    if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return false
+    const expires = head.readUIntBE(RANDOM_BYTES, TIME_BYTES)
+    if (expires <= this.#clock.now()) return false
+    for (const [old, at] of this.#spent) if (at <= this.#clock.now()) this.#spent.delete(old)
+    // Not the text as it was sent: base64url has several spellings of the same bytes.
+    const name = bytes.toString('hex')
+    if (this.#spent.has(name)) return false
+    this.#spent.set(name, expires)
+    return true
+  }
+
+  #sign(head: Buffer, purpose: string): Buffer {
+    return createHmac('sha256', this.#key).update(head).update(purpose).digest()
   }
 }

@@ -8,7 +8,7 @@ import type { TOTP } from 'otpauth'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, forbidden, tooMany, unauthorized } from '../errors.ts'
 import type { People, Totp } from './people.ts'
-import { openThrottle } from './throttle.ts'
+import { Throttle } from './throttle.ts'
 
 const STEP_MS = 30_000
 /** Steps before and after the current one, for a phone whose clock is wrong. */
@@ -40,41 +40,123 @@ const load = async (secret?: string): Promise<TOTP> => {
   })
 }
 
-export type Codes = ReturnType<typeof createCodes>
-
-type Options = {
-  people: People
-  /** Keeps wrong codes counted across a restart. */
-  throttlePath: string
-  clock: Clock
-  warn: (text: string) => void
-  /** Called with each secret, so that it can be redacted elsewhere. */
-  onSecret: (secret: string) => void
-}
-
-export const createCodes = ({ people, throttlePath, clock, warn, onSecret }: Options) => {
-  const throttle = openThrottle({
-    path: throttlePath,
-    clock,
-    maxAttempts: MAX_WRONG,
-    windowMs: WINDOW_MS,
-    refusal: () =>
-      tooMany('Too many wrong codes. Try again in 15 minutes.', { code: 'too_many_codes' }),
-    warn,
-  })
+export class Codes {
+  readonly #people: People
+  readonly #clock: Clock
+  readonly #onSecret: (secret: string) => void
+  readonly #throttle
   /** Secrets that were shown but not confirmed, by the sign-in they were shown to. */
-  const pending = new Map<string, { secret: string; expiresAt: number }>()
+  readonly #pending = new Map<string, { secret: string; expiresAt: number }>()
+
+  constructor({
+    people,
+    throttlePath,
+    clock,
+    warn,
+    onSecret,
+  }: {
+    people: People
+    /** Keeps wrong codes counted across a restart. */
+    throttlePath: string
+    clock: Clock
+    warn: (text: string) => void
+    /** Called with each secret, so that it can be redacted elsewhere. */
+    onSecret: (secret: string) => void
+  }) {
+    this.#people = people
+    this.#clock = clock
+    this.#onSecret = onSecret
+    this.#throttle = new Throttle({
+      path: throttlePath,
+      clock,
+      maxAttempts: MAX_WRONG,
+      windowMs: WINDOW_MS,
+      refusal: () =>
+        tooMany('Too many wrong codes. Try again in 15 minutes.', { code: 'too_many_codes' }),
+      warn,
+    })
+  }
+
+  /** Throws a 503 while it cannot be read whether codes are required. */
+  isOn(): boolean {
+    const { totp } = this.#people.owner()
+    if (totp) this.#onSecret(totp.secret)
+    return totp !== null
+  }
+
+  view() {
+    const { totp } = this.#people.owner()
+    return { enabled: totp !== null, recovery_left: totp?.recovery.length ?? 0 }
+  }
+
+  /** Throws a 401 unless the code is right, and uses it up. */
+  async require(code: string | undefined): Promise<void> {
+    const given = normalize(code ?? '')
+    if (given === '')
+      throw unauthorized('Enter the code from your authenticator app.', { code: 'code_required' })
+    const slot = this.#throttle.take({ address: 'codes' })
+    const generator = await load(this.#required().secret)
+    // Read again, and stored in the same tick: of two requests with one code, the second is refused.
+    const left = this.#use(this.#required(), generator, given)
+    if (!left) throw unauthorized('Incorrect code.', { code: 'wrong_code' })
+    this.#people.update({ totp: left })
+    slot.clear()
+  }
+
+  /** A new secret, and the address that authenticator apps read from a QR code. It counts once `enable` gets its first code. */
+  async start(by: string, { title }: { title: string }): Promise<{ secret: string; uri: string }> {
+    if (this.#people.owner().totp) throw conflict('Codes are on already.', { code: 'codes_on' })
+    const generator = await load()
+    generator.issuer = title
+    generator.label = this.#people.owner().name
+    const secret = generator.secret.base32
+    this.#onSecret(secret)
+    for (const [other, { expiresAt }] of this.#pending)
+      if (expiresAt <= this.#clock.now()) this.#pending.delete(other)
+    this.#pending.set(by, { secret, expiresAt: this.#clock.now() + PENDING_MS })
+    return { secret, uri: generator.toString() }
+  }
+
+  /** Turns codes on; returns the recovery codes, which are shown once. */
+  async enable(by: string, code: string): Promise<string[]> {
+    const shown = this.#pending.get(by)
+    if (!shown || shown.expiresAt <= this.#clock.now())
+      throw conflict('This took too long. Start again.', { code: 'setup_expired' })
+    const slot = this.#throttle.take({ address: 'codes' })
+    const generator = await load(shown.secret)
+    const step = this.#stepOf(generator, normalize(code))
+    if (step === undefined) throw forbidden('Incorrect code.', { code: 'wrong_code' })
+    slot.clear()
+    if (this.#people.owner().totp) throw conflict('Codes are on already.', { code: 'codes_on' })
+    this.#pending.delete(by)
+    const { shown: codes, recovery } = this.#createRecovery()
+    const { secret } = shown
+    const enabled_at = Math.floor(toSeconds(this.#clock.now()))
+    this.#people.update({ totp: { secret, enabled_at, last_step: step, recovery } })
+    return codes
+  }
+
+  disable(): void {
+    this.#people.update({ totp: null })
+  }
+
+  /** Replaces the recovery codes. */
+  renewRecovery(): string[] {
+    const { shown, recovery } = this.#createRecovery()
+    this.#people.update({ totp: { ...this.#required(), recovery } })
+    return shown
+  }
 
   /** The step that a code is of; undefined when it is of none near the current one. */
-  const stepOf = (generator: TOTP, code: string): number | undefined => {
-    const delta = generator.validate({ token: code, timestamp: clock.now(), window: WINDOW })
-    return delta === null ? undefined : Math.floor(clock.now() / STEP_MS) + delta
+  #stepOf(generator: TOTP, code: string): number | undefined {
+    const delta = generator.validate({ token: code, timestamp: this.#clock.now(), window: WINDOW })
+    return delta === null ? undefined : Math.floor(this.#clock.now() / STEP_MS) + delta
   }
 
   /** What is left of the factor when the code is right. */
-  const use = (totp: Totp, generator: TOTP, code: string): Totp | undefined => {
+  #use(totp: Totp, generator: TOTP, code: string): Totp | undefined {
     if (/^\d{6}$/.test(code)) {
-      const step = stepOf(generator, code)
+      const step = this.#stepOf(generator, code)
       return step === undefined || step <= totp.last_step ? undefined : { ...totp, last_step: step }
     }
     const hash = sha256(code)
@@ -82,87 +164,14 @@ export const createCodes = ({ people, throttlePath, clock, warn, onSecret }: Opt
     return { ...totp, recovery: totp.recovery.filter(each => each !== hash) }
   }
 
-  const createRecovery = () => {
+  #createRecovery() {
     const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
     return { shown: codes.map(grouped), recovery: codes.map(sha256) }
   }
 
-  const required = (): Totp => {
-    const { totp } = people.owner()
+  #required(): Totp {
+    const { totp } = this.#people.owner()
     if (!totp) throw conflict('Codes are off.', { code: 'codes_off' })
     return totp
-  }
-
-  return {
-    /** Throws a 503 while it cannot be read whether codes are required. */
-    isOn(): boolean {
-      const { totp } = people.owner()
-      if (totp) onSecret(totp.secret)
-      return totp !== null
-    },
-
-    view() {
-      const { totp } = people.owner()
-      return { enabled: totp !== null, recovery_left: totp?.recovery.length ?? 0 }
-    },
-
-    /** Throws a 401 unless the code is right, and uses it up. */
-    async require(code: string | undefined): Promise<void> {
-      const given = normalize(code ?? '')
-      if (given === '')
-        throw unauthorized('Enter the code from your authenticator app.', { code: 'code_required' })
-      const slot = throttle.take({ address: 'codes' })
-      const generator = await load(required().secret)
-      // Read again, and stored in the same tick: of two requests with one code, the second is refused.
-      const left = use(required(), generator, given)
-      if (!left) throw unauthorized('Incorrect code.', { code: 'wrong_code' })
-      people.update({ totp: left })
-      slot.clear()
-    },
-
-    /** A new secret, and the address that authenticator apps read from a QR code. It counts once `enable` gets its first code. */
-    async start(
-      by: string,
-      { title }: { title: string },
-    ): Promise<{ secret: string; uri: string }> {
-      if (people.owner().totp) throw conflict('Codes are on already.', { code: 'codes_on' })
-      const generator = await load()
-      generator.issuer = title
-      generator.label = people.owner().name
-      const secret = generator.secret.base32
-      onSecret(secret)
-      for (const [other, { expiresAt }] of pending)
-        if (expiresAt <= clock.now()) pending.delete(other)
-      pending.set(by, { secret, expiresAt: clock.now() + PENDING_MS })
-      return { secret, uri: generator.toString() }
-    },
-
-    /** Turns codes on; returns the recovery codes, which are shown once. */
-    async enable(by: string, code: string): Promise<string[]> {
-      const shown = pending.get(by)
-      if (!shown || shown.expiresAt <= clock.now())
-        throw conflict('This took too long. Start again.', { code: 'setup_expired' })
-      const slot = throttle.take({ address: 'codes' })
-      const generator = await load(shown.secret)
-      const step = stepOf(generator, normalize(code))
-      if (step === undefined) throw forbidden('Incorrect code.', { code: 'wrong_code' })
-      slot.clear()
-      if (people.owner().totp) throw conflict('Codes are on already.', { code: 'codes_on' })
-      pending.delete(by)
-      const { shown: codes, recovery } = createRecovery()
-      const { secret } = shown
-      const enabled_at = Math.floor(toSeconds(clock.now()))
-      people.update({ totp: { secret, enabled_at, last_step: step, recovery } })
-      return codes
-    },
-
-    disable: (): void => people.update({ totp: null }),
-
-    /** Replaces the recovery codes. */
-    renewRecovery(): string[] {
-      const { shown, recovery } = createRecovery()
-      people.update({ totp: { ...required(), recovery } })
-      return shown
-    },
   }
 }

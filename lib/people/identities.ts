@@ -13,65 +13,70 @@ const isSame = (a: Named, b: Named): boolean => a.issuer === b.issuer && a.subje
 const isLinked = ({ identities }: Pick<Person, 'identities'>, identity: Named): boolean =>
   identities.some(each => isSame(each, identity))
 
-export type Identities = ReturnType<typeof createIdentities>
-
 /** Ids of people are empty for the first owner, as those of callers. */
-export const createIdentities = ({ people, clock }: { people: People; clock: Clock }) => {
-  const save = (person: string, identities: LinkedIdentity[]): void => {
-    if (person === '') people.update({ identities })
-    else people.change(person, { identities })
-  }
-  const list = (person: string): LinkedIdentity[] => people.of({ id: person }).identities
+export class Identities {
+  readonly #people: People
+  readonly #clock: Clock
 
-  const linkedTo = (identity: Named): string | undefined =>
-    isLinked(people.owner(), identity)
+  constructor({ people, clock }: { people: People; clock: Clock }) {
+    this.#people = people
+    this.#clock = clock
+  }
+
+  list(person: string): LinkedIdentity[] {
+    return this.#people.of({ id: person }).identities
+  }
+
+  linkedTo(identity: Named): string | undefined {
+    return isLinked(this.#people.owner(), identity)
       ? ''
-      : people.others().find(each => isLinked(each, identity))?.id
-
-  /** By the name in the record, if it is that of one person only, who has no account there yet: addresses are given to others. */
-  const recordedFor = (identity: ExternalIdentity): string | undefined => {
-    const name = signInNameOf(identity)
-    if (name === null) return undefined
-    const found = people
-      .others()
-      .filter(({ role, sign_in_as: own }) => role !== 'owner' && own && isSameUser(own, name))
-    const [only] = found
-    const isFree = !only?.identities.some(({ issuer }) => issuer === identity.issuer)
-    return found.length === 1 && isFree ? only?.id : undefined
+      : this.#people.others().find(each => isLinked(each, identity))?.id
   }
 
-  const link = (person: string, identity: ExternalIdentity): void => {
-    const holder = linkedTo(identity)
+  link(person: string, identity: ExternalIdentity): void {
+    const holder = this.linkedTo(identity)
     if (holder === person) return
     if (holder !== undefined)
       throw conflict('This account is linked to another person.', { code: 'identity_in_use' })
-    const identities = list(person)
+    const identities = this.list(person)
     if (identities.length >= MAX_IDENTITIES)
       throw conflict(`There are ${MAX_IDENTITIES} linked accounts already. Remove one first.`, {
         code: 'too_many_identities',
         values: { max: MAX_IDENTITIES },
       })
     const { issuer, subject, name } = identity
-    const linked_at = Math.floor(toSeconds(clock.now()))
-    save(person, [...identities, { issuer, subject, name, linked_at }])
+    const linked_at = Math.floor(toSeconds(this.#clock.now()))
+    this.#save(person, [...identities, { issuer, subject, name, linked_at }])
   }
 
-  return {
-    list,
-    link,
-    linkedTo,
+  /** Whose it is; undefined: no one's. */
+  personOf(identity: ExternalIdentity): string | undefined {
+    return this.linkedTo(identity) ?? this.#recordedFor(identity)
+  }
 
-    /** Whose it is; undefined: no one's. */
-    personOf: (identity: ExternalIdentity): string | undefined =>
-      linkedTo(identity) ?? recordedFor(identity),
+  unlink(person: string, identity: Named): void {
+    const identities = this.list(person)
+    const left = identities.filter(each => !isSame(each, identity))
+    if (left.length === identities.length)
+      throw missing('This account is not linked any more.', { code: 'identity_not_found' })
+    if (person !== '') requireSignIn({ ...this.#people.of({ id: person }), identities: left })
+    this.#save(person, left)
+  }
 
-    unlink(person: string, identity: Named): void {
-      const identities = list(person)
-      const left = identities.filter(each => !isSame(each, identity))
-      if (left.length === identities.length)
-        throw missing('This account is not linked any more.', { code: 'identity_not_found' })
-      if (person !== '') requireSignIn({ ...people.of({ id: person }), identities: left })
-      save(person, left)
-    },
+  #save(person: string, identities: LinkedIdentity[]): void {
+    if (person === '') this.#people.update({ identities })
+    else this.#people.change(person, { identities })
+  }
+
+  /** By the name in the record, if it is that of one person only, who has no account there yet: addresses are given to others. */
+  #recordedFor(identity: ExternalIdentity): string | undefined {
+    const name = signInNameOf(identity)
+    if (name === null) return undefined
+    const found = this.#people
+      .others()
+      .filter(({ role, sign_in_as: own }) => role !== 'owner' && own && isSameUser(own, name))
+    const [only] = found
+    const isFree = !only?.identities.some(({ issuer }) => issuer === identity.issuer)
+    return found.length === 1 && isFree ? only?.id : undefined
   }
 }

@@ -17,135 +17,144 @@ export type PersonChange = {
   profiles?: readonly string[] | undefined
 }
 
-type Options = {
-  people: People
-  clock: Clock
-  /** Ends all sign-ins of a person. */
-  onRemoved: (id: string) => void
-}
+export class Invitations {
+  readonly #people: People
+  readonly #clock: Clock
+  readonly #onRemoved: (id: string) => void
 
-export type Invitations = ReturnType<typeof createInvitations>
+  constructor({
+    people,
+    clock,
+    onRemoved,
+  }: {
+    people: People
+    clock: Clock
+    /** Ends all sign-ins of a person. */
+    onRemoved: (id: string) => void
+  }) {
+    this.#people = people
+    this.#clock = clock
+    this.#onRemoved = onRemoved
+  }
 
-export const createInvitations = ({ people, clock, onRemoved }: Options) => {
-  const requireName = (name: string, own: string | undefined): void => {
-    const holder = people.named(name)
+  open(): { key: string; person: Person }[] {
+    return this.#people
+      .others()
+      .flatMap(person =>
+        person.invitation && fromSeconds(person.invitation.expires_at) > this.#clock.now()
+          ? [{ key: person.invitation.hash, person }]
+          : [],
+      )
+  }
+
+  /** Adds a person who can sign in once they have accepted. */
+  invite({ name, role, profiles }: { name: string; role: Role; profiles: readonly string[] }) {
+    this.#requireName(name, undefined)
+    if (this.#people.others().length >= MAX_PEOPLE)
+      throw conflict(`There are ${MAX_PEOPLE} people already. Remove someone first.`, {
+        code: 'too_many_people',
+        values: { max: MAX_PEOPLE },
+      })
+    const { code, invitation } = this.#newInvitation()
+    const id = randomBytes(8).toString('hex')
+    this.#people.add({
+      id,
+      name,
+      role,
+      profiles: role === 'owner' ? null : [...profiles],
+      passkeys: [],
+      totp: null,
+      identities: [],
+      password: null,
+      invitation,
+      created_at: Math.floor(toSeconds(this.#clock.now())),
+    })
+    return { id, code, expires_in: toSeconds(INVITATION_MS) }
+  }
+
+  /** A new link for a person who has not accepted, or who has forgotten their password; that works until it is replaced. */
+  renew(id: string) {
+    this.#required(id)
+    const { code, invitation } = this.#newInvitation()
+    this.#people.change(id, { invitation })
+    return { id, code, expires_in: toSeconds(INVITATION_MS) }
+  }
+
+  /** What a code opens. Throws a 401 when it has expired, was used, or never existed. */
+  read(code: string): { key: string; person: Person } {
+    const given = sha256(code)
+    const found = this.open().find(({ key }) => isSameSecret(key, given))
+    if (!found) throw this.#expired()
+    return found
+  }
+
+  /**
+   * Uses the code up: of two requests with one code, the second is refused. `password`: hash of the new one; null when the
+   * person joins by other means. An earlier password ends in any case: it was forgotten, or someone else knows it.
+   */
+  accept(key: string, password: string | null): Person {
+    const found = this.open().find(each => isSameSecret(each.key, key))
+    if (!found) throw this.#expired()
+    this.#people.change(found.person.id, { invitation: null, password })
+    return this.#required(found.person.id)
+  }
+
+  change(id: string, { name, role, profiles }: PersonChange): void {
+    if (name !== undefined) this.#requireName(name, id)
+    if (this.#isFirst(id)) {
+      if ((role !== undefined && role !== 'owner') || profiles !== undefined)
+        throw conflict('The first owner has the server’s password and always stays an owner.', {
+          code: 'first_owner',
+        })
+      if (name !== undefined) this.#people.update({ name })
+      return
+    }
+    const person = this.#required(id)
+    const next = role ?? person.role
+    this.#people.change(id, {
+      ...(name !== undefined && { name }),
+      role: next,
+      profiles: next === 'owner' ? null : [...(profiles ?? person.profiles ?? [])],
+    })
+  }
+
+  remove(id: string): void {
+    if (this.#isFirst(id))
+      throw conflict('The first owner has the server’s password and always stays an owner.', {
+        code: 'first_owner',
+      })
+    this.#required(id)
+    // First, while the sign-ins can still be named; both are on disk when this returns.
+    this.#onRemoved(id)
+    this.#people.remove(id)
+  }
+
+  #requireName(name: string, own: string | undefined): void {
+    const holder = this.#people.named(name)
     if (holder && holder.id !== own)
       throw conflict('Someone already has this name.', { code: 'name_taken' })
   }
 
-  const isFirst = (id: string): boolean => id === people.owner().id
+  #isFirst(id: string): boolean {
+    return id === this.#people.owner().id
+  }
 
-  const required = (id: string): Person => {
-    const person = people.find(id)
+  #required(id: string): Person {
+    const person = this.#people.find(id)
     if (!person) throw missing('This person was removed.', { code: 'person_not_found' })
     return person
   }
 
-  const open = (): { key: string; person: Person }[] =>
-    people
-      .others()
-      .flatMap(person =>
-        person.invitation && fromSeconds(person.invitation.expires_at) > clock.now()
-          ? [{ key: person.invitation.hash, person }]
-          : [],
-      )
-
-  const expired = () =>
-    unauthorized('This invitation has expired or was already used. Ask for a new one.', {
+  #expired() {
+    return unauthorized('This invitation has expired or was already used. Ask for a new one.', {
       code: 'invitation_expired',
     })
-
-  /** A new code; an earlier one of the person no longer works. Only its hash is stored. */
-  const newInvitation = () => {
-    const code = randomBytes(CODE_BYTES).toString('base64url')
-    const expires_at = Math.floor(toSeconds(clock.now() + INVITATION_MS))
-    return { code, invitation: { hash: sha256(code), expires_at } }
   }
 
-  return {
-    /** Adds a person who can sign in once they have accepted. */
-    invite({ name, role, profiles }: { name: string; role: Role; profiles: readonly string[] }) {
-      requireName(name, undefined)
-      if (people.others().length >= MAX_PEOPLE)
-        throw conflict(`There are ${MAX_PEOPLE} people already. Remove someone first.`, {
-          code: 'too_many_people',
-          values: { max: MAX_PEOPLE },
-        })
-      const { code, invitation } = newInvitation()
-      const id = randomBytes(8).toString('hex')
-      people.add({
-        id,
-        name,
-        role,
-        profiles: role === 'owner' ? null : [...profiles],
-        passkeys: [],
-        totp: null,
-        identities: [],
-        password: null,
-        invitation,
-        created_at: Math.floor(toSeconds(clock.now())),
-      })
-      return { id, code, expires_in: toSeconds(INVITATION_MS) }
-    },
-
-    /** A new link for a person who has not accepted, or who has forgotten their password; that works until it is replaced. */
-    renew(id: string) {
-      required(id)
-      const { code, invitation } = newInvitation()
-      people.change(id, { invitation })
-      return { id, code, expires_in: toSeconds(INVITATION_MS) }
-    },
-
-    /** Open ones. The key of one names it without its code: challenges and answers of a provider are bound to it. */
-    open,
-
-    /** What a code opens. Throws a 401 when it has expired, was used, or never existed. */
-    read(code: string): { key: string; person: Person } {
-      const given = sha256(code)
-      const found = open().find(({ key }) => isSameSecret(key, given))
-      if (!found) throw expired()
-      return found
-    },
-
-    /**
-     * Uses the code up: of two requests with one code, the second is refused. `password`: hash of the new one; null when the
-     * person joins by other means. An earlier password ends in any case: it was forgotten, or someone else knows it.
-     */
-    accept(key: string, password: string | null): Person {
-      const found = open().find(each => isSameSecret(each.key, key))
-      if (!found) throw expired()
-      people.change(found.person.id, { invitation: null, password })
-      return required(found.person.id)
-    },
-
-    change(id: string, { name, role, profiles }: PersonChange): void {
-      if (name !== undefined) requireName(name, id)
-      if (isFirst(id)) {
-        if ((role !== undefined && role !== 'owner') || profiles !== undefined)
-          throw conflict('The first owner has the server’s password and always stays an owner.', {
-            code: 'first_owner',
-          })
-        if (name !== undefined) people.update({ name })
-        return
-      }
-      const person = required(id)
-      const next = role ?? person.role
-      people.change(id, {
-        ...(name !== undefined && { name }),
-        role: next,
-        profiles: next === 'owner' ? null : [...(profiles ?? person.profiles ?? [])],
-      })
-    },
-
-    remove(id: string): void {
-      if (isFirst(id))
-        throw conflict('The first owner has the server’s password and always stays an owner.', {
-          code: 'first_owner',
-        })
-      required(id)
-      // First, while the sign-ins can still be named; both are on disk when this returns.
-      onRemoved(id)
-      people.remove(id)
-    },
+  /** A new code; an earlier one of the person no longer works. Only its hash is stored. */
+  #newInvitation() {
+    const code = randomBytes(CODE_BYTES).toString('base64url')
+    const expires_at = Math.floor(toSeconds(this.#clock.now() + INVITATION_MS))
+    return { code, invitation: { hash: sha256(code), expires_at } }
   }
 }

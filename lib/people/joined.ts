@@ -1,10 +1,9 @@
 /** What follows an accepted invitation, whichever way of signing in the person chose. */
 import type { IncomingMessage } from 'node:http'
 import type { Auth, MadeBy } from './auth.ts'
-import { SESSION_COOKIE, sessionCookie } from './cookie.ts'
+import { SESSION_COOKIE, sessionCookie, signInClient } from './cookie.ts'
 import type { Notify } from '../schema/notice.ts'
 import type { Invitations } from './invitations.ts'
-import { signInClient } from './sign-in-client.ts'
 
 /** The part of an endpoint's context that this needs. */
 type Joining = {

@@ -63,105 +63,132 @@ export type NewSignIn = {
   person?: string | undefined
 }
 
-export type SignIns = ReturnType<typeof openSignIns>
-
 /** An unreadable file counts as empty: everyone has to sign in again. */
-export const openSignIns = (path: string, clock: Clock, warn: (text: string) => void) => {
-  const read = (): SignIn[] => {
+export class SignIns {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #warn: (text: string) => void
+  readonly #all
+  #cancelPending: (() => void) | undefined
+  /** Losing the times of last use is harmless, so a disk that accepts no writes only costs a warning. */
+  readonly #saveSeen = () => {
+    this.#cancelPending?.()
+    this.#cancelPending = undefined
+    try {
+      this.#write()
+    } catch (error) {
+      this.#warn(`${this.#path} cannot be written: ${messageOf(error)}`)
+    }
+  }
+
+  constructor(path: string, clock: Clock, warn: (text: string) => void) {
+    this.#path = path
+    this.#clock = clock
+    this.#warn = warn
+    this.#all = new Map(this.#read().map(entry => [entry.hash, entry]))
+  }
+
+  add(token: string, { agent, how, ...from }: NewSignIn): void {
+    const created_at = this.#seconds()
+    const lifetime = how === 'pairing' ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS
+    const hash = sha256(token)
+    const expires_at = created_at + toSeconds(lifetime)
+    this.#all.set(hash, { hash, created_at, expires_at, agent: agent.slice(0, 200), how, ...from })
+    this.#write()
+  }
+
+  /** Records a use. `address` is only determined when the last record is more than a minute old. */
+  noteSeen(entry: SignIn, address: () => string): void {
+    const at = this.#seconds()
+    if (fromSeconds(at - (entry.seen_at ?? entry.created_at)) < SEEN_STEP_MS) return
+    entry.seen_at = at
+    entry.seen_address = address()
+    this.#cancelPending ??= this.#clock.timer(SEEN_STEP_MS, this.#saveSeen)
+  }
+
+  rename(entry: SignIn, name: string): void {
+    const before = entry.name
+    entry.name = name
+    try {
+      this.#write()
+    } catch (error) {
+      entry.name = before
+      throw error
+    }
+  }
+
+  /** Writes what is pending. */
+  close(): void {
+    if (this.#cancelPending) this.#saveSeen()
+  }
+
+  /** Undefined when unknown or expired. */
+  find(token: string): SignIn | undefined {
+    const entry = this.#all.get(sha256(token))
+    return entry && !this.#isOver(entry) ? entry : undefined
+  }
+
+  list(): SignIn[] {
+    return [...this.#all.values()].filter(entry => !this.#isOver(entry))
+  }
+
+  /** Ends the matching sign-ins; returns their number. */
+  end(matches: (entry: SignIn) => boolean): number {
+    let count = 0
+    for (const [hash, entry] of this.#all) {
+      if (!matches(entry)) continue
+      this.#all.delete(hash)
+      count += 1
+    }
+    if (count > 0) this.#write()
+    return count
+  }
+
+  /** Binds a sign-in to a new password. */
+  rebind(entry: SignIn, under: string): void {
+    entry.under = under
+    this.#write()
+  }
+
+  size() {
+    return this.#all.size
+  }
+
+  #read(): SignIn[] {
     let text: string
     try {
-      text = readWholeText(path)
+      text = readWholeText(this.#path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        warn(`${path} cannot be read; everyone has to sign in again`)
+        this.#warn(`${this.#path} cannot be read; everyone has to sign in again`)
       return []
     }
     try {
       return SignInsFile.parse(JSON.parse(text)).sessions
     } catch {
       // Truncated or edited; the next sign-in replaces it.
-      warn(`${path} is damaged; everyone has to sign in again`)
+      this.#warn(`${this.#path} is damaged; everyone has to sign in again`)
       return []
     }
   }
-  const all = new Map(read().map(entry => [entry.hash, entry]))
-  const seconds = () => Math.floor(toSeconds(clock.now()))
-  const isOver = ({ expires_at }: SignIn): boolean => fromSeconds(expires_at) <= clock.now()
 
-  const write = () => {
-    for (const [hash, entry] of all) if (isOver(entry)) all.delete(hash)
-    for (const hash of all.keys()) {
-      if (all.size <= MAX_SIGN_INS) break
-      all.delete(hash)
-    }
-    writeAtomic(path, `${JSON.stringify({ version: 1, sessions: [...all.values()] }, null, 1)}\n`)
+  #seconds() {
+    return Math.floor(toSeconds(this.#clock.now()))
   }
 
-  let cancelPending: (() => void) | undefined
-  /** Losing the times of last use is harmless, so a disk that accepts no writes only costs a warning. */
-  const saveSeen = () => {
-    cancelPending?.()
-    cancelPending = undefined
-    try {
-      write()
-    } catch (error) {
-      warn(`${path} cannot be written: ${messageOf(error)}`)
-    }
+  #isOver({ expires_at }: SignIn): boolean {
+    return fromSeconds(expires_at) <= this.#clock.now()
   }
 
-  return {
-    add(token: string, { agent, how, ...from }: NewSignIn): void {
-      const created_at = seconds()
-      const lifetime = how === 'pairing' ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS
-      const hash = sha256(token)
-      const expires_at = created_at + toSeconds(lifetime)
-      all.set(hash, { hash, created_at, expires_at, agent: agent.slice(0, 200), how, ...from })
-      write()
-    },
-    /** Records a use. `address` is only determined when the last record is more than a minute old. */
-    noteSeen(entry: SignIn, address: () => string): void {
-      const at = seconds()
-      if (fromSeconds(at - (entry.seen_at ?? entry.created_at)) < SEEN_STEP_MS) return
-      entry.seen_at = at
-      entry.seen_address = address()
-      cancelPending ??= clock.timer(SEEN_STEP_MS, saveSeen)
-    },
-    rename(entry: SignIn, name: string): void {
-      const before = entry.name
-      entry.name = name
-      try {
-        write()
-      } catch (error) {
-        entry.name = before
-        throw error
-      }
-    },
-    /** Writes what is pending. */
-    close(): void {
-      if (cancelPending) saveSeen()
-    },
-    /** Undefined when unknown or expired. */
-    find(token: string): SignIn | undefined {
-      const entry = all.get(sha256(token))
-      return entry && !isOver(entry) ? entry : undefined
-    },
-    list: (): SignIn[] => [...all.values()].filter(entry => !isOver(entry)),
-    /** Ends the matching sign-ins; returns their number. */
-    end(matches: (entry: SignIn) => boolean): number {
-      let count = 0
-      for (const [hash, entry] of all) {
-        if (!matches(entry)) continue
-        all.delete(hash)
-        count += 1
-      }
-      if (count > 0) write()
-      return count
-    },
-    /** Binds a sign-in to a new password. */
-    rebind(entry: SignIn, under: string): void {
-      entry.under = under
-      write()
-    },
-    size: () => all.size,
+  #write() {
+    for (const [hash, entry] of this.#all) if (this.#isOver(entry)) this.#all.delete(hash)
+    for (const hash of this.#all.keys()) {
+      if (this.#all.size <= MAX_SIGN_INS) break
+      this.#all.delete(hash)
+    }
+    writeAtomic(
+      this.#path,
+      `${JSON.stringify({ version: 1, sessions: [...this.#all.values()] }, null, 1)}\n`,
+    )
   }
 }

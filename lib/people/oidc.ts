@@ -12,7 +12,7 @@ import { formatCookie } from '../http/cookies.ts'
 import { describeNetworkError } from '../http/network-error.ts'
 import { fileReason } from '../store/file-error.ts'
 import { readWholeText } from '../store/read-text.ts'
-import { createChallenges } from './challenges.ts'
+import { Challenges } from './challenges.ts'
 import type { ExternalIdentity } from './external-identity.ts'
 import { createProviderFetch, isProtected } from './oidc-request.ts'
 
@@ -69,39 +69,145 @@ export const readClientSecret = ({ clientSecret, clientSecretFile }: OidcConfig)
   return text
 }
 
-export type OidcOptions = {
-  config: OidcConfig
-  clientSecret: string | null
-  clock: Clock
-  dispatcher?: Dispatcher | undefined
-  log: { warn(text: string): void }
-  /** Of one request to the provider, for tests. */
-  timeoutMs?: number | undefined
-}
-
-export type Oidc = ReturnType<typeof createOidc>
-
 /** 100 kB that only servers with a provider need. */
 const library = () => import('openid-client')
 
-export const createOidc = (options: OidcOptions) => {
-  const { config, clientSecret, clock, log } = options
-  const challenges = createChallenges(clock)
-  const closing = new AbortController()
-  const fetch = createProviderFetch(options.dispatcher, closing.signal, options.timeoutMs)
-  let known: Promise<Configuration> | undefined
+export class Oidc {
+  readonly #config
+  readonly #clientSecret
+  readonly #clock
+  readonly #log
+  readonly #challenges: Challenges
+  readonly #closing = new AbortController()
+  readonly #fetch
+  #known: Promise<Configuration> | undefined
+  readonly name
 
-  const discover = async (): Promise<Configuration> => {
+  constructor(options: {
+    config: OidcConfig
+    clientSecret: string | null
+    clock: Clock
+    dispatcher?: Dispatcher | undefined
+    log: { warn(text: string): void }
+    /** Of one request to the provider, for tests. */
+    timeoutMs?: number | undefined
+  }) {
+    const { config, clientSecret, clock, log } = options
+    this.#config = config
+    this.#clientSecret = clientSecret
+    this.#clock = clock
+    this.#log = log
+    this.#challenges = new Challenges(clock)
+    this.#fetch = createProviderFetch(options.dispatcher, this.#closing.signal, options.timeoutMs)
+    this.name = config.name
+  }
+
+  /** Where to send the browser, and the cookie to give it. `purpose` is what the answer may be used for. */
+  async begin(place: Place, purpose: string): Promise<{ url: string; cookie: string }> {
+    const found = await this.#provider()
     const client = await library()
-    const issuer = new URL(config.issuer)
+    const secret = randomBytes(32).toString('base64url')
+    const state = Buffer.from(this.#challenges.create(this.#purposeOf(secret, purpose))).toString(
+      'base64url',
+    )
+    const url = client.buildAuthorizationUrl(found, {
+      redirect_uri: `${originOf(place)}${place.prefix}${CALLBACK}`,
+      scope: this.#config.scopes,
+      state,
+      nonce: derive(secret, 'nonce', state),
+      code_challenge: digest(derive(secret, 'verifier', state)),
+      code_challenge_method: 'S256',
+    })
+    if (!isProtected(url))
+      throw new OidcFailure('unreachable', `${url.origin} is not reached over https.`)
+    const cookie = formatCookie(cookieName(place.secure), secret, {
+      maxAge: toSeconds(LIFETIME_MS),
+      secure: place.secure,
+    })
+    return { url: url.href, cookie }
+  }
+
+  /** Removes the cookie of `begin`. */
+  endCookie({ secure }: Place): string {
+    return formatCookie(cookieName(secure), '', { maxAge: 0, secure })
+  }
+
+  /**
+   * The identity that the answer proves. Only in the browser that began, once, and for one of these purposes.
+   * Throws an OidcFailure. `needsEmail`: nothing is known about this subject yet.
+   */
+  async finish(
+    place: Place,
+    answer: {
+      query: string
+      cookies: Readonly<Record<string, string>>
+      purposes: readonly string[]
+      needsEmail: (identity: ExternalIdentity) => boolean
+    },
+  ): Promise<{ identity: ExternalIdentity; purpose: string }> {
+    const secret = answer.cookies[cookieName(place.secure)] ?? ''
+    const url = new URL(`${originOf(place)}${place.prefix}${CALLBACK}?${answer.query}`)
+    const states = url.searchParams.getAll('state')
+    const [state = ''] = states
+    const purpose = answer.purposes.find(
+      each => secret !== '' && this.#challenges.spend(state, this.#purposeOf(secret, each)),
+    )
+    if (states.length !== 1 || purpose === undefined)
+      throw new OidcFailure('expired', 'The sign-in took too long or began elsewhere.')
+    const found = await this.#provider()
+    const client = await library()
+    try {
+      const tokens = await client.authorizationCodeGrant(found, url, {
+        expectedState: state,
+        expectedNonce: derive(secret, 'nonce', state),
+        pkceCodeVerifier: derive(secret, 'verifier', state),
+        idTokenExpected: true,
+      })
+      return {
+        identity: await this.#identityOf(found, tokens as never, answer.needsEmail),
+        purpose,
+      }
+    } catch (error) {
+      const problem = problemOf(error)
+      this.#log.warn(`sign-in with ${this.#config.name}: ${reasonOf(error)}`)
+      throw new OidcFailure(problem, `The answer of ${this.#config.name} was not accepted.`)
+    }
+  }
+
+  /** Where the person can sign out of the provider too; undefined when it offers that nowhere or does not answer soon. */
+  async signOutUrl(): Promise<string | undefined> {
+    const { promise: late, resolve } = Promise.withResolvers<undefined>()
+    const cancel = this.#clock.timer(LOGOUT_WAIT_MS, () => resolve(undefined))
+    // Signing out here has happened already; the provider's part is optional.
+    const found = await Promise.race([this.#provider().catch(() => undefined), late])
+    cancel()
+    const end = found?.serverMetadata().end_session_endpoint
+    if (!end || !URL.canParse(end) || !isProtected(new URL(end))) return undefined
+    const url = new URL(end)
+    url.searchParams.set('client_id', this.#config.clientId)
+    return url.href
+  }
+
+  /** Throws an OidcFailure when the provider does not answer as one. */
+  async check(): Promise<void> {
+    void (await this.#provider())
+  }
+
+  close(): void {
+    this.#closing.abort()
+  }
+
+  async #discover(): Promise<Configuration> {
+    const client = await library()
+    const issuer = new URL(this.#config.issuer)
     const isHttp = issuer.protocol === 'http:'
     const found = await client.discovery(
       issuer,
-      config.clientId,
+      this.#config.clientId,
       { [client.clockTolerance]: toSeconds(CLOCK_TOLERANCE_MS) },
-      clientSecret === null ? client.None() : client.ClientSecretBasic(clientSecret),
+      this.#clientSecret === null ? client.None() : client.ClientSecretBasic(this.#clientSecret),
       {
-        [client.customFetch]: fetch as never,
+        [client.customFetch]: this.#fetch as never,
         // `fetch` allows http on this machine only.
         execute: isHttp
           ? [client.allowInsecureRequests, client.enableNonRepudiationChecks]
@@ -109,40 +215,43 @@ export const createOidc = (options: OidcOptions) => {
       },
     )
     const { token_endpoint_auth_methods_supported: methods } = found.serverMetadata()
-    if (clientSecret === null || !methods || methods.includes('client_secret_basic')) return found
+    if (this.#clientSecret === null || !methods || methods.includes('client_secret_basic'))
+      return found
     const posting = new client.Configuration(
       found.serverMetadata(),
-      config.clientId,
+      this.#config.clientId,
       { [client.clockTolerance]: toSeconds(CLOCK_TOLERANCE_MS) },
-      client.ClientSecretPost(clientSecret),
+      client.ClientSecretPost(this.#clientSecret),
     )
-    posting[client.customFetch] = fetch as never
+    posting[client.customFetch] = this.#fetch as never
     if (isHttp) client.allowInsecureRequests(posting)
     client.enableNonRepudiationChecks(posting)
     return posting
   }
 
   /** One discovery for all who wait. A failed one is repeated with the next request. */
-  const provider = async (): Promise<Configuration> => {
-    known ??= discover()
-    const mine = known
+  async #provider(): Promise<Configuration> {
+    this.#known ??= this.#discover()
+    const mine = this.#known
     try {
       return await mine
     } catch (error) {
-      if (known === mine) known = undefined
-      log.warn(`sign-in with ${config.name}: ${reasonOf(error)}`)
-      throw new OidcFailure('unreachable', `${config.name} does not answer as expected.`)
+      if (this.#known === mine) this.#known = undefined
+      this.#log.warn(`sign-in with ${this.#config.name}: ${reasonOf(error)}`)
+      throw new OidcFailure('unreachable', `${this.#config.name} does not answer as expected.`)
     }
   }
 
-  const purposeOf = (secret: string, purpose: string): string => `${purpose} ${digest(secret)}`
+  #purposeOf(secret: string, purpose: string): string {
+    return `${purpose} ${digest(secret)}`
+  }
 
   /** Claims of the token, with those of the userinfo endpoint when the token has no email address. */
-  const identityOf = async (
+  async #identityOf(
     found: Configuration,
     tokens: { access_token: string; claims(): Record<string, unknown> | undefined },
     needsEmail: (identity: ExternalIdentity) => boolean,
-  ): Promise<ExternalIdentity> => {
+  ): Promise<ExternalIdentity> {
     const claims = tokens.claims() ?? {}
     const subject = claims.sub
     if (typeof subject !== 'string' || subject === '') throw new Error('the token has no subject')
@@ -162,95 +271,6 @@ export const createOidc = (options: OidcOptions) => {
     if (!needsEmail(identity)) return identity
     const { fetchUserInfo } = await library()
     return read({ ...claims, ...(await fetchUserInfo(found, tokens.access_token, subject)) })
-  }
-
-  return {
-    name: config.name,
-
-    /** Where to send the browser, and the cookie to give it. `purpose` is what the answer may be used for. */
-    async begin(place: Place, purpose: string): Promise<{ url: string; cookie: string }> {
-      const found = await provider()
-      const client = await library()
-      const secret = randomBytes(32).toString('base64url')
-      const state = Buffer.from(challenges.create(purposeOf(secret, purpose))).toString('base64url')
-      const url = client.buildAuthorizationUrl(found, {
-        redirect_uri: `${originOf(place)}${place.prefix}${CALLBACK}`,
-        scope: config.scopes,
-        state,
-        nonce: derive(secret, 'nonce', state),
-        code_challenge: digest(derive(secret, 'verifier', state)),
-        code_challenge_method: 'S256',
-      })
-      if (!isProtected(url))
-        throw new OidcFailure('unreachable', `${url.origin} is not reached over https.`)
-      const cookie = formatCookie(cookieName(place.secure), secret, {
-        maxAge: toSeconds(LIFETIME_MS),
-        secure: place.secure,
-      })
-      return { url: url.href, cookie }
-    },
-
-    /** Removes the cookie of `begin`. */
-    endCookie: ({ secure }: Place): string =>
-      formatCookie(cookieName(secure), '', { maxAge: 0, secure }),
-
-    /**
-     * The identity that the answer proves. Only in the browser that began, once, and for one of these purposes.
-     * Throws an OidcFailure. `needsEmail`: nothing is known about this subject yet.
-     */
-    async finish(
-      place: Place,
-      answer: {
-        query: string
-        cookies: Readonly<Record<string, string>>
-        purposes: readonly string[]
-        needsEmail: (identity: ExternalIdentity) => boolean
-      },
-    ): Promise<{ identity: ExternalIdentity; purpose: string }> {
-      const secret = answer.cookies[cookieName(place.secure)] ?? ''
-      const url = new URL(`${originOf(place)}${place.prefix}${CALLBACK}?${answer.query}`)
-      const states = url.searchParams.getAll('state')
-      const [state = ''] = states
-      const purpose = answer.purposes.find(
-        each => secret !== '' && challenges.spend(state, purposeOf(secret, each)),
-      )
-      if (states.length !== 1 || purpose === undefined)
-        throw new OidcFailure('expired', 'The sign-in took too long or began elsewhere.')
-      const found = await provider()
-      const client = await library()
-      try {
-        const tokens = await client.authorizationCodeGrant(found, url, {
-          expectedState: state,
-          expectedNonce: derive(secret, 'nonce', state),
-          pkceCodeVerifier: derive(secret, 'verifier', state),
-          idTokenExpected: true,
-        })
-        return { identity: await identityOf(found, tokens as never, answer.needsEmail), purpose }
-      } catch (error) {
-        const problem = problemOf(error)
-        log.warn(`sign-in with ${config.name}: ${reasonOf(error)}`)
-        throw new OidcFailure(problem, `The answer of ${config.name} was not accepted.`)
-      }
-    },
-
-    /** Where the person can sign out of the provider too; undefined when it offers that nowhere or does not answer soon. */
-    async signOutUrl(): Promise<string | undefined> {
-      const { promise: late, resolve } = Promise.withResolvers<undefined>()
-      const cancel = clock.timer(LOGOUT_WAIT_MS, () => resolve(undefined))
-      // Signing out here has happened already; the provider's part is optional.
-      const found = await Promise.race([provider().catch(() => undefined), late])
-      cancel()
-      const end = found?.serverMetadata().end_session_endpoint
-      if (!end || !URL.canParse(end) || !isProtected(new URL(end))) return undefined
-      const url = new URL(end)
-      url.searchParams.set('client_id', config.clientId)
-      return url.href
-    },
-
-    /** Throws an OidcFailure when the provider does not answer as one. */
-    check: async (): Promise<void> => void (await provider()),
-
-    close: (): void => closing.abort(),
   }
 }
 

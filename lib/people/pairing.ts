@@ -21,61 +21,64 @@ type Code = {
   name?: string
 }
 
-export type Pairing = ReturnType<typeof createPairing>
-
 /** `isSignedIn` says whether the sign-in that made a code is still valid. */
-export const createPairing = ({
-  clock,
-  isSignedIn,
-}: {
-  clock: Clock
-  isSignedIn: (by: string) => boolean
-}) => {
-  const codes = new Map<string, Code>()
+export class Pairing {
+  readonly #clock: Clock
+  readonly #isSignedIn: (by: string) => boolean
+  readonly #codes = new Map<string, Code>()
+  readonly #isOpen = ({ name }: Code): boolean => name === undefined
 
-  const dropOld = (): void => {
-    for (const [id, { expiresAt, by }] of codes)
-      if (expiresAt <= clock.now() || !isSignedIn(by)) codes.delete(id)
+  constructor({
+    clock,
+    isSignedIn,
+  }: {
+    clock: Clock
+    isSignedIn: (by: string) => boolean
+  }) {
+    this.#clock = clock
+    this.#isSignedIn = isSignedIn
   }
-  const isOpen = ({ name }: Code): boolean => name === undefined
 
-  return {
-    /** `expires_in`: seconds, because the clock of the browser may be wrong. */
-    create(by: string): { id: string; code: string; expires_in: number } {
-      dropOld()
-      if ([...codes.values()].filter(isOpen).length >= MAX_CODES)
-        throw conflict('Too many pairing codes are open. Wait until one expires.', {
-          code: 'too_many_pairings',
-        })
-      const code = randomBytes(CODE_BYTES).toString('base64url')
-      const id = randomBytes(8).toString('hex')
-      codes.set(id, { hash: sha256(code), expiresAt: clock.now() + LIFETIME_MS, by })
-      return { id, code, expires_in: toSeconds(LIFETIME_MS) }
-    },
+  /** `expires_in`: seconds, because the clock of the browser may be wrong. */
+  create(by: string): { id: string; code: string; expires_in: number } {
+    this.#dropOld()
+    if ([...this.#codes.values()].filter(this.#isOpen).length >= MAX_CODES)
+      throw conflict('Too many pairing codes are open. Wait until one expires.', {
+        code: 'too_many_pairings',
+      })
+    const code = randomBytes(CODE_BYTES).toString('base64url')
+    const id = randomBytes(8).toString('hex')
+    this.#codes.set(id, { hash: sha256(code), expiresAt: this.#clock.now() + LIFETIME_MS, by })
+    return { id, code, expires_in: toSeconds(LIFETIME_MS) }
+  }
 
-    /** Uses a code up, for the device of this name. Returns the sign-in that made it; undefined when it is not valid. */
-    use(code: string, name: string): string | undefined {
-      dropOld()
-      const hash = sha256(code)
-      const found = [...codes.values()].find(each => isSameSecret(each.hash, hash))
-      // One tick from the lookup to the mark, so that two devices cannot both use it.
-      if (!found || !isOpen(found)) return undefined
-      found.name = name
-      return found.by
-    },
+  /** Uses a code up, for the device of this name. Returns the sign-in that made it; undefined when it is not valid. */
+  use(code: string, name: string): string | undefined {
+    this.#dropOld()
+    const hash = sha256(code)
+    const found = [...this.#codes.values()].find(each => isSameSecret(each.hash, hash))
+    // One tick from the lookup to the mark, so that two devices cannot both use it.
+    if (!found || !this.#isOpen(found)) return undefined
+    found.name = name
+    return found.by
+  }
 
-    /** Of a code that this sign-in made. */
-    status(id: string, by: string): PairingStatus {
-      dropOld()
-      const code = codes.get(id)
-      if (!code || code.by !== by) return { state: 'gone' }
-      return code.name === undefined ? { state: 'waiting' } : { state: 'paired', name: code.name }
-    },
+  /** Of a code that this sign-in made. */
+  status(id: string, by: string): PairingStatus {
+    this.#dropOld()
+    const code = this.#codes.get(id)
+    if (!code || code.by !== by) return { state: 'gone' }
+    return code.name === undefined ? { state: 'waiting' } : { state: 'paired', name: code.name }
+  }
 
-    /** Ends a code that was not used. */
-    cancel(id: string, by: string): void {
-      const code = codes.get(id)
-      if (code?.by === by && isOpen(code)) codes.delete(id)
-    },
+  /** Ends a code that was not used. */
+  cancel(id: string, by: string): void {
+    const code = this.#codes.get(id)
+    if (code?.by === by && this.#isOpen(code)) this.#codes.delete(id)
+  }
+
+  #dropOld(): void {
+    for (const [id, { expiresAt, by }] of this.#codes)
+      if (expiresAt <= this.#clock.now() || !this.#isSignedIn(by)) this.#codes.delete(id)
   }
 }

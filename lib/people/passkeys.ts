@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, invalid, unauthorized } from '../errors.ts'
-import { createChallenges } from './challenges.ts'
+import { Challenges } from './challenges.ts'
 import { type Passkey, type People, requireSignIn } from './people.ts'
 
 const MAX_PASSKEYS = 50
@@ -48,182 +48,204 @@ const rejected = () => unauthorized('This passkey was not accepted.', { code: 'p
 // 300 kB that only people with passkeys need.
 const library = () => import('@simplewebauthn/server')
 
-type Options = {
-  people: People
-  clock: Clock
-  log: { warn(text: string): void }
-}
+export class Passkeys {
+  readonly #people: People
+  readonly #clock: Clock
+  readonly #log: { warn(text: string): void }
+  readonly #challenges: Challenges
 
-export type Passkeys = ReturnType<typeof createPasskeys>
-
-export const createPasskeys = ({ people, clock, log }: Options) => {
-  const challenges = createChallenges(clock)
-  const signIn = (rp: RelyingParty) => `sign-in ${rp.id}`
-  const registration = (rp: RelyingParty, by: string) => `register ${rp.id} ${by}`
-  /** Everyone with what they have; an empty id is the first owner. */
-  const holders = (): { id: string; passkeys: Passkey[] }[] => [
-    { id: '', passkeys: people.owner().passkeys },
-    ...people.others(),
-  ]
-  const list = (person: string): Passkey[] => people.of({ id: person }).passkeys
-  const save = (person: string, passkeys: Passkey[]): void => {
-    if (person === '') people.update({ passkeys })
-    else people.change(person, { passkeys })
+  constructor({
+    people,
+    clock,
+    log,
+  }: {
+    people: People
+    clock: Clock
+    log: { warn(text: string): void }
+  }) {
+    this.#people = people
+    this.#clock = clock
+    this.#log = log
+    this.#challenges = new Challenges(clock)
   }
-  const replace = (person: string, key: Passkey): void =>
-    save(
-      person,
-      list(person).map(each => (each.id === key.id ? key : each)),
+
+  list(person: string): Passkey[] {
+    return this.#people.of({ id: person }).passkeys
+  }
+
+  /** Whether the sign-in page can offer one. */
+  isUsable(rp: RelyingParty): boolean {
+    return this.#holders().some(({ passkeys }) =>
+      passkeys.some(key => key.rp_id === rp.id && originsOf(key, rp).includes(rp.origin)),
     )
+  }
 
-  return {
-    /** Of one person, as all functions with `person`: an id, empty for the first owner. */
-    list,
-
-    /** Whether the sign-in page can offer one. */
-    isUsable: (rp: RelyingParty): boolean =>
-      holders().some(({ passkeys }) =>
-        passkeys.some(key => key.rp_id === rp.id && originsOf(key, rp).includes(rp.origin)),
-      ),
-
-    /** `by`: the sign-in or invitation that registers it, to which the challenge is bound. */
-    async registrationOptions(
-      rp: RelyingParty,
-      { by, title, person }: { by: string; title: string; person: string },
-    ) {
-      const { id, name, passkeys } = people.of({ id: person })
-      if (passkeys.length >= MAX_PASSKEYS)
-        throw conflict(`There are ${MAX_PASSKEYS} passkeys already. Delete one first.`, {
-          code: 'too_many_passkeys',
-          values: { max: MAX_PASSKEYS },
-        })
-      const { generateRegistrationOptions } = await library()
-      return generateRegistrationOptions({
-        rpName: title,
-        rpID: rp.id,
-        userID: Uint8Array.from(Buffer.from(id)),
-        userName: person === '' ? title : name,
-        userDisplayName: `${title} (${name})`,
-        challenge: challenges.create(registration(rp, by)),
-        attestationType: 'none',
-        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-        excludeCredentials: passkeys
-          .filter(({ rp_id }) => rp_id === rp.id)
-          .map(key => ({ id: key.id })),
+  /** `by`: the sign-in or invitation that registers it, to which the challenge is bound. */
+  async registrationOptions(
+    rp: RelyingParty,
+    { by, title, person }: { by: string; title: string; person: string },
+  ) {
+    const { id, name, passkeys } = this.#people.of({ id: person })
+    if (passkeys.length >= MAX_PASSKEYS)
+      throw conflict(`There are ${MAX_PASSKEYS} passkeys already. Delete one first.`, {
+        code: 'too_many_passkeys',
+        values: { max: MAX_PASSKEYS },
       })
-    },
+    const { generateRegistrationOptions } = await library()
+    return generateRegistrationOptions({
+      rpName: title,
+      rpID: rp.id,
+      userID: Uint8Array.from(Buffer.from(id)),
+      userName: person === '' ? title : name,
+      userDisplayName: `${title} (${name})`,
+      challenge: this.#challenges.create(this.#registration(rp, by)),
+      attestationType: 'none',
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      excludeCredentials: passkeys
+        .filter(({ rp_id }) => rp_id === rp.id)
+        .map(key => ({ id: key.id })),
+    })
+  }
 
-    async register(
-      rp: RelyingParty,
-      {
-        by,
-        name,
-        person,
-        response,
-        checkAgain = () => {},
-      }: {
-        by: string
-        name: string
-        person: string
-        response: RegistrationResponseJSON
-        /** Called in the tick in which it is stored; throws when it must not be any more. */
-        checkAgain?: () => void
+  async register(
+    rp: RelyingParty,
+    {
+      by,
+      name,
+      person,
+      response,
+      checkAgain = () => {},
+    }: {
+      by: string
+      name: string
+      person: string
+      response: RegistrationResponseJSON
+      /** Called in the tick in which it is stored; throws when it must not be any more. */
+      checkAgain?: () => void
+    },
+  ): Promise<Passkey> {
+    const { verifyRegistrationResponse } = await library()
+    const result = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: text => this.#challenges.spend(text, this.#registration(rp, by)),
+      expectedOrigin: [rp.origin, ...rp.allowed],
+      expectedRPID: rp.id,
+      requireUserVerification: true,
+    }).catch((error: Error) => {
+      this.#log.warn(`a passkey was not registered: ${error.message.slice(0, 200)}`)
+      return { verified: false as const }
+    })
+    if (!result.verified)
+      throw invalid('The passkey could not be verified. Try again.', { code: 'passkey_rejected' })
+    const { credential, origin } = result.registrationInfo
+    if (this.#holders().some(({ passkeys }) => passkeys.some(each => each.id === credential.id)))
+      throw conflict('This passkey is registered already.', { code: 'passkey_exists' })
+    checkAgain()
+    const key: Passkey = {
+      id: credential.id,
+      public_key: Buffer.from(credential.publicKey).toString('base64url'),
+      counter: credential.counter,
+      transports: credential.transports ?? [],
+      rp_id: rp.id,
+      origin,
+      name,
+      created_at: Math.floor(toSeconds(this.#clock.now())),
+      last_used_at: null,
+    }
+    this.#save(person, [...this.list(person), key])
+    return key
+  }
+
+  /** The browser offers the passkeys it knows for this host; none is named, so nothing about them is disclosed. */
+  async signInOptions(rp: RelyingParty) {
+    const { generateAuthenticationOptions } = await library()
+    return generateAuthenticationOptions({
+      rpID: rp.id,
+      userVerification: 'required',
+      challenge: this.#challenges.create(this.#signIn(rp)),
+    })
+  }
+
+  /** Throws a 401 unless one of the passkeys signed, of whomever. Its counter is stored before this returns. */
+  async verify(
+    rp: RelyingParty,
+    response: AuthenticationResponseJSON,
+  ): Promise<{ id: string; person: string }> {
+    const find = () =>
+      this.#holders()
+        .flatMap(({ id: person, passkeys }) => passkeys.map(key => ({ key, person })))
+        .find(({ key }) => key.id === response.id && key.rp_id === rp.id)
+    const found = find()
+    if (!found) throw rejected()
+    const { key } = found
+    const { verifyAuthenticationResponse } = await library()
+    const result = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: text => this.#challenges.spend(text, this.#signIn(rp)),
+      expectedOrigin: originsOf(key, rp),
+      expectedRPID: rp.id,
+      requireUserVerification: true,
+      credential: {
+        id: key.id,
+        publicKey: Uint8Array.from(Buffer.from(key.public_key, 'base64url')),
+        counter: key.counter,
       },
-    ): Promise<Passkey> {
-      const { verifyRegistrationResponse } = await library()
-      const result = await verifyRegistrationResponse({
-        response,
-        expectedChallenge: text => challenges.spend(text, registration(rp, by)),
-        expectedOrigin: [rp.origin, ...rp.allowed],
-        expectedRPID: rp.id,
-        requireUserVerification: true,
-      }).catch((error: Error) => {
-        log.warn(`a passkey was not registered: ${error.message.slice(0, 200)}`)
-        return { verified: false as const }
-      })
-      if (!result.verified)
-        throw invalid('The passkey could not be verified. Try again.', { code: 'passkey_rejected' })
-      const { credential, origin } = result.registrationInfo
-      if (holders().some(({ passkeys }) => passkeys.some(each => each.id === credential.id)))
-        throw conflict('This passkey is registered already.', { code: 'passkey_exists' })
-      checkAgain()
-      const key: Passkey = {
-        id: credential.id,
-        public_key: Buffer.from(credential.publicKey).toString('base64url'),
-        counter: credential.counter,
-        transports: credential.transports ?? [],
-        rp_id: rp.id,
-        origin,
-        name,
-        created_at: Math.floor(toSeconds(clock.now())),
-        last_used_at: null,
-      }
-      save(person, [...list(person), key])
-      return key
-    },
+    }).catch((error: Error) => {
+      this.#log.warn(`a passkey was not accepted: ${error.message.slice(0, 200)}`)
+      return undefined
+    })
+    if (!result?.verified) throw rejected()
+    const counter = result.authenticationInfo.newCounter
+    // Deleted, or used by a copy of it, while this was verified.
+    const current = find()
+    if (!current || (counter > 0 && counter <= current.key.counter)) throw rejected()
+    const { person } = current
+    this.#replace(person, {
+      ...current.key,
+      counter,
+      last_used_at: Math.floor(toSeconds(this.#clock.now())),
+    })
+    return { id: key.id, person }
+  }
 
-    /** The browser offers the passkeys it knows for this host; none is named, so nothing about them is disclosed. */
-    async signInOptions(rp: RelyingParty) {
-      const { generateAuthenticationOptions } = await library()
-      return generateAuthenticationOptions({
-        rpID: rp.id,
-        userVerification: 'required',
-        challenge: challenges.create(signIn(rp)),
-      })
-    },
+  /** False when there is no such passkey. */
+  rename(person: string, id: string, name: string): boolean {
+    const key = this.list(person).find(each => each.id === id)
+    if (key) this.#replace(person, { ...key, name })
+    return key !== undefined
+  }
 
-    /** Throws a 401 unless one of the passkeys signed, of whomever. Its counter is stored before this returns. */
-    async verify(
-      rp: RelyingParty,
-      response: AuthenticationResponseJSON,
-    ): Promise<{ id: string; person: string }> {
-      const find = () =>
-        holders()
-          .flatMap(({ id: person, passkeys }) => passkeys.map(key => ({ key, person })))
-          .find(({ key }) => key.id === response.id && key.rp_id === rp.id)
-      const found = find()
-      if (!found) throw rejected()
-      const { key } = found
-      const { verifyAuthenticationResponse } = await library()
-      const result = await verifyAuthenticationResponse({
-        response,
-        expectedChallenge: text => challenges.spend(text, signIn(rp)),
-        expectedOrigin: originsOf(key, rp),
-        expectedRPID: rp.id,
-        requireUserVerification: true,
-        credential: {
-          id: key.id,
-          publicKey: Uint8Array.from(Buffer.from(key.public_key, 'base64url')),
-          counter: key.counter,
-        },
-      }).catch((error: Error) => {
-        log.warn(`a passkey was not accepted: ${error.message.slice(0, 200)}`)
-        return undefined
-      })
-      if (!result?.verified) throw rejected()
-      const counter = result.authenticationInfo.newCounter
-      // Deleted, or used by a copy of it, while this was verified.
-      const current = find()
-      if (!current || (counter > 0 && counter <= current.key.counter)) throw rejected()
-      const { person } = current
-      replace(person, { ...current.key, counter, last_used_at: Math.floor(toSeconds(clock.now())) })
-      return { id: key.id, person }
-    },
+  delete(person: string, id: string): boolean {
+    const passkeys = this.list(person)
+    const left = passkeys.filter(each => each.id !== id)
+    if (left.length === passkeys.length) return false
+    if (person !== '') requireSignIn({ ...this.#people.of({ id: person }), passkeys: left })
+    this.#save(person, left)
+    return true
+  }
 
-    /** False when there is no such passkey. */
-    rename(person: string, id: string, name: string): boolean {
-      const key = list(person).find(each => each.id === id)
-      if (key) replace(person, { ...key, name })
-      return key !== undefined
-    },
+  #signIn(rp: RelyingParty) {
+    return `sign-in ${rp.id}`
+  }
 
-    delete(person: string, id: string): boolean {
-      const passkeys = list(person)
-      const left = passkeys.filter(each => each.id !== id)
-      if (left.length === passkeys.length) return false
-      if (person !== '') requireSignIn({ ...people.of({ id: person }), passkeys: left })
-      save(person, left)
-      return true
-    },
+  #registration(rp: RelyingParty, by: string) {
+    return `register ${rp.id} ${by}`
+  }
+
+  /** Everyone with what they have; an empty id is the first owner. */
+  #holders(): { id: string; passkeys: Passkey[] }[] {
+    return [{ id: '', passkeys: this.#people.owner().passkeys }, ...this.#people.others()]
+  }
+
+  #save(person: string, passkeys: Passkey[]): void {
+    if (person === '') this.#people.update({ passkeys })
+    else this.#people.change(person, { passkeys })
+  }
+
+  #replace(person: string, key: Passkey): void {
+    this.#save(
+      person,
+      this.list(person).map(each => (each.id === key.id ? key : each)),
+    )
   }
 }

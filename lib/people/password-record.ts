@@ -41,8 +41,6 @@ export type Stored =
   /** `hash` is the last one that this process read. `isOfOtherKey`: it was probably made with a signing key that is lost. */
   | { kind: 'damaged'; why: string; hash: string | null; isOfOtherKey?: true }
 
-export type PasswordRecord = ReturnType<typeof openPasswordRecord>
-
 const RECORD = '.password'
 /** Exists while a password is set, so that a deleted record is not mistaken for "never set". */
 const MARKER = '.password_set'
@@ -98,141 +96,163 @@ export const isForeignRecord = (dir: string, key: Buffer | null): boolean => {
   }
 }
 
-export const openPasswordRecord = ({
-  dir,
-  key,
-  settings,
-  warn,
-}: {
-  dir: string
-  key: Buffer
-  settings: SettingsPassword
-  warn: (text: string) => void
-}) => {
-  const path = join(dir, RECORD)
-  const mark = join(dir, MARKER)
-  let cached: { stamp: string; read: Read } | undefined
-  let known: string | null = null
-  let lastWarning = ''
+export class PasswordFile {
+  readonly #key: Buffer
+  readonly #settings: SettingsPassword
+  readonly #warn: (text: string) => void
+  readonly #path: string
+  readonly #mark: string
+  #cached: { stamp: string; read: Read } | undefined
+  #known: string | null = null
+  #lastWarning = ''
 
-  const warnOnce = (text: string): void => {
-    if (text !== lastWarning) warn(text)
-    lastWarning = text
+  constructor({
+    dir,
+    key,
+    settings,
+    warn,
+  }: {
+    dir: string
+    key: Buffer
+    settings: SettingsPassword
+    warn: (text: string) => void
+  }) {
+    this.#key = key
+    this.#settings = settings
+    this.#warn = warn
+    this.#path = join(dir, RECORD)
+    this.#mark = join(dir, MARKER)
   }
 
-  const parse = (): Read => {
+  state(): Stored {
+    // One of the files may have been looked at before another program changed all of them.
+    if (!this.#isConsistent()) lookAgain()
+    const old = this.#settings.read()
+    const now = this.#read()
+    // The key is the salt of both: with a new one, the right password would be refused as a wrong one. If it is the seal that
+    // is damaged, the right password proves it.
+    if (now.kind === 'bad' && old.kind === 'hash' && now.foreign === old.hash) {
+      this.#known = old.hash
+      this.#damaged(now.why)
+      return { kind: 'damaged', why: now.why, hash: this.#known, isOfOtherKey: true }
+    }
+    if (old.kind === 'hash') return this.#adoptSettingsHash(old.hash)
+    if (now.kind === 'bad') return this.#damaged(now.why)
+    if (now.kind === 'read') {
+      this.#known = now.hash
+      if (now.hash !== null) return { kind: 'hash', hash: now.hash }
+    } else if (this.#known !== null || this.#isMarked())
+      return this.#damaged(`${this.#path} is missing`)
+    return old.kind === 'damaged' ? this.#damaged(old.why) : { kind: 'none' }
+  }
+
+  /** Replaces the record; null turns the password off. */
+  set(hash: string | null): void {
+    // First, so that a failure changes nothing: a copy that differs from the record counts as a newer password.
+    this.#settings.store(hash)
+    this.#write(hash)
+  }
+
+  #warnOnce(text: string): void {
+    if (text !== this.#lastWarning) this.#warn(text)
+    this.#lastWarning = text
+  }
+
+  #parse(): Read {
     let text = ''
     try {
-      text = readRegular(path)
+      text = readRegular(this.#path)
       const content = PasswordRecord.safeParse(JSON.parse(text))
-      if (!content.success) return { kind: 'bad', why: `${path} is damaged` }
+      if (!content.success) return { kind: 'bad', why: `${this.#path} is damaged` }
       const { hash, seal } = content.data
-      if (!isSameSecret(seal, sealOf(key, hash)))
-        return { kind: 'bad', why: `${path} was made with another signing key`, foreign: hash }
+      if (!isSameSecret(seal, sealOf(this.#key, hash)))
+        return {
+          kind: 'bad',
+          why: `${this.#path} was made with another signing key`,
+          foreign: hash,
+        }
       return { kind: 'read', hash }
     } catch (error) {
-      return { kind: 'bad', why: `${path} cannot be read: ${jsonReason(error, text)}` }
+      return { kind: 'bad', why: `${this.#path} cannot be read: ${jsonReason(error, text)}` }
     }
   }
 
-  const read = (): Read => {
+  #read(): Read {
     let stat: BigIntStats | undefined
     try {
-      stat = lstatWatched(path)
+      stat = lstatWatched(this.#path)
     } catch (error) {
-      return { kind: 'bad', why: `${path} cannot be read: ${messageOf(error)}` }
+      return { kind: 'bad', why: `${this.#path} cannot be read: ${messageOf(error)}` }
     }
     if (!stat) {
-      cached = undefined
+      this.#cached = undefined
       return { kind: 'absent' }
     }
     const stamp = `${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}:${stat.mode}`
-    if (cached?.stamp !== stamp) cached = { stamp, read: parse() }
-    return cached.read
+    if (this.#cached?.stamp !== stamp) this.#cached = { stamp, read: this.#parse() }
+    return this.#cached.read
   }
 
-  const isMarked = (): boolean => {
+  #isMarked(): boolean {
     try {
-      return lstatWatched(mark) !== undefined
+      return lstatWatched(this.#mark) !== undefined
     } catch {
       // An inaccessible directory does not prove that the marker is missing.
       return true
     }
   }
 
-  const write = (hash: string | null): void => {
+  #write(hash: string | null): void {
     lookAgain()
     // Marker first: a kill in between leaves a state that rejects sign-ins, never one that admits everyone.
-    if (hash !== null && !isMarked()) writeAtomic(mark, 'A password is set.\n')
+    if (hash !== null && !this.#isMarked()) writeAtomic(this.#mark, 'A password is set.\n')
     // rename() does not replace a directory.
-    if (lstatWatched(path)?.isDirectory()) rmSync(path, { recursive: true })
-    writeAtomic(path, `${JSON.stringify({ version: 1, hash, seal: sealOf(key, hash) })}\n`)
-    if (hash === null) rmSync(mark, { force: true })
-    reportWrite(mark)
-    known = hash
-    lastWarning = ''
+    if (lstatWatched(this.#path)?.isDirectory()) rmSync(this.#path, { recursive: true })
+    writeAtomic(
+      this.#path,
+      `${JSON.stringify({ version: 1, hash, seal: sealOf(this.#key, hash) })}\n`,
+    )
+    if (hash === null) rmSync(this.#mark, { force: true })
+    reportWrite(this.#mark)
+    this.#known = hash
+    this.#lastWarning = ''
   }
 
-  const isRecorded = (hash: string): boolean => {
-    const now = read()
+  #isRecorded(hash: string): boolean {
+    const now = this.#read()
     return now.kind === 'read' && now.hash === hash
   }
 
   /** Whether the record, its marker, and settings.json say the same. */
-  const isConsistent = (): boolean => {
-    const old = settings.read()
-    if (old.kind !== 'none') return old.kind === 'hash' && isRecorded(old.hash)
-    const now = read()
-    return now.kind === 'read' || (now.kind === 'absent' && known === null && !isMarked())
+  #isConsistent(): boolean {
+    const old = this.#settings.read()
+    if (old.kind !== 'none') return old.kind === 'hash' && this.#isRecorded(old.hash)
+    const now = this.#read()
+    return (
+      now.kind === 'read' || (now.kind === 'absent' && this.#known === null && !this.#isMarked())
+    )
   }
 
   /** Another program set this password, or the record was lost. It counts even when the record cannot be written. */
-  const adoptSettingsHash = (hash: string): Stored => {
-    if (!isRecorded(hash)) {
+  #adoptSettingsHash(hash: string): Stored {
+    if (!this.#isRecorded(hash)) {
       try {
-        write(hash)
-        warn(`the password in settings.json applies; copied it to ${path}`)
+        this.#write(hash)
+        this.#warn(`the password in settings.json applies; copied it to ${this.#path}`)
       } catch (error) {
-        warnOnce(`could not copy the password in settings.json to ${path}: ${messageOf(error)}`)
+        this.#warnOnce(
+          `could not copy the password in settings.json to ${this.#path}: ${messageOf(error)}`,
+        )
       }
     }
-    known = hash
+    this.#known = hash
     return { kind: 'hash', hash }
   }
 
-  const damaged = (why: string): Stored => {
-    warnOnce(
+  #damaged(why: string): Stored {
+    this.#warnOnce(
       `${why}. Sign-in stays closed. Run "agent-webui password" in a terminal to set a password`,
     )
-    return { kind: 'damaged', why, hash: known }
-  }
-
-  return {
-    state(): Stored {
-      // One of the files may have been looked at before another program changed all of them.
-      if (!isConsistent()) lookAgain()
-      const old = settings.read()
-      const now = read()
-      // The key is the salt of both: with a new one, the right password would be refused as a wrong one. If it is the seal that
-      // is damaged, the right password proves it.
-      if (now.kind === 'bad' && old.kind === 'hash' && now.foreign === old.hash) {
-        known = old.hash
-        damaged(now.why)
-        return { kind: 'damaged', why: now.why, hash: known, isOfOtherKey: true }
-      }
-      if (old.kind === 'hash') return adoptSettingsHash(old.hash)
-      if (now.kind === 'bad') return damaged(now.why)
-      if (now.kind === 'read') {
-        known = now.hash
-        if (now.hash !== null) return { kind: 'hash', hash: now.hash }
-      } else if (known !== null || isMarked()) return damaged(`${path} is missing`)
-      return old.kind === 'damaged' ? damaged(old.why) : { kind: 'none' }
-    },
-    /** Replaces the record; null turns the password off. */
-    set(hash: string | null): void {
-      // First, so that a failure changes nothing: a copy that differs from the record counts as a newer password.
-      settings.store(hash)
-      write(hash)
-    },
+    return { kind: 'damaged', why, hash: this.#known }
   }
 }

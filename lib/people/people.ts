@@ -89,8 +89,6 @@ const FILE = 'people.json'
 /** Exists while codes are required, so that a deleted or older people.json does not turn them off. */
 const MARKER = '.second_factor'
 
-export type People = ReturnType<typeof openPeople>
-
 /** A way to sign in of their own, which the first owner need not have. */
 export const hasJoined = ({ password, passkeys, identities }: Person): boolean =>
   Boolean(password) || passkeys.length + identities.length > 0
@@ -125,172 +123,197 @@ const newOwner = (): Person => ({
   identities: [],
 })
 
-export const openPeople = (dir: string, warn: (text: string) => void) => {
-  const path = join(dir, FILE)
-  const mark = join(dir, MARKER)
-  let known: { stamp: string; file: File | string } | undefined
+export class People {
+  readonly #warn: (text: string) => void
+  readonly #path: string
+  readonly #mark: string
+  #known: { stamp: string; file: File | string } | undefined
 
-  const stampOf = (stat: BigIntStats | undefined): string =>
-    stat ? `${stat.ino}:${stat.size}:${stat.mtimeNs}` : 'absent'
+  constructor(dir: string, warn: (text: string) => void) {
+    this.#warn = warn
+    this.#path = join(dir, FILE)
+    this.#mark = join(dir, MARKER)
+  }
 
-  /** The content, or why it cannot be used. */
-  const parse = (
-    stat: BigIntStats | undefined,
-    isMarked = statSync(mark, { throwIfNoEntry: false }) !== undefined,
-  ): File | string => {
-    if (!stat) return isMarked ? `${path} is missing` : { version: 1, people: [newOwner()] }
-    let text = ''
+  others(): Person[] {
+    return this.#othersOf(this.#readNow())
+  }
+
+  /** One of the others; the first owner's sign-ins name no person. */
+  find(id: string): Person | undefined {
+    return this.others().find(each => each.id === id)
+  }
+
+  /** Why the file cannot be used; null when it can. */
+  problem(): UnreadableFile | null {
     try {
-      text = readWholeText(path)
-      const file = File.parse(JSON.parse(text))
-      const owner = file.people.find(isOwner)
-      if (!owner) return `${path} names no owner`
-      // A copy from before codes were turned on.
-      return isMarked && !owner.totp ? `${path} lacks the codes that sign-in needs` : file
+      this.#read()
+      return null
     } catch (error) {
-      return `${path} cannot be read: ${jsonReason(error, text)}`
+      const why = typeof this.#known?.file === 'string' ? this.#known.file : messageOf(error)
+      return {
+        file: this.#path,
+        reason: why.replace(`${this.#path} cannot be read: `, ''),
+        in_force: false,
+      }
     }
   }
 
-  const read = (): File => {
-    const stat = statWatched(path)
-    const stamp = stampOf(stat)
-    if (known?.stamp !== stamp || typeof known.file === 'string') {
-      const before = known?.file
-      known = { stamp, file: parse(stat) }
-      if (typeof known.file === 'string' && before !== known.file) warn(known.file)
+  /** The first owner, who has the password of the server. Throws a 503 while the file cannot be read, like all of these. */
+  owner(): Person {
+    return this.#ownerOf(this.#readNow())
+  }
+
+  /** Whether the password of the server is not enough to name who signs in. A file that cannot be read may name others. */
+  hasOthers(): boolean {
+    try {
+      return this.#othersOf(this.#read()).length > 0
+    } catch {
+      return true
     }
-    if (typeof known.file === 'string')
+  }
+
+  /** By the id of a sign-in; absent: the first owner. */
+  caller(id: string | undefined): Caller | undefined {
+    if (id === undefined) return OWNER
+    const person = this.#othersOf(this.#read()).find(each => each.id === id)
+    return person && toCaller(person)
+  }
+
+  /** The person of a caller, who may be the first owner. */
+  of({ id }: Pick<Caller, 'id'>): Person {
+    const person = id === '' ? this.#ownerOf(this.#readNow()) : this.find(id)
+    if (!person) throw missing('This person was removed.', { code: 'person_not_found' })
+    return person
+  }
+
+  /** For lists and logs; empty when the person was removed, or the file cannot be read. */
+  nameOf({ id }: Pick<Caller, 'id'>): string {
+    try {
+      const file = this.#read()
+      return (
+        (id === '' ? this.#ownerOf(file) : this.#othersOf(file).find(each => each.id === id))
+          ?.name ?? ''
+      )
+    } catch {
+      return ''
+    }
+  }
+
+  /** Any of them; undefined when no one has this name. */
+  named(name: string): Person | undefined {
+    return this.#readNow().people.find(each => plainName(each.name) === plainName(name))
+  }
+
+  add(person: Person): void {
+    this.#write(people => [...people, person])
+  }
+
+  /** Changes one of the others. False when the person was removed. */
+  change(id: string, patch: Partial<Person>): boolean {
+    if (!this.find(id)) return false
+    this.#write(people => people.map(each => (each.id === id ? { ...each, ...patch } : each)))
+    return true
+  }
+
+  /** Removes one of the others. */
+  remove(id: string): boolean {
+    if (!this.find(id)) return false
+    this.#write(people => people.filter(each => each.id !== id))
+    return true
+  }
+
+  /** Changes the first owner. On disk first. */
+  update(change: Partial<Pick<Person, 'passkeys' | 'totp' | 'identities' | 'name'>>): void {
+    const file = this.#readNow()
+    const next = { ...this.#ownerOf(file), ...change }
+    const people = file.people.map(each => (each.id === next.id ? { ...each, ...next } : each))
+    this.#known = undefined
+    // The marker is removed first and written last: after a kill in between, people.json decides, and the next code restores the marker.
+    if (!next.totp) rmSync(this.#mark, { force: true })
+    reportWrite(this.#mark)
+    writeAtomic(this.#path, `${JSON.stringify({ ...file, people }, null, 1)}\n`)
+    if (next.totp) writeAtomic(this.#mark, 'Sign-in needs a code.\n')
+  }
+
+  /** Removes the first owner's passkeys and codes. A file that cannot be read is removed, and the other people with it. */
+  reset(): void {
+    lookAgain()
+    const found = this.#parse(statWatched(this.#path), false)
+    this.#known = undefined
+    if (typeof found === 'string') rmSync(this.#path, { force: true })
+    else {
+      const { id } = this.#ownerOf(found)
+      const people = found.people.map(each =>
+        each.id === id ? { ...each, passkeys: [], totp: null } : each,
+      )
+      writeAtomic(this.#path, `${JSON.stringify({ ...found, people }, null, 1)}\n`)
+    }
+    rmSync(this.#mark, { force: true })
+    for (const each of [this.#path, this.#mark]) reportWrite(each)
+    this.#known = undefined
+  }
+
+  #stampOf(stat: BigIntStats | undefined): string {
+    return stat ? `${stat.ino}:${stat.size}:${stat.mtimeNs}` : 'absent'
+  }
+
+  /** The content, or why it cannot be used. */
+  #parse(
+    stat: BigIntStats | undefined,
+    isMarked = statSync(this.#mark, { throwIfNoEntry: false }) !== undefined,
+  ): File | string {
+    if (!stat) return isMarked ? `${this.#path} is missing` : { version: 1, people: [newOwner()] }
+    let text = ''
+    try {
+      text = readWholeText(this.#path)
+      const file = File.parse(JSON.parse(text))
+      const owner = file.people.find(isOwner)
+      if (!owner) return `${this.#path} names no owner`
+      // A copy from before codes were turned on.
+      return isMarked && !owner.totp ? `${this.#path} lacks the codes that sign-in needs` : file
+    } catch (error) {
+      return `${this.#path} cannot be read: ${jsonReason(error, text)}`
+    }
+  }
+
+  #read(): File {
+    const stat = statWatched(this.#path)
+    const stamp = this.#stampOf(stat)
+    if (this.#known?.stamp !== stamp || typeof this.#known.file === 'string') {
+      const before = this.#known?.file
+      this.#known = { stamp, file: this.#parse(stat) }
+      if (typeof this.#known.file === 'string' && before !== this.#known.file)
+        this.#warn(this.#known.file)
+    }
+    if (typeof this.#known.file === 'string')
       throw unavailable(
         'The passkeys and codes of this server cannot be read, so sign-in is closed. Repair people.json, or run "agent-webui password --reset-factors" in a terminal on the server’s machine.',
         { code: 'factors_unreadable' },
       )
-    return known.file
+    return this.#known.file
   }
 
   /** For what may be changed: another program may have written it a moment ago. */
-  const readNow = (): File => {
+  #readNow(): File {
     lookAgain()
-    return read()
+    return this.#read()
   }
 
-  const ownerOf = (file: File): Person => file.people.find(isOwner) ?? newOwner()
+  #ownerOf(file: File): Person {
+    return file.people.find(isOwner) ?? newOwner()
+  }
 
-  const othersOf = (file: File): Person[] => {
-    const { id } = ownerOf(file)
+  #othersOf(file: File): Person[] {
+    const { id } = this.#ownerOf(file)
     return file.people.filter(each => each.id !== id)
   }
-  const others = (): Person[] => othersOf(readNow())
-
-  /** One of the others; the first owner's sign-ins name no person. */
-  const find = (id: string): Person | undefined => others().find(each => each.id === id)
 
   /** On disk first. */
-  const write = (change: (people: Person[]) => Person[]): void => {
-    const before = readNow()
+  #write(change: (people: Person[]) => Person[]): void {
+    const before = this.#readNow()
     const file = { ...before, people: change(before.people) }
-    known = undefined
-    writeAtomic(path, `${JSON.stringify(file, null, 1)}\n`)
-  }
-
-  return {
-    /** Why the file cannot be used; null when it can. */
-    problem(): UnreadableFile | null {
-      try {
-        read()
-        return null
-      } catch (error) {
-        const why = typeof known?.file === 'string' ? known.file : messageOf(error)
-        return { file: path, reason: why.replace(`${path} cannot be read: `, ''), in_force: false }
-      }
-    },
-    /** The first owner, who has the password of the server. Throws a 503 while the file cannot be read, like all of these. */
-    owner: (): Person => ownerOf(readNow()),
-    others,
-    find,
-
-    /** Whether the password of the server is not enough to name who signs in. A file that cannot be read may name others. */
-    hasOthers(): boolean {
-      try {
-        return othersOf(read()).length > 0
-      } catch {
-        return true
-      }
-    },
-
-    /** By the id of a sign-in; absent: the first owner. */
-    caller(id: string | undefined): Caller | undefined {
-      if (id === undefined) return OWNER
-      const person = othersOf(read()).find(each => each.id === id)
-      return person && toCaller(person)
-    },
-
-    /** The person of a caller, who may be the first owner. */
-    of: ({ id }: Pick<Caller, 'id'>): Person => {
-      const person = id === '' ? ownerOf(readNow()) : find(id)
-      if (!person) throw missing('This person was removed.', { code: 'person_not_found' })
-      return person
-    },
-
-    /** For lists and logs; empty when the person was removed, or the file cannot be read. */
-    nameOf({ id }: Pick<Caller, 'id'>): string {
-      try {
-        const file = read()
-        return (id === '' ? ownerOf(file) : othersOf(file).find(each => each.id === id))?.name ?? ''
-      } catch {
-        return ''
-      }
-    },
-
-    /** Any of them; undefined when no one has this name. */
-    named: (name: string): Person | undefined =>
-      readNow().people.find(each => plainName(each.name) === plainName(name)),
-
-    add: (person: Person): void => write(people => [...people, person]),
-
-    /** Changes one of the others. False when the person was removed. */
-    change(id: string, patch: Partial<Person>): boolean {
-      if (!find(id)) return false
-      write(people => people.map(each => (each.id === id ? { ...each, ...patch } : each)))
-      return true
-    },
-
-    /** Removes one of the others. */
-    remove(id: string): boolean {
-      if (!find(id)) return false
-      write(people => people.filter(each => each.id !== id))
-      return true
-    },
-
-    /** Changes the first owner. On disk first. */
-    update(change: Partial<Pick<Person, 'passkeys' | 'totp' | 'identities' | 'name'>>): void {
-      const file = readNow()
-      const next = { ...ownerOf(file), ...change }
-      const people = file.people.map(each => (each.id === next.id ? { ...each, ...next } : each))
-      known = undefined
-      // The marker is removed first and written last: after a kill in between, people.json decides, and the next code restores the marker.
-      if (!next.totp) rmSync(mark, { force: true })
-      reportWrite(mark)
-      writeAtomic(path, `${JSON.stringify({ ...file, people }, null, 1)}\n`)
-      if (next.totp) writeAtomic(mark, 'Sign-in needs a code.\n')
-    },
-
-    /** Removes the first owner's passkeys and codes. A file that cannot be read is removed, and the other people with it. */
-    reset(): void {
-      lookAgain()
-      const found = parse(statWatched(path), false)
-      known = undefined
-      if (typeof found === 'string') rmSync(path, { force: true })
-      else {
-        const { id } = ownerOf(found)
-        const people = found.people.map(each =>
-          each.id === id ? { ...each, passkeys: [], totp: null } : each,
-        )
-        writeAtomic(path, `${JSON.stringify({ ...found, people }, null, 1)}\n`)
-      }
-      rmSync(mark, { force: true })
-      for (const each of [path, mark]) reportWrite(each)
-      known = undefined
-    },
+    this.#known = undefined
+    writeAtomic(this.#path, `${JSON.stringify(file, null, 1)}\n`)
   }
 }

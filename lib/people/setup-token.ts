@@ -19,28 +19,32 @@ const createToken = (): string => {
   ).join('-')
 }
 
-export const createSetupToken = (warn: (text: string) => void) => {
-  let token: string | undefined
+export class SetupToken {
+  readonly #warn: (text: string) => void
+  #token: string | undefined
 
-  const announce = (): string => {
-    token = createToken()
-    warn(
-      `Others can reach the sign-in page, and no password is set. Sign in with the setup token ${token} and set a password in Settings, or set AGENT_WEBUI_PASSWORD`,
-    )
-    return token
+  constructor(warn: (text: string) => void) {
+    this.#warn = warn
   }
 
-  return {
-    /** Prints the token, once. */
-    announce(): void {
-      if (token === undefined) announce()
-    },
-    /** Whether this is the token. A used token is replaced. */
-    use(text: string): boolean {
-      const right = token ?? announce()
-      if (!isSameSecret(text.trim().toLowerCase(), right)) return false
-      announce()
-      return true
-    },
+  /** Prints the token, once. */
+  announce(): void {
+    if (this.#token === undefined) this.#announce()
+  }
+
+  /** Whether this is the token. A used token is replaced. */
+  use(text: string): boolean {
+    const right = this.#token ?? this.#announce()
+    if (!isSameSecret(text.trim().toLowerCase(), right)) return false
+    this.#announce()
+    return true
+  }
+
+  #announce(): string {
+    this.#token = createToken()
+    this.#warn(
+      `Others can reach the sign-in page, and no password is set. Sign in with the setup token ${this.#token} and set a password in Settings, or set AGENT_WEBUI_PASSWORD`,
+    )
+    return this.#token
   }
 }

@@ -35,14 +35,6 @@ export const bucketOf = (address: string): string => {
     .join(':')
 }
 
-export type Throttle = {
-  /**
-   * Takes a slot BEFORE the password is looked at, else a parallel burst would all pass the count. Throws a 429 when
-   * none is left, even for the right password.
-   */
-  take(from: ClientAddress): Slot
-}
-
 export type Slot = {
   /** Gives the slot back: the password was not checked. */
   release(): void
@@ -53,38 +45,86 @@ export type Slot = {
 /** Client → times of its attempts, in milliseconds since 1970. */
 export const ThrottleFile = z.record(z.string(), z.array(z.number()))
 
-export type ThrottleOptions = {
-  /** Absent: attempts are lost at a restart. */
-  path?: string | undefined
-  /** Attempts age by its monotonic time: setting the clock must not lock clients out. The file has the time of day. */
-  clock: Clock
-  warn?: (text: string) => void
-  maxAttempts?: number
-  windowMs?: number
-  /** The 429. */
-  refusal?: () => Error
-}
+export class Throttle {
+  readonly #path: string | undefined
+  readonly #clock: Clock
+  readonly #warn: (text: string) => void
+  readonly #maxAttempts: number
+  readonly #windowMs: number
+  readonly #refusal: () => Error
+  readonly #attempts
+  #isBroken = false
 
-export const openThrottle = ({
-  path,
-  clock,
-  warn = () => {},
-  maxAttempts = MAX_ATTEMPTS,
-  windowMs = WINDOW_MS,
-  refusal = () =>
-    tooMany('Too many attempts. Try again in a minute.', { code: 'too_many_sign_ins' }),
-}: ThrottleOptions): Throttle => {
-  const load = (): [string, number[]][] => {
-    if (path === undefined) return []
+  constructor({
+    path,
+    clock,
+    warn = () => {},
+    maxAttempts = MAX_ATTEMPTS,
+    windowMs = WINDOW_MS,
+    refusal = () =>
+      tooMany('Too many attempts. Try again in a minute.', { code: 'too_many_sign_ins' }),
+  }: {
+    /** Absent: attempts are lost at a restart. */
+    path?: string | undefined
+    /** Attempts age by its monotonic time: setting the clock must not lock clients out. The file has the time of day. */
+    clock: Clock
+    warn?: (text: string) => void
+    maxAttempts?: number
+    windowMs?: number
+    /** The 429. */
+    refusal?: () => Error
+  }) {
+    this.#path = path
+    this.#clock = clock
+    this.#warn = warn
+    this.#maxAttempts = maxAttempts
+    this.#windowMs = windowMs
+    this.#refusal = refusal
+    this.#attempts = new Map<string, number[]>(this.#load())
+  }
+
+  /**
+   * Takes a slot BEFORE the password is looked at, else a parallel burst would all pass the count. Throws a 429 when
+   * none is left, even for the right password.
+   */
+  take({ address, via }: ClientAddress): Slot {
+    const at = this.#clock.monotonic()
+    const counted: [string, number][] = [[bucketOf(address), this.#maxAttempts]]
+    if (via !== undefined) counted.push([`via ${bucketOf(via)}`, MAX_ATTEMPTS_VIA_PROXY])
+    for (const [client, max] of counted)
+      if (this.#recent(client, at).length >= max) throw this.#refusal()
+    for (const [client] of counted) this.#setAttempts(client, [...this.#recent(client, at), at])
+    this.#save()
+    const withdraw = (client: string) => {
+      const times = this.#attempts.get(client) ?? []
+      const i = times.indexOf(at)
+      if (i >= 0) this.#setAttempts(client, times.toSpliced(i, 1))
+    }
+    return {
+      release: () => {
+        for (const [client] of counted) withdraw(client)
+        this.#save()
+      },
+      clear: () => {
+        this.#attempts.delete(bucketOf(address))
+        // Only this attempt: a correct password says nothing about other clients behind the proxy.
+        if (via !== undefined) withdraw(`via ${bucketOf(via)}`)
+        this.#save()
+      },
+    }
+  }
+
+  #load(): [string, number[]][] {
+    if (this.#path === undefined) return []
     let saved: z.infer<typeof ThrottleFile>
     try {
-      saved = ThrottleFile.parse(JSON.parse(readWholeText(path)))
+      saved = ThrottleFile.parse(JSON.parse(readWholeText(this.#path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        warn(`${path} cannot be read; earlier sign-in attempts are not counted`)
+        this.#warn(`${this.#path} cannot be read; earlier sign-in attempts are not counted`)
       return []
     }
-    const [at, wall] = [clock.monotonic(), clock.now()]
+    const [at, wall] = [this.#clock.monotonic(), this.#clock.now()]
     return Object.entries(saved).map(([client, times]) => [
       client,
       // A time in the future was written before the clock was set back; it counts as now.
@@ -92,68 +132,38 @@ export const openThrottle = ({
     ])
   }
 
-  const attempts = new Map<string, number[]>(load())
-  let isBroken = false
+  #recent(client: string, at: number): number[] {
+    return (this.#attempts.get(client) ?? []).filter(time => time > at - this.#windowMs)
+  }
 
-  const recent = (client: string, at: number): number[] =>
-    (attempts.get(client) ?? []).filter(time => time > at - windowMs)
-
-  const save = (): void => {
-    if (path === undefined) return
-    const [at, wall] = [clock.monotonic(), clock.now()]
-    const rows = [...attempts.keys()]
+  #save(): void {
+    if (this.#path === undefined) return
+    const [at, wall] = [this.#clock.monotonic(), this.#clock.now()]
+    const rows = [...this.#attempts.keys()]
       .slice(-MAX_SAVED_CLIENTS)
-      .map(client => [client, recent(client, at).map(time => wall - (at - time))] as const)
+      .map(client => [client, this.#recent(client, at).map(time => wall - (at - time))] as const)
       .filter(([, times]) => times.length > 0)
     try {
       // Renamed but not synced: survives a kill. A power cut may lose a minute of attempts.
-      rmSync(`${path}.tmp`, { force: true })
-      writeFileSync(`${path}.tmp`, JSON.stringify(Object.fromEntries(rows)), {
+      rmSync(`${this.#path}.tmp`, { force: true })
+      writeFileSync(`${this.#path}.tmp`, JSON.stringify(Object.fromEntries(rows)), {
         mode: 0o600,
         flag: 'wx',
       })
-      renameSync(`${path}.tmp`, path)
-      isBroken = false
+      renameSync(`${this.#path}.tmp`, this.#path)
+      this.#isBroken = false
     } catch (error) {
-      if (!isBroken) warn(`${path} cannot be written: ${messageOf(error)}`)
-      isBroken = true
+      if (!this.#isBroken) this.#warn(`${this.#path} cannot be written: ${messageOf(error)}`)
+      this.#isBroken = true
     }
   }
 
   /** Ordered by last attempt, so the first entry is the oldest. */
-  const setAttempts = (client: string, times: number[]) => {
-    attempts.delete(client)
-    if (times.length > 0) attempts.set(client, times)
+  #setAttempts(client: string, times: number[]) {
+    this.#attempts.delete(client)
+    if (times.length > 0) this.#attempts.set(client, times)
     // Under a distributed attack the oldest are dropped; the hash queue bounds the number of attempts.
-    const [oldest] = attempts.keys()
-    if (attempts.size > MAX_CLIENTS && oldest !== undefined) attempts.delete(oldest)
-  }
-
-  return {
-    take({ address, via }) {
-      const at = clock.monotonic()
-      const counted: [string, number][] = [[bucketOf(address), maxAttempts]]
-      if (via !== undefined) counted.push([`via ${bucketOf(via)}`, MAX_ATTEMPTS_VIA_PROXY])
-      for (const [client, max] of counted) if (recent(client, at).length >= max) throw refusal()
-      for (const [client] of counted) setAttempts(client, [...recent(client, at), at])
-      save()
-      const withdraw = (client: string) => {
-        const times = attempts.get(client) ?? []
-        const i = times.indexOf(at)
-        if (i >= 0) setAttempts(client, times.toSpliced(i, 1))
-      }
-      return {
-        release() {
-          for (const [client] of counted) withdraw(client)
-          save()
-        },
-        clear() {
-          attempts.delete(bucketOf(address))
-          // Only this attempt: a correct password says nothing about other clients behind the proxy.
-          if (via !== undefined) withdraw(`via ${bucketOf(via)}`)
-          save()
-        },
-      }
-    },
+    const [oldest] = this.#attempts.keys()
+    if (this.#attempts.size > MAX_CLIENTS && oldest !== undefined) this.#attempts.delete(oldest)
   }
 }

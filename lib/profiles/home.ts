@@ -13,7 +13,7 @@ import { parseEnv } from './env-format.ts'
 import { type ProfileConfig, parseProfileConfig } from './config.ts'
 import type { ConfigProblem } from './config-schema-helpers.ts'
 import { expandVariables } from '../base/expand-variables.ts'
-import { createInitFiles, initFilePaths } from './init-files.ts'
+import { InitFiles, initFilePaths } from './init-files.ts'
 import { withToolDirectories } from './tool-directories.ts'
 
 type Variables = Readonly<Record<string, string>>
@@ -202,7 +202,7 @@ export const openHome = (given: {
     (raw: Readonly<Record<string, unknown>>, own: Variables) =>
       expandVariables(raw, own) as Readonly<Record<string, unknown>>,
   )
-  const initFiles = createInitFiles(clock)
+  const initFiles = new InitFiles(clock)
   const parsed = memoized(parseProfileConfig)
   const parsedLenient = memoized(parseProfileConfig)
   const peek = () => seen(inForce(config.peek()), variables().value === null ? given.env : env())

@@ -20,31 +20,6 @@ export const PROFILE_COOKIE = 'agent_profile'
 export const BAD_NAME =
   'Invalid profile name: lowercase letters, numbers, hyphens, underscores only'
 
-export type Homes = {
-  /** The base home first, then the others by name. */
-  list(): Home[]
-  /** The home of an existing profile; throws a UserError for an invalid name or a missing directory. */
-  open(name: string): Home
-  /**
-   * The home of a session's profile; the base home when it names none. For a deleted profile: a read-only home, because
-   * another home's keys must not be used in its place.
-   */
-  of(name: string | null | undefined): Home
-  /** Whether a profile of this name exists. */
-  has(name: string): boolean
-  /** The name of the process-level profile: the marker's, else the one AGENT_HOME pointed at, else `default`. */
-  active(): string
-  /** The profile of a request: its cookie's when that is a valid name, else the active one. */
-  forCookie(cookie: string | undefined): Home
-  /** Makes a profile the active one for requests without a cookie, now and after a restart. */
-  activate(home: Home): void
-  /** Drops the cached home of a deleted profile, so that a later profile of that name starts clean. */
-  forget(name: string): void
-  readonly base: Home
-  /** `<base>/profiles`. */
-  readonly dir: string
-}
-
 /** Blank when the file is missing or not a text file. */
 const openMarker = (path: string): (() => string) =>
   cachedFile(path, ({ text }) => text?.trim() ?? '', { maxBytes: 1_024 })
@@ -58,91 +33,137 @@ export const missingActiveProfile = (baseHome: string): string | null => {
   return PROFILE_NAME.test(name) && isDirectory(join(baseHome, 'profiles', name)) ? null : name
 }
 
-export const createHomes = (
-  config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
-  clock: Clock,
-  accepted?: AcceptedSettings,
-): Homes => {
-  const dir = join(config.baseHome, 'profiles')
-  const marker = markerPath(config.baseHome)
-  const readMarker = openMarker(marker)
-  const base = openHome({
-    name: DEFAULT_PROFILE,
-    dir: config.baseHome,
-    configPath: config.configPath,
-    env: config.env,
-    clock,
-    accepted,
-  })
-  const named = new Map<string, Home>()
-
-  const find = (name: string): Home | undefined => {
-    if (name === DEFAULT_PROFILE) return base
-    const path = join(dir, name)
-    if (!PROFILE_NAME.test(name) || !isDirectory(path)) {
-      named.delete(name)
-      return undefined
-    }
-    const home = named.get(name) ?? openHome({ name, dir: path, env: config.env, clock, accepted })
-    named.set(name, home)
-    return home
-  }
-
+export class Homes {
+  readonly #config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>
+  readonly #clock: Clock
+  readonly #accepted: AcceptedSettings | undefined
+  /** `<base>/profiles`. */
+  readonly dir: string
+  readonly #marker: string
+  readonly #readMarker
+  readonly base: Home
+  readonly #named = new Map<string, Home>()
   /** The profile AGENT_HOME pointed at, if it is a direct child of the profiles directory. */
-  let started =
-    dirname(resolve(config.agentHome)) === resolve(dir) ? basename(resolve(config.agentHome)) : ''
+  #started: string
+  readonly #deleted = new Map<string, Home>()
 
-  const active = (): string => {
-    const wanted = readMarker() || started
-    return wanted && find(wanted) ? wanted : DEFAULT_PROFILE
+  constructor(
+    config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
+    clock: Clock,
+    accepted?: AcceptedSettings,
+  ) {
+    this.#config = config
+    this.#clock = clock
+    this.#accepted = accepted
+    this.dir = join(config.baseHome, 'profiles')
+    this.#marker = markerPath(config.baseHome)
+    this.#readMarker = openMarker(this.#marker)
+    this.base = openHome({
+      name: DEFAULT_PROFILE,
+      dir: config.baseHome,
+      configPath: config.configPath,
+      env: config.env,
+      clock,
+      accepted,
+    })
+    this.#started =
+      dirname(resolve(config.agentHome)) === resolve(this.dir)
+        ? basename(resolve(config.agentHome))
+        : ''
   }
 
-  const deleted = new Map<string, Home>()
-  const deletedOf = (name: string): Home => {
-    const home = deleted.get(name) ?? deletedHome(name, dir, clock)
-    deleted.set(name, home)
-    return home
+  /** The name of the process-level profile: the marker's, else the one AGENT_HOME pointed at, else `default`. */
+  active(): string {
+    const wanted = this.#readMarker() || this.#started
+    return wanted && this.#find(wanted) ? wanted : DEFAULT_PROFILE
   }
-  const of = (name: string | null | undefined): Home =>
-    name ? (find(name) ?? deletedOf(name)) : base
-  const orBase = (name: string): Home => find(name) ?? base
 
-  return {
-    base,
-    dir,
-    active,
-    of,
-    has: name => find(name) !== undefined,
-    list: () => [
-      base,
-      ...namesIn(dir)
+  /**
+   * The home of a session's profile; the base home when it names none. For a deleted profile: a read-only home, because
+   * another home's keys must not be used in its place.
+   */
+  of(name: string | null | undefined): Home {
+    return name ? (this.#find(name) ?? this.#deletedOf(name)) : this.base
+  }
+
+  /** Whether a profile of this name exists. */
+  has(name: string): boolean {
+    return this.#find(name) !== undefined
+  }
+
+  /** The base home first, then the others by name. */
+  list(): Home[] {
+    return [
+      this.base,
+      ...namesIn(this.dir)
         .filter(name => name !== DEFAULT_PROFILE)
         .toSorted()
-        .flatMap(name => find(name) ?? []),
-    ],
-    activate(home) {
-      // The marker first: the next start and the command line read it.
-      if (home.name === DEFAULT_PROFILE) rmSync(marker, { force: true })
-      else replaceText(marker, `${home.name}\n`)
-      reportWrite(marker)
-      // Forget the initial AGENT_HOME, or the base home could never become active again.
-      started = ''
-      process.env.AGENT_HOME = home.dir
-    },
-    forget: name => void named.delete(name),
-    open(name) {
-      if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME, { code: 'invalid_profile_name' })
-      const home = find(name)
-      if (!home)
-        throw missing(`Profile '${name}' does not exist.`, {
-          code: 'profile_not_found',
-          values: { name },
-        })
-      return home
-    },
-    forCookie: cookie =>
-      cookie !== undefined && (cookie === DEFAULT_PROFILE || PROFILE_NAME.test(cookie))
-        ? orBase(cookie)
-        : orBase(active()),
+        .flatMap(name => this.#find(name) ?? []),
+    ]
+  }
+
+  /** Makes a profile the active one for requests without a cookie, now and after a restart. */
+  activate(home: Home): void {
+    // The marker first: the next start and the command line read it.
+    if (home.name === DEFAULT_PROFILE) rmSync(this.#marker, { force: true })
+    else replaceText(this.#marker, `${home.name}\n`)
+    reportWrite(this.#marker)
+    // Forget the initial AGENT_HOME, or the base home could never become active again.
+    this.#started = ''
+    process.env.AGENT_HOME = home.dir
+  }
+
+  /** Drops the cached home of a deleted profile, so that a later profile of that name starts clean. */
+  forget(name: string): void {
+    void this.#named.delete(name)
+  }
+
+  /** The home of an existing profile; throws a UserError for an invalid name or a missing directory. */
+  open(name: string): Home {
+    if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME, { code: 'invalid_profile_name' })
+    const home = this.#find(name)
+    if (!home)
+      throw missing(`Profile '${name}' does not exist.`, {
+        code: 'profile_not_found',
+        values: { name },
+      })
+    return home
+  }
+
+  /** The profile of a request: its cookie's when that is a valid name, else the active one. */
+  forCookie(cookie: string | undefined): Home {
+    return cookie !== undefined && (cookie === DEFAULT_PROFILE || PROFILE_NAME.test(cookie))
+      ? this.#orBase(cookie)
+      : this.#orBase(this.active())
+  }
+
+  #find(name: string): Home | undefined {
+    if (name === DEFAULT_PROFILE) return this.base
+    const path = join(this.dir, name)
+    if (!PROFILE_NAME.test(name) || !isDirectory(path)) {
+      this.#named.delete(name)
+      return undefined
+    }
+    const home =
+      this.#named.get(name) ??
+      openHome({
+        name,
+        dir: path,
+        env: this.#config.env,
+        clock: this.#clock,
+        accepted: this.#accepted,
+      })
+    this.#named.set(name, home)
+    return home
+  }
+
+  #deletedOf(name: string): Home {
+    const home = this.#deleted.get(name) ?? deletedHome(name, this.dir, this.#clock)
+    this.#deleted.set(name, home)
+    return home
+  }
+
+  #orBase(name: string): Home {
+    return this.#find(name) ?? this.base
   }
 }

@@ -120,36 +120,43 @@ const source = async (files: readonly string[], env: Variables): Promise<Sourced
 }
 
 /** Sources init files for one home and remembers what they changed. */
-export const createInitFiles = (clock: Clock) => {
-  let last: { key: string; at: number; result: Promise<Sourced> } | undefined
-  let changes: VariableChanges = {}
-  return {
-    /** Of the last `refresh`. */
-    changes: (): VariableChanges => changes,
-    /** Sources the files if they, or `env`, have changed. Resolves to what is wrong with them, or null. */
-    async refresh(files: readonly string[], env: Variables): Promise<string | null> {
-      const stamped = files.flatMap(path => {
-        const stamp = stampOf(path)
-        return stamp === null ? [] : [{ path, stamp }]
-      })
-      const key = JSON.stringify([stamped, env])
-      const now = clock.monotonic()
-      if (
-        last?.key !== key ||
-        ((await last.result).problem !== null && now - last.at > RETRY_AFTER_MS)
-      )
-        last = {
-          key,
-          at: now,
-          result: source(
-            stamped.map(({ path }) => path),
-            env,
-          ),
-        }
-      const { result } = last
-      const sourced = await result
-      if (last.result === result) ({ changes } = sourced)
-      return sourced.problem
-    },
+export class InitFiles {
+  readonly #clock: Clock
+  #last: { key: string; at: number; result: Promise<Sourced> } | undefined
+  #changes: VariableChanges = {}
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Of the last `refresh`. */
+  changes(): VariableChanges {
+    return this.#changes
+  }
+
+  /** Sources the files if they, or `env`, have changed. Resolves to what is wrong with them, or null. */
+  async refresh(files: readonly string[], env: Variables): Promise<string | null> {
+    const stamped = files.flatMap(path => {
+      const stamp = stampOf(path)
+      return stamp === null ? [] : [{ path, stamp }]
+    })
+    const key = JSON.stringify([stamped, env])
+    const now = this.#clock.monotonic()
+    if (
+      this.#last?.key !== key ||
+      ((await this.#last.result).problem !== null && now - this.#last.at > RETRY_AFTER_MS)
+    )
+      this.#last = {
+        key,
+        at: now,
+        result: source(
+          stamped.map(({ path }) => path),
+          env,
+        ),
+      }
+    const { result } = this.#last
+    const sourced = await result
+    if (this.#last.result === result) ({ changes: this.#changes } = sourced)
+    return sourced.problem
   }
 }

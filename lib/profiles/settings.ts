@@ -1,10 +1,8 @@
 /** Stores settings.json: validated, written key by key from an allow-list. */
 import type { UnreadableFile } from '../schema/file-problem.ts'
 import { isObject, isObjectOrArray } from '../base/json.ts'
+import { DEFAULT_SETTINGS, PERSONAL_SETTINGS, SETTING_NAMES } from '../base/setting-defaults.ts'
 import {
-  DEFAULT_SETTINGS,
-  PERSONAL_SETTINGS,
-  SETTING_NAMES,
   type SettingName,
   settingOf,
   SETTINGS,
@@ -22,24 +20,6 @@ export type SettingsOptions = {
   defaultWorkspace: (saved: string | undefined) => string
   /** Moves the default model of an older settings.json to config.yaml. */
   migrateDefaultModel: (model: string) => void
-}
-
-export type SettingsStore = {
-  /** Why the file cannot be read, and whether an earlier version of it still counts; null when all is well. */
-  problem(): UnreadableFile | null
-  get(): Settings
-  /** Saves valid values; returns the keys of invalid and unknown ones in `ignored`. */
-  save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] }
-  /** With a person's own choices, as they are stored with the person. Invalid ones count as absent. */
-  of(own: Stored): Settings
-  /** The valid personal settings of a patch, as they are stored, and the keys of everything else. */
-  acceptPersonal(patch: Stored): { accepted: Stored; ignored: string[] }
-  /** A copy of the password hash; `lib/people/password-record.ts` is authoritative. */
-  password: {
-    read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
-    /** Null removes it. */
-    store(hash: string | null): void
-  }
 }
 
 type Stored = Readonly<Record<string, unknown>>
@@ -131,102 +111,125 @@ const toSettings = (stored: Stored, texts: Texts, botName: string): Settings => 
   }
 }
 
-export const createSettings = (path: string, options: SettingsOptions): SettingsStore => {
-  const file = jsonFile<Stored>(path, parseSettings, { mayDangle: true, isWatched: true })
-  const texts = textsOf(options)
-  let hasRead = false
-  let last: { stored: Stored; settings: Settings } | undefined
-
-  const moveDefaultModel = (): void => {
-    try {
-      lookAgain()
-      const raw = file.read()
-      if (typeof raw.default_model === 'string') options.migrateDefaultModel(raw.default_model)
-      const { default_model: _, ...rest } = raw
-      file.write(rest)
-    } catch {
-      // A broken config.yaml or a full disk must not prevent reading the settings. Retried next time.
-    }
+export class SettingsStore {
+  readonly #path: string
+  readonly #options: SettingsOptions
+  readonly #file
+  readonly #texts: Texts
+  #hasRead = false
+  #last: { stored: Stored; settings: Settings } | undefined
+  /** A copy of the password hash; `lib/people/password-record.ts` is authoritative. */
+  readonly password: {
+    read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
+    /** Null removes it. */
+    store(hash: string | null): void
   }
 
-  const stored = (): Stored => {
-    const raw = file.read()
-    const isWhole = file.problem() === null
-    hasRead ||= isWhole
-    if (!isWhole || !('default_model' in raw)) return raw
-    moveDefaultModel()
-    return file.read()
-  }
-
-  const get = (): Settings => {
-    const raw = stored()
-    if (last?.stored !== raw)
-      last = { stored: raw, settings: toSettings(raw, texts, options.botName) }
-    const saved = texts.default_workspace(raw.default_workspace) || undefined
-    return {
-      ...last.settings,
-      // Looked up for those who use it, at that time: the directory may be deleted while the file stays the same.
-      get default_workspace() {
-        return options.defaultWorkspace(saved)
-      },
-    }
-  }
-
-  /** Stores only what was set, so that defaults from the environment still apply to the rest. */
-  const write = (patch: Stored): void => {
-    lookAgain()
-    const remaining = Object.entries(stored()).filter(([key]) => !OBSOLETE_KEYS.has(key))
-    file.write({ ...Object.fromEntries(remaining), ...patch })
-  }
-
-  /** Valid values of these keys; everything else is ignored. */
-  const validate = (patch: Stored, names: readonly SettingName[]) => {
-    const valid: Record<string, unknown> = {}
-    const ignored: string[] = []
-    for (const [key, value] of Object.entries(patch)) {
-      const name = names.find(each => each === key)
-      const accepted = name && acceptValue(texts, name, value)
-      if (accepted === undefined) ignored.push(key)
-      else valid[key] = accepted
-    }
-    if (valid.language !== undefined) valid.language_from ??= 'setting'
-    return { valid, ignored }
-  }
-
-  return {
-    problem() {
-      const reason = file.problem()
-      return reason === null ? null : { file: path, reason, in_force: !file.isLost() }
-    },
-    get,
-    of: own => ({ ...get(), ...validate(own, PERSONAL_SETTINGS).valid }),
-    acceptPersonal(patch) {
-      const { valid, ignored } = validate(patch, PERSONAL_SETTINGS)
-      return { accepted: valid, ignored }
-    },
-    save(patch) {
-      const { valid, ignored } = validate(patch, SETTING_NAMES)
-      const skin = typeof valid.theme === 'string' ? SKIN_OF_THEME.get(valid.theme) : undefined
-      if (skin && !isSkin(valid.skin)) valid.skin = skin
-      if (Object.keys(valid).length > 0) write(valid)
-      return { settings: get(), ignored }
-    },
-    password: {
-      read() {
-        const { password_hash: hash } = stored()
+  constructor(path: string, options: SettingsOptions) {
+    this.#path = path
+    this.#options = options
+    this.#file = jsonFile<Stored>(path, parseSettings, { mayDangle: true, isWatched: true })
+    this.#texts = textsOf(options)
+    this.password = {
+      read: () => {
+        const { password_hash: hash } = this.#stored()
         // Treating a damaged file as "no password" would let everyone in.
-        if (!hasRead) return { kind: 'damaged', why: `${path} cannot be read` }
+        if (!this.#hasRead) return { kind: 'damaged', why: `${path} cannot be read` }
         if (hash === undefined || hash === null || hash === '') return { kind: 'none' }
         return typeof hash === 'string' && /^[0-9a-f]{64}$/i.test(hash)
           ? { kind: 'hash', hash: hash.toLowerCase() }
           : { kind: 'damaged', why: `The password_hash in ${path} is damaged` }
       },
-      store(hash) {
+      store: hash => {
         lookAgain()
-        const { password_hash: before, ...rest } = stored()
+        const { password_hash: before, ...rest } = this.#stored()
         if (hash === null ? before !== undefined : before !== hash)
-          file.write(hash === null ? rest : { ...rest, password_hash: hash })
+          this.#file.write(hash === null ? rest : { ...rest, password_hash: hash })
       },
-    },
+    }
+  }
+
+  get(): Settings {
+    const raw = this.#stored()
+    if (this.#last?.stored !== raw)
+      this.#last = { stored: raw, settings: toSettings(raw, this.#texts, this.#options.botName) }
+    const { defaultWorkspace } = this.#options
+    const saved = this.#texts.default_workspace(raw.default_workspace) || undefined
+    return {
+      ...this.#last.settings,
+      // Looked up for those who use it, at that time: the directory may be deleted while the file stays the same.
+      get default_workspace() {
+        return defaultWorkspace(saved)
+      },
+    }
+  }
+
+  /** Why the file cannot be read, and whether an earlier version of it still counts; null when all is well. */
+  problem(): UnreadableFile | null {
+    const reason = this.#file.problem()
+    return reason === null ? null : { file: this.#path, reason, in_force: !this.#file.isLost() }
+  }
+
+  /** With a person's own choices, as they are stored with the person. Invalid ones count as absent. */
+  of(own: Stored): Settings {
+    return { ...this.get(), ...this.#validate(own, PERSONAL_SETTINGS).valid }
+  }
+
+  /** The valid personal settings of a patch, as they are stored, and the keys of everything else. */
+  acceptPersonal(patch: Stored): { accepted: Stored; ignored: string[] } {
+    const { valid, ignored } = this.#validate(patch, PERSONAL_SETTINGS)
+    return { accepted: valid, ignored }
+  }
+
+  /** Saves valid values; returns the keys of invalid and unknown ones in `ignored`. */
+  save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] } {
+    const { valid, ignored } = this.#validate(patch, SETTING_NAMES)
+    const skin = typeof valid.theme === 'string' ? SKIN_OF_THEME.get(valid.theme) : undefined
+    if (skin && !isSkin(valid.skin)) valid.skin = skin
+    if (Object.keys(valid).length > 0) this.#write(valid)
+    return { settings: this.get(), ignored }
+  }
+
+  #moveDefaultModel(): void {
+    try {
+      lookAgain()
+      const raw = this.#file.read()
+      if (typeof raw.default_model === 'string')
+        this.#options.migrateDefaultModel(raw.default_model)
+      const { default_model: _, ...rest } = raw
+      this.#file.write(rest)
+    } catch {
+      // A broken config.yaml or a full disk must not prevent reading the settings. Retried next time.
+    }
+  }
+
+  #stored(): Stored {
+    const raw = this.#file.read()
+    const isWhole = this.#file.problem() === null
+    this.#hasRead ||= isWhole
+    if (!isWhole || !('default_model' in raw)) return raw
+    this.#moveDefaultModel()
+    return this.#file.read()
+  }
+
+  /** Stores only what was set, so that defaults from the environment still apply to the rest. */
+  #write(patch: Stored): void {
+    lookAgain()
+    const remaining = Object.entries(this.#stored()).filter(([key]) => !OBSOLETE_KEYS.has(key))
+    this.#file.write({ ...Object.fromEntries(remaining), ...patch })
+  }
+
+  /** Valid values of these keys; everything else is ignored. */
+  #validate(patch: Stored, names: readonly SettingName[]) {
+    const valid: Record<string, unknown> = {}
+    const ignored: string[] = []
+    for (const [key, value] of Object.entries(patch)) {
+      const name = names.find(each => each === key)
+      const accepted = name && acceptValue(this.#texts, name, value)
+      if (accepted === undefined) ignored.push(key)
+      else valid[key] = accepted
+    }
+    if (valid.language !== undefined) valid.language_from ??= 'setting'
+    return { valid, ignored }
   }
 }

@@ -1,11 +1,7 @@
 /** The settings as they are sent to clients. The file also has `password_hash`, which is in no schema. */
 import { z } from 'zod'
-import {
-  SETTING_NAMES,
-  type Settings as Values,
-  type SettingName,
-  settingOf,
-} from '../base/settings.ts'
+import { SETTING_NAMES } from '../base/setting-defaults.ts'
+import { type SettingName, type Settings as Values, settingOf } from '../base/settings.ts'
 
 type Shape = { [K in SettingName]: z.ZodType<Values[K]> }
 

@@ -1,17 +1,21 @@
 /** The state of a running turn's subagents, so that a page that connects later can show their timelines. */
 import { type Clock, toSeconds } from '../base/clock.ts'
-import type { AgentEvent, SubagentRef } from '../agent/types.ts'
+import type { TurnEvent } from '../schema/event.ts'
 import type { LiveSubagent, SubagentStep } from '../schema/subagent.ts'
-import { shortArgs, toPendingRetry } from './to-stream-event.ts'
 
 const MAX_STEPS = 60
 const MAX_OUTPUT_CHARS = 2_000
 const MAX_TEXT_CHARS = 4_000
 
+type Delta = Extract<TurnEvent, { type: 'subagent' }>['data']
+type Call = Extract<TurnEvent, { type: 'tool' | 'tool_complete' }>['data']
+type Output = Extract<TurnEvent, { type: 'tool_output' }>['data']
+
+/** Follows the events that name a `parent_tid`. */
 export const createLiveSubagents = (clock: Pick<Clock, 'now'>) => {
   const all = new Map<string, LiveSubagent>()
 
-  const of = ({ parent, index }: SubagentRef): LiveSubagent => {
+  const of = ({ parent_tid: parent = '', task_index: index = 0 }: Partial<Delta>): LiveSubagent => {
     const key = `${parent}\n${index}`
     const known = all.get(key)
     if (known) return known
@@ -29,59 +33,49 @@ export const createLiveSubagents = (clock: Pick<Clock, 'now'>) => {
     return created
   }
 
-  const stepOf = (agent: LiveSubagent, tid: string): SubagentStep | undefined =>
-    agent.steps.findLast(step => step.tid === tid)
+  /** Ids of calls differ between the subagents of a turn. */
+  const stepOf = (tid: string): SubagentStep | undefined => {
+    for (const agent of all.values()) {
+      const step = agent.steps.findLast(each => each.tid === tid)
+      // Anything that follows ends the wait.
+      if (step) agent.retry = undefined
+      if (step) return step
+    }
+    return undefined
+  }
+
+  const clearText = (agent: LiveSubagent): void => {
+    agent.text = ''
+    agent.reasoning = ''
+  }
 
   return {
-    apply(event: AgentEvent): void {
-      if (!('owner' in event) || !event.owner) return
-      const agent = of(event.owner)
-      // Anything that follows ends the wait.
-      agent.retry = event.type === 'retry' ? toPendingRetry(event, clock.now()) : undefined
-      switch (event.type) {
-        case 'subagent':
-          agent.goal = event.goal
-          agent.status = event.status
-          break
-        case 'token':
-          agent.text = (agent.text + event.text).slice(-MAX_TEXT_CHARS)
-          break
-        case 'reasoning':
-          agent.reasoning = (agent.reasoning + event.text).slice(-MAX_TEXT_CHARS)
-          break
-        case 'retry':
-          agent.text = ''
-          agent.reasoning = ''
-          break
-        case 'tool':
-          // The text so far belongs to the step that this call ends.
-          agent.text = ''
-          agent.reasoning = ''
-          agent.steps.push({
-            tid: event.callId,
-            name: event.name,
-            preview: event.preview,
-            args: shortArgs(event.args),
-            started_at: toSeconds(clock.now()),
-            output: '',
-            duration: null,
-            is_error: false,
-          })
-          if (agent.steps.length > MAX_STEPS) agent.steps.shift()
-          break
-        case 'tool_output': {
-          const step = stepOf(agent, event.callId)
-          if (step) step.output = (step.output + event.text).slice(-MAX_OUTPUT_CHARS)
-          break
-        }
-        case 'tool_complete': {
-          const step = stepOf(agent, event.callId)
-          if (!step) break
-          step.duration = Math.round(event.durationMs) / 1_000
-          step.is_error = event.isError
-          break
-        }
-      }
+    stream({ goal, status, text = '', reasoning = '', again, retry, ...owner }: Delta): void {
+      const agent = of(owner)
+      agent.retry = retry
+      if (again !== undefined) clearText(agent)
+      if (goal !== undefined) agent.goal = goal
+      if (status !== undefined) agent.status = status
+      agent.text = (agent.text + text).slice(-MAX_TEXT_CHARS)
+      agent.reasoning = (agent.reasoning + reasoning).slice(-MAX_TEXT_CHARS)
+    },
+    call({ tid, name, tool = name, preview, args, ...owner }: Call): void {
+      const agent = of(owner)
+      agent.retry = undefined
+      // The text so far belongs to the step that this call ends.
+      clearText(agent)
+      const started_at = toSeconds(clock.now())
+      const begun = { output: '', duration: null, is_error: false }
+      agent.steps.push({ tid, name: tool, preview, args, started_at, ...begun })
+      if (agent.steps.length > MAX_STEPS) agent.steps.shift()
+    },
+    output({ tid, text }: Output): void {
+      const step = stepOf(tid)
+      if (step) step.output = (step.output + text).slice(-MAX_OUTPUT_CHARS)
+    },
+    complete(tid: string, duration: number | null, isError: boolean): void {
+      const step = stepOf(tid)
+      if (step) Object.assign(step, { duration: duration ?? 0, is_error: isError })
     },
     all: (): LiveSubagent[] => [...all.values()],
     clear: (): void => all.clear(),

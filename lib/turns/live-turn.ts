@@ -1,9 +1,14 @@
-/** In-memory state of a running turn beyond the journal: partial text, running tools, subagents. Bounded in size. */
+/**
+ * The state of a running turn beyond the journal: partial text, running tools, subagents. A fold of its events, as they are sent and
+ * as the live log has them, so that a turn that continues after a kill has the state in which it was. Bounded in size.
+ */
 import { type Clock, toSeconds } from '../base/clock.ts'
-import type { AgentEvent, RunMessage } from '../agent/types.ts'
+import type { TurnEvent } from '../schema/event.ts'
+import type { Message } from '../schema/message.ts'
 import type { LiveTurn } from '../schema/session.ts'
+import { emptyUsage, type Usage } from '../schema/usage.ts'
+import type { LoggedEvent } from './event-log.ts'
 import { createLiveSubagents } from './live-subagents.ts'
-import { shortArgs, toPendingRetry } from './to-stream-event.ts'
 
 const MAX_OUTPUT_CHARS = 8_000
 
@@ -11,7 +16,6 @@ const NOTHING = { text: '', reasoning: '' }
 
 export type LiveState = ReturnType<typeof createLiveState>
 
-/** Follows the engine's events. */
 export const createLiveState = (clock: Pick<Clock, 'now'>) => {
   let messageId: string | null = null
   let text = ''
@@ -21,6 +25,8 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
   /** The pending retry. */
   let retry: LiveTurn['retry']
   const tools = new Map<string, LiveTurn['tools'][number]>()
+  /** Calls that have ended; what they have shown is kept until their result is recorded. */
+  const ended = new Set<string>()
   const subagents = createLiveSubagents(clock)
   /** Calls of recorded assistant messages that have no recorded result. */
   const unanswered = new Map<string, string>()
@@ -32,7 +38,7 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
     reasoning = ''
   }
 
-  const finishMessage = (message: RunMessage): void => {
+  const finishMessage = (message: Message): void => {
     retry = undefined
     // A steering message does not end what the model writes.
     if (message.role === 'user') return
@@ -40,6 +46,7 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
       const id = message.tool_call_id ?? ''
       unanswered.delete(id)
       tools.delete(id)
+      ended.delete(id)
       subagents.forget(id)
       return
     }
@@ -55,58 +62,56 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
     text === '' && (withdrawn.text !== '' || reasoning === '') ? withdrawn : { text, reasoning }
 
   return {
-    apply(event: AgentEvent): void {
-      if ('owner' in event && event.owner) {
-        subagents.apply(event)
-        return
-      }
-      switch (event.type) {
+    apply({ type, data }: TurnEvent): void {
+      switch (type) {
         case 'token':
-          startMessage(event.messageId)
+          startMessage(data.message_id)
           retry = undefined
-          text += event.text
+          text += data.text
           break
         case 'reasoning':
-          startMessage(event.messageId)
+          startMessage(data.message_id)
           retry = undefined
-          reasoning += event.text
+          reasoning += data.text
           break
-        case 'retry':
-          startMessage(event.messageId)
+        case 'retry': {
+          const { message_id, attempts = 0, until = 0, ...rest } = data
+          startMessage(message_id)
           withdrawn = unfinished()
           text = ''
           reasoning = ''
-          retry = toPendingRetry(event, clock.now())
+          retry = { ...rest, attempts, until }
           break
+        }
         case 'message':
-          finishMessage(event.message)
+          finishMessage(data.message)
           break
-        case 'tool':
-          tools.set(event.callId, {
-            tid: event.callId,
-            name: event.name,
-            preview: event.preview,
-            args: shortArgs(event.args),
-            started_at: toSeconds(clock.now()),
-            output: '',
-          })
+        case 'tool': {
+          const { tid, name, preview, args, parent_tid: parent } = data
+          const started_at = toSeconds(clock.now())
+          if (parent !== undefined) subagents.call(data)
+          else tools.set(tid, { tid, name, preview, args, started_at, output: '' })
           break
+        }
         case 'tool_output': {
-          const tool = tools.get(event.callId)
-          if (tool) tool.output = (tool.output + event.text).slice(-MAX_OUTPUT_CHARS)
+          const tool = tools.get(data.tid)
+          if (data.parent_tid !== undefined) subagents.output(data)
+          else if (tool) tool.output = (tool.output + data.text).slice(-MAX_OUTPUT_CHARS)
           break
         }
         case 'tool_complete':
-          tools.delete(event.callId)
+          if (data.parent_tid === undefined) ended.add(data.tid)
+          else subagents.complete(data.tid, data.duration, data.is_error)
+          break
+        case 'subagent':
+          subagents.stream(data)
           break
         case 'warning':
           // Another key or model is called instead of waiting.
-          if (event.kind === 'rotated' || event.kind === 'fallback') retry = undefined
+          if (data.type === 'rotated' || data.type === 'fallback') retry = undefined
           break
-        case 'subagent':
-        case 'sent':
-        case 'compressing':
-        case 'compressed':
+        // The others change nothing that is shown of a running turn, or end it.
+        default:
           break
       }
     },
@@ -117,11 +122,12 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
     /** The process that ran the tools and subagents has ended. */
     stopTools(): void {
       tools.clear()
+      ended.clear()
       subagents.clear()
     },
     /** Undefined unless a failed call is about to be retried. */
     retry: () => retry,
-    tools: () => [...tools.values()],
+    tools: () => [...tools.values()].filter(({ tid }) => !ended.has(tid)),
     subagents: subagents.all,
     /** What the subagents of a call did so far, in the form of its result. */
     resultsOf: subagents.resultsOf,
@@ -129,4 +135,38 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
     unanswered: (): ReadonlyMap<string, string> => unanswered,
     outputOf: (callId: string): string => tools.get(callId)?.output ?? '',
   }
+}
+
+const loggedId = ({ type, data }: LoggedEvent): string | undefined =>
+  type === 'message' ? (data as { message: Message }).message.id : undefined
+
+/**
+ * The live state when the process died: the turn's recorded messages and its events, in the order in which they were written. The
+ * journal decides which messages there are: one reaches it before its event reaches the log.
+ */
+export const rebuild = (
+  events: LoggedEvent[],
+  recorded: Message[],
+  clock: Pick<Clock, 'now'>,
+): LiveState => {
+  const live = createLiveState(clock)
+  const logged = new Set(events.flatMap(event => loggedId(event) ?? []))
+  const last = recorded.findLastIndex(({ id }) => logged.has(id))
+  const apply = (messages: readonly Message[]): void => {
+    for (const message of messages) live.apply({ type: 'message', data: { message } })
+  }
+  apply(recorded.slice(0, last + 1).filter(({ id }) => !logged.has(id)))
+  for (const event of events) {
+    const id = loggedId(event)
+    if (id === undefined) live.apply(event as TurnEvent)
+    else apply(recorded.filter(message => message.id === id))
+  }
+  apply(recorded.slice(last + 1))
+  return live
+}
+
+/** The usage up to the last model call that ended. */
+export const usageOf = (events: LoggedEvent[]): Usage => {
+  const last = events.findLast(({ type }) => type === 'usage')
+  return last ? (last.data as { usage: Usage }).usage : emptyUsage
 }

@@ -23,7 +23,7 @@ import {
 import { type EventLog, type LoggedEvent, type LogHeader, readLiveFile } from './event-log.ts'
 import { idOf, outlivesTurn } from './open-questions.ts'
 import { elide } from './to-stream-event.ts'
-import { rebuild, usageOf } from './replay-log.ts'
+import { rebuild, usageOf } from './live-turn.ts'
 import { type ContinuedTurn, continueTurn, isFresh, isGivenUp, mayResume } from './resume.ts'
 import { endEntries } from './turn-journal.ts'
 

@@ -15,9 +15,8 @@ import type { Recovered, Sessions } from '../sessions/types.ts'
 import { contentText } from '../sessions/entries.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { partialMessages, unansweredResults } from './interrupted-turn.ts'
-import type { LiveState } from './live-turn.ts'
 import { idOf } from './open-questions.ts'
-import { rebuild, usageOf } from './replay-log.ts'
+import { type LiveState, rebuild, usageOf } from './live-turn.ts'
 import { elide, toTurnEvent } from './to-stream-event.ts'
 import { endEntries } from './turn-journal.ts'
 
@@ -99,7 +98,7 @@ const withdrawPartial = (log: EventLog, live: LiveState, now: number): void => {
   const { messageId, text, reasoning } = live.partial()
   // A wait for the provider ends as well.
   if (text === '' && reasoning === '' && !live.retry()) return
-  const event = {
+  const withdrawal = {
     type: 'retry',
     messageId: messageId ?? '',
     attempt: 1,
@@ -108,7 +107,8 @@ const withdrawPartial = (log: EventLog, live: LiveState, now: number): void => {
     reason: 'cut',
     message: 'The service was restarted.',
   } as const
-  log.append(toTurnEvent(event, message => message, now))
+  const event = toTurnEvent(withdrawal, message => message, now)
+  log.append(event)
   live.apply(event)
 }
 
@@ -169,8 +169,9 @@ export const continueTurn = (
   ])
   const added = entries.flatMap(entry => (entry.t === 'message' ? [entry.message] : []))
   for (const message of added) {
-    log.append({ type: 'message', data: { message: elide(message) } })
-    live.apply({ type: 'message', message })
+    const event = { type: 'message', data: { message: elide(message) } } as const
+    log.append(event)
+    live.apply(event)
   }
   live.stopTools()
   if (!isExternal) withdrawPartial(log, live, clock.now())

@@ -89,7 +89,7 @@ export const createTurnStarter = ({
   models,
   workspaces,
 }: TurnStarterOptions) => {
-  const homeOf = homes.of
+  const homeOf = (name: string | undefined) => homes.of(name)
   const endpointOf = (home: Home, model: string, baseUrl?: string): ModelEndpoint | UserError => {
     try {
       return models.endpoint(home, model, baseUrl)

@@ -74,7 +74,7 @@ export const toCompressedEvent = (
 type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
 
 /** `now`: milliseconds since 1970. */
-export const toPendingRetry = (
+const toPendingRetry = (
   { attempt, attempts, delayMs, reason, provider, message }: RetryEvent,
   now: number,
 ): PendingRetry =>

@@ -117,6 +117,12 @@ export type TurnContext = {
   redact: (text: string) => string
 }
 
+/** Writes an event to the turn's log, and sends it. */
+const show = (turn: Turn, event: TurnEvent): void => {
+  turn.log.append(event)
+  turn.live.apply(event)
+}
+
 /** Writes to the transcript first, then to the turn's log and its readers. */
 const recordMessage = (
   turn: Turn,
@@ -126,14 +132,10 @@ const recordMessage = (
 ): void => {
   const recorded = context.record(message, extra)
   turn.messageIds.push(recorded.id)
-  turn.log.append({ type: 'message', data: { message: elide(recorded) } })
+  show(turn, { type: 'message', data: { message: elide(recorded) } })
 }
 
-const apply = (turn: Turn, context: TurnContext, clock: Clock, given: AgentEvent): void => {
-  const event =
-    given.type === 'retry'
-      ? { ...given, message: changeWords(given.message, context.redact) }
-      : given
+const apply = (turn: Turn, context: TurnContext, clock: Clock, event: AgentEvent): void => {
   if (event.type === 'message') {
     if (event.message._step_limit) turn.limit = 'steps'
     const message = {
@@ -145,11 +147,10 @@ const apply = (turn: Turn, context: TurnContext, clock: Clock, given: AgentEvent
   } else if (event.type === 'sent') {
     context.recordSent(event.messageId, event.text)
   } else if (event.type === 'compressed') {
-    turn.log.append(toCompressedEvent(event, context.recordSummary(event)))
+    show(turn, toCompressedEvent(event, context.recordSummary(event)))
   } else {
-    turn.log.append(toTurnEvent(event, context.redact, clock.now()))
+    show(turn, toTurnEvent(event, context.redact, clock.now()))
   }
-  turn.live.apply(event)
 }
 
 const onEvent = (turn: Turn, context: TurnContext, clock: Clock, event: AgentEvent): void =>

@@ -94,7 +94,7 @@ const questionsOf = ({ sessions, hub, clock, log }: TurnsOptions, active: Active
       else if (event.type === 'answered') hub.publish(`session:${sessionId}`, event)
     },
     publish: event => hub.publish('inbox', event),
-    isShown: hub.isShown,
+    isShown: question => hub.isShown(question),
     clock,
     log,
   })

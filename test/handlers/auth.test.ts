@@ -8,8 +8,8 @@ import { systemClock } from '../../lib/base/clock.ts'
 import * as authHandlers from '../../handlers/auth.ts'
 import * as health from '../../handlers/health.ts'
 import * as pages from '../../handlers/pages.ts'
-import { createAuth } from '../../lib/people/auth.ts'
-import { createAuthenticator } from '../../lib/people/authenticator.ts'
+import { Auth, authenticatorOf } from '../../lib/people/auth.ts'
+import { People } from '../../lib/people/people.ts'
 import { textsFor } from '../../lib/people/login-page.ts'
 import { BaseCtx } from '../../lib/http/request-context.ts'
 import { createAsset } from '../../lib/http/static.ts'
@@ -38,14 +38,11 @@ const assets = new Map([
 ])
 const settings = { theme: 'dark', language: 'en', bot_name: 'Agent' }
 
-const test = suite<{ at: TestServer; dir: string; auth: ReturnType<typeof createAuth> }>(
-  'handlers/auth',
-)
+const test = suite<{ at: TestServer; dir: string; auth: Auth }>('handlers/auth')
 test.before.each(async context => {
   context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-login-'))
-  const auth = createAuth({
+  const auth = new Auth(context.dir, new People(context.dir, () => {}), {
     clock: systemClock,
-    stateDir: context.dir,
     config: { password: null, isExposed: false },
     settings: { read: () => ({ kind: 'none' }), store() {} },
     log: { warn: () => {} },
@@ -69,7 +66,7 @@ test.before.each(async context => {
   }
   context.at = await openServer(routes, {
     patternRoutes,
-    authenticator: createAuthenticator(auth),
+    authenticator: authenticatorOf(auth),
     makeCtx: (...base) => Object.assign(new BaseCtx(...base), { app, may: () => true }) as never,
   })
 })

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../_clock.ts'
-import { openAudit } from '../../lib/people/audit.ts'
-import { createPairing } from '../../lib/people/pairing.ts'
+import { Audit } from '../../lib/people/audit.ts'
+import { Pairing } from '../../lib/people/pairing.ts'
 import { isProtectedPath } from '../../lib/store/state-files.ts'
 import { startApp, type TestApp } from '../_app.ts'
 
@@ -149,7 +149,7 @@ test('five wrong pairing codes are enough', async ({ app }) => {
 
 test('a code expires, is canceled by its maker only, and does not outlive a restart', async () => {
   const clock = createTestClock()
-  const pairing = createPairing({ clock, isSignedIn: by => by !== 'gone' })
+  const pairing = new Pairing({ clock, isSignedIn: by => by !== 'gone' })
   const first = pairing.create('a')
   await clock.advance(299_000)
   pairing.cancel(first.id, 'b')
@@ -428,7 +428,7 @@ test('the audit log is bounded, and survives a torn line', () => {
   const dir = mkdtempSync(join(tmpdir(), 'audit-'))
   try {
     const path = join(dir, 'audit.jsonl')
-    const audit = openAudit(path, {
+    const audit = new Audit(path, {
       clock: createTestClock(),
       redact: text => text,
       warn: assert.unreachable,

@@ -10,9 +10,9 @@ import { restoreBackup } from '../../lib/operations/backups/restore.ts'
 import { noteFirstLocation, startMove } from '../../lib/app/moved-home.ts'
 import { checkpointDir } from '../../lib/workspaces/checkpoints/checkpoint-store.ts'
 import { createLog } from '../../lib/operations/log.ts'
-import { backupPlaces } from '../../lib/app/backup-places.ts'
+import { backupPlaces } from '../../lib/operations/backups/backup-places.ts'
 import { readConfig } from '../../lib/config.ts'
-import { createHomes } from '../../lib/profiles/homes.ts'
+import { Homes } from '../../lib/profiles/homes.ts'
 import { systemClock } from '../../lib/base/clock.ts'
 import { startApp } from '../_app.ts'
 import { git, writeFiles } from '../_git.ts'
@@ -86,7 +86,7 @@ test('a backup restored under another user and path: every chat goes on', async 
   const config = readConfig({ HOME: app.userHome, PATH: process.env.PATH }, [])
   const target = join(app.userHome, 'b.tar.zst')
   await makeBackup({
-    ...backupPlaces(config, createHomes(config, systemClock).list()),
+    ...backupPlaces(config, new Homes(config, systemClock).list()),
     ...{ target, passphrase: null, version: 'test', now: Date.now() },
   })
   const user = otherUser(chat)

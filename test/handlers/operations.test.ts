@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../_clock.ts'
 import { thisMachine } from '../../lib/app/machine.ts'
-import { createReadiness } from '../../lib/app/readiness.ts'
+import { Readiness } from '../../lib/app/readiness.ts'
 import { startApp, type TestApp, tokenHeaders } from '../_app.ts'
 
 const TOKEN = 'metrics-0123456789abcdef'
@@ -198,7 +198,7 @@ test('ready: not before the start, not during the shutdown, not on a full or los
   const clock = createTestClock()
   const state = mkdtempSync(join(tmpdir(), 'state-'))
   const machine = { ...thisMachine, accessError: () => error, freeBytes: () => free }
-  const readiness = createReadiness(state, machine, { clock })
+  const readiness = new Readiness(state, machine, { clock })
   const codes = async () => {
     await clock.advance(1_000)
     return readiness.reasons().map(({ code }) => code)

@@ -2,14 +2,10 @@
 import { UserError } from '../../errors.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ModelEndpoint, Provider, ProviderDelta, ProviderRequest } from '../types.ts'
-import { answerObjection, type AnswerQuirk, withoutAnswer } from './answer-fields.ts'
-import {
-  type EarlierQuirk,
-  earlierReasoningObjection,
-  withEarlierReasoning,
-} from './earlier-reasoning.ts'
+import { answerObjection, withoutAnswer } from './answer-fields.ts'
+import { earlierReasoningObjection, withEarlierReasoning } from './earlier-reasoning.ts'
 import { imageNotice, imageObjection } from './image-rejections.ts'
-import { type ImageQuirk, sentImages, withImages } from './images.ts'
+import { sentImages, withImages } from './images.ts'
 import { type Objection, type ObjectionOf, QuirkMemory } from './quirks.ts'
 import { isObjection } from './rejection.ts'
 import {
@@ -19,7 +15,6 @@ import {
   streamRequest,
 } from './stream-request.ts'
 import {
-  type RejectedTool,
   rejectedToolNotice,
   rejectedToolObjection,
   withoutRejectedTools,
@@ -52,18 +47,16 @@ export type HttpProviderOptions = StreamOptions & {
   keyFor?: KeySource | undefined
 }
 
-type AnyQuirk = EarlierQuirk | ImageQuirk | AnswerQuirk | RejectedTool
-
 /** One way in which endpoints differ, whatever their format. */
-type Step<Q> = {
+type Step = {
   /** The quirk that a rejection reveals. */
-  objection?: ObjectionOf<Q>
+  objection?: ObjectionOf
   /** It explains more than the rejections of what a request contains. */
   isOfAny?: true
   /** The request, adapted to what is known. */
-  adapt?: (request: ProviderRequest, known: ReadonlySet<Q>) => ProviderRequest
+  adapt?: (request: ProviderRequest, known: ReadonlySet<string>) => ProviderRequest
   /** What the user has to know of the adapted request; null: nothing. */
-  notice?: (request: ProviderRequest, known: ReadonlySet<Q>) => string | null
+  notice?: (request: ProviderRequest, known: ReadonlySet<string>) => string | null
   /** Shown in every turn, and not only once. */
   isNoticeOfTurn?: true
 }
@@ -72,7 +65,7 @@ type Step<Q> = {
 const stepsOf = <Q extends string>({
   imagesInResults: inResults,
   objection,
-}: WireFormat<Q>): readonly Step<Q | AnyQuirk>[] => [
+}: WireFormat<Q>): readonly Step[] => [
   {
     objection: (failure, known, request, attempts) =>
       imageObjection(failure, known, request, { inResults, attempts }),
@@ -86,9 +79,8 @@ const stepsOf = <Q extends string>({
     notice: rejectedToolNotice,
   },
   {
-    objection: (failure, known, request) =>
-      earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request),
-    adapt: (request, known) => withEarlierReasoning(request, known as ReadonlySet<EarlierQuirk>),
+    objection: earlierReasoningObjection,
+    adapt: withEarlierReasoning,
   },
   {
     objection: (failure, known, request) => answerObjection(failure, known, request, true),
@@ -113,7 +105,7 @@ export const createHttpProvider = <Q extends string>(
   const steps = stepsOf(format)
   const terminating = new Set<string>()
   const shownNotices = new Set<string>()
-  const memory = new QuirkMemory<Q | AnyQuirk>((failure, known, request, attempts) => {
+  const memory = new QuirkMemory((failure, known, request, attempts) => {
     for (const { objection, isOfAny } of steps) {
       const found =
         isOfAny || isObjection(failure) ? objection?.(failure, known, request, attempts) : null
@@ -124,7 +116,7 @@ export const createHttpProvider = <Q extends string>(
 
   const send = (
     request: ProviderRequest,
-    known: ReadonlySet<Q | AnyQuirk>,
+    known: ReadonlySet<string>,
   ): AsyncGenerator<ProviderDelta> => {
     const quirks = known as ReadonlySet<Q>
     const { endpoint, traceparent } = request
@@ -149,7 +141,7 @@ export const createHttpProvider = <Q extends string>(
     )
   }
 
-  const noticesOf = (request: ProviderRequest, known: ReadonlySet<Q | AnyQuirk>): string[] =>
+  const noticesOf = (request: ProviderRequest, known: ReadonlySet<string>): string[] =>
     steps.flatMap(({ notice, isNoticeOfTurn }) => {
       const text = notice?.(request, known) ?? null
       if (text === null || (!isNoticeOfTurn && shownNotices.has(text))) return []

@@ -5,8 +5,8 @@
  * is back, the next chat has other messages. So a quirk is remembered only when the adapted request was accepted, and forgotten
  * after a while. See `rejection.ts` for what counts as evidence.
  */
-import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { sha256 } from '../../base/sha256.ts'
 import type { ProviderFailure } from '../failure.ts'
 import type { ProviderRequest } from '../types.ts'
 
@@ -23,7 +23,7 @@ const DIGEST_CHARS = 12
 /** Endpoints and sessions with quirks of their own; the oldest are forgotten. */
 const MAX_PLACES = 1_000
 
-export type Objection<Q> = {
+export type Objection<Q = string> = {
   quirk: Q
   /** Where it applies once it was confirmed: nowhere else, to the session whose history is the cause, to the endpoint. */
   scope: 'call' | 'session' | 'endpoint'
@@ -34,23 +34,17 @@ export type Objection<Q> = {
 }
 
 /** Maps a rejection to the next quirk to apply; null when that would not help. `attempts`: earlier rejections of the call. */
-export type ObjectionOf<Q> = (
+export type ObjectionOf = (
   failure: ProviderFailure,
-  known: ReadonlySet<Q>,
+  known: ReadonlySet<string>,
   request: ProviderRequest,
   attempts: number,
-) => Objection<Q> | null
-
-const digest = (key: string | null): string =>
-  createHash('sha256')
-    .update(key ?? '')
-    .digest('base64url')
-    .slice(0, DIGEST_CHARS)
+) => Objection | null
 
 /** One call and its repetitions. */
-export type AdaptedCall<Q> = {
+export type AdaptedCall = {
   /** What the request has to be adapted to. */
-  readonly quirks: ReadonlySet<Q>
+  readonly quirks: ReadonlySet<string>
   /** The request was accepted, so what it was adapted to is remembered. */
   accepted: () => void
   /** Adds the quirk that this rejection reveals; false when changing the request would not help. */
@@ -61,26 +55,26 @@ export type AdaptedCall<Q> = {
 const reasonOf = ({ message }: ProviderFailure): string => message.replace(/[\da-f-]{6,}/gi, '')
 
 /** What endpoints deviate in, as far as it was learned. */
-export class QuirkMemory<Q extends string> {
+export class QuirkMemory {
   /** By place: until when each quirk is remembered. */
-  readonly #learned = new Map<string, Map<Q, number>>()
-  readonly #objectionOf: ObjectionOf<Q>
+  readonly #learned = new Map<string, Map<string, number>>()
+  readonly #objectionOf: ObjectionOf
   readonly #clock: Pick<Clock, 'now'>
 
-  constructor(objectionOf: ObjectionOf<Q>, clock: Pick<Clock, 'now'>) {
+  constructor(objectionOf: ObjectionOf, clock: Pick<Clock, 'now'>) {
     this.#objectionOf = objectionOf
     this.#clock = clock
   }
 
   /** A call with what is known of its endpoint. */
-  begin(request: ProviderRequest): AdaptedCall<Q> {
+  begin(request: ProviderRequest): AdaptedCall {
     const { endpoint, sessionKey } = request
     // Another key may belong to an account with other rights.
-    const ofEndpoint = `${endpoint.baseUrl} ${endpoint.model} ${digest(endpoint.apiKey)}`
+    const ofEndpoint = `${endpoint.baseUrl} ${endpoint.model} ${sha256(endpoint.apiKey ?? '').slice(0, DIGEST_CHARS)}`
     const ofSession = `${ofEndpoint} ${sessionKey ?? ''}`
     if (request.isConnectionTest) this.#forget(endpoint.baseUrl)
     const quirks = new Set([...this.#recall(ofEndpoint), ...this.#recall(ofSession)])
-    let helpful: Objection<Q>[] = []
+    let helpful: Objection[] = []
     let reason = ''
     let attempts = 0
     return {
@@ -106,15 +100,15 @@ export class QuirkMemory<Q extends string> {
     }
   }
 
-  #recall(place: string): Q[] {
+  #recall(place: string): string[] {
     const quirks = this.#learned.get(place)
     if (!quirks) return []
     for (const [quirk, until] of quirks) if (until <= this.#clock.now()) quirks.delete(quirk)
     return [...quirks.keys()]
   }
 
-  #remember(place: string, { quirk, isHarmless }: Objection<Q>): void {
-    const quirks = this.#learned.get(place) ?? new Map<Q, number>()
+  #remember(place: string, { quirk, isHarmless }: Objection): void {
+    const quirks = this.#learned.get(place) ?? new Map<string, number>()
     quirks.set(quirk, this.#clock.now() + (isHarmless ? HARMLESS_MS : REMEMBERED_MS))
     this.#learned.set(place, quirks)
     const [oldest] = this.#learned.keys()

@@ -40,28 +40,90 @@ export const BackupsFile = z.object({
   last: BackupResult.nullable().default(null),
 })
 
-export type BackupsOptions = {
-  /** backups.json of the state directory. */
-  path: string
-  /** Directories that are saved, which no backup may be in. */
-  saved: () => readonly string[]
-  make: (target: string, signal: AbortSignal) => Promise<Backup>
-  hasKeys: boolean
-  /** A directory outside of what is saved. */
-  suggestedDir: string
-  log: { info(text: string): void; warn(text: string): void }
-  clock: Clock
-}
+export class Backups {
+  readonly #saved
+  readonly #make
+  readonly #hasKeys
+  readonly #suggestedDir
+  readonly #log
+  readonly #clock
+  readonly #file
+  readonly #stopped = new AbortController()
+  #running: Promise<void> | null = null
 
-export type Backups = ReturnType<typeof createBackups>
+  constructor(options: {
+    /** backups.json of the state directory. */
+    path: string
+    /** Directories that are saved, which no backup may be in. */
+    saved: () => readonly string[]
+    make: (target: string, signal: AbortSignal) => Promise<Backup>
+    hasKeys: boolean
+    /** A directory outside of what is saved. */
+    suggestedDir: string
+    log: { info(text: string): void; warn(text: string): void }
+    clock: Clock
+  }) {
+    const { path, saved, make, hasKeys, suggestedDir, log, clock } = options
+    this.#saved = saved
+    this.#make = make
+    this.#hasKeys = hasKeys
+    this.#suggestedDir = suggestedDir
+    this.#log = log
+    this.#clock = clock
+    this.#file = jsonFile(path, value => BackupsFile.parse(value ?? {}))
+  }
 
-export const createBackups = (options: BackupsOptions) => {
-  const { path, saved, make, hasKeys, suggestedDir, log, clock } = options
-  const file = jsonFile(path, value => BackupsFile.parse(value ?? {}))
-  const stopped = new AbortController()
-  let running: Promise<void> | null = null
+  state(): BackupState {
+    const { settings, last } = this.#file.read()
+    return {
+      settings: { dir: settings.dir },
+      was_scheduled: settings.enabled === true,
+      running: this.#running !== null,
+      last,
+      has_keys: this.#hasKeys,
+      files: this.#filesIn(settings.dir),
+      suggested_dir: this.#suggestedDir,
+    }
+  }
 
-  const filesIn = (dir: string): BackupState['files'] => {
+  /** Throws a UserError for a directory that cannot be used. */
+  save(given: BackupSettings): BackupState {
+    const dir = normalize(given.dir.trim())
+    this.#checkDir(dir)
+    this.#file.write({ ...this.#file.read(), settings: { dir } })
+    return this.state()
+  }
+
+  start(): BackupState {
+    if (this.#running) throw conflict('A backup is being made.', { code: 'backup_running' })
+    this.#checkDir(this.#file.read().settings.dir)
+    this.#run()
+    return this.state()
+  }
+
+  /** The path of a backup by its name. */
+  pathOf(name: string): string {
+    const { dir } = this.#file.read().settings
+    if (!this.#filesIn(dir).some(each => each.name === name))
+      throw missing('There is no such backup.', { code: 'backup_not_found' })
+    return join(dir, name)
+  }
+
+  isRunning() {
+    return this.#running !== null
+  }
+
+  /** Resolves when no backup is being made. */
+  async idle(): Promise<void> {
+    await this.#running
+  }
+
+  async close(): Promise<void> {
+    this.#stopped.abort()
+    await this.#running
+  }
+
+  #filesIn(dir: string): BackupState['files'] {
     if (dir === '') return []
     try {
       return readdirSync(dir)
@@ -80,12 +142,12 @@ export const createBackups = (options: BackupsOptions) => {
     }
   }
 
-  const checkDir = (dir: string): void => {
+  #checkDir(dir: string): void {
     if (!isAbsolute(dir))
       throw invalid('Enter the full path of a folder, such as /backups.', {
         code: 'backup_path_relative',
       })
-    const place = saved().find(each => isInside(each, dir))
+    const place = this.#saved().find(each => isInside(each, dir))
     if (place)
       throw invalid(
         `${dir} is inside ${place}, which is what gets saved. Choose a folder outside of it.`,
@@ -102,18 +164,18 @@ export const createBackups = (options: BackupsOptions) => {
     }
   }
 
-  const perform = async (startedAt: number): Promise<BackupResult> => {
-    const { settings } = file.read()
+  async #perform(startedAt: number): Promise<BackupResult> {
+    const { settings } = this.#file.read()
     const at = toSeconds(startedAt)
     const name = backupName(startedAt)
     try {
-      checkDir(settings.dir)
-      const { problems } = await make(join(settings.dir, name), stopped.signal)
+      this.#checkDir(settings.dir)
+      const { problems } = await this.#make(join(settings.dir, name), this.#stopped.signal)
       for (const { path: problem, reason } of problems.slice(0, 20))
-        log.warn(`backup: ${problem}: ${reason}`)
+        this.#log.warn(`backup: ${problem}: ${reason}`)
       return { at, ok: true, name, error: '', problems: problems.length }
     } catch (error) {
-      if (!(error instanceof UserError)) log.warn(`backup: ${messageOf(error)}`)
+      if (!(error instanceof UserError)) this.#log.warn(`backup: ${messageOf(error)}`)
       const known = error instanceof UserError && { code: error.code, ...error.extra }
       return BackupResult.parse({
         ...{ at, ok: false, name: null, error: messageOf(error), problems: 0 },
@@ -122,64 +184,18 @@ export const createBackups = (options: BackupsOptions) => {
     }
   }
 
-  const run = (): void => {
-    const startedAt = clock.now()
-    running = perform(startedAt)
+  #run(): void {
+    const startedAt = this.#clock.now()
+    this.#running = this.#perform(startedAt)
       .then(last => {
         // The service ends, which is no failure.
-        if (stopped.signal.aborted) return
-        file.write({ ...file.read(), last })
-        if (last.ok) log.info(`backup: ${last.name}`)
+        if (this.#stopped.signal.aborted) return
+        this.#file.write({ ...this.#file.read(), last })
+        if (last.ok) this.#log.info(`backup: ${last.name}`)
       })
-      .catch((error: unknown) => log.warn(`backup: ${messageOf(error)}`))
+      .catch((error: unknown) => this.#log.warn(`backup: ${messageOf(error)}`))
       .finally(() => {
-        running = null
+        this.#running = null
       })
-  }
-
-  const state = (): BackupState => {
-    const { settings, last } = file.read()
-    return {
-      settings: { dir: settings.dir },
-      was_scheduled: settings.enabled === true,
-      running: running !== null,
-      last,
-      has_keys: hasKeys,
-      files: filesIn(settings.dir),
-      suggested_dir: suggestedDir,
-    }
-  }
-
-  return {
-    state,
-    /** Throws a UserError for a directory that cannot be used. */
-    save(given: BackupSettings): BackupState {
-      const dir = normalize(given.dir.trim())
-      checkDir(dir)
-      file.write({ ...file.read(), settings: { dir } })
-      return state()
-    },
-    start(): BackupState {
-      if (running) throw conflict('A backup is being made.', { code: 'backup_running' })
-      checkDir(file.read().settings.dir)
-      run()
-      return state()
-    },
-    /** The path of a backup by its name. */
-    pathOf(name: string): string {
-      const { dir } = file.read().settings
-      if (!filesIn(dir).some(each => each.name === name))
-        throw missing('There is no such backup.', { code: 'backup_not_found' })
-      return join(dir, name)
-    },
-    isRunning: () => running !== null,
-    /** Resolves when no backup is being made. */
-    idle: async (): Promise<void> => {
-      await running
-    },
-    async close(): Promise<void> {
-      stopped.abort()
-      await running
-    },
   }
 }

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { invalid } from '../../errors.ts'
-import { createTarWriter, readTar, type TarHeader } from './tar.ts'
+import { TarWriter, readTar, type TarHeader } from './tar.ts'
 
 export type KeyFile = { path: string; mode: number; mtimeMs: number; content: Buffer }
 
@@ -53,7 +53,7 @@ export const encryptKeys = async (
   { passphrase, workFactor = WORK_FACTOR }: { passphrase: string; workFactor?: number | undefined },
 ): Promise<Buffer> => {
   const { Encrypter, Stanza } = await import('age-encryption')
-  const writer = createTarWriter()
+  const writer = new TarWriter()
   const archive = buffer(writer.stream)
   for (const file of files) await writer.add(headerOf(file), file.content)
   writer.end()

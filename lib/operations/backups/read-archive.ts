@@ -109,49 +109,77 @@ const checkLinks = (seen: ReadonlyMap<string, Seen>): void => {
   }
 }
 
-const createChecker = (reader: ArchiveReader) => {
-  const seen = new Map<string, Seen>()
-  const state: { head: Head | null; lines: ManifestLine[] | null; bytes: number; files: number } = {
+class EntryChecker {
+  readonly #reader: ArchiveReader
+  readonly #seen = new Map<string, Seen>()
+  readonly #state: {
+    head: Head | null
+    lines: ManifestLine[] | null
+    bytes: number
+    files: number
+  } = {
     head: null,
     lines: null,
     bytes: 0,
     files: 0,
   }
 
-  const limited = async ({ header, content }: TarEntry, limit: number): Promise<Buffer> => {
+  constructor(reader: ArchiveReader) {
+    this.#reader = reader
+  }
+
+  async add(entry: TarEntry): Promise<void> {
+    const { path } = entry.header
+    if (!this.#state.head && path !== HEAD) throw invalid('This is not a backup of agent-webui.')
+    if (this.#state.lines) throw damaged('it continues after its end')
+    if (this.#seen.has(path)) throw damaged(`${path} is in it twice`)
+    await (OWN.has(path) ? this.#own(entry) : this.#saved(entry))
+  }
+
+  finish(): ReadArchive {
+    const { head, lines, files, bytes } = this.#state
+    if (!head) throw invalid('This is not a backup of agent-webui.')
+    if (!lines) throw damaged('it ends too early')
+    compare(this.#seen, lines)
+    if (head.keys === 'encrypted' && !this.#seen.has(KEYS)) throw damaged('its keys are missing')
+    checkLinks(this.#seen)
+    return { head, lines, files, bytes }
+  }
+
+  async #limited({ header, content }: TarEntry, limit: number): Promise<Buffer> {
     if (header.type !== 'file' || header.size > limit) throw damaged(`${header.path} is too large`)
     const bytes = await buffer(content)
     const { mode, size } = header
-    seen.set(header.path, { type: 'file', mode: mode & 0o777, size, sha256: sha256(bytes) })
+    this.#seen.set(header.path, { type: 'file', mode: mode & 0o777, size, sha256: sha256(bytes) })
     return bytes
   }
 
-  const own = async (entry: TarEntry): Promise<void> => {
+  async #own(entry: TarEntry): Promise<void> {
     const { path } = entry.header
     if (path === HEAD) {
-      if (state.head) throw damaged('it has two heads')
-      state.head = parseHead(await limited(entry, MAX_HEAD_BYTES))
-      await reader.onHead?.(state.head)
+      if (this.#state.head) throw damaged('it has two heads')
+      this.#state.head = parseHead(await this.#limited(entry, MAX_HEAD_BYTES))
+      await this.#reader.onHead?.(this.#state.head)
     } else if (path === KEYS) {
       // As large as its content, and a header.
-      const encrypted = await limited(entry, 2 * MAX_KEYS_BYTES)
-      if (state.head?.keys !== 'encrypted') throw damaged('it has keys that its head denies')
-      reader.onKeys?.(encrypted)
-    } else state.lines = parseManifest(await limited(entry, MAX_MANIFEST_BYTES))
+      const encrypted = await this.#limited(entry, 2 * MAX_KEYS_BYTES)
+      if (this.#state.head?.keys !== 'encrypted') throw damaged('it has keys that its head denies')
+      this.#reader.onKeys?.(encrypted)
+    } else this.#state.lines = parseManifest(await this.#limited(entry, MAX_MANIFEST_BYTES))
   }
 
-  const checkPlace = ({ header: { path, type } }: TarEntry): void => {
+  #checkPlace({ header: { path, type } }: TarEntry): void {
     checkPath(path)
     if (type === null)
       throw invalid(`This backup has an entry that is no file, directory, or link: ${path}`)
     const parent = path.slice(0, path.lastIndexOf('/'))
     // So nothing is written through a link.
-    if (rootOf(path) !== path && seen.get(parent)?.type !== 'directory')
+    if (rootOf(path) !== path && this.#seen.get(parent)?.type !== 'directory')
       throw damaged(`the directory of ${path} is not in it`)
   }
 
-  const saved = async (entry: TarEntry): Promise<void> => {
-    checkPlace(entry)
+  async #saved(entry: TarEntry): Promise<void> {
+    this.#checkPlace(entry)
     const { header, content } = entry
     const { path, mode, size, target } = header
     const type = header.type ?? 'file'
@@ -163,39 +191,20 @@ const createChecker = (reader: ArchiveReader) => {
       }
     }
     const bytes = hashed()
-    await reader.onEntry?.({ ...header, type }, bytes)
+    await this.#reader.onEntry?.({ ...header, type }, bytes)
     for await (const _ of bytes) {
       // No one read it: only its hash is wanted.
     }
-    seen.set(path, {
+    this.#seen.set(path, {
       type,
       mode: mode & 0o777,
       ...(type === 'file' && { size, sha256: hash.digest('hex') }),
       ...(type === 'link' && { target: target ?? '' }),
     })
     if (type === 'file') {
-      state.files += 1
-      state.bytes += size
+      this.#state.files += 1
+      this.#state.bytes += size
     }
-  }
-
-  return {
-    async add(entry: TarEntry): Promise<void> {
-      const { path } = entry.header
-      if (!state.head && path !== HEAD) throw invalid('This is not a backup of agent-webui.')
-      if (state.lines) throw damaged('it continues after its end')
-      if (seen.has(path)) throw damaged(`${path} is in it twice`)
-      await (OWN.has(path) ? own(entry) : saved(entry))
-    },
-    finish(): ReadArchive {
-      const { head, lines, files, bytes } = state
-      if (!head) throw invalid('This is not a backup of agent-webui.')
-      if (!lines) throw damaged('it ends too early')
-      compare(seen, lines)
-      if (head.keys === 'encrypted' && !seen.has(KEYS)) throw damaged('its keys are missing')
-      checkLinks(seen)
-      return { head, lines, files, bytes }
-    },
   }
 }
 
@@ -211,7 +220,7 @@ export const readArchive = async (
   path: string,
   reader: ArchiveReader = {},
 ): Promise<ReadArchive> => {
-  const checker = createChecker(reader)
+  const checker = new EntryChecker(reader)
   try {
     for await (const entry of readTar(createReadStream(path), createZstdDecompress()))
       await checker.add(entry)

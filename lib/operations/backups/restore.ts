@@ -100,17 +100,55 @@ const writeSparse = async (
 const fileMode = (path: string, mode: number, isKey: boolean): number =>
   (mode & (isKey || dirname(path) === rootOf(path) ? 0o700 : 0o777)) | 0o400
 
-const createTarget = (aside: string) => {
-  const at = (path: string) => join(aside, path)
-  const links: { path: string; target: string }[] = []
-  const directories: { path: string; mtimeMs: number }[] = []
+class RestoreTarget {
+  readonly #aside: string
+  readonly #links: { path: string; target: string }[] = []
+  readonly #directories: { path: string; mtimeMs: number }[] = []
 
-  const writeFile = async (
+  constructor(aside: string) {
+    this.#aside = aside
+  }
+
+  async add(entry: ArchiveEntry, content: AsyncIterable<Buffer>): Promise<void> {
+    const { path, type, mtimeMs, target } = entry
+    if (type === 'link') this.#links.push({ path, target: target ?? '' })
+    else if (type === 'file') await this.#writeFile(entry, content)
+    else {
+      makeDir(this.#at(path))
+      this.#directories.push({ path, mtimeMs })
+    }
+  }
+
+  async addKeys(encrypted: Buffer, passphrase: string): Promise<void> {
+    for (const { path, mode, mtimeMs, content } of await decryptKeys(encrypted, passphrase)) {
+      checkPath(path)
+      makeDir(dirname(this.#at(path)))
+      rmSync(this.#at(path), { force: true })
+      await this.#writeFile({ path, mode, mtimeMs }, [content], true)
+    }
+  }
+
+  /** Links last: nothing can be written through one. */
+  finish({ lines }: ReadArchive): void {
+    for (const { path, size = 0, padding } of lines)
+      if (padding !== undefined) truncateSync(this.#at(path), size)
+    for (const { path, target } of this.#links) symlinkSync(target, this.#at(path))
+    for (const { path, mtimeMs } of this.#directories.toReversed()) {
+      chmodSync(this.#at(path), 0o700)
+      utimesSync(this.#at(path), toSeconds(mtimeMs), toSeconds(mtimeMs))
+    }
+  }
+
+  #at(path: string) {
+    return join(this.#aside, path)
+  }
+
+  async #writeFile(
     { path, mode, mtimeMs }: Pick<ArchiveEntry, 'path' | 'mode' | 'mtimeMs'>,
     content: AsyncIterable<Buffer> | readonly Buffer[],
     isKey = false,
-  ): Promise<void> => {
-    const handle = await open(at(path), 'wx', 0o600)
+  ): Promise<void> {
+    const handle = await open(this.#at(path), 'wx', 0o600)
     try {
       await writeSparse(handle, content)
       await handle.chmod(fileMode(path, mode, isKey))
@@ -119,36 +157,6 @@ const createTarget = (aside: string) => {
     } finally {
       await handle.close()
     }
-  }
-
-  return {
-    async add(entry: ArchiveEntry, content: AsyncIterable<Buffer>): Promise<void> {
-      const { path, type, mtimeMs, target } = entry
-      if (type === 'link') links.push({ path, target: target ?? '' })
-      else if (type === 'file') await writeFile(entry, content)
-      else {
-        makeDir(at(path))
-        directories.push({ path, mtimeMs })
-      }
-    },
-    async addKeys(encrypted: Buffer, passphrase: string): Promise<void> {
-      for (const { path, mode, mtimeMs, content } of await decryptKeys(encrypted, passphrase)) {
-        checkPath(path)
-        makeDir(dirname(at(path)))
-        rmSync(at(path), { force: true })
-        await writeFile({ path, mode, mtimeMs }, [content], true)
-      }
-    },
-    /** Links last: nothing can be written through one. */
-    finish({ lines }: ReadArchive): void {
-      for (const { path, size = 0, padding } of lines)
-        if (padding !== undefined) truncateSync(at(path), size)
-      for (const { path, target } of links) symlinkSync(target, at(path))
-      for (const { path, mtimeMs } of directories.toReversed()) {
-        chmodSync(at(path), 0o700)
-        utimesSync(at(path), toSeconds(mtimeMs), toSeconds(mtimeMs))
-      }
-    },
   }
 }
 
@@ -243,7 +251,7 @@ export const restoreBackup = async (options: RestoreOptions): Promise<Restored> 
   checkEmpty(state)
   const { aside, isInside } = placeAside(home)
   try {
-    const target = createTarget(aside)
+    const target = new RestoreTarget(aside)
     const given: { passphrase: string | null; encrypted: Buffer | null } = {
       passphrase: null,
       encrypted: null,
@@ -252,7 +260,7 @@ export const restoreBackup = async (options: RestoreOptions): Promise<Restored> 
       onHead: async ({ keys }) => {
         if (keys === 'encrypted') given.passphrase = await options.passphrase()
       },
-      onEntry: target.add,
+      onEntry: (entry, content) => target.add(entry, content),
       onKeys: encrypted => {
         given.encrypted = encrypted
       },

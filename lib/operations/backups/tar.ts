@@ -15,42 +15,45 @@ export type TarHeader = {
   target: string | null
 }
 
-export type TarWriter = {
-  readonly stream: Readable
-  /** Resolves when the content was accepted, which has exactly `header.size` bytes. */
-  add(header: TarHeader, content?: AsyncIterable<Buffer> | Buffer): Promise<void>
-  end(): void
-}
-
 /** The extended header: ustar has whole seconds only. */
 const paxOf = (mtimeMs: number) => ({ mtime: toSeconds(mtimeMs).toFixed(6) })
 
 const TYPES = { file: 'file', directory: 'directory', link: 'symlink' } as const
 
-export const createTarWriter = (): TarWriter => {
-  const pack = tar.pack()
-  return {
-    // streamx has types of its own; Node's pipeline accepts its streams.
-    stream: pack as unknown as Readable,
-    async add({ path, type, mode, mtimeMs, size, target }, content) {
-      const header = {
-        name: path,
-        type: TYPES[type],
-        mode: mode & 0o777,
-        mtime: new Date(mtimeMs),
-        size,
-        pax: paxOf(mtimeMs),
-        ...(target === null ? {} : { linkname: target }),
-      }
-      if (content !== undefined && !Buffer.isBuffer(content) && size > 0)
-        await pipeline(Readable.from(content, { objectMode: true }), pack.entry(header))
-      else
-        await new Promise<void>((resolve, reject) => {
-          const bytes = Buffer.isBuffer(content) ? content : ''
-          pack.entry(header, bytes, error => (error ? reject(error) : resolve()))
-        })
-    },
-    end: () => pack.finalize(),
+export class TarWriter {
+  readonly #pack = tar.pack()
+  // streamx has types of its own; Node's pipeline accepts its streams.
+  readonly stream: Readable
+
+  constructor() {
+    this.stream = this.#pack as unknown as Readable
+  }
+
+  /** Resolves when the content was accepted, which has exactly `header.size` bytes. */
+  async add(
+    { path, type, mode, mtimeMs, size, target }: TarHeader,
+    content?: AsyncIterable<Buffer> | Buffer,
+  ): Promise<void> {
+    const header = {
+      name: path,
+      type: TYPES[type],
+      mode: mode & 0o777,
+      mtime: new Date(mtimeMs),
+      size,
+      pax: paxOf(mtimeMs),
+      ...(target === null ? {} : { linkname: target }),
+    }
+    if (content !== undefined && !Buffer.isBuffer(content) && size > 0)
+      await pipeline(Readable.from(content, { objectMode: true }), this.#pack.entry(header))
+    else
+      await new Promise<void>((resolve, reject) => {
+        const bytes = Buffer.isBuffer(content) ? content : ''
+        this.#pack.entry(header, bytes, error => (error ? reject(error) : resolve()))
+      })
+  }
+
+  end(): void {
+    this.#pack.finalize()
   }
 }
 

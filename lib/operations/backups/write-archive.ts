@@ -10,7 +10,7 @@ import { encryptKeys, type KeyFile, MAX_KEYS_BYTES } from './keys.ts'
 import { openForBackup, type OpenedFile } from './read-file.ts'
 import { errorCode } from '../../store/file-error.ts'
 import { isDiskFull as isFull } from '../../store/journal.ts'
-import { createTarWriter, type TarWriter } from './tar.ts'
+import { TarWriter } from './tar.ts'
 import { unknownEntry } from './places.ts'
 import type { Found } from './walk.ts'
 
@@ -77,34 +77,147 @@ const createUnknown = ({ passphrase, withoutKeys, problems }: ArchiveOptions, op
   }
 }
 
-const createEntries = (writer: TarWriter, options: ArchiveOptions) => {
-  const { passphrase, withoutKeys, copyDatabase, problems } = options
-  const manifest: ManifestLine[] = []
-  const keys: KeyFile[] = []
-  const written: Written = { files: 0, bytes: 0, keyFiles: [], problems }
-  let keyBytes = 0
+class ArchiveEntries {
+  readonly #writer: TarWriter
+  readonly #passphrase: string | null
+  readonly #withoutKeys: (path: string, text: string) => string | null
+  readonly #copyDatabase: (file: string) => Promise<{ file: string; remove: () => void } | null>
+  readonly #problems: Problem[]
+  readonly manifest: ManifestLine[] = []
+  readonly keys: KeyFile[] = []
+  readonly written: Written
+  #keyBytes = 0
+  /** Null when the file is gone, or may not be read, which is a problem of that file alone. */
+  readonly #open = async ({ path, file }: FoundFile, isJournal = false) => {
+    try {
+      return await openForBackup(file, { isJournal })
+    } catch (error) {
+      if (!['EACCES', 'EPERM', 'EIO'].includes(errorCode(error))) throw error
+      this.#problems.push({ path, reason: messageOf(error) })
+      return null
+    }
+  }
+  readonly #addKey = async (file: FoundFile): Promise<void> => {
+    if (this.#passphrase === null) return void this.written.keyFiles.push(file.path)
+    const whole = await this.#readWhole(file)
+    if (whole) this.#keepKey(whole)
+  }
+  readonly #addStripped = async (file: FoundFile): Promise<void> => {
+    const whole = await this.#readWhole(file)
+    if (!whole) return
+    const text = whole.content.toString('utf8')
+    const stripped = this.#withoutKeys(file.path, text)
+    if (stripped === null) return this.#keepKey(whole)
+    this.#count(Buffer.byteLength(stripped))
+    if (stripped === text) return this.addBytes(whole, whole.content)
+    this.#keepKey(whole)
+    await this.addBytes(whole, Buffer.from(stripped), { keys_removed: true })
+  }
+  readonly #addContent = async (file: FoundFile): Promise<void> => {
+    const opened = await this.#open(file, file.treatment === 'journal')
+    if (!opened) return
+    try {
+      const { mode, mtimeMs, size, whole } = opened
+      if (whole) {
+        this.#count(size)
+        return await this.addBytes({ path: file.path, mode, mtimeMs }, whole)
+      }
+      const hash = createHash('sha256')
+      const content = opened.content()
+      const state = { size, padding: 0, changed: false }
+      const hashed = async function* (): AsyncGenerator<Buffer> {
+        for (;;) {
+          const next = await content.next()
+          if (next.done) return void Object.assign(state, next.value)
+          hash.update(next.value)
+          yield next.value
+        }
+      }
+      await this.#writer.add(
+        { path: file.path, type: 'file', mode, mtimeMs, size, target: null },
+        hashed(),
+      )
+      this.#note({
+        path: file.path,
+        type: 'file',
+        mode: mode & 0o777,
+        size: state.size,
+        sha256: hash.digest('hex'),
+        ...(state.padding > 0 && { padding: state.padding }),
+        ...(state.changed && { changed: true as const }),
+      })
+      if (state.changed)
+        this.#problems.push({ path: file.path, reason: 'it changed while it was read' })
+      this.#count(state.size)
+    } finally {
+      await opened.close()
+    }
+  }
+  readonly #addDatabase = async (file: FoundFile): Promise<void> => {
+    const copy = await this.#copyDatabase(file.file)
+    if (!copy) return this.#addContent({ ...file, treatment: 'save' })
+    try {
+      await this.#addContent({ ...file, file: copy.file, treatment: 'save' })
+    } finally {
+      copy.remove()
+    }
+  }
+  readonly #treatUnknown
+  readonly #add = {
+    save: this.#addContent,
+    journal: this.#addContent,
+    database: this.#addDatabase,
+    strip: this.#addStripped,
+    key: this.#addKey,
+  } satisfies Record<FoundFile['treatment'], (file: FoundFile) => Promise<void>>
 
-  const note = (line: ManifestLine) => void manifest.push(line)
+  constructor(writer: TarWriter, options: ArchiveOptions) {
+    this.#writer = writer
+    const { passphrase, withoutKeys, copyDatabase, problems } = options
+    this.#passphrase = passphrase
+    this.#withoutKeys = withoutKeys
+    this.#copyDatabase = copyDatabase
+    this.#problems = problems
+    this.written = { files: 0, bytes: 0, keyFiles: [], problems }
+    this.#treatUnknown = createUnknown(options, this.#open)
+  }
 
-  const addBytes = async (
+  async addBytes(
     { path, mode, mtimeMs }: Omit<KeyFile, 'content'>,
     content: Buffer,
     extra: Partial<ManifestLine> = {},
-  ): Promise<void> => {
+  ): Promise<void> {
     const size = content.length
-    await writer.add({ path, type: 'file', mode, mtimeMs, size, target: null }, content)
-    note({ path, type: 'file', mode: mode & 0o777, size, sha256: sha256(content), ...extra })
-  }
-  const count = (size: number): void => {
-    written.files += 1
-    written.bytes += size
+    await this.#writer.add({ path, type: 'file', mode, mtimeMs, size, target: null }, content)
+    this.#note({ path, type: 'file', mode: mode & 0o777, size, sha256: sha256(content), ...extra })
   }
 
-  const keepKey = (file: KeyFile): void => {
-    written.keyFiles.push(file.path)
-    if (passphrase === null) return
-    keyBytes += file.content.length
-    if (keyBytes > MAX_KEYS_BYTES)
+  async add(entry: Found): Promise<void> {
+    if (entry.type === 'file') {
+      const file = await this.#treatUnknown(entry)
+      return this.#add[file.treatment](file)
+    }
+    const { path, type, mtimeMs } = entry
+    const mode = entry.mode & 0o777
+    const target = entry.type === 'link' ? entry.target : null
+    await this.#writer.add({ path, type, mode, mtimeMs, size: 0, target })
+    this.#note({ path, type, mode, ...(target !== null && { target }) })
+  }
+
+  #note(line: ManifestLine) {
+    void this.manifest.push(line)
+  }
+
+  #count(size: number): void {
+    this.written.files += 1
+    this.written.bytes += size
+  }
+
+  #keepKey(file: KeyFile): void {
+    this.written.keyFiles.push(file.path)
+    if (this.#passphrase === null) return
+    this.#keyBytes += file.content.length
+    if (this.#keyBytes > MAX_KEYS_BYTES)
       throw invalid(
         `The files with keys are larger than ${MAX_KEYS_BYTES / 1024 / 1024} MB in all; ${file.path} is one of them. Nothing was saved.`,
         {
@@ -112,23 +225,12 @@ const createEntries = (writer: TarWriter, options: ArchiveOptions) => {
           values: { max: MAX_KEYS_BYTES / 1024 / 1024, file: file.path },
         },
       )
-    keys.push(file)
-  }
-
-  /** Null when the file is gone, or may not be read, which is a problem of that file alone. */
-  const open = async ({ path, file }: FoundFile, isJournal = false) => {
-    try {
-      return await openForBackup(file, { isJournal })
-    } catch (error) {
-      if (!['EACCES', 'EPERM', 'EIO'].includes(errorCode(error))) throw error
-      problems.push({ path, reason: messageOf(error) })
-      return null
-    }
+    this.keys.push(file)
   }
 
   /** Whole in memory: files with keys and settings are small. */
-  const readWhole = async (file: FoundFile): Promise<KeyFile | null> => {
-    const opened = await open(file)
+  async #readWhole(file: FoundFile): Promise<KeyFile | null> {
+    const opened = await this.#open(file)
     if (!opened) return null
     try {
       const { mode, mtimeMs, size } = opened
@@ -147,106 +249,11 @@ const createEntries = (writer: TarWriter, options: ArchiveOptions) => {
       await opened.close()
     }
   }
-
-  const addKey = async (file: FoundFile): Promise<void> => {
-    if (passphrase === null) return void written.keyFiles.push(file.path)
-    const whole = await readWhole(file)
-    if (whole) keepKey(whole)
-  }
-
-  const addStripped = async (file: FoundFile): Promise<void> => {
-    const whole = await readWhole(file)
-    if (!whole) return
-    const text = whole.content.toString('utf8')
-    const stripped = withoutKeys(file.path, text)
-    if (stripped === null) return keepKey(whole)
-    count(Buffer.byteLength(stripped))
-    if (stripped === text) return addBytes(whole, whole.content)
-    keepKey(whole)
-    await addBytes(whole, Buffer.from(stripped), { keys_removed: true })
-  }
-
-  const addContent = async (file: FoundFile): Promise<void> => {
-    const opened = await open(file, file.treatment === 'journal')
-    if (!opened) return
-    try {
-      const { mode, mtimeMs, size, whole } = opened
-      if (whole) {
-        count(size)
-        return await addBytes({ path: file.path, mode, mtimeMs }, whole)
-      }
-      const hash = createHash('sha256')
-      const content = opened.content()
-      const state = { size, padding: 0, changed: false }
-      const hashed = async function* (): AsyncGenerator<Buffer> {
-        for (;;) {
-          const next = await content.next()
-          if (next.done) return void Object.assign(state, next.value)
-          hash.update(next.value)
-          yield next.value
-        }
-      }
-      await writer.add(
-        { path: file.path, type: 'file', mode, mtimeMs, size, target: null },
-        hashed(),
-      )
-      note({
-        path: file.path,
-        type: 'file',
-        mode: mode & 0o777,
-        size: state.size,
-        sha256: hash.digest('hex'),
-        ...(state.padding > 0 && { padding: state.padding }),
-        ...(state.changed && { changed: true as const }),
-      })
-      if (state.changed) problems.push({ path: file.path, reason: 'it changed while it was read' })
-      count(state.size)
-    } finally {
-      await opened.close()
-    }
-  }
-
-  const addDatabase = async (file: FoundFile): Promise<void> => {
-    const copy = await copyDatabase(file.file)
-    if (!copy) return addContent({ ...file, treatment: 'save' })
-    try {
-      await addContent({ ...file, file: copy.file, treatment: 'save' })
-    } finally {
-      copy.remove()
-    }
-  }
-
-  const treatUnknown = createUnknown(options, open)
-  const add = {
-    save: addContent,
-    journal: addContent,
-    database: addDatabase,
-    strip: addStripped,
-    key: addKey,
-  } satisfies Record<FoundFile['treatment'], (file: FoundFile) => Promise<void>>
-
-  return {
-    written,
-    manifest,
-    keys,
-    addBytes,
-    async add(entry: Found): Promise<void> {
-      if (entry.type === 'file') {
-        const file = await treatUnknown(entry)
-        return add[file.treatment](file)
-      }
-      const { path, type, mtimeMs } = entry
-      const mode = entry.mode & 0o777
-      const target = entry.type === 'link' ? entry.target : null
-      await writer.add({ path, type, mode, mtimeMs, size: 0, target })
-      note({ path, type, mode, ...(target !== null && { target }) })
-    },
-  }
 }
 
 const fill = async (writer: TarWriter, options: ArchiveOptions): Promise<Written> => {
   const { head, found, passphrase, workFactor, signal } = options
-  const entries = createEntries(writer, options)
+  const entries = new ArchiveEntries(writer, options)
   const own = (path: string) => ({ path, mode: 0o600, mtimeMs: options.now })
   await entries.addBytes(own(HEAD), Buffer.from(`${JSON.stringify(head, null, 2)}\n`))
   for await (const entry of found) {
@@ -267,7 +274,7 @@ export const writeArchive = async (
   target: FileHandle,
   options: ArchiveOptions,
 ): Promise<Written> => {
-  const writer = createTarWriter()
+  const writer = new TarWriter()
   const compress = createZstdCompress({
     params: {
       [constants.ZSTD_c_compressionLevel]: 3,

@@ -26,12 +26,6 @@ import type { TurnObserver } from './observed-agent.ts'
 import { formatTraceparent, mayReceiveTrace, parseTraceparent } from './traceparent.ts'
 import type { TracingSettings } from './tracing-settings.ts'
 
-export type Tracing = {
-  observeTurn: TurnObserver
-  /** Sends what is left, for at most two seconds. */
-  close(): Promise<void>
-}
-
 export type TracingOptions = TracingSettings & {
   version: string
   redact: (text: string) => string
@@ -107,83 +101,31 @@ const usageOf = (input: number, output: number): Attributes => ({
   'gen_ai.usage.output_tokens': output,
 })
 
-export const createTracing = (options: TracingOptions): Tracing => {
-  const { url, headers, serviceName, attributes, hasContent, redact, version } = options
-  const exporter = new OTLPTraceExporter({ url, headers: { ...headers } })
-  const provider = new BasicTracerProvider({
-    resource: resourceFromAttributes({
-      ...attributes,
-      'service.name': serviceName,
-      'service.version': version,
-    }),
-    spanProcessors: [new BatchSpanProcessor(reporting(exporter, url, options.warn))],
-  })
-  const tracer = provider.getTracer('agent-webui', version)
+export class Tracing {
+  readonly #hasContent: boolean
+  readonly #redact: (text: string) => string
+  readonly #provider: BasicTracerProvider
+  readonly #tracer
 
-  const startCall = (turn: Span, { endpoint, messages }: ProviderRequest): [Span, ObservedCall] => {
-    const span = tracer.startSpan(
-      `chat ${endpoint.model}`,
-      {
-        kind: SpanKind.CLIENT,
-        attributes: {
-          'gen_ai.operation.name': 'chat',
-          'gen_ai.provider.name': providerName(endpoint.provider),
-          'gen_ai.request.model': endpoint.model,
-          ...(endpoint.maxTokens !== undefined && {
-            'gen_ai.request.max_tokens': endpoint.maxTokens,
-          }),
-          ...serverOf(endpoint.baseUrl),
-          ...(hasContent && { 'gen_ai.input.messages': redact(JSON.stringify(messages)) }),
-        },
-      },
-      trace.setSpan(context.active(), turn),
-    )
-    let text = ''
-    const call: ObservedCall = {
-      delta(delta) {
-        if (delta.type === 'text' && hasContent) text += delta.text
-        if (delta.type === 'finish')
-          span.setAttribute('gen_ai.response.finish_reasons', [delta.reason])
-        if (delta.type !== 'usage') return
-        span.setAttributes({
-          ...usageOf(delta.inputTokens, delta.outputTokens),
-          ...(delta.cacheReadTokens !== undefined && {
-            'gen_ai.usage.cache_read.input_tokens': delta.cacheReadTokens,
-          }),
-          ...(delta.cacheWriteTokens !== undefined && {
-            'gen_ai.usage.cache_creation.input_tokens': delta.cacheWriteTokens,
-          }),
-        })
-      },
-      ended(error) {
-        if (error !== undefined) failed(span, errorType(error))
-        if (text !== '')
-          span.setAttribute(
-            'gen_ai.output.messages',
-            redact(JSON.stringify([{ role: 'assistant', content: text }])),
-          )
-        span.end()
-      },
-    }
-    return [span, call]
-  }
-
-  const endTurn = (
-    span: Span,
-    { status, failure, usage, provider: name, model }: Outcome,
-  ): void => {
-    span.setAttributes({
-      ...usageOf(usage.input_tokens, usage.output_tokens),
-      'gen_ai.provider.name': providerName(name),
-      'gen_ai.response.model': model,
+  constructor(options: TracingOptions) {
+    const { url, headers, serviceName, attributes, hasContent, redact, version } = options
+    this.#hasContent = hasContent
+    this.#redact = redact
+    const exporter = new OTLPTraceExporter({ url, headers: { ...headers } })
+    this.#provider = new BasicTracerProvider({
+      resource: resourceFromAttributes({
+        ...attributes,
+        'service.name': serviceName,
+        'service.version': version,
+      }),
+      spanProcessors: [new BatchSpanProcessor(reporting(exporter, url, options.warn))],
     })
-    if (status !== 'finished') failed(span, failure?.type ?? status)
-    span.end()
+    this.#tracer = this.#provider.getTracer('agent-webui', version)
   }
 
-  const observeTurn: TurnObserver = request => {
+  readonly observeTurn: TurnObserver = request => {
     const parent = parseTraceparent(requestScope()?.traceparent)
-    const turn = tracer.startSpan(
+    const turn = this.#tracer.startSpan(
       'invoke_agent agent-webui',
       {
         kind: SpanKind.INTERNAL,
@@ -199,15 +141,15 @@ export const createTracing = (options: TracingOptions): Tracing => {
     )
     const tools = new Map<string, Span>()
     return {
-      call(given) {
-        const [span, call] = startCall(turn, given)
+      call: given => {
+        const [span, call] = this.#startCall(turn, given)
         if (mayReceiveTrace(given.endpoint.baseUrl))
           call.traceparent = formatTraceparent(span.spanContext())
         return call
       },
-      event(event) {
+      event: event => {
         if (event.type === 'tool') {
-          const span = tracer.startSpan(
+          const span = this.#tracer.startSpan(
             `execute_tool ${event.name}`,
             {
               attributes: {
@@ -215,8 +157,8 @@ export const createTracing = (options: TracingOptions): Tracing => {
                 'gen_ai.tool.name': event.name,
                 'gen_ai.tool.call.id': event.callId,
                 'gen_ai.tool.type': 'function',
-                ...(hasContent && {
-                  'gen_ai.tool.call.arguments': redact(JSON.stringify(event.args)),
+                ...(this.#hasContent && {
+                  'gen_ai.tool.call.arguments': this.#redact(JSON.stringify(event.args)),
                 }),
               },
             },
@@ -231,23 +173,81 @@ export const createTracing = (options: TracingOptions): Tracing => {
         if (event.isError) failed(span, 'tool_error')
         span.end()
       },
-      ended(outcome) {
+      ended: outcome => {
         // Calls that a stopped turn has left behind.
         for (const span of tools.values()) {
           failed(span, 'stopped')
           span.end()
         }
-        endTurn(turn, outcome)
+        this.#endTurn(turn, outcome)
       },
     }
   }
 
-  return {
-    observeTurn,
-    async close() {
-      const late = new Promise<void>(resolve => setTimeout(resolve, CLOSE_MS).unref())
-      // What cannot be sent has been reported.
-      await Promise.race([provider.shutdown().catch(() => undefined), late])
-    },
+  /** Sends what is left, for at most two seconds. */
+  async close(): Promise<void> {
+    const late = new Promise<void>(resolve => setTimeout(resolve, CLOSE_MS).unref())
+    // What cannot be sent has been reported.
+    await Promise.race([this.#provider.shutdown().catch(() => undefined), late])
+  }
+
+  #startCall(turn: Span, { endpoint, messages }: ProviderRequest): [Span, ObservedCall] {
+    const span = this.#tracer.startSpan(
+      `chat ${endpoint.model}`,
+      {
+        kind: SpanKind.CLIENT,
+        attributes: {
+          'gen_ai.operation.name': 'chat',
+          'gen_ai.provider.name': providerName(endpoint.provider),
+          'gen_ai.request.model': endpoint.model,
+          ...(endpoint.maxTokens !== undefined && {
+            'gen_ai.request.max_tokens': endpoint.maxTokens,
+          }),
+          ...serverOf(endpoint.baseUrl),
+          ...(this.#hasContent && {
+            'gen_ai.input.messages': this.#redact(JSON.stringify(messages)),
+          }),
+        },
+      },
+      trace.setSpan(context.active(), turn),
+    )
+    let text = ''
+    const call: ObservedCall = {
+      delta: delta => {
+        if (delta.type === 'text' && this.#hasContent) text += delta.text
+        if (delta.type === 'finish')
+          span.setAttribute('gen_ai.response.finish_reasons', [delta.reason])
+        if (delta.type !== 'usage') return
+        span.setAttributes({
+          ...usageOf(delta.inputTokens, delta.outputTokens),
+          ...(delta.cacheReadTokens !== undefined && {
+            'gen_ai.usage.cache_read.input_tokens': delta.cacheReadTokens,
+          }),
+          ...(delta.cacheWriteTokens !== undefined && {
+            'gen_ai.usage.cache_creation.input_tokens': delta.cacheWriteTokens,
+          }),
+        })
+      },
+      ended: error => {
+        if (error !== undefined) failed(span, errorType(error))
+        if (text !== '')
+          span.setAttribute(
+            'gen_ai.output.messages',
+            this.#redact(JSON.stringify([{ role: 'assistant', content: text }])),
+          )
+        span.end()
+      },
+    }
+    return [span, call]
+  }
+
+  #endTurn(span: Span, { status, failure, usage, provider: name, model }: Outcome): void {
+    span.setAttributes({
+      ...usageOf(usage.input_tokens, usage.output_tokens),
+      'gen_ai.provider.name': providerName(name),
+      'gen_ai.response.model': model,
+    })
+    if (status !== 'finished') failed(span, failure?.type ?? status)
+    span.end()
   }
 }

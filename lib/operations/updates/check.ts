@@ -11,12 +11,6 @@ export type Checkouts = {
   agent: string | null
 }
 
-export type CheckOptions = {
-  checkouts: () => Checkouts
-  env: Readonly<Record<string, string>>
-  clock: Clock
-}
-
 const stateOf = async (name: string, git: Git): Promise<UpdateState> => {
   if (!(await git(['fetch', '--quiet'], FETCH_MS)).ok) {
     return { name, behind: 0, error: 'fetch failed' }
@@ -71,42 +65,58 @@ export const simulatedUpdates: UpdateCheck = {
   checked_at: 0,
 }
 
-export const createUpdateChecker = (options: CheckOptions) => {
-  const { checkouts, env, clock } = options
-  let cached: { at: number; found: UpdateCheck } | null = null
-  let running: Promise<UpdateCheck> | null = null
+export class UpdateChecker {
+  readonly #checkouts: () => Checkouts
+  readonly #env: Readonly<Record<string, string>>
+  readonly #clock: Clock
+  #cached: { at: number; found: UpdateCheck } | null = null
+  #running: Promise<UpdateCheck> | null = null
 
-  const fetchStates = async (): Promise<UpdateCheck> => {
-    const { webui, agent } = checkouts()
-    const one = (name: string, dir: string | null) =>
-      isCheckout(dir) ? stateOf(name, gitIn(dir, env)) : null
-    const [ours, theirs] = await Promise.all([one('webui', webui), one('agent', agent)])
-    return { webui: ours, agent: theirs, checked_at: toSeconds(clock.now()) }
+  constructor(options: {
+    checkouts: () => Checkouts
+    env: Readonly<Record<string, string>>
+    clock: Clock
+  }) {
+    this.#checkouts = options.checkouts
+    this.#env = options.env
+    this.#clock = options.clock
   }
 
-  return {
-    /** Concurrent calls share one check. */
-    async check({ force = false } = {}): Promise<UpdateCheck> {
-      if (running) return running
-      if (!force && cached && clock.monotonic() - cached.at < CACHE_MS) return cached.found
-      running = fetchStates()
-      try {
-        const found = await running
-        cached = { at: clock.monotonic(), found }
-        return found
-      } finally {
-        running = null
-      }
-    },
-    /** The cached result. */
-    known: (): UpdateCheck => cached?.found ?? { webui: null, agent: null, checked_at: 0 },
-    /** Settles when no check is running: concurrent fetches in one checkout fail on git's locks. */
-    whenIdle: async (): Promise<void> => {
-      await running?.catch(() => undefined)
-    },
-    /** Drops the cached result. */
-    forget(): void {
-      cached = null
-    },
+  /** Concurrent calls share one check. */
+  async check({ force = false } = {}): Promise<UpdateCheck> {
+    if (this.#running) return this.#running
+    if (!force && this.#cached && this.#clock.monotonic() - this.#cached.at < CACHE_MS)
+      return this.#cached.found
+    this.#running = this.#fetchStates()
+    try {
+      const found = await this.#running
+      this.#cached = { at: this.#clock.monotonic(), found }
+      return found
+    } finally {
+      this.#running = null
+    }
+  }
+
+  /** The cached result. */
+  known(): UpdateCheck {
+    return this.#cached?.found ?? { webui: null, agent: null, checked_at: 0 }
+  }
+
+  /** Settles when no check is running: concurrent fetches in one checkout fail on git's locks. */
+  async whenIdle(): Promise<void> {
+    await this.#running?.catch(() => undefined)
+  }
+
+  /** Drops the cached result. */
+  forget(): void {
+    this.#cached = null
+  }
+
+  async #fetchStates(): Promise<UpdateCheck> {
+    const { webui, agent } = this.#checkouts()
+    const one = (name: string, dir: string | null) =>
+      isCheckout(dir) ? stateOf(name, gitIn(dir, this.#env)) : null
+    const [ours, theirs] = await Promise.all([one('webui', webui), one('agent', agent)])
+    return { webui: ours, agent: theirs, checked_at: toSeconds(this.#clock.now()) }
   }
 }

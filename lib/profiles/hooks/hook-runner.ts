@@ -34,66 +34,87 @@ const SHOWN_TEXT_CHARS = 200
 export const shownCommand = ({ command }: Hook): string =>
   shortenCounting(command, SHOWN_COMMAND_CHARS)
 
-export type HookRunner = ReturnType<typeof createHookRunner>
+export class HookRunner {
+  readonly #state: { stopped: string | null; hasChanges: boolean }
+  readonly #redact: (text: string) => string
+  readonly #warn: (message: string) => void
+  readonly #records: HookRecords
+  readonly #place: HookPlace & { home: string }
+  readonly #env: Readonly<Record<string, string>>
+  readonly #owner: JsonObject
+  readonly #warned = new Set<string>()
+  readonly scope: HookScope
 
-export const createHookRunner = (scope: HookScope) => {
-  const { state, redact, warn, records, place, env, subagent } = scope
-  const owner: JsonObject = subagent ? { agent_id: subagent.id, agent_type: subagent.name } : {}
-  const warned = new Set<string>()
-
-  /** Once per turn and hook. */
-  const warnFailure = (hook: Hook, failure: string): void => {
-    const key = JSON.stringify([hook.name, hook.command])
-    if (!warned.has(key)) warn(`The ${hook.name} hook "${shownCommand(hook)}" failed: ${failure}.`)
-    warned.add(key)
+  constructor(scope: HookScope) {
+    const { state, redact, warn, records, place, env, subagent } = scope
+    this.#state = state
+    this.#redact = redact
+    this.#warn = warn
+    this.#records = records
+    this.#place = place
+    this.#env = env
+    this.#owner = subagent ? { agent_id: subagent.id, agent_type: subagent.name } : {}
+    this.scope = scope
   }
 
-  return {
-    scope,
+  /** `names`: what a matcher is compared with; absent where the event has nothing to compare. */
+  matching(event: HookEvent, names?: readonly string[]): Hook[] {
+    return this.scope
+      .hooks()
+      .filter(hook => hook.event === event && (!names || hook.matches(names)))
+  }
 
-    /** `names`: what a matcher is compared with; absent where the event has nothing to compare. */
-    matching: (event: HookEvent, names?: readonly string[]): Hook[] =>
-      scope.hooks().filter(hook => hook.event === event && (!names || hook.matches(names))),
-
-    activity: (hook: Hook, action: HookActivity['action'], text = ''): HookActivity => ({
+  activity(hook: Hook, action: HookActivity['action'], text = ''): HookActivity {
+    return {
       event: hook.name,
-      hook: shortenCounting(redact(hook.command), SHOWN_COMMAND_CHARS),
+      hook: shortenCounting(this.#redact(hook.command), SHOWN_COMMAND_CHARS),
       action,
-      ...(text !== '' && { text: shortenCounting(redact(text), SHOWN_TEXT_CHARS) }),
-    }),
+      ...(text !== '' && { text: shortenCounting(this.#redact(text), SHOWN_TEXT_CHARS) }),
+    }
+  }
 
-    /** Rejects only with the signal's reason. An asynchronous hook is not waited for, and what it answers is ignored. */
-    async fire(
-      hook: Hook,
-      fields: JsonObject,
-      extra: JsonObject,
-      signal: AbortSignal,
-    ): Promise<Fired> {
-      const running = runHookCommand({
-        command: hook.command,
-        cwd: place.cwd,
-        env,
-        input: toPayload(hook, place, { ...owner, ...fields }, extra),
-        timeoutMs: hook.timeoutMs,
-        signal,
-      }).then((run): Fired => {
-        const { reply, failure } = parseReply(hook, run)
-        if (!signal.aborted) {
-          records.ran(place.home, hook, { isBlocking: reply.block !== undefined, failure })
-          if (failure !== null) warnFailure(hook, failure)
-        }
-        return { answer: reply, failure }
-      })
-      if (hook.isAsync) return { answer: {}, failure: null }
-      const fired = await running
-      signal.throwIfAborted()
-      const { message, stop } = fired.answer
-      if (message !== undefined) warn(message)
-      if (stop !== undefined && state.stopped === null) {
-        state.stopped = redact(stop)
-        warn(`A hook ended the turn: ${stop}`)
+  /** Rejects only with the signal's reason. An asynchronous hook is not waited for, and what it answers is ignored. */
+  async fire(
+    hook: Hook,
+    fields: JsonObject,
+    extra: JsonObject,
+    signal: AbortSignal,
+  ): Promise<Fired> {
+    const running = runHookCommand({
+      command: hook.command,
+      cwd: this.#place.cwd,
+      env: this.#env,
+      input: toPayload(hook, this.#place, { ...this.#owner, ...fields }, extra),
+      timeoutMs: hook.timeoutMs,
+      signal,
+    }).then((run): Fired => {
+      const { reply, failure } = parseReply(hook, run)
+      if (!signal.aborted) {
+        this.#records.ran(this.#place.home, hook, {
+          isBlocking: reply.block !== undefined,
+          failure,
+        })
+        if (failure !== null) this.#warnFailure(hook, failure)
       }
-      return fired
-    },
+      return { answer: reply, failure }
+    })
+    if (hook.isAsync) return { answer: {}, failure: null }
+    const fired = await running
+    signal.throwIfAborted()
+    const { message, stop } = fired.answer
+    if (message !== undefined) this.#warn(message)
+    if (stop !== undefined && this.#state.stopped === null) {
+      this.#state.stopped = this.#redact(stop)
+      this.#warn(`A hook ended the turn: ${stop}`)
+    }
+    return fired
+  }
+
+  /** Once per turn and hook. */
+  #warnFailure(hook: Hook, failure: string): void {
+    const key = JSON.stringify([hook.name, hook.command])
+    if (!this.#warned.has(key))
+      this.#warn(`The ${hook.name} hook "${shownCommand(hook)}" failed: ${failure}.`)
+    this.#warned.add(key)
   }
 }

@@ -8,47 +8,54 @@ type Record = Pick<HookRow, 'runs' | 'blocks' | 'failures' | 'last_run_at' | 'la
 /** Far more than anyone configures; hooks that were removed from the file are forgotten first. */
 const MAX_RECORDS = 500
 
-export type HookRecords = ReturnType<typeof createHookRecords>
-
 /** `redact`: of commands and failures. */
-export const createHookRecords = (clock: Pick<Clock, 'now'>, redact: (text: string) => string) => {
-  const records = new Map<string, Record>()
-  const keyOf = (home: string, { name, matcher, command }: Hook): string =>
-    JSON.stringify([home, name, matcher, command])
+export class HookRecords {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #redact: (text: string) => string
+  readonly #records = new Map<string, Record>()
 
-  return {
-    ran(
-      home: string,
-      hook: Hook,
-      { isBlocking, failure }: { isBlocking: boolean; failure: string | null },
-    ) {
-      const key = keyOf(home, hook)
-      const before = records.get(key)
-      records.delete(key)
-      records.set(key, {
-        runs: (before?.runs ?? 0) + 1,
-        blocks: (before?.blocks ?? 0) + (isBlocking ? 1 : 0),
-        failures: (before?.failures ?? 0) + (failure === null ? 0 : 1),
-        last_run_at: toSeconds(clock.now()),
-        last_failure: failure === null ? (before?.last_failure ?? null) : redact(failure),
-      })
-      const [oldest] = records.keys()
-      if (records.size > MAX_RECORDS && oldest !== undefined) records.delete(oldest)
-    },
-    rows: (home: string, hooks: readonly Hook[]): HookRow[] =>
-      hooks.map(hook => ({
-        event: hook.name,
-        matcher: hook.matcher,
-        command: redact(hook.command),
-        timeout_seconds: hook.timeoutMs / 1_000,
-        fail_closed: hook.failClosed,
-        ...(records.get(keyOf(home, hook)) ?? {
-          runs: 0,
-          blocks: 0,
-          failures: 0,
-          last_run_at: null,
-          last_failure: null,
-        }),
-      })),
+  constructor(clock: Pick<Clock, 'now'>, redact: (text: string) => string) {
+    this.#clock = clock
+    this.#redact = redact
+  }
+
+  ran(
+    home: string,
+    hook: Hook,
+    { isBlocking, failure }: { isBlocking: boolean; failure: string | null },
+  ) {
+    const key = this.#keyOf(home, hook)
+    const before = this.#records.get(key)
+    this.#records.delete(key)
+    this.#records.set(key, {
+      runs: (before?.runs ?? 0) + 1,
+      blocks: (before?.blocks ?? 0) + (isBlocking ? 1 : 0),
+      failures: (before?.failures ?? 0) + (failure === null ? 0 : 1),
+      last_run_at: toSeconds(this.#clock.now()),
+      last_failure: failure === null ? (before?.last_failure ?? null) : this.#redact(failure),
+    })
+    const [oldest] = this.#records.keys()
+    if (this.#records.size > MAX_RECORDS && oldest !== undefined) this.#records.delete(oldest)
+  }
+
+  rows(home: string, hooks: readonly Hook[]): HookRow[] {
+    return hooks.map(hook => ({
+      event: hook.name,
+      matcher: hook.matcher,
+      command: this.#redact(hook.command),
+      timeout_seconds: hook.timeoutMs / 1_000,
+      fail_closed: hook.failClosed,
+      ...(this.#records.get(this.#keyOf(home, hook)) ?? {
+        runs: 0,
+        blocks: 0,
+        failures: 0,
+        last_run_at: null,
+        last_failure: null,
+      }),
+    }))
+  }
+
+  #keyOf(home: string, { name, matcher, command }: Hook): string {
+    return JSON.stringify([home, name, matcher, command])
   }
 }

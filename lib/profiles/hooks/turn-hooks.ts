@@ -1,13 +1,7 @@
 /** The hooks of one turn: runs those configured for an event, one after the other in the order of the file, and joins their answers. */
 import { shortenCounting } from '../../base/shorten.ts'
 import type { AfterCall, BeforeCall, HookedCall, HookedEnd, Hooks } from '../../agent/hooks.ts'
-import {
-  createHookRunner,
-  type HookRunner,
-  type HookScope,
-  shownCommand,
-  type TurnHooksOptions,
-} from './hook-runner.ts'
+import { HookRunner, type HookScope, shownCommand, type TurnHooksOptions } from './hook-runner.ts'
 import { callFields, changedInput, namesOf } from './payload.ts'
 
 /** After this many objections the agent may end: a hook that is never satisfied must not keep a turn running. */
@@ -35,11 +29,11 @@ export const createTurnHooks = (options: TurnHooksOptions): TurnHooks =>
   forScope({ ...options, state: { stopped: null, hasChanges: false }, subagent: null })
 
 const forScope = (scope: HookScope): TurnHooks => {
-  const runner = createHookRunner(scope)
+  const runner = new HookRunner(scope)
   return {
     before: call => beforeCall(runner, call),
     after: (call, result) => afterCall(runner, call, result),
-    atEnd: createEnd(runner),
+    atEnd: endOf(runner),
     ended: (end, signal) => observeEnd(runner, end, signal),
     submitted: (prompt, moment, signal) => onPrompt(runner, prompt, moment, signal),
     stopped: () => scope.state.stopped,
@@ -58,10 +52,8 @@ const bounded = (texts: readonly string[]): string[] => {
   })
 }
 
-const beforeCall = async (
-  { matching, fire, activity, scope: { redact } }: HookRunner,
-  call: HookedCall,
-): Promise<BeforeCall> => {
+const beforeCall = async (runner: HookRunner, call: HookedCall): Promise<BeforeCall> => {
+  const { redact } = runner.scope
   const joined: BeforeCall = {
     blocked: null,
     input: null,
@@ -71,32 +63,37 @@ const beforeCall = async (
     activity: [],
   }
   let current = call
-  for (const hook of matching('before tool', namesOf(call))) {
+  for (const hook of runner.matching('before tool', namesOf(call))) {
     const extra = { tool_call_id: call.callId }
-    const { answer, failure } = await fire(hook, callFields(hook, current), extra, call.signal)
-    if (failure !== null) joined.activity.push(activity(hook, 'failed', failure))
+    const { answer, failure } = await runner.fire(
+      hook,
+      callFields(hook, current),
+      extra,
+      call.signal,
+    )
+    if (failure !== null) joined.activity.push(runner.activity(hook, 'failed', failure))
     const failedClosed =
       failure !== null && hook.failClosed
         ? `the hook "${shownCommand(hook)}" failed, and it is set to fail closed: ${failure}`
         : undefined
     const block = answer.block ?? failedClosed ?? answer.stop
     if (block !== undefined) {
-      joined.activity.push(activity(hook, 'blocked', block))
+      joined.activity.push(runner.activity(hook, 'blocked', block))
       return { ...joined, blocked: redact(block), context: [] }
     }
     if (answer.input) {
       const input = changedInput(hook, current, answer.input)
       joined.input = input
       current = { ...current, input }
-      joined.activity.push(activity(hook, 'changed', JSON.stringify(input)))
+      joined.activity.push(runner.activity(hook, 'changed', JSON.stringify(input)))
     }
     if (answer.context !== undefined) {
       joined.context.push(redact(answer.context))
-      joined.activity.push(activity(hook, 'added', answer.context))
+      joined.activity.push(runner.activity(hook, 'added', answer.context))
     }
     if (answer.decision === undefined) continue
     joined.activity.push(
-      activity(hook, answer.decision === 'ask' ? 'asked' : 'allowed', answer.reason),
+      runner.activity(hook, answer.decision === 'ask' ? 'asked' : 'allowed', answer.reason),
     )
     // A hook that asks wins over those that allow.
     if (joined.decision === 'ask') continue
@@ -107,14 +104,15 @@ const beforeCall = async (
 }
 
 const afterCall = async (
-  { matching, fire, activity, scope: { redact, state } }: HookRunner,
+  runner: HookRunner,
   call: HookedCall,
   { content, isError, durationMs }: Parameters<Hooks['after']>[1],
 ): Promise<AfterCall> => {
+  const { redact, state } = runner.scope
   if (!isError && call.tool.kind === 'write') state.hasChanges = true
   const outcome = isError ? 'failure' : 'success'
   const joined: AfterCall = { content: null, context: [], activity: [] }
-  for (const hook of matching('after tool', namesOf(call))) {
+  for (const hook of runner.matching('after tool', namesOf(call))) {
     if (hook.only !== undefined && hook.only !== outcome) continue
     const response = joined.content ?? content
     const fields = {
@@ -129,33 +127,36 @@ const afterCall = async (
       status: isError ? 'error' : 'ok',
       duration_ms: durationMs,
     }
-    const { answer, failure } = await fire(hook, fields, extra, call.signal)
-    if (failure !== null) joined.activity.push(activity(hook, 'failed', failure))
+    const { answer, failure } = await runner.fire(hook, fields, extra, call.signal)
+    if (failure !== null) joined.activity.push(runner.activity(hook, 'failed', failure))
     if (answer.result !== undefined) {
       joined.content = redact(answer.result)
-      joined.activity.push(activity(hook, 'changed', answer.result))
+      joined.activity.push(runner.activity(hook, 'changed', answer.result))
     }
     // The call has run: a block is an objection, which the model has to deal with.
     const objection = answer.block === undefined ? [] : [`A hook objects: ${answer.block}`]
     const context = answer.context === undefined ? [] : [answer.context]
     for (const text of [...objection, ...context]) {
       joined.context.push(redact(text))
-      joined.activity.push(activity(hook, 'added', text))
+      joined.activity.push(runner.activity(hook, 'added', text))
     }
   }
   return { ...joined, context: bounded(joined.context) }
 }
 
-const createEnd = ({ matching, fire, activity, scope }: HookRunner): Hooks['atEnd'] => {
-  const { subagent, state, redact, warn } = scope
+/** Counts how often the turn was continued. */
+const endOf = (runner: HookRunner): Hooks['atEnd'] => {
+  const { subagent, state, redact, warn } = runner.scope
   let continuations = 0
   return async (text, signal) => {
-    const hooks = subagent ? matching('subagent end', [subagent.name]) : matching('turn end')
+    const hooks = subagent
+      ? runner.matching('subagent end', [subagent.name])
+      : runner.matching('turn end')
     for (const hook of hooks) {
       if (hook.afterChanges && !state.hasChanges) continue
       const fields = { stop_hook_active: continuations > 0, last_assistant_message: text }
       const extra = { attempt: continuations, final_response: text }
-      const { answer } = await fire(hook, fields, extra, signal)
+      const { answer } = await runner.fire(hook, fields, extra, signal)
       if (state.stopped !== null) return null
       if (answer.block === undefined) continue
       if (continuations >= MAX_CONTINUATIONS) {
@@ -165,19 +166,22 @@ const createEnd = ({ matching, fire, activity, scope }: HookRunner): Hooks['atEn
       }
       continuations++
       const reason = redact(answer.block)
-      return { text: reason, activity: [activity(hook, 'continued', reason)] }
+      return { text: reason, activity: [runner.activity(hook, 'continued', reason)] }
     }
     return null
   }
 }
 
 const observeEnd = async (
-  { matching, fire, scope: { subagent } }: HookRunner,
+  runner: HookRunner,
   { status, text, model, durationMs }: HookedEnd,
   signal: AbortSignal,
 ): Promise<void> => {
+  const { subagent } = runner.scope
   const isCompleted = status === 'finished'
-  const hooks = subagent ? matching('subagent ended', [subagent.name]) : matching('turn ended')
+  const hooks = subagent
+    ? runner.matching('subagent ended', [subagent.name])
+    : runner.matching('turn ended')
   const extra = subagent
     ? {
         child_summary: text,
@@ -190,23 +194,24 @@ const observeEnd = async (
   // `post_llm_call` observes answers, and a failed turn has none.
   for (const hook of hooks)
     if (hook.name !== 'post_llm_call' || isCompleted)
-      await fire(hook, { model, last_assistant_message: text }, extra, signal)
+      await runner.fire(hook, { model, last_assistant_message: text }, extra, signal)
 }
 
 const onPrompt = async (
-  { matching, fire, scope: { redact, warn } }: HookRunner,
+  runner: HookRunner,
   prompt: string,
   moment: 'first' | 'later' | 'steering',
   signal: AbortSignal,
 ): Promise<PromptAnswer> => {
+  const { redact, warn } = runner.scope
   const context: string[] = []
   const isFirst = moment === 'first'
   const extra = { user_message: prompt, is_first_turn: isFirst }
-  const starting = isFirst ? matching('session start', ['startup']) : []
-  for (const hook of [...starting, ...matching('prompt')]) {
+  const starting = isFirst ? runner.matching('session start', ['startup']) : []
+  for (const hook of [...starting, ...runner.matching('prompt')]) {
     const isPrompt = hook.event === 'prompt'
     const fields = isPrompt ? { prompt } : { source: 'startup' }
-    const { answer, failure } = await fire(hook, fields, extra, signal)
+    const { answer, failure } = await runner.fire(hook, fields, extra, signal)
     const failed = failure !== null && hook.failClosed ? `a hook failed: ${failure}` : undefined
     const block = answer.stop ?? (isPrompt ? (answer.block ?? failed) : undefined)
     if (block !== undefined) {

@@ -138,25 +138,30 @@ const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
   return head
 }
 
-export type Finder = ReturnType<typeof createFinder>
+export class SkillFinder {
+  readonly #userHome: string
+  readonly #platform: string
+  readonly #kept = new WeakMap<object, Seen>()
 
-export const createFinder = ({
-  userHome = homedir(),
-  platform = process.platform,
-}: {
-  userHome?: string
-  platform?: string
-} = {}) => {
-  const kept = new WeakMap<object, Seen>()
+  constructor({
+    userHome = homedir(),
+    platform = process.platform,
+  }: {
+    userHome?: string
+    platform?: string
+  } = {}) {
+    this.#userHome = userHome
+    this.#platform = platform
+  }
 
   /** All skills, disabled ones included, by category and name. The first of a name wins. */
-  const findAll = (home: SkillsHome): FoundSkill[] => {
-    const seen: Seen = kept.get(home.config) ?? new Map()
+  findAll(home: SkillsHome): FoundSkill[] {
+    const seen: Seen = this.#kept.get(home.config) ?? new Map()
     const next: Seen = new Map()
     const disabled = disabledNames(home)
     const byName = new Map<string, FoundSkill>()
     const own = skillsRoot(home)
-    for (const root of [own, ...externalRoots(home, userHome)]) {
+    for (const root of [own, ...externalRoots(home, this.#userHome)]) {
       for (const { dir, isLinked } of skillDirectories(root)) {
         const head = readHead(dir, seen, next)
         if (!head) continue
@@ -174,13 +179,13 @@ export const createFinder = ({
           dirName,
           readOnly: root !== own || isLinked,
           enabled: !disabled.has(name) && !disabled.has(dirName),
-          compatible: isForUs(head.values, platform),
+          compatible: isForUs(head.values, this.#platform),
           conditions: conditionsOf(head.values),
           slug: toSlug(name),
         })
       }
     }
-    kept.set(home.config, next)
+    this.#kept.set(home.config, next)
     const order = (text: string | null): string => text ?? ''
     const before = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
     return [...byName.values()].sort(
@@ -189,13 +194,11 @@ export const createFinder = ({
   }
 
   /** By name, relative path or directory name. `name` is only compared, never used as a path. */
-  const find = (home: SkillsHome, name: string): FoundSkill | undefined => {
-    const all = findAll(home)
+  find(home: SkillsHome, name: string): FoundSkill | undefined {
+    const all = this.findAll(home)
     const wanted = name.trim()
     const by = (key: 'relativePath' | 'dirName' | 'name') =>
       all.find(skill => skill[key] === wanted)
     return by('name') ?? by('relativePath') ?? by('dirName')
   }
-
-  return { findAll, find }
 }

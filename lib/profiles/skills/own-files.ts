@@ -192,26 +192,70 @@ const checkText = (kind: OwnFileKind, text: string): void => {
     })
 }
 
-export const createOwnFiles = ({ callable }: { callable: Callable }) => {
-  const list = (home: FilesHome, kind: OwnFileKind): OwnFileRow[] =>
-    listOwnFiles(home, kind, callable)
-  const read = (home: FilesHome, kind: OwnFileKind, name: string): OwnFile =>
-    readOwnFile(home, kind, name, callable)
+export class OwnFiles {
+  readonly #callable: Callable
 
-  const requireFreeName = (home: FilesHome, kind: OwnFileKind, called: string, own?: string) => {
-    if (kind === 'command' && callable([{ slug: called }]).length === 0)
+  constructor({ callable }: { callable: Callable }) {
+    this.#callable = callable
+  }
+
+  list(home: FilesHome, kind: OwnFileKind): OwnFileRow[] {
+    return listOwnFiles(home, kind, this.#callable)
+  }
+
+  read(home: FilesHome, kind: OwnFileKind, name: string): OwnFile {
+    return readOwnFile(home, kind, name, this.#callable)
+  }
+
+  /** Masked secrets that come back unchanged are restored. */
+  save(home: FilesHome, input: OwnFileInput): OwnFile {
+    if (input.create) return this.#create(home, input)
+    const { kind } = input
+    const file = requireFile(home, kind, input.name, input.expected_version)
+    const name = this.#checkRename(home, file, input)
+    const { name: given, ...others } = input.fields ?? {}
+    // The file's own name needs no key.
+    const isSame = given === undefined || given.trim() === subagentName(file)
+    const fields = kind === 'subagent' && isSame ? others : input.fields
+    const stored = contentOf(file.path)
+    const text = unredact(
+      compose({ ...input, fields: input.fields && fields }, file, stored),
+      stored,
+    )
+    checkText(kind, text)
+    const bytes = rewriteText(readWhole(file.path), text)
+    const path = name === file.name ? file.path : freePath(home, kind, name)
+    if (path !== file.path) {
+      makeDir(dirname(path))
+      renameSync(file.path, path)
+      for (const each of [file.path, path]) reportWrite(each)
+      removeEmptyDirs(rootOf(home, kind), dirname(file.path))
+    }
+    if (!readWhole(path).equals(bytes)) replaceText(path, bytes)
+    return this.read(home, kind, name)
+  }
+
+  remove(home: FilesHome, kind: OwnFileKind, name: string, expected?: string): void {
+    const { path } = requireFile(home, kind, name, expected)
+    rmSync(path)
+    reportWrite(path)
+    removeEmptyDirs(rootOf(home, kind), dirname(path))
+  }
+
+  #requireFreeName(home: FilesHome, kind: OwnFileKind, called: string, own?: string) {
+    if (kind === 'command' && this.#callable([{ slug: called }]).length === 0)
       throw conflict(`/${called} is a built-in command. Choose another name.`, {
         code: 'command_built_in',
         values: { name: called },
       })
-    if (list(home, kind).some(row => row.called === called && row.name !== own))
+    if (this.list(home, kind).some(row => row.called === called && row.name !== own))
       throw conflict(`There is already a ${kind} “${called}”.`, { code: 'file_exists' })
   }
 
-  const create = (home: FilesHome, input: OwnFileInput): OwnFile => {
+  #create(home: FilesHome, input: OwnFileInput): OwnFile {
     const { kind } = input
     const called = kind === 'command' ? commandName(input.name) : checkName(input.name)
-    requireFreeName(home, kind, called)
+    this.#requireFreeName(home, kind, called)
     const name = kind === 'command' ? called : subagentFileName(home, called)
     const path = freePath(home, kind, name)
     const fields = kind === 'subagent' ? { ...input.fields, name: called } : input.fields
@@ -224,59 +268,21 @@ export const createOwnFiles = ({ callable }: { callable: Callable }) => {
     const text = composed.endsWith('\n') ? composed : `${composed}\n`
     checkText(kind, text)
     replaceText(path, text)
-    return read(home, kind, name)
+    return this.read(home, kind, name)
   }
 
   /** The new name of an edited file; a subagent's name is a key in it. */
-  const checkRename = (home: FilesHome, file: MarkdownFile, input: OwnFileInput): string => {
+  #checkRename(home: FilesHome, file: MarkdownFile, input: OwnFileInput): string {
     const { kind, fields, new_name: wanted } = input
     if (kind === 'subagent') {
       if (wanted !== undefined) throw invalid('A subagent is renamed with the field name.')
       if (fields?.name !== undefined && fields.name !== subagentName(file))
-        requireFreeName(home, kind, checkName(fields.name), file.name)
+        this.#requireFreeName(home, kind, checkName(fields.name), file.name)
       return file.name
     }
     const name = wanted === undefined ? file.name : commandName(wanted)
     if (wanted === undefined || name === file.name.toLowerCase()) return file.name
-    requireFreeName(home, kind, name, file.name)
+    this.#requireFreeName(home, kind, name, file.name)
     return name
-  }
-
-  return {
-    list,
-    read,
-    /** Masked secrets that come back unchanged are restored. */
-    save(home: FilesHome, input: OwnFileInput): OwnFile {
-      if (input.create) return create(home, input)
-      const { kind } = input
-      const file = requireFile(home, kind, input.name, input.expected_version)
-      const name = checkRename(home, file, input)
-      const { name: given, ...others } = input.fields ?? {}
-      // The file's own name needs no key.
-      const isSame = given === undefined || given.trim() === subagentName(file)
-      const fields = kind === 'subagent' && isSame ? others : input.fields
-      const stored = contentOf(file.path)
-      const text = unredact(
-        compose({ ...input, fields: input.fields && fields }, file, stored),
-        stored,
-      )
-      checkText(kind, text)
-      const bytes = rewriteText(readWhole(file.path), text)
-      const path = name === file.name ? file.path : freePath(home, kind, name)
-      if (path !== file.path) {
-        makeDir(dirname(path))
-        renameSync(file.path, path)
-        for (const each of [file.path, path]) reportWrite(each)
-        removeEmptyDirs(rootOf(home, kind), dirname(file.path))
-      }
-      if (!readWhole(path).equals(bytes)) replaceText(path, bytes)
-      return read(home, kind, name)
-    },
-    remove(home: FilesHome, kind: OwnFileKind, name: string, expected?: string): void {
-      const { path } = requireFile(home, kind, name, expected)
-      rmSync(path)
-      reportWrite(path)
-      removeEmptyDirs(rootOf(home, kind), dirname(path))
-    },
   }
 }

@@ -2,19 +2,17 @@
 import { join } from 'node:path'
 import { invalid, missing, UserError } from '../../errors.ts'
 import type { LinkedFile, OwnCommand, Skill, SkillCategory, SkillRow } from '../../schema/skill.ts'
-import { createAgentSkills } from './agent-skills.ts'
-import { createFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
+import { AgentSkills } from './agent-skills.ts'
+import { SkillFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
 import { descriptionOf, parseFrontMatter } from './front-matter.ts'
 import { readLinkedFile } from './linked-files.ts'
 import { expandOwnCommand, ownCommands } from './own-commands.ts'
-import { createOwnFiles } from './own-files.ts'
+import { OwnFiles } from './own-files.ts'
 import { type ActiveTools, promptIndex } from './prompt-index.ts'
 import { type SubagentFile, subagentFiles } from './subagent-files.ts'
 import { toSkillRow, toSkill, versionOf } from './view.ts'
-import { createSkillWriter } from './write.ts'
+import { SkillWriter } from './write.ts'
 import { readText, readWholeText } from '../../store/read-text.ts'
-
-export type Skills = ReturnType<typeof createSkills>
 
 /** Names are never used as patterns; those that look like one are rejected anyway. */
 const GLOB = /[*?[\]]/
@@ -28,93 +26,117 @@ const describeCategory = (home: SkillsHome, name: string): string => {
   return text === null ? '' : descriptionOf(parseFrontMatter(text))
 }
 
-export const createSkills = ({
-  callable,
-  ...options
-}: {
-  userHome?: string
-  platform?: string
-  /** The skills whose slug is not the name of a command. */
-  callable: <S extends { slug: string }>(skills: readonly S[]) => S[]
-}) => {
-  const finder = createFinder(options)
-  const writer = createSkillWriter(finder)
+export class Skills {
+  readonly #callable: <S extends { slug: string }>(skills: readonly S[]) => S[]
+  readonly #finder: SkillFinder
+  readonly save: SkillWriter['save']
+  readonly saveFile: SkillWriter['saveFile']
+  readonly remove: SkillWriter['remove']
+  readonly toggle: SkillWriter['toggle']
+  /** For the agent's own tools. */
+  readonly agent: AgentSkills
+  /** The files of the user's commands and subagents. */
+  readonly own: OwnFiles
 
-  const require = (home: SkillsHome, name: string): FoundSkill => {
+  constructor({
+    callable,
+    ...options
+  }: {
+    userHome?: string
+    platform?: string
+    /** The skills whose slug is not the name of a command. */
+    callable: <S extends { slug: string }>(skills: readonly S[]) => S[]
+  }) {
+    this.#callable = callable
+    this.#finder = new SkillFinder(options)
+    const writer = new SkillWriter(this.#finder)
+    this.save = (home, given) => writer.save(home, given)
+    this.saveFile = (home, given) => writer.saveFile(home, given)
+    this.remove = (home, name) => writer.remove(home, name)
+    this.toggle = (home, name, enabled) => writer.toggle(home, name, enabled)
+    this.agent = new AgentSkills(this.#finder, writer)
+    this.own = new OwnFiles({ callable })
+  }
+
+  /** Those the agent may use; `all` adds the disabled ones and those for other systems. */
+  list(home: SkillsHome, { all = false } = {}): SkillRow[] {
+    const found = this.#finder.findAll(home)
+    return (all ? found : found.filter(isUsable)).map(toSkillRow)
+  }
+
+  /** The names that `skills.disabled` may contain. */
+  names(home: SkillsHome): Set<string> {
+    return new Set(this.#finder.findAll(home).flatMap(({ name, dirName }) => [name, dirName]))
+  }
+
+  categories(home: SkillsHome, rows: readonly SkillRow[]): SkillCategory[] {
+    const names = new Set(rows.flatMap(({ category }) => (category === null ? [] : [category])))
+    return [...names].map(name => ({ name, description: describeCategory(home, name) }))
+  }
+
+  /** What the system prompt lists: the agent loads one when it fits. */
+  index(home: SkillsHome, active: ActiveTools) {
+    return promptIndex(this.#finder.findAll(home), active, name => describeCategory(home, name))
+  }
+
+  content(home: SkillsHome, name: string): Skill {
+    return toSkill(home, this.#require(home, name))
+  }
+
+  /** The text of a skill; null when there is none: a scheduled task runs without it. */
+  contentIfAny(home: SkillsHome, name: string): string | null {
+    try {
+      return toSkill(home, this.#require(home, name)).content
+    } catch (error) {
+      if (error instanceof UserError) return null
+      throw error
+    }
+  }
+
+  file(home: SkillsHome, name: string, file: string): LinkedFile {
+    const found = readLinkedFile(this.#require(home, name).dir, file)
+    return { ...found, version: versionOf(found.content) }
+  }
+
+  /** A skill's text and directory for the model. Null for a deleted or disabled skill. */
+  instructions(home: SkillsHome, name: string): string | null {
+    const found = this.#finder.find(home, name)
+    return found && isUsable(found) ? this.#instructions(found) : null
+  }
+
+  /** The user's own subagents. */
+  subagents(home: SkillsHome): SubagentFile[] {
+    return subagentFiles(home)
+  }
+
+  /** The user's own slash commands. One takes precedence over a skill of the same name. */
+  commands(home: SkillsHome): OwnCommand[] {
+    return ownCommands(home, this.#callable)
+  }
+
+  /** `/slug and words` → the text of the command or skill, and the words; any other text as it is. */
+  expand(home: SkillsHome, text: string): string {
+    if (!text.trimStart().startsWith('/')) return text
+    const own = expandOwnCommand(home, text, this.#callable)
+    if (own !== null) return own
+    const match = /^\/([a-z0-9][a-z0-9-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim())
+    const slug = match?.[1]?.toLowerCase()
+    if (slug === undefined) return text
+    const usable = this.#callable(this.#finder.findAll(home).filter(isUsable))
+    const found = usable.find(skill => skill.slug === slug)
+    const asked = match?.[2]?.trim()
+    return found ? [this.#instructions(found), asked].filter(Boolean).join('\n\n') : text
+  }
+
+  #require(home: SkillsHome, name: string): FoundSkill {
     if (GLOB.test(name)) throw invalid('Invalid skill name', { code: 'invalid_skill_name' })
-    const found = finder.find(home, name)
+    const found = this.#finder.find(home, name)
     if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
     return found
   }
 
-  const instructions = (found: FoundSkill): string => {
+  #instructions(found: FoundSkill): string {
     const text = readWholeText(join(found.dir, 'SKILL.md'))
     return `[Skill: ${found.name}, in ${found.dir}]\n${text.trim()}`
-  }
-
-  return {
-    save: writer.save,
-    saveFile: writer.saveFile,
-    remove: writer.remove,
-    toggle: writer.toggle,
-    /** For the agent's own tools. */
-    agent: createAgentSkills(finder, writer),
-
-    /** Those the agent may use; `all` adds the disabled ones and those for other systems. */
-    list(home: SkillsHome, { all = false } = {}): SkillRow[] {
-      const found = finder.findAll(home)
-      return (all ? found : found.filter(isUsable)).map(toSkillRow)
-    },
-    /** The names that `skills.disabled` may contain. */
-    names: (home: SkillsHome): Set<string> =>
-      new Set(finder.findAll(home).flatMap(({ name, dirName }) => [name, dirName])),
-    categories(home: SkillsHome, rows: readonly SkillRow[]): SkillCategory[] {
-      const names = new Set(rows.flatMap(({ category }) => (category === null ? [] : [category])))
-      return [...names].map(name => ({ name, description: describeCategory(home, name) }))
-    },
-    /** What the system prompt lists: the agent loads one when it fits. */
-    index: (home: SkillsHome, active: ActiveTools) =>
-      promptIndex(finder.findAll(home), active, name => describeCategory(home, name)),
-    content: (home: SkillsHome, name: string): Skill => toSkill(home, require(home, name)),
-    /** The text of a skill; null when there is none: a scheduled task runs without it. */
-    contentIfAny(home: SkillsHome, name: string): string | null {
-      try {
-        return toSkill(home, require(home, name)).content
-      } catch (error) {
-        if (error instanceof UserError) return null
-        throw error
-      }
-    },
-    file(home: SkillsHome, name: string, file: string): LinkedFile {
-      const found = readLinkedFile(require(home, name).dir, file)
-      return { ...found, version: versionOf(found.content) }
-    },
-
-    /** A skill's text and directory for the model. Null for a deleted or disabled skill. */
-    instructions(home: SkillsHome, name: string): string | null {
-      const found = finder.find(home, name)
-      return found && isUsable(found) ? instructions(found) : null
-    },
-    /** The files of the user's commands and subagents. */
-    own: createOwnFiles({ callable }),
-    /** The user's own subagents. */
-    subagents: (home: SkillsHome): SubagentFile[] => subagentFiles(home),
-
-    /** The user's own slash commands. One takes precedence over a skill of the same name. */
-    commands: (home: SkillsHome): OwnCommand[] => ownCommands(home, callable),
-
-    /** `/slug and words` → the text of the command or skill, and the words; any other text as it is. */
-    expand(home: SkillsHome, text: string): string {
-      if (!text.trimStart().startsWith('/')) return text
-      const own = expandOwnCommand(home, text, callable)
-      if (own !== null) return own
-      const match = /^\/([a-z0-9][a-z0-9-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim())
-      const slug = match?.[1]?.toLowerCase()
-      if (slug === undefined) return text
-      const usable = callable(finder.findAll(home).filter(isUsable))
-      const found = usable.find(skill => skill.slug === slug)
-      const asked = match?.[2]?.trim()
-      return found ? [instructions(found), asked].filter(Boolean).join('\n\n') : text
-    },
   }
 }

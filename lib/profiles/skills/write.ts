@@ -8,7 +8,7 @@ import { redact, unredact } from '../../base/redact/redact.ts'
 import { isInside } from '../../store/path-within.ts'
 import { replaceText } from '../../store/atomic-write.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
-import { type Finder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
+import { type SkillFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
 import {
   descriptionOf,
   MAX_DESCRIPTION_CHARS,
@@ -135,15 +135,93 @@ export type SkillFile = {
   expected_version?: string | undefined
 }
 
-export const createSkillWriter = (finder: Finder) => {
-  const requireSkill = (home: SkillsHome, name: string): FoundSkill => {
-    const found = finder.find(home, name)
+export class SkillWriter {
+  readonly #finder: SkillFinder
+
+  constructor(finder: SkillFinder) {
+    this.#finder = finder
+  }
+
+  /** Masked secrets that come back unchanged are restored. */
+  save(home: SkillsHome, given: SkillText): { name: string; path: string; version: string } {
+    const name = checkName(given.name)
+    const category = checkCategory(given.category)
+    const content = checkContent(given.content, name)
+    const found = this.#finder.find(home, given.name) ?? this.#finder.find(home, name)
+    if (found && given.create)
+      throw conflict(`There is already a skill "${found.name}"`, {
+        code: 'skill_exists',
+        values: { name: found.name },
+      })
+    if (!found && given.expected_version !== undefined)
+      throw conflict('The skill has been deleted since you opened it.', { code: 'skill_deleted' })
+    const root = skillsRoot(home)
+    if (found) {
+      refuseReadOnly(found)
+      this.#requireVersion(found, given.expected_version)
+    }
+    const dir = found
+      ? this.#moveToCategory(home, found, category)
+      : join(root, category ?? '', name)
+    const path = join(dir, 'SKILL.md')
+    // The category may be a symlink out of the profile.
+    if (!isInside(root, path)) throw invalid('Invalid skill path', { code: 'invalid_category' })
+    const text = found ? unredact(content, readWholeText(path)) : content
+    replaceText(path, found ? rewriteText(readWhole(path), text) : text)
+    deletePromptSnapshot(home)
+    return { name: found ? found.dirName : name, path, version: versionOf(text) }
+  }
+
+  saveFile(home: SkillsHome, given: SkillFile): { name: string; path: string; version: string } {
+    const { file, expected_version: expected } = given
+    const found = this.#requireSkill(home, given.name)
+    refuseReadOnly(found)
+    if (expected !== undefined) this.#requireFileVersion(found, file, expected)
+    const content = unredact(given.content, this.#storedFile(found, file))
+    const path = writeLinkedFile(found.dir, file, content)
+    deletePromptSnapshot(home)
+    return { name: found.dirName, path, version: versionOf(content) }
+  }
+
+  /** Renames the directory, so that it disappears in one step, then deletes it. */
+  remove(home: SkillsHome, name: string): string {
+    const found = this.#requireSkill(home, name)
+    refuseReadOnly(found)
+    const aside = join(found.root, `${REMOVED}${randomBytes(6).toString('hex')}`)
+    renameSync(found.dir, aside)
+    reportWrite(found.dir)
+    deletePromptSnapshot(home)
+    sweep(found.root)
+    removeEmptyDirs(found.root, dirname(found.dir))
+    return found.name
+  }
+
+  toggle(home: SkillsHome, name: string, enabled: boolean): string {
+    const found = this.#requireSkill(home, name)
+    const { skills } = home.config.read()
+    const { disabled, platform_disabled } = asObject(skills)
+    const own = isObject(platform_disabled) ? platform_disabled.cli : undefined
+    const without = (list: unknown) =>
+      textsOf(list).filter(one => one !== found.name && one !== found.dirName)
+    const kept = without(disabled)
+    home.config.editAll([
+      [['skills', 'disabled'], enabled ? kept : [...kept, found.name]],
+      ...(enabled && own !== undefined
+        ? [[['skills', 'platform_disabled', 'cli'], without(own)] as const]
+        : []),
+    ])
+    deletePromptSnapshot(home)
+    return found.name
+  }
+
+  #requireSkill(home: SkillsHome, name: string): FoundSkill {
+    const found = this.#finder.find(home, name)
     if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
     return found
   }
 
   /** Moves the skill when the category changes; returns its directory. */
-  const moveToCategory = (home: SkillsHome, found: FoundSkill, category: string | null): string => {
+  #moveToCategory(home: SkillsHome, found: FoundSkill, category: string | null): string {
     if (category === '' || category === found.category) return found.dir
     const to = join(skillsRoot(home), category ?? '', found.dirName)
     if (lstatSync(to, { throwIfNoEntry: false }))
@@ -160,7 +238,7 @@ export const createSkillWriter = (finder: Finder) => {
     return to
   }
 
-  const requireVersion = (found: FoundSkill, expected: string | undefined): void => {
+  #requireVersion(found: FoundSkill, expected: string | undefined): void {
     if (expected === undefined) return
     const content = readWholeText(join(found.dir, 'SKILL.md'))
     const version = versionOf(content)
@@ -175,7 +253,7 @@ export const createSkillWriter = (finder: Finder) => {
       )
   }
 
-  const requireFileVersion = (found: FoundSkill, file: string, expected: string): void => {
+  #requireFileVersion(found: FoundSkill, file: string, expected: string): void {
     const path = join(found.dir, ...parseLinkedPath(file))
     if (!lstatSync(path, { throwIfNoEntry: false }))
       throw conflict('The file has been deleted since you opened it.', { code: 'skill_deleted' })
@@ -193,80 +271,9 @@ export const createSkillWriter = (finder: Finder) => {
   }
 
   /** The stored text, for restoring masked secrets; empty for a new file. */
-  const storedFile = ({ dir }: FoundSkill, file: string): string =>
-    lstatSync(join(dir, ...parseLinkedPath(file)), { throwIfNoEntry: false })?.isFile()
+  #storedFile({ dir }: FoundSkill, file: string): string {
+    return lstatSync(join(dir, ...parseLinkedPath(file)), { throwIfNoEntry: false })?.isFile()
       ? readLinkedFile(dir, file).content
       : ''
-
-  return {
-    /** Masked secrets that come back unchanged are restored. */
-    save(home: SkillsHome, given: SkillText): { name: string; path: string; version: string } {
-      const name = checkName(given.name)
-      const category = checkCategory(given.category)
-      const content = checkContent(given.content, name)
-      const found = finder.find(home, given.name) ?? finder.find(home, name)
-      if (found && given.create)
-        throw conflict(`There is already a skill "${found.name}"`, {
-          code: 'skill_exists',
-          values: { name: found.name },
-        })
-      if (!found && given.expected_version !== undefined)
-        throw conflict('The skill has been deleted since you opened it.', { code: 'skill_deleted' })
-      const root = skillsRoot(home)
-      if (found) {
-        refuseReadOnly(found)
-        requireVersion(found, given.expected_version)
-      }
-      const dir = found ? moveToCategory(home, found, category) : join(root, category ?? '', name)
-      const path = join(dir, 'SKILL.md')
-      // The category may be a symlink out of the profile.
-      if (!isInside(root, path)) throw invalid('Invalid skill path', { code: 'invalid_category' })
-      const text = found ? unredact(content, readWholeText(path)) : content
-      replaceText(path, found ? rewriteText(readWhole(path), text) : text)
-      deletePromptSnapshot(home)
-      return { name: found ? found.dirName : name, path, version: versionOf(text) }
-    },
-
-    saveFile(home: SkillsHome, given: SkillFile): { name: string; path: string; version: string } {
-      const { file, expected_version: expected } = given
-      const found = requireSkill(home, given.name)
-      refuseReadOnly(found)
-      if (expected !== undefined) requireFileVersion(found, file, expected)
-      const content = unredact(given.content, storedFile(found, file))
-      const path = writeLinkedFile(found.dir, file, content)
-      deletePromptSnapshot(home)
-      return { name: found.dirName, path, version: versionOf(content) }
-    },
-
-    /** Renames the directory, so that it disappears in one step, then deletes it. */
-    remove(home: SkillsHome, name: string): string {
-      const found = requireSkill(home, name)
-      refuseReadOnly(found)
-      const aside = join(found.root, `${REMOVED}${randomBytes(6).toString('hex')}`)
-      renameSync(found.dir, aside)
-      reportWrite(found.dir)
-      deletePromptSnapshot(home)
-      sweep(found.root)
-      removeEmptyDirs(found.root, dirname(found.dir))
-      return found.name
-    },
-
-    toggle(home: SkillsHome, name: string, enabled: boolean): string {
-      const found = requireSkill(home, name)
-      const { skills } = home.config.read()
-      const { disabled, platform_disabled } = asObject(skills)
-      const own = isObject(platform_disabled) ? platform_disabled.cli : undefined
-      const without = (list: unknown) =>
-        textsOf(list).filter(one => one !== found.name && one !== found.dirName)
-      const kept = without(disabled)
-      home.config.editAll([
-        [['skills', 'disabled'], enabled ? kept : [...kept, found.name]],
-        ...(enabled && own !== undefined
-          ? [[['skills', 'platform_disabled', 'cli'], without(own)] as const]
-          : []),
-      ])
-      deletePromptSnapshot(home)
-      return found.name
-    },
   }
 }

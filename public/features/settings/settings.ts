@@ -5,9 +5,8 @@ import {
   LOOK,
   PERSONAL_SETTINGS,
   SETTING_NAMES,
-  type SettingName,
-  type Settings,
-} from '../../../lib/base/settings.ts'
+} from '../../../lib/base/setting-defaults.ts'
+import type { SettingName, Settings } from '../../../lib/base/settings.ts'
 import type { Api } from '../../../router.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'

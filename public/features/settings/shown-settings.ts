@@ -1,10 +1,6 @@
 /** Which settings the page shows, and their texts. */
-import {
-  type Setting,
-  SETTING_NAMES,
-  type SettingName,
-  settingOf,
-} from '../../../lib/base/settings.ts'
+import { PERSONAL_SETTINGS, SETTING_NAMES } from '../../../lib/base/setting-defaults.ts'
+import { type Setting, type SettingName, settingOf } from '../../../lib/base/settings.ts'
 import { may } from '../../parts/may.ts'
 import { t } from './strings.ts'
 
@@ -23,7 +19,8 @@ export const hintOf = (name: SettingName): string =>
 
 /** What is not about the person is the owner's. */
 export const shownSettings = (section: Setting['section']): SettingName[] =>
-  SETTING_NAMES.filter(name => {
-    const setting = settingOf(name)
-    return setting.section === section && (setting.personal || may('POST /api/settings'))
-  })
+  SETTING_NAMES.filter(
+    name =>
+      settingOf(name).section === section &&
+      (PERSONAL_SETTINGS.includes(name) || may('POST /api/settings')),
+  )

@@ -1,8 +1,8 @@
 /** When a cell of a worker may end, and when it must be started again. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Composition } from '../../../lib/app/data.ts'
-import { composeActivity } from '../../../lib/app/worker-cell.ts'
+import type { App } from '../../../lib/app/app.ts'
+import { Activity } from '../../../lib/app/worker-cell.ts'
 import { alone } from '../../../lib/cluster/alone.ts'
 
 const test = suite('app/worker-cell')
@@ -18,7 +18,8 @@ const activityOf = (given: {
   due?: [cron: number | null, notification: number | null]
 }) => {
   const [cron, notification] = given.due ?? [null, null]
-  const of = {
+  const app = {
+    cell: alone,
     turns: { count: () => given.turns ?? 0 },
     cron: { count: () => given.runs ?? 0, nextDue: () => cron },
     processes: { isAnyRunning: () => given.isAnyRunning ?? false },
@@ -27,10 +28,7 @@ const activityOf = (given: {
     imports: { isRunning: () => given.isImporting ?? false },
     notifications: { nextDue: () => notification },
   }
-  return composeActivity(
-    { cell: alone } as Composition,
-    of as unknown as Parameters<typeof composeActivity>[1],
-  )
+  return new Activity(app as unknown as App)
 }
 
 test('a turn, a task, a command, a terminal, a backup, and an import are something to do', () => {

@@ -18,7 +18,7 @@ import { programEnv } from '../../../build/start-program.ts'
 import type { Machine } from '../../../lib/app/machine.ts'
 import { startChecks, startFailure, toSentence } from '../../../lib/app/start-checks.ts'
 import { CHECK_CODES, type Check, type CheckCode } from '../../../lib/cli/check.ts'
-import { createReadiness } from '../../../lib/app/readiness.ts'
+import { Readiness } from '../../../lib/app/readiness.ts'
 import { type Config, readConfig } from '../../../lib/config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from '../../../lib/errors.ts'
 import { tryListen } from '../../../lib/operations/preflight.ts'
@@ -83,7 +83,7 @@ const notReady = (desk: Desk, { env, machine }: Given): string[] => {
     // It never starts.
     return []
   }
-  const readiness = createReadiness(
+  const readiness = new Readiness(
     config.stateDir,
     { ...MACHINE, ...machine },
     { clock: createTestClock() },

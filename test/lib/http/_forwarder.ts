@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { forbidden } from '../../../lib/errors.ts'
 import { createClientReader } from '../../../lib/http/client-address.ts'
-import { createForwarder, type Waiting } from '../../../lib/http/forwarder.ts'
+import { Forwarder, type Waiting } from '../../../lib/http/forwarder.ts'
 
 const servers: Server[] = []
 const closers: (() => void)[] = []
@@ -43,7 +43,7 @@ export const startForwarder = async (
   } = {},
 ) => {
   let asked = 0
-  const { listener, close } = createForwarder({
+  const forwarder = new Forwarder({
     clock: systemClock,
     version: 'test',
     waitMs: options.waitMs ?? 5_000,
@@ -75,8 +75,8 @@ export const startForwarder = async (
     },
     log: { warn: options.warn ?? (() => undefined), error: () => undefined },
   })
-  closers.push(close)
-  return listen(listener)
+  closers.push(() => forwarder.close())
+  return listen(forwarder.listener)
 }
 
 export const send = (url: string, init: RequestInit = {}) =>

@@ -12,8 +12,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock, type TestClock } from '../../_clock.ts'
-import { createKeyJournal } from '../../../lib/http/request-key-journal.ts'
-import { openRequestKeys } from '../../../lib/http/request-keys.ts'
+import { KeyJournal } from '../../../lib/http/request-key-journal.ts'
+import { RequestKeys } from '../../../lib/http/request-keys.ts'
 
 const test = suite<{ dir: string; clock: TestClock }>('request keys')
 
@@ -28,13 +28,13 @@ const REPLY = { status: 200, type: 'application/json', headers: {}, text: '{"wor
 const open = (state: { dir: string; clock: TestClock }, maxKeys?: number) => {
   const lines: string[] = []
   const path = join(state.dir, 'cache', 'requests.db')
-  const keys = openRequestKeys(path, {
+  const keys = new RequestKeys(path, {
     addon: undefined,
     clock: state.clock,
     log: line => lines.push(line),
     ...(maxKeys !== undefined && { maxKeys }),
   })
-  return { path, lines, ...keys }
+  return Object.assign(keys, { path, lines })
 }
 
 test('a reply that may not be stored is never in a file, and is gone after a restart', state => {
@@ -106,11 +106,11 @@ test('a damaged file is replaced', state => {
 test('what another machine began is known here: not again what may have been done, and its reply', async state => {
   const files = join(state.dir, 'request-keys')
   const openShared = (name: string) =>
-    openRequestKeys(join(state.dir, name, 'requests.db'), {
+    new RequestKeys(join(state.dir, name, 'requests.db'), {
       addon: undefined,
       clock: state.clock,
       log: line => assert.unreachable(line),
-      journal: createKeyJournal(files, state.clock),
+      journal: new KeyJournal(files, state.clock),
     })
   const first = openShared('first')
   for (const id of ['cut', 'freed', 'kept', 'private']) first.begin(id, `print of ${id}`)

@@ -13,7 +13,7 @@ import {
 } from '../../../lib/models/credential-pool/credential-pools.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { readSetup } from '../../../lib/models/provider-config.ts'
-import { createHomes } from '../../../lib/profiles/homes.ts'
+import { Homes } from '../../../lib/profiles/homes.ts'
 import { withFileLock } from '../../../lib/store/flock.ts'
 import { bare, homeOf } from './_home.ts'
 import { configOf } from '../../_config.ts'
@@ -204,7 +204,7 @@ writing.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 const refused: KeyFailure = { type: 'quota_exhausted', message: 'no money', status: 402 }
 
 const open = ({ dir, logged }: Context, env: Record<string, string> = {}, flock?: string) => {
-  const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }, clock).base
+  const home = new Homes({ baseHome: dir, agentHome: dir, configPath: null, env }, clock).base
   const pools = createCredentialPools({
     log: (line, extra) => void logged.push(`${line} ${JSON.stringify(extra)}`),
     redact: text => text.replaceAll('secret', '***'),

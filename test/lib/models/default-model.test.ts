@@ -23,7 +23,7 @@ import {
   saveEffort,
   saveShowReasoning,
 } from '../../../lib/models/reasoning.ts'
-import { createHomes } from '../../../lib/profiles/homes.ts'
+import { Homes } from '../../../lib/profiles/homes.ts'
 import { bare, homeOf } from './_home.ts'
 
 const test = suite<{ base: string }>('default model')
@@ -34,7 +34,7 @@ test.after.each(({ base }) => rmSync(base, { recursive: true, force: true }))
 
 const open = (base: string, text?: string, env: Record<string, string> = {}) => {
   if (text !== undefined) writeFileSync(join(base, 'config.yaml'), text)
-  return createHomes({ baseHome: base, agentHome: base, configPath: null, env }, systemClock).base
+  return new Homes({ baseHome: base, agentHome: base, configPath: null, env }, systemClock).base
 }
 const written = (base: string) => readFileSync(join(base, 'config.yaml'), 'utf8')
 const isInvalid = (error: unknown) => error instanceof UserError && error.kind === 'invalid'

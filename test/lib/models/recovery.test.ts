@@ -9,7 +9,7 @@ import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import { createCredentialPools } from '../../../lib/models/credential-pool/credential-pools.ts'
 import { createRecovery } from '../../../lib/models/recovery.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
-import { createHomes } from '../../../lib/profiles/homes.ts'
+import { Homes } from '../../../lib/profiles/homes.ts'
 import { bare } from './_home.ts'
 
 type Context = { dir: string }
@@ -25,10 +25,7 @@ const limited = (retryAfterMs?: number) =>
 
 const open = ({ dir }: Context, env: Record<string, string>, config: unknown = {}) => {
   writeFileSync(join(dir, 'config.yaml'), JSON.stringify(config))
-  const home = createHomes(
-    { baseHome: dir, agentHome: dir, configPath: null, env },
-    systemClock,
-  ).base
+  const home = new Homes({ baseHome: dir, agentHome: dir, configPath: null, env }, systemClock).base
   const pools = createCredentialPools({
     clock: systemClock,
     log: () => undefined,
@@ -172,7 +169,7 @@ test('a key with its own address keeps it', async context => {
   const auth = { credential_pool: { kimi: [{ id: 'k', access_token: 'sk-kimi-coding' }] } }
   writeFileSync(join(context.dir, 'auth.json'), JSON.stringify(auth))
   const given = { baseHome: context.dir, agentHome: context.dir, configPath: null, env }
-  const home = createHomes(given, systemClock)
+  const home = new Homes(given, systemClock)
   const pair = { model: 'kimi-k2', provider: 'kimi', baseUrl: null }
   const first = resolveEndpoint(home.base, bare, pair)
   assert.is(first.baseUrl, 'https://api.moonshot.ai/v1')

@@ -8,7 +8,7 @@ import { systemClock } from '../../../lib/base/clock.ts'
 import { effectiveDefault, setDefaultModel } from '../../../lib/models/default-model.ts'
 import { modelGroups, withProviderHint } from '../../../lib/models/model-groups.ts'
 import { resolveFor, resolveModel } from '../../../lib/models/resolve.ts'
-import { createHomes } from '../../../lib/profiles/homes.ts'
+import { Homes } from '../../../lib/profiles/homes.ts'
 import { editYaml } from '../../../lib/store/yaml-file.ts'
 import { parse } from 'yaml'
 import { bare, homeOf } from './_home.ts'
@@ -282,7 +282,7 @@ test('a saved default reads back as the same pair', () => {
 test('the same with a real file and a process restart', () => {
   const base = mkdtempSync(join(tmpdir(), 'resolve-'))
   const open = () =>
-    createHomes({ baseHome: base, agentHome: base, configPath: null, env: {} }, systemClock).base
+    new Homes({ baseHome: base, agentHome: base, configPath: null, env: {} }, systemClock).base
   writeFileSync(
     join(base, 'config.yaml'),
     'model: {provider: anthropic, default: claude-opus-4.6}\n',

@@ -7,10 +7,10 @@ import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import { LANGUAGES, type Language } from '../../../lib/base/languages.ts'
 import { type MessageOptions, plainText, toMessage } from '../../../lib/notifications/message.ts'
-import { type Fact, openOutbox } from '../../../lib/notifications/outbox.ts'
+import { type Fact, Outbox } from '../../../lib/notifications/outbox.ts'
 import type { Delivery } from '../../../lib/notifications/post.ts'
-import { createSender } from '../../../lib/notifications/sender.ts'
-import { openNotificationStore } from '../../../lib/notifications/store.ts'
+import { Sender } from '../../../lib/notifications/sender.ts'
+import { NotificationStore } from '../../../lib/notifications/store.ts'
 import { en, type Plural } from '../../../lib/notifications/texts/en.ts'
 import { TEXTS, budgetText, translatorFor } from '../../../lib/notifications/texts/translate.ts'
 import type { Approval } from '../../../lib/schema/question.ts'
@@ -110,19 +110,19 @@ test('a command with invisible characters cannot be allowed: written out, its en
 test('the first due time of what is queued, also after a restart', () =>
   inFolder(folder => {
     const path = join(folder, 'outbox.json')
-    const outbox = openOutbox(path, never)
+    const outbox = new Outbox(path, never)
     assert.is(outbox.nextDue(), null)
     const fact: Fact = { key: 'k1', kind: 'question', session_id: 's', profile: 'p', text: 't' }
     outbox.add(fact, ['phone'], { at: 1, due: 9_000 })
     outbox.add({ ...fact, key: 'k2' }, ['phone'], { at: 1, due: 7_000 })
-    assert.is(openOutbox(path, never).nextDue(), 7_000)
+    assert.is(new Outbox(path, never).nextDue(), 7_000)
     outbox.remove(({ due }) => due === 7_000)
     assert.is(outbox.nextDue(), 9_000)
   }))
 
 test('tokens of an open question outlast those of settled ones and of attempts that failed', () =>
   inFolder(folder => {
-    const outbox = openOutbox(join(folder, 'outbox.json'), never)
+    const outbox = new Outbox(join(folder, 'outbox.json'), never)
     const given = { session_id: 's', question: 'approval' as const, answer: 'once', by: 'x' }
     const issue = (question_id: string, target: string) =>
       outbox.issue(
@@ -144,7 +144,7 @@ test('tokens of an open question outlast those of settled ones and of attempts t
 
 test('a token is valid until it expires', () =>
   inFolder(folder => {
-    const outbox = openOutbox(join(folder, 'outbox.json'), never)
+    const outbox = new Outbox(join(folder, 'outbox.json'), never)
     const given = { session_id: 's', question_id: 'q', question: 'approval' as const }
     const record = { ...given, answer: 'once', target: 't', by: 'x', expires_at: 1_000 }
     const [token = ''] = outbox.issue([record], 0)
@@ -158,8 +158,8 @@ test('a later message of a chat waits for one that failed; news and an answer of
   const sent: string[] = []
   const replies: Delivery[] = []
   await inFolder(async folder => {
-    const outbox = openOutbox(join(folder, 'outbox.json'), never)
-    const sender = createSender({
+    const outbox = new Outbox(join(folder, 'outbox.json'), never)
+    const sender = new Sender({
       outbox,
       clock,
       decide: () => 'send',
@@ -202,10 +202,10 @@ test('a later message of a chat waits for one that failed; news and an answer of
 test('what has arrived while the service stops is not sent again; what was cut off is', () =>
   inFolder(async folder => {
     const left = async (delivery: Delivery): Promise<number> => {
-      const outbox = openOutbox(join(folder, `${delivery.how}.json`), never)
+      const outbox = new Outbox(join(folder, `${delivery.how}.json`), never)
       const clock = createTestClock(0)
       const reply = Promise.withResolvers<Delivery>()
-      const sender = createSender({
+      const sender = new Sender({
         outbox,
         clock,
         decide: () => 'send',
@@ -229,7 +229,7 @@ test('what has arrived while the service stops is not sent again; what was cut o
 
 test('a new subscription takes the place of its former one, also when both are known', () =>
   inFolder(folder => {
-    const store = openNotificationStore(join(folder, 'store.json'), { clock: createTestClock() })
+    const store = new NotificationStore(join(folder, 'store.json'), { clock: createTestClock() })
     const add = (endpoint: string, replaces?: string) =>
       store.addDevice(
         { endpoint, keys: { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) } },

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { openApiTokens } from '../../../lib/people/api-tokens.ts'
-import { openThrottle } from '../../../lib/people/throttle.ts'
+import { ApiTokens } from '../../../lib/people/api-tokens.ts'
+import { Throttle } from '../../../lib/people/throttle.ts'
 import { toSeconds } from '../../../lib/base/clock.ts'
 
 const DAY_MS = 86_400_000
@@ -18,9 +18,9 @@ test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const make = (dir: string, days: number) => {
   const clock = createTestClock()
-  const tokens = openApiTokens(join(dir, 'api-tokens.json'), {
+  const tokens = new ApiTokens(join(dir, 'api-tokens.json'), {
     clock,
-    throttle: openThrottle({ clock }),
+    throttle: new Throttle({ clock }),
     mayCall: () => true,
   })
   tokens.setEnabled(true)

@@ -16,15 +16,16 @@ import * as assert from 'uvu/assert'
 import { createTestClock, type TestClock } from '../../_clock.ts'
 import {
   type AuthOptions,
+  type Device,
   PASSWORD_FROM_ENVIRONMENT,
-  createAuth,
+  Auth,
 } from '../../../lib/people/auth.ts'
-import type { Device } from '../../../lib/people/devices.ts'
 import { createToken, signToken, verifyCookie } from '../../../lib/people/cookie.ts'
+import { People } from '../../../lib/people/people.ts'
 import { openSigningKey } from '../../../lib/people/signing-key.ts'
-import { createPasswordHasher } from '../../../lib/people/password.ts'
+import { PasswordHasher } from '../../../lib/people/password.ts'
 import type { SettingsHash } from '../../../lib/people/password-record.ts'
-import { bucketOf, type ClientAddress, openThrottle } from '../../../lib/people/throttle.ts'
+import { bucketOf, type ClientAddress, Throttle } from '../../../lib/people/throttle.ts'
 import { UserError } from '../../../lib/errors.ts'
 
 const test = suite<{ dir: string }>('auth')
@@ -55,8 +56,7 @@ const make = (dir: string, options: Partial<AuthOptions> & { clock?: TestClock }
   const { clock = createTestClock() } = options
   const settings = settingsOf()
   const warnings: string[] = []
-  const auth = createAuth({
-    stateDir: dir,
+  const auth = new Auth(dir, new People(dir, () => {}), {
     config: { password: null, isExposed: false },
     settings,
     log: { warn: text => warnings.push(text) },
@@ -94,7 +94,7 @@ test('hashes as other versions do: PBKDF2-SHA256, 600 000 iterations, salted wit
   dir,
 }) => {
   const key = openSigningKey(dir)
-  const hash = await createPasswordHasher(key).hash('correct horse')
+  const hash = await new PasswordHasher(key).hash('correct horse')
   assert.is(hash, pbkdf2Sync('correct horse', key, 600_000, 32, 'sha256').toString('hex'))
 })
 
@@ -364,7 +364,7 @@ test('hashes one at a time, queues eight, and rejects more without counting an a
 })
 
 test('bounds the number of clients; a /64 and every spelling of an address are one client', () => {
-  const throttle = openThrottle({ clock: createTestClock() })
+  const throttle = new Throttle({ clock: createTestClock() })
   for (let i = 0; i < 30_000; i++) throttle.take({ address: `${i >> 8}.${i & 255}` })
   const cases = {
     '2001:db8::1': '2001:db8:0:0',
@@ -382,7 +382,7 @@ test('bounds the number of clients; a /64 and every spelling of an address are o
     assert.is(bucketOf(address), bucket, address)
 })
 
-const takes = (throttle: ReturnType<typeof openThrottle>, from: ClientAddress): boolean => {
+const takes = (throttle: Throttle, from: ClientAddress): boolean => {
   try {
     throttle.take(from)
     return true
@@ -394,7 +394,7 @@ const takes = (throttle: ReturnType<typeof openThrottle>, from: ClientAddress): 
 test('attempts survive a restart and clock changes', async ({ dir }) => {
   const path = join(dir, 'auth-throttle.json')
   const clock = createTestClock()
-  const open = () => openThrottle({ path, clock, warn: assert.unreachable })
+  const open = () => new Throttle({ path, clock, warn: assert.unreachable })
   const first = open()
   for (let i = 0; i < 5; i++) assert.ok(takes(first, HERE))
   assert.is(statSync(path).mode & 0o777, 0o600)
@@ -413,7 +413,7 @@ test('attempts survive a restart and clock changes', async ({ dir }) => {
   for (const damage of ['{', '[]', '{"1.2.3.4": 5}']) {
     writeFileSync(path, damage)
     const warnings: string[] = []
-    openThrottle({ path, clock, warn: text => warnings.push(text) })
+    new Throttle({ path, clock, warn: text => warnings.push(text) })
     assert.is(warnings.length, 1, damage)
   }
 })
@@ -427,7 +427,7 @@ test('setting the clock locks no client out', async ({ dir }) => {
 })
 
 test('an unconfigured proxy has twenty attempts in total; a correct password does not reset them', () => {
-  const throttle = openThrottle({ clock: createTestClock() })
+  const throttle = new Throttle({ clock: createTestClock() })
   const from = (i: number) => ({ address: `9.9.9.${i}`, via: '127.0.0.1' })
   const slots = Array.from({ length: 20 }, (_, i) => throttle.take(from(i)))
   assert.not.ok(takes(throttle, from(100)))

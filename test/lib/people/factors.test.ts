@@ -6,11 +6,11 @@ import { TOTP } from 'otpauth'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { createAuth } from '../../../lib/people/auth.ts'
-import { createChallenges } from '../../../lib/people/challenges.ts'
-import { createCodes } from '../../../lib/people/codes.ts'
+import { Auth } from '../../../lib/people/auth.ts'
+import { Challenges } from '../../../lib/people/challenges.ts'
+import { Codes } from '../../../lib/people/codes.ts'
 import { relyingPartyOf } from '../../../lib/people/passkeys.ts'
-import { openPeople } from '../../../lib/people/people.ts'
+import { People } from '../../../lib/people/people.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { changesReported, writeOld } from '../../_wait.ts'
 
@@ -26,13 +26,12 @@ const make = (dir: string, clock = createTestClock()) => {
   const warnings: string[] = []
   const secrets: string[] = []
   const warn = (text: string) => void warnings.push(text)
-  const people = openPeople(dir, warn)
+  const people = new People(dir, warn)
   const throttlePath = join(dir, 'throttle.json')
   const onSecret = (secret: string) => void secrets.push(secret)
-  const codes = createCodes({ people, throttlePath, clock, warn, onSecret })
-  const auth = createAuth({
+  const codes = new Codes({ people, throttlePath, clock, warn, onSecret })
+  const auth = new Auth(dir, people, {
     codes,
-    stateDir: dir,
     config: { password: 'correct horse', isExposed: false },
     settings: { read: () => ({ kind: 'none' }), store() {} },
     log: { warn },
@@ -219,13 +218,13 @@ test('keys of people.json that a later version wrote are kept', ({ dir }) => {
 
 test('a challenge counts once, for its purpose, for five minutes, in this process', async () => {
   const clock = createTestClock()
-  const challenges = createChallenges(clock)
+  const challenges = new Challenges(clock)
   const text = (purpose: string) => Buffer.from(challenges.create(purpose)).toString('base64url')
   const one = text('sign-in a')
   assert.not.ok(challenges.spend(one, 'sign-in b'))
   assert.not.ok(challenges.spend('', 'sign-in a'))
   assert.not.ok(challenges.spend(`${one.slice(0, -4)}AAAA`, 'sign-in a'))
-  assert.not.ok(createChallenges(clock).spend(one, 'sign-in a'))
+  assert.not.ok(new Challenges(clock).spend(one, 'sign-in a'))
   assert.ok(challenges.spend(one, 'sign-in a'))
   assert.not.ok(challenges.spend(one, 'sign-in a'))
   assert.not.ok(challenges.spend(`${one}==`, 'sign-in a'))

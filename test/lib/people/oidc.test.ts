@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { isSameUser } from '../../../lib/people/external-identity.ts'
-import { createOidc, OidcFailure } from '../../../lib/people/oidc.ts'
+import { Oidc, OidcFailure } from '../../../lib/people/oidc.ts'
 import { parseCookies } from '../../../lib/http/cookies.ts'
 
 const keyPair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -77,7 +77,7 @@ const start = async (metadata: Claims = {}, timeoutMs?: number) => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const warnings: string[] = []
-  const oidc = createOidc({
+  const oidc = new Oidc({
     config: {
       issuer,
       clientId: 'agent',

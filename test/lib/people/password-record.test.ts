@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isForeignRecord, openPasswordRecord } from '../../../lib/people/password-record.ts'
+import { isForeignRecord, PasswordFile } from '../../../lib/people/password-record.ts'
 
 const test = suite('password record')
 
@@ -15,7 +15,7 @@ const [first, second] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const open = (dir: string, key: Buffer, hash: string | null) => {
   const stored = { hash }
   const warnings: string[] = []
-  const record = openPasswordRecord({
+  const record = new PasswordFile({
     dir,
     key,
     warn: text => warnings.push(text),

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { ALLOCATOR } from '../../../build/node-flags.mjs'
 import { UserError } from '../../../lib/errors.ts'
-import { createHomes } from '../../../lib/profiles/homes.ts'
+import { Homes } from '../../../lib/profiles/homes.ts'
 
 type Env = Record<string, string>
 const test = suite<{ base: string }>('homes')
@@ -20,7 +20,7 @@ const open = (
   base: string,
   given: { agentHome?: string; configPath?: string | null; env?: Env } = {},
 ) =>
-  createHomes({ baseHome: base, agentHome: base, configPath: null, env: {}, ...given }, systemClock)
+  new Homes({ baseHome: base, agentHome: base, configPath: null, env: {}, ...given }, systemClock)
 
 const profile = (base: string, name: string): string => {
   const dir = join(base, 'profiles', name)

@@ -6,7 +6,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Settings } from '../../../lib/schema/settings.ts'
-import { createSettings, type SettingsOptions, toBoolean } from '../../../lib/profiles/settings.ts'
+import { SettingsStore, type SettingsOptions, toBoolean } from '../../../lib/profiles/settings.ts'
 import { resolveDefaultWorkspace } from '../../../lib/workspaces/default-workspace.ts'
 import { usableWorkspace } from '../../../lib/workspaces/workspace-paths.ts'
 import { changesReported, writeOld } from '../../_wait.ts'
@@ -19,7 +19,7 @@ test.before.each(context => {
 test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const open = (dir: string, options: Partial<SettingsOptions> & { env?: string } = {}) =>
-  createSettings(join(dir, 'settings.json'), {
+  new SettingsStore(join(dir, 'settings.json'), {
     botName: 'Agent',
     usableWorkspace: path => usableWorkspace(path, dir),
     defaultWorkspace: saved =>

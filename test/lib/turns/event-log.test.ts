@@ -5,7 +5,12 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { TurnEvent } from '../../../lib/schema/event.ts'
-import { createEventLog, type LoggedEvent, readLiveFile } from '../../../lib/turns/event-log.ts'
+import {
+  createEventLog,
+  type LoggedEvent,
+  readLiveFile,
+  toReaders,
+} from '../../../lib/turns/event-log.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'event-log-'))
 const log = suite('event log')
@@ -37,6 +42,18 @@ log('an event is on disk before it is published', () => {
   l.append(token('a'))
   l.append(token('b'))
   assert.equal(received, ['1:2', '2:3'])
+  l.close()
+})
+
+log('the readers of a session get the text that is in the file', () => {
+  const sent: unknown[] = []
+  const hub = { publish: (...given: unknown[]) => sent.push(given) }
+  const l = createEventLog(join(dir, 'sent.jsonl'), header, toReaders(hub, header))
+  const event = token('a "b"\n')
+  l.append(event)
+  const json = '{"text":"a \\"b\\"\\n","message_id":"m2"}'
+  assert.equal(sent, [['session:abc', { ...event, json }, { stream: header.stream_id, pos: 1 }]])
+  assert.ok(readFileSync(l.path, 'utf8').endsWith(`{"pos":1,"type":"token","data":${json}}\n`))
   l.close()
 })
 

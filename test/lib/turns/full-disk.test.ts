@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Agent, ModelEndpoint } from '../../../lib/agent/types.ts'
 import { UserError } from '../../../lib/errors.ts'
-import { createHub } from '../../../lib/http/hub.ts'
+import { Hub } from '../../../lib/http/hub.ts'
 import { createSessions } from '../../../lib/sessions/sessions.ts'
 import { createTurns } from '../../../lib/turns/turns.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
@@ -50,7 +50,7 @@ const setup = (agent: Agent) => {
   const started = () =>
     createTurns({
       sessions,
-      hub: createHub({ boot: '0badcafe', clock }),
+      hub: new Hub({ boot: '0badcafe', clock }),
       liveDir: join(dir, 'live'),
       resume: {},
       onEnded: ({ failure }) => ended.push(failure?.type),

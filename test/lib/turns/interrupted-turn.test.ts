@@ -11,25 +11,25 @@ const ends = { stopped: 'Stopped by the user.', note: '*Task cancelled.*' }
 
 const retry = {
   type: 'retry',
-  messageId: 'm1',
-  attempt: 2,
-  attempts: 3,
-  delayMs: 0,
-  message: 'busy',
+  data: { message_id: 'm1', attempt: 2, attempts: 3, delay_ms: 0, message: 'busy' },
 } as const
+const message = (id: string, role: 'user' | 'assistant', content: string) =>
+  ({ type: 'message', data: { message: { id, role, content } } }) as const
+const token = (text: string) => ({ type: 'token', data: { message_id: 'm1', text } }) as const
 
 const withCall = () => {
   const live = createLiveState(createTestClock(AT * 1_000))
+  const call = {
+    id: 'c1',
+    type: 'function' as const,
+    function: { name: 'terminal', arguments: '{}' },
+  }
+  const { data } = message('m1', 'assistant', '')
+  live.apply({ type: 'message', data: { message: { ...data.message, tool_calls: [call] } } })
   live.apply({
-    type: 'message',
-    message: {
-      id: 'm1',
-      role: 'assistant',
-      content: '',
-      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'terminal', arguments: '{}' } }],
-    },
-  } as Parameters<typeof live.apply>[0])
-  live.apply({ type: 'tool', callId: 'c1', name: 'terminal', preview: null, args: {} })
+    type: 'tool',
+    data: { event_type: 'tool.started', tid: 'c1', name: 'terminal', preview: null, args: {} },
+  })
   return live
 }
 
@@ -41,7 +41,7 @@ test('a turn without output gets the note only', () => {
 
 test('partial text becomes a message without its thinking block', () => {
   const live = createLiveState(createTestClock(AT * 1_000))
-  live.apply({ type: 'token', messageId: 'm1', text: '<think>hm</think>Half a' })
+  live.apply(token('<think>hm</think>Half a'))
   const [partial] = closingMessages(live, ends, AT)
   assert.equal(partial, {
     id: 'm1',
@@ -54,33 +54,53 @@ test('partial text becomes a message without its thinking block', () => {
 
 test('text that a retry withdrew counts again when nothing followed', () => {
   const live = createLiveState(createTestClock(AT * 1_000))
-  live.apply({ type: 'token', messageId: 'm1', text: 'before' })
+  live.apply(token('before'))
   live.apply(retry)
   assert.is(closingMessages(live, ends, AT)[0]?.content, 'before')
   // After a restart the call has another id, and fails as well.
-  live.apply({ type: 'message', message: { id: 'm2', role: 'user', content: 'steered' } })
-  live.apply({ ...retry, messageId: 'm3' })
+  live.apply(message('m2', 'user', 'steered'))
+  live.apply({ ...retry, data: { ...retry.data, message_id: 'm3' } })
   assert.is(closingMessages(live, ends, AT)[0]?.content, 'before')
-  live.apply({ type: 'message', message: { id: 'm3', role: 'assistant', content: 'whole' } })
+  live.apply(message('m3', 'assistant', 'whole'))
   assert.is(closingMessages(live, ends, AT)[0]?.content, ends.note)
 })
 
 test('reasoning that a retry withdrew counts again as well', () => {
   const live = createLiveState(createTestClock(AT * 1_000))
-  live.apply({ type: 'reasoning', messageId: 'm1', text: 'hm' })
+  live.apply({ type: 'reasoning', data: { message_id: 'm1', text: 'hm' } })
   live.apply(retry)
   assert.is(closingMessages(live, ends, AT)[0]?.reasoning, 'hm')
 })
 
 test('an unanswered call gets a result with its partial output and the reason', () => {
   const live = withCall()
-  live.apply({ type: 'tool_output', callId: 'c1', text: 'half' })
+  live.apply({ type: 'tool_output', data: { tid: 'c1', text: 'half' } })
   const [result] = closingMessages(live, ends, AT)
   assert.is(result?.tool_call_id, 'c1')
   assert.equal(JSON.parse(String(result?.content)), {
     output: 'half',
     error: 'Stopped by the user.',
   })
+})
+
+test('the output of a call that has ended is kept until its result is recorded', () => {
+  const live = withCall()
+  live.apply({ type: 'tool_output', data: { tid: 'c1', text: 'all of it' } })
+  live.apply({
+    type: 'tool_complete',
+    data: {
+      event_type: 'tool.completed',
+      tid: 'c1',
+      name: 'terminal',
+      preview: null,
+      args: {},
+      duration: 1,
+      is_error: false,
+    },
+  })
+  assert.equal(live.tools(), [], 'it does not run')
+  const [result] = closingMessages(live, ends, AT)
+  assert.is(JSON.parse(String(result?.content)).output, 'all of it')
 })
 
 test('the failure text has a label, the message and the hint', () => {

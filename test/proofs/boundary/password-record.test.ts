@@ -14,12 +14,13 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { createAuth } from '../../../lib/people/auth.ts'
+import { People } from '../../../lib/people/people.ts'
+import { Auth } from '../../../lib/people/auth.ts'
 import { openSigningKey } from '../../../lib/people/signing-key.ts'
-import { createPasswordHasher } from '../../../lib/people/password.ts'
+import { PasswordHasher } from '../../../lib/people/password.ts'
 import { UserError } from '../../../lib/errors.ts'
-import { createSettings } from '../../../lib/profiles/settings.ts'
-import { openPasswordRecord } from '../../../lib/people/password-record.ts'
+import { SettingsStore } from '../../../lib/profiles/settings.ts'
+import { PasswordFile } from '../../../lib/people/password-record.ts'
 import { writeOld } from '../../_wait.ts'
 import { PASSWORD_ITERATIONS, startApp, type TestApp } from '../../_app.ts'
 
@@ -78,15 +79,14 @@ const HERE = { address: '1.2.3.4' }
 
 /** Authentication over the files of this directory, as after a start of the service. */
 const boot = (dir: string) => {
-  const settings = createSettings(join(dir, 'settings.json'), {
+  const settings = new SettingsStore(join(dir, 'settings.json'), {
     botName: 'Agent',
     usableWorkspace: () => undefined,
     defaultWorkspace: () => dir,
     migrateDefaultModel: () => {},
   })
-  return createAuth({
+  return new Auth(dir, new People(dir, () => {}), {
     clock: createTestClock(),
-    stateDir: dir,
     config: { password: null, isExposed: false },
     settings: settings.password,
     log: { warn: () => {} },
@@ -217,7 +217,7 @@ test('a hash of the former server in settings.json turns sign-in on, also after 
   app,
 }) => {
   await reset(app)
-  const hasher = createPasswordHasher(openSigningKey(app.state), PASSWORD_ITERATIONS)
+  const hasher = new PasswordHasher(openSigningKey(app.state), PASSWORD_ITERATIONS)
   const hash = await hasher.hash(SECRET)
   for (const written of [hash, hash.toUpperCase()]) {
     writeFileSync(
@@ -264,7 +264,7 @@ test('a record that another program wrote with settings.json is not mistaken for
   const [first, second] = ['a'.repeat(64), 'b'.repeat(64)]
   const stored = { hash: first }
   const warnings: string[] = []
-  const record = openPasswordRecord({
+  const record = new PasswordFile({
     dir,
     key: Buffer.alloc(32),
     settings: {

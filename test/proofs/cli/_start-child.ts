@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../../../lib/base/clock.ts'
-import { createAuth } from '../../../lib/people/auth.ts'
-import { createAuthenticator } from '../../../lib/people/authenticator.ts'
+import { Auth, authenticatorOf } from '../../../lib/people/auth.ts'
+import { People } from '../../../lib/people/people.ts'
 import { endpointFor } from '../../../lib/http/endpoint.ts'
 import { eventStream } from '../../../lib/http/reply.ts'
 import { BaseCtx } from '../../../lib/http/request-listener.ts'
@@ -50,17 +50,16 @@ await start({
     }),
   },
   graceMs: 400,
-  async createApp(config, log) {
+  async openApp(config, log) {
     if (mode === 'bug') throw new TypeError('x is not a function')
-    const auth = createAuth({
+    const auth = new Auth(config.stateDir, new People(config.stateDir, log.warn), {
       clock: systemClock,
-      stateDir: config.stateDir,
       config,
       settings: { read: () => ({ kind: 'none' }), store() {} },
       log,
     })
     return {
-      authenticator: createAuthenticator(auth),
+      authenticator: authenticatorOf(auth),
       makeCtx: (...base) => new BaseCtx(...base),
       version: 'v9.9.9',
       async close() {

@@ -7,7 +7,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import { addressChecks, type AddressOptions } from '../../../lib/cli/check-address.ts'
-import { createProxyCheck } from '../../../lib/http/proxy-check.ts'
+import { ProxyCheck } from '../../../lib/http/proxy-check.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 import { openSmallProxy } from '../../_proxies.ts'
 import { createDesk } from '../../lib/cli/_run.ts'
@@ -231,19 +231,19 @@ test('a right proxy is OK, and so is no proxy', async ({ app }) => {
 })
 
 test('only so many streams are open at the same time', async () => {
-  const { stream } = createProxyCheck(systemClock)
+  const proxyCheck = new ProxyCheck(systemClock)
   const clients = Array.from({ length: 8 }, () => new AbortController())
-  const streams = clients.map(({ signal }) => stream(signal))
+  const streams = clients.map(({ signal }) => proxyCheck.stream(signal))
   for (const each of streams) assert.match((await each.next()).value ?? '', 'event: ready')
-  assert.throws(() => stream(new AbortController().signal), /Too many checks/)
+  assert.throws(() => proxyCheck.stream(new AbortController().signal), /Too many checks/)
   const end = streams[0]!.next()
   clients[0]!.abort()
   assert.is((await end).done, true)
   // One that is disconnected before its event is read ends, too.
-  const gone = stream(AbortSignal.abort())
+  const gone = proxyCheck.stream(AbortSignal.abort())
   await gone.next()
   assert.is((await gone.next()).done, true)
-  const again = stream(new AbortController().signal)
+  const again = proxyCheck.stream(new AbortController().signal)
   assert.is((await again.next()).done, false)
   await again.return(undefined)
   for (const client of clients) client.abort()

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { openPeople } from '../../../lib/people/people.ts'
+import { People } from '../../../lib/people/people.ts'
 import { acceptSettings, spawnApp } from '../../_app.ts'
 import { autoApprove } from '../../_auto-approve.ts'
 import { programEnv, SERVICE } from '../../../build/start-program.ts'
@@ -86,7 +86,7 @@ test('rejects invalid passwords and arguments without a change', async () => {
       assert.match(err, why)
       assert.not.ok(existsSync(path), String(why))
     }
-    const people = openPeople(join(desk.home, 'webui'), assert.unreachable)
+    const people = new People(join(desk.home, 'webui'), assert.unreachable)
     const secret = { secret: 'A', enabled_at: 1, last_step: 1, recovery: [] }
     people.update({ totp: secret })
     assert.is((await desk.talk(['password', '--reset-factors'], {})).code, 0)

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
-import { createHomes } from '../../../lib/profiles/homes.ts'
+import { Homes } from '../../../lib/profiles/homes.ts'
 import { ended } from '../../_wait.ts'
 
 const test = suite<{ base: string; user: string }>('shell environment')
@@ -35,7 +35,7 @@ const open = (base: string, config: string, more: Record<string, string> = {}) =
   write(join(base, 'agent', 'config.yaml'), config)
   const dir = join(base, 'agent')
   const env = { PATH, HOME: join(base, 'user'), ...more }
-  return createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }, systemClock).base
+  return new Homes({ baseHome: dir, agentHome: dir, configPath: null, env }, systemClock).base
 }
 
 const added = (path: string | undefined): string[] =>

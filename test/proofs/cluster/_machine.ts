@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemClock } from '../../../lib/base/clock.ts'
-import { createCellFiles } from '../../../lib/app/cell-files.ts'
-import { createPostgresCluster } from '../../../lib/cluster/postgres.ts'
+import { CellFileRules } from '../../../lib/cluster/cell-files.ts'
+import { PostgresCluster } from '../../../lib/cluster/postgres.ts'
 import type { Owned } from '../../../lib/cluster/types.ts'
 import { readConfig } from '../../../lib/config.ts'
 import { writeAtomic } from '../../../lib/store/atomic-write.ts'
@@ -35,7 +35,7 @@ export const createMachine = (
     state,
     warnings,
     async own(options: { url?: string; signal?: AbortSignal; onWait?: () => void } = {}) {
-      const cluster = createPostgresCluster({
+      const cluster = new PostgresCluster({
         clock: systemClock,
         url: options.url ?? url,
         key,
@@ -43,7 +43,7 @@ export const createMachine = (
       })
       const { signal, onWait } = options
       const one = await cluster.own(cell, {
-        files: createCellFiles(config, key !== null),
+        files: new CellFileRules(config, key !== null),
         stateDir: config.stateDir,
         ...(signal && { signal }),
         ...(onWait && { onWait }),

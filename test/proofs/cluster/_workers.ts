@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { launch, type Program, SERVICE, startService } from '../../../build/start-program.ts'
-import { openDirectory } from '../../../lib/cluster/directory.ts'
+import { Directory } from '../../../lib/cluster/directory.ts'
 import { createClient } from '../../_http.ts'
 import { type Postgres, startPostgres } from '../../_postgres.ts'
 import { createProvider, type Scripted } from '../../_provider.ts'
@@ -15,7 +15,7 @@ const KEY = 'a key that is only used in this test 01'
 export type Worker = { dir: string; program: ReturnType<typeof launch> }
 export let db: Postgres
 export let provider: Scripted
-export let directory: ReturnType<typeof openDirectory>
+export let directory: Directory
 /** Requests to the provider before the test. */
 let earlier = 0
 const dirs: string[] = []
@@ -119,7 +119,7 @@ export const openCluster = async (): Promise<void> => {
 }
 
 export const beginTest = (): void => {
-  directory = openDirectory(db.url)
+  directory = new Directory(db.url)
   provider.clear()
   earlier = provider.requests.length
   provider.otherwise = () => ({ text: 'The end.' })

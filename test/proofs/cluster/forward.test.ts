@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { LANGUAGES } from '../../../lib/base/languages.ts'
 import { forward } from '../../../lib/cli/forward.ts'
-import { openDirectory } from '../../../lib/cluster/directory.ts'
+import { Directory } from '../../../lib/cluster/directory.ts'
 import { readConfig } from '../../../lib/config.ts'
 import { createLog } from '../../../lib/operations/log.ts'
 import { closeBrowser, openPage } from '../../_browser.ts'
@@ -16,7 +16,7 @@ import { until } from '../../_wait.ts'
 const test = suite('cli/forward')
 const HTML = { Accept: 'text/html,application/xhtml+xml' }
 let db: Postgres
-let directory: ReturnType<typeof openDirectory>
+let directory: Directory
 const servers: Server[] = []
 const stops: (() => Promise<unknown>)[] = []
 
@@ -88,7 +88,7 @@ const skipped = findPostgres() === null
 test.before(async () => {
   if (skipped) return
   db = await startPostgres()
-  directory = openDirectory(db.url)
+  directory = new Directory(db.url)
   await add('anna@example.com', ['anna@example.com'])
   await add('team', ['anna@example.com', 'ben'], 'Our <team>')
   await serve('team')

@@ -3,8 +3,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { connect, type Database } from '../../../lib/cluster/database.ts'
-import { type Directory, openDirectory } from '../../../lib/cluster/directory.ts'
-import { createWorkerRecord, type WorkerState } from '../../../lib/cluster/placement.ts'
+import { Directory } from '../../../lib/cluster/directory.ts'
+import { WorkerRecord, type WorkerState } from '../../../lib/cluster/placement.ts'
 import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
 import { until } from '../../_wait.ts'
 import { createMachine } from './_machine.ts'
@@ -17,7 +17,7 @@ const connections: Database[] = []
 const worker = async (given: Partial<WorkerState> = {}, quietMs = 0) => {
   const connection = await connect(db.url)
   connections.push(connection)
-  const record = createWorkerRecord(connection, { clock: systemClock, quietMs })
+  const record = new WorkerRecord(connection, { clock: systemClock, quietMs })
   const state = {
     name: 'a',
     address: 'http://a',
@@ -30,7 +30,8 @@ const worker = async (given: Partial<WorkerState> = {}, quietMs = 0) => {
   assert.is(await record.begin(state.name), true)
   await record.beat(state)
   return {
-    ...record,
+    begin: (name: string) => record.begin(name),
+    removed: (...asked: Parameters<WorkerRecord['removed']>) => record.removed(...asked),
     take: async (used = state.used, running: string[] = []) =>
       (await record.take({ ...state, used }, running))?.cell ?? null,
     takeWith: (running: string[]) => record.take(state, running),
@@ -57,7 +58,7 @@ test.before(async () => {
 })
 test.before.each(async () => {
   if (skipped) return
-  directory = openDirectory(db.url)
+  directory = new Directory(db.url)
   // Makes the tables.
   assert.equal(await directory.list(), [])
 })
@@ -301,20 +302,20 @@ else {
     await add('anna')
     await worker()
     const second = await connect(db.url)
-    assert.is(await createWorkerRecord(second, { clock: systemClock }).begin('a'), false)
+    assert.is(await new WorkerRecord(second, { clock: systemClock }).begin('a'), false)
     for (const each of connections.splice(0)) each.end()
     second.end()
     const third = await connect(db.url)
     connections.push(third)
     let got = false
-    while (!got) got = await createWorkerRecord(third, { clock: systemClock }).begin('a')
+    while (!got) got = await new WorkerRecord(third, { clock: systemClock }).begin('a')
   })
 
   test('a worker that hangs, or whose network is gone, loses its name', async () => {
     const hung = await worker()
     const next = await connect(db.url)
     connections.push(next)
-    const record = createWorkerRecord(next, { clock: systemClock })
+    const record = new WorkerRecord(next, { clock: systemClock })
     assert.is(await record.begin('a'), false)
     await hung.beat(0)
     assert.is(await record.begin('a'), false)
@@ -341,7 +342,7 @@ else {
     await add('anna')
     await db.query('insert into agent_webui.migration (step) values (999)')
     directory.close()
-    directory = openDirectory(db.url)
+    directory = new Directory(db.url)
     assert.equal(await namesOf('anna'), ['anna'])
   })
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { connect } from '../../../lib/cluster/database.ts'
-import { openDirectory } from '../../../lib/cluster/directory.ts'
+import { Directory } from '../../../lib/cluster/directory.ts'
 import { CellLost } from '../../../lib/cluster/types.ts'
 import { reportWrite } from '../../../lib/store/write-reports.ts'
 import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
@@ -350,7 +350,7 @@ else {
   })
 
   test('files that other programs change are found; a released directory is an ordinary one', async () => {
-    const directory = openDirectory(db.url)
+    const directory = new Directory(db.url)
     assert.is(await directory.ownerOf('default'), null)
     const a = machine()
     const owned = await a.own()

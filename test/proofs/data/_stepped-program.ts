@@ -1,7 +1,7 @@
 /** What may be killed at any step, as `<what> <user's home> <file>`; `print` says what a start finds. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createApp } from '../../../lib/app/app.ts'
+import { App } from '../../../lib/app/app.ts'
 import { restoreBackup } from '../../../lib/operations/backups/restore.ts'
 import { readConfig } from '../../../lib/config.ts'
 import { createLog } from '../../../lib/operations/log.ts'
@@ -22,7 +22,7 @@ const { baseHome, stateDir } = config
 
 const open = async () => {
   const lock = acquireLock(stateDir, { pid: process.pid, address: '', started_at: 0 })
-  const app = await createApp(config, createLog({ out: () => undefined }), {
+  const app = await App.open(config, createLog({ out: () => undefined }), {
     assets: () => Promise.reject(new Error('no pages')),
     checkout: null,
     version: 'proof',

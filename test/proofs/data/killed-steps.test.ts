@@ -9,13 +9,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { backupPlaces } from '../../../lib/app/backup-places.ts'
+import { backupPlaces } from '../../../lib/operations/backups/backup-places.ts'
 import { makeBackup } from '../../../lib/operations/backups/backup.ts'
 import { unfinishedRestore } from '../../../lib/operations/backups/unfinished.ts'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { checkpointDir } from '../../../lib/workspaces/checkpoints/checkpoint-store.ts'
 import { readConfig } from '../../../lib/config.ts'
-import { createHomes } from '../../../lib/profiles/homes.ts'
+import { Homes } from '../../../lib/profiles/homes.ts'
 import { realPath } from '../../../lib/store/path-within.ts'
 import { mountSmallDisk } from './_small-disk.ts'
 
@@ -181,7 +181,7 @@ for (const isNoted of [true, false])
 const backUp = async (userHome: string, target: string) => {
   const config = readConfig({ HOME: userHome, PATH: process.env.PATH }, [])
   await makeBackup({
-    ...backupPlaces(config, createHomes(config, systemClock).list()),
+    ...backupPlaces(config, new Homes(config, systemClock).list()),
     ...{ target, passphrase: 'a passphrase', version: 'proof', workFactor: 4 },
     now: systemClock.now(),
   })

@@ -75,7 +75,7 @@ test('a page in German loads the texts of what it shows, and each lazy import wa
 test('the browser bundle contains files of public/, lib/base and packages only', async () => {
   const { metafile } = await bundle()
   const foreign = Object.keys(metafile.inputs).filter(
-    path => !/^(public\/|lib\/base\/|node_modules\/|<|font:|settings:)/.test(path),
+    path => !/^(public\/|lib\/base\/|node_modules\/|<|font:)/.test(path),
   )
   assert.equal(foreign, [])
 })

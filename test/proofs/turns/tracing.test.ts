@@ -18,7 +18,7 @@ import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { createMetrics } from '../../../lib/operations/telemetry/metrics.ts'
 import { observeAgent } from '../../../lib/operations/telemetry/observed-agent.ts'
 import { mayReceiveTrace, parseTraceparent } from '../../../lib/operations/telemetry/traceparent.ts'
-import { createTracing } from '../../../lib/operations/telemetry/tracing.ts'
+import { Tracing } from '../../../lib/operations/telemetry/tracing.ts'
 import { readTracingSettings } from '../../../lib/operations/telemetry/tracing-settings.ts'
 import { startApp } from '../../_app.ts'
 
@@ -140,10 +140,10 @@ const traced = async (env: Record<string, string>, endpoint?: ModelEndpoint) => 
   if (!settings) throw new Error('off')
   const warn = (text: string) => void warnings.push(text)
   const redact = (text: string) => text.replaceAll('private', '***')
-  const tracing = createTracing({ ...settings, version: 'v1', redact, warn })
+  const tracing = new Tracing({ ...settings, version: 'v1', redact, warn })
   const { agent, request, sent } = createRun(endpoint)
   const run = () => observeAgent(agent, [tracing.observeTurn])(request, () => undefined)
-  return { run, sent, warnings, close: tracing.close }
+  return { run, sent, warnings, close: () => tracing.close() }
 }
 
 const test = suite('traces')

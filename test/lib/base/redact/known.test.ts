@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../../lib/base/clock.ts'
-import { createHomes } from '../../../../lib/profiles/homes.ts'
+import { Homes } from '../../../../lib/profiles/homes.ts'
 import { createKnownSecrets } from '../../../../lib/profiles/known-secrets.ts'
 import {
   redact,
@@ -159,7 +159,7 @@ test('covers all homes and reloads changed files', () => {
     mkdirSync(join(dir, path, '..'), { recursive: true })
     writeFileSync(join(dir, path), text)
   }
-  const homes = createHomes(
+  const homes = new Homes(
     {
       baseHome: dir,
       agentHome: dir,
@@ -168,7 +168,7 @@ test('covers all homes and reloads changed files', () => {
     },
     systemClock,
   )
-  const known = createKnownSecrets(homes.list)
+  const known = createKnownSecrets(() => homes.list())
   const stop = watchSecrets(known)
   const isHidden = (secret: string): boolean => {
     refreshSecrets()

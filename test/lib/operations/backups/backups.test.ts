@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../../_clock.ts'
 import type { Backup } from '../../../../lib/operations/backups/backup.ts'
-import { createBackups } from '../../../../lib/operations/backups/backups.ts'
+import { Backups } from '../../../../lib/operations/backups/backups.ts'
 
 const test = suite('backups of the page')
 
@@ -15,7 +15,7 @@ const setUp = () => {
   const clock = createTestClock(Date.parse('2026-11-23T02:00:00Z'))
   const warnings: string[] = []
   const disk = { full: false }
-  const backups = createBackups({
+  const backups = new Backups({
     path: join(dir, 'backups.json'),
     saved: () => [join(dir, 'home')],
     async make(target) {

@@ -2,8 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../../lib/base/clock.ts'
-import { createUpdateRunner } from '../../../../lib/operations/updates/apply.ts'
-import { ownCheckout } from '../../../../lib/operations/updates/updates.ts'
+import { ownCheckout, Updates } from '../../../../lib/operations/updates/updates.ts'
 import { createRepositories, GIT_ENV, type Repositories } from '../../../_git.ts'
 
 type Context = { ours: Repositories; agent: Repositories }
@@ -20,17 +19,13 @@ test.after.each(({ ours, agent }) => {
 const setup = ({ ours, agent }: Context, build: (dir: string) => Promise<string>) => {
   const timers: { run: () => void; ms: number }[] = []
   const leaving = Promise.withResolvers<void>()
-  const state = { restarts: 0, dropped: 0, lines: [] as string[] }
-  const updates = createUpdateRunner({
+  const state = { restarts: 0, lines: [] as string[] }
+  const updates = new Updates({
     checkouts: () => ({ webui: ours.checkout, agent: agent.checkout }),
     env: GIT_ENV,
     restart: () => {
       state.restarts += 1
       return leaving.promise
-    },
-    whenIdle: async () => undefined,
-    onApplied: () => {
-      state.dropped += 1
     },
     log: line => state.lines.push(line),
     build,
@@ -50,7 +45,6 @@ test('the restart takes the apply lock and keeps it, so nothing more is applied'
   const { updates, timers, leaving, state } = setup(context, async () => '')
   context.ours.push({ 'router.ts': '2' })
   assert.is((await updates.apply('webui')).restart_scheduled, true)
-  assert.is(state.dropped, 1)
   assert.equal(
     timers.map(({ ms }) => ms),
     [2_000],

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseHooks } from '../../../../lib/profiles/hooks/config.ts'
-import { createHookRecords } from '../../../../lib/profiles/hooks/records.ts'
+import { HookRecords } from '../../../../lib/profiles/hooks/records.ts'
 import { createTurnHooks } from '../../../../lib/profiles/hooks/turn-hooks.ts'
 import { ended, isAlive, until } from '../../../_wait.ts'
 import { createTestClock } from '../../../_clock.ts'
@@ -19,7 +19,7 @@ const open = (section: unknown) => {
   const { hooks: parsed, refused } = parseHooks(section)
   assert.equal(refused, [])
   const warnings: string[] = []
-  const records = createHookRecords(createTestClock(1_000_000), text =>
+  const records = new HookRecords(createTestClock(1_000_000), text =>
     text.replaceAll(SECRET, '***'),
   )
   const turn = createTurnHooks({

@@ -8,7 +8,7 @@ import { systemClock } from '../../../../lib/base/clock.ts'
 import { rulesOf } from '../../../../lib/agent/prompt.ts'
 import { todo } from '../../../../lib/agent/tools/todo.ts'
 import type { ModelEndpoint, Tool } from '../../../../lib/agent/types.ts'
-import { createHomes } from '../../../../lib/profiles/homes.ts'
+import { Homes } from '../../../../lib/profiles/homes.ts'
 import type { Span } from '../../../../lib/sessions/fold.ts'
 import type { Services } from '../../../../lib/turns/context/services.ts'
 import type { TurnScope } from '../../../../lib/turns/context/turn-scope.ts'
@@ -38,10 +38,8 @@ const tool = (name: string) => ({ ...todo, name }) as Tool
 
 /** The prompt as of now; omitted inputs are unchanged. */
 const open = ({ dir }: Context) => {
-  const home = createHomes(
-    { baseHome: dir, agentHome: dir, configPath: null, env: {} },
-    systemClock,
-  ).base
+  const home = new Homes({ baseHome: dir, agentHome: dir, configPath: null, env: {} }, systemClock)
+    .base
   const logged: string[] = []
   const shelf = new PromptCache(
     join(dir, 'prompts'),

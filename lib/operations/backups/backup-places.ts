@@ -1,17 +1,17 @@
-/** Composition: what a backup of this installation has: the state directory, homes, and the settings files without their keys. */
+/** What a backup of this installation has: the state directory, homes, and the settings files without their keys. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { isObject } from '../base/json.ts'
-import type { BackupOptions } from '../operations/backups/backup.ts'
-import type { Place } from '../operations/backups/places.ts'
-import type { Config } from '../config.ts'
-import { findAgentDir } from '../operations/host-agent-checkout.ts'
-import type { Home } from '../profiles/home.ts'
-import { DEFAULT_PROFILE } from '../profiles/homes.ts'
-import { REMOVED_KEY } from '../models/credentials.ts'
-import { createKnownSecrets } from '../profiles/known-secrets.ts'
-import { redact } from '../base/redact/redact.ts'
-import { realPath } from '../store/path-within.ts'
+import { isObject } from '../../base/json.ts'
+import type { BackupOptions } from './backup.ts'
+import type { Place } from './places.ts'
+import type { Config } from '../../config.ts'
+import { findAgentDir } from '../host-agent-checkout.ts'
+import type { Home } from '../../profiles/home.ts'
+import { DEFAULT_PROFILE } from '../../profiles/homes.ts'
+import { REMOVED_KEY } from '../../models/credentials.ts'
+import { createKnownSecrets } from '../../profiles/known-secrets.ts'
+import { redact } from '../../base/redact/redact.ts'
+import { realPath } from '../../store/path-within.ts'
 
 /** Shorter values, such as `true`, would be replaced in places where they mean something else. */
 const MIN_SECRET_CHARS = 5

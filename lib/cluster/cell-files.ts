@@ -1,0 +1,124 @@
+/** The files of this installation that a cluster keeps a copy of: the state directory and the homes, without what belongs to the machine. */
+import { readdir } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { type Place, treatmentOf } from '../operations/backups/places.ts'
+import type { CellFiles } from './types.ts'
+import type { Config } from '../config.ts'
+import { findAgentDir } from '../operations/host-agent-checkout.ts'
+import { errorCode } from '../store/file-error.ts'
+import { realPath } from '../store/path-within.ts'
+
+/** Of the state directory: running turns, files of workspaces, and what a takeover set aside. */
+const MACHINE_STATE = /^(?:live|file-trash|conflicts|audit\.1\.jsonl)(?:\/|$)/
+/** Of a home: programs, checkpoints of workspaces, and what other programs keep. */
+const MACHINE_HOME =
+  /^(?:bin|profiles|checkpoints|sessions|logs|sandboxes|backups|state-snapshots|home|webui)(?:\/|$)/
+/** Not in backups: a request of a backup is not repeated. */
+const REQUEST_KEYS = /^request-keys(?:\/[\d-]+\.jsonl)?$/
+const UNFINISHED = /\.(?:tmp|partial)$/
+
+const toKey = (path: string): string => path.split(sep).join('/')
+
+/** `hasKey`: secrets are sealed, so they are kept too. */
+export class CellFileRules implements CellFiles {
+  readonly #hasKey: boolean
+  readonly #stateDir: string
+  readonly #baseHome: string
+  readonly #excluded: string[]
+  readonly #roots: readonly [prefix: string, root: string][]
+
+  constructor(config: Config, hasKey: boolean) {
+    this.#hasKey = hasKey
+    this.#stateDir = realPath(config.stateDir)
+    this.#baseHome = realPath(config.baseHome)
+    const agentDir = findAgentDir(config)
+    this.#excluded = [this.#stateDir, ...(agentDir === null ? [] : [realPath(agentDir)])]
+    this.#roots = [
+      [this.#stateDir, 'state'],
+      [config.stateDir, 'state'],
+      [join(this.#baseHome, 'profiles'), 'profiles'],
+      [join(config.baseHome, 'profiles'), 'profiles'],
+      [this.#baseHome, 'home'],
+      [config.baseHome, 'home'],
+    ]
+  }
+
+  isSecret(key: string): boolean {
+    return ['key', 'strip'].includes(this.#treatment(key))
+  }
+
+  pathOf(key: string): string | null {
+    const found = this.#placeOf(key)
+    return found && this.#isKept(key) ? join(found.place.dir, found.path) : null
+  }
+
+  isAppended(key: string): boolean {
+    return this.#treatment(key) === 'journal'
+  }
+
+  keyOf(path: string): string | null {
+    for (const [prefix, root] of this.#roots) {
+      if (path !== prefix && !path.startsWith(prefix + sep)) continue
+      const key = path === prefix ? root : `${root}/${toKey(relative(prefix, path))}`
+      return this.#isKept(key) ? key : null
+    }
+    return null
+  }
+
+  async list() {
+    const found: string[] = []
+    await this.#walk('state', found)
+    await this.#walk('home', found)
+    const profiles = await readdir(join(this.#baseHome, 'profiles')).catch(() => [])
+    for (const name of profiles) await this.#walk(`profiles/${name}`, found)
+    return found
+  }
+
+  /** By the first one or two parts of a key. */
+  #placeOf(key: string): { place: Place; path: string } | null {
+    const [top = '', ...rest] = key.split('/')
+    if (rest.some(part => part === '' || part === '.' || part === '..')) return null
+    if (top === 'state')
+      return { place: { root: top, dir: this.#stateDir, kind: 'state' }, path: rest.join('/') }
+    if (top === 'home')
+      return { place: { root: top, dir: this.#baseHome, kind: 'home' }, path: rest.join('/') }
+    const [name = '', ...below] = rest
+    // Profiles that are being made or deleted begin with a dot.
+    if (top !== 'profiles' || name === '' || name.startsWith('.')) return null
+    const dir = join(this.#baseHome, 'profiles', name)
+    return { place: { root: `profiles/${name}`, dir, kind: 'home' }, path: below.join('/') }
+  }
+
+  #treatment(key: string) {
+    const found = this.#placeOf(key)
+    if (!found || key.includes('\uFFFD')) return 'skip'
+    const { place, path } = found
+    // The place itself, which is reported when it was removed.
+    if (path === '') return 'save'
+    if (place.kind === 'state' && REQUEST_KEYS.test(path)) return 'journal'
+    const isMachine = (place.kind === 'state' ? MACHINE_STATE : MACHINE_HOME).test(path)
+    if (isMachine || UNFINISHED.test(path) || this.#excluded.includes(join(place.dir, path)))
+      return 'skip'
+    const treated = treatmentOf(place, path)
+    return treated === 'database' ? 'skip' : treated
+  }
+
+  #isKept(key: string): boolean {
+    return this.#treatment(key) !== 'skip' && (this.#hasKey || !this.isSecret(key))
+  }
+
+  async #walk(key: string, into: string[]): Promise<void> {
+    const path = this.pathOf(key)
+    if (path === null) return
+    const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+      // It vanished, or there is none.
+      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
+      throw error
+    })
+    for (const entry of entries) {
+      const below = `${key}/${entry.name}`
+      if (entry.isDirectory()) await this.#walk(below, into)
+      else if ((entry.isFile() || entry.isSymbolicLink()) && this.#isKept(below)) into.push(below)
+    }
+  }
+}
