@@ -38,7 +38,8 @@ Generated from \`lib/schema/error-code.ts\` by \`npm run docs\`; do not edit.
 
 A response with an error is \`{"error": "…", "code": "…"}\`: an English sentence, which may change, and a code, which does not. Where the
 sentence names something, \`values\` has it. The page shows its own text for the code, in the language of the page, with the values at the
-names in braces; for the other codes it quotes the sentence. Requests to \`/v1\` have the errors of those APIs: [API for other programs](api.md).
+names in braces; for the other codes it quotes the sentence. Where a value is a sentence itself, \`sentences\` has its code and values under
+the same name (\`lib/base/sentences.ts\`); so it is beside every other sentence that the page translates. Requests to \`/v1\` have the errors of those APIs: [API for other programs](api.md).
 
 ${parts.join('\n')}`
 }

@@ -56,7 +56,8 @@ export const splitTexts = ({ scripts, mainFile, outputs }) => {
           const names = namesIn([...closure(target)].filter(each => each !== mainFile))
           if (names.length === 0) return whole
           needs[plainName(target)] = names.join(' ')
-          return `withTexts("${plainName(target)}",${whole})`
+          // All scripts that have texts share the hash of the build in their names.
+          return `importWithTexts("${plainName(target)}")`
         }),
       )
 

@@ -1,4 +1,6 @@
 /** Scheduled jobs of the profile: list, edit, run, and the results of their runs. */
+import { withCodes } from '../lib/base/sentences.ts'
+import { Sentences } from '../lib/schema/sentence.ts'
 import { CHANGES } from '../lib/people/may.ts'
 import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
@@ -28,14 +30,17 @@ type Stored = Parameters<typeof toWireJob>[0]
 
 const show = (ctx: Ctx, job: Stored) => {
   const cron = cronOf(ctx)
+  const wire = toWireJob(job, {
+    now: ctx.app.clock.now(),
+    zone: cron.zone(),
+    running: cron.scheduler.isBusy(job.id),
+  })
+  const last = cron.history
+    .list()
+    .find(run => run.job_id === job.id && run.error === wire.last_error)
+  const coded = wire.last_error ? last?.sentences?.error : undefined
   // Masked secrets that a client sends back are restored by `jobs.update`.
-  return redactValue(
-    toWireJob(job, {
-      now: ctx.app.clock.now(),
-      zone: cron.zone(),
-      running: cron.scheduler.isBusy(job.id),
-    }),
-  )
+  return redactValue({ ...wire, ...(coded && { sentences: { last_error: coded } }) })
 }
 
 const text = z.string().optional()
@@ -81,14 +86,15 @@ export const list = endpoint({
     timezone: z.string(),
     /** Why the jobs file cannot be read; null when it can. */
     problem: z.string().nullable(),
+    sentences: Sentences.optional(),
   }),
   run: ctx => {
     const cron = cronOf(ctx)
-    return {
+    return withCodes({
       jobs: cron.jobs.list().map(job => show(ctx, job)),
       timezone: cron.zone(),
       problem: cron.jobs.problem(),
-    }
+    })
   },
 })
 

@@ -2,6 +2,8 @@
  * Terminals of a session. Reading is a POST like everything else here: programs that the agent started may not send one,
  * so they can neither watch a terminal nor type into it, and API tokens open none of these routes.
  */
+import { withCodes } from '../lib/base/sentences.ts'
+import { Sentences } from '../lib/schema/sentence.ts'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import type { Ctx } from '../lib/context.ts'
@@ -25,10 +27,14 @@ export const list = endpoint({
   access: 'own',
   summary: 'Terminals of a session, and whether one can be opened on this server',
   input: OneSession,
-  output: z.object({ terminals: z.array(Terminal), problem: z.string().optional() }),
+  output: z.object({
+    terminals: z.array(Terminal),
+    problem: z.string().optional(),
+    sentences: Sentences.optional(),
+  }),
   run: (ctx, { session_id }) => {
     const problem = ctx.app.terminals.problem()
-    return { terminals: of(ctx, session_id).list(), ...(problem ? { problem } : {}) }
+    return withCodes({ terminals: of(ctx, session_id).list(), ...(problem && { problem }) })
   },
 })
 

@@ -1,5 +1,6 @@
 /** `UserError`: a problem to report to the person, as a sentence, a kind that maps to an HTTP status, and a stable code. */
-import type { ErrorCode } from './schema/error-code.ts'
+import { type Coded, Sentence, withCodes, type Words } from './base/sentences.ts'
+import { type ErrorCode, GENERIC_CODES } from './schema/error-code.ts'
 
 export type UserErrorKind =
   | 'invalid' // 400
@@ -32,30 +33,45 @@ const DEFAULT_CODE: Readonly<Record<UserErrorKind, ErrorCode>> = {
  */
 export type UserErrorDetails = {
   readonly code?: ErrorCode
-  readonly values?: Readonly<Record<string, string | number | readonly string[]>>
+  readonly values?: Readonly<Record<string, Words | number | readonly string[]>>
   readonly [key: string]: unknown
 }
+
+const GENERIC: ReadonlySet<string> = new Set(GENERIC_CODES)
 
 export class UserError extends Error {
   readonly kind: UserErrorKind
   readonly code: ErrorCode
   /** Extra keys of the JSON body beside `error` and `code`, for example `{ active_stream_id }`. */
   readonly extra: Readonly<Record<string, unknown>>
+  /** For where the message is shown without the rest. Undefined: only the sentence says it. */
+  readonly coded: Coded | undefined
 
   constructor(
     kind: UserErrorKind,
-    message: string,
-    { code = DEFAULT_CODE[kind], ...extra }: UserErrorDetails = {},
+    message: Words,
+    { code = DEFAULT_CODE[kind], values: given, ...extra }: UserErrorDetails = {},
   ) {
-    super(message)
+    super(`${message}`)
     this.name = 'UserError'
     this.kind = kind
     this.code = code
-    this.extra = extra
+    const { sentences, ...values } = withCodes(given ?? {})
+    const all = {
+      ...sentences,
+      ...(message instanceof Sentence && { error: message.coded }),
+    }
+    this.extra = {
+      ...extra,
+      ...(given && { values }),
+      ...(Object.keys(all).length > 0 && { sentences: all }),
+    }
+    if (!GENERIC.has(code)) this.coded = { code, values: { ...values, ...sentences } }
+    else if (message instanceof Sentence) this.coded = message.coded
   }
 }
 
-const factory = (kind: UserErrorKind) => (message: string, details?: UserErrorDetails) =>
+const factory = (kind: UserErrorKind) => (message: Words, details?: UserErrorDetails) =>
   new UserError(kind, message, details)
 
 export const invalid = factory('invalid')
@@ -77,3 +93,13 @@ export const EXIT_SETUP = 78
 /** The message of anything that was caught, for log lines and results. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
+
+/** An error with these words, for code that catches it and says them with `wordsOf`. */
+export const failed = (words: Words): Error =>
+  Object.assign(new Error(`${words}`), words instanceof Sentence && { coded: words.coded })
+
+/** The message of anything that was caught with its code, if it has one: for what a page shows. */
+export const wordsOf = (error: unknown): Words =>
+  error instanceof Error && 'coded' in error && error.coded !== undefined
+    ? new Sentence(error.message, error.coded as Coded)
+    : messageOf(error)

@@ -115,7 +115,7 @@ export const toApiError = async (
   const sentence = body.error ?? body.message
   const fallback =
     typeof sentence === 'string' ? sentence : [status, statusText].filter(Boolean).join(' ')
-  const message = texts?.replyText(body.code, body.values, fallback) ?? fallback
+  const message = texts?.replyText(body, fallback) ?? fallback
   const error = new ApiError(status, message, body)
   error.detail = texts?.errorDetail(status, body, route)
   return error
@@ -230,6 +230,6 @@ const STATIC_TIMEOUT_MS = 10_000
 export const fetchStatic = async (base: string, name: string): Promise<unknown> => {
   const signal = AbortSignal.timeout(STATIC_TIMEOUT_MS)
   const response = await fetch(urlOf(base, `static/${name}`), { signal })
-  if (!response.ok) throw new Error(`${name}: status ${response.status}`)
+  if (!response.ok) throw new Error(name)
   return await response.json()
 }

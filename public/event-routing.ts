@@ -112,10 +112,10 @@ export class EventRouting {
 
   async #showNotice(notice: Notice): Promise<void> {
     const { shell } = this.#options
-    const { message, code, values, level, session_id: id } = notice
+    const { message, code, values, sentences, level, session_id: id } = notice
     const run = () => shell.route.openSession(id ?? null)
     const text = await import('./strings/notice-strings.ts').then(
-      ({ noticeText }) => noticeText(code, values),
+      ({ noticeText }) => noticeText(code, values, sentences),
       // The chunk could not be loaded, or is that of an earlier build.
       () => message,
     )

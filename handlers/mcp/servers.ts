@@ -1,4 +1,6 @@
 /** MCP servers of the profile: list, configure and test them. */
+import { withCodes } from '../../lib/base/sentences.ts'
+import { Sentences } from '../../lib/schema/sentence.ts'
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { invalid } from '../../lib/errors.ts'
@@ -47,8 +49,13 @@ export const list = endpoint({
   access: 'own',
   summary: 'MCP servers of the profile with their state and tools',
   cache: 'no-store',
-  output: z.object({ servers: z.array(McpServerRow), problem: z.string().nullable() }),
-  run: ctx => ({ servers: ctx.app.mcp.list(ctx.home), problem: ctx.home.config.problem() }),
+  output: z.object({
+    servers: z.array(McpServerRow),
+    problem: z.string().nullable(),
+    sentences: Sentences.optional(),
+  }),
+  run: ctx =>
+    withCodes({ servers: ctx.app.mcp.list(ctx.home), problem: ctx.home.config.problem() }),
 })
 
 export const tools = endpoint({

@@ -1,5 +1,6 @@
 /** One complete model response: collects deltas, retries failed calls, continues truncated responses. */
-import { messageOf } from '../errors.ts'
+import { sentence, type Words } from '../base/sentences.ts'
+import { messageOf, wordsOf } from '../errors.ts'
 import { isWhole, type RawCall } from './tool-calls.ts'
 import { ProviderFailure } from './failure.ts'
 import { KINDS } from './failure-kinds.ts'
@@ -72,7 +73,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     attempt: number,
     attempts: number,
     failure: ProviderFailure | null,
-    message: string,
+    message: Words,
   ) => {
     const delayMs = failure ? retryDelayMs(attempt, failure, options.random) : 0
     const reason = failure ? retryReasonOf(failure) : ('cut' as const)
@@ -96,11 +97,15 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       const maxAttempts = attemptLimitOf(options, failure)
       const isSoon = (failure.retryAfterMs ?? 0) <= (options.maxRetryWaitMs ?? MAX_RETRY_WAIT_MS)
       if (failure.retryable && isSoon && ++counts.failed < maxAttempts) {
-        await retry(counts.failed, maxAttempts, failure, failure.message)
+        await retry(counts.failed, maxAttempts, failure, wordsOf(failure))
         continue
       }
       if (counts.continued > 0)
-        return cutOff(emit, merge(reply, part), `The response is incomplete: ${failure.message}`)
+        return cutOff(
+          emit,
+          merge(reply, part),
+          sentence('turn.incomplete', { reason: wordsOf(failure) }),
+        )
       failure.hasStreamed =
         `${reply.text}${reply.reasoning}${part.text}${part.reasoning}`.trim() !== ''
       throw failure
@@ -115,8 +120,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     }
     if (part.finish === 'content_filter') return refused(options, merge(reply, part))
     if (part.finish === 'length' && part.calls.some(call => !isWhole(call.arguments))) {
-      if (counts.truncated++ > 0)
-        throw new ProviderFailure('error', 'The tool call is longer than the model’s output limit.')
+      if (counts.truncated++ > 0) throw new ProviderFailure('error', sentence('turn.call_too_long'))
       if (part.text.trim() === '') await retry(1, 2, null, 'The tool call was cut off.')
       else merge(reply, { ...part, calls: [] })
       followUp = followUpOf(reply, SHORTER)
@@ -129,7 +133,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       const failure = emptyResponse(part)
       const attempts = attemptsFor(failure)
       if (++counts.empty >= attempts) throw failure
-      await retry(counts.empty, attempts, failure, failure.message)
+      await retry(counts.empty, attempts, failure, wordsOf(failure))
       continue
     }
     merge(reply, part)
@@ -145,25 +149,21 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
 
 const emptyResponse = ({ reasoning }: Part): ProviderFailure =>
   reasoning.trim() === ''
-    ? new ProviderFailure('no_response', 'The model returned an empty response.')
-    : new ProviderFailure('no_response', 'The model thought, but did not answer.', {
+    ? new ProviderFailure('no_response', sentence('turn.empty'))
+    : new ProviderFailure('no_response', sentence('turn.only_thought'), {
         kind: 'only_thought',
       })
 
 export const windowFull = (): ProviderFailure =>
-  new ProviderFailure('context_overflow', 'The conversation fills the model’s context window.')
+  new ProviderFailure('context_overflow', sentence('turn.window_full'))
 
 /** Nothing more will come: what was said is kept. */
-export const cutOff = (
-  emit: Emit,
-  reply: Reply,
-  message = 'The response was cut off at the length limit.',
-): Reply => {
+export const cutOff = (emit: Emit, reply: Reply, message = sentence('turn.cut')): Reply => {
   emit({ type: 'warning', kind: 'cut', message })
   return { ...reply, isCut: true }
 }
 
-const STOPPED = 'The provider’s content filter stopped this answer before its end.'
+export const FILTER_STOPPED = sentence('turn.filter_stopped')
 
 /**
  * The provider stopped the answer. What it has said so far stays, with the reason; its calls are not run, because the
@@ -172,14 +172,11 @@ const STOPPED = 'The provider’s content filter stopped this answer before its 
 const refused = ({ emit }: CompleteOptions, reply: Reply): Reply => {
   reply.calls = []
   if (reply.text.trim() === '')
-    throw new ProviderFailure(
-      'content_refused',
-      'The provider’s content filter blocked the response.',
-    )
+    throw new ProviderFailure('content_refused', sentence('turn.filter_blocked'))
   // A refusal that is the whole answer speaks for itself.
   if (reply.refusal === reply.text) return reply
-  emit({ type: 'warning', kind: 'content_filter', message: STOPPED })
-  reply.refusal ||= STOPPED
+  emit({ type: 'warning', kind: 'content_filter', message: FILTER_STOPPED })
+  reply.refusal ||= FILTER_STOPPED.text
   return reply
 }
 

@@ -1,7 +1,8 @@
 /** Keeps the messages of a run within the model's context window: compaction before a call, shrinking after an overflow. */
+import { sentence } from '../base/sentences.ts'
 import type { Clock } from '../base/clock.ts'
 import { z } from 'zod'
-import { messageOf } from '../errors.ts'
+import { wordsOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'
 import { MIN_TAIL, planCompression, thresholdOf } from './compress-plan.ts'
 import { sendsImages } from './images.ts'
@@ -284,7 +285,7 @@ export class ContextWindow {
     } catch (error) {
       if (run.signal.aborted) throw run.signal.reason
       compression.cooldown.start(run.clock.now(), run.clock.now() + COOLDOWN_MS)
-      const message = `Couldn’t summarize the earlier conversation, so it is sent in full: ${messageOf(error)}`
+      const message = sentence('turn.not_summarized', { reason: wordsOf(error) })
       run.emit({ type: 'warning', kind: 'compression', message })
       return false
     }

@@ -1,4 +1,5 @@
 /** What a run of the engine emits. */
+import type { Words } from '../base/sentences.ts'
 import type { RunsIn } from '../schema/command-place.ts'
 import type { HookActivity } from '../schema/hook.ts'
 import type { RetryReason } from '../schema/retry.ts'
@@ -17,7 +18,7 @@ export type AgentEvent =
       attempt: number
       attempts: number
       delayMs: number
-      message: string
+      message: Words
       reason?: RetryReason
       /** Display name of the provider. */
       provider?: string
@@ -50,7 +51,7 @@ export type AgentEvent =
       ranIn?: RunsIn
       owner?: SubagentRef
     }
-  | { type: 'warning'; kind: string; message: string }
+  | { type: 'warning'; kind: string; message: Words }
   /** Compaction has started. */
   | { type: 'compressing'; tokens: number }
   /** Must be recorded: `text` replaces the messages from `first` to `last`; null ids: none of them is in the transcript. */

@@ -1,4 +1,5 @@
 /** What can go wrong with a model call: what the user is told, and whether repeating the call helps. */
+import { type Sentence, sentence } from '../base/sentences.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 
 /**
@@ -12,83 +13,77 @@ type Kind = {
   type: FailureType
   repeats: Repeats
   /** One sentence about what the user can do; absent when the message says it all. */
-  advice?: string
+  advice?: Sentence
 }
 
-const CHECK_CONNECTION = 'Check the provider’s address and your connection, then send again.'
-const PROVIDER_TROUBLE = 'The provider has a problem. Send again later, or choose another model.'
+const CHECK_CONNECTION = sentence('advice.connection')
+const PROVIDER_TROUBLE = sentence('advice.provider')
 
 export const KINDS = {
   no_credit: {
     type: 'quota_exhausted',
     repeats: 'none',
-    advice:
-      'Your account with this provider has no credit left. Top it up, or choose another model.',
+    advice: sentence('advice.no_credit'),
   },
   spending_limit: {
     type: 'quota_exhausted',
     repeats: 'none',
-    advice:
-      'A limit of your account with this provider is used up. Raise it there, or choose another model.',
+    advice: sentence('advice.spending_limit'),
   },
   rate_limit: {
     type: 'rate_limit',
     repeats: 'rate',
-    advice: 'Wait a moment and send again, or choose another model.',
+    advice: sentence('advice.rate_limit'),
   },
   auth: {
     type: 'auth_mismatch',
     repeats: 'none',
-    advice:
-      'Check that the key in the agent home’s .env belongs to this provider and can use this model.',
+    advice: sentence('advice.auth'),
   },
   unknown_model: {
     type: 'model_not_found',
     repeats: 'none',
-    advice: 'Check the model’s name, or choose one from the list.',
+    advice: sentence('advice.unknown_model'),
   },
   wrong_address: {
     type: 'wrong_address',
     repeats: 'none',
-    advice: 'Check the provider’s address (base_url). For most servers it ends in /v1.',
+    advice: sentence('advice.wrong_address'),
   },
   overflow: {
     type: 'context_overflow',
     repeats: 'none',
-    advice: 'Compact the chat, start a new one, or choose a model with a larger context window.',
+    advice: sentence('advice.overflow'),
   },
   content_refused: {
     type: 'content_refused',
     repeats: 'none',
-    advice:
-      'The content rules of this provider are the reason. Say it in another way, or choose another model.',
+    advice: sentence('advice.content_refused'),
   },
   region: {
     type: 'blocked',
     repeats: 'none',
-    advice: 'This provider does not serve the country this server is in. Choose another model.',
+    advice: sentence('advice.region'),
   },
   blocked: {
     type: 'blocked',
     repeats: 'none',
-    advice:
-      'The key is not the reason: a firewall, a proxy, or Cloudflare refused the request. Allow this server there, or choose another model.',
+    advice: sentence('advice.blocked'),
   },
   memory: {
     type: 'model_memory',
     repeats: 'none',
-    advice:
-      'Choose a smaller model or a smaller context window, or free memory on the model’s server.',
+    advice: sentence('advice.memory'),
   },
   unloaded: {
     type: 'not_ready',
     repeats: 'few',
-    advice: 'Load the model on its server, then send again. The server’s log says why it stopped.',
+    advice: sentence('advice.unloaded'),
   },
   loading: {
     type: 'not_ready',
     repeats: 'loading',
-    advice: 'The model’s server is still loading it. Send again when it is ready.',
+    advice: sentence('advice.loading'),
   },
   connection: { type: 'network', repeats: 'busy', advice: CHECK_CONNECTION },
   unreachable: { type: 'network', repeats: 'few', advice: CHECK_CONNECTION },
@@ -96,27 +91,25 @@ export const KINDS = {
   cut_while_working: {
     type: 'network',
     repeats: 'once',
-    advice:
-      'The model was still reading the conversation. If a proxy is in front of its server, raise the proxy’s time limit.',
+    advice: sentence('advice.cut_while_working'),
   },
   server_error: { type: 'network', repeats: 'few', advice: PROVIDER_TROUBLE },
   overloaded: { type: 'network', repeats: 'busy', advice: PROVIDER_TROUBLE },
   no_response: {
     type: 'no_response',
     repeats: 'few',
-    advice: 'Check that this key can use the model, or choose another one.',
+    advice: sentence('advice.no_response'),
   },
   /** Reasoning, and nothing after it. */
   only_thought: {
     type: 'no_response',
     repeats: 'once',
-    advice:
-      'Raise the model’s output limit (max_tokens) or lower its reasoning effort. On a server of your own, check its reasoning parser.',
+    advice: sentence('advice.only_thought'),
   },
   budget: {
     type: 'budget_reached',
     repeats: 'none',
-    advice: 'Raise or remove the budget in Settings → Budgets, then send again.',
+    advice: sentence('advice.budget'),
   },
   interrupted: { type: 'interrupted', repeats: 'none' },
   /** The model wrote a call that the server could not read: the next one may be right. */
@@ -128,7 +121,7 @@ export const KINDS = {
 
 export type FailureKind = keyof typeof KINDS
 
-export const adviceOf = (kind: FailureKind): string | undefined => {
+export const adviceOf = (kind: FailureKind): Sentence | undefined => {
   const { advice }: Kind = KINDS[kind]
   return advice
 }

@@ -1,4 +1,6 @@
 /** Failures of model calls: their kind by the table in `failure-rows.ts`, with advice for the user. */
+import { type Coded, Sentence, sentence, type Words } from '../base/sentences.ts'
+import { wordsOf } from '../errors.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { ErrorFields } from './error-fields.ts'
 import { adviceOf, type FailureKind, KIND_OF_TYPE, KINDS } from './failure-kinds.ts'
@@ -9,6 +11,8 @@ import type { Failure } from './types.ts'
 /** The only error a provider throws, besides the reason of an aborted signal. */
 export class ProviderFailure extends Error {
   readonly type: FailureType
+  /** Undefined: the message is the provider's. */
+  readonly coded: Coded | undefined
   readonly kind: FailureKind
   readonly retryable: boolean
   /** HTTP status, when there was an answer. */
@@ -28,7 +32,7 @@ export class ProviderFailure extends Error {
 
   constructor(
     type: FailureType,
-    message: string,
+    message: Words,
     extra: {
       kind?: FailureKind
       retryable?: boolean
@@ -40,7 +44,8 @@ export class ProviderFailure extends Error {
       param?: string | undefined
     } = {},
   ) {
-    super(message)
+    super(`${message}`)
+    this.coded = message instanceof Sentence ? message.coded : undefined
     this.name = 'ProviderFailure'
     this.type = type
     this.status = extra.status
@@ -54,11 +59,11 @@ export class ProviderFailure extends Error {
   }
 
   /** One sentence of advice for the user. */
-  get hint(): string | undefined {
+  get hint(): Sentence | undefined {
     const { retryAfterMs = 0 } = this
     const isLong = retryAfterMs >= LONG_WAIT_MS
     return isLong && (this.type === 'rate_limit' || this.kind === 'spending_limit')
-      ? `The provider asks to wait ${formatDuration(retryAfterMs)}. Send again then, or choose another model.`
+      ? sentence('advice.wait', { duration: formatDuration(retryAfterMs) })
       : adviceOf(this.kind)
   }
 }
@@ -176,10 +181,10 @@ export const classify = (evidence: FailureEvidence): ProviderFailure => {
 }
 
 /** One sentence of advice for the user; `error` and `interrupted` need none. */
-export const hintFor = (type: FailureType): string | undefined => adviceOf(KIND_OF_TYPE[type])
+export const hintFor = (type: FailureType): Sentence | undefined => adviceOf(KIND_OF_TYPE[type])
 
 /** The failure of an outcome. */
 export const toFailure = (failure: ProviderFailure): Failure => {
-  const { type, message, hint } = failure
-  return { type, message, ...(hint !== undefined && { hint }) }
+  const { type, hint } = failure
+  return { type, message: wordsOf(failure), ...(hint !== undefined && { hint }) }
 }

@@ -1,6 +1,8 @@
 /** The engine's loop: call the model, record the message, run its tool calls, and repeat until there are none. */
+import { FILTER_STOPPED } from './complete.ts'
+import { sentence } from '../base/sentences.ts'
 import { isObject } from '../base/json.ts'
-import { messageOf } from '../errors.ts'
+import { wordsOf } from '../errors.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Reply } from './complete.ts'
@@ -73,7 +75,7 @@ export const runEngine = async (
     const failure =
       error instanceof ProviderFailure
         ? toFailure(error)
-        : { type: 'error' as const, message: messageOf(error) }
+        : { type: 'error' as const, message: wordsOf(error) }
     const outcome = { ...run.outcome('failed'), failure }
     return observed(outcome).catch(() => run.outcome('stopped'))
   } finally {
@@ -108,7 +110,7 @@ const runLoop = async (run: Run): Promise<void> => {
     if (isStoppedByHook(run)) return
     if (theirs.length > 0) return
     if (invalidBatches >= MAX_INVALID_BATCHES)
-      throw new ProviderFailure('error', 'The model keeps making tool calls that can’t be parsed.')
+      throw new ProviderFailure('error', sentence('turn.unparsed_calls'))
     const repeated = warnOfRepeats(run, repeats)
     const isWaiting = run.clock.monotonic() - begunAt > WAITING_MS
     if (repeated >= REPEATS_MAX && !isWaiting) {
@@ -120,7 +122,7 @@ const runLoop = async (run: Run): Promise<void> => {
     appendStepWarning(run)
   }
   run.limitedAt = request.maxSteps
-  const message = `The limit of ${request.maxSteps} steps is reached.`
+  const message = sentence('turn.step_limit', { steps: request.maxSteps })
   run.emit({ type: 'warning', kind: 'step_limit', message })
   await runStep(run, lastStep())
 }
@@ -273,6 +275,9 @@ const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMe
   content: reply.text,
   ...(calls.length > 0 && { tool_calls: calls }),
   ...(reply.refusal !== '' && { refusal: reply.refusal }),
+  ...(reply.refusal === FILTER_STOPPED.text && {
+    _sentences: { refusal: FILTER_STOPPED.coded },
+  }),
   model: run.endpoint.model,
   provider: run.endpoint.provider,
 })

@@ -1,4 +1,5 @@
 /** Services the engine passes to tools: approval requests, secret masking, background processes. Types only. */
+import type { Words } from '../base/sentences.ts'
 import type { ChildProcess } from 'node:child_process'
 import type { StringDecoder } from 'node:string_decoder'
 import type { Exit, OnEnd, OnSignal } from '../base/process.ts'
@@ -204,7 +205,7 @@ export type CommandPlacement = {
 export type CommandRunner = {
   kind: 'bubblewrap' | 'seatbelt' | 'docker' | 'podman'
   /** Why commands cannot run at this moment, and what to do. Null: they can. Called before each command, so it is cheap. */
-  problem: () => Promise<string | null>
+  problem: () => Promise<Words | null>
   /** What the model must know, as part of the description of the terminal tool: the same bytes for the whole session. */
   note: string
   /** The model may ask to run a command directly on this computer. Absent: it may not. */

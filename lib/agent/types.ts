@@ -1,4 +1,5 @@
 /** Contracts of the engine: request in, events out, one outcome. No HTTP, sessions, profiles or environment in here. */
+import type { Words } from '../base/sentences.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Effort } from '../base/efforts.ts'
 import type { z } from 'zod'
@@ -200,7 +201,7 @@ export type TurnServices = CommandScope & {
   checkEdits?: CheckEdits
   clock: Clock
   /** Called before each model call, also of subagents and tools: null to continue, else a sentence why the turn ends. */
-  checkBudget?: () => Promise<string | null>
+  checkBudget?: () => Promise<Words | null>
 }
 
 /** Everything a tool works with. A tool reads no global state. */
@@ -387,7 +388,7 @@ export type TurnRecovery = {
   onEndpointSuccess?(endpoint: ModelEndpoint): void
 }
 
-export type Recovery = { endpoint: ModelEndpoint; kind: 'rotated' | 'fallback'; message: string }
+export type Recovery = { endpoint: ModelEndpoint; kind: 'rotated' | 'fallback'; message: Words }
 
 /** A finished message of the run. Deltas of an assistant message carry the same `id`. */
 export type RunMessage = WireMessage & {
@@ -410,7 +411,7 @@ export type RunMessage = WireMessage & {
   _step_limit?: number
 }
 
-export type Failure = { type: FailureType; message: string; hint?: string }
+export type Failure = { type: FailureType; message: Words; hint?: Words }
 
 /** `text` is the last assistant text; recording a partial message is up to the caller. */
 export type Outcome = {

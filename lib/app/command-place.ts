@@ -1,10 +1,11 @@
 /** Composition: where the commands of a home run and whether that works, for the page and `doctor`, and the switch of the sandbox. */
+import { withCodes, type Words } from '../base/sentences.ts'
 import type { OutsidePolicy } from '../agent/types.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import { type EngineCli, openEngine } from '../commands/containers/engine.ts'
 import type { ContainerSettings } from '../commands/containers/settings.ts'
-import { conflict, messageOf } from '../errors.ts'
+import { conflict, wordsOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { CommandPlace, CommandsHere, SandboxChange } from '../schema/command-place.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
@@ -29,7 +30,7 @@ export const inspectContainer = async (
   return { image, hasNetwork, engine, program, isDownloaded: found.code === 0 }
 }
 
-type ShownContainer = { container: CommandPlace['container']; problem: string | null }
+type ShownContainer = { container: CommandPlace['container']; problem: Words | null }
 
 export class CommandPlaces {
   readonly #config: Config
@@ -51,15 +52,19 @@ export class CommandPlaces {
     ])
     const place = container ? 'container' : this.#runners.isSandboxed(home) ? 'sandbox' : 'computer'
     const ofPlace = { computer: null, sandbox: found.problem, container: problem }[place]
-    return {
+    return withCodes({
       profile: home.name,
       source: home.config.path,
       place,
       problem: this.#guards.of(home).commands() ?? ofPlace,
-      sandbox: { enabled: sandbox.enabled, network: sandbox.network, problem: found.problem },
+      sandbox: withCodes({
+        enabled: sandbox.enabled,
+        network: sandbox.network,
+        problem: found.problem,
+      }),
       outside: this.#outsideOf(home),
       container,
-    }
+    })
   }
 
   /** In one workspace, by what is known: checks nothing. */
@@ -68,7 +73,7 @@ export class CommandPlaces {
     if (containerEngine(home) !== null) return { place: 'container', outside, problem: null }
     const problem = this.#runners.whyDirect({ home, workspace, owner: '' })
     const place = this.#runners.isSandboxed(home) && problem === null ? 'sandbox' : 'computer'
-    return { place, outside, problem }
+    return withCodes({ place, outside, problem })
   }
 
   /** Rejects with a sentence when that would not work. */
@@ -120,10 +125,10 @@ export class CommandPlaces {
           problem: null,
         }
       } catch (error) {
-        return { container, problem: messageOf(error) }
+        return { container, problem: wordsOf(error) }
       }
     } catch (error) {
-      return { container: base, problem: messageOf(error) }
+      return { container: base, problem: wordsOf(error) }
     }
   }
 

@@ -1,4 +1,5 @@
 /** Composition: where the commands of a turn run. */
+import type { Sentence } from '../base/sentences.ts'
 import { join } from 'node:path'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import type { Availability } from '../commands/sandbox/availability.ts'
@@ -50,11 +51,11 @@ export class CommandRunners {
   /** Whether commands of this home run in a sandbox, if their workspace can be protected. */
   isSandboxed(home: Home): boolean {
     const asked = this.#wanted(home)
-    return asked === 'auto' ? typeof this.#sandboxes.problem() !== 'string' : asked
+    return asked === 'auto' ? !this.#sandboxes.problem() : asked
   }
 
   /** Why commands of this workspace run directly although a sandbox is wanted wherever it works; null: they do not, or none is. */
-  whyDirect(scope: RunnerScope): string | null {
+  whyDirect(scope: RunnerScope): Sentence | null {
     return this.#wanted(scope.home) === 'auto'
       ? (this.#sandboxes.problem() ?? workspaceProblem(this.#scopeFor(scope)))
       : null

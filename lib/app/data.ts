@@ -1,4 +1,5 @@
 /** What the service stores on disk, and the hub that publishes its changes. */
+import { withCodes } from '../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -231,8 +232,11 @@ export class AppData {
   }
 
   /** Shows a notice on every open page. */
-  readonly notify: Notify = (level, message, about) =>
-    void this.hub.publish('notices', { type: 'notice', data: { level, message, ...about } })
+  readonly notify: Notify = (level, message, { code, values }) => {
+    const { sentences, ...plain } = withCodes(values ?? {})
+    const about = { code, ...(values && { values: plain }), ...(sentences && { sentences }) }
+    this.hub.publish('notices', { type: 'notice', data: { level, message, ...about } })
+  }
 
   /** Shows the messages of a session again on the pages that show them. */
   readonly resetSession = (id: string): void =>

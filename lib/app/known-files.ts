@@ -2,6 +2,7 @@
  * The JSON files of the state directory that people and other programs can damage, each in the form that the service reads it
  * in: one table for the log of a start, the page, SIGHUP, and `doctor`.
  */
+import type { UnreadableFile } from '../schema/file-problem.ts'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { ApiTokensFile } from '../people/api-tokens.ts'
@@ -15,7 +16,6 @@ import { OutboxFile } from '../notifications/outbox.ts'
 import { NotificationsFile } from '../notifications/store.ts'
 import { VapidFile } from '../notifications/vapid.ts'
 import { parseProjects } from '../workspaces/projects.ts'
-import type { FileProblem } from '../schema/file-problem.ts'
 import { parseSettings } from '../profiles/settings.ts'
 import { SharesFile } from '../sessions/shares/shares.ts'
 import { ImportsFile } from '../schema/import.ts'
@@ -102,7 +102,7 @@ const REPAIRED = 'it was repaired since; restart the service, which reads it at 
 export type KnownFile = Pick<Known, 'until' | 'isReplaced'> & {
   name: string
   path: string
-  problem: () => Omit<FileProblem, 'profile'> | null
+  problem: () => UnreadableFile | null
 }
 
 const watchFile = (path: string, { parse, isReadOnce }: Known): KnownFile['problem'] => {

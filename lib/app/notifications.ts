@@ -1,4 +1,5 @@
 /** Which events of turns, questions, and tasks are reported, and how an answer in a notification counts. */
+import { Sentence } from '../base/sentences.ts'
 import type { Dispatcher } from 'undici'
 import { CHANGES } from '../agent/shell/labels.ts'
 import { type Language, languageOf } from '../base/languages.ts'
@@ -62,7 +63,8 @@ const reportTurn = (notifications: Notifications, ended: EndedTurn, profile: str
     session_id: sessionId,
     profile,
     // Masked first: a secret without its underscores, or with its end cut off, is not recognized.
-    text: failure ? failure.message : plainText(redact(text)),
+    text: failure ? `${failure.message}` : plainText(redact(text)),
+    ...(failure?.message instanceof Sentence && { coded: failure.message.coded }),
     failure: failure?.type,
   })
 }

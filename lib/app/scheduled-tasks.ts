@@ -1,4 +1,6 @@
 /** The chats of scheduled tasks, as the scheduler sees them. */
+import type { Message } from '../schema/message.ts'
+import { Sentence, sentence, type Words } from '../base/sentences.ts'
 import type { TurnStarter } from '../turns/start-turn.ts'
 import type { ContinuedTasks } from '../cron/cron.ts'
 import type { RunOutcome } from '../cron/until-end.ts'
@@ -7,6 +9,12 @@ import { contentText } from '../sessions/entries.ts'
 import { failureIn } from '../turns/interrupted-turn.ts'
 import type { AppData } from './data.ts'
 
+const wordsIn = ({ _sentences }: Message, text: string): Words => {
+  const { message } = failureIn(text)
+  const coded = _sentences?.message
+  return coded ? new Sentence(message, coded) : message
+}
+
 /** How the last turn ended; null while it runs or continues. */
 const endOf = (sessions: Sessions, id: string): RunOutcome | null => {
   const { messages, turn } = sessions.load(id)
@@ -14,9 +22,9 @@ const endOf = (sessions: Sessions, id: string): RunOutcome | null => {
   const text = last ? contentText(last.content) : ''
   switch (turn?.how) {
     case 'done':
-      return text.trim() ? { response: text } : { error: 'No response received.' }
+      return text.trim() ? { response: text } : { error: sentence('turn.no_response') }
     case 'failed':
-      return { error: last?._error ? failureIn(text).message : 'The run did not finish.' }
+      return { error: last?._error ? wordsIn(last, text) : 'The run did not finish.' }
     case 'cancelled':
       return { error: 'The run was stopped.' }
     default:

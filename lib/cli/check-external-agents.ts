@@ -46,7 +46,7 @@ const checkAgent = async (
           'agent_signed_out',
           about,
           `${title}: ${signedOut.failure.message}`,
-          signedOut.failure.hint ?? '',
+          `${signedOut.failure.hint ?? ''}`,
         )
       : ok(about, `${title} answers and opens a session, ${command[0]}`)
   } catch (error) {

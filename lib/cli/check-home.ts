@@ -181,7 +181,7 @@ export const fileChecks = (
     fail(
       'file_unreadable',
       nameOf(file),
-      reason,
+      `${reason}`,
       `Fix ${file}. Until then, what profile ${profile} needs of it is refused.`,
     ),
   )

@@ -99,7 +99,12 @@ export const mcpChecks = async (looked: CheckContext): Promise<Check[]> => {
     emptyIfUnreadable(() => parseServers(home.settings())).map(async server => {
       const about = `mcp ${server.name}`
       if (isInvalid(server))
-        return fail('mcp_entry_invalid', about, server.problem, 'Fix its entry in mcp_servers.')
+        return fail(
+          'mcp_entry_invalid',
+          about,
+          `${server.problem}`,
+          'Fix its entry in mcp_servers.',
+        )
       if (!server.enabled) return ok(about, 'disabled')
       if (server.kind === 'http') return httpCheck(looked, about, server)
       return programCheck(home, about, server)

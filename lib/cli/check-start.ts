@@ -23,12 +23,19 @@ const stateFileChecks = ({ config }: CheckContext): Check[] =>
     const found = problem()
     if (found === null) return existsSync(path) ? [ok(name, 'OK')] : []
     return isReplaced
-      ? [warn('file_replaced', name, found.reason, `Nothing: the service replaces it. ${until}`)]
+      ? [
+          warn(
+            'file_replaced',
+            name,
+            `${found.reason}`,
+            `Nothing: the service replaces it. ${until}`,
+          ),
+        ]
       : [
           fail(
             'file_unreadable',
             name,
-            found.reason,
+            `${found.reason}`,
             `Fix ${path}, or restore it from a backup. ${until}`,
           ),
         ]

@@ -73,12 +73,12 @@ const sandboxChecks = async ({ config, home }: CheckContext): Promise<Check[]> =
     if (isOff)
       return [ok('sandbox', `off: ${DIRECT}${problem === null ? '; it would work here' : ''}`)]
     if (problem === null) return [ok('sandbox', `on: commands run in it, ${toWords(network)}`)]
-    if (enabled === 'auto') return [warn('sandbox_off', 'sandbox', `off: ${DIRECT}`, problem)]
+    if (enabled === 'auto') return [warn('sandbox_off', 'sandbox', `off: ${DIRECT}`, problem.text)]
     return [
       fail(
         'sandbox_unusable',
         'sandbox',
-        problem,
+        problem.text,
         'Until then commands are refused. docs/sandbox.md has more.',
       ),
     ]

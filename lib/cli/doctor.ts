@@ -48,7 +48,7 @@ const repair = (checks: readonly Check[], isDryRun: boolean): Repair[] =>
         if (!isDryRun) apply()
         return { does, problem: null }
       } catch (error) {
-        return { does, problem: fileReason(error) }
+        return { does, problem: `${fileReason(error)}` }
       }
     })
 

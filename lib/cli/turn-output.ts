@@ -27,7 +27,7 @@ type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
 export const describeRetry = (event: RetryEvent): string => {
   const { attempt, attempts, delayMs, reason = 'error', provider = 'The provider', owner } = event
   const subject = owner ? 'Subagent: ' : ''
-  const words = event.message.trim().replace(/[.!…]+$/, '')
+  const words = `${event.message}`.trim().replace(/[.!…]+$/, '')
   const when = delayMs > 0 ? `in ${formatDuration(delayMs)}` : 'now'
   const count = attempts > attempt ? `, attempt ${attempt + 1} of ${attempts}` : ''
   return redact(`${subject}${CAUSES[reason](provider)}: ${words}. Retrying ${when}${count}.`)
@@ -110,7 +110,7 @@ export class TurnOutput {
         return
       }
       case 'warning':
-        this.#note(`! ${redact(event.message)}`)
+        this.#note(`! ${redact(`${event.message}`)}`)
         return
       default:
         // Other events are shown by the page only.

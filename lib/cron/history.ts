@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { isObject, stringOrNull } from '../base/json.ts'
 import type { JobRun } from '../schema/cron.ts'
+import { Sentences } from '../schema/sentence.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { cachedFile } from '../store/cached-file.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
@@ -27,6 +28,7 @@ export type Ending = {
   how: 'ran' | 'interrupted'
   status: 'ok' | 'error'
   error: string | null
+  sentences?: Sentences | undefined
   filename: string | null
 }
 /** As stored; `by`, `claimed_at`, and `denied` are internal. */
@@ -103,6 +105,8 @@ const fold = (content: string): Run[] => {
       run.status = line.status === 'ok' ? 'ok' : 'error'
       run.ended_at = number(line.at)
       run.error = stringOrNull(line.error)
+      const { data: sentences } = Sentences.optional().safeParse(line.sentences)
+      if (sentences) run.sentences = sentences
       run.filename = stringOrNull(line.file)
     }
   }
@@ -116,7 +120,8 @@ const toLines = (run: Run): Line[] => {
     const { how, due_until: until, count, ended_at: at } = run
     return [{ t: 'passed', run: run_id, at, job, name, how, due, until, count, error }]
   }
-  const { by, claimed_at: at, started_at, session_id, denied, ended_at, status, filename } = run
+  const { by, claimed_at: at, started_at, session_id, denied, ended_at, status } = run
+  const { how, filename: file, sentences } = run
   return [
     { t: 'claimed', run: run_id, at, job, name, trigger, due, by },
     ...(started_at === null ? [] : [{ t: 'started', run: run_id, at: started_at }]),
@@ -124,7 +129,7 @@ const toLines = (run: Run): Line[] => {
     ...denied.map(text => ({ t: 'denied', run: run_id, text })),
     ...(ended_at === null
       ? []
-      : [{ t: 'ended', run: run_id, at: ended_at, how: run.how, status, error, file: filename }]),
+      : [{ t: 'ended', run: run_id, at: ended_at, how, status, error, sentences, file }]),
   ]
 }
 

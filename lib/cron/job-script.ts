@@ -88,7 +88,7 @@ export const runScript = async (given: {
   const { env, signal, timeoutMs = TIMEOUT_MS, runner } = given
   const cwd = join(given.home, 'scripts')
   const problem = (await runner?.problem()) ?? null
-  if (problem !== null) return { output: '', error: problem }
+  if (problem !== null) return { output: '', error: `${problem}` }
   const program = { file, args }
   // No one is asked: the script has the network only where the configuration gives it to every command.
   const access = runner?.network === true ? 'network' : 'confined'

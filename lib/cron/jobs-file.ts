@@ -5,10 +5,11 @@
  * unreadable file is never overwritten. Edits hold the host agent's lock, `.jobs.lock`, and start from what is on
  * disk at that moment, not from a cached version.
  */
+import type { Words } from '../base/sentences.ts'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
-import { conflict, diskFull } from '../errors.ts'
+import { conflict, diskFull, failed } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { preserveNumbers } from '../store/json-numbers.ts'
 import { cachedFile } from '../store/cached-file.ts'
@@ -28,7 +29,7 @@ export type JobsFile = {
    */
   read(): readonly RawJob[]
   /** Why the file cannot be read, or null. */
-  problem(): string | null
+  problem(): Words | null
   /** Whether the file is unreadable and was never readable in this process. */
   isLost(): boolean
   /**
@@ -79,7 +80,7 @@ const parse = (text: string, reviver?: typeof preserveNumbers): Document => {
   return { ...value, jobs }
 }
 
-type Snapshot = { jobs: readonly RawJob[]; problem: string | null }
+type Snapshot = { jobs: readonly RawJob[]; problem: Words | null }
 
 const MAX_BYTES = 32 * 1024 * 1024
 
@@ -87,7 +88,7 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
   const path = join(dir, 'jobs.json')
   let good: readonly RawJob[] | null = null
   /** While the file is damaged, the last readable version is shown. */
-  const lastGood = (problem: string): Snapshot => ({ jobs: good ?? [], problem })
+  const lastGood = (problem: Words): Snapshot => ({ jobs: good ?? [], problem })
   const view = cachedFile(
     path,
     ({ text, problem }): Snapshot => {
@@ -107,7 +108,7 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
     const { text, problem } = readText(path, { maxBytes: MAX_BYTES })
     try {
       const reason = problem ?? seen
-      if (reason !== null) throw new Error(reason)
+      if (reason !== null) throw failed(reason)
       return text === null || text.trim() === '' ? { jobs: [] } : parse(text, preserveNumbers)
     } catch (error) {
       const reason = jsonReason(error, text ?? '')

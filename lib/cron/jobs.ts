@@ -1,4 +1,5 @@
 /** CRUD of a home's jobs. Each edit reads, changes and writes the file under the host agent's lock. */
+import type { Words } from '../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { invalid, missing } from '../errors.ts'
@@ -90,7 +91,7 @@ export class Jobs {
   readonly #home: string
   readonly #clock: Clock
   readonly #zone: () => string
-  readonly problem: () => string | null
+  readonly problem: () => Words | null
   readonly isLost: () => boolean
 
   constructor(file: JobsFile, home: string, clock: Clock, zone: () => string) {

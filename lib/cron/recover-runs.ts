@@ -52,10 +52,10 @@ export const recoverRuns = async (options: RecoverOptions): Promise<Claim[]> => 
         continue
       }
       const result = resultOf(options, run, isDue ? null : plan)
-      const { status, error, filename, interrupted } = result
+      const { status, error, sentences, filename, interrupted } = result
       history.ended(run.run_id, {
         how: interrupted ? 'interrupted' : 'ran',
-        ...{ status, error, filename },
+        ...{ status, error, sentences, filename },
       })
       if (!isJob(job) || !plan || isDue) continue
       const when = interrupted ? fromSeconds(run.claimed_at) : clock.now()

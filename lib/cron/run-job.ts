@@ -1,7 +1,8 @@
 /** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
+import { changeWords, Sentence } from '../base/sentences.ts'
 import { fromSeconds } from '../base/clock.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
-import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
+import { forbidden as forbiddenRun, messageOf, UserError, wordsOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Unattended } from '../turns/turn.ts'
 import type { JobPlan } from './job.ts'
@@ -163,7 +164,8 @@ export class JobRunner {
     came: RunOutcome,
     { denied, began }: { denied: readonly string[]; began: number },
   ): RunResult {
-    const error = 'error' in came ? redact(came.error).slice(0, MAX_ERROR_CHARS) : null
+    const said = 'error' in came ? changeWords(came.error, redact) : null
+    const error = said === null ? null : `${said}`.slice(0, MAX_ERROR_CHARS)
     const { id, name, display: schedule, prompt } = job
     let filename: string | null = null
     let unwritten: string | null = null
@@ -183,6 +185,7 @@ export class JobRunner {
     return {
       status: error === null && unwritten === null ? 'ok' : 'error',
       error: error ?? unwritten,
+      ...(said instanceof Sentence && { sentences: { error: said.coded } }),
       deliveryError: this.#deliveryError(job, came),
       filename,
       interrupted: 'error' in came && came.interrupted === true,
@@ -208,7 +211,7 @@ export class JobRunner {
       // An error boundary: a UserError is shown to the user, everything else is logged.
       if (!(error instanceof UserError))
         this.#services.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
-      const why = error instanceof UserError ? error.message : 'The run failed; see the log.'
+      const why = error instanceof UserError ? wordsOf(error) : 'The run failed; see the log.'
       return this.#conclude(job, { error: why }, kept)
     }
   }

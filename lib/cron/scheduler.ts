@@ -6,6 +6,7 @@
  * after a kill) finds the job not due. A run that died is therefore never repeated: its turn continues, or it is recorded
  * as interrupted.
  */
+import type { Sentences } from '../schema/sentence.ts'
 import { join } from 'node:path'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
@@ -19,6 +20,8 @@ import { recoverRuns } from './recover-runs.ts'
 export type RunResult = {
   status: 'ok' | 'error'
   error: string | null
+  /** The code of the error, if it has one. */
+  sentences?: Sentences
   deliveryError: string | null
   filename: string | null
   /** The service stopped during the run. */
@@ -188,14 +191,15 @@ export class Scheduler {
   }
 
   async #recordResult({ run, plan }: Claim, result: RunResult): Promise<void> {
-    const { filename, status, error, interrupted } = result
+    const { filename, status, error, sentences, interrupted } = result
     try {
       await recordCompletion(this.#options, plan.id, result)
     } catch (cause) {
       // A full disk or a damaged jobs file: the history still records the result.
       this.#log('a scheduled task could not be recorded', { job: plan.id, error: messageOf(cause) })
     }
-    this.#history.ended(run, { how: interrupted ? 'interrupted' : 'ran', status, error, filename })
+    const how = interrupted ? 'interrupted' : 'ran'
+    this.#history.ended(run, { how, status, error, sentences, filename })
   }
 
   #hooksOf(run: string): RunHooks {

@@ -1,4 +1,5 @@
 /** Waits for the end of the turn of a task, bounded in time: a stuck turn must not block the jobs behind it. */
+import { sentence, type Words } from '../base/sentences.ts'
 import { type Clock, every, toSeconds } from '../base/clock.ts'
 import type { Failure, Outcome } from '../agent/types.ts'
 import { STOPPED } from './recover-runs.ts'
@@ -16,7 +17,7 @@ export type StartedTurn = {
   result: Promise<Outcome | null>
 }
 
-export type RunOutcome = { response: string } | { error: string; interrupted?: boolean }
+export type RunOutcome = { response: string } | { error: Words; interrupted?: boolean }
 
 const INTERRUPTED: Failure = {
   type: 'interrupted',
@@ -36,7 +37,7 @@ const toRunOutcome = (
   if (!outcome) return { error: 'The run was stopped.' }
   if (outcome.status !== 'finished')
     return { error: outcome.failure?.message ?? 'The run did not finish.' }
-  return outcome.text.trim() ? { response: outcome.text } : { error: 'No response received.' }
+  return outcome.text.trim() ? { response: outcome.text } : { error: sentence('turn.no_response') }
 }
 
 /** Resolves with null when the turn continues in another process. `stop` ends a turn. */

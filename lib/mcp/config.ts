@@ -1,4 +1,5 @@
 /** Parses `mcp_servers` of config.yaml. Entries are checked one by one: a mistake disables one server, not all. */
+import { sentence, type Words } from '../base/sentences.ts'
 import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { fromSeconds, toSeconds } from '../base/clock.ts'
@@ -69,7 +70,7 @@ export type OAuthSettings = {
 export type ServerConfig = StdioServer | HttpServer
 
 /** An entry that cannot be used, with the reason as a sentence. */
-export type InvalidServer = { name: string; problem: string }
+export type InvalidServer = { name: string; problem: Words }
 
 const CALL_TIMEOUT_MS = 120_000
 const CONNECT_TIMEOUT_MS = 60_000
@@ -217,8 +218,8 @@ const parseOne = (name: string, value: unknown): ServerConfig | InvalidServer =>
       hash: hashOf([way, entry.connect_timeout, announced]),
     }
   }
-  if (!entry.url) return { name, problem: 'It has neither a command nor a url.' }
-  if (!isWebAddress(entry.url)) return { name, problem: 'Its url is not an http address.' }
+  if (!entry.url) return { name, problem: sentence('mcp.no_command') }
+  if (!isWebAddress(entry.url)) return { name, problem: sentence('mcp.no_address') }
   const way = {
     url: entry.url,
     headers: entry.headers,

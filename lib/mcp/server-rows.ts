@@ -88,7 +88,7 @@ const toRow = (
     headers: maskValues(wordsOf(raw.headers)),
     timeout: isInvalid(config) ? 0 : toSeconds(config.timeoutMs),
     connect_timeout: isInvalid(config) ? 0 : toSeconds(config.connectTimeoutMs),
-    error: error === null ? null : hideValues(error, secrets),
+    error: error === null ? null : hideValues(`${error}`, secrets),
     // Masked before it is cut: half of a value would not be recognized.
     stderr: hideValues(server?.output() ?? '', secrets).slice(-MAX_STDERR_CHARS),
     version: version ? hideValues(`${version.name} ${version.version}`, secrets) : null,

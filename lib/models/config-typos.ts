@@ -3,6 +3,7 @@
  * would go to a provider the user did not choose: a typo in an address must not become another company's address.
  */
 
+import { sentence, type Words } from '../base/sentences.ts'
 import { distance } from 'fastest-levenshtein'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { unavailable } from '../errors.ts'
@@ -16,9 +17,9 @@ const shapeOf = (value: unknown): string =>
   Array.isArray(value) ? 'a list' : isObject(value) ? 'a mapping' : `"${String(value)}"`
 
 /** `name`: the key that was probably meant. `kind`: what the value must be. */
-type Slip = { sentence: string; values: { key: string } & ({ name: string } | { kind: string }) }
+type Slip = { sentence: string; values: { key: string } & ({ name: string } | { kind: Words }) }
 
-const wrongKind = (key: string, value: unknown, kind: string): Slip => ({
+const wrongKind = (key: string, value: unknown, kind: Words): Slip => ({
   sentence: `${key} is ${shapeOf(value)}, but must be ${kind}`,
   values: { key, kind },
 })
@@ -35,7 +36,7 @@ const notText = (
   keys: readonly string[],
 ): Slip | null => {
   const key = keys.find(name => !isAbsent(of[name]) && !isText(of[name]))
-  return key === undefined ? null : wrongKind(`${prefix}${key}`, of[key], 'text')
+  return key === undefined ? null : wrongKind(`${prefix}${key}`, of[key], sentence('kind.text'))
 }
 
 const plain = (key: string): string => key.toLowerCase().replace(/[-_ ]/g, '')
@@ -96,7 +97,7 @@ const ofEntry = (entry: Readonly<JsonObject>, prefix: string): Slip | null =>
 
 const ofModel = (model: unknown): Slip | null => {
   if (isAbsent(model) || isText(model)) return null
-  if (!isObject(model)) return wrongKind('model', model, 'a model name or a mapping')
+  if (!isObject(model)) return wrongKind('model', model, sentence('kind.model'))
   return (
     notText(model, 'model.', ['provider', 'base_url', 'default', 'model', 'api_key', 'api_mode']) ??
     misspelled(model, 'model.', ['provider', 'base_url']) ??
@@ -127,11 +128,11 @@ const ofRoot = (config: Readonly<JsonObject>): Slip | null => {
 const ofEntries = (config: Readonly<JsonObject>): Slip | null => {
   const { custom_providers: custom, providers } = config
   if (!isAbsent(providers) && !isObject(providers))
-    return wrongKind('providers', providers, 'a mapping')
+    return wrongKind('providers', providers, sentence('kind.mapping'))
   const bad = Object.entries(isObject(providers) ? providers : {}).find(
     ([, entry]) => !isAbsent(entry) && !isObject(entry),
   )
-  if (bad) return wrongKind(`providers.${bad[0]}`, bad[1], 'a mapping')
+  if (bad) return wrongKind(`providers.${bad[0]}`, bad[1], sentence('kind.mapping'))
   for (const [id, entry] of Object.entries(isObject(providers) ? providers : {})) {
     const slip = isObject(entry) ? ofEntry(entry, `providers.${id}.`) : null
     if (slip !== null) return slip
@@ -141,13 +142,13 @@ const ofEntries = (config: Readonly<JsonObject>): Slip | null => {
     if (slip !== null) return slip
   }
   if (isAbsent(custom) || isObject(custom)) return null
-  if (!Array.isArray(custom)) return wrongKind('custom_providers', custom, 'a list')
+  if (!Array.isArray(custom)) return wrongKind('custom_providers', custom, sentence('kind.list'))
   const at = custom.findIndex(entry => !isObject(entry))
   return at < 0
     ? null
     : {
         sentence: `entry ${at + 1} of custom_providers is ${shapeOf(custom[at])}, but must be a mapping`,
-        values: { key: `custom_providers.${at}`, kind: 'a mapping' },
+        values: { key: `custom_providers.${at}`, kind: sentence('kind.mapping') },
       }
 }
 

@@ -1,4 +1,5 @@
 /** Fetches a server's model list: bounded size, no redirects, and no public host name may resolve to a private address (SSRF). */
+import { type Sentence, sentence } from '../base/sentences.ts'
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { isPrivateAddress } from '../base/local-network.ts'
@@ -70,11 +71,11 @@ export const parseModelList = (value: unknown): RemoteModel[] | undefined => {
   return [...new Map(models.map(model => [model.id, model])).values()]
 }
 
-const STATUS: Readonly<Record<number, string>> = {
-  401: 'it rejected the key',
-  403: 'the key has no permission',
-  404: 'there is no model list at that address',
-  429: 'it is rate limited',
+const STATUS: Readonly<Record<number, Sentence>> = {
+  401: sentence('list.key_rejected'),
+  403: sentence('list.key_without_permission'),
+  404: sentence('list.none'),
+  429: sentence('list.rate_limited'),
 }
 
 const readJson = async (body: Dispatcher.ResponseData['body'], host: string): Promise<unknown> => {
@@ -161,7 +162,8 @@ export const createModelListFetcher = (options: ModelListFetcherOptions = {}): F
       })
       if (answer.statusCode !== 200) {
         answer.body.on('error', () => undefined).destroy()
-        const reason = STATUS[answer.statusCode] ?? `it returned status ${answer.statusCode}`
+        const reason =
+          STATUS[answer.statusCode] ?? sentence('list.status', { status: answer.statusCode })
         throw unavailable(`Couldn’t load models from ${url.host}: ${reason}.`, {
           code: 'model_list_failed',
           values: { host: url.host, reason },

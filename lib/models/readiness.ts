@@ -1,4 +1,5 @@
 /** Whether a home is ready to chat: provider, model and key, judged from its files only. */
+import type { Words } from '../base/sentences.ts'
 import { isLocalUrl } from '../base/local-network.ts'
 import { asObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
@@ -14,7 +15,7 @@ import { rejectConfigTypos } from './config-typos.ts'
 import { signInExpired } from './sign-in/stored-token.ts'
 
 /** A home that reports whether its auth.json can be read. */
-export type ReadinessHome = ModelHome & { authProblem(): string | null }
+export type ReadinessHome = ModelHome & { authProblem(): Words | null }
 
 export type QuickProvider = {
   id: string

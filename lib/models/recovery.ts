@@ -1,6 +1,7 @@
 /** Recovery from provider failures within a turn: rotate to another key of the provider, then to a fallback model. */
 import type { ProviderFailure } from '../agent/failure.ts'
 import type { ModelEndpoint, Recovery, TurnRecovery } from '../agent/types.ts'
+import { type Sentence, sentence } from '../base/sentences.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { Candidate } from './credentials.ts'
 import { endpointKey } from './endpoint-key.ts'
@@ -29,24 +30,24 @@ const NOT_RECOVERED: ReadonlySet<string> = new Set([
   'budget_reached',
 ])
 
-const WHY: Partial<Record<FailureType, string>> = {
-  rate_limit: 'is rate limited',
-  quota_exhausted: 'has no credit left',
-  auth_mismatch: 'rejected the key',
-  model_not_found: 'isn’t available',
-  network: 'can’t be reached',
-  no_response: 'returned nothing',
-  content_refused: 'refused the request',
-  blocked: 'refused the request',
-  wrong_address: 'can’t be reached',
-  not_ready: 'isn’t ready',
-  model_memory: 'isn’t ready',
+const WHY: Partial<Record<FailureType, Sentence>> = {
+  rate_limit: sentence('why.rate_limit'),
+  quota_exhausted: sentence('why.no_credit'),
+  auth_mismatch: sentence('why.rejected_key'),
+  model_not_found: sentence('why.unavailable'),
+  network: sentence('why.unreachable'),
+  no_response: sentence('why.nothing'),
+  content_refused: sentence('why.refused'),
+  blocked: sentence('why.refused'),
+  wrong_address: sentence('why.unreachable'),
+  not_ready: sentence('why.not_ready'),
+  model_memory: sentence('why.not_ready'),
 }
 
-const WHY_KEY: Partial<Record<FailureType, string>> = {
-  rate_limit: 'is rate limited',
-  quota_exhausted: 'has no credit left',
-  auth_mismatch: 'was rejected',
+const WHY_KEY: Partial<Record<FailureType, Sentence>> = {
+  rate_limit: sentence('why.rate_limit'),
+  quota_exhausted: sentence('why.no_credit'),
+  auth_mismatch: sentence('why.key_was_rejected'),
 }
 
 const nameOf = ({ provider, model }: ModelEndpoint) => `${provider}/${model}`
@@ -119,13 +120,19 @@ export class ModelRecovery implements TurnRecovery {
   #next(type: FailureType, failed: ModelEndpoint, tried: Tried): Recovery | null {
     const sameModel = KEY_FAILURES.has(type) ? this.#rotated(failed, tried) : null
     if (sameModel) {
-      const message = `A key of ${displayName(failed.provider)} ${WHY_KEY[type]}; continuing with another one.`
+      const message = sentence('turn.other_key', {
+        name: displayName(failed.provider),
+        reason: WHY_KEY[type] ?? sentence('why.failed'),
+      })
       return { endpoint: sameModel, kind: 'rotated', message }
     }
     const endpoint = this.#otherModel(tried, true)
     if (!endpoint) return null
-    const why = WHY[type] ?? 'failed'
-    const message = `${nameOf(failed)} ${why}; continuing with ${nameOf(endpoint)}.`
+    const message = sentence('turn.other_model', {
+      model: nameOf(failed),
+      reason: WHY[type] ?? sentence('why.failed'),
+      other: nameOf(endpoint),
+    })
     return { endpoint, kind: 'fallback', message }
   }
 

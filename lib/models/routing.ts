@@ -2,6 +2,7 @@
  * `provider_routing` of config.yaml: which of OpenRouter's providers may serve a request. Sent as
  * `provider`. An invalid value stops requests instead of being ignored: `data_collection: deny` protects privacy.
  */
+import { type Sentence, sentence } from '../base/sentences.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { unavailable } from '../errors.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
@@ -37,23 +38,23 @@ const number: Read = value => (typeof value === 'number' ? value : mapping(value
 const sort: Read = value => word('price', 'throughput', 'latency')(value) ?? mapping(value)
 
 /** All routing keys of OpenRouter (https://openrouter.ai/docs/features/provider-routing). The command line knows the first six. */
-const KEYS: Readonly<Record<string, { read: Read; wanted: string }>> = {
-  sort: { read: sort, wanted: 'price, throughput or latency' },
-  only: { read: list, wanted: 'a list of names' },
-  ignore: { read: list, wanted: 'a list of names' },
-  order: { read: list, wanted: 'a list of names' },
-  require_parameters: { read: yamlFlag, wanted: 'true or false' },
-  data_collection: { read: word('allow', 'deny'), wanted: 'allow or deny' },
-  allow_fallbacks: { read: yamlFlag, wanted: 'true or false' },
-  zdr: { read: yamlFlag, wanted: 'true or false' },
-  enforce_distillable_text: { read: yamlFlag, wanted: 'true or false' },
-  quantizations: { read: list, wanted: 'a list of names' },
-  max_price: { read: mapping, wanted: 'a mapping' },
-  preferred_min_throughput: { read: number, wanted: 'a number' },
-  preferred_max_latency: { read: number, wanted: 'a number' },
+const KEYS: Readonly<Record<string, { read: Read; wanted: Sentence }>> = {
+  sort: { read: sort, wanted: sentence('kind.sort') },
+  only: { read: list, wanted: sentence('kind.names') },
+  ignore: { read: list, wanted: sentence('kind.names') },
+  order: { read: list, wanted: sentence('kind.names') },
+  require_parameters: { read: yamlFlag, wanted: sentence('kind.boolean') },
+  data_collection: { read: word('allow', 'deny'), wanted: sentence('kind.allow') },
+  allow_fallbacks: { read: yamlFlag, wanted: sentence('kind.boolean') },
+  zdr: { read: yamlFlag, wanted: sentence('kind.boolean') },
+  enforce_distillable_text: { read: yamlFlag, wanted: sentence('kind.boolean') },
+  quantizations: { read: list, wanted: sentence('kind.names') },
+  max_price: { read: mapping, wanted: sentence('kind.mapping') },
+  preferred_min_throughput: { read: number, wanted: sentence('kind.number') },
+  preferred_max_latency: { read: number, wanted: sentence('kind.number') },
 }
 
-const refuse = (what: string): never => {
+const refuse = (what: Sentence): never => {
   throw unavailable(
     `config.yaml: ${what}. Fix it first: no request is sent to OpenRouter while it’s unclear which of its providers may read it.`,
     { code: 'routing_invalid', values: { problem: what }, config_problem: true },
@@ -63,13 +64,13 @@ const refuse = (what: string): never => {
 /** Null when nothing is configured. */
 const readRouting = (value: unknown): Routing | null => {
   if (isNothing(value)) return null
-  if (!isObject(value)) return refuse('provider_routing must be a mapping')
+  if (!isObject(value)) return refuse(sentence('routing.no_mapping'))
   const configured = Object.entries(value).filter(([, each]) => !isNothing(each))
   const routing = configured.map(([key, each]) => {
-    if (!Object.hasOwn(KEYS, key)) return refuse(`provider_routing.${key} is not a setting`)
-    const known = KEYS[key]
-    const read = known?.read(each)
-    if (read === undefined) return refuse(`provider_routing.${key} must be ${known?.wanted}`)
+    const known = Object.hasOwn(KEYS, key) ? KEYS[key] : undefined
+    if (!known) return refuse(sentence('routing.unknown', { key }))
+    const read = known.read(each)
+    if (read === undefined) return refuse(sentence('routing.kind', { key, kind: known.wanted }))
     return [key, read] as const
   })
   return routing.length > 0 ? Object.fromEntries(routing) : null

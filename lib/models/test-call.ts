@@ -1,9 +1,11 @@
 /** A minimal model call that checks key, address and model. */
 import { toSeconds } from '../base/clock.ts'
 import { hintFor } from '../agent/failure.ts'
+import { sentence, withCodes, type Words } from '../base/sentences.ts'
+import type { Sentences } from '../schema/sentence.ts'
 import type { ModelEndpoint, Providers } from '../agent/types.ts'
 import { asObject } from '../base/json.ts'
-import { messageOf, UserError } from '../errors.ts'
+import { UserError, wordsOf } from '../errors.ts'
 import { FailureType } from '../schema/failure-type.ts'
 
 export type TestCallResult = {
@@ -18,6 +20,7 @@ export type TestCallResult = {
   /** The failure type. */
   type?: string
   hint?: string
+  sentences?: Sentences
 }
 
 const TIMEOUT_MS = 30_000
@@ -40,16 +43,11 @@ export const testCall = async (
   const startedMs = performance.now()
   const took = () => Math.round(performance.now() - startedMs)
   const failed = (
-    message: string,
+    message: Words,
     type: FailureType = 'error',
-    hint: unknown = hintFor(type),
+    hint: Words | undefined = hintFor(type),
   ): TestCallResult => {
-    const details = {
-      message,
-      error: message,
-      type,
-      ...(typeof hint === 'string' ? { hint } : {}),
-    }
+    const details = withCodes({ message, error: `${message}`, type, ...(hint && { hint }) })
     return { ok: false, ...requested, duration_ms: took(), ...details }
   }
   const enough = new AbortController()
@@ -69,17 +67,20 @@ export const testCall = async (
     for await (const delta of stream) if (delta.type !== 'usage') break
     const { provider, model } = target
     const duration_ms = took()
-    const message = `${model} responded in ${inWords(duration_ms)}.`
-    return { ok: true, provider, model, duration_ms, message }
+    const message = sentence('test.responded', { model, duration: inWords(duration_ms) })
+    return withCodes({ ok: true, provider, model, duration_ms, message })
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    if (error instanceof UserError) return failed(error.message)
+    if (error instanceof UserError) return failed(wordsOf(error))
     if (timeout.aborted)
-      return failed(`No response within ${Math.round(toSeconds(TIMEOUT_MS))} seconds.`, 'network')
+      return failed(
+        sentence('test.timeout', { seconds: Math.round(toSeconds(TIMEOUT_MS)) }),
+        'network',
+      )
     const type = FailureType.safeParse(error instanceof Error && 'type' in error && error.type)
     // Providers throw `ProviderFailure` only; anything else is a bug.
     if (!type.success) throw error
-    return failed(messageOf(error), type.data, asObject(error).hint)
+    return failed(wordsOf(error), type.data, asObject(error).hint as Words | undefined)
   } finally {
     enough.abort()
   }

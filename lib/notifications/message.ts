@@ -6,7 +6,7 @@ import type { NotificationKind, NotificationSettings } from '../schema/notificat
 import type { Approval, Question } from '../schema/question.ts'
 import type { Fact } from './outbox.ts'
 import { en, type TextKey } from './texts/en.ts'
-import { type Translate, translateBudget } from './texts/translate.ts'
+import { type Translate, budgetText } from './texts/translate.ts'
 
 /** Longer texts are cut by systems anyway, and a command that is longer can't be judged in a notification. */
 const MAX_TEXT = 240
@@ -138,7 +138,7 @@ const textOf = (fact: Fact, { question, redact, t }: MessageOptions): string => 
   if (missed !== undefined) return t('task_failed', { text: t('missed', { count: missed }) })
   if (text === '') return ''
   if (kind === 'failed') return failedText(fact, text, t)
-  if (kind === 'budget') return shorten(translateBudget(text, t), MAX_TEXT)
+  if (kind === 'budget') return shorten(budgetText(fact.coded, t) ?? text, MAX_TEXT)
   return kind === 'finished'
     ? shorten(text, MAX_TEXT)
     : t(kind, { text: shorten(text, roomIn(kind, t)) })

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
+import { CodedSentence } from '../schema/sentence.ts'
 import { messageOf } from '../errors.ts'
 import { FailureType } from '../schema/failure-type.ts'
 import { NotificationKind, NotificationProblem } from '../schema/notification.ts'
@@ -35,6 +36,8 @@ const Fact = z.object({
   /** Of a task; that of a chat is looked up when it is sent. */
   title: z.string().optional(),
   text: z.string(),
+  /** The code of the text, if it has one. */
+  coded: CodedSentence.optional(),
   /** Relative address of the page to open; default: the chat. */
   url: z.string().optional(),
   question_id: z.string().optional(),

@@ -1,4 +1,6 @@
 /** Watches shared files for damage by hand edits or other programs; each change is logged and shown once. */
+import { type Words, withCodes } from '../base/sentences.ts'
+import type { UnreadableFile } from '../schema/file-problem.ts'
 import { join } from 'node:path'
 import { type Clock, every } from '../base/clock.ts'
 import type { Home } from '../profiles/home.ts'
@@ -10,10 +12,12 @@ export type FileSources = {
   homes: { list: () => Home[] }
   workspaces: Pick<Workspaces, 'problem'>
   /** Files of the service itself. */
-  own: readonly { problem: () => Omit<FileProblem, 'profile'> | null }[]
+  own: readonly { problem: () => UnreadableFile | null }[]
   /** The scheduled jobs of a home. */
-  jobsOf: (home: Home) => { problem: () => string | null; isLost: () => boolean }
+  jobsOf: (home: Home) => { problem: () => Words | null; isLost: () => boolean }
 }
+
+type Found = UnreadableFile & Pick<FileProblem, 'profile'>
 
 /** Everything a person or another program may write, at this moment. */
 export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources) => {
@@ -23,11 +27,11 @@ export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources)
     if (reason === null) return null
     return { file: join(home.dir, 'cron', 'jobs.json'), reason, in_force: !jobs.isLost() }
   }
-  const ofHome = (home: Home): FileProblem[] =>
+  const ofHome = (home: Home): Found[] =>
     [...home.problems(), workspaces.problem(home), jobsProblem(home)].flatMap(found =>
       found ? [{ profile: home.name, ...found }] : [],
     )
-  return (): FileProblem[] => {
+  return (): Found[] => {
     const shared = own.flatMap(each => each.problem() ?? [])
     return [...homes.list().flatMap(ofHome), ...shared.map(found => ({ profile: null, ...found }))]
   }
@@ -35,10 +39,10 @@ export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources)
 
 const CHECK_MS = 2_000
 
-const keyOf = ({ file, reason, in_force }: FileProblem): string => `${file}\0${reason}\0${in_force}`
+const keyOf = ({ file, reason, in_force }: Found): string => `${file}\0${reason}\0${in_force}`
 
 /** The problem and its consequence. */
-export const toSentence = ({ file, reason, in_force }: FileProblem): string =>
+export const toSentence = ({ file, reason, in_force }: UnreadableFile): string =>
   `${file} cannot be read: ${reason}. ${
     in_force
       ? 'The last valid version stays in use.'
@@ -46,10 +50,10 @@ export const toSentence = ({ file, reason, in_force }: FileProblem): string =>
   }`
 
 export class FileProblems {
-  readonly #check: () => FileProblem[]
+  readonly #check: () => Found[]
   readonly #log: (line: string) => void
   readonly #notify: Notify
-  #known = new Map<string, FileProblem>()
+  #known = new Map<string, Found>()
   /** The current problems. Reports changes since the last call. */
   readonly list = (): FileProblem[] => {
     const found = new Map(this.#check().map(problem => [keyOf(problem), problem]))
@@ -73,7 +77,7 @@ export class FileProblems {
         values: { file },
       })
     }
-    return [...found.values()]
+    return [...found.values()].map(withCodes)
   }
   readonly close
 
@@ -84,7 +88,7 @@ export class FileProblems {
     clock,
   }: {
     /** The current problems. Must be cheap. */
-    check: () => FileProblem[]
+    check: () => Found[]
     log: (line: string) => void
     notify: Notify
     clock: Pick<Clock, 'timer'>

@@ -289,7 +289,7 @@ const isNetworkError = (error: Error): boolean =>
 const reasonOf = (error: unknown): string => {
   const chain = chainOf(error)
   const network = chain.find(isNetworkError)
-  if (network) return describeNetworkError(network)
+  if (network) return describeNetworkError(network).text
   // `error` is the code of an OAuth error, such as invalid_client.
   const texts = chain.map(each =>
     'error' in each && /^\w{1,50}$/.test(String(each.error))

@@ -3,6 +3,7 @@
  * passwords of their own, passkeys, and one-time codes. people.json is read when it changed, so that the command line can
  * edit it.
  */
+import type { UnreadableFile } from '../schema/file-problem.ts'
 import { randomBytes } from 'node:crypto'
 import { type BigIntStats, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -144,7 +145,7 @@ export class People {
   }
 
   /** Why the file cannot be used; null when it can. */
-  problem(): { file: string; reason: string; in_force: boolean } | null {
+  problem(): UnreadableFile | null {
     try {
       this.#read()
       return null

@@ -105,8 +105,7 @@ const claim = (path: string, name: string): void => {
   } catch (error) {
     if (existsSync(path))
       throw invalid(`Profile '${name}' already exists.`, { code: 'profile_exists' })
-    // Without the path.
-    const reason = fileReason(error).split(',', 1).join('')
+    const reason = fileReason(error)
     throw unavailable(`Couldn’t create the profile: ${reason}`, {
       code: 'profile_not_created',
       values: { reason },

@@ -1,4 +1,5 @@
 /** The home of a profile: configuration, variables and credentials, always read from the current files. */
+import type { Words } from '../base/sentences.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
@@ -21,7 +22,7 @@ type Variables = Readonly<Record<string, string>>
 export type HomeProblem = {
   file: string
   /** What is wrong, with the line if known. */
-  reason: string
+  reason: Words
   /** True: the last readable version stays in force. False: what depends on the file is refused. */
   in_force: boolean
 }
@@ -56,7 +57,7 @@ export type Home = {
   /** auth.json; an empty object when missing. */
   authJson(): unknown
   /** Why auth.json cannot be read, or null. */
-  authProblem(): string | null
+  authProblem(): Words | null
   /** Unreadable files of this home, with reasons. */
   problems(): HomeProblem[]
   /**
@@ -78,7 +79,7 @@ export const isManaged = (dir: string, env: Variables): boolean =>
 /** Far above any real .env. */
 const MAX_ENV_BYTES = 1024 * 1024
 
-type Env = { value: Variables | null; problem: string | null }
+type Env = { value: Variables | null; problem: Words | null }
 
 /** The current .env, else its last readable version. */
 const envFile = (path: string, outer: Variables) => {

@@ -1,4 +1,5 @@
 /** Stores settings.json: validated, written key by key from an allow-list. */
+import type { UnreadableFile } from '../schema/file-problem.ts'
 import { isObject, isObjectOrArray } from '../base/json.ts'
 import { DEFAULT_SETTINGS, PERSONAL_SETTINGS, SETTING_NAMES } from '../base/setting-defaults.ts'
 import {
@@ -164,7 +165,7 @@ export class SettingsStore {
   }
 
   /** Why the file cannot be read, and whether an earlier version of it still counts; null when all is well. */
-  problem(): { file: string; reason: string; in_force: boolean } | null {
+  problem(): UnreadableFile | null {
     const reason = this.#file.problem()
     return reason === null ? null : { file: this.#path, reason, in_force: !this.#file.isLost() }
   }

@@ -1,5 +1,6 @@
 /** Backups that the page asks for: the folder, the last result, and the files. */
 import { z } from 'zod'
+import { Sentences } from './sentence.ts'
 
 export const BackupSettings = z
   .object({
@@ -24,6 +25,7 @@ export const BackupResult = z
       .record(z.string(), z.union([z.string(), z.number()]))
       .optional()
       .catch(undefined),
+    sentences: Sentences.optional(),
     /** How many files could not be saved, or changed while they were read. */
     problems: z.number(),
   })

@@ -1,5 +1,6 @@
 /** Where the commands of the agent run, as the page shows it. */
 import { z } from 'zod'
+import { Sentences } from './sentence.ts'
 
 /**
  * Where a command runs, in a home that asks for a sandbox or a container: `outside` is directly on this computer. Where a home
@@ -28,12 +29,14 @@ export const CommandPlace = z.object({
   place: z.enum(['computer', 'sandbox', 'container']),
   /** Why no command can run there at the moment, and what to do; null: they run. */
   problem: z.string().nullable(),
+  sentences: Sentences.optional(),
   sandbox: z.object({
     enabled: SandboxSwitch,
     /** For every command, for none, or for those that match a pattern. Others ask. */
     network: z.union([z.boolean(), z.array(z.string())]),
     /** Why the sandbox does not work on this computer, and what to do, whether it is on or not. */
     problem: z.string().nullable(),
+    sentences: Sentences.optional(),
   }),
   /** What is asked about where commands run directly on this computer: `approvals.outside_sandbox`. */
   outside: OutsidePolicy,
@@ -54,6 +57,7 @@ export type CommandPlace = z.output<typeof CommandPlace>
 export const CommandsHere = CommandPlace.pick({ place: true, outside: true }).extend({
   /** Why they do not run in a sandbox although one is wanted wherever it works, and what to do. */
   problem: z.string().nullable(),
+  sentences: Sentences.optional(),
 })
 export type CommandsHere = z.output<typeof CommandsHere>
 

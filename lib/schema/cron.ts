@@ -1,5 +1,6 @@
 /** Scheduled jobs, in the agent's jobs file and on the wire. */
 import { z } from 'zod'
+import { Sentences } from './sentence.ts'
 
 export const JOB_ID = /^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$/
 /** Ours are 12 lowercase hex digits; other programs use other ids. Used as a file name. */
@@ -41,6 +42,7 @@ export const Job = z
     last_run_at: text,
     last_status: text,
     last_error: text,
+    sentences: Sentences.optional(),
     last_delivery_error: text,
     deliver: z.string(),
     origin: z.unknown(),
@@ -70,6 +72,7 @@ export const JobRun = z
     started_at: z.number().nullable(),
     ended_at: z.number().nullable(),
     error: text,
+    sentences: Sentences.optional(),
     session_id: text,
     /** Name of the output file. */
     filename: text,

@@ -6,6 +6,7 @@ import { HookActivity } from './hook.ts'
 import { Message } from './message.ts'
 import { Approval, Clarify, Unanswered } from './question.ts'
 import { NoticeCode, NoticeValues } from './notice.ts'
+import { Sentences } from './sentence.ts'
 import { Queued } from './queue.ts'
 import { PendingRetry, RetryReason } from './retry.ts'
 import { SessionRow } from './session.ts'
@@ -101,12 +102,17 @@ export const TurnEvent = z.discriminatedUnion('type', [
   }),
   /** Usage of the turn so far, after each model call that reports it. */
   event('usage', { usage: Usage }),
-  event('warning', { message: z.string(), type: z.string().optional() }),
+  event('warning', {
+    message: z.string(),
+    type: z.string().optional(),
+    sentences: Sentences.optional(),
+  }),
   /** Earlier messages are being summarized; the model is called afterwards. */
-  event('compressing', { message: z.string() }),
+  event('compressing', { message: z.string(), sentences: Sentences.optional() }),
   /** Earlier messages are now replaced by a summary for the model. */
   event('compressed', {
     message: z.string(),
+    sentences: Sentences.optional(),
     summary: SummaryRef.optional(),
     last_prompt_tokens: z.number().optional(),
   }),
@@ -122,6 +128,7 @@ export const TurnEvent = z.discriminatedUnion('type', [
     message: z.string(),
     type: FailureType,
     hint: z.string().optional(),
+    sentences: Sentences.optional(),
   }),
   event('cancel', { message: z.string() }),
   event('title_status', {
@@ -166,6 +173,7 @@ export const ServiceEvent = z.discriminatedUnion('type', [
     message: z.string(),
     code: NoticeCode,
     values: NoticeValues.optional(),
+    sentences: Sentences.optional(),
     /** The session it concerns. */
     session_id: z.string().optional(),
   }),

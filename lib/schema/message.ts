@@ -1,5 +1,6 @@
 /** One message of a transcript, on disk and on the wire. */
 import { z } from 'zod'
+import { Sentences } from './sentence.ts'
 import { RunsIn } from './command-place.ts'
 import { Decision } from './decision.ts'
 import { HookActivity } from './hook.ts'
@@ -42,6 +43,8 @@ export const Message = z
     reasoning: z.string().exactOptional(),
     /** An error or the cancel marker: shown, never sent to a provider. */
     _error: z.boolean().exactOptional(),
+    /** With it: codes of its `message` and its `hint`. */
+    _sentences: Sentences.exactOptional(),
     /** What had streamed when the turn was stopped. */
     _partial: z.boolean().exactOptional(),
     /** In replies and events only: the ids of all versions of this user message, in the order they were written, its own among them. */

@@ -1,5 +1,6 @@
 /** What notices of the server are about: the page has a text for each, in its language. */
 import { z } from 'zod'
+import type { Words } from '../base/sentences.ts'
 
 export const NoticeCode = z.enum([
   'person_joined',
@@ -28,5 +29,5 @@ export type NoticeValues = z.infer<typeof NoticeValues>
 export type Notify = (
   level: 'info' | 'error',
   message: string,
-  about: { code: NoticeCode; values?: NoticeValues },
+  about: { code: NoticeCode; values?: Readonly<Record<string, Words | number>> },
 ) => void

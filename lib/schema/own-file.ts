@@ -1,5 +1,6 @@
 /** Commands and subagents of the user: Markdown files of the home, as the page lists and edits them. */
 import { z } from 'zod'
+import { Sentences } from './sentence.ts'
 
 export const OwnFileKind = z.enum(['command', 'subagent'])
 export type OwnFileKind = z.infer<typeof OwnFileKind>
@@ -44,6 +45,7 @@ export const OwnFile = z
     other_keys: z.array(z.string()),
     /** Why the front matter cannot be read; then only the whole content can be edited. */
     front_matter_problem: z.string().nullable(),
+    sentences: Sentences.optional(),
     /** Changes with the content. */
     version: z.string(),
   })

@@ -1,5 +1,6 @@
 /** Model providers: which have a key and from where, never the key itself. */
 import { z } from 'zod'
+import { Sentences } from './sentence.ts'
 import { ModelOption } from './model.ts'
 
 export const ProviderRow = z
@@ -48,6 +49,7 @@ export const ProviderTestResult = z
     error: z.string().optional(),
     type: z.string().optional(),
     hint: z.string().optional(),
+    sentences: Sentences.optional(),
   })
   .meta({ id: 'Trial' })
 export type ProviderTestResult = z.infer<typeof ProviderTestResult>

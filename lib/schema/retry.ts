@@ -1,5 +1,6 @@
 /** A failed model call that is about to be repeated. */
 import { z } from 'zod'
+import { Sentences } from './sentence.ts'
 
 /** Why the call failed; clients show their own sentence for it. */
 export const RetryReason = z.enum([
@@ -29,6 +30,7 @@ export const PendingRetry = z
     provider: z.string().optional(),
     /** The provider's own words. */
     message: z.string(),
+    sentences: Sentences.optional(),
   })
   .meta({ id: 'PendingRetry' })
 export type PendingRetry = z.infer<typeof PendingRetry>

@@ -1,33 +1,33 @@
 /** Converts file system errors to UserErrors. */
 import { isObject } from '../base/json.ts'
-import { conflict, diskFull, forbidden, invalid, messageOf, missing } from '../errors.ts'
+import { sentence, type Words } from '../base/sentences.ts'
+import { conflict, diskFull, forbidden, invalid, messageOf, missing, wordsOf } from '../errors.ts'
 
 /** The error code (`ENOENT`, …); empty for an error without one. */
 export const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'it does not exist',
-  ENOTDIR: 'a part of its path is not a directory',
+const REASONS: Readonly<Record<string, Words>> = {
+  ENOENT: sentence('file.missing'),
+  ENOTDIR: sentence('file.not_a_folder'),
   EEXIST: 'something else is in its place',
-  EISDIR: 'it is a directory, not a regular file',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  ELOOP: 'its symlinks form a loop',
+  EISDIR: sentence('file.is_folder'),
+  EACCES: sentence('file.denied'),
+  EPERM: sentence('file.denied'),
+  ELOOP: sentence('file.loop'),
   ENXIO: 'it is a socket',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  SQLITE_FULL: 'the disk is full',
+  EROFS: sentence('file.read_only'),
+  ENOSPC: sentence('file.disk_full'),
+  EDQUOT: sentence('file.quota'),
+  SQLITE_FULL: sentence('file.disk_full'),
   EMFILE: 'too many files are open in this process',
   ENFILE: 'too many files are open on this machine',
-  EIO: 'the disk reports a read or write error',
+  EIO: sentence('file.disk_error'),
   ESTALE: 'the network file system does not know it any more',
 }
 
 /** Why a file cannot be used, for a sentence that names the file itself; never the text of the system, which has codes and calls. */
-export const fileReason = (error: unknown): string =>
-  REASONS[errorCode(error)] ?? (error instanceof Error ? error.message : String(error))
+export const fileReason = (error: unknown): Words => REASONS[errorCode(error)] ?? wordsOf(error)
 
 /** For the end of a command: what the file system refuses is named with its path, and without codes and calls. */
 export const sentenceOf = (error: unknown): string => {

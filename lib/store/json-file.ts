@@ -1,4 +1,5 @@
 /** One JSON file: read in its current state, replaced atomically, never overwritten while it is damaged. */
+import { sentence, type Words } from '../base/sentences.ts'
 import { basename } from 'node:path'
 import { conflict } from '../errors.ts'
 import { type CachedFileOptions, type FileText, cachedFile } from './cached-file.ts'
@@ -10,7 +11,7 @@ export type JsonFile<T> = {
   /** The parsed value; treat it as frozen. For a damaged file, the last good value of this process, else the empty one. */
   read(): T
   /** Why the file cannot be read, or null. */
-  problem(): string | null
+  problem(): Words | null
   /** True when the file cannot be read and never could in this process, so `read` returns the empty value. */
   isLost(): boolean
   /** Throws a conflict while the file is damaged, so that a typo can still be fixed by hand. */
@@ -44,15 +45,15 @@ const errorOffset = (text: string): number => {
 }
 
 /** Describes a JSON error with its line. Never uses the parser's message, which quotes the text and may contain API keys. */
-export const jsonReason = (error: unknown, text: string): string => {
+export const jsonReason = (error: unknown, text: string): Words => {
   if (!(error instanceof SyntaxError))
     return error instanceof Error && error.name === 'ZodError'
-      ? 'it does not have the expected format'
+      ? sentence('file.format')
       : fileReason(error)
   const isCut = syntaxError(text)?.isCut === true
   const before = isCut ? text : text.slice(0, errorOffset(text))
   const line = before.split('\n').length
-  return `line ${line}: ${isCut ? 'its JSON ends too early' : 'it is not valid JSON'}`
+  return sentence(isCut ? 'json.cut' : 'json.invalid', { line })
 }
 
 /** `parse` converts any JSON value to T. It receives undefined for a missing file, and may throw. */
@@ -62,7 +63,7 @@ export const jsonFile = <T>(
   options: CachedFileOptions = { mayDangle: true },
 ): JsonFile<T> => {
   let good: { value: T } | undefined
-  const read = ({ text, problem }: FileText): { value: T; problem: string | null } => {
+  const read = ({ text, problem }: FileText): { value: T; problem: Words | null } => {
     if (text === null) {
       if (problem === null) good = undefined
       return { value: good ? good.value : parse(undefined), problem }

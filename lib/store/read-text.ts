@@ -10,6 +10,7 @@ import {
   type Stats,
   writeFileSync,
 } from 'node:fs'
+import { sentence, type Words } from '../base/sentences.ts'
 import { errorCode, fileReason } from './file-error.ts'
 import { reportWrite } from './write-reports.ts'
 
@@ -17,7 +18,7 @@ import { reportWrite } from './write-reports.ts'
 export const MAX_FILE_BYTES = 8 * 1024 * 1024
 
 /** `text` is null for a missing file; `problem` says why an existing one could not be read. */
-export type FileText = { text: string | null; problem: string | null }
+export type FileText = { text: string | null; problem: Words | null }
 
 const KINDS: readonly [is: (found: Stats) => boolean, name: string][] = [
   [found => found.isDirectory(), 'a directory'],
@@ -27,8 +28,8 @@ const KINDS: readonly [is: (found: Stats) => boolean, name: string][] = [
 ]
 
 /** A missing file is no problem, so the one that is reported here is a link to nowhere. */
-const reasonOf = (error: unknown): string =>
-  errorCode(error) === 'ENOENT' ? 'it is a broken symlink' : fileReason(error)
+const reasonOf = (error: unknown): Words =>
+  errorCode(error) === 'ENOENT' ? sentence('file.broken_link') : fileReason(error)
 
 /** True for a missing file; false for a broken symlink and for a file in an inaccessible folder. */
 const isMissing = (path: string, error: unknown): boolean => {

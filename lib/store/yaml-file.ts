@@ -1,4 +1,5 @@
 /** One YAML file: read in its current state, edited so that comments, order and quoting survive. */
+import type { Words } from '../base/sentences.ts'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -22,7 +23,7 @@ export type YamlFile = {
   /** For display only: empty where `read` throws, and as soon as the file is missing. Nothing may be executed or decided based on it. */
   peek(): Record<string, unknown>
   /** Why the file cannot be read in its current state, or null. */
-  problem(): string | null
+  problem(): Words | null
   /** True when the file cannot be read and never could in this process. */
   isLost(): boolean
   /** Sets one value and creates missing parent mappings; undefined removes the key. Throws for a damaged file. */
@@ -58,12 +59,12 @@ export const yamlFlag = (value: unknown): boolean | undefined =>
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || isDeepStrictEqual(value, {})
 
-type Seen = { text: string; value: JsonObject | null; problem: string | null }
+type Seen = { text: string; value: JsonObject | null; problem: Words | null }
 
 const NOTHING: JsonObject = Object.freeze({})
 
 /** The error when a decision depends on an unreadable file. `config_problem`: the user must fix a file, not add a key. */
-export const unreadableError = (path: string, problem: string): UserError =>
+export const unreadableError = (path: string, problem: Words): UserError =>
   conflict(
     `${path} cannot be read: ${problem}. Nothing runs with these settings until it is fixed.`,
     { code: 'file_unreadable', values: { file: path, reason: problem }, config_problem: true },
@@ -145,7 +146,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
   const view = (): {
     inForce: JsonObject | null
     text: string
-    problem: string | null
+    problem: Words | null
     isMissing?: true
   } => {
     const seen = parsed()

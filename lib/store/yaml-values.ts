@@ -12,15 +12,17 @@ import {
   type YAMLMap,
 } from 'yaml'
 import { isObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
+import { type Sentence, sentence, type Words } from '../base/sentences.ts'
+import { failed } from '../errors.ts'
 
 /** Deeper than any configuration, and far below the depth at which recursion overflows the stack. */
 const MAX_DEPTH = 100
 /** Number of values with aliases expanded: code that walks the result visits each of them. */
 const MAX_VALUES = 400_000
 
-const SENTENCES: Readonly<Record<string, string>> = {
-  MULTIPLE_DOCS: 'a second document begins here, and only one is supported',
-  TAB_AS_INDENT: 'tabs cannot be used as indentation',
+const REASONS: Readonly<Record<string, Sentence>> = {
+  MULTIPLE_DOCS: sentence('yaml.documents'),
+  TAB_AS_INDENT: sentence('yaml.tabs'),
 }
 
 /** The value of an anchored node and its number of values. `null` while it is being converted. */
@@ -30,28 +32,29 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
   const anchors = new Map<string, Anchored>()
   let count = 0
 
-  const at = (node: unknown): string => {
+  const lineOf = (node: unknown): number => {
     const range = isObject(node) && 'range' in node ? node.range : null
     const start = Array.isArray(range) ? Number(range[0]) : 0
-    return `line ${lines.linePos(start).line}`
+    return lines.linePos(start).line
   }
+  const wrong = (node: unknown, reason: Words): Error =>
+    failed(sentence('yaml.line', { line: lineOf(node), reason }))
   const add = (number: number, node: unknown): void => {
     count += number
-    if (count > MAX_VALUES) throw new Error(`${at(node)}: it holds too many values`)
+    if (count > MAX_VALUES) throw wrong(node, 'it holds too many values')
   }
 
   const keyOf = (key: unknown): string => {
     const node = isAlias(key) ? key : isScalar(key) ? key : null
     const value = isAlias(node) ? aliased(node).value : isScalar(node) ? node.value : undefined
-    if (node === null || isObjectOrArray(value))
-      throw new Error(`${at(key)}: a key has to be a plain text`)
+    if (node === null || isObjectOrArray(value)) throw wrong(key, 'a key has to be a plain text')
     return value === null || value === undefined ? '' : String(value)
   }
 
   const aliased = (node: Node & { source: string }): NonNullable<Anchored> => {
     const found = anchors.get(node.source)
-    if (found === null) throw new Error(`${at(node)}: "${node.source}" contains itself`)
-    if (!found) throw new Error(`${at(node)}: there is no "&${node.source}" above`)
+    if (found === null) throw wrong(node, `"${node.source}" contains itself`)
+    if (!found) throw wrong(node, `there is no "&${node.source}" above`)
     return found
   }
 
@@ -59,7 +62,7 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
     isScalar(key) && key.value === '<<' && key.type === 'PLAIN'
 
   const mapOf = (map: YAMLMap, depth: number): JsonObject => {
-    const own = new Map<string, { value: unknown; line: string }>()
+    const own = new Map<string, { value: unknown; line: number }>()
     const merged: unknown[] = []
     for (const pair of map.items) {
       if (isMerge(pair)) {
@@ -69,17 +72,20 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
       const key = keyOf(pair.key)
       const before = own.get(key)
       if (before)
-        throw new Error(`${at(pair.key)}: "${key}" is there twice (first in ${before.line})`)
-      own.set(key, { value: toValue(pair.value, depth), line: at(pair.key) })
+        throw wrong(
+          pair.key,
+          sentence('yaml.twice', { key, reason: sentence('yaml.at', { line: before.line }) }),
+        )
+      own.set(key, { value: toValue(pair.value, depth), line: lineOf(pair.key) })
     }
     const entries = [...own].map(([key, { value }]) => [key, value] as const)
     // The mapping's own keys win over merged ones, and earlier sources over later ones.
     const taken = merged.flatMap(value => (Array.isArray(value) ? value : [value]))
     for (const source of taken) {
-      if (!isObject(source)) throw new Error(`${at(map)}: "<<" can only take in mappings`)
+      if (!isObject(source)) throw wrong(map, '"<<" can only take in mappings')
       for (const [key, value] of Object.entries(source)) {
         if (own.has(key)) continue
-        own.set(key, { value, line: '' })
+        own.set(key, { value, line: 0 })
         entries.push([key, value])
         add(1, map)
       }
@@ -88,7 +94,7 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
   }
 
   const toValue = (node: unknown, depth: number): unknown => {
-    if (depth > MAX_DEPTH) throw new Error(`${at(node)}: it is nested too deeply`)
+    if (depth > MAX_DEPTH) throw wrong(node, 'it is nested too deeply')
     if (isAlias(node)) {
       const { value, count: size } = aliased(node)
       add(size, node)
@@ -127,8 +133,9 @@ export const parseYaml = (text: string): { document: Document; value: JsonObject
     })
     const [error] = document.errors
     if (error) {
-      const why = SENTENCES[error.code] ?? error.message.split('\n', 1)[0]
-      throw new Error(`line ${lines.linePos(error.pos[0]).line}: ${why}`)
+      const reason = REASONS[error.code] ?? error.message.split('\n', 1).join('')
+      const { line } = lines.linePos(error.pos[0])
+      throw failed(sentence('yaml.line', { line, reason }))
     }
     value = convert(document.contents, lines)
   } catch (error) {
@@ -136,10 +143,11 @@ export const parseYaml = (text: string): { document: Document; value: JsonObject
     throw error
   }
   if (value !== null && !isObject(value))
-    throw new Error(
-      Array.isArray(value)
-        ? 'line 1: it is a list, not a mapping of keys to values'
-        : 'line 1: it is a single value, not a mapping of keys to values',
+    throw failed(
+      sentence('yaml.line', {
+        line: 1,
+        reason: sentence(Array.isArray(value) ? 'yaml.list' : 'yaml.scalar'),
+      }),
     )
   return { document, value: value ?? {} }
 }

@@ -1,8 +1,9 @@
 /** The ways a turn ends: finished, failed, stopped, or with an end that could not be written. */
+import { sentence } from '../base/sentences.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import type { Failure, Outcome } from '../agent/types.ts'
-import { messageOf, UserError } from '../errors.ts'
+import { messageOf, UserError, wordsOf } from '../errors.ts'
 import type { Hub } from '../http/hub.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { ActiveTurns } from './active-turns.ts'
@@ -93,7 +94,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
   const fail = (turn: Turn, context: TurnContext, outcome: Outcome): void => {
     const failure = outcome.failure ?? {
       type: 'no_response' as const,
-      message: 'No response received.',
+      message: sentence('turn.no_response'),
     }
     const event = recordUnfinished(turn, context, failure, clock)
     if (failure.type === 'budget_reached') turn.limit = 'budget'
@@ -115,7 +116,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
   const abandon = (turn: Turn, error: unknown): void => {
     logError('a turn could not be recorded', turn)(error)
     active.release(turn)
-    const message = error instanceof UserError ? error.message : "Couldn't save this turn."
+    const message = error instanceof UserError ? wordsOf(error) : sentence('turn.not_saved')
     const failure: Failure = { type: 'error', message }
     turn.log.emitUnsaved(failedEvent(failure))
     turn.log.emitUnsaved({ type: 'stream_end', data: { session_id: turn.sessionId } })

@@ -1,4 +1,6 @@
 /** The closing messages of an interrupted turn: its partial text, a result for each unanswered call, and the reason. */
+import type { Sentences } from '../schema/sentence.ts'
+import { sentence, withCodes } from '../base/sentences.ts'
 import type { Failure } from '../agent/types.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { NewMessage } from '../schema/message.ts'
@@ -26,8 +28,8 @@ const LABELS: Record<FailureType, string> = {
 /** The failure of a turn that ended because the service stopped. */
 export const INTERRUPTED = {
   type: 'interrupted',
-  message: 'The server stopped while this turn was running.',
-  hint: 'The partial response is saved. Send a message to continue.',
+  message: sentence('turn.interrupted'),
+  hint: sentence('turn.partial_saved'),
 } as const satisfies Failure
 
 /** The failure of a turn whose end could not be written at the time, and is written later. */
@@ -38,9 +40,11 @@ export const UNRECORDED = {
   hint: 'What had been saved is above. Send a message to continue.',
 } as const satisfies Failure
 
-export const CANCEL_MARKER = '*Task cancelled.*'
+type Closing = { stopped: string; note: string; sentences?: Sentences }
+
+const CANCEL_MARKER = '*Task cancelled.*'
 /** The error of a call without a result, when the user stopped the turn. */
-export const STOPPED = 'Stopped by the user.'
+const STOPPED = 'Stopped by the user.'
 
 export const cancelledEvent = (): TurnEvent => ({
   type: 'cancel',
@@ -49,15 +53,26 @@ export const cancelledEvent = (): TurnEvent => ({
 
 export const failedEvent = ({ type, message, hint }: Failure): TurnEvent => ({
   type: 'apperror',
-  data: { message, type, ...(hint ? { hint } : {}) },
+  data: withCodes({ message, type, ...(hint && { hint }) }),
 })
 
 /** `**<Label>:** <text>`, then the hint in italics: the format that API clients expect. */
 export const failureText = ({ type, message, hint }: Failure): string =>
   `**${LABELS[type]}:** ${message}${hint ? `\n\n*${hint}*` : ''}`
 
+/** What closes a turn: of a failed one its failure, of another one (null) that the user stopped it. */
+export const closingOf = (failure: Failure | null): Closing => {
+  if (!failure) return { stopped: STOPPED, note: CANCEL_MARKER }
+  const { sentences } = withCodes(failure)
+  return {
+    stopped: `${failure.message}`,
+    note: failureText(failure),
+    ...(sentences && { sentences }),
+  }
+}
+
 /** The failure of a text that `failureText` wrote. */
-export const failureIn = (text: string): Pick<Failure, 'type' | 'message'> => {
+export const failureIn = (text: string): { type: FailureType; message: string } => {
   const [, label = '', message = text] = /^\*\*(.+?):\*\* (.*)/.exec(text) ?? []
   const type = (Object.keys(LABELS) as FailureType[]).find(key => LABELS[key] === label)
   return { type: type ?? 'error', message }
@@ -72,13 +87,19 @@ const withoutThinking = (text: string): string =>
  */
 export const closingMessages = (
   live: LiveState,
-  { stopped, note }: { stopped: string; note: string },
+  { stopped, note, sentences }: Closing,
   timestamp: number,
 ): NewMessage[] => {
   return [
     ...partialMessages(live, timestamp),
     ...unansweredResults(live, stopped, timestamp),
-    { role: 'assistant', content: note, _error: true, timestamp },
+    {
+      role: 'assistant',
+      content: note,
+      _error: true,
+      ...(sentences && { _sentences: sentences }),
+      timestamp,
+    },
   ]
 }
 

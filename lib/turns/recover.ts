@@ -14,12 +14,10 @@ import type { Sessions } from '../sessions/types.ts'
 import type { Failure } from '../agent/types.ts'
 import {
   cancelledEvent,
-  CANCEL_MARKER,
   closingMessages,
   failedEvent,
-  failureText,
+  closingOf,
   INTERRUPTED,
-  STOPPED,
   UNRECORDED,
 } from './interrupted-turn.ts'
 import { type EventLog, type LoggedEvent, type LogHeader, readLiveFile } from './event-log.ts'
@@ -64,13 +62,7 @@ export const recoverTurn = (
   const events = existsSync(path) ? (readLiveFile(path)?.events ?? []) : []
   const startIndex = messages.findIndex(({ id }) => id === turn?.message_id)
   const live = rebuild(events, messages.slice(startIndex + 1), clock)
-  const closing = closingMessages(
-    live,
-    failure
-      ? { stopped: failure.message, note: failureText(failure) }
-      : { stopped: STOPPED, note: CANCEL_MARKER },
-    Math.floor(toSeconds(clock.now())),
-  )
+  const closing = closingMessages(live, closingOf(failure), Math.floor(toSeconds(clock.now())))
   const known = new Set(messages.map(message => message.id))
   const entries = sessions.append(sessionId, [
     ...questions

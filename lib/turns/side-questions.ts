@@ -2,6 +2,8 @@
  * Side questions: answered from a session's transcript, without tools, on their own stream. The running turn is not
  * affected, and the transcript does not change; only the usage is recorded.
  */
+import { changeWords, sentence, type Words } from '../base/sentences.ts'
+import { failedEvent } from '../turns/interrupted-turn.ts'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type Clock, toSeconds } from '../base/clock.ts'
@@ -35,7 +37,7 @@ export type SideQuestionsOptions = {
     sessionId: string
     home: Home
     turn: { usage: Usage }
-  }) => () => Promise<string | null>
+  }) => () => Promise<Words | null>
   redact: (text: string) => string
   clock: Clock
   log: (message: string, extra?: Record<string, unknown>) => void
@@ -83,13 +85,16 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
       log.append({ type: 'cancel', data: { message: 'Cancelled by user' } })
     } else {
       const { type, message, hint } = failure ?? {
-        type: 'no_response',
-        message: 'No response received.',
+        type: 'no_response' as const,
+        message: sentence('turn.no_response'),
       }
-      log.append({
-        type: 'apperror',
-        data: { type, message: deps.redact(message), ...(hint ? { hint: deps.redact(hint) } : {}) },
-      })
+      log.append(
+        failedEvent({
+          type,
+          message: changeWords(message, deps.redact),
+          ...(hint && { hint: changeWords(hint, deps.redact) }),
+        }),
+      )
     }
   }
 

@@ -1,4 +1,5 @@
 /** From the engine's events to those of the stream: masked secrets, shortened arguments, wire names. */
+import { changeWords, sentence, withCodes } from '../base/sentences.ts'
 import { toSeconds } from '../base/clock.ts'
 import { formatTokens } from '../agent/tokens.ts'
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
@@ -51,7 +52,7 @@ const nameFields = ({ name, owner }: { name: string; owner?: SubagentRef }) =>
 
 export const compressingEvent: TurnEvent = {
   type: 'compressing',
-  data: { message: 'Compacting the context…' },
+  data: withCodes({ message: sentence('turn.compacting') }),
 }
 
 /** `summary` is the recorded one; null when it applies to this turn only. */
@@ -60,11 +61,14 @@ export const toCompressedEvent = (
   summary: SummaryRef | null,
 ): TurnEvent => ({
   type: 'compressed',
-  data: {
-    message: `Context compacted: about ${formatTokens(beforeTokens)} → ${formatTokens(afterTokens)} tokens.`,
+  data: withCodes({
+    message: sentence('turn.compacted', {
+      before: formatTokens(beforeTokens),
+      after: formatTokens(afterTokens),
+    }),
     last_prompt_tokens: afterTokens,
     ...(summary && { summary }),
-  },
+  }),
 })
 
 type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
@@ -73,15 +77,16 @@ type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
 const toPendingRetry = (
   { attempt, attempts, delayMs, reason, provider, message }: RetryEvent,
   now: number,
-): PendingRetry => ({
-  attempt,
-  attempts,
-  delay_ms: delayMs,
-  until: toSeconds(now + delayMs),
-  message,
-  ...(reason && { reason }),
-  ...(provider !== undefined && { provider }),
-})
+): PendingRetry =>
+  withCodes({
+    attempt,
+    attempts,
+    delay_ms: delayMs,
+    until: toSeconds(now + delayMs),
+    message,
+    ...(reason && { reason }),
+    ...(provider !== undefined && { provider }),
+  })
 
 /** Converts every event except those that are recorded. Streamed text was masked by a `StreamMask`. `now`: milliseconds since 1970. */
 export const toTurnEvent = (
@@ -101,7 +106,7 @@ export const toTurnEvent = (
         data: { text: event.text, message_id: event.messageId },
       }
     case 'retry': {
-      const retry = toPendingRetry({ ...event, message: redact(event.message) }, now)
+      const retry = toPendingRetry({ ...event, message: changeWords(event.message, redact) }, now)
       if (event.owner) {
         const owner = ownerFields(event.owner)
         return { type: 'subagent', data: { ...owner, again: retry.message, retry } }
@@ -152,7 +157,10 @@ export const toTurnEvent = (
         data: { ...ownerFields(event.owner), goal: redact(event.goal), status: event.status },
       }
     case 'warning':
-      return { type: 'warning', data: { message: redact(event.message), type: event.kind } }
+      return {
+        type: 'warning',
+        data: withCodes({ message: changeWords(event.message, redact), type: event.kind }),
+      }
     case 'compressing':
       return compressingEvent
   }

@@ -1,4 +1,5 @@
 /** Runs one turn: calls the agent, records its events, and records an unfinished end. */
+import { changeWords, sentence } from '../base/sentences.ts'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import type { Demands } from '../agent/answer-form.ts'
 import type {
@@ -14,20 +15,13 @@ import type {
   Resumed,
   Tool,
 } from '../agent/types.ts'
-import { messageOf, UserError } from '../errors.ts'
+import { UserError, wordsOf } from '../errors.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SummaryRef } from '../schema/summary.ts'
 import type { TurnLimit } from '../sessions/entries.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
-import {
-  cancelledEvent,
-  CANCEL_MARKER,
-  closingMessages,
-  failedEvent,
-  failureText,
-  STOPPED,
-} from './interrupted-turn.ts'
+import { cancelledEvent, closingMessages, failedEvent, closingOf } from './interrupted-turn.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { EventLog } from './event-log.ts'
 import type { RetryWaits } from './retry-waits.ts'
@@ -177,7 +171,7 @@ const write = (turn: Turn, append: () => void): void => {
 
 const failureOf = (error: unknown): Failure => ({
   type: 'error',
-  message: error instanceof UserError ? error.message : "Couldn't save this turn.",
+  message: error instanceof UserError ? wordsOf(error) : sentence('turn.not_saved'),
 })
 
 /** Runs the agent to its end, recording its events as they arrive. Never rejects. */
@@ -198,18 +192,18 @@ export const runAgent = async (
     failure,
   })
   if (endpoint instanceof UserError && endpoint.extra.config_problem === true)
-    return failed({ type: 'error', message: endpoint.message })
+    return failed({ type: 'error', message: wordsOf(endpoint) })
   // No key helps where a program is missing; the message says what does.
   if (
     endpoint instanceof UserError &&
     ['agent_not_installed', 'agent_unknown'].includes(endpoint.code)
   )
-    return failed({ type: 'error', message: endpoint.message })
+    return failed({ type: 'error', message: wordsOf(endpoint) })
   if (endpoint instanceof UserError) {
     return failed({
       type: 'auth_mismatch',
-      message: endpoint.message,
-      hint: 'Choose another model or add a key for this provider.',
+      message: wordsOf(endpoint),
+      hint: sentence('advice.choose_model'),
     })
   }
   const call = async (): Promise<Outcome> => {
@@ -237,7 +231,7 @@ export const runAgent = async (
   }
   // The loop never rejects by contract; if anything here does anyway, the session must not stay busy.
   const outcome = await call().catch((error: unknown) =>
-    failed({ type: 'error', message: messageOf(error) }),
+    failed({ type: 'error', message: wordsOf(error) }),
   )
   if (turn.writeError) return { ...outcome, status: 'failed', failure: failureOf(turn.writeError) }
   return outcome
@@ -258,16 +252,10 @@ export const recordUnfinished = (
   recordHeld(turn, context, clock)
   const failure = given && {
     ...given,
-    message: context.redact(given.message),
-    ...(given.hint !== undefined && { hint: context.redact(given.hint) }),
+    message: changeWords(given.message, context.redact),
+    ...(given.hint !== undefined && { hint: changeWords(given.hint, context.redact) }),
   }
-  const closing = closingMessages(
-    turn.live,
-    failure
-      ? { stopped: failure.message, note: failureText(failure) }
-      : { stopped: STOPPED, note: CANCEL_MARKER },
-    Math.floor(toSeconds(clock.now())),
-  )
+  const closing = closingMessages(turn.live, closingOf(failure), Math.floor(toSeconds(clock.now())))
   for (const message of closing) recordMessage(turn, context, message)
   return failure ? failedEvent(failure) : cancelledEvent()
 }

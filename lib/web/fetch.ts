@@ -40,7 +40,7 @@ const BECAUSE = 'BECAUSE'
 
 const why = (error: unknown): string => {
   const isOurs = error instanceof Error && 'code' in error && error.code === BECAUSE
-  return isOurs ? messageOf(error) : describeNetworkError(error)
+  return isOurs ? messageOf(error) : describeNetworkError(error).text
 }
 
 /** Worded to follow "could not be read:". */

@@ -1,5 +1,6 @@
 /** Projects: a list in one file, which other programs may edit. */
 import type { JsonFile } from '../store/json-file.ts'
+import type { UnreadableFile } from '../schema/file-problem.ts'
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { type Clock, toSeconds } from '../base/clock.ts'
@@ -104,7 +105,7 @@ export class Projects {
   }
 
   /** Null when the file is readable. */
-  problem(): { file: string; reason: string; in_force: boolean } | null {
+  problem(): UnreadableFile | null {
     const reason = this.#file.problem()
     return reason === null ? null : { file: this.#path, reason, in_force: !this.#file.isLost() }
   }

@@ -1,4 +1,5 @@
 /** The workspaces of each profile: its list on disk, its default, the one used last. */
+import type { UnreadableFile } from '../schema/file-problem.ts'
 import { basename, join, resolve, sep } from 'node:path'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
@@ -257,7 +258,7 @@ export class Workspaces {
   }
 
   /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */
-  problem(home: WorkspaceHome): { file: string; reason: string; in_force: boolean } | null {
+  problem(home: WorkspaceHome): UnreadableFile | null {
     const { list: file } = this.#filesOf(home)
     const reason = file.problem()
     return reason === null ? null : { file: file.path, reason, in_force: !file.isLost() }

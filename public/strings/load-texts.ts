@@ -3,8 +3,14 @@ import { fetchStatic } from '../api.ts'
 import { addCatalogs, type Catalogs, setLanguage } from './t.ts'
 
 declare global {
-  /** The build puts it around each lazy import of a script that has texts, or imports some that have (`build/texts.mjs`). */
-  var withTexts: <M>(script: string, module: Promise<M>) => Promise<M>
+  /** The build puts it in the place of each lazy import of a script that has texts, or imports some that have (`build/texts.mjs`). */
+  var importWithTexts: (script: string) => Promise<unknown>
+}
+
+/** A script of this build: `main-4F2AQX7B.js` imports `tasks-view-4F2AQX7B.js`. */
+const importOfBuild = (script: string): Promise<unknown> => {
+  const url = import.meta.url.replace(/[^/]+(?=-\w+\.js$)/, script)
+  return import(url)
 }
 
 /** In the file of the first script: the names of the texts that other scripts need. */
@@ -18,6 +24,7 @@ export const loadLanguage = async (
   language: string,
   base: string,
   listed = '',
+  importScript = importOfBuild,
 ): Promise<() => void> => {
   const [version, ...first] = listed.split(' ')
   const loads = new Map<string, Promise<void>>()
@@ -38,9 +45,9 @@ export const loadLanguage = async (
     if (!loads.has(name)) loads.set(name, request(name))
     return loads.get(name)!
   }
-  window.withTexts = async (script, module) => {
+  window.importWithTexts = async script => {
     const names = needs?.[script]?.split(' ') ?? []
-    return (await Promise.all([module, ...names.map(load)]))[0]
+    return (await Promise.all([importScript(script), ...names.map(load)]))[0]
   }
   if (language !== 'en') {
     setLanguage(language, {})

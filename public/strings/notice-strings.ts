@@ -1,6 +1,7 @@
 /** English text for notices of the server, loaded with the first one. */
+import type { Coded } from '../../lib/base/sentences.ts'
 import type { NoticeCode, NoticeValues } from '../../lib/schema/notice.ts'
-import { withCauses } from './server-strings.ts'
+import { shownValues } from './server-text.ts'
 import { translator } from './t.ts'
 
 const t = translator('notice', {
@@ -23,5 +24,10 @@ const t = translator('notice', {
   prompt_unfinished: '“{title}” didn’t finish.',
 } as const satisfies Readonly<Record<NoticeCode, string>>)
 
-export const noticeText = (code: NoticeCode, values: NoticeValues = {}): string =>
-  (t as (key: NoticeCode, values: object) => string)(code, withCauses(values))
+/** `sentences`: the values that have a code. */
+export const noticeText = (
+  code: NoticeCode,
+  values: NoticeValues = {},
+  sentences?: Readonly<Record<string, Coded>>,
+): string =>
+  (t as (key: NoticeCode, values: object) => string)(code, shownValues(values, sentences))

@@ -1,10 +1,19 @@
-/** What the server reports, in the page's language. */
+/** What the server reports, in the page's language: by its code and values, never by its words. */
 import { asObject } from '../../lib/base/json.ts'
-import type { ErrorCode } from '../../lib/schema/error-code.ts'
+import { type Coded, SENTENCES } from '../../lib/base/sentences.ts'
 import type { ErrorDetail } from '../api.ts'
 import { errorMessage, TEXTS } from './error-codes.ts'
-import { knownSentence, t, toForm, valuesIn, withCauses } from './server-strings.ts'
-import { isEnglish } from './t.ts'
+import { isEnglish, translator } from './t.ts'
+
+const t = translator('server', {
+  'server.copy': 'Copy details',
+  'server.said': 'The server reports: “{text}”',
+  'server.quote': '“{text}”',
+})
+
+type Translate = (code: string, values: object) => string
+
+const sentence = translator('sentence', SENTENCES) as Translate
 
 /** What finds a failed request in the server's log. In English, as the log. Null unless the server has named the request. */
 export const errorDetail = (
@@ -17,100 +26,67 @@ export const errorDetail = (
   return { label: t('server.copy'), text }
 }
 
-/** What a sentence can name. */
-const isValue = (value: unknown): boolean =>
-  ['string', 'number'].includes(typeof value) ||
-  (Array.isArray(value) && value.every(each => typeof each === 'string'))
+const quoted = (text: string): string => (isEnglish() ? text : t('server.quote', { text }))
+
+/** Values that are words of another program, unless they have a code. */
+const CAUSES = new Set(['reason', 'problem', 'kind'])
+
+/** As it is shown in a sentence; undefined for what none can name. */
+const valueText = (name: string, value: unknown): unknown => {
+  if (typeof value === 'string') return CAUSES.has(name) ? quoted(value) : value
+  if (typeof value === 'number') return value
+  if (Array.isArray(value)) return value.every(each => typeof each === 'string') ? value : undefined
+  return codedText(value)
+}
+
+/** Each value as it is shown. `sentences`: those that have a code, of the server's message. */
+export const shownValues = (values: unknown, sentences?: unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries({ ...asObject(values), ...asObject(sentences) }).map(([name, value]) => [
+      name,
+      valueText(name, value),
+    ]),
+  )
+
+const textFor = (code: string): [text: string, translate: Translate] | undefined => {
+  if (Object.hasOwn(SENTENCES, code)) return [asObject(SENTENCES)[code] as string, sentence]
+  const text = Object.hasOwn(TEXTS, code) ? asObject(TEXTS)[code] : null
+  return typeof text === 'string' ? [text, errorMessage] : undefined
+}
 
 /** The page's text for a code; undefined when there is none, or when it lacks a value. */
-export const errorText = (code: unknown, values: unknown): string | undefined => {
-  const text =
-    typeof code === 'string' && Object.hasOwn(TEXTS, code) ? TEXTS[code as ErrorCode] : null
-  if (!text) return undefined
-  const given = asObject(values)
+export const errorText = (
+  code: unknown,
+  values: unknown,
+  sentences?: unknown,
+): string | undefined => {
+  const [text, translate] = (typeof code === 'string' && textFor(code)) || []
+  if (text === undefined || !translate) return undefined
+  const shown = shownValues(values, sentences)
   const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
-  if (names.some(name => !isValue(given[name]))) return undefined
-  return errorMessage(code as string, withCauses(given))
+  return names.some(name => shown[name] === undefined)
+    ? undefined
+    : translate(code as string, shown)
 }
 
-/** Errors that also are the text of a failed turn, or of a test: there only their sentence arrives. */
-export const CODED: readonly (readonly [sentence: string, code: ErrorCode])[] = [
-  ['{name} has no API key. {advice}, or pick another model.', 'key_missing'],
-  [
-    '{name} is not signed in. Sign in with the command line, or pick another model.',
-    'provider_not_signed_in',
-  ],
-  [
-    '{name} has no address. Set base_url for it in config.yaml, or pick another model.',
-    'provider_no_address',
-  ],
-  [
-    'The address of {name} in config.yaml is not a plain http:// or https:// address.',
-    'provider_address_invalid',
-  ],
-  [
-    '{holder} holds a sign-in of another program, and {name} works with an API key only. Set ANTHROPIC_API_KEY in the .env file of this profile, or pick another model.',
-    'key_of_other_program',
-  ],
-  [
-    '{holder} is a key of {name} and is not sent to {host}. Write the key for that address as model.api_key in config.yaml, or pick another model.',
-    'key_not_for_host',
-  ],
-  [
-    '{name} serves {model} only through an external agent program. Pick another model, or that program itself.',
-    'model_needs_agent',
-  ],
-  [
-    'Unknown agent "{name}". Pick one in the model menu, or add it to config.yaml with acp_command.',
-    'agent_unknown',
-  ],
-  [
-    '{file}: {key} is not a setting; did you mean "{name}"? Fix it first: no request is sent while the provider is unclear.',
-    'provider_misspelled',
-  ],
-  [
-    '{file}: {key} is {value}, but must be {kind}. Fix it first: no request is sent while the provider is unclear.',
-    'provider_setting_invalid',
-  ],
-  [
-    'config.yaml: {problem}. Fix it first: no request is sent to OpenRouter while it’s unclear which of its providers may read it.',
-    'routing_invalid',
-  ],
-  [
-    '{file} cannot be read: {reason}. Nothing runs with these settings until it is fixed.',
-    'file_unreadable',
-  ],
-  ['Couldn’t renew the sign-in of {name}: {reason}.', 'sign_in_not_renewed'],
-  ['Couldn’t load models from {host}: {reason}.', 'model_list_failed'],
-  ['{host} didn’t return a list of models.', 'model_list_invalid'],
-]
-
-const FORMS = CODED.map(([text, code]) => ({ form: toForm(text), code }))
-
-const codedText = (sentence: string): string | undefined => {
-  for (const { form, code } of FORMS) {
-    const values = valuesIn(form, sentence)
-    if (values) return errorText(code, values)
-  }
-  return undefined
+const codedText = (coded: unknown): string | undefined => {
+  const { code, values } = asObject(coded)
+  return errorText(code, values)
 }
 
-/** A sentence of the server or of a provider in the page's language, as far as it is known. */
-export const serverText = (sentence: string): string =>
-  knownSentence(sentence) ?? codedText(sentence.trim()) ?? sentence
+/** A sentence of the server in the page's language. `coded`: its code; what has none is shown as it is. */
+export const serverText = (words: string, coded: Coded | undefined): string =>
+  codedText(coded) ?? words
 
-/** The same for a cause without a sentence around it: words of a provider are quoted in another language. */
-export const causeText = (sentence: string): string => {
-  const shown = serverText(sentence)
-  return shown === sentence && sentence !== '' && !isEnglish()
-    ? t('server.quote', { text: sentence })
-    : shown
-}
+/** The same for a cause without a sentence around it: words of another program are quoted in another language. */
+export const causeText = (words: string, coded: Coded | undefined): string =>
+  codedText(coded) ?? (words === '' ? '' : quoted(words))
 
 /** An error response in the page's language: its text for the code, or the sentence, which in another language is quoted. */
-export const replyText = (code: unknown, values: unknown, sentence: string): string => {
-  const text = errorText(code, values)
-  if (text !== undefined) return text
-  const shown = serverText(sentence)
-  return shown === sentence && !isEnglish() ? t('server.said', { text: sentence }) : shown
-}
+export const replyText = (
+  { code, values, sentences }: Record<string, unknown>,
+  words: string,
+): string =>
+  errorText(code, values, sentences) ??
+  codedText(asObject(sentences).error) ??
+  (isEnglish() ? words : t('server.said', { text: words }))

@@ -140,7 +140,7 @@ const BASE = 'page'
  */
 export const translator = <const C extends Texts>(name: string, catalog: C, ...parts: string[]) => {
   const names = [name, ...parts, BASE]
-  english.set(name, { texts: catalog, parts: names.slice(1) })
+  english.set(name, { texts: catalog, parts: names })
   return <K extends keyof Merged<C> & string>(key: K, ...[values]: Rest<Merged<C>[K]>): string => {
     const filled = (values ?? {}) as Record<string, Value>
     const from = names.find(each => shown.catalogs[each]?.[key] !== undefined)

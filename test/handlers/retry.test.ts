@@ -166,6 +166,7 @@ test('fails at once when the provider asks for more than an hour, and says how l
     type: 'rate_limit',
     message: 'Slow down.',
     hint: 'The provider asks to wait 3 h. Send again then, or choose another model.',
+    sentences: { hint: { code: 'advice.wait', values: { duration: '3 h' } } },
   })
 })
 

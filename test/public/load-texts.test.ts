@@ -33,33 +33,34 @@ test.after(() => {
   globalThis.fetch = before
 })
 
-const load = (language: string) => loadLanguage(language, 'http://localhost/', 'V main')
+const load = (language: string) =>
+  loadLanguage(language, 'http://localhost/', 'V main', async script => `module ${script}`)
 
 test('a lazy import waits for the texts of its script and of what that imports, each requested once', async () => {
   await load('de')
   assert.equal(requested, ['de.main-V.json'])
   assert.is(t('app.close'), 'Schließen')
-  assert.is(await withTexts('view', Promise.resolve('module')), 'module')
+  assert.is(await importWithTexts('view'), 'module view')
   assert.is(t('test.open'), 'Öffnen')
-  await withTexts('view', Promise.resolve('again'))
-  assert.is(await withTexts('none', Promise.resolve('without texts')), 'without texts')
+  await importWithTexts('view')
+  assert.is(await importWithTexts('none'), 'module none')
   assert.equal(requested, ['de.main-V.json', 'de.view-V.json', 'de.shared-V.json'])
 })
 
 test('texts that could not be loaded are in English, and are requested again', async () => {
   const retry = await load('de')
   isOffline = true
-  assert.is(await withTexts('view', Promise.resolve('module')), 'module')
+  assert.is(await importWithTexts('view'), 'module view')
   assert.is(t('test.open'), 'Open')
   isOffline = false
   retry()
-  await withTexts('view', Promise.resolve('module'))
+  await importWithTexts('view')
   assert.is(t('test.open'), 'Öffnen')
 })
 
 test('English requests nothing', async () => {
   const retry = await load('en')
-  assert.is(await withTexts('view', Promise.resolve('module')), 'module')
+  assert.is(await importWithTexts('view'), 'module view')
   retry()
   assert.equal(requested, [])
 })

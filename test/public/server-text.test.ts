@@ -10,7 +10,10 @@ import { toNetworkFailure } from '../../lib/agent/providers/http-post.ts'
 import type { Language } from '../../lib/base/languages.ts'
 import { describeNetworkError } from '../../lib/http/network-error.ts'
 import { parseRule } from '../../lib/agent/permissions/rule.ts'
-import type { UserError } from '../../lib/errors.ts'
+import { conflict, invalid, wordsOf } from '../../lib/errors.ts'
+import { Sentence, SENTENCES, sentence, type Words } from '../../lib/base/sentences.ts'
+import { toErrorReply } from '../../lib/http/error-reply.ts'
+import { parseYaml } from '../../lib/store/yaml-values.ts'
 import { isInvalid, parseServers } from '../../lib/mcp/config.ts'
 import { routingOf } from '../../lib/models/routing.ts'
 import { causeOf } from '../../lib/commands/sandbox/availability.ts'
@@ -19,8 +22,7 @@ import { ERROR_CODES, type ErrorCode, GENERIC_CODES } from '../../lib/schema/err
 import { FailureType } from '../../lib/schema/failure-type.ts'
 import { fileReason } from '../../lib/store/file-error.ts'
 import { TEXTS } from '../../public/strings/error-codes.ts'
-import { SAME, SENTENCES } from '../../public/strings/server-strings.ts'
-import { CODED, replyText, serverText } from '../../public/strings/server-text.ts'
+import { causeText, replyText, serverText } from '../../public/strings/server-text.ts'
 import { setLanguage } from '../../public/strings/t.ts'
 
 const test = suite('text of the server')
@@ -41,14 +43,14 @@ const inEach = (check: (language: Language) => void): void => {
   setLanguage('en', {})
 }
 
-/** Values for every placeholder: a name, a cause that the page knows, and one of another program. */
-const valuesOf = (text: string, cause: string): Record<string, string> =>
-  Object.fromEntries(
-    [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [
-      name,
-      /^(?:reason|problem|kind)$/.test(name) ? cause : 'x1',
-    ]),
-  )
+/** As the server sends it, with a value for every placeholder: a name, or a cause that has a code. */
+const errorWith = (code: ErrorCode, text: string) => {
+  const values = [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [
+    name,
+    /^(?:reason|problem|kind)$/.test(name) ? sentence('file.denied') : 'x1',
+  ])
+  return toErrorReply(invalid(SENTENCE, { code, values: Object.fromEntries(values) })).body
+}
 
 test('only codes that no person meets have no text', () => {
   assert.equal(
@@ -61,7 +63,7 @@ test('every error is in the language of the page: by its code, or as a quotation
   inEach(language => {
     for (const code of ERROR_CODES) {
       const text = TEXTS[code]
-      const shown = replyText(code, valuesOf(text ?? '', 'permission denied'), SENTENCE)
+      const shown = replyText(errorWith(code, text ?? ''), SENTENCE)
       const wrong = `${language}: ${code}: ${shown}`
       if (text === null) {
         assert.ok(shown.includes(SENTENCE) && shown.length > SENTENCE.length + 4, wrong)
@@ -78,21 +80,37 @@ test('every error is in the language of the page: by its code, or as a quotation
 test('a cause of another program is quoted; English shows everything as it is', () => {
   const values = { folder: '/x', reason: 'no such thing' }
   inEach(language => {
-    const shown = replyText('folder_not_created', values, SENTENCE)
+    const shown = replyText({ code: 'folder_not_created', values }, SENTENCE)
     assert.match(shown, /(?:["“„«「])\s?\u2068?no such thing\u2069?\s?(?:["”“»」])/, language)
-    assert.not.match(replyText('invalid_request', {}, SENTENCE), /^\w+ server says/i)
+    assert.not.match(replyText({ code: 'invalid_request' }, SENTENCE), /^\w+ server says/i)
   })
-  assert.is(replyText('folder_not_created', values, SENTENCE), 'Couldn’t create /x: no such thing')
-  assert.is(replyText('invalid_request', {}, SENTENCE), SENTENCE)
+  assert.is(
+    replyText({ code: 'folder_not_created', values }, SENTENCE),
+    'Couldn’t create /x: no such thing',
+  )
+  assert.is(replyText({ code: 'invalid_request' }, SENTENCE), SENTENCE)
 })
 
 test('a message whose values are missing is quoted, not left with its placeholders', () => {
   inEach(language => {
-    const shown = replyText('git_failed', {}, SENTENCE)
+    const shown = replyText({ code: 'git_failed', values: {} }, SENTENCE)
     assert.ok(shown.includes(SENTENCE) && shown !== SENTENCE, language)
     assert.not.match(shown, /[{}]/)
   })
 })
+
+/** As a page shows what it gets. */
+const inPage = (words: Words | null): string =>
+  words instanceof Sentence ? serverText(words.text, words.coded) : (words ?? '')
+
+const yamlProblem = (text: string): Words => {
+  try {
+    parseYaml(text)
+  } catch (error) {
+    return wordsOf(error)
+  }
+  throw new Error('it is accepted')
+}
 
 const withCode = (code: string) =>
   Object.assign(new Error(`${code}: as the system says it`), { code })
@@ -126,14 +144,14 @@ test('causes of the file system and of the network, and hints of failed turns, a
       'EHOSTUNREACH',
     ]
       .map(withCode)
-      .map(error => toNetworkFailure(error, 'https://api.example/v1').message),
+      .map(error => wordsOf(toNetworkFailure(error, 'https://api.example/v1'))),
     ...FailureType.options.flatMap(type => hintFor(type) ?? []),
   ]
   assert.ok(causes.length > 30)
   inEach(language => {
     for (const cause of causes) {
-      const shown = serverText(cause)
-      assert.is.not(shown, cause, `${language}: ${cause}`)
+      const shown = inPage(cause)
+      assert.is.not(shown, `${cause}`, `${language}: ${cause}`)
       assert.not.match(
         shown.replace(/api\.example/, ''),
         /(?:connection|the host|name) \w+/,
@@ -143,8 +161,6 @@ test('causes of the file system and of the network, and hints of failed turns, a
   })
 })
 
-const INSTALL =
-  'Install the package bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap)'
 const FACTS = {
   appArmor: null,
   canClone: null,
@@ -175,8 +191,8 @@ const ROUTING = [
 ]
 const MORE_ROUTING = [{ data_collection: 'x' }, { preferred_min_throughput: 'x' }]
 
-/** Sentences that one module gives as a cause, by what it is given; and in code that needs another program, by their text. */
-const causesOfModules = (): string[] => {
+/** What a module gives as a cause, by what it is given. */
+const causesOfModules = (): (Words | null)[] => {
   const complaint = 'bwrap: it says so'
   const sandbox = [
     { appArmor: 1 },
@@ -201,7 +217,7 @@ const causesOfModules = (): string[] => {
     try {
       routingOf({ provider_routing } as never, 'openrouter', 'https://openrouter.ai')
     } catch (error) {
-      return (error as UserError).message
+      return wordsOf(error)
     }
     throw new Error(`${JSON.stringify(provider_routing)} is accepted`)
   })
@@ -209,89 +225,82 @@ const causesOfModules = (): string[] => {
     const server = parseServers({ mcp_servers: { a: entry } } as never)[0]!
     return isInvalid(server) ? server.problem : []
   })
-  const thrown = globSync('lib/commands/{containers,sandbox}/*.ts').flatMap(path =>
-    [
-      ...readFileSync(path, 'utf8').matchAll(
-        /(?:unavailable|conflict|unreachable)\((?:\s*engine,)?\s*(?:wanted === 'docker'\s*\? )?(['`])((?:(?!\1).)+)\1|problem: ([`'])((?:(?!\3).)+)\3/g,
-      ),
-    ].map(([, , text, , problem]) =>
-      (text ?? problem ?? '')
-        .replace(/\$\{INSTALL\}/, INSTALL)
-        .replace(/\$\{(?:[^{}]|\{[^}]*\})*\}/g, '17'),
-    ),
-  )
-  assert.ok(rules.length >= 10 && thrown.length >= 12, `${rules.length}, ${thrown.length}`)
-  return [...sandbox, ...places.map(String), ...rules, ...routing, ...servers, ...thrown]
+  assert.ok(rules.length >= 10, `${rules.length}`)
+  return [...sandbox, ...places, ...rules, ...routing, ...servers]
 }
 
-test('what our modules say about a sandbox, a container, a rule, and a value of config.yaml is translated; words of programs stay quoted', () => {
+test('what our modules say about a sandbox, a rule, and a value of config.yaml is translated; words of programs stay quoted', () => {
   const causes = causesOfModules()
   inEach(language => {
-    for (const cause of causes) assert.is.not(serverText(cause), cause, `${language}: ${cause}`)
-    const why = `The sandbox doesn't work here: bwrap can't start: ${causeOf('bwrap: it says so', { ...FACTS, isUnit: true })}.`
-    const shown = replyText('sandbox_unavailable', { reason: why }, SENTENCE)
+    for (const cause of causes) assert.is.not(inPage(cause), `${cause}`, `${language}: ${cause}`)
+    const reason = sentence('sandbox.bwrap', {
+      reason: causeOf('bwrap: it says so', { ...FACTS, isUnit: true }),
+    })
+    const values = { reason }
+    const refused = conflict(reason, { code: 'sandbox_unavailable', values })
+    const shown = replyText(toErrorReply(refused).body, SENTENCE)
     assert.match(shown, /(?:["“„«「])\s?\u2068?bwrap: it says so\u2069?\s?(?:["”“»」])/, language)
     assert.not.match(shown, /sandbox doesn|forbids|U\+20/, language)
   })
 })
 
-test('every sentence that the page recognizes is one of the server', () => {
-  const code = globSync('lib/**/*.ts')
+test('every sentence with a code is used by the server', () => {
+  const code = globSync('{lib,handlers}/**/*.ts')
+    .filter(path => !path.endsWith('base/sentences.ts'))
     .map(path => readFileSync(path, 'utf8'))
     .join('\n')
-    .replaceAll("\\'", "'")
-  const lost = [...SENTENCES, ...Object.keys(SAME), ...CODED.map(([sentence]) => sentence)].filter(
-    sentence =>
-      sentence
-        .split(/\{\w+\}|(?<=[:.?]) /)
-        .map(part => part.trim().replace(/\.$/, ''))
-        .some(part => part.length > 3 && !code.includes(part)),
+  const isUsed = (name: string) => code.includes(`'${name}'`) || name.startsWith('budget.')
+  assert.equal(
+    Object.keys(SENTENCES).filter(name => !isUsed(name)),
+    [],
   )
-  assert.equal(lost, [])
 })
 
-test('a long text of a provider takes no time, and stays as it is', () => {
+test('a sentence that the page does not know, or that lacks a value, is shown as it is', () => {
   setLanguage('de', readTranslation('de'))
   try {
-    const long = 'a: b is c, '.repeat(100_000)
-    assert.is(serverText(long), long)
+    for (const coded of [undefined, { code: 'new.one' }, { code: 'turn.stalled' }])
+      assert.is(serverText('It stopped.', coded), 'It stopped.')
+    assert.is(causeText('It stopped.', undefined), '„It stopped.“')
   } finally {
     setLanguage('en', {})
   }
 })
 
-test('sentences of a failed turn are read back with their names', () => {
+test('the words of a failed turn are in the language of the page, with their names, and those of a provider stay', () => {
   setLanguage('de', readTranslation('de'))
+  const slip = { file: 'config.yaml', key: 'model.base-url', name: 'base_url' }
   try {
-    for (const [sentence, shown] of [
+    for (const [words, shown] of [
       [
-        'No response from api.example:8080: the connection was refused',
+        sentence('turn.no_response_from', {
+          host: 'api.example:8080',
+          reason: sentence('net.refused'),
+        }),
         'Keine Antwort von api.example:8080: Verbindung abgelehnt',
       ],
       [
-        'config.yaml: model.base-url is not a setting; did you mean "base_url"? Fix it first: no request is sent while the provider is unclear.',
+        wordsOf(invalid('x', { code: 'provider_misspelled', values: slip })),
         '„model.base-url“ in config.yaml ist keine Einstellung. Meintest du „base_url“? Korrigiere das zuerst: Solange der Anbieter unklar ist, wird keine Anfrage gesendet.',
       ],
       [
-        'OpenAI has no API key. Add OPENAI_API_KEY to .env, or pick another model.',
+        wordsOf(invalid('x', { code: 'key_missing', values: { name: 'OpenAI' } })),
         'OpenAI hat keinen API-Schlüssel. Füge einen hinzu, oder wähle ein anderes Modell.',
       ],
       [
-        'openai/gpt-5 is rate limited; continuing with anthropic/claude.',
+        sentence('turn.other_model', {
+          model: 'openai/gpt-5',
+          reason: sentence('why.rate_limit'),
+          other: 'anthropic/claude',
+        }),
         'openai/gpt-5: Anfragelimit erreicht; weiter mit anthropic/claude.',
       ],
-      [
-        'line 3: tabs cannot be used as indentation',
-        'Zeile 3: Tabulatoren sind als Einrückung nicht erlaubt',
-      ],
-      [
-        'line 9: "a" is there twice (first in line 2)',
-        'Zeile 9: „a“ steht zweimal da (zuerst in Zeile 2)',
-      ],
-      ['line 4: Implicit keys', 'Zeile 4: „Implicit keys“'],
+      [yamlProblem('a: b\n\n\tc: d'), 'Zeile 3: Tabulatoren sind als Einrückung nicht erlaubt'],
+      [yamlProblem('\na: 1\nb: 2\na: 3'), 'Zeile 4: „a“ steht zweimal da (zuerst in Zeile 2)'],
+      [sentence('yaml.line', { line: 4, reason: 'Implicit keys' }), 'Zeile 4: „Implicit keys“'],
       ['The provider says: no.', 'The provider says: no.'],
-    ])
-      assert.is(serverText(sentence!), shown)
+    ] as const)
+      assert.is(inPage(words), shown)
   } finally {
     setLanguage('en', {})
   }

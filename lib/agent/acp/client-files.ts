@@ -1,4 +1,5 @@
 /** Serves an agent's file requests (`fs/read_text_file`, `fs/write_text_file`), inside the workspace only. */
+import type { Words } from '../../base/sentences.ts'
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { messageOf } from '../../errors.ts'
 import { isInside } from '../../store/path-within.ts'
@@ -95,7 +96,7 @@ const readImage = (ctx: ToolContext, path: string): Buffer | null => {
 export const readImages = (
   ctx: ToolContext,
   paths: readonly string[],
-  warn: (message: string) => void,
+  warn: (message: Words) => void,
 ): { data: string; mimeType: string }[] =>
   paths.slice(0, MAX_IMAGES).flatMap(path => {
     try {

@@ -1,4 +1,5 @@
 /** Continues a turn that a restart of the service cut, where the agent can load its session. */
+import { sentence, type Words } from '../../base/sentences.ts'
 import type { Failure, LoopMessage, Outcome } from '../types.ts'
 import type { ExternalSession } from '../external-agent.ts'
 import {
@@ -19,7 +20,7 @@ export const continueTurn = async (
   history: readonly LoopMessage[],
   saved: ExternalSession | null,
   side: AgentSide,
-  warn: (message: string) => void,
+  warn: (message: Words) => void,
 ): Promise<Outcome | null> => {
   const { request, running } = turn
   const cut = await untilAborted(
@@ -40,8 +41,8 @@ const finished = ({ base }: ExternalTurn, history: readonly LoopMessage[]): Outc
 
 const cannotContinue = (name: string): Failure => ({
   type: 'interrupted',
-  message: `The server stopped while ${name} was working, and ${name} can't load its session to continue.`,
-  hint: 'What it wrote is saved. Send a message to continue.',
+  message: sentence('turn.agent_lost', { name }),
+  hint: sentence('turn.agent_saved'),
 })
 
 /** Asks the agent to continue the turn. */
@@ -49,7 +50,7 @@ const continueCut = async (
   turn: ExternalTurn,
   attached: AttachedSession,
   history: readonly LoopMessage[],
-  warn: (message: string) => void,
+  warn: (message: Words) => void,
 ): Promise<Outcome> => {
   const { request, external, running } = turn
   const { session } = attached

@@ -1,4 +1,5 @@
 /** Converts errors of external agents to the engine's failures. */
+import { sentence } from '../../base/sentences.ts'
 import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
 import { classify } from '../failure.ts'
@@ -11,7 +12,7 @@ import { signInHint, signInOf } from './sign-in.ts'
 export class TurnFailure extends Error {
   readonly failure: Failure
   constructor(failure: Failure) {
-    super(failure.message)
+    super(`${failure.message}`)
     this.failure = failure
   }
 }
@@ -20,11 +21,14 @@ export class TurnFailure extends Error {
 export class SignedOut extends TurnFailure {
   readonly signIn: SignIn
   constructor(name: string, signIn: SignIn) {
-    const own = signIn.said === '' ? '' : ` It says: ${signIn.said}`.slice(0, 1_000)
+    const reason = signIn.said.slice(0, 990)
     super({
       type: 'error',
       // Not `auth_mismatch`: that would offer to add a key, which an external agent doesn't take from us.
-      message: `${name} is not signed in.${own}`,
+      message:
+        reason === ''
+          ? sentence('turn.agent_signed_out', { name })
+          : sentence('turn.agent_signed_out_says', { name, reason }),
       hint: signInHint(name, signIn),
     })
     this.signIn = signIn

@@ -1,4 +1,5 @@
 /** Hooks around what an external agent does: before it acts through us, and after it reports the end of a call. */
+import type { Words } from '../../base/sentences.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { askForHook } from '../hooked-call.ts'
 import type { BeforeCall, HookedCall } from '../hooks.ts'
@@ -54,10 +55,10 @@ export class AgentHooks {
   readonly #request: AgentRequest
   /** The agent's display name. */
   readonly #name: string
-  readonly #warn: (message: string) => void
+  readonly #warn: (message: Words) => void
   readonly #running = new Set<Promise<void>>()
 
-  constructor(request: AgentRequest, name: string, warn: (message: string) => void) {
+  constructor(request: AgentRequest, name: string, warn: (message: Words) => void) {
     this.#request = request
     this.#name = name
     this.#warn = warn

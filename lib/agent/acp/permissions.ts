@@ -1,4 +1,5 @@
 /** Answers an agent's permission requests with our approvals, mapped to the options it offers. */
+import type { Words } from '../../base/sentences.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk'
 import { stakesOf } from '../reasons.ts'
@@ -24,7 +25,7 @@ export type PermissionContext = {
   request: AgentRequest
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
   allowed: Set<string>
-  warn: (message: string) => void
+  warn: (message: Words) => void
   /** The proposed change; '' if unknown. */
   diff: string
   /** What the agent says about it; '' if nothing. */

@@ -1,4 +1,5 @@
 /** Plan mode of an external agent: its own mode where it has one, and refusals of what it asks us for. */
+import type { Words } from '../../base/sentences.ts'
 import type { RequestPermissionOutcome, RequestPermissionRequest } from '@agentclientprotocol/sdk'
 import { isObject } from '../../base/json.ts'
 import { isPlanApproval } from '../../base/plan-answers.ts'
@@ -24,7 +25,7 @@ export const syncPlanMode = async (
   request: AgentRequest,
   running: RunningAgent,
   session: Session,
-  warn: (message: string) => void,
+  warn: (message: Words) => void,
 ): Promise<string> => {
   const mode = modesOf(session, running.connection)
   const plan = mode && planIn(mode)

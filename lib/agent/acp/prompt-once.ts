@@ -1,4 +1,5 @@
 /** Sends one prompt to an external agent, streams its updates, and returns the outcome. */
+import { type Sentence, sentence, type Words } from '../../base/sentences.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { AgentRequest, Emit, Failure, LoopMessage, Outcome } from '../types.ts'
@@ -40,7 +41,7 @@ export const promptOnce = async (
   turn: ExternalTurn,
   { session, context, cost }: AttachedSession,
   history: readonly LoopMessage[],
-  warn: (message: string) => void,
+  warn: (message: Words) => void,
   /** Called when the agent has answered, has rejected the message without acting on it, or was cut off. */
   onSettled: (end: PromptEnd) => void,
 ): Promise<Outcome | 'unknown'> => {
@@ -187,7 +188,7 @@ export const promptOnce = async (
   }
 }
 
-const RESTART_HINT = 'It restarts with your next message.'
+const RESTART_HINT = sentence('turn.agent_restarts')
 
 /** The usage of the turn: what its end reports, otherwise the model calls that were reported one by one. */
 const measureUsage = (
@@ -229,22 +230,25 @@ const end = (
   { base, running }: ExternalTurn,
   transcript: Transcript,
   answer: unknown,
-  warn: (message: string) => void,
+  warn: (message: Words) => void,
 ): Outcome => {
   const { name } = running
   const parsed = PromptResult.safeParse(answer)
   const reason = parsed.success ? parsed.data.stopReason : ''
   if (reason === 'cancelled')
-    throw new TurnFailure({ type: 'interrupted', message: `${name} stopped on its own.` })
+    throw new TurnFailure({
+      type: 'interrupted',
+      message: sentence('turn.agent_stopped', { name }),
+    })
   const { text, steps } = transcript.end('The agent ended its turn before this call did.')
-  const notes: Readonly<Record<string, string>> = {
-    max_tokens: `${name} reached its token limit.`,
-    max_turn_requests: `${name} reached its step limit.`,
-    refusal: `${name} declined to continue.`,
+  const notes: Readonly<Record<string, Sentence>> = {
+    max_tokens: sentence('turn.agent_token_limit', { name }),
+    max_turn_requests: sentence('turn.agent_step_limit', { name }),
+    refusal: sentence('turn.agent_declined', { name }),
   }
   const note = notes[reason]
   if (note) warn(note)
-  else if (steps === 0) warn(`${name} ended its turn without a response.`)
+  else if (steps === 0) warn(sentence('turn.agent_silent', { name }))
   return { ...base, status: 'finished', text, steps }
 }
 

@@ -1,4 +1,5 @@
 /** Converts a user message to ACP prompt blocks: missed history first, then text and images. */
+import type { Words } from '../../base/sentences.ts'
 import { parseDataUrl } from '../../base/data-url.ts'
 import { isObject } from '../../base/json.ts'
 import type { LoopMessage } from '../types.ts'
@@ -41,7 +42,7 @@ export const toPromptBlocks = (
   context: string,
   capabilities: InitializeResponse,
   images: readonly PromptImage[],
-  warn: (message: string) => void,
+  warn: (message: Words) => void,
 ): PromptBlock[] => {
   const before: PromptBlock[] = context === '' ? [] : [{ type: 'text', text: `${context}\n\n` }]
   const content = message?.content ?? ''

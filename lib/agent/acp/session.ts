@@ -1,4 +1,5 @@
 /** State of an agent's session, and how its updates change it. */
+import type { Words } from '../../base/sentences.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { ReportedUsage, TokenCounts } from '../external-agent.ts'
 import type { AgentRequest } from '../types.ts'
@@ -22,7 +23,7 @@ import type { z } from 'zod'
 export type ActiveTurn = {
   request: AgentRequest
   transcript: Transcript
-  warn: (message: string) => void
+  warn: (message: Words) => void
   /** Shows what the agent says beside its answer; what it repeats with each turn is shown once. */
   notice: (message: string) => void
   /** Commands approved in this turn. */

@@ -69,7 +69,7 @@ export class Terminals {
     const refused = planRefusal(ctx.planMode, line, shell)
     if (refused !== null) throw new Error(refused)
     const unavailable = (await ctx.runner?.problem()) ?? null
-    if (unavailable !== null) throw new Error(unavailable)
+    if (unavailable !== null) throw new Error(`${unavailable}`)
     const { approved, ask: question } = decision
     const { labels = [], isControl = false } = question ?? {}
     const call: RuledCall = {

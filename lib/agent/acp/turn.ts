@@ -1,4 +1,5 @@
 /** Runs one turn of an external agent with the engine's interface: sends the prompt, streams updates, returns the outcome. */
+import { changeWords, type Sentence, sentence, type Words } from '../../base/sentences.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
@@ -42,7 +43,7 @@ export const runExternalTurn = async (
   const fail = (failure: Failure): Outcome => ({
     ...base,
     status: request.signal.aborted ? 'stopped' : 'failed',
-    failure: { ...failure, message: redact(failure.message) },
+    failure: { ...failure, message: changeWords(failure.message, redact) },
   })
   if (!external || !endpoint.command?.length)
     return fail({ type: 'error', message: "This agent can't run here." })
@@ -75,8 +76,8 @@ const runTurn = async (turn: ExternalTurn): Promise<Outcome> => {
   const { history } = request
   const owner = request.sessionKey ?? ''
   const agentId = endpoint.agent?.id ?? endpoint.provider
-  const warn = (message: string) =>
-    emit({ type: 'warning', kind: 'external_agent', message: redact(message) })
+  const warn = (message: Words) =>
+    emit({ type: 'warning', kind: 'external_agent', message: changeWords(message, redact) })
 
   const known = running.sessions.get(owner)
   // A cancelled prompt may still be running.
@@ -99,9 +100,10 @@ const runTurn = async (turn: ExternalTurn): Promise<Outcome> => {
     running.sessions.set(owner, attached.session)
     attached.session.isOpening = true
     attached.session.servers = servers
-    const notice =
-      endpoint.agent?.settings?.mcp === false ? '' : withheldNotice(running.name, external)
-    if (notice !== '' && attached.session.notice !== notice) warn(notice)
+    const notices =
+      endpoint.agent?.settings?.mcp === false ? [] : withheldNotices(running.name, external)
+    const notice = notices.join(' ')
+    if (attached.session.notice !== notice) for (const each of notices) warn(each)
     attached.session.notice = notice
     for (const remark of attached.session.remarks.splice(0)) warn(remark)
     attached.session.onTitle = external.onTitle ?? null
@@ -166,21 +168,15 @@ const runTurn = async (turn: ExternalTurn): Promise<Outcome> => {
   })
 }
 
-const withheldNotice = (name: string, { withheld }: ExternalAgentContext): string =>
-  withheld
-    .map(
-      ({ name: server, rule }) =>
-        `${name} does not get the MCP server ${server}: the rule “${rule}” names it, and it might be used without asking.`,
-    )
-    .join(' ')
+const withheldNotices = (name: string, { withheld }: ExternalAgentContext): Sentence[] =>
+  withheld.map(({ name: server, rule }) => sentence('turn.agent_mcp', { name, server, rule }))
 
-const historyLost = (name: string): string =>
-  `${name} no longer has this conversation, so it received the history as text.`
+const historyLost = (name: string): Sentence => sentence('turn.agent_history', { name })
 
 const selectModel = async (
   turn: ExternalTurn,
   session: Session,
-  warn: (message: string) => void,
+  warn: (message: Words) => void,
 ): Promise<void> => {
   const { agent } = turn.request.endpoint
   if (!agent?.model) return

@@ -2,6 +2,7 @@
  * Parses one permission rule: `tool` or `tool(what)`, as in `edit(src/**)`. Names of tools of widely used agents
  * (`Bash`, `Read`, `WebFetch`, `mcp__server__tool`) are accepted, so that rules can be typed from memory.
  */
+import { type Sentence, sentence, type Words } from '../../base/sentences.ts'
 import { matchesGlob } from '../glob.ts'
 import { TOOLS, type ToolInfo } from '../../base/tools.ts'
 
@@ -51,9 +52,9 @@ const isTool = (glob: string): boolean => TOOLS.some(({ name }) => matchesGlob(g
 
 const MAX_RULE_CHARS = 2_000
 
-export type ParsedRule = { ok: true; rule: Rule } | { ok: false; problem: string }
+export type ParsedRule = { ok: true; rule: Rule } | { ok: false; problem: Sentence }
 
-const problem = (sentence: string): ParsedRule => ({ ok: false, problem: sentence })
+const problem = (said: Sentence): ParsedRule => ({ ok: false, problem: said })
 
 /** `*` in the rules of an MCP server: all its tools. */
 const mcpRule = (text: string, name: string): ParsedRule => {
@@ -65,37 +66,31 @@ const mcpRule = (text: string, name: string): ParsedRule => {
   }
 }
 
-const patternProblem = (kind: RuleKind, pattern: string): string | null => {
-  if (kind === 'host' && !/^domain:[^\s:/]+$/i.test(pattern))
-    return 'An address is written domain:example.org.'
+const patternProblem = (kind: RuleKind, pattern: string): Sentence | null => {
+  if (kind === 'host' && !/^domain:[^\s:/]+$/i.test(pattern)) return sentence('rule.domain')
   if ((kind === 'read' || kind === 'write') && (pattern.match(/\{/g)?.length ?? 0) > 4)
-    return 'A path may contain four groups in braces.'
+    return sentence('rule.groups')
   return null
 }
 
 /** Parses a rule. The problem is a sentence for the user. */
 export const parseRule = (value: unknown): ParsedRule => {
-  if (typeof value !== 'string')
-    return problem('A rule is text, such as edit(src/**). Put quotes around one with “: ” or “#”.')
+  if (typeof value !== 'string') return problem(sentence('rule.no_text'))
   const text = value.trim()
-  if (text.length > MAX_RULE_CHARS) return problem('This rule is too long.')
+  if (text.length > MAX_RULE_CHARS) return problem(sentence('rule.too_long'))
   const [, name = '', inner] = /^([^\s()]+)\s*(?:\(([\s\S]*)\))?$/.exec(text) ?? []
-  if (name === '')
-    return problem(
-      'A rule is the name of a tool, or a tool with a pattern in parentheses: bash(git push *).',
-    )
-  if (/\p{C}/u.test(text)) return problem('A rule must not contain invisible characters.')
+  if (name === '') return problem(sentence('rule.form'))
+  if (/\p{C}/u.test(text)) return problem(sentence('rule.invisible'))
   const pattern = inner?.trim()
-  if (pattern === '') return problem('The parentheses are empty. Leave them out for everything.')
+  if (pattern === '') return problem(sentence('rule.empty'))
   const isAll = pattern === undefined || pattern === '*' || pattern === '**'
-  if (/^mcp__/i.test(name))
-    return isAll ? mcpRule(text, name) : problem('Rules for MCP tools have no parentheses.')
+  if (/^mcp__/i.test(name)) return isAll ? mcpRule(text, name) : problem(sentence('rule.mcp'))
   const key = name.toLowerCase()
   const known = Object.hasOwn(NAMES, key) ? NAMES[key] : undefined
   if (known === undefined) {
     if (!key.startsWith('mcp_') && !isTool(key))
-      return problem(`There is no tool “${name.slice(0, 80)}”.`)
-    if (!isAll) return problem(`A rule for ${name.slice(0, 80)} has no parentheses.`)
+      return problem(sentence('rule.no_tool', { tool: name.slice(0, 80) }))
+    if (!isAll) return problem(sentence('rule.no_pattern', { tool: name.slice(0, 80) }))
     return { ok: true, rule: { text, tools: [key], what: null } }
   }
   const { tools, kind } = known
@@ -104,7 +99,7 @@ export const parseRule = (value: unknown): ParsedRule => {
     const what = isGroup && kind !== null ? { kind, pattern: null } : null
     return { ok: true, rule: { text, tools, what } }
   }
-  if (kind === null) return problem(`A rule for ${name} has no parentheses.`)
+  if (kind === null) return problem(sentence('rule.no_pattern', { tool: name }))
   const wrong = patternProblem(kind, pattern)
   return wrong === null
     ? { ok: true, rule: { text, tools: [], what: { kind, pattern } } }
@@ -122,9 +117,9 @@ export const ruleEntries = (value: unknown): readonly unknown[] | null =>
         : null
 
 /** The first entry that is not a rule, with the reason; null when all are. */
-export const listProblem = (value: unknown): string | null => {
+export const listProblem = (value: unknown): Words | null => {
   const entries = ruleEntries(value)
-  if (entries === null) return 'It is not a list of rules.'
+  if (entries === null) return sentence('rule.no_list')
   for (const entry of entries) {
     const parsed = parseRule(entry)
     if (!parsed.ok) {

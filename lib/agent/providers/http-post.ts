@@ -1,4 +1,5 @@
 /** HTTP POST to a provider. Errors become `ProviderFailure` and never contain the API key. */
+import { type Sentence, sentence } from '../../base/sentences.ts'
 import { pipeline, type Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Clock } from '../../base/clock.ts'
@@ -56,7 +57,10 @@ export const postJson = async (call: PostOptions): Promise<PostResponse> => {
     answer.body.on('error', ignore).destroy()
     throw new ProviderFailure(
       'wrong_address',
-      `${hostOf(call.url)} redirects to ${hostOf(String(answer.headers.location ?? ''), call.url)}. Set model.base_url to the final address.`,
+      sentence('turn.redirected', {
+        host: hostOf(call.url),
+        target: hostOf(String(answer.headers.location ?? ''), call.url),
+      }),
       { status: answer.statusCode },
     )
   }
@@ -84,7 +88,7 @@ export const notAnApi = (url: string, page: string): ProviderFailure => {
   const title = errorMessageIn(page)
   return new ProviderFailure(
     'wrong_address',
-    `${hostOf(url)} responded with a web page${title === '' ? '' : ` (“${title}”)`}, not as an API. Check the provider’s address (model.base_url).`,
+    sentence('turn.web_page', { host: hostOf(url), title: title === '' ? '' : ` (“${title}”)` }),
   )
 }
 
@@ -222,17 +226,17 @@ const NOT_TLS = /WRONG_VERSION|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|HTTP_REQU
 
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ENOTFOUND'])
 
-const NETWORK: Record<string, string> = {
-  ECONNREFUSED: 'the connection was refused',
-  ENOTFOUND: 'the name is unknown',
-  EAI_AGAIN: 'the name could not be looked up',
-  ECONNRESET: 'the connection was reset',
-  EPIPE: 'the connection broke',
-  ETIMEDOUT: 'the connection timed out',
-  EHOSTUNREACH: 'the host is unreachable',
-  ENETUNREACH: 'the network is unreachable',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
-  UND_ERR_SOCKET: 'the connection broke off',
+const NETWORK: Record<string, Sentence> = {
+  ECONNREFUSED: sentence('net.refused'),
+  ENOTFOUND: sentence('net.unknown_host'),
+  EAI_AGAIN: sentence('net.dns'),
+  ECONNRESET: sentence('net.reset'),
+  EPIPE: sentence('net.closed'),
+  ETIMEDOUT: sentence('net.connect_timeout'),
+  EHOSTUNREACH: sentence('net.host_unreachable'),
+  ENETUNREACH: sentence('net.network_unreachable'),
+  UND_ERR_CONNECT_TIMEOUT: sentence('net.connect_timeout'),
+  UND_ERR_SOCKET: sentence('net.closed'),
 }
 
 /** Converts errors thrown by undici. */
@@ -241,20 +245,17 @@ export const toNetworkFailure = (error: unknown, url: string): ProviderFailure =
   const code = (error as { code?: unknown } | null)?.code
   const host = hostOf(url)
   if (typeof code === 'string' && NOT_TRUSTED.test(code))
-    return new ProviderFailure('network', `The certificate of ${host} isn’t trusted: ${code}`, {
+    return new ProviderFailure('network', sentence('turn.certificate', { host, code }), {
       retryable: false,
     })
   if (typeof code === 'string' && NOT_TLS.test(code))
-    return new ProviderFailure(
-      'wrong_address',
-      `${host} does not speak HTTPS. Write its address with http://.`,
-    )
+    return new ProviderFailure('wrong_address', sentence('turn.no_https', { host }))
   if (code === 'UND_ERR_INVALID_ARG' && /header/i.test(messageOf(error)))
-    return new ProviderFailure('auth_mismatch', 'The API key contains invalid characters.')
+    return new ProviderFailure('auth_mismatch', sentence('turn.key_characters'))
   if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG')
-    return new ProviderFailure('wrong_address', `The model’s address isn’t a valid URL: ${host}`)
-  const why = (typeof code === 'string' && NETWORK[code]) || messageOf(error)
-  return new ProviderFailure('network', `No response from ${host}: ${why}`, {
+    return new ProviderFailure('wrong_address', sentence('turn.address', { host }))
+  const reason = (typeof code === 'string' && NETWORK[code]) || messageOf(error)
+  return new ProviderFailure('network', sentence('turn.no_response_from', { host, reason }), {
     isUnreachable: typeof code === 'string' && UNREACHABLE.has(code),
   })
 }

@@ -1,4 +1,5 @@
 /** One streamed model call over HTTP in any wire format: request, server-sent events or a JSON document, timeouts, end detection. */
+import { sentence } from '../../base/sentences.ts'
 import { type Clock, toSeconds } from '../../base/clock.ts'
 import { asArray, asCount, asObject, asString, isObject, type JsonObject } from '../../base/json.ts'
 import { isLocalUrl } from '../../base/local-network.ts'
@@ -136,7 +137,7 @@ export async function* streamRequest(
   // Small servers close without an end event: accept that when the HTTP framing is complete and no block is open. From an
   // endpoint that usually sends one, it means truncation; forgetting the endpoint lets a second such response pass.
   else if (!reader.isIntact() || terminating.delete(endpointKey) || !mayEnd(isFramed))
-    throw new ProviderFailure('network', `${hostOf(url)} ended the response too early.`)
+    throw new ProviderFailure('network', sentence('turn.ended_early', { host: hostOf(url) }))
   const isUnmarked = progress() === 'streaming'
   for (const delta of reader.end())
     yield isUnmarked && delta.type === 'finish' ? { ...delta, reason: 'unmarked' } : delta
@@ -191,7 +192,7 @@ async function* events(
     if (isPlain === false) continue
     plain.push(bytes)
     size += bytes.length
-    if (size > MAX_PLAIN_BYTES) throw new ProviderFailure('error', 'The response is too large.')
+    if (size > MAX_PLAIN_BYTES) throw new ProviderFailure('error', sentence('turn.too_large'))
   }
   if (isPlain) yield* documentEvents(Buffer.concat(plain).toString('utf8'))
   else yield* reader.end()
@@ -205,7 +206,7 @@ async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string | null
     const ready = (held + decoder.decode(bytes, { stream: true })).split('\n')
     held = ready.pop() ?? ''
     if (held.length > MAX_EVENT_CHARS)
-      throw new ProviderFailure('error', 'The response is too large.')
+      throw new ProviderFailure('error', sentence('turn.too_large'))
     if (ready.length === 0) yield null
     yield* ready
   }
@@ -219,10 +220,7 @@ function* documentEvents(text: string): Generator<string> {
   // Text that starts like JSON but does not parse was truncated.
   const isTruncated = text.trimStart().startsWith('{')
   if (parse(text) === undefined)
-    throw new ProviderFailure(
-      isTruncated ? 'network' : 'error',
-      'The provider’s response isn’t valid JSON.',
-    )
+    throw new ProviderFailure(isTruncated ? 'network' : 'error', sentence('turn.not_json'))
   yield text
   yield '[DONE]'
 }
@@ -236,7 +234,7 @@ const parseEvents = (data: string, url: string): unknown[] => {
     if (event !== undefined) return [event]
     // Other text is noise. Broken JSON means a part of the response was lost.
     if (!line.trimStart().startsWith('{')) return []
-    throw new ProviderFailure('network', `Part of the response from ${hostOf(url)} was lost.`)
+    throw new ProviderFailure('network', sentence('turn.part_lost', { host: hostOf(url) }))
   })
 }
 
@@ -316,7 +314,7 @@ const createDeadline = (signal: AbortSignal, host: string, { clock }: StreamOpti
       endSilence()
       if (ms > 0)
         endSilence = clock.timer(ms, () =>
-          timeout.abort(new ProviderFailure('network', `${host} stopped responding.`)),
+          timeout.abort(new ProviderFailure('network', sentence('turn.stalled', { host }))),
         )
     },
     /** The failure of the timeout that fired, if one did. */

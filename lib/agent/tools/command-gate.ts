@@ -65,7 +65,7 @@ export const shellContextFor = (ctx: CommandScope, cwd: string): ShellContext =>
 /** The refusal where the runner cannot run anything; null otherwise. */
 export const unavailableRunner = async ({ runner }: PathScope): Promise<ToolResult | null> => {
   const problem = (await runner?.problem()) ?? null
-  return problem === null ? null : notRun('checks', problem, 'The command was not run.')
+  return problem === null ? null : notRun('checks', `${problem}`, 'The command was not run.')
 }
 
 export const refusedResult = ({ by, message }: Refusal): ToolResult =>

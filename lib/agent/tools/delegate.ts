@@ -61,7 +61,7 @@ const toResult = (
     ...(agent !== '' && { agent }),
     status: status === 'finished' ? 'completed' : status === 'stopped' ? 'interrupted' : 'failed',
     summary: bounded(mask(text)),
-    ...(failure && { error: mask(failure.message) }),
+    ...(failure && { error: mask(`${failure.message}`) }),
     api_calls: steps,
     duration_seconds: seconds(done.durationMs),
     model,

@@ -165,7 +165,7 @@ export class TurnUpdates {
   #showWarning({ kind, message }: Event<'warning'>): void {
     if (kind === 'step_limit') this.#stop = 'max_turn_requests'
     if (kind === 'cut') this.#stop = 'max_tokens'
-    this.#notice(redact(message))
+    this.#notice(redact(`${message}`))
   }
 
   #show(event: AgentEvent): void {

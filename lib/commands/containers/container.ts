@@ -1,4 +1,5 @@
 /** One container: started when a command needs it, checked before each command, removed at its end. */
+import { sentence } from '../../base/sentences.ts'
 import { existsSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
 import { unavailable } from '../../errors.ts'
@@ -138,17 +139,12 @@ export class Container {
         this.#warn(`the container runs without limits of CPU and memory: ${reasonIn(stderr)}`)
         limits.hasLimits = false
       } else if (isNameTaken(stderr) && !limits.hasTried) limits.hasTried = true
-      else
-        throw unavailable(
-          `The container for commands did not start: ${reasonIn(stderr)}. Check terminal.docker_image and the other docker_… and container_… keys.`,
-        )
+      else throw unavailable(sentence('container.no_start', { reason: reasonIn(stderr) }))
     }
   }
 
   #refusal(keys: string, stderr: string) {
-    return unavailable(
-      `${keys} can't be applied here: ${reasonIn(stderr)}. Set 0 to run commands without this limit.`,
-    )
+    return unavailable(sentence('container.limits', { keys, reason: reasonIn(stderr) }))
   }
 
   async #isRunning(engine: EngineCli): Promise<boolean | null> {
@@ -164,8 +160,7 @@ export class Container {
 
   async #describe(engine: EngineCli): Promise<Running> {
     const { code, stdout, stderr } = await engine.run(['exec', this.name, 'sh', '-c', DESCRIBE])
-    if (code !== 0)
-      throw unavailable(`The container for commands can't run a shell: ${reasonIn(stderr)}.`)
+    if (code !== 0) throw unavailable(sentence('container.no_shell', { reason: reasonIn(stderr) }))
     const [shell, ...lines] = stdout.toString().split('\n')
     const variables = lines.flatMap(line => {
       const [, key, value = ''] = /^([A-Za-z_]\w*)=(.*)$/.exec(line) ?? []
@@ -179,9 +174,7 @@ export class Container {
     const state = await this.#isRunning(this.#cli)
     if (state && this.#running) return this.#running
     if (OF_IMAGE.test(this.#workspace))
-      throw unavailable(
-        `The workspace ${this.#workspace} can't be used in a container, because every image has its own. Choose another one.`,
-      )
+      throw unavailable(sentence('container.workspace', { folder: this.#workspace }))
     await this.#images.require(this.#cli, this.#settings.image)
     if (this.#settings.outlasts) this.#files.claim()
     if (state !== null && this.#settings.outlasts) {

@@ -1,4 +1,5 @@
 /** The docker or podman program: found, run within limits, and its errors as sentences. */
+import { sentence, type Words } from '../../base/sentences.ts'
 import { toSeconds } from '../../base/clock.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { run, type RunResult } from '../../base/process.ts'
@@ -43,21 +44,19 @@ export const isDiskLimitUnsupported = (stderr: string): boolean =>
   /storage-?opt|storage option|pquota|quota/i.test(stderr)
 
 /** The line of an error that says what is wrong, without what only a terminal user can use, and without a full stop. */
-export const reasonIn = (stderr: string): string => {
+export const reasonIn = (stderr: string): Words => {
   const lines = stderr.split('\n').map(line => line.trim())
   const said = lines.filter(line => line !== '' && !/^(?:Run|See) '/.test(line))
   const found = said.findLast(line => /error|denied|cannot|failed/i.test(line)) ?? said.at(-1) ?? ''
-  const sentence = found.replace(/^(?:docker: |Error: )+/i, '').slice(0, 400)
+  const cause = found.replace(/^(?:docker: |Error: )+/i, '').slice(0, 400)
   return (
-    sentence.replace(/[.\s]*(?:Is the docker daemon running\?)?[.\s]*$/, '') ||
-    'no reason was given'
+    cause.replace(/[.\s]*(?:Is the docker daemon running\?)?[.\s]*$/, '') ||
+    sentence('container.no_reason')
   )
 }
 
-const unreachable = (engine: Engine, reason: string) =>
-  unavailable(
-    `${NAMES[engine]} can't be reached: ${reason}. terminal.backend asks for a container, so no command runs until it is started, or until terminal.backend is local.`,
-  )
+const unreachable = (engine: Engine, reason: Words) =>
+  unavailable(sentence('container.unreachable', { engine: NAMES[engine], reason }))
 
 const candidates = (env: Env, wanted: Engine): string[] => {
   const path = `${env.PATH ?? ''}${MORE_DIRECTORIES}`
@@ -71,11 +70,7 @@ const candidates = (env: Env, wanted: Engine): string[] => {
 const findEngine = (env: Env, wanted: Engine): string => {
   const [program] = candidates(env, wanted)
   if (program !== undefined) return program
-  throw unavailable(
-    wanted === 'docker'
-      ? 'terminal.backend is docker, but neither docker nor podman is installed here. Install one of them, or set terminal.backend to local.'
-      : 'terminal.backend is podman, but podman is not installed here. Install it, or set terminal.backend to local.',
-  )
+  throw unavailable(sentence(wanted === 'docker' ? 'container.no_engine' : 'container.no_podman'))
 }
 
 /** Rejects with a sentence when the program or its service cannot be used. */
@@ -83,7 +78,7 @@ export const openEngine = async (env: Env, wanted: Engine): Promise<EngineCli> =
   const program = findEngine(env, wanted)
   const runProgram = (args: readonly string[], timeoutMs: number, signal?: AbortSignal) =>
     run(program, args, { cwd: '/', env, timeoutMs, signal }).catch((error: unknown) => {
-      throw unavailable(`${program} could not be started: ${messageOf(error)}.`)
+      throw unavailable(sentence('container.not_started', { program, reason: messageOf(error) }))
     })
   const version = await runProgram(['--version'], QUERY_TIMEOUT_MS)
   const engine: Engine = /podman/i.test(version.stdout.toString()) ? 'podman' : 'docker'
@@ -93,7 +88,10 @@ export const openEngine = async (env: Env, wanted: Engine): Promise<EngineCli> =
     async run(args, timeoutMs = QUERY_TIMEOUT_MS, signal) {
       const result = await runProgram(args, timeoutMs, signal)
       if (result.stopped === 'timeout')
-        throw unreachable(engine, `"${args[0]}" did not end within ${toSeconds(timeoutMs)} s`)
+        throw unreachable(
+          engine,
+          sentence('container.slow', { command: args[0] ?? '', seconds: toSeconds(timeoutMs) }),
+        )
       if (result.code !== 0 && isUnreachable(result.stderr))
         throw unreachable(engine, reasonIn(result.stderr))
       return result

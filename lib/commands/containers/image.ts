@@ -1,4 +1,5 @@
 /** The image of a container: downloaded when it is missing, once for all who need it. */
+import { sentence } from '../../base/sentences.ts'
 import { type Clock, toSeconds } from '../../base/clock.ts'
 import { conflict, messageOf, unavailable } from '../../errors.ts'
 import { type EngineCli, isMissingImage, reasonIn } from './engine.ts'
@@ -24,9 +25,7 @@ export class Images {
     this.#log(`downloading the container image ${image}`)
     const result = await cli.run(['pull', '--quiet', image], PULL_TIMEOUT_MS, this.#closing.signal)
     if (result.code !== 0)
-      throw unavailable(
-        `The container image ${image} (terminal.docker_image) is not here and can't be downloaded: ${reasonIn(result.stderr)}.`,
-      )
+      throw unavailable(sentence('container.no_image', { image, reason: reasonIn(result.stderr) }))
     this.#log(`downloaded the container image ${image}`)
   }
 
@@ -55,17 +54,13 @@ export class Images {
     if (found.code === 0) return
     if (!isMissingImage(found.stderr))
       throw unavailable(
-        `The container image ${image} (terminal.docker_image) can't be read: ${reasonIn(found.stderr)}.`,
+        sentence('container.image_unreadable', { image, reason: reasonIn(found.stderr) }),
       )
     const { done, startedAt } = this.#start(cli, image)
     const late = Promise.withResolvers<never>()
     const cancel = this.#clock.timer(WAIT_MS, () => {
       const seconds = Math.round(toSeconds(this.#clock.monotonic() - startedAt))
-      late.reject(
-        conflict(
-          `The container image ${image} is being downloaded, for ${seconds} s so far. Nothing runs until it is here. Run the command again in a minute.`,
-        ),
-      )
+      late.reject(conflict(sentence('container.downloading', { image, seconds })))
     })
     try {
       await Promise.race([done, late.promise])

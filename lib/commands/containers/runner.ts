@@ -1,4 +1,5 @@
 /** Runs the commands of a turn in a container (`terminal.backend: docker` or `podman`). */
+import { sentence, type Words } from '../../base/sentences.ts'
 import { NO_TERMINAL_ENV } from '../../base/no-terminal-env.ts'
 import { shellQuote } from '../../base/shell-quote.ts'
 import { randomBytes } from 'node:crypto'
@@ -6,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CommandPlacement, CommandRunner, PlacedProgram } from '../../agent/tool-services.ts'
 import { killGroup, type OnEnd } from '../../base/process.ts'
-import { messageOf, unavailable } from '../../errors.ts'
+import { unavailable, wordsOf } from '../../errors.ts'
 import { isInside } from '../../store/path-within.ts'
 import type { Container, Running } from './container.ts'
 import type { Shown } from './container-files.ts'
@@ -132,7 +133,7 @@ export class ContainerRunner implements CommandRunner {
       !container.places().some(({ source, target }) => source === target && isInside(source, cwd))
     )
       throw unavailable(
-        `${cwd} is not in the container. Commands can work in the workspace ${this.#workspace}; terminal.docker_volumes in config.yaml can add folders.`,
+        sentence('container.folder', { folder: cwd, workspace: this.#workspace ?? '' }),
       )
   }
 
@@ -157,13 +158,11 @@ export class ContainerRunner implements CommandRunner {
         .catch(async (error: unknown) => {
           if (signal !== 'SIGKILL') return
           this.#log('a command in a container could not be ended, so its container was', {
-            error: messageOf(error),
+            error: wordsOf(error),
           })
           await container.kill()
         })
-        .catch((error: unknown) =>
-          this.#log('a container did not end', { error: messageOf(error) }),
-        )
+        .catch((error: unknown) => this.#log('a container did not end', { error: wordsOf(error) }))
         .then(() => {
           // The docker program has no more to wait for, but may hang with its service.
           if (signal === 'SIGKILL') killGroup({ pid }, signal)
@@ -197,12 +196,12 @@ export class ContainerRunner implements CommandRunner {
     }
   }
 
-  async problem(): Promise<string | null> {
+  async problem(): Promise<Words | null> {
     try {
       await this.#ensure(this.#containerFor())
       return null
     } catch (error) {
-      return messageOf(error)
+      return wordsOf(error)
     }
   }
 

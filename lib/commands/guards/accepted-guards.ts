@@ -1,4 +1,5 @@
 /** Unsupported guards the user accepted, by profile, key and value. A changed value must be accepted again. */
+import type { Words } from '../../base/sentences.ts'
 import { sha256 } from '../../base/sha256.ts'
 import { z } from 'zod'
 import { isObjectOrArray } from '../../base/json.ts'
@@ -28,7 +29,7 @@ export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>)
 /** An unreadable file accepts nothing. */
 export class AcceptedGuards {
   readonly #file: JsonFile<AcceptedGuardsFile>
-  readonly problem: () => string | null
+  readonly problem: () => Words | null
 
   constructor(path: string) {
     this.#file = jsonFile(path, value => AcceptedGuardsFile.parse(value ?? {}))

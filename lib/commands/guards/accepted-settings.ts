@@ -3,6 +3,7 @@
  * holder of the signing key can make, so that it says nothing when another program wrote it. What was read once stays in force
  * in this process while the file is missing or damaged.
  */
+import type { Words } from '../../base/sentences.ts'
 import { createHash, createHmac } from 'node:crypto'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -81,7 +82,7 @@ export class AcceptedSettings {
   readonly path: string
   #version = VERSION
   #good: Profiles | undefined
-  readonly #file: () => { problem: string | null }
+  readonly #file: () => { problem: Words | null }
   /** By profile: the same answer while neither the file nor what was confirmed changes. */
   readonly #looks = new Map<string, { values: Values; accepted: JsonObject | null; look: Look }>()
 
@@ -107,7 +108,7 @@ export class AcceptedSettings {
     return key !== undefined && isSameSecret(digest, this.#digestOf(key, profiles, of))
   }
 
-  #parse({ text, problem }: FileText): { problem: string | null } {
+  #parse({ text, problem }: FileText): { problem: Words | null } {
     if (text === null)
       return {
         problem: problem ?? (this.#good === undefined && this.#signing.isMarked() ? MISSING : null),
@@ -124,7 +125,7 @@ export class AcceptedSettings {
   }
 
   /** Null: nothing was ever confirmed. */
-  #read(): { profiles: Profiles | null; problem: string | null } {
+  #read(): { profiles: Profiles | null; problem: Words | null } {
     const { problem } = this.#file()
     return { profiles: this.#good ?? (problem === null ? null : {}), problem }
   }
@@ -222,7 +223,7 @@ export class AcceptedSettings {
   }
 
   /** Why the file cannot be used, or null. */
-  problem(): string | null {
+  problem(): Words | null {
     return this.#read().problem
   }
 }

@@ -118,7 +118,7 @@ export const watchSettingChanges = ({
 
   const check = (): void => {
     const problem = accepted.problem()
-    if (problem !== null && problem !== knownProblem) {
+    if (problem !== null && `${problem}` !== knownProblem) {
       const sentence = `${accepted.path} cannot be used: ${problem}. Settings that loosen what the agent may do stay off until you accept them again in the settings under Security.`
       warn(sentence)
       record(`${accepted.path} cannot be used`)
@@ -127,7 +127,7 @@ export const watchSettingChanges = ({
         values: { file: accepted.path, reason: problem },
       })
     }
-    knownProblem = problem
+    knownProblem = problem && `${problem}`
     const found = new Map<string, string>()
     for (const home of homes()) {
       const shown = shownChanges(home, { accepted, redact })

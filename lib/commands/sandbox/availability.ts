@@ -1,4 +1,5 @@
 /** Whether a sandbox works on this computer, and if not, why and what to do. */
+import { type Sentence, sentence, type Words } from '../../base/sentences.ts'
 import { existsSync } from 'node:fs'
 import { findProgram } from '../../base/find-program.ts'
 import { run } from '../../base/process.ts'
@@ -18,7 +19,7 @@ export type Availability =
       /** Starts a program with a limit of processes, as the first words of a command line. */
       limiter: readonly string[]
     }
-  | { problem: string }
+  | { problem: Sentence }
 
 /** What a sandbox is made with: bubblewrap, or the program sandbox-exec of macOS. */
 export type SandboxSystem = { kind: 'bubblewrap' } | { kind: 'seatbelt'; program: string }
@@ -65,24 +66,30 @@ const readFacts = (env: Environment): SandboxFacts => ({
 const NO_NAMESPACES = /creat(?:e|ing) new namespace|setting up uid map|user namespaces/i
 
 /** The causes in the order in which they are likely; the first that applies is named. */
-export const causeOf = (complaint: string, facts: SandboxFacts): string => {
+export const causeOf = (complaint: string, facts: SandboxFacts): Words => {
   if (facts.appArmor === 1)
-    return 'AppArmor forbids user namespaces (Ubuntu 24.04 and later). Load the profile for bwrap: sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict'
+    return sentence('sandbox.app_armor', {
+      command:
+        'sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict',
+    })
   if (facts.canClone === 0)
-    return 'the kernel forbids user namespaces. Allow them: sudo sysctl -w kernel.unprivileged_userns_clone=1'
+    return sentence('sandbox.kernel_forbids', {
+      command: 'sudo sysctl -w kernel.unprivileged_userns_clone=1',
+    })
   if (facts.maxNamespaces === 0)
-    return 'the kernel allows no user namespaces. Allow them: sudo sysctl -w user.max_user_namespaces=15000'
+    return sentence('sandbox.kernel_none', {
+      command: 'sudo sysctl -w user.max_user_namespaces=15000',
+    })
   if (facts.isContainer)
-    return `this container forbids it (${complaint}). Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or leave sandbox.enabled off: the container contains them already`
-  if (facts.isUnit)
-    return `the systemd unit forbids it (${complaint}). Install the unit of this version: systemd/agent-webui.service`
-  if (NO_NAMESPACES.test(complaint))
-    return `user namespaces are off, or not allowed here (${complaint}). Allow them in the kernel, or for the program that started this one`
+    return sentence('sandbox.in_container', {
+      reason: complaint,
+      options:
+        '--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined',
+    })
+  if (facts.isUnit) return sentence('sandbox.unit', { reason: complaint })
+  if (NO_NAMESPACES.test(complaint)) return sentence('sandbox.namespaces', { reason: complaint })
   return complaint
 }
-
-const INSTALL =
-  'Install the package bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap)'
 
 /** Starts a program in the smallest sandbox that has every kind of separation. Never rejects. */
 export const checkSandbox = (
@@ -92,8 +99,7 @@ export const checkSandbox = (
   system.kind === 'seatbelt' ? checkSeatbelt(system.program) : checkBubblewrap(env)
 
 const checkSeatbelt = async (program: string): Promise<Availability> => {
-  if (!existsSync(program))
-    return { problem: `The sandbox doesn't work here: ${program}, a part of macOS, is missing.` }
+  if (!existsSync(program)) return { problem: sentence('sandbox.no_program', { program }) }
   let complaint = ''
   try {
     const { code, stderr } = await run(
@@ -108,9 +114,9 @@ const checkSeatbelt = async (program: string): Promise<Availability> => {
     complaint = error instanceof Error ? error.message : String(error)
   }
   const cause = /sandbox_apply: Operation not permitted/.test(complaint)
-    ? 'this service runs in a sandbox of macOS itself, and sandboxes cannot be nested. Start it outside of that'
+    ? sentence('sandbox.nested')
     : complaint
-  return { problem: `The sandbox doesn't work here: sandbox-exec can't start: ${cause}.` }
+  return { problem: sentence('sandbox.sandbox_exec', { reason: cause }) }
 }
 
 /** Threads included. The kernel counts them for each sandbox, and not at all where the service runs as root. */
@@ -127,12 +133,10 @@ const processLimiter = (): string[] => {
 }
 
 const checkBubblewrap = async (env: Environment): Promise<Availability> => {
-  if (process.platform !== 'linux')
-    return { problem: 'The sandbox works on Linux, with bubblewrap, and on macOS only.' }
+  if (process.platform !== 'linux') return { problem: sentence('sandbox.system') }
   const path = env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
   const program = findProgram(path, 'bwrap')
-  if (!program)
-    return { problem: `The sandbox doesn't work here: bwrap isn't installed. ${INSTALL}.` }
+  if (!program) return { problem: sentence('sandbox.no_bwrap') }
   const limiter = processLimiter()
   const filter = seccompFilter()
   let complaint = ''
@@ -158,6 +162,6 @@ const checkBubblewrap = async (env: Environment): Promise<Availability> => {
     }
   }
   return {
-    problem: `The sandbox doesn't work here: bwrap can't start: ${causeOf(complaint, readFacts(env))}.`,
+    problem: sentence('sandbox.bwrap', { reason: causeOf(complaint, readFacts(env)) }),
   }
 }

@@ -1,4 +1,5 @@
 /** What a sandboxed command sees of the file system: a list of paths, of which the most specific one decides. */
+import { type Sentence, sentence } from '../../base/sentences.ts'
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join, sep } from 'node:path'
 import { isBelow } from '../../store/path-within.ts'
@@ -115,23 +116,23 @@ export const workspaceProblem = ({
   workspace,
   env,
   hidden,
-}: Pick<Place, 'workspace' | 'env' | 'hidden'>): string | null => {
+}: Pick<Place, 'workspace' | 'env' | 'hidden'>): Sentence | null => {
   if (workspace === null) return null
   const real = realOrNull(workspace) ?? workspace
   const home = env.HOME && env.HOME !== '/' ? (realOrNull(env.HOME) ?? env.HOME) : null
   const what = hidden.some(path => (realOrNull(path) ?? path) === real)
-    ? 'it is the home of this service'
+    ? sentence('sandbox.own_home')
     : real === '/' || (home !== null && isBelow(real, home))
-      ? 'it contains your home directory'
+      ? sentence('sandbox.contains_home')
       : OF_EVERY_PROGRAM.some(path => isBelow(real, realOrNull(path) ?? path))
-        ? 'it contains files of other programs'
+        ? sentence('sandbox.contains_files')
         : isLink(join(real, '.git'))
-          ? 'its .git is a link, which a command could replace'
+          ? sentence('sandbox.git_link')
           : GIT_DIRECTORY.every(name => existsSync(join(real, name)))
             ? 'it is a Git directory, whose configuration names programs'
             : null
   if (what === null) return null
-  return `The sandbox can't protect the workspace ${workspace}, because ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
+  return sentence('sandbox.workspace', { folder: workspace, reason: what })
 }
 
 /** Where Git directories of its workspace are. */

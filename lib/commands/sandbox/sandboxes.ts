@@ -1,4 +1,6 @@
 /** Sandboxes with bubblewrap or Seatbelt: one runner for each turn, private directories for each session. */
+import type { Sentence } from '../../base/sentences.ts'
+import { failed } from '../../errors.ts'
 import { join, relative } from 'node:path'
 import type {
   CheckTarget,
@@ -124,7 +126,7 @@ export class Sandboxes {
   readonly #running = new MountCheck()
   readonly #networks = new Set<CommandNetwork>()
   /** Undefined: it is not known yet whether there is one. */
-  #problem: string | null | undefined
+  #problem: Sentence | null | undefined
   #checked: { at: number; result: Promise<Availability> } | null = null
 
   constructor(
@@ -178,7 +180,7 @@ export class Sandboxes {
       // Where /tmp is visible, a command could replace the directories of the next one with symlinks.
       return { ...scope, hidden: [...scope.hidden, root], ownHome, ownTmp }
     }
-    const problem = async (): Promise<string | null> =>
+    const problem = async (): Promise<Sentence | null> =>
       (await this.availability()).problem ?? workspaceProblem(scope)
     return {
       kind: this.#system.kind,
@@ -206,7 +208,7 @@ export class Sandboxes {
       place: async ({ program, cwd, env: given, access, changesGit, readable = [], onTarget }) => {
         const found = await this.availability()
         const why = found.problem ?? (await problem())
-        if (found.problem !== null || why !== null) throw new Error(why ?? '')
+        if (found.problem !== null || why !== null) throw failed(why ?? '')
         const variables = withoutSockets(given)
         const hasNetwork = !isReadOnly && (access === 'network' || scope.network === true)
         const network = isReadOnly || hasNetwork ? null : await this.#openNetwork(scope, onTarget)
@@ -259,7 +261,7 @@ export class Sandboxes {
   }
 
   /** Why none has worked here since the start; null: one has; undefined: that is not known yet. */
-  problem(): string | null | undefined {
+  problem(): Sentence | null | undefined {
     return this.#problem
   }
 

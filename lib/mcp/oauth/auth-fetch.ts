@@ -2,6 +2,7 @@
  * `fetch` for the addresses that an MCP server names for a sign-in. A server on the internet must not make us send requests
  * to this machine or its network; a server on this network may name others on it, but never a cloud metadata service.
  */
+import { sentence } from '../../base/sentences.ts'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
 import { isLoopbackHost } from '../../base/local-network.ts'
@@ -51,8 +52,7 @@ const readBody = async (
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.byteLength
-    if (size > MAX_BYTES)
-      throw unavailable('The answer of the authorization server is larger than 1 MB.')
+    if (size > MAX_BYTES) throw unavailable(sentence('oauth.too_large'))
     read.push(chunk)
   }
   return Buffer.concat(read)

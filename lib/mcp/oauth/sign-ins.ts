@@ -2,6 +2,7 @@
  * Signing in to MCP servers: authorization code with PKCE (OAuth 2.1). A sign-in is pending in memory for ten minutes, bound
  * to the profile, the server with its address, and the browser and login session that began it. Its `state` is used once.
  */
+import { sentence } from '../../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../base/sha256.ts'
 import type {
@@ -259,7 +260,9 @@ export class McpSignIns {
     } catch (error) {
       if (error instanceof UserError) throw error
       const reason =
-        error instanceof RegistrationRejectedError ? `it answered ${error.status}` : reasonOf(error)
+        error instanceof RegistrationRejectedError
+          ? sentence('oauth.status', { status: error.status ?? '' })
+          : reasonOf(error)
       throw unavailable(
         `The authorization server did not register this client: ${reason}. Set oauth.client_id of this server in config.yaml.`,
         { code: 'mcp_not_registered', values: { reason } },

@@ -3,11 +3,12 @@
  * up by one request, so there is one renewal at a time (also between this service and the command line), the file is read
  * again under the lock, and the new tokens are written before they are used.
  */
+import { sentence, type Words } from '../../base/sentences.ts'
 import type { AuthorizationServerMetadata, AuthProvider } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
 import { type Clock, fromSeconds, toSeconds } from '../../base/clock.ts'
 import { visibleWords } from '../../base/visible.ts'
-import { messageOf, UserError } from '../../errors.ts'
+import { UserError, wordsOf } from '../../errors.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
 import { withFileLock } from '../../store/flock.ts'
 import { mutex } from '../../store/mutex.ts'
@@ -51,11 +52,11 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /** A few words without anything that the other side sent, which could contain a token. */
-export const reasonOf = (error: unknown): string =>
+export const reasonOf = (error: unknown): Words =>
   error instanceof UserError
-    ? messageOf(error).replace(/\.$/, '')
+    ? wordsOf(error)
     : error instanceof Error && error.name === 'OAuthError'
-      ? `the authorization server answered “${visibleWords(codeOf(error).slice(0, 60))}”`
+      ? sentence('oauth.answered', { code: visibleWords(codeOf(error).slice(0, 60)) })
       : describeNetworkError(error instanceof Error && error.cause ? error.cause : error)
 
 /** `now`: milliseconds since 1970. Seconds are what authorization servers count in; a missing or invalid lifetime means that there is none. */

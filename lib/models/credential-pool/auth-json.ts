@@ -1,4 +1,5 @@
 /** Saves the status of pooled keys in auth.json, under the lock the command line uses. Nothing else in the file changes. */
+import type { Words } from '../../base/sentences.ts'
 import { basename, join } from 'node:path'
 import { fromSeconds } from '../../base/clock.ts'
 import { type JsonObject, isObject } from '../../base/json.ts'
@@ -36,7 +37,7 @@ export const LOCK_WAIT_MS = 15_000
 
 /** Null for a missing file; throws a UserError for an unreadable one. Numbers keep their source text. */
 export const readAuth = (path: string): JsonObject | null => {
-  const unreadable = (reason: string) =>
+  const unreadable = (reason: Words) =>
     conflict(`Couldn’t read ${basename(path)}. Fix or remove it first (${reason})`, {
       code: 'file_unreadable',
       values: { file: basename(path), reason },

@@ -1,4 +1,6 @@
 /** Texts of notifications in the language of the one who receives them. */
+import type { Coded } from '../../base/sentences.ts'
+import { asObject } from '../../base/json.ts'
 import { directionOf, type Language, numberLocale } from '../../base/languages.ts'
 import { ar } from './ar.ts'
 import { de } from './de.ts'
@@ -50,20 +52,15 @@ export const translatorFor = (language: Language): Translate => {
   return Object.assign(translate, { language })
 }
 
-const BUDGET =
-  /^The budget for (this turn|this chat|today) is used up: (\S+)( tokens)? of (\S+?)(?: tokens)?\.$/
-const SCOPES = { 'this turn': 'turn', 'this chat': 'session', today: 'day' } as const
-
-/** The sentence of `lib/turns/context/spending-limit.ts` in another language; any other text as it is. */
-export const translateBudget = (sentence: string, t: Translate): string => {
-  const [, scope, used = '', tokens, limit = ''] = BUDGET.exec(sentence) ?? []
-  if (scope === undefined) return sentence
-  const amount = (text: string): string => {
-    const value = Number(text.replace(/[$,]/g, ''))
-    return tokens
-      ? t('tokens', { count: value })
-      : value.toLocaleString(numberLocale(t.language), { style: 'currency', currency: 'USD' })
+/** The end of a budget, as `lib/turns/context/spending-limit.ts` says it; undefined for anything else. */
+export const budgetText = (coded: Coded | undefined, t: Translate): string | undefined => {
+  const { code = '', values = {} } = coded ?? {}
+  if (code !== 'budget.turn' && code !== 'budget.session' && code !== 'budget.day') return undefined
+  const amount = (value: unknown): string => {
+    const { count, amount: usd } = asObject(asObject(value).values)
+    return typeof count === 'number'
+      ? t('tokens', { count })
+      : Number(usd).toLocaleString(numberLocale(t.language), { style: 'currency', currency: 'USD' })
   }
-  const key = SCOPES[scope as keyof typeof SCOPES]
-  return t(`budget.${key}`, { used: amount(used), limit: amount(limit) })
+  return t(code, { used: amount(values.used), limit: amount(values.limit) })
 }

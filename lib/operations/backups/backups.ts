@@ -176,7 +176,7 @@ export class Backups {
       return { at, ok: true, name, error: '', problems: problems.length }
     } catch (error) {
       if (!(error instanceof UserError)) this.#log.warn(`backup: ${messageOf(error)}`)
-      const known = error instanceof UserError && { code: error.code, values: error.extra.values }
+      const known = error instanceof UserError && { code: error.code, ...error.extra }
       return BackupResult.parse({
         ...{ at, ok: false, name: null, error: messageOf(error), problems: 0 },
         ...known,

@@ -1,4 +1,6 @@
 /** Parses the YAML front matter of SKILL.md, tolerantly. */
+import { sentence, type Words } from '../../base/sentences.ts'
+import { messageOf, wordsOf } from '../../errors.ts'
 import { isObject } from '../../base/json.ts'
 import { parseYaml } from '../../store/yaml-values.ts'
 
@@ -8,7 +10,7 @@ export type FrontMatter = {
   /** The text after it. */
   body: string
   /** Why it is invalid; null when it is valid. */
-  problem: string | null
+  problem: Words | null
   /** It begins with front matter, valid or not. */
   hasHead: boolean
 }
@@ -37,23 +39,22 @@ export const splitFrontMatter = (given: string): { head: string | null; body: st
 export const parseFrontMatter = (given: string): FrontMatter => {
   const { head, body } = splitFrontMatter(given)
   if (head === null)
-    return { values: {}, body, problem: 'It does not begin with front matter', hasHead: false }
+    return { values: {}, body, problem: sentence('front_matter.none'), hasHead: false }
   try {
     return { values: parseYaml(head).value, body, problem: null, hasHead: true }
   } catch (error) {
-    const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
-    if (why?.includes('not a mapping'))
+    if (messageOf(error).includes('not a mapping'))
       return {
         values: {},
         body,
-        problem: 'Its front matter is not a list of keys and values',
+        problem: sentence('front_matter.no_mapping'),
         hasHead: true,
       }
     // Editing reports the problem; reading uses the lines that can be parsed.
     return {
       values: parseLines(head),
       body,
-      problem: `Its front matter cannot be read: ${why}`,
+      problem: sentence('front_matter.unreadable', { reason: wordsOf(error) }),
       hasHead: true,
     }
   }

@@ -1,4 +1,5 @@
 /** Reads the files of the user's commands and subagents. What they do is in own-commands.ts and subagent-files.ts. */
+import { withCodes } from '../../base/sentences.ts'
 import { basename, join } from 'node:path'
 import { missing } from '../../errors.ts'
 import type {
@@ -120,7 +121,7 @@ export const readOwnFile = (
   if (!file || !row) throw missing(`There is no ${kind} “${name}”.`, { code: 'file_not_found' })
   const content = contentOf(file.path)
   const known = new Set(Object.values(KEYS[kind]))
-  return {
+  return withCodes({
     ...row,
     description: textOf(file.values.description).replace(/\s+/g, ' '),
     text: shownText(file.body),
@@ -128,5 +129,5 @@ export const readOwnFile = (
     other_keys: Object.keys(file.values).filter(key => !known.has(key)),
     front_matter_problem: file.hasHead ? file.problem : null,
     version: versionOf(content),
-  }
+  })
 }

@@ -2,6 +2,7 @@
  * Auxiliary models: summaries, titles, web pages, images. A home configures one per task
  * (`auxiliary.<task>` in config.yaml); without one the session's own model is used.
  */
+import { sentence } from '../../base/sentences.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isLocalUrl } from '../../base/local-network.ts'
 import { ProviderFailure } from '../../agent/failure.ts'
@@ -88,7 +89,7 @@ const atAddress = (
 
 /** The one remaining retry is for an empty response; it fails instead. */
 const noWait: Wait = async () => {
-  throw new ProviderFailure('no_response', 'The model returned an empty response.', {
+  throw new ProviderFailure('no_response', sentence('turn.empty'), {
     retryable: false,
   })
 }

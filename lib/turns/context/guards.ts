@@ -46,7 +46,10 @@ const guardedHome = (home: Home, skills: Skills): GuardedHome => {
     values: home.values(),
     env,
     isToolset: name => isKnownName(settings, name),
-    ruleProblem: listProblem,
+    ruleProblem: list => {
+      const problem = listProblem(list)
+      return problem && `${problem}`
+    },
     unknownSkills(names) {
       const known = skills.names(home)
       return names.filter(name => !known.has(name))

@@ -1,6 +1,6 @@
 /** Tools of the MCP servers that respond, a warning once per session about those that do not, and the model that answers their requests. */
 import type { ToolContext } from '../../agent/types.ts'
-import { UserError } from '../../errors.ts'
+import { failed, UserError } from '../../errors.ts'
 import type { Sample } from '../../mcp/sampling.ts'
 import type { McpOffer } from './mcp-tool-list.ts'
 import type { Services } from './services.ts'
@@ -16,7 +16,7 @@ const sampleFor =
     if (allowedModels.length > 0 && !allowedModels.includes(endpoint.model))
       throw new Error(`The model ${endpoint.model} is not among its allowed_models.`)
     const refusal = (await checkBudget?.()) ?? null
-    if (refusal !== null) throw new Error(refusal)
+    if (refusal !== null) throw failed(refusal)
     const text = await ask(messages, {
       signal,
       maxTokens,

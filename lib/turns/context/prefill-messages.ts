@@ -20,7 +20,7 @@ export const prefillMessages = (
   if (file === '') return []
   try {
     const { text, problem } = readText(resolve(home.dir, file), { maxBytes: MAX_BYTES })
-    if (text === null) throw new Error(problem ?? 'it is not there')
+    if (text === null) throw new Error(`${problem ?? 'it is not there'}`)
     return Prefill.parse(JSON.parse(text))
   } catch (error) {
     log('skipping agent.prefill_messages_file', { error: messageOf(error) })

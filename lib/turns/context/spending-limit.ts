@@ -2,6 +2,7 @@
  * Spending limits in tokens and money per turn, session and day (`budgets` in config.yaml). A model call beyond a limit
  * waits for the user: extend the limit once, lift it for this session, or end the turn. Subagents share the limits.
  */
+import { Sentence, sentence } from '../../base/sentences.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Unapproved } from '../../base/unapproved.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -19,17 +20,15 @@ type ReachedLimit = { scope: Scope; measure: Measure; used: number; limit: numbe
 /** Extensions in a session's record: the raised limit by key. */
 type Extensions = Readonly<Record<string, { upTo: number; day?: string }>>
 
-const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
-  turn: 'this turn',
-  session: 'this chat',
-  day: 'today',
+const amount = (measure: Measure, value: number): Sentence => {
+  if (measure === 'usd') return sentence('amount.usd', { amount: value.toFixed(2) })
+  const count = Math.round(value)
+  const text = `${count.toLocaleString('en')} tokens`
+  return new Sentence(text, { code: 'amount.tokens', values: { count } })
 }
 
-const amount = (measure: Measure, value: number): string =>
-  measure === 'usd' ? `$${value.toFixed(2)}` : `${Math.round(value).toLocaleString('en')} tokens`
-
-const sentence = ({ scope, measure, used, limit }: ReachedLimit): string =>
-  `The budget for ${SCOPE_LABELS[scope]} is used up: ${amount(measure, used)} of ${amount(measure, limit)}.`
+const usedUp = ({ scope, measure, used, limit }: ReachedLimit): Sentence =>
+  sentence(`budget.${scope}`, { used: amount(measure, used), limit: amount(measure, limit) })
 
 const keyOf = ({ scope, measure }: { scope: Scope; measure: Measure }) => `${scope} ${measure}`
 
@@ -91,8 +90,8 @@ export class SpendingLimit {
   readonly #ask: Questions['approve']
   readonly #clock: Clock
   readonly #ofTurn = new Map<string, number>()
-  #ended: string | null = null
-  #asking: Promise<string | null> | null = null
+  #ended: Sentence | null = null
+  #asking: Promise<Sentence | null> | null = null
 
   constructor(
     scope: SpendingScope,
@@ -109,7 +108,7 @@ export class SpendingLimit {
   }
 
   /** Called before each model call; resolves to the reason when the limit is reached. Parallel subagents wait for the same answer. */
-  check(): Promise<string | null> {
+  check(): Promise<Sentence | null> {
     if (this.#ended !== null) return Promise.resolve(this.#ended)
     this.#asking ??= this.#checkOnce().finally(() => {
       this.#asking = null
@@ -117,12 +116,12 @@ export class SpendingLimit {
     return this.#asking
   }
 
-  async #checkOnce(): Promise<string | null> {
+  async #checkOnce(): Promise<Sentence | null> {
     for (;;) {
       const hit = this.#reached()
       if (!hit) return null
-      const why = sentence(hit)
-      const choice = this.#scope.unattended ? 'deny' : await this.#askBeyond(hit, why)
+      const why = usedUp(hit)
+      const choice = this.#scope.unattended ? 'deny' : await this.#askBeyond(hit, why.text)
       if (choice === 'deny') {
         this.#ended = why
         return why

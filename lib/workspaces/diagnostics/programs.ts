@@ -48,7 +48,7 @@ export const candidatesFor = (server: Server, root: string, place: Place): Candi
     ]
     return lines.map(line => async () => {
       const problem = await runner.problem()
-      if (problem !== null) throw new Error(problem)
+      if (problem !== null) throw new Error(`${problem}`)
       return runner.place({
         program: { file: '/bin/sh', args: ['-c', IF_FOUND, 'sh', ...line] },
         cwd: root,

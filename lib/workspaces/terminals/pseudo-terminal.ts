@@ -2,6 +2,7 @@
  * A program on a pseudo-terminal, by script(1) of util-linux or BSD: Node cannot open one, and an addon that can is
  * native code for each platform.
  */
+import { sentence, type Words } from '../../base/sentences.ts'
 import { shellQuote } from '../../base/shell-quote.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
@@ -60,19 +61,16 @@ exec script "$@"`
 
 const FIRST_LINE = /^(\d+) (\/dev\/\S+)\r*\n/
 
-const MISSING =
-  'The terminal needs the program “script”. It is part of util-linux (Debian and Ubuntu: bsdutils; Fedora: util-linux-script; Alpine: util-linux-misc).'
-
 /** Why no terminal can be opened on this computer; null when one can. */
 export const terminalProblem = (
   path: string | undefined,
   platform: NodeJS.Platform = process.platform,
-): string | null => {
+): Words | null => {
   if (platform === 'win32')
     return 'The terminal is not available on Windows. Run the server in WSL to use it.'
   const found = (name: string) => findProgram(path ?? '', name) !== undefined
-  if (!found('script')) return MISSING
-  return found('stty') ? null : 'The terminal needs the program “stty”, which is part of coreutils.'
+  if (!found('script')) return sentence('terminal.no_script')
+  return found('stty') ? null : sentence('terminal.no_stty')
 }
 
 /** Processes of a session (setsid(2)), by field 6 of /proc/<pid>/stat (proc_pid_stat(5)). Empty where there is no /proc. */
@@ -127,7 +125,7 @@ export const openPseudoTerminal = async (
 
   const place = await new Promise<{ pid: number; device: string }>((resolve, reject) => {
     let head = ''
-    const fail = (reason: string) => {
+    const fail = (reason: Words) => {
       clearTimeout(timer)
       killGroup(child, 'SIGKILL')
       reject(
@@ -137,7 +135,7 @@ export const openPseudoTerminal = async (
         }),
       )
     }
-    const timer = setTimeout(fail, START_TIMEOUT_MS, 'it did not start within 5 seconds')
+    const timer = setTimeout(fail, START_TIMEOUT_MS, sentence('terminal.no_start'))
     const onHead = (bytes: Buffer) => {
       head += decoder.write(bytes)
       const match = FIRST_LINE.exec(head)

@@ -2,6 +2,7 @@
  * Terminals of a session: shells that its person opened, with the output they have shown. They outlive the page and end
  * with the session or the service.
  */
+import { sentence, type Words } from '../../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
 import { type Clock, every, toSeconds } from '../../base/clock.ts'
@@ -183,10 +184,8 @@ export class Terminals {
     )
   }
 
-  problem(): string | null {
-    return this.#isEnabled
-      ? terminalProblem(this.#path, this.#platform)
-      : 'The terminal is turned off on this server (AGENT_WEBUI_TERMINAL=off).'
+  problem(): Words | null {
+    return this.#isEnabled ? terminalProblem(this.#path, this.#platform) : sentence('terminal.off')
   }
 
   async #remove(entry: Entry): Promise<void> {

@@ -55,7 +55,9 @@ const LastResult = ({ state: { last, running } }: Pick<PartProps, 'state'>) => {
   if (last && !last.ok)
     return (
       <p class="form-error" role="alert">
-        {t('backups.last.failed', { reason: errorText(last.code, last.values) ?? last.error })}
+        {t('backups.last.failed', {
+          reason: errorText(last.code, last.values, last.sentences) ?? last.error,
+        })}
       </p>
     )
   if (!last?.problems) return null

@@ -25,9 +25,12 @@ export const ConfigProblemBar = () => {
   if (problems.length === 0 && guards.length === 0 && !changed && !gone) return null
   return (
     <div class="trouble" role="status" data-narrow={layout.narrow.value}>
-      {problems.map(({ file, reason, in_force }) => (
+      {problems.map(({ file, reason, sentences, in_force }) => (
         <p key={file}>
-          {t(in_force ? 'problems.kept' : 'problems.lost', { file, reason: causeText(reason) })}
+          {t(in_force ? 'problems.kept' : 'problems.lost', {
+            file,
+            reason: causeText(reason, sentences?.reason),
+          })}
         </p>
       ))}
       {changed && (

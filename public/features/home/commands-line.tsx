@@ -7,13 +7,13 @@ import { joinSentences } from '../../strings/join-sentences.ts'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 
-export const CommandsLine = ({ place, outside, problem }: CommandsHere) => {
+export const CommandsLine = ({ place, outside, problem, sentences }: CommandsHere) => {
   const { route } = useShell()
   return (
     <p class="home-commands">
       {joinSentences(
         t(`commands.${place === 'computer' ? outside : place}`),
-        problem !== null && causeText(visibleText(problem)),
+        problem !== null && causeText(visibleText(problem), sentences?.problem),
       )}{' '}
       {place === 'computer' && may('POST /api/sandbox') && (
         <a href={route.hrefOf({ view: 'settings', section: 'security' })}>{t('commands.choose')}</a>

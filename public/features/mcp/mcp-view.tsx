@@ -154,11 +154,12 @@ const errorOf = (row: McpServerRow) => {
 const List = ({ mcp }: { mcp: McpState }) => {
   const rows = mcp.rows.value
   const draft = mcp.draft.value
+  const problem = mcp.problem.value
   return (
     <>
-      {mcp.problem.value !== null && (
+      {problem && (
         <p class="view-note" role="alert">
-          {t('problem', { problem: causeText(mcp.problem.value) })}
+          {t('problem', { problem: causeText(problem.words, problem.coded) })}
         </p>
       )}
       {rows.length === 0 && !draft && <EmptyNote title={t('none')} text={t('none.text')} />}

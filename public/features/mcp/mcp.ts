@@ -1,4 +1,5 @@
 /** MCP servers of the settings: the list, test results, and the form. */
+import { type Problem, problemOf } from '../../strings/problem.ts'
 import { computed, signal } from '@preact/signals'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import type { Shell } from '../shell/shell-state.ts'
@@ -92,7 +93,7 @@ type McpOptions = Pick<Shell, 'api' | 'toasts'>
 export class McpState {
   readonly #options: McpOptions
   readonly rows = signal<readonly McpServerRow[]>([])
-  readonly problem = signal<string | null>(null)
+  readonly problem = signal<Problem | null>(null)
   readonly state = signal<LoadState>('loading')
   readonly tests = signal<Readonly<Record<string, TestStatus>>>({})
   readonly draft = signal<McpDraft | null>(null)
@@ -112,7 +113,7 @@ export class McpState {
     return runLoad(this.state, toasts, async () => {
       const reply = await api('GET /api/mcp/servers')
       this.rows.value = reply.servers
-      this.problem.value = reply.problem
+      this.problem.value = problemOf(reply)
     })
   }
 

@@ -1,4 +1,5 @@
 /** Pure reducer of one chat: its stored session and the events that followed. */
+import type { Coded } from '../../../lib/base/sentences.ts'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Question } from '../../../lib/schema/question.ts'
@@ -9,7 +10,8 @@ import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
 import { withSubagentEvent, withoutSubagents } from './subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
-export type Notice = { id: string; text: string }
+/** What the server says below the transcript. */
+export type Notice = Said & { id: string }
 /** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
@@ -202,7 +204,7 @@ const apply = (chat: TranscriptState, event: TurnEvent, now: number): Transcript
     case 'warning':
       return withWarning(chat, event.data)
     case 'compressing':
-      return { ...chat, notices: withNotice(chat.notices, 'compressed', event.data.message) }
+      return { ...chat, notices: withNotice(chat.notices, 'compressed', event.data) }
     case 'compressed':
       return compressed(chat, event.data)
     case 'done':
@@ -244,15 +246,16 @@ const withRetrying = (
 /** Shows a warning; a failed compaction also ends its progress notice. */
 const withWarning = (
   chat: TranscriptState,
-  { message, type }: { message: string; type?: string | undefined },
+  said: Extract<TurnEvent, { type: 'warning' }>['data'],
 ) => {
+  const { type } = said
   // The message itself says so, also after a reload.
   if (type === 'content_filter') return chat
   const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
   // Another key or model is called instead of waiting.
   const isElsewhere = type === 'rotated' || type === 'fallback'
   const live = isElsewhere && chat.live ? { ...chat.live, retry: undefined } : chat.live
-  return { ...chat, live, notices: withNotice(notices, message, message) }
+  return { ...chat, live, notices: withNotice(notices, said.message, said) }
 }
 
 type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
@@ -260,10 +263,10 @@ type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
 /** Replaces earlier summaries and updates the context usage. */
 const compressed = (
   chat: TranscriptState,
-  { message, summary, last_prompt_tokens: tokens }: Compressed,
+  { summary, last_prompt_tokens: tokens, ...said }: Compressed,
 ) => ({
   ...chat,
-  notices: withNotice(chat.notices, 'compressed', message),
+  notices: withNotice(chat.notices, 'compressed', said),
   summaries: summary ? [summary] : chat.summaries,
   usage:
     chat.usage && tokens !== undefined ? { ...chat.usage, last_prompt_tokens: tokens } : chat.usage,
@@ -433,7 +436,9 @@ const keepPartial = (chat: TranscriptState): TranscriptState => {
 const without = (notices: Notice[], id: string): Notice[] =>
   notices.some(notice => notice.id === id) ? notices.filter(notice => notice.id !== id) : notices
 
-const withNotice = (notices: Notice[], id: string, text: string): Notice[] => [
+type Said = { message: string; sentences?: Readonly<Record<string, Coded>> | undefined }
+
+const withNotice = (notices: Notice[], id: string, said: Said): Notice[] => [
   ...without(notices, id),
-  { id, text },
+  { ...said, id },
 ]

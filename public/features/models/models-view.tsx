@@ -25,8 +25,10 @@ export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
       <>
         <Icon name={status.ok ? 'check' : 'alert'} size={14} />
         <span>
-          {causeText(status.message)}
-          {status.hint && <span class="verdict-hint"> {serverText(status.hint)}</span>}
+          {causeText(status.message, status.sentences?.message)}
+          {status.hint && (
+            <span class="verdict-hint"> {serverText(status.hint, status.sentences?.hint)}</span>
+          )}
         </span>
       </>
     )}

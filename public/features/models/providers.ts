@@ -9,7 +9,7 @@ import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
 export type TestStatus =
   | { busy: true }
-  | (Pick<ProviderTestResult, 'ok' | 'message' | 'hint'> & { busy: false })
+  | (Pick<ProviderTestResult, 'ok' | 'message' | 'hint' | 'sentences'> & { busy: false })
 export type KeyInput = { provider: string; key: string; model?: string; baseUrl?: string }
 
 type ProvidersOptions = { shell: Pick<Shell, 'api' | 'toasts'>; models: Models }

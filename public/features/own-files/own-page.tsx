@@ -16,7 +16,9 @@ const Notes = ({ file }: { file: OwnFile }) => {
   const { problem } = file
   const lines = [
     problem === 'front_matter'
-      ? t('own.problem.front_matter', { problem: causeText(file.front_matter_problem ?? '') })
+      ? t('own.problem.front_matter', {
+          problem: causeText(file.front_matter_problem ?? '', file.sentences?.front_matter_problem),
+        })
       : problem && t(`own.problem.${problem}`),
     file.read_only && t('own.readonly'),
     file.other_keys.length > 0 && t('own.other', { keys: file.other_keys }),

@@ -81,7 +81,10 @@ export const TerminalView = () => {
     return (
       <div class="panel-blank">
         {problem.value ? (
-          <Blank title={t('terminal.unavailable')} text={causeText(problem.value)} />
+          <Blank
+            title={t('terminal.unavailable')}
+            text={causeText(problem.value.words, problem.value.coded)}
+          />
         ) : (
           <>
             <Blank title={t('terminal.none')} text={t('terminal.none.text')} />

@@ -33,13 +33,13 @@ const networkHint = (place: Place): string => {
   return t(place.sandbox.network === true ? 'place.network.on' : 'place.network.off')
 }
 
-const sandboxHint = ({ place, sandbox: { enabled, problem } }: Place): string => {
+const sandboxHint = ({ place, sandbox: { enabled, problem, sentences } }: Place): string => {
   if (place === 'container' && enabled !== true) return t('place.sandbox.unavailable')
   return joinSentences(
     t('place.sandbox.hint'),
     enabled === 'auto' && t('place.sandbox.auto.hint'),
     enabled === true && t('place.sandbox.on.hint'),
-    enabled !== true && problem !== null && causeText(visibleText(problem)),
+    enabled !== true && problem !== null && causeText(visibleText(problem), sentences?.problem),
   )
 }
 
@@ -107,7 +107,9 @@ export const CommandPlace = () => {
       <p class="field-hint">{leadOf(place)}</p>
       {place.problem !== null && (
         <p class="form-error" role="alert">
-          {t('place.problem', { problem: causeText(visibleText(place.problem)) })}
+          {t('place.problem', {
+            problem: causeText(visibleText(place.problem), place.sentences?.problem),
+          })}
         </p>
       )}
       <Row

@@ -2,6 +2,7 @@
 import { translator } from '../../strings/t.ts'
 
 const enSettings = {
+  'connection.live': 'Connected',
   'settings.sections': 'Settings sections',
   'settings.search': 'Search settings',
   // The field is narrow, and longer words are cut in several languages.

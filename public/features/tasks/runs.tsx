@@ -88,7 +88,7 @@ const Run = ({ run, content, named }: { run: JobRun; content?: string; named: bo
             {run.trigger === 'manual' && ` · ${t('manual')}`}
           </span>
         </p>
-        {run.error && <p class="run-error">{causeText(run.error)}</p>}
+        {run.error && <p class="run-error">{causeText(run.error, run.sentences?.error)}</p>}
         {(run.session_id || text) && (
           <div class="run-links">
             {run.session_id && (

@@ -49,7 +49,9 @@ const Last = ({ job }: { job: Job }) => {
     return (
       <>
         <span class="task-bad">{t('last.error', { when })}</span>
-        {job.last_error && <span class="task-error">{causeText(job.last_error)}</span>}
+        {job.last_error && (
+          <span class="task-error">{causeText(job.last_error, job.sentences?.last_error)}</span>
+        )}
       </>
     )
   }

@@ -74,10 +74,11 @@ const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) =
   if (state !== 'ready') {
     return <LoadNote state={state} failed={t('failed')} onRetry={() => void tasks.refresh()} />
   }
-  if (tasks.problem.value !== null) {
+  const problem = tasks.problem.value
+  if (problem) {
     return (
       <div class="view-note" role="alert">
-        <p>{t('problem', { problem: causeText(tasks.problem.value) })}</p>
+        <p>{t('problem', { problem: causeText(problem.words, problem.coded) })}</p>
         <p>{t('problem.text')}</p>
       </div>
     )

@@ -1,5 +1,6 @@
 /** Scheduled tasks: the list with its actions, the run history, and the form. */
 import { signal, type Signal } from '@preact/signals'
+import { type Problem, problemOf } from '../../strings/problem.ts'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
@@ -88,7 +89,7 @@ export class TasksState {
   readonly #options: TasksOptions
   readonly jobs = signal<readonly Job[]>([])
   readonly timezone = signal('')
-  readonly problem = signal<string | null>(null)
+  readonly problem = signal<Problem | null>(null)
   readonly state = signal<'loading' | 'ready' | 'failed'>('loading')
   readonly #history
   #owner = ''
@@ -177,7 +178,7 @@ export class TasksState {
       const reply = await api('GET /api/crons')
       this.jobs.value = sortJobs(reply.jobs)
       this.timezone.value = reply.timezone
-      this.problem.value = reply.problem
+      this.problem.value = problemOf(reply)
       this.state.value = 'ready'
     } catch (error) {
       if (this.state.value !== 'ready') this.state.value = 'failed'

@@ -1,4 +1,5 @@
 /** The terminals of a session: which there are, and which is shown. */
+import { type Problem, problemOf } from '../../strings/problem.ts'
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { LoadState } from '../../parts/load-state.ts'
@@ -24,7 +25,7 @@ export type TerminalsOptions = {
 export class Terminals {
   readonly #options: TerminalsOptions
   readonly list = signal<readonly Terminal[]>([])
-  readonly problem = signal('')
+  readonly problem = signal<Problem | null>(null)
   readonly state = signal<LoadState>('loading')
   readonly isOpening = signal(false)
   readonly #chosen = signal('')
@@ -53,7 +54,7 @@ export class Terminals {
       const found = await api('GET /api/terminals', { session_id: this.sessionId })
       if (!isNewest()) return
       this.list.value = found.terminals
-      this.problem.value = found.problem ?? ''
+      this.problem.value = problemOf(found)
       this.state.value = 'ready'
     } catch {
       // Shown in place of the list, with a button.

@@ -1,7 +1,7 @@
 /** Helpers for one message: text, time, and markers. */
 import type { Message } from '../../../lib/schema/message.ts'
 
-export const textOf = (message: Message): string =>
+export const textOf = (message: Pick<Message, 'content'>): string =>
   typeof message.content === 'string'
     ? message.content
     : message.content

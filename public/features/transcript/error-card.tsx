@@ -1,4 +1,7 @@
 /** Error card: a title by cause, the provider's message, and the action that helps. */
+import { textOf } from './content.ts'
+import type { Coded } from '../../../lib/base/sentences.ts'
+import type { Message } from '../../../lib/schema/message.ts'
 import type { ComponentChild } from 'preact'
 import type { FailureType } from '../../../lib/schema/failure-type.ts'
 import { LinkedText } from '../../markdown/linked-text.tsx'
@@ -25,7 +28,14 @@ const FAILURE_TYPES: Readonly<Record<FailureType, true>> = {
   model_memory: true,
   error: true,
 }
-export type Failure = { type: FailureType; message: string; hint: string }
+type Sentences = Readonly<Record<string, Coded>>
+export type Failure = {
+  type: FailureType
+  message: string
+  hint: string
+  /** Of these two. */
+  sentences?: Sentences | undefined
+}
 
 const isFailureType = (type: string): type is FailureType => Object.hasOwn(FAILURE_TYPES, type)
 
@@ -56,12 +66,18 @@ export const parseFailure = (content: string): Failure => {
   return { type, message: match[2]!.trim(), hint: match[3]?.trim() ?? '' }
 }
 
-type LiveError = { type: string; message: string; hint?: string | undefined }
+type LiveError = {
+  type: string
+  message: string
+  hint?: string | undefined
+  sentences?: Sentences | undefined
+}
 
 const toFailure = (error: LiveError): Failure => ({
   type: isFailureType(error.type) ? error.type : 'error',
   message: error.message,
   hint: error.hint ?? '',
+  sentences: error.sentences,
 })
 
 /** Errors for which a retry doesn't help. */
@@ -77,8 +93,8 @@ const needsModel = new Set<Failure['type']>([
 ])
 
 export type ErrorCardProps = {
-  /** The error of a live event, or the text of a stored message. */
-  error: LiveError | string
+  /** The error of a live event, or a stored message. */
+  error: LiveError | Pick<Message, 'content' | '_sentences'>
   /** Null for an error that is followed by later messages. */
   onRetry: (() => void) | null
   onSwitchModel: () => void
@@ -92,11 +108,14 @@ const needsKey = new Set<Failure['type']>(['quota_exhausted', 'auth_mismatch'])
 
 export function ErrorCard(props: ErrorCardProps) {
   const { error, onRetry, onSwitchModel, onAddKey, onCompact } = props
-  const failure = typeof error === 'string' ? parseFailure(error) : toFailure(error)
-  const { type } = failure
+  const failure =
+    'content' in error
+      ? { ...parseFailure(textOf(error)), sentences: error._sentences }
+      : toFailure(error)
+  const { type, sentences } = failure
   const long = failure.message.length > 240 || failure.message.includes('\n')
-  const message = long ? failure.message : causeText(failure.message)
-  const hint = serverText(failure.hint)
+  const message = long ? failure.message : causeText(failure.message, sentences?.message)
+  const hint = serverText(failure.hint, sentences?.hint)
   let step: ComponentChild = null
   if (!may('POST /api/chat/start')) step = null
   else if (onRetry && needsModel.has(type)) {

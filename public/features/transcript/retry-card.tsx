@@ -48,7 +48,7 @@ type Props = {
 }
 
 export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
-  const { until, message, reason, goal, others } = retry
+  const { until, message, sentences, reason, goal, others } = retry
   const secondsLeft = () => Math.max(0, Math.ceil(until - toSeconds(clock.now())))
   const left = useSignal(secondsLeft())
   const isPressed = useSignal(false)
@@ -80,7 +80,9 @@ export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
           {whenOf(retry, left.value)}
         </p>
         {goal && <p class="retry-why">{goal}</p>}
-        {reason !== undefined && message && <p class="retry-why">{causeText(message)}</p>}
+        {reason !== undefined && message && (
+          <p class="retry-why">{causeText(message, sentences?.message)}</p>
+        )}
         {others > 0 && <p class="retry-why">{t('retry.others', { count: others })}</p>}
       </div>
       {may('POST /api/chat/retry') && (

@@ -4,7 +4,6 @@ import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { ActivityRowView, StepRowView } from './activity-row.tsx'
-import { textOf } from './content.ts'
 import { FootRowView } from './foot-row.tsx'
 import type { Row } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
@@ -56,7 +55,7 @@ function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
   const known = row.last ? error : null
   return (
     <ErrorCard
-      error={known ?? textOf(row.message)}
+      error={known ?? row.message}
       onRetry={row.last ? () => actions.retry(row.message.id) : null}
       onSwitchModel={actions.switchModel}
       onAddKey={actions.addKey}

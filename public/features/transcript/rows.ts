@@ -1,4 +1,5 @@
 /** Converts messages to transcript rows, each small enough to be virtualized. */
+import type { Coded } from '../../../lib/base/sentences.ts'
 import { waitedSeconds } from '../../../lib/base/waits.ts'
 import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
@@ -57,6 +58,8 @@ export type TextRow = {
   partial: boolean
   /** Why the provider stopped the answer here; null when it did not. */
   refusal: string | null
+  /** The code of it, if it is a sentence of ours. */
+  coded?: Coded | undefined
   /** Stored length in characters, when the text is truncated. */
   cut: number | null
 }
@@ -350,6 +353,7 @@ const addText = (rows: Row[], message: Message, text: string, first: boolean) =>
       partial: isLast && message._partial === true,
       // A refusal that is the whole answer is its text.
       refusal: isLast && message.refusal !== text ? (message.refusal ?? null) : null,
+      ...(message._sentences?.refusal && { coded: message._sentences.refusal }),
       cut: isLast ? (message._content_length ?? null) : null,
     })
   }

@@ -1,9 +1,10 @@
 /** A line of the server below the transcript, such as a switch to another model. Loaded with the first one. */
+import type { Coded } from '../../../lib/base/sentences.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { serverText } from '../../strings/server-text.ts'
 
-export const ServerNotice = ({ text }: { text: string }) => (
+export const ServerNotice = ({ text, coded }: { text: string; coded?: Coded | undefined }) => (
   <p class="tx-mark">
-    <Icon name="info" size={14} /> {serverText(text)}
+    <Icon name="info" size={14} /> {serverText(text, coded)}
   </p>
 )

@@ -38,7 +38,7 @@ export function TextRowView({ row }: { row: TextRow }) {
           <Icon name="stop" /> {t('tx.stopped')}
         </p>
       )}
-      {row.refusal !== null && <ServerNotice text={row.refusal} />}
+      {row.refusal !== null && <ServerNotice text={row.refusal} coded={row.coded} />}
     </>
   )
 }

@@ -250,8 +250,8 @@ function Tail() {
           </Asked>
         ),
       )}
-      {parts.notices.value.map(({ id, text }) => (
-        <ServerNotice key={id} text={text} />
+      {parts.notices.value.map(({ id, message, sentences }) => (
+        <ServerNotice key={id} text={message} coded={sentences?.message} />
       ))}
       {retry && (
         <RetryCard

@@ -26,7 +26,6 @@ export const enApp = {
   'toast.region': 'Status messages',
   'toast.dismiss': 'Dismiss',
 
-  'connection.live': 'Connected',
   'connection.connecting': 'Connecting…',
   'connection.waiting': 'Disconnected. Reconnecting in {count}s…',
   'connection.lost': 'Connection lost',

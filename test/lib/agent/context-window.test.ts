@@ -165,7 +165,7 @@ test('nothing left to shorten: fails with a sentence after the allowed attempts'
   assert.is(received.length, 1)
   assert.is(outcome.failure?.type, 'context_overflow')
   assert.match(
-    outcome.failure?.message ?? '',
+    `${outcome.failure?.message}`,
     'Your message alone is longer than this model can read',
   )
   const many = scripted(...Array.from({ length: 9 }, (): Said => [refusal]))
@@ -200,7 +200,7 @@ test('without a summary model the turn continues in full', async () => {
     compression: broken,
     history,
   })
-  assert.is(outcome.status, 'finished', outcome.failure?.message)
+  assert.is(outcome.status, 'finished', `${outcome.failure?.message}`)
   assert.is(received[0]?.messages.length, 13)
   assert.match(JSON.stringify(events), /Couldn’t summarize.*no such model/)
 })

@@ -64,7 +64,7 @@ test('retries empty responses, then gives up', async () => {
 test('a provider that throws an unexpected value, and an emit that throws', async () => {
   const odd = await run(scripted([new TypeError('odd')]).provider)
   assert.is(odd.outcome.failure?.type, 'error')
-  assert.match(odd.outcome.failure?.message ?? '', 'odd')
+  assert.match(`${odd.outcome.failure?.message}`, 'odd')
   // Also while text is held back.
   const full = await run(scripted([text('x <tool_call>{')]).provider, {}, () => {
     throw new Error('disk full')

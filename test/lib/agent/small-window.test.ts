@@ -109,7 +109,7 @@ test('a server that drops most of the prompt: noticed once, compacted, and calle
   const [warning, ...others] = warningsIn(events)
   assert.is(others.length, 0)
   assert.is(warning?.kind, 'window')
-  assert.match(warning?.message ?? '', /^My Box read only 4.1k of about 19\dk tokens: .*gemma/)
+  assert.match(`${warning?.message}`, /^My Box read only 4.1k of about 19\dk tokens: .*gemma/)
   assert.ok(events.some(({ type }) => type === 'retry'))
 })
 
@@ -120,7 +120,7 @@ test('the server’s own word decides: its window, and the advice for that progr
     requestOf(131_072, { windows: asked.windows, history: longHistory().slice(16) }),
   )
   assert.equal(asked.learned, [8_192])
-  assert.match(warningsIn(events)[0]?.message ?? '', 'model.ollama_num_ctx')
+  assert.match(`${warningsIn(events)[0]?.message}`, 'model.ollama_num_ctx')
   const roomy = windowsOf({ tokens: 262_144, kind: 'llamacpp' })
   const { outcome } = await run(
     scripted(answer('fine', usage(4_096))).provider,

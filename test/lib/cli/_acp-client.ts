@@ -20,65 +20,62 @@ type Handlers = {
 
 /** Terminals as editors have them: the given variables over their own. */
 class Terminals {
-readonly open = new Map<
+  readonly open = new Map<
     string,
     { child: ChildProcess; output: string; ended: Promise<sdk.WaitForTerminalExitResponse> }
   >()
-#next = 0
+  #next = 0
 
-
-
-create({ command, args = [], cwd, env = [] }: sdk.CreateTerminalRequest) {
-      const child = spawn(command, args, {
-        cwd: cwd ?? undefined,
-        env: { ...process.env, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
-        stdio: ['ignore', 'pipe', 'pipe'],
-        detached: true,
+  create({ command, args = [], cwd, env = [] }: sdk.CreateTerminalRequest) {
+    const child = spawn(command, args, {
+      cwd: cwd ?? undefined,
+      env: { ...process.env, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    const terminal = {
+      child,
+      output: '',
+      ended: new Promise<sdk.WaitForTerminalExitResponse>(resolve =>
+        child.once('close', (exitCode, signal) => resolve({ exitCode, signal })),
+      ),
+    }
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', chunk => {
+        terminal.output += String(chunk)
       })
-      const terminal = {
-        child,
-        output: '',
-        ended: new Promise<sdk.WaitForTerminalExitResponse>(resolve =>
-          child.once('close', (exitCode, signal) => resolve({ exitCode, signal })),
-        ),
-      }
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', chunk => {
-          terminal.output += String(chunk)
-        })
-      const terminalId = `t${++this.#next}`
-      this.open.set(terminalId, terminal)
-      return { terminalId }
-    }
+    const terminalId = `t${++this.#next}`
+    this.open.set(terminalId, terminal)
+    return { terminalId }
+  }
 
-output(id: string) {
-return { output: this.#find(id).output, truncated: false }
-}
+  output(id: string) {
+    return { output: this.#find(id).output, truncated: false }
+  }
 
-wait(id: string) {
-return this.#find(id).ended
-}
+  wait(id: string) {
+    return this.#find(id).ended
+  }
 
-async kill(id: string) {
-      const { child, ended } = this.#find(id)
-      if (child.pid) process.kill(-child.pid, 'SIGKILL')
-      await ended
-      return {}
-    }
+  async kill(id: string) {
+    const { child, ended } = this.#find(id)
+    if (child.pid) process.kill(-child.pid, 'SIGKILL')
+    await ended
+    return {}
+  }
 
-release(id: string) {
-      this.#find(id)
-      this.open.delete(id)
-      return {}
-    }
+  release(id: string) {
+    this.#find(id)
+    this.open.delete(id)
+    return {}
+  }
 
-#find(id: string) {
+  #find(id: string) {
     const found = this.open.get(id)
     if (!found) throw new sdk.RequestError(-32602, 'no such terminal')
     return found
   }
 }
-
 
 export type Editor = Handlers & {
   child: ChildProcess

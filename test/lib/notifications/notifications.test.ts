@@ -12,11 +12,7 @@ import type { Delivery } from '../../../lib/notifications/post.ts'
 import { Sender } from '../../../lib/notifications/sender.ts'
 import { NotificationStore } from '../../../lib/notifications/store.ts'
 import { en, type Plural } from '../../../lib/notifications/texts/en.ts'
-import {
-  TEXTS,
-  translateBudget,
-  translatorFor,
-} from '../../../lib/notifications/texts/translate.ts'
+import { TEXTS, budgetText, translatorFor } from '../../../lib/notifications/texts/translate.ts'
 import type { Approval } from '../../../lib/schema/question.ts'
 
 const test = suite('parts of notifications')
@@ -64,19 +60,24 @@ test('every language has each placeholder and plural form', () => {
 })
 
 test('numbers, amounts, and plural forms are those of the language', () => {
-  const tokens = 'The budget for this chat is used up: 1,200 tokens of 1,000 tokens.'
-  const money = 'The budget for today is used up: $2.50 of $2.00.'
+  const tokens = (count: number) => ({ code: 'amount.tokens', values: { count } })
+  const usd = (amount: string) => ({ code: 'amount.usd', values: { amount } })
+  const chat = { code: 'budget.session', values: { used: tokens(1_200), limit: tokens(1_000) } }
+  const day = { code: 'budget.day', values: { used: usd('2.50'), limit: usd('2.00') } }
   const inRussian = translatorFor('ru')
   assert.is(
-    translateBudget(tokens, inRussian),
+    budgetText(chat, inRussian),
     'Бюджет на этот чат исчерпан: 1\u00a0200 токенов из 1\u00a0000 токенов.',
   )
   assert.is(
-    translateBudget(money, translatorFor('de')),
+    budgetText(day, translatorFor('de')),
     'Das Budget für heute ist aufgebraucht: 2,50\u00a0$ von 2,00\u00a0$.',
   )
-  assert.is(translateBudget(money, translatorFor('en')), money)
-  assert.is(translateBudget('Another sentence.', inRussian), 'Another sentence.')
+  assert.is(
+    budgetText(day, translatorFor('en')),
+    'The budget for today is used up: $2.50 of $2.00.',
+  )
+  assert.is(budgetText(undefined, inRussian), undefined)
   assert.match(inRussian('missed', { count: 3 }), '3 раза')
 })
 

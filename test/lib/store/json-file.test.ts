@@ -70,7 +70,7 @@ test('an unreadable file is a problem, not an empty file', ({ path }) => {
   mkdirSync(path)
   const file = jsonFile(path, numbers)
   assert.equal(file.read(), [])
-  assert.match(file.problem() ?? '', /directory/)
+  assert.match(`${file.problem()}`, /directory/)
   assert.throws(() => file.write([1]))
 })
 
@@ -110,7 +110,7 @@ test('notices at once that a file appears, goes, and is behind a broken link', (
   }
   assert.equal(file.read(), [])
   symlinkSync(join(dir, 'later'), path)
-  assert.is(file.problem(), 'it is a broken symlink')
+  assert.is(`${file.problem()}`, 'it is a broken symlink')
   writeFileSync(join(dir, 'later'), '[7]')
   assert.equal([file.read(), file.problem()], [[7], null])
   rmSync(path)

@@ -20,7 +20,7 @@ test(
     assert.is(at.asked[0]?.diff, '--- /dev/null\n+++ new.txt\n@@ -0,0 +1,2 @@\n+hello\n+world\n')
     assert.is(resultIn(turn).diff, at.asked[0]?.diff)
     assert.is((await at.say('create deep/er/new.txt')).text, 'Created.')
-    assert.match((await at.say('create ../new.txt')).outcome.failure?.message ?? '', /outside/)
+    assert.match(`${(await at.say('create ../new.txt')).outcome.failure?.message}`, /outside/)
   }),
 )
 

@@ -24,7 +24,7 @@ const failing = (traits: string, words: RegExp, options = {}) =>
   using(traits, options, async at => {
     const { outcome, messages } = await at.say('hello')
     assert.is(outcome.status, 'failed')
-    assert.match(outcome.failure?.message ?? '', words)
+    assert.match(`${outcome.failure?.message}`, words)
     assert.equal(messages, [])
   })
 
@@ -32,7 +32,7 @@ test('reports a missing program', async () => {
   const at = createExternal()
   const endpoint = { ...at.endpoint(), command: ['/nowhere/agent'] }
   const { outcome } = await at.say('hello', { request: { endpoint } })
-  assert.match(outcome.failure?.message ?? '', /Tester could not be started.*not found/)
+  assert.match(`${outcome.failure?.message}`, /Tester could not be started.*not found/)
   await at.close()
 })
 
@@ -51,8 +51,8 @@ test(
   using('signed-out', {}, async at => {
     const { outcome } = await at.say('hello')
     assert.is(outcome.failure?.type, 'error')
-    assert.match(outcome.failure?.message ?? '', /Tester is not signed in/)
-    assert.match(outcome.failure?.hint ?? '', /Web login \(run "tester login"\)/)
+    assert.match(`${outcome.failure?.message}`, /Tester is not signed in/)
+    assert.match(`${outcome.failure?.hint}`, /Web login \(run "tester login"\)/)
   }),
 )
 
@@ -62,7 +62,7 @@ test(
     await at.say('hello one')
     const dead = await at.say('die now')
     assert.is(dead.outcome.status, 'failed')
-    assert.match(dead.outcome.failure?.message ?? '', /Tester ended with code 7: out of cheese/)
+    assert.match(`${dead.outcome.failure?.message}`, /Tester ended with code 7: out of cheese/)
     assert.equal(dead.messages, [])
     assert.is(dead.events[0]?.type, 'token')
     const after = await at.say('recall')
@@ -92,7 +92,7 @@ test(
     await at.clock.advance(SILENCE_MS)
     const { outcome } = await turn
     assert.is(outcome.status, 'failed')
-    assert.match(outcome.failure?.message ?? '', /did not respond for 15 minutes and was stopped/)
+    assert.match(`${outcome.failure?.message}`, /did not respond for 15 minutes and was stopped/)
     assert.is(at.agents().running(), 0)
     assert.is((await at.say('hello')).outcome.status, 'finished')
   }),
@@ -129,7 +129,7 @@ test(
   'a flood ends the turn and is stored within the limit',
   using('deaf', { graceMs: 200 }, async at => {
     const { outcome, events } = await at.say('flood')
-    assert.match(outcome.failure?.message ?? '', /produced more output than one turn can hold/)
+    assert.match(`${outcome.failure?.message}`, /produced more output than one turn can hold/)
     const length = events.reduce(
       (sum, event) => sum + (event.type === 'token' ? event.text.length : 0),
       0,

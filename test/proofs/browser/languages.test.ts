@@ -161,6 +161,7 @@ test('what the server reports is in the language of the page: notices, the resul
       ...{ at: 1, ok: false, name: null, problems: 0 },
       ...{ error: '/x cannot be created: permission denied', code: 'folder_not_created' },
       values: { folder: '/x', reason: 'permission denied' },
+      sentences: { reason: { code: 'file.denied' } },
     }
     await app.restart(() =>
       writeFileSync(

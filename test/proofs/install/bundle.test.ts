@@ -64,11 +64,12 @@ test('a page in German loads the texts of what it shows, and each lazy import wa
     assert.ok(files.reduce((sum, { raw }) => sum + raw.length, 0) < 20_000, page)
   }
   const scripts = names.filter(name => /^\/static\/[\w-]+\.js$/.test(name))
-  const lazy = scripts.flatMap(name => [
-    ...read(name).matchAll(/(?:withTexts\("([\w-]+)",)?\bimport\("\.\/([\w-]+)-\w+\.js"\)/g),
-  ])
-  const settings = lazy.filter(([, , target]) => target === 'settings-view')
-  assert.ok(settings.length > 0 && settings.every(([, waits]) => waits === 'settings-view'))
+  const main = scripts.find(name => name.startsWith('/static/main-'))!
+  const lazy = scripts.flatMap(name =>
+    [...read(name).matchAll(/\bimportWithTexts\("([\w-]+)"\)/g)].map(([, target]) => target!),
+  )
+  assert.ok(lazy.includes('settings-view'))
+  for (const target of lazy) assert.ok(assets.has(main.replace('main', target)), target)
 })
 
 test('the browser bundle contains files of public/, lib/base and packages only', async () => {

@@ -385,7 +385,7 @@ chat('warnings and compression are notices, each once', () => {
     { type: 'compressed', data: { message: 'packed again' } },
   ]
   assert.equal(
-    fold(emptyTranscript('a'), frames(list)).notices.map(notice => notice.text),
+    fold(emptyTranscript('a'), frames(list)).notices.map(notice => notice.message),
     ['fallback', 'packed again'],
   )
 })
@@ -394,7 +394,7 @@ chat('a summary that is being made, made, and not made', () => {
   const making: TurnEvent = { type: 'compressing', data: { message: 'working' } }
   const begun = fold(emptyTranscript('a'), frames([started(), making]))
   assert.equal(
-    begun.notices.map(notice => notice.text),
+    begun.notices.map(notice => notice.message),
     ['working'],
   )
   const usage = { ...emptyUsage, context_length: 100, last_prompt_tokens: 90 }
@@ -412,7 +412,7 @@ chat('a summary that is being made, made, and not made', () => {
     ),
   )
   assert.equal(
-    done.notices.map(notice => notice.text),
+    done.notices.map(notice => notice.message),
     ['done'],
   )
   assert.equal(done.summaries, [{ n: 9, last: 'm7' }])
@@ -422,7 +422,7 @@ chat('a summary that is being made, made, and not made', () => {
     frames([{ type: 'warning', data: { message: 'in full', type: 'compression' } }], 50, 's2'),
   )
   assert.equal(
-    failed.notices.map(notice => notice.text),
+    failed.notices.map(notice => notice.message),
     ['in full'],
   )
 })

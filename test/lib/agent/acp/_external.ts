@@ -168,7 +168,7 @@ export const createExternal = (traits = '', options: Partial<AgentLimits> = {}) 
         outcome,
         events,
         messages,
-        warnings: events.flatMap(event => (event.type === 'warning' ? [event.message] : [])),
+        warnings: events.flatMap(event => (event.type === 'warning' ? [`${event.message}`] : [])),
         text: messages
           .filter(({ role }) => role === 'assistant')
           .map(({ content }) => content)

@@ -189,7 +189,7 @@ test(
   using('mute', { startMs: 60_000 }, async at => {
     at.place.settings = { env: {}, mcp: true, startMs: 300 }
     const { outcome } = await at.say('hello')
-    assert.match(outcome.failure?.message ?? '', /did not answer within/)
+    assert.match(`${outcome.failure?.message}`, /did not answer within/)
   }),
 )
 

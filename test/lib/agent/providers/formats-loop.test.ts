@@ -55,7 +55,7 @@ for (const format of FORMATS) {
   if (!format.isNative)
     test('a content filter without text is a failure', () =>
       withServer([{ finish: 'content_filter' }], async server => {
-        assert.match((await converse(server)).outcome.failure?.message ?? '', 'content filter')
+        assert.match(`${(await converse(server)).outcome.failure?.message}`, 'content filter')
       }))
 
   test('continues a response that was cut at the length limit', () =>

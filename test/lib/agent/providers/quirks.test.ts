@@ -49,8 +49,8 @@ for (const format of FORMATS) {
           requests: server.requests.length,
         }
         const { failed, sent, expected, ...same } = wanted
-        assert.is(outcome.failure?.type, failed?.[0], outcome.failure?.message)
-        if (failed) assert.match(outcome.failure?.message ?? '', failed[1])
+        assert.is(outcome.failure?.type, failed?.[0], `${outcome.failure?.message}`)
+        if (failed) assert.match(`${outcome.failure?.message}`, failed[1])
         for (const key of Object.keys(same) as (keyof typeof same)[])
           assert.equal(result[key], same[key], key)
         if (sent) assert.equal(sent(last), expected)
@@ -94,7 +94,7 @@ for (const format of FORMATS) {
         for (const status of [301, 302, 307, 308])
           server.push({ status, headers: { location: `${other.url}/x` } })
         for (let round = 0; round < 4; round++)
-          assert.match((await converse(server)).outcome.failure?.message ?? '', 'redirects to')
+          assert.match(`${(await converse(server)).outcome.failure?.message}`, 'redirects to')
         assert.is(other.requests.length, 0)
       } finally {
         await other.close()

@@ -14,19 +14,19 @@ const test = suite('front matter')
 test('text without front matter is the body', () => {
   const { values, body, problem } = parseFrontMatter('# Title\n\nText')
   assert.equal([values, body], [{}, '# Title\n\nText'])
-  assert.match(problem ?? '', 'does not begin with front matter')
+  assert.match(`${problem}`, 'does not begin with front matter')
 })
 
 test('a list instead of a mapping is reported', () => {
   const { values, problem } = parseFrontMatter('---\n- a\n---\nText')
   assert.equal(values, {})
-  assert.match(problem ?? '', 'not a list of keys and values')
+  assert.match(`${problem}`, 'not a list of keys and values')
 })
 
 test('invalid YAML is read line by line', () => {
   const { values, problem } = parseFrontMatter('---\nname: a\ndescription: "b: c\nx: [\n---\nText')
   assert.is(values.name, 'a')
-  assert.match(problem ?? '', 'cannot be read')
+  assert.match(`${problem}`, 'cannot be read')
 })
 
 test('byte order marks and Windows line endings are accepted', () => {

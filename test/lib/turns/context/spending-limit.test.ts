@@ -58,8 +58,8 @@ test('does not ask below the limit', async () => {
 test('denied: returns the reason, and does not ask again', async () => {
   const { spend, asked } = setup({ turn: { tokens: 100 } })
   const why = 'The budget for this turn is used up: 150 tokens of 100 tokens.'
-  assert.is(await spend(150), why)
-  assert.is(await spend(150), why)
+  assert.is(`${await spend(150)}`, why)
+  assert.is(`${await spend(150)}`, why)
   assert.equal(asked, [why])
 })
 
@@ -68,7 +68,7 @@ test('once: extends the limit by its own amount', async () => {
   assert.is(await spend(150), null)
   assert.is(await spend(249), null)
   assert.is(asked.length, 1)
-  assert.match((await spend(250)) ?? '', /250 tokens/)
+  assert.match(`${await spend(250)}`, /250 tokens/)
 })
 
 test('for the session: lifts the limit in the session’s record', async () => {
@@ -90,7 +90,7 @@ test('an extension of the day counts for that day', async () => {
 
 test('unattended: denies without asking', async () => {
   const { spend, asked } = setup({ turn: { usd: 0.5 } }, ['once'], { unattended: {} })
-  assert.is(await spend(1, 1), 'The budget for this turn is used up: $1.00 of $0.50.')
+  assert.is(`${await spend(1, 1)}`, 'The budget for this turn is used up: $1.00 of $0.50.')
   assert.equal(asked, [])
 })
 
