@@ -6,9 +6,6 @@ export type Scope = (typeof scopes)[number]
 export const measures = ['tokens', 'usd'] as const
 export type Measure = (typeof measures)[number]
 
-export type Limit = { [M in Measure]?: number }
-type Budgets = { [S in Scope]: Limit }
-
 /** A change from the page: null removes a limit, absent leaves it unchanged. */
 const Change = z.object({
   tokens: z.number().int().positive().max(1e12).nullable().optional(),
