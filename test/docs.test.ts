@@ -670,7 +670,7 @@ const OF_PAGE = /^docs\/(?:backup|install|operations|using|tasks|share|offline|m
 test('places of the page are called what the page calls them', () => {
   const texts = execFileSync('git', ['ls-files', 'public'], { encoding: 'utf8' })
     .split('\n')
-    .filter(path => /strings\.ts$/.test(path))
+    .filter(path => /(?:strings|server-text)\.ts$/.test(path))
     .flatMap(path => [...read(path).matchAll(/: (?:'((?:[^'\\]|\\.)+)'|"([^"]+)")/g)])
     .map(([, single, double]) => (single ?? double ?? '').replace(/\\'/g, "'"))
   const isText = (text: string) =>
