@@ -151,7 +151,7 @@ test('serves the page and all of its files, compressed', async ({ client }) => {
   // With the style of the first page, for which the composer does not wait.
   // The outbox is in it, so that the first message is as safe as a later one.
   assert.ok((await firstLoadOf(client, '/')) <= 83_000)
-  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 96_500)
+  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 97_000)
   const login = await client.get('/login')
   assert.is(login.status, 200)
   assert.not.match(login.text, /(?:src|href)="static/)
