@@ -35,7 +35,7 @@ export const resolvePath = (bounds: Bounds, path: string): [Bounds, string] =>
 /** The path to record: relative to the workspace, or absolute for a file outside it. */
 export const recordedPath = (root: string, real: string): string => {
   const path = relative(root, real)
-  return path !== '' && path !== '..' && !path.startsWith('../../') ? path : real
+  return path !== '' && path !== '..' && !path.startsWith('../') ? path : real
 }
 
 const listNames = (names: readonly string[]): string =>
