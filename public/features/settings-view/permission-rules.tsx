@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Select } from '../../parts/field.tsx'
 import { Field, TextField } from '../../parts/form.tsx'
 import { useShell } from '../../contexts.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from '../settings/permission-strings.ts'
 
 type Permissions = Api['GET /api/permissions']['output']
@@ -90,7 +91,7 @@ const RuleList = ({ list, entries, save }: RuleListProps) => {
       <h4 class="rule-head">{t(`rules.${list}`)}</h4>
       <p class="field-hint">{t(`rules.${list}.hint`)}</p>
       <ul class="rule-rows">
-        {entries.map(({ rule, problem }) => (
+        {entries.map(({ rule, problem, sentences }) => (
           <li key={rule} class="rule-row">
             {editing.value === rule ? (
               <RuleForm
@@ -128,7 +129,9 @@ const RuleList = ({ list, entries, save }: RuleListProps) => {
                   {t('rules.remove')}
                 </Button>
                 {problem !== null && (
-                  <p class="form-error rule-error">{t('rules.invalid', { problem })}</p>
+                  <p class="form-error rule-error">
+                    {t('rules.invalid', { problem: causeText(problem, sentences?.problem) })}
+                  </p>
                 )}
               </>
             )}

@@ -17,6 +17,8 @@ import {
 import { asObject } from '../../../base/json.ts'
 import { visibleText } from '../../../base/visible.ts'
 import { conflict, invalid, missing } from '../../../errors.ts'
+import { withCodes } from '../../../base/sentences.ts'
+import { Sentences } from '../../../schema/sentence.ts'
 import type { Home } from '../../../profiles/home.ts'
 import { realPath } from '../../../store/path-within.ts'
 import { rulesFor } from './home-rules.ts'
@@ -26,6 +28,7 @@ const Entry = z.object({
   rule: z.string(),
   /** Why it is not a rule; null when it is one. Everything is refused until it is corrected. */
   problem: z.string().nullable(),
+  sentences: Sentences.optional(),
 })
 
 export const PermissionsOut = z.object({
@@ -56,14 +59,14 @@ const entriesOf = (home: Home, list: RuleList): readonly unknown[] => {
 }
 
 export const showPermissions = (home: Home): z.output<typeof PermissionsOut> => {
-  const lists = RULE_LISTS.map(list => [
-    list,
+  const shown = (list: RuleList) =>
     entriesOf(home, list).map(entry => {
       const parsed = parseRule(entry)
-      return { rule: visibleText(shownEntry(entry)), problem: parsed.ok ? null : parsed.problem }
-    }),
-  ])
-  return { profile: home.name, source: home.config.path, lists: Object.fromEntries(lists) }
+      const problem = parsed.ok ? null : parsed.problem
+      return withCodes({ rule: visibleText(shownEntry(entry)), problem })
+    })
+  const lists = { deny: shown('deny'), ask: shown('ask'), allow: shown('allow') }
+  return { profile: home.name, source: home.config.path, lists }
 }
 
 /** Throws UserError for an invalid rule, and when the one to remove is not there any more. */
