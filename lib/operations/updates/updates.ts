@@ -137,11 +137,16 @@ export class Updates {
     if (problem !== '') {
       this.#log('the new version could not be built', { problem })
       const reason = problem.slice(0, MAX_ERROR_CHARS)
+      // The version that runs is that of the checkout again, so that the update is offered again. Local changes stay.
+      const isBack = (await git(['reset', '--quiet', '--keep', pulled.from])).ok
+      const advice = isBack
+        ? 'The checkout is back at it.'
+        : `To go back: git reset --keep ${pulled.from}, then npm start.`
       return {
         ok: false,
-        message: `The new version could not be built, so this one keeps running. To go back: git reset --keep ${pulled.from}, then npm start. ${reason}`,
+        message: `The new version could not be built, so this one keeps running. ${advice} ${reason}`,
         code: 'not_built',
-        values: { reason, commit: pulled.from },
+        values: { reason, ...(!isBack && { commit: pulled.from }) },
         target,
         ...(failure?.stash_conflict && { stash_conflict: true as const }),
       }

@@ -33,6 +33,8 @@ export const t = translator('updates', {
   'done.by_hand': 'Updated. Start the server again to use it.',
   running: 'An update is already in progress.',
   not_built:
+    'The new version couldn’t be built, so this one keeps running: {reason}. Nothing else has changed; you can try again.',
+  'not_built.stuck':
     'The new version couldn’t be built, so this one keeps running: {reason}. To go back, run git reset --keep {commit} and npm start.',
   conflict: 'Resolve the conflicts in the checkout with Git, or overwrite the checkout.',
   diverged: 'The checkout has its own commits. Merge them with Git, or overwrite the checkout.',

@@ -59,7 +59,9 @@ const Ways = () => (
 const outcomeOf = ({ code = '', values, message }: UpdateResult): string => {
   if (Object.hasOwn(OUTCOMES, code)) return OUTCOMES[code as keyof typeof OUTCOMES]()
   if (code === 'not_built')
-    return t('not_built', { reason: values?.reason ?? '', commit: values?.commit ?? '' })
+    return values?.commit
+      ? t('not_built.stuck', { reason: values.reason ?? '', commit: values.commit })
+      : t('not_built', { reason: values?.reason ?? '' })
   return errorText(code, values) ?? message
 }
 

@@ -237,13 +237,13 @@ test('does not start a version that does not build, keeping local changes', asyn
   writeFiles(ours.checkout, { 'notes.txt': 'mine\n' })
   const body = await apply(app)
   assert.equal([body.ok, body.code, body.restart_scheduled], [false, 'not_built', undefined])
-  assert.equal(body.values, { reason: 'the new one is broken', commit: head })
+  assert.equal(body.values, { reason: 'the new one is broken' })
   assert.is((await app.get('/health')).status, 200)
-  // What the answer says to do.
-  assert.is(ours.head(), broken)
-  ours.git('reset', '--quiet', '--keep', body.values.commit)
+  // The checkout is that of the version that runs, with its local changes, and the update is offered again.
   assert.is(ours.head(), head)
   assert.is(readFileSync(join(ours.checkout, 'notes.txt'), 'utf8'), 'mine\n')
+  const { body: found } = await app.get('/api/updates/check')
+  assert.equal([found.webui.behind, found.webui.latest_sha], [1, broken.slice(0, 7)])
 })
 
 test('force discards local changes and commits', async ({ app, ours, agent }) => {
