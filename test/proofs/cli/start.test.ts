@@ -1,5 +1,6 @@
 /** The process: one sentence when it cannot start, one instance per state directory, and coming down in order. */
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -10,8 +11,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -22,6 +25,12 @@ import {
 } from '../../../build/start-program.ts'
 
 const CHILD = join(import.meta.dirname, '_start-child.ts')
+
+/** On a connection of its own: one that `fetch` keeps may be closed by the end of the service at the moment it is used. */
+const ask = async (url: string): Promise<{ status: number | undefined; body: string }> => {
+  const [response]: IncomingMessage[] = await once(get(url, { agent: false }), 'response')
+  return { status: response?.statusCode, body: response ? await text(response) : '' }
+}
 
 const test = suite<{ home: string }>('start')
 test.before.each(context => {
@@ -130,9 +139,9 @@ test('SIGTERM: /ready says stopping and /health answers while the app closes; no
     program.child.kill('SIGTERM')
     await program.waitForOutput('closing')
     for (const prefix of new Set(['', base])) {
-      const ready = await fetch(`${origin}${prefix}/ready?x=1`)
-      assert.equal(await ready.json(), { state: 'stopping' }, prefix)
-      assert.is((await fetch(`${origin}${prefix}/health`)).status, 200, prefix)
+      const ready = await ask(`${origin}${prefix}/ready?x=1`)
+      assert.equal(JSON.parse(ready.body), { state: 'stopping' }, prefix)
+      assert.is((await ask(`${origin}${prefix}/health`)).status, 200, prefix)
       for (const path of ['/slow', '/ready/x', '/x/ready', '/events'])
         assert.is(
           await fetch(`${origin}${prefix}${path}`).catch(() => 'broken'),
