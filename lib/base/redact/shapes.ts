@@ -265,8 +265,11 @@ const VALUE = /[^\s"'`\\;|&$()<>]{1,4096}/y
 const BARE_VALUE = /[^\s"'`\\;|&$()<>,{}[\]]{1,4096}/y
 const HEAD = /[\w-]{0,64}\\{0,8}["'`]?[ \t]{0,40}(:=|=>|[:=])(?![=:~])[ \t]{0,40}(\\{0,8}["'`])?/y
 
-/** A sentence in a script that has no spaces between words. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{3}/u
+
+/** A sentence in a script that has no spaces between words, and nothing in it that is long enough for a secret. */
+const isUnspacedSentence = (value: string): boolean =>
+  UNSPACED.test(value) && !/[\w+/=-]{6}/.test(value)
 
 /** Looks random: not a word, a sentence, a version, a date, or a path. */
 const isRandom = (value: string, quoted: boolean): boolean =>
@@ -274,7 +277,7 @@ const isRandom = (value: string, quoted: boolean): boolean =>
   /\d/.test(value) &&
   /[A-Za-z]/.test(value) &&
   new Set(value).size >= 6 &&
-  !UNSPACED.test(value) &&
+  !isUnspacedSentence(value) &&
   !/^[A-Za-z_$][\w$]*\.[A-Za-z_$]/.test(value) &&
   !/^[~.]{0,2}\/|:\/\/|\/.*\//.test(value) &&
   !/^[\d.:T+Z-]+[a-z]{0,3}$/i.test(value) &&

@@ -149,8 +149,14 @@ test('leaves hashes, ids, paths and code unchanged', () => {
     'http://localhost:8080/a:b@c',
     'import { secret } from "./secret-store.ts"',
     '<div class="task-list sk-item">',
+    '"too_many_tokens": "トークンは{max}個までです。先に1つ取り消してください。"',
   ])
     assert.is(redact(text), text)
+})
+
+test('a secret inside of a sentence without spaces is masked', () => {
+  for (const text of ['password: Xy12abcd34です。よろしく', 'api_key=請使用這個a8Kf3kQ2m9zP'])
+    assert.not.match(redact(text), /Xy12abcd34|a8Kf3kQ2m9zP/)
 })
 
 test('covers all homes and reloads changed files', () => {
