@@ -45,13 +45,17 @@ export const loadLanguage = async (
     if (!loads.has(name)) loads.set(name, request(name))
     return loads.get(name)!
   }
-  window.importWithTexts = async script => {
-    const names = needs?.[script]?.split(' ') ?? []
-    return (await Promise.all([importScript(script), ...names.map(load)]))[0]
+  const retry = () => Promise.all([...failed].map(load))
+  const loadFor = async (script: string): Promise<void> => {
+    // The texts of the page name those of the script.
+    if (!needs) await retry()
+    await Promise.all((needs?.[script]?.split(' ') ?? []).map(load))
   }
+  window.importWithTexts = async script =>
+    (await Promise.all([importScript(script), loadFor(script)]))[0]
   if (language !== 'en') {
     setLanguage(language, {})
     await Promise.all(first.map(load))
   }
-  return () => [...failed].forEach(load)
+  return () => void retry()
 }

@@ -58,6 +58,18 @@ test('texts that could not be loaded are in English, and are requested again', a
   assert.is(t('test.open'), 'Öffnen')
 })
 
+test('when the texts of the page could not be loaded, a view that is opened next requests them again with its own', async () => {
+  isOffline = true
+  const retry = await load('de')
+  assert.is(await importWithTexts('view'), 'module view')
+  assert.is(t('test.open'), 'Open')
+  isOffline = false
+  retry()
+  assert.is(await importWithTexts('view'), 'module view')
+  assert.is(t('app.close'), 'Schließen')
+  assert.is(t('test.open'), 'Öffnen')
+})
+
 test('English requests nothing', async () => {
   const retry = await load('en')
   assert.is(await importWithTexts('view'), 'module view')
