@@ -34,7 +34,6 @@ const SCHEMA = `
 `
 
 /** Programs trim texts and change line breaks, so only the words count, and the images. */
-
 const identity = (message: ApiMessage): unknown[] => {
   if (message.role === 'user') {
     const images = message.parts.flatMap(part => (part.type === 'image' ? [part.url] : []))

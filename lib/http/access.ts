@@ -12,7 +12,7 @@ import { checkOrigin, createHostCheck, isCrossSite, UNKNOWN_HOST } from './origi
 import { cookiesOf, type Exchange } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
 
-/** Decides about sign-ins; `lib/people/authenticator.ts` makes one. */
+/** Decides about sign-ins; `lib/people/auth.ts` makes one. */
 export type Authenticator = {
   /** A sign-in is required: a password is set, or one has to be. */
   isRequired(): boolean

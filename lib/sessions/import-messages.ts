@@ -10,6 +10,7 @@ import { HookActivity } from '../schema/hook.ts'
 import { readImages } from '../schema/image.ts'
 import { readSummaries } from '../schema/recorded-summary.ts'
 import { RefusedBy } from '../schema/refused-by.ts'
+import { Sentences } from '../schema/sentence.ts'
 
 type Part = { type: string; [key: string]: unknown }
 
@@ -153,6 +154,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     _ran_in,
     _failed,
     _refused_by,
+    _sentences,
     ...rest
   } = given
   const images = readImages(_images)
@@ -161,6 +163,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
   const hooks = readHooks(_hooks)
   const ranIn = RunsIn.safeParse(_ran_in).data
   const refuser = RefusedBy.safeParse(_refused_by).data
+  const sentences = Sentences.safeParse(_sentences).data
   const calls = [...toList(tool_calls), ...(isObject(function_call) ? [function_call] : [])]
     .map(toCall)
     .filter(call => call !== null)
@@ -190,6 +193,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     // A newer version may know other ones.
     ...(refuser ? { _refused_by: refuser } : {}),
     ...(!refuser && (_failed === true || _refused_by != null) ? { _failed: true } : {}),
+    ...(sentences && { _sentences: sentences }),
     ...(thought && { reasoning: thought }),
     ...(_error === true ? { _error } : {}),
     ...(_partial === true ? { _partial } : {}),
@@ -317,6 +321,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   _failed: value => value === true,
   _refused_by: value => RefusedBy.safeParse(value).success,
   _ran_in: value => RunsIn.safeParse(value).success,
+  _sentences: value => Sentences.safeParse(value).success,
   _hooks: value => Array.isArray(value) && readHooks(value)?.length === value.length,
   // Never stored.
   _versions: () => false,

@@ -5,7 +5,7 @@
  * docs/decisions/0007-one-decision.md.
  *
  * Answers that exist already (rules that allow, remembered approvals, approval modes) are looked up when the user would be
- * asked: `lib/turns/context/approval-policy.ts`.
+ * asked: `lib/turns/context/approver.ts`.
  */
 import { Refusal } from '../../base/refusal.ts'
 import type { RefusedBy } from '../../schema/refused-by.ts'

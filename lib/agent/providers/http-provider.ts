@@ -1,5 +1,5 @@
 /** Turns the description of a wire format into a provider. */
-import { UserError } from '../../errors.ts'
+import { UserError, wordsOf } from '../../errors.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ModelEndpoint, Provider, ProviderDelta, ProviderRequest } from '../types.ts'
 import { answerObjection, withoutAnswer } from './answer-fields.ts'
@@ -194,8 +194,8 @@ const withKey = async (
     if (!(error instanceof UserError)) throw error
     // Only the user can sign in again. Everything else may pass.
     throw error.kind === 'unauthorized'
-      ? new ProviderFailure('auth_mismatch', error.message, { status: 401, retryable: false })
-      : new ProviderFailure('network', error.message)
+      ? new ProviderFailure('auth_mismatch', wordsOf(error), { status: 401, retryable: false })
+      : new ProviderFailure('network', wordsOf(error))
   })
   return { ...request, endpoint: { ...endpoint, apiKey: apiKey ?? endpoint.apiKey } }
 }

@@ -122,6 +122,11 @@ test('what happened to a call is read in the words of this version only', async 
       { _failed: true, _ran_in: 'outside' },
     ],
     [{ _failed: 'yes', _ran_in: 'newer', _hooks: 'none' }, {}],
+    [
+      { _sentences: { message: { code: 'newer' } } },
+      { _sentences: { message: { code: 'newer' } } },
+    ],
+    [{ _sentences: { message: 'turn.cut', hint: { values: {} } } }, {}],
   ]
   await withBench(async bench => {
     const lines = cases.map(([given], at) =>

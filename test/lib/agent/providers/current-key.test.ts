@@ -78,10 +78,14 @@ test('is not repeated when no other key exists', async context => {
 })
 
 test('nothing is sent when the user has to sign in again; the sentence is final', async context => {
-  const failure = await failureOf(call(context, [unauthorized('Sign in again.')]))
+  const given = unauthorized('Sign in again.', {
+    code: 'provider_sign_in_expired',
+    values: { name: 'Nous' },
+  })
+  const failure = await failureOf(call(context, [given]))
   assert.equal(
-    [failure.type, failure.retryable, failure.message],
-    ['auth_mismatch', false, 'Sign in again.'],
+    [failure.type, failure.retryable, failure.message, failure.coded],
+    ['auth_mismatch', false, 'Sign in again.', given.coded],
   )
   assert.is(context.server.requests.length, 0)
 })
