@@ -310,6 +310,7 @@ export const withCodes = <const T extends object>(object: T): Sent<T> => {
 
 const changed = (value: unknown, change: (text: string) => string): unknown => {
   if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map(each => changed(each, change))
   if (!isObject(value)) return value
   const { code, values } = value as Coded
   return { code, ...(values && { values: changedValues(values, change) }) }
