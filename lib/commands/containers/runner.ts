@@ -162,7 +162,9 @@ export class ContainerRunner implements CommandRunner {
           })
           await container.kill()
         })
-        .catch((error: unknown) => this.#log('a container did not end', { error: messageOf(error) }))
+        .catch((error: unknown) =>
+          this.#log('a container did not end', { error: messageOf(error) }),
+        )
         .then(() => {
           // The docker program has no more to wait for, but may hang with its service.
           if (signal === 'SIGKILL') killGroup({ pid }, signal)
