@@ -68,7 +68,8 @@ export const cachedFile = <T>(
     const { stamp, inode } = statFile(path, look)
     if (last && stamp !== undefined && stamp !== '' && stamp === last.stamp) return last.value
     const file = stamp === MISSING ? NONE : read(inode)
-    const same = last && last.file.text === file.text && last.file.problem === file.problem
+    const same =
+      last && last.file.text === file.text && `${last.file.problem}` === `${file.problem}`
     last = { stamp, file, value: same && last ? last.value : parse(file) }
     return last.value
   }

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CommandPlacement, CommandRunner, PlacedProgram } from '../../agent/tool-services.ts'
 import { killGroup, type OnEnd } from '../../base/process.ts'
-import { unavailable, wordsOf } from '../../errors.ts'
+import { messageOf, unavailable, wordsOf } from '../../errors.ts'
 import { isInside } from '../../store/path-within.ts'
 import type { Container, Running } from './container.ts'
 import type { Shown } from './container-files.ts'
@@ -158,11 +158,13 @@ export class ContainerRunner implements CommandRunner {
         .catch(async (error: unknown) => {
           if (signal !== 'SIGKILL') return
           this.#log('a command in a container could not be ended, so its container was', {
-            error: wordsOf(error),
+            error: messageOf(error),
           })
           await container.kill()
         })
-        .catch((error: unknown) => this.#log('a container did not end', { error: wordsOf(error) }))
+        .catch((error: unknown) =>
+          this.#log('a container did not end', { error: messageOf(error) }),
+        )
         .then(() => {
           // The docker program has no more to wait for, but may hang with its service.
           if (signal === 'SIGKILL') killGroup({ pid }, signal)

@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
+import { cachedFile } from '../../../lib/store/cached-file.ts'
 import { jsonFile } from '../../../lib/store/json-file.ts'
 
 const test = suite<{ dir: string; path: string }>('json file')
@@ -32,6 +33,12 @@ const numbers = (value: unknown): number[] => {
   if (!Array.isArray(value)) throw new Error('not a list')
   return value
 }
+
+test('the same problem gives the same object, as the same content does', ({ path }) => {
+  symlinkSync('nowhere', path)
+  const read = cachedFile(path, ({ problem }) => ({ problem }))
+  assert.is(read(), read())
+})
 
 test('rejects overwriting a broken file, with the reason', ({ path }) => {
   writeFileSync(path, '[1, 2')
