@@ -1,4 +1,5 @@
 /** Masks secrets in text that leaves the service or is sent to a model. The only code that masks. */
+import { changeWords, Sentence } from '../sentences.ts'
 import { systemClock } from '../clock.ts'
 import { isObjectOrArray } from '../json.ts'
 import { KnownSecrets, type SecretSource } from './known.ts'
@@ -291,6 +292,7 @@ export const reveal = (edited: string, stored: string): string => {
 export const redactValue = <T>(value: T): T => {
   if (typeof value === 'string') return redact(value) as T
   if (Array.isArray(value)) return value.map(redactValue) as T
+  if (value instanceof Sentence) return changeWords(value, redact) as T
   if (!isObjectOrArray(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, redactValue(inner)]),

@@ -1,6 +1,7 @@
 /** What is hidden, what is not, and that the quick filter never misses what the patterns hit. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { Sentence } from '../../../../lib/base/sentences.ts'
 import {
   isSuspect,
   redact,
@@ -90,6 +91,11 @@ test('a mention of a key header does not hide the text after it', () => {
 test('returns an unchanged line unparsed', () => {
   const line = '{ "odd" :  "spacing" }'
   assert.is(redactJsonLine(line), line)
+})
+
+test('a sentence stays one', () => {
+  const masked = redactValue({ error: new Sentence('it failed', { code: 'why.failed' }) })
+  assert.is(JSON.stringify(masked), '{"error":"it failed"}')
 })
 
 test('values keep their types and keys', () => {
