@@ -1,10 +1,10 @@
 /** Speech-to-text. */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { endpoint } from '../../lib/context.ts'
-import { invalid, unavailable } from '../../lib/errors.ts'
-import { readForm } from '../../lib/http/multipart.ts'
-import { speechEndpoint, transcribe as hear } from '../../lib/models/transcription.ts'
+import { endpoint } from '../lib/context.ts'
+import { invalid, unavailable } from '../lib/errors.ts'
+import { readForm } from '../lib/http/multipart.ts'
+import { speechEndpoint, transcribe as hear } from '../lib/models/transcription.ts'
 
 export const capability = endpoint({
   access: 'read',

@@ -1,10 +1,10 @@
 /** Commands and subagents of the user: list, read, create, edit, rename, and delete their files. */
-import { CHANGES } from '../../lib/people/may.ts'
+import { CHANGES } from '../lib/people/may.ts'
 import { z } from 'zod'
-import { endpoint } from '../../lib/context.ts'
-import { redactValue } from '../../lib/base/redact/redact.ts'
-import { Ok } from '../../lib/schema/ok.ts'
-import { OwnFile, OwnFileFields, OwnFileKind, OwnFileRow } from '../../lib/schema/own-file.ts'
+import { endpoint } from '../lib/context.ts'
+import { redactValue } from '../lib/base/redact/redact.ts'
+import { Ok } from '../lib/schema/ok.ts'
+import { OwnFile, OwnFileFields, OwnFileKind, OwnFileRow } from '../lib/schema/own-file.ts'
 
 const One = z.object({ kind: OwnFileKind, name: z.string().min(1).max(400) })
 

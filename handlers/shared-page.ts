@@ -1,8 +1,8 @@
 /** The public page of a shared chat. */
 import { z } from 'zod'
-import { endpoint } from '../../lib/context.ts'
-import { UserError } from '../../lib/errors.ts'
-import { html } from '../../lib/http/reply.ts'
+import { endpoint } from '../lib/context.ts'
+import { UserError } from '../lib/errors.ts'
+import { html } from '../lib/http/reply.ts'
 
 export const open = endpoint({
   summary: 'A shared chat: a page without scripts, for anyone who has its link',
@@ -11,9 +11,7 @@ export const open = endpoint({
   raw: 'text/html',
   cache: 'no-store',
   async run(ctx, { token }) {
-    const { BUSY_PAGE, MISSING_PAGE, SHARE_REPLY } = await import(
-      '../../lib/sessions/shares/page.ts'
-    )
+    const { BUSY_PAGE, MISSING_PAGE, SHARE_REPLY } = await import('../lib/sessions/shares/page.ts')
     const { address } = ctx.client
     const page = await ctx.app.sharePages.open(token, ctx.method === 'HEAD' ? null : address)
     if (page !== undefined) return html(page, SHARE_REPLY)

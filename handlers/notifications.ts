@@ -1,21 +1,21 @@
 /** Notifications: what is sent, to which devices and services, and which page a person is looking at. */
 import { z } from 'zod'
-import { SESSION_COOKIE } from '../../lib/people/cookie.ts'
-import { recorded } from '../../lib/people/recorded.ts'
-import { preferredLanguage } from '../../lib/base/languages.ts'
-import { type Ctx, endpoint } from '../../lib/context.ts'
-import { missing } from '../../lib/errors.ts'
-import { personOf } from '../../lib/notifications/receivers.ts'
-import { Subscription } from '../../lib/notifications/store.ts'
-import { SessionId } from '../../lib/schema/ids.ts'
+import { SESSION_COOKIE } from '../lib/people/cookie.ts'
+import { recorded } from '../lib/people/recorded.ts'
+import { preferredLanguage } from '../lib/base/languages.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { missing } from '../lib/errors.ts'
+import { personOf } from '../lib/notifications/receivers.ts'
+import { Subscription } from '../lib/notifications/store.ts'
+import { SessionId } from '../lib/schema/ids.ts'
 import {
   NotificationDevice,
   NotificationKind,
   NotificationService,
   NotificationServiceType,
   NotificationSettings,
-} from '../../lib/schema/notification.ts'
-import { Ok, ok } from '../../lib/schema/ok.ts'
+} from '../lib/schema/notification.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
 
 const State = z.object({
   settings: NotificationSettings,

@@ -1,18 +1,12 @@
 /** Changes of a Git repository by the person: index, commits, branches, stashes, remotes. The agent has no part in them. */
 import { z } from 'zod'
-import { type Ctx, endpoint, mayChangeIn, requireOwner } from '../../lib/context.ts'
-import {
-  GitBranch,
-  GitLogEntry,
-  GitDiscarded,
-  GitOperation,
-  GitStash,
-} from '../../lib/schema/git.ts'
-import { OneSession } from '../../lib/schema/ids.ts'
-import { Ok, ok } from '../../lib/schema/ok.ts'
-import * as branching from '../../lib/workspaces/git-branches.ts'
-import * as changes from '../../lib/workspaces/git-changes.ts'
-import type { PersonGit } from '../../lib/workspaces/git-person.ts'
+import { type Ctx, endpoint, mayChangeIn, requireOwner } from '../lib/context.ts'
+import { GitBranch, GitLogEntry, GitDiscarded, GitOperation, GitStash } from '../lib/schema/git.ts'
+import { OneSession } from '../lib/schema/ids.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+import * as branching from '../lib/workspaces/git-branches.ts'
+import * as changes from '../lib/workspaces/git-changes.ts'
+import type { PersonGit } from '../lib/workspaces/git-person.ts'
 
 const LOG_COMMITS = 50
 

@@ -1,9 +1,9 @@
 /** An answer given in a notification: the token in it is valid for this answer to this question only. */
 import { z } from 'zod'
-import { preferredLanguage } from '../../lib/base/languages.ts'
-import { endpoint } from '../../lib/context.ts'
-import { missing, tooMany, UserError } from '../../lib/errors.ts'
-import { personOf } from '../../lib/notifications/receivers.ts'
+import { preferredLanguage } from '../lib/base/languages.ts'
+import { endpoint } from '../lib/context.ts'
+import { missing, tooMany, UserError } from '../lib/errors.ts'
+import { personOf } from '../lib/notifications/receivers.ts'
 
 export const answer = endpoint({
   summary:

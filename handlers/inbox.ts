@@ -1,10 +1,10 @@
 /** What waits for a person, and what runs, in all sessions of all profiles. */
 import { z } from 'zod'
-import { type Ctx, endpoint, refusedRoutes } from '../../lib/context.ts'
-import { redactValue } from '../../lib/base/redact/redact.ts'
-import { Question } from '../../lib/schema/question.ts'
-import type { SessionRow } from '../../lib/schema/session.ts'
-import { Usage } from '../../lib/schema/usage.ts'
+import { type Ctx, endpoint, refusedRoutes } from '../lib/context.ts'
+import { redactValue } from '../lib/base/redact/redact.ts'
+import { Question } from '../lib/schema/question.ts'
+import type { SessionRow } from '../lib/schema/session.ts'
+import { Usage } from '../lib/schema/usage.ts'
 
 const OfSession = z.object({ session_id: z.string(), title: z.string(), profile: z.string() })
 

@@ -1,14 +1,14 @@
 /** Signing in to MCP servers (OAuth): start, the way back from the authorization server, sign-out. */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { toSeconds } from '../../lib/base/clock.ts'
-import { SESSION_COOKIE } from '../../lib/people/cookie.ts'
-import { type Ctx, endpoint } from '../../lib/context.ts'
-import { invalid, UserError } from '../../lib/errors.ts'
-import { formatCookie } from '../../lib/http/cookies.ts'
-import { redirect } from '../../lib/http/reply.ts'
-import { McpServerRow } from '../../lib/schema/mcp.ts'
-import { Ok, ok } from '../../lib/schema/ok.ts'
+import { toSeconds } from '../lib/base/clock.ts'
+import { SESSION_COOKIE } from '../lib/people/cookie.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { invalid, UserError } from '../lib/errors.ts'
+import { formatCookie } from '../lib/http/cookies.ts'
+import { redirect } from '../lib/http/reply.ts'
+import { McpServerRow } from '../lib/schema/mcp.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
 
 /** Recognizes the browser that began a sign-in. Sent to these endpoints only. */
 const COOKIE = 'agent_mcp_sign_in'

@@ -1,7 +1,7 @@
 /** The audit log, for people to read. */
 import { z } from 'zod'
-import { AUDIT_KINDS, AuditEntry } from '../../lib/people/audit.ts'
-import { endpoint } from '../../lib/context.ts'
+import { AUDIT_KINDS, AuditEntry } from '../lib/people/audit.ts'
+import { endpoint } from '../lib/context.ts'
 
 const MAX_ENTRIES = 200
 

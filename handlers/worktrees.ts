@@ -1,11 +1,11 @@
 /** Worktrees of a repository in which chats work on branches of their own. */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { controlGuard, type Ctx, endpoint, mayChangeIn } from '../../lib/context.ts'
-import { GitWorktree } from '../../lib/schema/git.ts'
-import { OneSession } from '../../lib/schema/ids.ts'
-import { Ok, ok } from '../../lib/schema/ok.ts'
-import * as worktrees from '../../lib/workspaces/worktrees.ts'
+import { controlGuard, type Ctx, endpoint, mayChangeIn } from '../lib/context.ts'
+import { GitWorktree } from '../lib/schema/git.ts'
+import { OneSession } from '../lib/schema/ids.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+import * as worktrees from '../lib/workspaces/worktrees.ts'
 
 const open = async (ctx: Ctx, sessionId: string) => {
   const { app, home } = ctx

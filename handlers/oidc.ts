@@ -1,19 +1,19 @@
 /** Signing in with an OpenID Connect provider, and linking the person's account there. */
 import { z } from 'zod'
-import { byInvitation, join } from '../../lib/people/joined.ts'
-import { SESSION_COOKIE, sessionCookie } from '../../lib/people/cookie.ts'
+import { byInvitation, join } from '../lib/people/joined.ts'
+import { SESSION_COOKIE, sessionCookie } from '../lib/people/cookie.ts'
 import {
   type ExternalIdentity,
   identityKey,
   proxyIdentity,
-} from '../../lib/people/external-identity.ts'
-import { type Oidc, OidcFailure, type OidcProblem } from '../../lib/people/oidc.ts'
-import { recorded, recordedSignIn } from '../../lib/people/recorded.ts'
-import { signInClient } from '../../lib/people/cookie.ts'
-import { type Ctx, endpoint } from '../../lib/context.ts'
-import { missing, UserError } from '../../lib/errors.ts'
-import { redirect } from '../../lib/http/reply.ts'
-import { Ok, ok } from '../../lib/schema/ok.ts'
+} from '../lib/people/external-identity.ts'
+import { type Oidc, OidcFailure, type OidcProblem } from '../lib/people/oidc.ts'
+import { recorded, recordedSignIn } from '../lib/people/recorded.ts'
+import { signInClient } from '../lib/people/cookie.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { missing, UserError } from '../lib/errors.ts'
+import { redirect } from '../lib/http/reply.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
 
 /** What the answer of the provider may be used for. Linking is bound to the sign-in that asked for it. */
 const SIGN_IN = 'sign-in'

@@ -1,9 +1,9 @@
 /** Chats and skills for the list after `@`. */
 import { z } from 'zod'
-import { endpoint } from '../../lib/context.ts'
-import { findMentions } from '../../lib/turns/mentions.ts'
-import { redactValue } from '../../lib/base/redact/redact.ts'
-import { Mention } from '../../lib/schema/mention.ts'
+import { endpoint } from '../lib/context.ts'
+import { findMentions } from '../lib/turns/mentions.ts'
+import { redactValue } from '../lib/base/redact/redact.ts'
+import { Mention } from '../lib/schema/mention.ts'
 
 /** The newest ones: about 15 ms for each letter that is typed. The palette searches all. */
 const MAX_CHATS = 3_000

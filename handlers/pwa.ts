@@ -1,11 +1,10 @@
 /** What makes the page an installable app: the manifest, the service worker, and what other apps share with it. */
-import { endpoint } from '../../lib/context.ts'
-import { missing } from '../../lib/errors.ts'
-import { themeColor } from '../../lib/base/theme-color.ts'
-import { readForm } from '../../lib/http/multipart.ts'
-import { bytes, redirect } from '../../lib/http/reply.ts'
-import type { RouteTable } from '../../lib/http/endpoint.ts'
-import { assetReply } from '../../lib/http/static.ts'
+import { endpoint } from '../lib/context.ts'
+import { missing } from '../lib/errors.ts'
+import { themeColor } from '../lib/base/theme-color.ts'
+import { readForm } from '../lib/http/multipart.ts'
+import { bytes, redirect } from '../lib/http/reply.ts'
+import { assetReply } from '../lib/http/static.ts'
 
 const ICONS = [
   { src: 'static/favicon.svg', sizes: 'any', type: 'image/svg+xml', purpose: 'any' },
@@ -19,7 +18,7 @@ const ICONS = [
   },
 ]
 
-const manifest = endpoint({
+export const manifest = endpoint({
   summary: 'The web app manifest',
   public: true,
   raw: 'application/manifest+json',
@@ -55,7 +54,7 @@ const manifest = endpoint({
 })
 
 /** Its scope is its folder, so it is not below /static. */
-const worker = endpoint({
+export const worker = endpoint({
   summary: 'The service worker',
   public: true,
   raw: 'application/javascript',
@@ -72,7 +71,7 @@ const FIELDS = ['title', 'text', 'url']
 const MAX_FRAGMENT = 3_000
 
 /** While no service worker receives it, for example after the browser has removed it. */
-const share = endpoint({
+export const share = endpoint({
   summary: 'Text shared by another app: redirects to a new chat with the text in the fragment',
   // It has no effect and stores nothing; the page it leads to requires the sign-in.
   public: true,
@@ -91,10 +90,3 @@ const share = endpoint({
     return redirect(`${client.prefix}/?shared#${kept}`)
   },
 })
-
-/** Their names are fixed: browsers ask for them, and the manifest names the last one. */
-export const routes = {
-  'GET /manifest.webmanifest': manifest,
-  'GET /sw.js': worker,
-  'POST /share-target': share,
-} satisfies RouteTable

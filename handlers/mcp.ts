@@ -1,12 +1,12 @@
 /** MCP servers of the profile: list, configure and test them. */
-import { withCodes } from '../../lib/base/sentences.ts'
-import { Sentences } from '../../lib/schema/sentence.ts'
+import { withCodes } from '../lib/base/sentences.ts'
+import { Sentences } from '../lib/schema/sentence.ts'
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../../lib/context.ts'
-import { invalid } from '../../lib/errors.ts'
-import { enableServer, enableTool, removeServer, saveServer } from '../../lib/mcp/edit-config.ts'
-import { McpServerRow, McpTool, McpTestResult } from '../../lib/schema/mcp.ts'
-import { Ok, ok } from '../../lib/schema/ok.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { invalid } from '../lib/errors.ts'
+import { enableServer, enableTool, removeServer, saveServer } from '../lib/mcp/edit-config.ts'
+import { McpServerRow, McpTool, McpTestResult } from '../lib/schema/mcp.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
 
 /** A path parameter: percent-encoded, and any name that config.yaml may hold. */
 const Named = z

@@ -1,11 +1,11 @@
 /** Read-only links to chats: the switch, the links, and a preview. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../../lib/context.ts'
-import { html } from '../../lib/http/reply.ts'
-import { SessionId } from '../../lib/schema/ids.ts'
-import { Share, ShareOptions } from '../../lib/schema/share.ts'
-import { toBoolean } from '../../lib/profiles/settings.ts'
-import { recorded } from '../../lib/people/recorded.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { html } from '../lib/http/reply.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+import { Share, ShareOptions } from '../lib/schema/share.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
+import { recorded } from '../lib/people/recorded.ts'
 
 const DEFAULT_DAYS = 7
 const MAX_DAYS = 90
@@ -89,7 +89,7 @@ export const preview = endpoint({
   raw: 'text/html',
   cache: 'no-store',
   async run(ctx, { session_id, ...options }) {
-    const { SHARE_REPLY } = await import('../../lib/sessions/shares/page.ts')
+    const { SHARE_REPLY } = await import('../lib/sessions/shares/page.ts')
     const row = ctx.app.sessions.require(session_id)
     return html(await ctx.app.sharePages.preview(row.session_id, options), SHARE_REPLY)
   },

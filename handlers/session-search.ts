@@ -1,9 +1,9 @@
 /** Search in the titles and messages of sessions. */
 import { z } from 'zod'
-import { endpoint, readableProfiles } from '../../lib/context.ts'
-import { PROFILE_NAME } from '../../lib/schema/ids.ts'
-import { rowsOf } from '../../lib/sessions/listing.ts'
-import { toBoolean } from '../../lib/profiles/settings.ts'
+import { endpoint, readableProfiles } from '../lib/context.ts'
+import { PROFILE_NAME } from '../lib/schema/ids.ts'
+import { rowsOf } from '../lib/sessions/listing.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
 
 const SEARCH_LIMIT = 50
 

@@ -1,10 +1,10 @@
 /** Backups: the folder, the last result, a backup now, and the download of one. */
 import { z } from 'zod'
-import { recorded } from '../../lib/people/recorded.ts'
-import { endpoint } from '../../lib/context.ts'
-import { contentDisposition } from '../../lib/http/content-disposition.ts'
-import { file } from '../../lib/http/reply.ts'
-import { BackupSettings, BackupState } from '../../lib/schema/backup.ts'
+import { recorded } from '../lib/people/recorded.ts'
+import { endpoint } from '../lib/context.ts'
+import { contentDisposition } from '../lib/http/content-disposition.ts'
+import { file } from '../lib/http/reply.ts'
+import { BackupSettings, BackupState } from '../lib/schema/backup.ts'
 
 export const get = endpoint({
   access: 'own',

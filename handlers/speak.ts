@@ -1,9 +1,9 @@
 /** Text-to-speech. */
 import { z } from 'zod'
-import { endpoint } from '../../lib/context.ts'
-import { unavailable } from '../../lib/errors.ts'
-import { byteStream } from '../../lib/http/reply.ts'
-import { MAX_SPOKEN_CHARS, speak as read, voiceEndpoint } from '../../lib/models/voices.ts'
+import { endpoint } from '../lib/context.ts'
+import { unavailable } from '../lib/errors.ts'
+import { byteStream } from '../lib/http/reply.ts'
+import { MAX_SPOKEN_CHARS, speak as read, voiceEndpoint } from '../lib/models/voices.ts'
 
 export const capability = endpoint({
   access: 'read',
