@@ -1,6 +1,6 @@
 /** Backups: the folder, the last result, a backup now, and the download of one. */
 import { z } from 'zod'
-import { recorded } from '../lib/people/recorded.ts'
+import { recorded } from '../lib/people/audit.ts'
 import { endpoint } from '../lib/context.ts'
 import { contentDisposition } from '../lib/http/content-disposition.ts'
 import { file } from '../lib/http/reply.ts'

@@ -1,11 +1,10 @@
 /** One-time codes as a second factor to the password: turning them on and off, and the recovery codes. */
 import { z } from 'zod'
-import { SESSION_COOKIE } from '../lib/people/cookie.ts'
+import { SESSION_COOKIE, signInClient } from '../lib/people/sign-ins.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { forbidden } from '../lib/errors.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { recorded } from '../lib/people/recorded.ts'
-import { signInClient } from '../lib/people/cookie.ts'
+import { recorded } from '../lib/people/audit.ts'
 
 const Password = z.object({ password: z.string().default('') })
 const Recovery = z.object({ recovery: z.array(z.string()) })

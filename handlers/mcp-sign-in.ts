@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { toSeconds } from '../lib/base/clock.ts'
-import { SESSION_COOKIE } from '../lib/people/cookie.ts'
+import { SESSION_COOKIE } from '../lib/people/sign-ins.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid, UserError } from '../lib/errors.ts'
 import { formatCookie } from '../lib/http/cookies.ts'

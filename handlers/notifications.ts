@@ -1,7 +1,7 @@
 /** Notifications: what is sent, to which devices and services, and which page a person is looking at. */
 import { z } from 'zod'
-import { SESSION_COOKIE } from '../lib/people/cookie.ts'
-import { recorded } from '../lib/people/recorded.ts'
+import { SESSION_COOKIE } from '../lib/people/sign-ins.ts'
+import { recorded } from '../lib/people/audit.ts'
 import { preferredLanguage } from '../lib/base/languages.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { missing } from '../lib/errors.ts'

@@ -1,13 +1,12 @@
 /** Pairing another device: a code that signs it in once, shown on a signed-in page as a link and a QR code. */
 import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
-import { SESSION_COOKIE, sessionCookie } from '../lib/people/cookie.ts'
+import { SESSION_COOKIE, sessionCookie, signInClient } from '../lib/people/sign-ins.ts'
 import { visibleName } from '../lib/base/visible.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { unauthorized } from '../lib/errors.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { recorded, recordedSignIn } from '../lib/people/recorded.ts'
-import { signInClient } from '../lib/people/cookie.ts'
+import { recorded, recordedSignIn } from '../lib/people/audit.ts'
 
 /** Where other devices may reach this server: configured origins first, then this machine's own addresses. */
 const addressesOf = (ctx: Ctx): string[] => {

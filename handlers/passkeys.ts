@@ -1,14 +1,13 @@
 /** Passkeys: signing in with one, and adding, renaming and deleting them. */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
-import { byInvitation, join } from '../lib/people/joined.ts'
-import { SESSION_COOKIE, sessionCookie } from '../lib/people/cookie.ts'
+import { byInvitation, join } from '../lib/people/invitations.ts'
+import { SESSION_COOKIE, sessionCookie, signInClient } from '../lib/people/sign-ins.ts'
 import { type RelyingParty, relyingPartyOf } from '../lib/people/passkeys.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { conflict, invalid, missing } from '../lib/errors.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { recorded, recordedSignIn } from '../lib/people/recorded.ts'
-import { signInClient } from '../lib/people/cookie.ts'
+import { recorded, recordedSignIn } from '../lib/people/audit.ts'
 
 const partyOf = (ctx: Ctx): RelyingParty => {
   const { host, secure } = ctx.client

@@ -5,7 +5,7 @@ import { html } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Share, ShareOptions } from '../lib/schema/share.ts'
 import { toBoolean } from '../lib/profiles/settings.ts'
-import { recorded } from '../lib/people/recorded.ts'
+import { recorded } from '../lib/people/audit.ts'
 
 const DEFAULT_DAYS = 7
 const MAX_DAYS = 90

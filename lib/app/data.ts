@@ -159,7 +159,7 @@ export class AppData {
       warn: log.warn,
       onSecret: own.add,
     })
-    this.identities = new Identities({ people: this.people, clock })
+    this.identities = new Identities(this.people, clock)
     this.auth = new Auth(stateDir, this.people, {
       clock,
       codes: this.codes,

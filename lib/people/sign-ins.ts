@@ -1,16 +1,29 @@
-/** Sign-ins: hashes of tokens in a private file, so that they survive a restart. */
-import { sha256 } from '../base/sha256.ts'
+/**
+ * Sign-ins: the session cookie, a random token with an HMAC that proves that this server issued it, and the hashes of these
+ * tokens in a private file, so that sign-ins survive a restart.
+ */
+import { createHmac, randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { isSameSecret, sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
+import { formatCookie } from '../http/cookies.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
+import type { ClientAddress } from './throttle.ts'
+
+export const SESSION_COOKIE = 'agent_session'
 
 /** Fixed, not extended by use. */
 export const SIGN_IN_LIFETIME_MS = 86_400_000
 /** A paired device has no password to type, so it stays signed in for 30 days. */
 export const PAIRED_LIFETIME_MS = 30 * 86_400_000
 const MAX_SIGN_INS = 1_000
+/** Cache of verified cookies: one HMAC per request would cost a third of the throughput. */
+const MAX_VERIFIED = 1_000
+export const MAX_AGENT_CHARS = 200
+const SIGNATURE_CHARACTERS = 32
 /** How old the stored time of the last use may become: not every request writes the file. */
 const SEEN_STEP_MS = 60_000
 
@@ -52,23 +65,59 @@ const SignIn = z.object({
 export type SignIn = z.infer<typeof SignIn>
 export const SignInsFile = z.object({ version: z.literal(1), sessions: z.array(SignIn) })
 
-export type NewSignIn = {
-  address: string
-  agent: string
-  under: string
+/** The `Set-Cookie` header of a sign-in. */
+export const sessionCookie = (value: string, secure: boolean, isPaired = false): string =>
+  formatCookie(SESSION_COOKIE, value, {
+    maxAge: toSeconds(isPaired ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS),
+    secure,
+  })
+
+/** Who signs in: the address for the throttle, the user agent for the list of devices. */
+export type SignInClient = ClientAddress & { agent?: string | undefined }
+
+/** The client of a request as sign-ins record it. */
+export const signInClient = ({
+  client,
+  req,
+}: {
+  client: ClientAddress
+  req: IncomingMessage
+}): SignInClient => ({
+  address: client.address,
+  via: client.via,
+  agent: req.headers['user-agent'],
+})
+
+const ACCOUNT_CHARACTERS = 16
+/** Who signs in with the password, and who uses a server without one. */
+const OWNER_ACCOUNT = 'owner'
+
+/**
+ * A name for the person who is signed in, by which their browser tags what it stores. The same for all sign-ins of a person;
+ * another one on another installation, which may have the same address. Not secret.
+ */
+export const accountOf = (key: Buffer, person: string = OWNER_ACCOUNT): string =>
+  createHmac('sha256', key).update(`account\n${person}`).digest('hex').slice(0, ACCOUNT_CHARACTERS)
+
+/** How a device signs in, and its name if the person gave one. */
+export type MadeBy = {
   how: SignInMethod
   name?: string | undefined
+  /** `identityKey` of who vouched for the person. */
   identity?: string | undefined
-  salt?: string | undefined
+  /** Id of the person; absent: the first owner. */
   person?: string | undefined
 }
 
 /** An unreadable file counts as empty: everyone has to sign in again. */
 export class SignIns {
   readonly #path: string
+  readonly #key: Buffer
   readonly #clock: Clock
   readonly #warn: (text: string) => void
   readonly #all
+  /** Cookie → hash of its token. */
+  readonly #verified = new Map<string, string>()
   #cancelPending: (() => void) | undefined
   /** Losing the times of last use is harmless, so a disk that accepts no writes only costs a warning. */
   readonly #saveSeen = () => {
@@ -81,20 +130,40 @@ export class SignIns {
     }
   }
 
-  constructor(path: string, clock: Clock, warn: (text: string) => void) {
+  constructor(path: string, key: Buffer, clock: Clock, warn: (text: string) => void) {
     this.#path = path
+    this.#key = key
     this.#clock = clock
     this.#warn = warn
     this.#all = new Map(this.#read().map(entry => [entry.hash, entry]))
   }
 
-  add(token: string, { agent, how, ...from }: NewSignIn): void {
+  /**
+   * A new sign-in, valid while `under` is the fingerprint of its password; returns the value of its cookie. `salt`: makes
+   * the same cookie again for another browser with the same user agent, see `cookieOf`.
+   */
+  add({ address, agent = '' }: SignInClient, under: string, made: MadeBy, salt?: string): string {
     const created_at = this.#seconds()
-    const lifetime = how === 'pairing' ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS
+    const lifetime = made.how === 'pairing' ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS
+    const token = salt === undefined ? randomBytes(32).toString('hex') : this.#hmac(`proxy ${salt}`)
     const hash = sha256(token)
-    const expires_at = created_at + toSeconds(lifetime)
-    this.#all.set(hash, { hash, created_at, expires_at, agent: agent.slice(0, 200), how, ...from })
+    this.#all.set(hash, {
+      hash,
+      created_at,
+      expires_at: created_at + toSeconds(lifetime),
+      address,
+      agent: agent.slice(0, MAX_AGENT_CHARS),
+      under,
+      ...made,
+      ...(salt !== undefined && { salt }),
+    })
     this.#write()
+    return this.#sign(token)
+  }
+
+  /** The cookie of a sign-in that was added with this salt. Not stored. */
+  cookieOf(salt: string): string {
+    return this.#sign(this.#hmac(`proxy ${salt}`))
   }
 
   /** Records a use. `address` is only determined when the last record is more than a minute old. */
@@ -122,9 +191,10 @@ export class SignIns {
     if (this.#cancelPending) this.#saveSeen()
   }
 
-  /** Undefined when unknown or expired. */
-  find(token: string): SignIn | undefined {
-    const entry = this.#all.get(sha256(token))
+  /** The sign-in of a cookie; undefined when the cookie is forged, unknown, or expired. */
+  find(cookie: string): SignIn | undefined {
+    const hash = this.#verified.get(cookie) ?? this.#verify(cookie)
+    const entry = hash === undefined ? undefined : this.#all.get(hash)
     return entry && !this.#isOver(entry) ? entry : undefined
   }
 
@@ -152,6 +222,24 @@ export class SignIns {
 
   size() {
     return this.#all.size
+  }
+
+  #hmac(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('hex')
+  }
+
+  #sign(token: string): string {
+    return `${token}.${this.#hmac(token).slice(0, SIGNATURE_CHARACTERS)}`
+  }
+
+  #verify(cookie: string): string | undefined {
+    if (!/^[0-9a-f]{64}\.[0-9a-f]{32}$/.test(cookie)) return undefined
+    const [token = ''] = cookie.split('.')
+    if (!isSameSecret(cookie, this.#sign(token))) return undefined
+    if (this.#verified.size >= MAX_VERIFIED) this.#verified.clear()
+    const hash = sha256(token)
+    this.#verified.set(cookie, hash)
+    return hash
   }
 
   #read(): SignIn[] {
