@@ -66,7 +66,7 @@ import { type StartingFacts, StartingFactsCache } from '../turns/context/startin
 import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
 import { createExternalAgentOptions } from '../turns/external-agent-options.ts'
 import { createExternalAgentSessions } from '../turns/external-agent-sessions.ts'
-import { outlivesTurn } from '../turns/open-questions.ts'
+import { outlivesTurn } from '../schema/question.ts'
 import { createPlanFollowUp } from '../turns/plan-follow-up.ts'
 import { createMessageQueue, type MessageQueue } from '../turns/queue.ts'
 import { createSessionViews, type SessionViews } from '../turns/session-view.ts'
@@ -91,7 +91,7 @@ import { thisMachine } from './machine.ts'
 import { Maintenance } from './maintenance.ts'
 import { EventReports, type NotificationTestOptions } from './notifications.ts'
 import { Readiness } from './readiness.ts'
-import { continuedTasks } from './scheduled-tasks.ts'
+import { continuedTasks } from '../turns/scheduled-tasks.ts'
 import { openTelemetry, type Telemetry } from './telemetry.ts'
 import { Activity } from './worker-cell.ts'
 
@@ -397,7 +397,7 @@ export class App extends AppData {
     this.queue = createMessageQueue({
       sessions,
       hub,
-      streamOf: turns.streamOf,
+      streamOf: id => turns.streamOf(id),
       send: async (sessionId, { id, text, attachments, by_member, client_message_id }) => {
         const { turn } = await this.turnStarter.turn({
           sessionId,
@@ -462,7 +462,7 @@ export class App extends AppData {
     this.externalAgentOptions = createExternalAgentOptions(agentOptions)
     this.externalAgentSessions = createExternalAgentSessions({
       ...agentOptions,
-      runExclusive: turns.runExclusive,
+      runExclusive: (id, work) => turns.runExclusive(id, work),
       expandSkill: (home, text) => this.skills.expand(home, text),
       onChange: this.resetSession,
       redact,
@@ -488,8 +488,8 @@ export class App extends AppData {
       isSole: cell.epoch > 0,
       homes: () => homes.list(),
       start: this.turnStarter.unattended,
-      stop: turns.cancel,
-      continued: continuedTasks(this, this.turnStarter),
+      stop: (streamId, failure) => turns.cancel(streamId, failure),
+      continued: continuedTasks(sessions, homes, this.turnStarter),
       forbids: (home, script) =>
         this.guards.of(home).commands() ??
         scriptDenial(

@@ -91,11 +91,8 @@ export class HomeCron {
     this.#dir = join(home.dir, 'cron')
     const zone = () => this.zone()
     const file = jobsFile(this.#dir, () => toIso(clock.now(), zone()))
-    this.history = new History(this.#dir, by, {
-      clock,
-      isSole: services.isSole,
-      report: run => services.onRun?.(home, run),
-    })
+    const report = (run: EndedRun) => services.onRun?.(home, run)
+    this.history = new History(this.#dir, by, clock, report, services.isSole)
     this.jobs = new Jobs(file, home.dir, clock, zone)
     this.#runner = new JobRunner(home, this.#dir, zone, services)
     this.scheduler = new Scheduler({

@@ -17,15 +17,14 @@ import { toConversation } from '../sessions/history.ts'
 import { withStates } from './context/provider-states.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { addToTotals } from '../sessions/usage.ts'
-import { createEventLog, type EventLog } from './event-log.ts'
-import { createStreamMask, toTurnEvent } from './to-stream-event.ts'
-import type { EventLogRegistry } from './event-log-registry.ts'
+import { EventLog, type EventLogs } from './event-log.ts'
+import { StreamMask, toTurnEvent } from './to-stream-event.ts'
 
 export type SideQuestionsOptions = {
   sessions: Sessions
   /** Publishes progress on the session's event stream. */
   hub: Pick<Hub, 'publish'>
-  eventLogs: EventLogRegistry
+  eventLogs: EventLogs
   liveDir: string
   agent: Agent
   providers: Providers
@@ -107,7 +106,7 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
     const id = log.session_id
     const home = deps.homeOf(sessions.row(id)?.profile)
     const turn = { usage: emptyUsage }
-    const mask = createStreamMask()
+    const mask = new StreamMask()
     const show = (event: AgentEvent): void => {
       if (event.type === 'token' || event.type === 'reasoning' || event.type === 'retry')
         log.append(toTurnEvent(event, deps.redact, deps.clock.now()))
@@ -165,7 +164,7 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
           type: 'aside',
           data: { stream_id: streamId, question: deps.redact(text), ...data },
         })
-      const log = createEventLog(
+      const log = new EventLog(
         join(deps.liveDir, `${streamId}.jsonl`),
         { session_id: sessionId, stream_id: streamId, at: toSeconds(deps.clock.now()) },
         event => {

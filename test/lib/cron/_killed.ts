@@ -9,7 +9,7 @@ const [dir = '', at = ''] = process.argv.slice(2)
 const clock = createTestClock(Date.parse(at))
 const scheduler = new Scheduler({
   file: jobsFile(dir, () => toIso(clock.now(), 'UTC')),
-  history: new History(dir, { pid: process.pid, boot: 'killed' }, { clock }),
+  history: new History(dir, { pid: process.pid, boot: 'killed' }, clock),
   run() {
     process.kill(process.pid, 'SIGKILL')
     return new Promise(() => undefined)

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { closingMessages, failureText } from '../../../lib/turns/interrupted-turn.ts'
-import { createLiveState } from '../../../lib/turns/live-turn.ts'
+import { LiveState } from '../../../lib/turns/live-turn.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('interrupted turn')
@@ -18,7 +18,7 @@ const message = (id: string, role: 'user' | 'assistant', content: string) =>
 const token = (text: string) => ({ type: 'token', data: { message_id: 'm1', text } }) as const
 
 const withCall = () => {
-  const live = createLiveState(createTestClock(AT * 1_000))
+  const live = new LiveState(createTestClock(AT * 1_000))
   const call = {
     id: 'c1',
     type: 'function' as const,
@@ -34,13 +34,13 @@ const withCall = () => {
 }
 
 test('a turn without output gets the note only', () => {
-  assert.equal(closingMessages(createLiveState(createTestClock(AT * 1_000)), ends, AT), [
+  assert.equal(closingMessages(new LiveState(createTestClock(AT * 1_000)), ends, AT), [
     { role: 'assistant', content: '*Task cancelled.*', _error: true, timestamp: AT },
   ])
 })
 
 test('partial text becomes a message without its thinking block', () => {
-  const live = createLiveState(createTestClock(AT * 1_000))
+  const live = new LiveState(createTestClock(AT * 1_000))
   live.apply(token('<think>hm</think>Half a'))
   const [partial] = closingMessages(live, ends, AT)
   assert.equal(partial, {
@@ -53,7 +53,7 @@ test('partial text becomes a message without its thinking block', () => {
 })
 
 test('text that a retry withdrew counts again when nothing followed', () => {
-  const live = createLiveState(createTestClock(AT * 1_000))
+  const live = new LiveState(createTestClock(AT * 1_000))
   live.apply(token('before'))
   live.apply(retry)
   assert.is(closingMessages(live, ends, AT)[0]?.content, 'before')
@@ -66,7 +66,7 @@ test('text that a retry withdrew counts again when nothing followed', () => {
 })
 
 test('reasoning that a retry withdrew counts again as well', () => {
-  const live = createLiveState(createTestClock(AT * 1_000))
+  const live = new LiveState(createTestClock(AT * 1_000))
   live.apply({ type: 'reasoning', data: { message_id: 'm1', text: 'hm' } })
   live.apply(retry)
   assert.is(closingMessages(live, ends, AT)[0]?.reasoning, 'hm')
