@@ -100,12 +100,6 @@ const ACCEPTED: Accepted[] = [
     { ignored: 'tools.0 (custom), tool_choice' },
   ],
   [
-    'Claude Code: a system message as text',
-    'messages',
-    { messages: [...HELLO, { role: 'system', content: 'Mind the gap.' }] },
-    { has: ['Mind the gap.'] },
-  ],
-  [
     'Claude Code: a tool that its search found is offered from then on',
     'messages',
     {
@@ -216,25 +210,6 @@ const ACCEPTED: Accepted[] = [
     { has: ['[file: Pages]', 'Page 1 says hello', 'What does it say?'] },
   ],
   [
-    'a PDF file in a chat completion',
-    'chat/completions',
-    {
-      messages: [
-        {
-          role: 'user',
-          content: [
-            {
-              type: 'file',
-              file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` },
-            },
-            { type: 'text', text: 'What does it say?' },
-          ],
-        },
-      ],
-    },
-    { has: ['[file: a.pdf]', 'Page 1 says hello'] },
-  ],
-  [
     'a PDF file in a response',
     'responses',
     {
@@ -318,24 +293,6 @@ const ACCEPTED: Accepted[] = [
       { tools: ['get_weather'], ignored: `tools.0 (${type})` },
     ],
   ),
-  [
-    'a tool of another kind in Chat Completions',
-    'chat/completions',
-    { messages: HELLO, tools: [{ type: 'custom', custom: { name: 'x' } }] },
-    { ignored: 'tools.0 (custom)' },
-  ],
-  [
-    'a choice of a tool that is ignored',
-    'responses',
-    { input: 'Hello', tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
-    { ignored: 'tools.0 (web_search), tool_choice' },
-  ],
-  [
-    'what is included of tools of the provider, of which there is nothing',
-    'responses',
-    { input: 'Hello', include: ['web_search_call.action.sources', 'file_search_call.results'] },
-    {},
-  ],
   [
     'a conversation that another server has begun',
     'responses',
@@ -481,19 +438,6 @@ clients(
     { text: 'I ask.', toolCalls: [weatherCall('w1', 'Rome')] },
     { text: 'Warm.' },
     { text: 'I ask again.', toolCalls: [weatherCall('w1', 'Oslo')] },
-  ),
-)
-
-clients(
-  'nothing of a response that is not stored can be named',
-  withApi(
-    async service => {
-      const { body } = await post(service, 'responses', { input: 'Hi', store: false })
-      const next = [user('Hi'), reference(body.output[0].id), user('Go on')]
-      const answer = await post(service, 'responses', { input: next })
-      assert.equal([answer.status, answer.body.error.code], [404, 'item_not_found'])
-    },
-    { text: 'Yes.' },
   ),
 )
 

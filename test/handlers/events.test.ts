@@ -200,29 +200,4 @@ events(
   },
 )
 
-events('two pages receive the same bytes, and an unwatched session sends nothing', async () => {
-  const chat = await startChat({ text: 'abc' }, { text: 'A title' })
-  try {
-    const [mine, other] = [await chat.newSession(), await chat.newSession()]
-    const cursor = (await chat.app.get(`/api/session?session_id=${mine}`)).body.session.cursor
-    await chat.turn(mine, 'hi')
-    const read = async (watch: string) => {
-      const { bytes } = await chat.app.request('GET', path(watch), { headOnly: true })
-      assert.is(bytes.length, 0)
-      const frames: string[] = []
-      for await (const event of chat.app.events(path(watch))) {
-        frames.push(`${event.event} ${JSON.stringify(event.data)}`)
-        if (event.event === 'ready') break
-      }
-      return frames
-    }
-    const [one, two] = [await read(`${mine}@${cursor}`), await read(`${mine}@${cursor}`)]
-    assert.equal(one.slice(0, -1), two.slice(0, -1))
-    assert.ok(one.length > 5)
-    assert.is((await read(`${other}@${cursor}`)).length, 1)
-  } finally {
-    await chat.close()
-  }
-})
-
 events.run()

@@ -256,15 +256,6 @@ test(
   ),
 )
 
-test(
-  'without a key nothing changes',
-  withChat([{ text: 'One.' }, { text: 'Two.' }], async chat => {
-    const session_id = await named(chat)
-    for (const _ of [1, 2]) await chat.turn(session_id, 'Hi.')
-    assert.is((await chat.messages(session_id)).length, 4)
-  }),
-)
-
 test('a program that may not call a route learns nothing from its key', async () => {
   const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: 'correct horse battery' } })
   try {

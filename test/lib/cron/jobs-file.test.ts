@@ -1,8 +1,6 @@
-/** jobs.json is shared with the agent: what is not ours keeps its value, broken files are left alone, edits do not lose each other. */
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createHome, job, type TestHome } from './_home.ts'
+import { createHome, type TestHome } from './_home.ts'
 
 const test = suite<{ it: TestHome }>('cron: jobs file')
 test.before.each(context => {
@@ -76,27 +74,6 @@ test('reads raw control characters in strings and writes them escaped', async ({
   assert.is(it.stored()[0]!.prompt, 'one\ntwo\t\u0001 " \n')
 })
 
-test('the file is 0600, the directory 0700, and no temporary file remains', async ({ it }) => {
-  const { jobs } = it.service('a')
-  await jobs.create({ prompt: 'x', schedule: 'every 1h' })
-  assert.is(statSync(it.path).mode & 0o777, 0o600)
-  assert.is(statSync(it.dir).mode & 0o777, 0o700)
-  assert.equal(
-    readdirSync(it.dir).filter(name => /tmp/.test(name)),
-    [],
-  )
-  assert.match(it.text(), /\n {2}"jobs": \[\n {4}\{\n {6}"id"/)
-})
-
-test('sees changes of another program at once', async ({ it }) => {
-  const { jobs } = it.service('a')
-  assert.equal(jobs.list(), [])
-  it.put({ jobs: [job()] })
-  assert.is(jobs.list().length, 1)
-  writeFileSync(it.path, JSON.stringify({ jobs: [job({ name: 'new' })] }))
-  assert.is(jobs.get('a1b2c3d4e5f6').name, 'new')
-})
-
 test('concurrent edits of two services are both applied', async ({ it }) => {
   const both = [it.service('a').jobs, it.service('b').jobs]
   const made = both.flatMap(jobs =>
@@ -105,11 +82,6 @@ test('concurrent edits of two services are both applied', async ({ it }) => {
   await Promise.all(made)
   assert.is(it.stored().length, 16)
   assert.is(new Set(it.stored().map(each => each.id)).size, 16)
-})
-
-test('uses the host agent’s lock', async ({ it }) => {
-  await it.service('a').jobs.create({ prompt: 'x', schedule: 'every 1h' })
-  assert.ok(readdirSync(it.dir).includes('.jobs.lock'))
 })
 
 const refused: [
