@@ -27,7 +27,7 @@ import { Turns, type TurnsOptions } from '../turns/turns.ts'
 import { LanguageServers } from '../workspaces/diagnostics/diagnostics.ts'
 import { createDocuments } from '../workspaces/documents/documents.ts'
 import { CommandRunners } from './command-runners.ts'
-import { createContainerRunners } from './container-runners.ts'
+import { ContainerRunners } from './container-runners.ts'
 import { unpackRipgrep } from './data.ts'
 
 export type EngineOptions = TurnSources & {
@@ -83,7 +83,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     keyFor: signIns.keyFor,
   })
   const auxiliary = new AuxiliaryModels(models, providers, clock)
-  const containers = createContainerRunners(config, clock, log)
+  const containers = new ContainerRunners(config, clock, log.warn)
   void containers.cleanUp(homes.list())
   const services: Services = {
     ...options,

@@ -35,9 +35,9 @@ const endOf = (sessions: Sessions, id: string): RunOutcome | null => {
 export const continuedTasks = (
   sessions: Sessions,
   homes: Homes,
-  { unattendedEndpoint }: TurnStarter,
+  starter: TurnStarter,
 ): ContinuedTasks => ({
-  endpoint: unattendedEndpoint,
+  endpoint: (home, of) => starter.unattendedEndpoint(home, of),
   taskOf(id) {
     const row = sessions.row(id)
     const { cron_job_id: jobId } = row ? sessions.head(id).meta : {}

@@ -1,6 +1,6 @@
 /** The list of slash commands, and messages that call a skill. */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { commands as pageCommands } from '../../public/features/composer/slash-commands.ts'
