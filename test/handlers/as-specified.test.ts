@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { gate } from '../_provider.ts'
 import { addConversation, createStateDb } from '../_state-db.ts'
 import { startChat, types } from './_chat.ts'
 
@@ -24,34 +23,6 @@ test('canceling an unknown stream is no error', async ({ chat: { app } }) => {
   }
 })
 
-test('a range beyond the end returns the size of the file', async ({
-  chat: { app, newSession },
-}) => {
-  const id = await newSession()
-  await app.post('/api/file/create', { session_id: id, path: 'ten.txt', content: '0123456789' })
-  const ask = (Range: string) =>
-    app.get(`/api/file/raw?session_id=${id}&path=ten.txt`, { headers: { Range } })
-  const cases: [string, number, string][] = [
-    ['bytes=0-3', 206, '0123'],
-    ['bytes=7-', 206, '789'],
-    ['bytes=-2', 206, '89'],
-    ['bytes=5-99', 206, '56789'],
-    ['bytes=0-1,4-5', 200, '0123456789'],
-    ['lines=1-2', 200, '0123456789'],
-    ['bytes=9-2', 200, '0123456789'],
-  ]
-  for (const [range, status, text] of cases) {
-    const answer = await ask(range)
-    assert.equal([answer.status, answer.text], [status, text], range)
-  }
-  for (const range of ['bytes=10-', 'bytes=99-100', 'bytes=-0']) {
-    const answer = await ask(range)
-    assert.is(answer.status, 416, range)
-    assert.is(answer.headers['content-range'], 'bytes */10')
-    assert.is(answer.body.code, 'range_not_satisfiable')
-  }
-})
-
 test('an empty session does not hide a CLI session with its id', async ({ chat: { app } }) => {
   await app.post('/api/settings', { show_cli_sessions: true })
   const db = createStateDb(app.home, 6)
@@ -66,32 +37,6 @@ test('an empty session does not hide a CLI session with its id', async ({ chat: 
   assert.equal([taken.body.imported, taken.body.session.title], [true, 'There'])
   assert.is((await app.get('/api/sessions')).body.cli_count, 0)
   db.close()
-})
-
-test('keeps the reasoning of a stopped turn and never sends it', async ({ chat }) => {
-  const { app, provider, newSession, send, follow, messages, turn } = chat
-  const id = await newSession()
-  const { opened, open } = gate()
-  provider.push({ reasoning: ['I wonder', ' about it'], text: ['never', 'said'], middle: opened })
-  const stream = await send(id, 'think')
-  await follow(stream, 'reasoning')
-  await app.get(`/api/chat/cancel?stream_id=${stream}`)
-  open()
-  const [, partial, marker] = await messages(id)
-  assert.equal([partial?.role, partial?.content, partial?._partial], ['assistant', '', true])
-  assert.match(String(partial?.reasoning), /I wonder/)
-  assert.is(marker?.content, '*Task cancelled.*')
-  const before = provider.requests.length
-  provider.clear()
-  provider.push({ text: 'yes' }, { text: 'A title' })
-  await turn(id, 'and now')
-  const received = provider.requests[before]?.body.messages.filter(
-    ({ role }: { role: string }) => role !== 'system',
-  )
-  assert.equal(
-    received.map(({ role }: { role: string }) => role),
-    ['user', 'user'],
-  )
 })
 
 test('cancel: an agent blocked in a tool call does not leave the session stuck', async ({
@@ -175,21 +120,6 @@ test('reasoning effort takes effect on the next turn', async ({ chat }) => {
   assert.is(provider.requests.at(-1)?.body.reasoning_effort, 'high')
 })
 
-test('Session.title: generation uses the first real answer and skips empty tool-call placeholders', async ({
-  chat,
-}) => {
-  const { provider, newSession, turn } = chat
-  const id = await newSession()
-  provider.push(
-    { toolCalls: [{ name: 'todo', arguments: {} }] },
-    { text: 'The real answer.' },
-    { text: 'A real title' },
-  )
-  await turn(id, 'Do something')
-  const asked = JSON.stringify(provider.requests.at(-1)?.body.messages)
-  assert.match(asked, /The real answer\./)
-})
-
 test('Session.workspace: an imported session uses the last-used workspace', async ({ chat }) => {
   const { app } = chat
   const work = join(app.userHome, 'last-used')
@@ -255,43 +185,6 @@ test('contract 9.3: retry and undo remove the tool call summaries of the removed
     await app.post(`/api/session/${verb}`, { session_id: id })
     assert.equal((await read()).tool_calls, [])
   }
-})
-
-test('POST /api/default-model: the model list cache is dropped so that the response is fresh', async ({
-  chat: { app, useProvider },
-}) => {
-  await app.get('/api/models')
-  await app.post('/api/default-model', { model: 'brand-new' })
-  const { body } = await app.get('/api/models')
-  assert.is(body.default_model, 'brand-new')
-  assert.ok(JSON.stringify(body.groups).includes('brand-new'))
-  useProvider()
-})
-
-test('session/new: an explicit profile overrides the active one, and its turns use its home', async ({
-  chat,
-}) => {
-  const { app, provider, follow } = chat
-  await app.post('/api/profile/create', { name: 'theirs', clone_config: true })
-  const home = join(app.home, 'profiles', 'theirs')
-  writeFileSync(
-    join(home, 'config.yaml'),
-    `model:\n  provider: custom\n  base_url: ${provider.url}\n  api_key: key-of-theirs\n  default: test-model\n`,
-  )
-  writeFileSync(join(home, 'SOUL.md'), 'You are the other one.')
-  const { session } = (await app.post('/api/session/new', { profile: 'theirs' })).body
-  assert.is(session.profile, 'theirs')
-  const before = provider.requests.length
-  provider.push({ text: 'ok' })
-  const started = await app.post(
-    '/api/chat/start',
-    { session_id: session.session_id, message: 'x' },
-    { headers: { Cookie: 'agent_profile=default' } },
-  )
-  await follow(started.body.stream_id, 'done')
-  const received = provider.requests[before]!
-  assert.match(JSON.stringify(received.body.messages), /You are the other one/)
-  assert.is(received.headers.authorization, 'Bearer key-of-theirs')
 })
 
 test.run()

@@ -441,55 +441,6 @@ clients(
   ),
 )
 
-const PARAMETERS = { ...WEATHER.parameters, required: ['city'] }
-
-clients(
-  'the tool runners of the clients run their loop to the end; a program may have more tools than one API allows',
-  withApi(async ({ openai, anthropic, push, app, headers, asked, sessions }) => {
-    const call = { text: 'I ask.', toolCalls: [weatherCall('w1', 'Rome')] }
-    push(call, { text: 'Warm.' })
-    const runner = openai().chat.completions.runTools({
-      model: 'agent',
-      messages: HELLO,
-      tools: [
-        {
-          type: 'function',
-          function: { ...WEATHER, parameters: PARAMETERS, function: () => '21 degrees' },
-        },
-      ],
-    })
-    assert.is(await runner.finalContent(), 'Warm.')
-    push(call, { text: 'Warm.' })
-    const theirs = await anthropic().beta.messages.toolRunner({
-      model: 'agent',
-      max_tokens: 100,
-      messages: HELLO,
-      tools: [
-        {
-          type: 'custom',
-          name: WEATHER.name,
-          description: '',
-          input_schema: PARAMETERS,
-          run: () => '21 degrees',
-          parse: (input: unknown) => input,
-        },
-      ],
-    })
-    assert.equal(theirs.content, [{ type: 'text', text: 'Warm.' }])
-    push({ text: 'One.' }, { text: 'Two.' })
-    const thread = anthropic().beta.messages.thread({ model: 'agent', max_tokens: 100 })
-    await thread.send(user('First'))
-    const second = await thread.send(user('Second'))
-    assert.equal(second.content, [{ type: 'text', text: 'Two.' }])
-    assert.is((await sessions()).length, 3)
-    push({ text: 'Yes.' })
-    const many = Array.from({ length: 300 }, (_, at) => claudeTool(`mcp__server__tool_${at}`))
-    const body = { model: 'agent', messages: HELLO, tools: many }
-    assert.is((await app.post('/v1/messages', body, { headers })).status, 200)
-    assert.ok(namesIn(asked().at(-1)).includes('mcp__server__tool_299'))
-  }),
-)
-
 const FAILING = [
   { text: 'I look.', toolCalls: [{ id: 'r', name: 'read_file', arguments: { path: 'none' } }] },
   { status: 401, body: { error: { message: 'bad key' } } },

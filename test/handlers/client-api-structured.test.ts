@@ -169,20 +169,6 @@ structured(
 )
 
 structured(
-  'a refusal and an answer at the length limit keep their own reasons',
-  withApi(async service => {
-    const { push } = service
-    push({ refusal: 'I cannot help with that.' })
-    const refused = await post(service, 'chat', bodyFor('chat', SCHEMA))
-    assert.is(refused.body.choices[0].message.refusal, 'I cannot help with that.')
-    const long = { text: '{"city":', finish: 'length' }
-    push(long, long, long, long, { ...long }, { ...long }, { ...long }, { ...long })
-    const cut = await post(service, 'chat', bodyFor('chat', SCHEMA))
-    assert.equal([cut.status, cut.body.choices[0]?.finish_reason], [200, 'length'], cut.text)
-  }),
-)
-
-structured(
   'functions of the program work beside a form: a call is no answer yet',
   withApi(
     async service => {

@@ -86,26 +86,6 @@ turns(
 )
 
 turns(
-  'a header or a name selects the conversation, which then needs no history',
-  withApi(
-    async service => {
-      const named = service.openai()
-      const options = { headers: { 'X-Hermes-Session-Id': 'kitchen' } }
-      const ask = (content: string) =>
-        named.chat.completions.create({ model: 'agent', messages: [user(content)] }, options)
-      await ask('One')
-      const { response } = await ask('Two').withResponse()
-      const [row] = await chats(service)
-      assert.is((await chats(service)).length, 1)
-      assert.is(response.headers.get('x-hermes-session-id'), row?.session_id)
-      await named.responses.create({ model: 'agent', input: 'Three', conversation: 'kitchen' })
-      assert.is((await chats(service))[0]?.message_count, 6)
-    },
-    ...['A', 'B', 'C'].map(text => ({ text })),
-  ),
-)
-
-turns(
   'rejects results that are unknown, doubled or missing (400) and starts no turn',
   withApi(
     async service => {

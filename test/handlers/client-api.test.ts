@@ -191,46 +191,4 @@ api(
   ),
 )
 
-api(
-  'messages: tool_use and tool_result make the same round trip, streamed',
-  withApi(
-    async ({ anthropic, sessions }) => {
-      const tools = [
-        {
-          name: WEATHER.name,
-          description: '',
-          input_schema: { ...WEATHER.parameters, required: ['city'] },
-        },
-      ]
-      const user = { role: 'user' as const, content: 'Weather in Rome?' }
-      const common = { model: 'agent', max_tokens: 100, tools }
-      const first = await anthropic()
-        .messages.stream({ ...common, messages: [user] })
-        .finalMessage()
-      assert.is(first.stop_reason, 'tool_use')
-      const use = first.content.find(block => block.type === 'tool_use')
-      assert.equal(use?.input, { city: 'Rome' })
-      assert.is(first.content[0]?.type === 'text' && first.content[0].text, 'Let me see.')
-      const second = await anthropic().messages.create({
-        ...common,
-        messages: [
-          user,
-          { role: 'assistant', content: first.content },
-          {
-            role: 'user',
-            content: [
-              { type: 'tool_result', tool_use_id: use!.id, content: '21 degrees' },
-              { type: 'text', text: 'In Celsius.' },
-            ],
-          },
-        ],
-      })
-      assert.equal(second.content, [{ type: 'text', text: 'Warm.' }])
-      assert.is((await sessions()).length, 1)
-    },
-    { text: 'Let me see.', toolCalls: [weatherCall('w1', 'Rome')] },
-    { text: 'Warm.' },
-  ),
-)
-
 api.run()

@@ -163,17 +163,6 @@ test('auto-approval is told once, where it changes, in the message and not in th
     assert.equal(messages.slice(0, turns[at]?.messages.length), turns[at]?.messages)
 })
 
-test('a personality follows the stable part and is stored nowhere', async context => {
-  const { app } = context
-  configure(context, { agent: { personalities: { pirate: 'Speak like a pirate.' } } })
-  const id = await open(context)
-  const plain = await promptOf(context, id)
-  await app.post('/api/personality/set', { session_id: id, name: 'pirate' })
-  assert.is(await promptOf(context, id), `${plain}\n\nSpeak like a pirate.`)
-  const kept = readFileSync(join(app.state, 'cache', 'prompts', `${id}.json`), 'utf8')
-  assert.not.match(kept, 'pirate')
-})
-
 test('no response, event, export or list contains the prompt; deleting a session removes it', async context => {
   const { app, put } = context
   put('memories/MEMORY.md', 'The word is periwinkle.')
@@ -192,17 +181,6 @@ test('no response, event, export or list contains the prompt; deleting a session
   assert.ok(readdirSync(dir).includes(`${id}.json`))
   await app.post('/api/session/delete', { session_id: id })
   assert.not.ok(existsSync(join(dir, `${id}.json`)))
-})
-
-test('rebuilds a broken or foreign stored prompt', async context => {
-  const { app } = context
-  const id = await open(context)
-  const first = await promptOf(context, id)
-  const path = join(app.state, 'cache', 'prompts', `${id}.json`)
-  for (const text of ['{', '[]', JSON.stringify({ v: 1, basis: 'another', text: 'forged' })]) {
-    writeFileSync(path, text)
-    assert.is(await promptOf(context, id), first)
-  }
 })
 
 test('prefill messages precede the conversation and are never stored; a broken file is ignored', async context => {

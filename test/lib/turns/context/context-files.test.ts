@@ -1,5 +1,3 @@
-/** Instructions in a workspace: which file counts, what is cut, what is blocked, and where nothing is read. */
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -26,19 +24,6 @@ const filesOf = (dir: string, forbidden: string[] = [], home = '') =>
 
 const named = (dir: string, forbidden: string[] = [], home = '') =>
   filesOf(dir, forbidden, home).map(({ name, text }) => `${name}: ${text}`)
-
-test('ignores missing, empty, unreadable and binary files, directories and pipes', ({
-  dir,
-  put,
-}) => {
-  assert.equal(named(dir), [])
-  assert.equal(named(join(dir, 'not-there')), [])
-  put('AGENTS.md', '  \n')
-  put('CLAUDE.md', Buffer.from('a\0b'))
-  mkdirSync(join(dir, '.cursorrules'))
-  execFileSync('mkfifo', [join(dir, 'AGENT.md')])
-  assert.equal(named(dir), [])
-})
 
 test('uses the first kind of file', ({ dir, put }) => {
   const kinds = [
@@ -136,18 +121,6 @@ test('leaves a note for an import that is missing, outside, secret or too deep',
   )
   assert.not.match(JSON.stringify([file, imported]), 'PRIVATE')
   assert.not.match(JSON.stringify([file, imported]), 'OUTSIDE')
-})
-
-test('reads a bounded number of files, however many are imported', ({ dir, put }) => {
-  for (let n = 0; n < 60; n++) put(`d${n}.md`, `Text ${n}`)
-  put('AGENTS.md', Array.from({ length: 50 }, (_, n) => `@d${n}.md`).join('\n'))
-  put('d0.md', Array.from({ length: 60 }, (_, n) => `@d${n}.md`).join('\n'))
-  const files = filesOf(dir)
-  assert.is(files.length, 40)
-  assert.match(
-    files.map(({ text }) => text).join('\n'),
-    '[@d49.md was not imported: 40 files are read at most.]',
-  )
 })
 
 test('imports nothing from code, addresses and names', ({ dir, put }) => {

@@ -49,15 +49,6 @@ test('names entries, package managers and test commands', async ({ dir, put }) =
   assert.match(facts, '- Package managers: pnpm\n- Tests: pnpm test, make test')
 })
 
-test('names no test command that is not certain', async ({ dir, put }) => {
-  put('package.json', '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}')
-  put('Makefile', 'test := 1\ntests: all\n')
-  put('pyproject.toml', '[tool.black]\n')
-  assert.not.match(await factsOf(dir), 'Tests:')
-  put('package.json', 'not JSON')
-  assert.not.match(await factsOf(dir), 'Tests:')
-})
-
 test('gives branch, changes and commits, also in a directory below and in a worktree', async ({
   dir,
   put,

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../../lib/base/clock.ts'
-import { rulesOf } from '../../../../lib/agent/prompt.ts'
 import { todo } from '../../../../lib/agent/tools/todo.ts'
 import type { ModelEndpoint, Tool } from '../../../../lib/agent/types.ts'
 import { Homes } from '../../../../lib/profiles/homes.ts'
@@ -97,19 +96,6 @@ const open = ({ dir }: Context) => {
   }
   return { world, shelf, logged, tell }
 }
-
-test('asks for sentences on the way only where a person reads along', async context => {
-  const { tell } = open(context)
-  const progress = rulesOf(['todo'], { persists: true, isWatched: true }).find(
-    ({ name }) => name === 'progress',
-  )?.text
-  assert.ok(progress)
-  const isAsked = async (more: Parameters<typeof tell>[0]) => (await tell(more)).includes(progress)
-  assert.equal(
-    [await isAsked({}), await isAsked({ client: true }), await isAsked({ unattended: true })],
-    [true, false, false],
-  )
-})
 
 test('is rebuilt after a compaction and after its undo', async context => {
   const { world, tell } = open(context)
