@@ -221,5 +221,4 @@ test('a stream that was cut is read to its end for the repeated request', () => 
   )()
 })
 
-
 test.run()
