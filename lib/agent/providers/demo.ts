@@ -12,8 +12,8 @@ const CHARS_PER_TOKEN = 4
 
 export type DemoOptions = { clock: Pick<Clock, 'delay'>; delayMs?: number }
 
-export const createDemo = ({ clock, delayMs = DELAY_MS }: DemoOptions): Provider =>
-  async function* demo(request) {
+export const demo = ({ clock, delayMs = DELAY_MS }: DemoOptions): Provider =>
+  async function* (request) {
     const turn = offered(request, decide(request.messages))
     let written = 0
     for (const delta of toDeltas(turn)) {

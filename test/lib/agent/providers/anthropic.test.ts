@@ -1,5 +1,7 @@
 /** The format `anthropic_messages`: thinking by generation, cache breakpoints, blocks, and rejections. */
 import { systemClock } from '../../../../lib/base/clock.ts'
+import { httpProvider } from '../../../../lib/agent/providers/http-provider.ts'
+import { FORMATS } from '../../../../lib/agent/providers/registry.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
@@ -7,10 +9,9 @@ import {
   anthropicHeaders,
   messagesUrl,
   toAnthropicBody,
-} from '../../../../lib/agent/providers/anthropic-body.ts'
-import { createAnthropicReader } from '../../../../lib/agent/providers/anthropic-events.ts'
-import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
-import type { AnthropicQuirk } from '../../../../lib/agent/providers/anthropic-thinking.ts'
+} from '../../../../lib/agent/providers/anthropic-messages.ts'
+import { AnthropicReader } from '../../../../lib/agent/providers/anthropic-events.ts'
+import type { Quirk } from '../../../../lib/agent/providers/quirks.ts'
 import type { ModelEndpoint, ProviderDelta, ProviderRequest } from '../../../../lib/agent/types.ts'
 import { createProvider, type Step } from '../../../_provider.ts'
 
@@ -58,7 +59,7 @@ const talk = async (
   try {
     const asked = { ...request(extra), ...more }
     const at = { ...asked.endpoint, baseUrl: server.url }
-    for await (const one of createAnthropicMessages({ clock: systemClock })({
+    for await (const one of httpProvider(FORMATS.anthropic_messages, { clock: systemClock })({
       ...asked,
       endpoint: at,
     }))
@@ -77,7 +78,7 @@ const talk = async (
 const headersOf = (
   extra: Partial<ModelEndpoint> = {},
   more: Partial<ProviderRequest> = {},
-  quirks: AnthropicQuirk[] = [],
+  quirks: Quirk[] = [],
 ) => anthropicHeaders(request(extra, undefined, more), new Set(quirks))
 
 test('the URL never contains the version twice', () => {
@@ -317,7 +318,7 @@ const LEARNED: [says: string, field: (body: Record<string, unknown>) => unknown,
     [
       'output_config: Extra inputs are not permitted. effort',
       b => b.output_config,
-      { effort: 'medium' },
+      undefined,
     ],
     [
       'max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens',
@@ -350,7 +351,7 @@ test('a rejection without a known quirk is the result', async () => {
 
 /** The deltas of these events. */
 const reads = (...events: object[]): ProviderDelta[] => {
-  const reader = createAnthropicReader()
+  const reader = new AnthropicReader()
   const deltas = events.flatMap(event => reader.read(event))
   return [...deltas, ...reader.end()]
 }

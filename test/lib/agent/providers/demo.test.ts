@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createDemo } from '../../../../lib/agent/providers/demo.ts'
+import { demo } from '../../../../lib/agent/providers/demo.ts'
 import { stripMessageTags, readIntent } from '../../../../lib/agent/providers/demo-intents.ts'
 import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
 import type { AgentRequest } from '../../../../lib/agent/types.ts'
@@ -20,7 +20,7 @@ test.before.each(() => {
 test.after.each(() => bench.close())
 
 const say = (text: string, more: Partial<AgentRequest> = {}) =>
-  run(createDemo({ clock: systemClock, delayMs: 0 }), {
+  run(demo({ clock: systemClock, delayMs: 0 }), {
     endpoint: {
       provider: 'demo',
       model: 'demo',
@@ -180,7 +180,7 @@ test('an abort takes effect between two pieces', async () => {
   const stop = new AbortController()
   let tokens = 0
   const { outcome } = await run(
-    createDemo({ clock: systemClock, delayMs: 1 }),
+    demo({ clock: systemClock, delayMs: 1 }),
     { signal: stop.signal, history: [{ role: 'user', content: 'long answer' }] },
     event => {
       if (event.type === 'token' && ++tokens === 3) stop.abort()

@@ -1,10 +1,11 @@
 /** Unusual streams of the format `chat_completions`, over real HTTP. */
 import { systemClock } from '../../../../lib/base/clock.ts'
+import { httpProvider } from '../../../../lib/agent/providers/http-provider.ts'
+import { FORMATS } from '../../../../lib/agent/providers/registry.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
-import { createOpenAiChat } from '../../../../lib/agent/providers/openai-chat.ts'
-import type { StreamOptions } from '../../../../lib/agent/providers/stream-request.ts'
+import type { HttpProviderOptions } from '../../../../lib/agent/providers/http-provider.ts'
 import type { ModelEndpoint, ProviderDelta } from '../../../../lib/agent/types.ts'
 import { run } from '../_run.ts'
 import { createProvider, delta, frame, gate, type Scripted, type Step } from '../../../_provider.ts'
@@ -27,13 +28,13 @@ const endpointAt = (server: Scripted, extra: Partial<ModelEndpoint> = {}): Model
 
 type Ask = {
   extra?: Partial<ModelEndpoint>
-  options?: Partial<StreamOptions>
+  options?: Partial<HttpProviderOptions>
   signal?: AbortSignal
 }
 
 const ask = async (server: Scripted, { extra, options, signal }: Ask = {}) => {
   const deltas: ProviderDelta[] = []
-  const stream = createOpenAiChat({ clock: systemClock, ...options })({
+  const stream = httpProvider(FORMATS.chat_completions, { clock: systemClock, ...options })({
     endpoint: endpointAt(server, extra),
     messages: [{ role: 'user', content: 'hello' }],
     tools: [],
@@ -310,9 +311,9 @@ test('a last chunk whose usage says nothing does not take back what was counted'
 test('waits only briefly for usage after the end', () =>
   withServer([{ text: 'x', done: false, end: 'body' }], async server => {
     const clock = createTestClock()
-    const asked = ask(server, { options: { clock, trailMs: 20 } })
-    await until(() => clock.waiting().includes(20))
-    await clock.advance(20)
+    const asked = ask(server, { options: { clock } })
+    await until(() => clock.waiting().includes(5_000))
+    await clock.advance(5_000)
     assert.is(textOf(await asked), 'x')
   }))
 
@@ -336,7 +337,7 @@ test('omits what a server rejects, permanently', () =>
       { text: 'again' },
     ],
     async server => {
-      const provider = createOpenAiChat({ clock: systemClock })
+      const provider = httpProvider(FORMATS.chat_completions, { clock: systemClock })
       const request = {
         endpoint: endpointAt(server, { effort: 'high' }),
         messages: [],
@@ -504,7 +505,7 @@ for (const [name, raw, ids] of SHAPES)
 test('delivers chunks as they arrive', () => {
   const middle = gate()
   return withServer([{ text: ['first', 'second'], middle: middle.opened }], async server => {
-    const stream = createOpenAiChat({ clock: systemClock })({
+    const stream = httpProvider(FORMATS.chat_completions, { clock: systemClock })({
       endpoint: endpointAt(server),
       messages: [],
       tools: [],
@@ -644,7 +645,7 @@ test('an error of Groq inside a stream voids what came before', () =>
       { text: 'whole' },
     ],
     async server => {
-      const provider = createOpenAiChat({ clock: systemClock })
+      const provider = httpProvider(FORMATS.chat_completions, { clock: systemClock })
       const { outcome } = await run(provider, { endpoint: endpointAt(server) })
       assert.is(outcome.text, 'whole')
     },
@@ -676,7 +677,7 @@ const sentTo = async (extra: Partial<ModelEndpoint>, ...steps: Step[]) => {
     sessionKey: 's',
   }
   try {
-    for await (const _delta of createOpenAiChat({ clock: systemClock })(request));
+    for await (const _delta of httpProvider(FORMATS.chat_completions, { clock: systemClock })(request));
     return server.requests.at(-1)!.body.messages
   } finally {
     await server.close()
@@ -712,7 +713,7 @@ test('returns reasoning details and signatures within the turn, until a server r
       { text: 'done' },
     ],
     async server => {
-      const provider = createOpenAiChat({ clock: systemClock })
+      const provider = httpProvider(FORMATS.chat_completions, { clock: systemClock })
       const { outcome, messages } = await run(provider, { endpoint: endpointAt(server) })
       assert.is(outcome.text, 'done')
       const [, first, second] = server.requests.map(({ body }) => body.messages[1])

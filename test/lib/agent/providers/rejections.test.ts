@@ -1,7 +1,7 @@
 /** What a rejection changes, for how long, and where: for the call, the session, the endpoint. See `quirks.ts`. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { toolLimitIn } from '../../../../lib/agent/providers/tool-limit.ts'
+import { toolLimitIn } from '../../../../lib/agent/providers/rejection-rows.ts'
 import type { LoopMessage, ProviderRequest } from '../../../../lib/agent/types.ts'
 import type { Effort } from '../../../../lib/base/efforts.ts'
 import { createTestClock } from '../../../_clock.ts'
