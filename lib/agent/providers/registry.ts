@@ -43,7 +43,7 @@ export const createProviders = (
       httpProvider(format, { clock, dispatcher, keyFor }),
     ]),
   ),
-  demo: demo({ clock }),
+  demo: demo(clock),
 })
 
 /** Throws `ProviderFailure` for a format without a provider: an external agent does not answer single model calls. */
