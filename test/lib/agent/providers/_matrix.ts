@@ -3,7 +3,10 @@ import { systemClock } from '../../../../lib/base/clock.ts'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
-import { type HttpProviderOptions, httpProvider } from '../../../../lib/agent/providers/http-provider.ts'
+import {
+  type HttpProviderOptions,
+  httpProvider,
+} from '../../../../lib/agent/providers/http-provider.ts'
 import { FORMATS as ALL } from '../../../../lib/agent/providers/registry.ts'
 import type {
   AgentRequest,

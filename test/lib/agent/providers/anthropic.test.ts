@@ -235,7 +235,7 @@ test("roles alternate; results of one batch are in one message, before the user'
     { role: 'user', content: 'one' },
     { role: 'user', content: '  ' },
     { role: 'assistant', content: 'Both.', tool_calls: [use('x'), use('y')] },
-    { role: 'tool', tool_call_id: 'x', content: 'X' },
+    { role: 'tool', tool_call_id: 'x', content: '{"error":"no"}' },
     { role: 'tool', tool_call_id: 'y', content: '' },
     { role: 'user', content: 'and?' },
     { role: 'assistant', content: '' },
@@ -255,6 +255,7 @@ test("roles alternate; results of one batch are in one message, before the user'
       ['user', 'tool_result', 'tool_result', 'text', 'text'],
     ],
   )
+  assert.is(messages[4].content[0].is_error, true)
   assert.equal(messages[4].content[1], { type: 'tool_result', tool_use_id: 'y', content: '' })
 })
 
@@ -311,33 +312,6 @@ test('a rejected signature: retries once without thinking, for this call only', 
   assert.ok(JSON.stringify(bodies[0]).includes('redacted_thinking'))
   assert.not.match(JSON.stringify(bodies[1]), 'thinking')
 })
-
-const LEARNED: [says: string, field: (body: Record<string, unknown>) => unknown, then: unknown][] =
-  [
-    ['adaptive thinking is not supported on this model', b => b.thinking, budget(8_000)],
-    [
-      'output_config: Extra inputs are not permitted. effort',
-      b => b.output_config,
-      undefined,
-    ],
-    [
-      'max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens',
-      b => b.max_tokens,
-      8_192,
-    ],
-    [
-      'input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000, decrease',
-      b => b.max_tokens,
-      9_936,
-    ],
-    ['thinking: unknown field', b => b.thinking, undefined],
-  ]
-for (const [says, field, then] of LEARNED)
-  test(`objected: ${says.slice(0, 40)}`, async () => {
-    const { bodies } = await talk({}, {}, objects(says), { text: 'fine' })
-    assert.is(bodies.length, 2)
-    assert.equal(field(bodies[1]), then)
-  })
 
 test('a rejection without a known quirk is the result', async () => {
   await talk({}, {}, objects('messages: too odd')).then(

@@ -135,7 +135,8 @@ const talk = async (more: Partial<ProviderRequest>, ...steps: Step[]) => {
   const deltas: ProviderDelta[] = []
   try {
     const asked = request({ baseUrl: server.url, maxTokens: 100 }, { sessionKey: 's', ...more })
-    for await (const one of httpProvider(FORMATS.codex_responses, { clock: systemClock })(asked)) deltas.push(one)
+    for await (const one of httpProvider(FORMATS.codex_responses, { clock: systemClock })(asked))
+      deltas.push(one)
     return { deltas, bodies: server.requests.map(({ body }) => body) }
   } finally {
     await server.close()
@@ -189,26 +190,6 @@ test('a message keeps its phase, in this and in later turns, until a server refu
     { text: 'x' },
   )
   assert.equal(bodies[1].input.slice(1, 3), [said('I look. Plain. '), call])
-})
-
-const LEARNED: [says: string, field: string][] = [
-  ['Encrypted content is not supported with this model.', 'include'],
-  ['Unsupported parameter: max_output_tokens', 'max_output_tokens'],
-  ['Unknown parameter: prompt_cache_key', 'prompt_cache_key'],
-  ["Unsupported parameter: 'reasoning.effort' is not supported with this model.", 'reasoning'],
-]
-for (const [says, field] of LEARNED)
-  test(`objected: ${says.slice(0, 40)}`, async () => {
-    const { bodies } = await talk({}, objects(says), { text: 'fine' })
-    assert.is(bodies.length, 2)
-    assert.ok(field in bodies[0])
-    assert.not.ok(field in bodies[1])
-  })
-
-test('an organization without access to summaries', async () => {
-  const says = 'Your organization must be verified to generate reasoning summaries.'
-  const { bodies } = await talk({}, objects(says), { text: 'fine' })
-  assert.equal(bodies[1].reasoning, { effort: 'medium' })
 })
 
 test('drops unverifiable reasoning for one call', async () => {
