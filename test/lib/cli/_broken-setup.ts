@@ -1,7 +1,7 @@
 /** What a broken setup is, and ways to make one. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Machine, thisMachine } from '../../../lib/app/machine.ts'
+import { type Machine, thisMachine } from '../../../lib/operations/checks/machine.ts'
 import type { Desk } from './_run.ts'
 
 /** Independent of the user that runs the tests. */

@@ -15,9 +15,14 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { programEnv } from '../../../build/start-program.ts'
-import type { Machine } from '../../../lib/app/machine.ts'
-import { startChecks, startFailure, toSentence } from '../../../lib/app/start-checks.ts'
-import { CHECK_CODES, type Check, type CheckCode } from '../../../lib/cli/check.ts'
+import type { Machine } from '../../../lib/operations/checks/machine.ts'
+import {
+  answersOf,
+  START_QUESTIONS,
+  startFailure,
+  toSentence,
+} from '../../../lib/operations/checks/start-checks.ts'
+import { CHECK_CODES, type Check, type CheckCode } from '../../../lib/operations/checks/check.ts'
 import { Readiness } from '../../../lib/app/readiness.ts'
 import { type Config, readConfig } from '../../../lib/config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from '../../../lib/errors.ts'
@@ -65,7 +70,8 @@ const failedStart = async (
     return { said: messageOf(error), code: EXIT_SETUP }
   }
   try {
-    const failure = startFailure(startChecks(config, { ...MACHINE, ...machine }, OWN_NAMES))
+    const context = { config, machine: { ...MACHINE, ...machine }, ownNames: OWN_NAMES }
+    const failure = startFailure(await answersOf(START_QUESTIONS, context))
     if (failure) throw failure
     await tryListen(config)
     return null
