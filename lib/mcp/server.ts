@@ -6,7 +6,7 @@ import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import type { ServerConfig } from './config.ts'
 import { type Connection, connect, type McpTarget } from './connect.ts'
-import { type AskUser, answerElicitation } from './elicitation.ts'
+import { answerForm } from '../agent/elicitation.ts'
 import { type Listing, readListing } from './list-tools.ts'
 import { SignInNeeded, type TokenSource } from './oauth/token-source.ts'
 import { Sampling, type SamplingCaller } from './sampling.ts'
@@ -71,6 +71,9 @@ const ROOTS_WAIT_MS = 500
 
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
+
+/** Resolves with null when the user does not answer, or `signal` withdrew the question. */
+type AskUser = (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
 
 /** The call that a request of the server belongs to. `signal` is aborted when its turn ends. */
 export type Caller = SamplingCaller & { askUser: AskUser }
@@ -360,8 +363,13 @@ export class McpServer {
       onChange: () => {
         this.#isStale = true
       },
-      elicit: (params, canceled) =>
-        answerElicitation(params, this.#onlyCaller()?.askUser, canceled),
+      elicit: (params, canceled) => {
+        const caller = this.#onlyCaller()
+        return answerForm(
+          params,
+          caller ? (question, choices) => caller.askUser(question, choices, canceled) : null,
+        )
+      },
       sample: (params, canceled) =>
         this.#sampling.answer(params, this.config.sampling, this.#onlyCaller(), canceled),
       roots: () => {

@@ -1,6 +1,6 @@
 /** Modes, options and commands of the external agent that serves a session. */
 import type { ExternalAgents } from '../agent/acp/agents.ts'
-import { setMode, setOption } from '../agent/acp/options.ts'
+import { setMode, setOption } from '../agent/acp/choices.ts'
 import { attachForSettings, toSavedSession } from '../agent/acp/attach-session.ts'
 import type { Session } from '../agent/acp/session.ts'
 import { withTimeout } from '../agent/acp/timeout.ts'

@@ -14,7 +14,7 @@ import type { Session } from './session.ts'
 import { waitAtMost } from './timeout.ts'
 import { Transcript } from './transcript.ts'
 import { PromptResult } from './updates.ts'
-import { countReport, countsOf, NO_TOKENS, toUsage, usageStyle } from './usage.ts'
+import { countsOf, NO_TOKENS, reportsTotals, sinceTotal, toUsage } from './usage.ts'
 
 export type ExternalTurn = {
   request: AgentRequest
@@ -206,15 +206,12 @@ const measureUsage = (
     ? countsOf({ inputTokens: quota.input_tokens, outputTokens: quota.output_tokens })
     : called
   if (used) {
-    const { agentInfo } = running.connection.capabilities
-    const style = usageStyle(endpoint.agent?.id ?? '', agentInfo)
-    const counted = countReport(countsOf(used), session.reported, {
-      style,
-      isReopened: session.isReopened,
-    })
-    spent = counted.spent
-    session.reported = counted.after
-    session.isReopened = false
+    spent = countsOf(used)
+    if (reportsTotals(endpoint.agent?.id ?? '', running.connection.capabilities.agentInfo)) {
+      const total = spent
+      spent = sinceTotal(total, session.reported?.last ?? null)
+      session.reported = { last: total }
+    }
   }
   const { usage } = session
   return {

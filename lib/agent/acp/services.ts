@@ -1,6 +1,7 @@
 /** Serves an agent's requests during a turn: permissions, files, terminals, and questions. */
 import type * as acp from '@agentclientprotocol/sdk'
 import { Refusal } from '../../base/refusal.ts'
+import { answerForm } from '../elicitation.ts'
 import { planRefusal } from '../plan-mode.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import type { AgentRequest, ToolContext } from '../types.ts'
@@ -8,7 +9,7 @@ import { readForAgent, writeForAgent } from './client-files.ts'
 import type { ClientServices } from './connection.ts'
 import { answerFor, askPermission, refusalWarning } from './permissions.ts'
 import { answerPlan, refusedByPlanMode } from './plan.ts'
-import { askForm, askQuestions, questionsIn } from './questions.ts'
+import { askQuestions, canAsk, questionsIn } from './questions.ts'
 import type { Session, ActiveTurn } from './session.ts'
 import { type Call, describe, explanationIn } from './tool-calls.ts'
 import type { UpdateRouter } from './update-router.ts'
@@ -134,7 +135,9 @@ export class ClientRequests implements ClientServices {
     if (!('sessionId' in params) || typeof params.sessionId !== 'string')
       return { action: 'cancel' }
     const { turn } = this.#requireTurn(params.sessionId)
-    return turn.whileServing(askForm(params, turn.request, 'form'))
+    const { clarify, tools } = turn.request
+    const ask = (question: string, choices: string[]) => clarify(question, choices, 'form')
+    return turn.whileServing(answerForm(params, canAsk(tools) ? ask : null))
   }
 
   /** Throws `Refusal` where a hook blocks it. */
