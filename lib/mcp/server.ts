@@ -11,49 +11,8 @@ import { type Listing, readListing } from './list-tools.ts'
 import { SignInNeeded, type TokenSource } from './oauth/token-source.ts'
 import { Sampling, type SamplingCaller } from './sampling.ts'
 
-const MINUTE_MS = 60_000
-const STARTS_PER_MINUTE = 5
 /** Pause after the n-th failure in a row. None after the first: most servers that crash once work when restarted. */
 const BACKOFF_MS = [0, 0, 2_000, 10_000, 30_000, 60_000]
-
-export class StartLimit {
-  readonly #now: () => number
-  #failures = 0
-  #failedAtMs = 0
-  #starts: number[] = []
-
-  constructor(clock: Pick<Clock, 'monotonic'>) {
-    this.#now = clock.monotonic
-  }
-
-  mayStart(): boolean {
-    this.#starts = this.#starts.filter(at => this.#now() - at < MINUTE_MS)
-    const pauseMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0
-    return (
-      this.#starts.length < STARTS_PER_MINUTE &&
-      (this.#failures === 0 || this.#now() - this.#failedAtMs >= pauseMs)
-    )
-  }
-
-  recordStart(): undefined {
-    this.#starts.push(this.#now())
-  }
-
-  recordFailure(): void {
-    this.#failures += 1
-    this.#failedAtMs = this.#now()
-  }
-
-  recordSuccess(): void {
-    this.#failures = 0
-  }
-
-  /** The next start is allowed at once. */
-  reset(): void {
-    this.#failures = 0
-    this.#starts = []
-  }
-}
 
 export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
 
@@ -169,7 +128,9 @@ class Roots {
 export class McpServer {
   readonly config: ServerConfig
   readonly #options: ServerOptions
-  readonly #limit: StartLimit
+  /** Failures in a row, and the time of the last one. */
+  #failures = 0
+  #failedAtMs = 0
   #connection: Connection | null = null
   #starting: { work: Promise<void>; since: number; abort: AbortController } | null = null
   #listing: Listing | null = null
@@ -191,7 +152,6 @@ export class McpServer {
   constructor(config: ServerConfig, options: ServerOptions) {
     this.config = config
     this.#options = options
-    this.#limit = new StartLimit(options.clock)
     this.#sampling = new Sampling(config.name, options.clock)
   }
 
@@ -221,12 +181,12 @@ export class McpServer {
 
   /** Allows the next start at once: the user has asked for one. */
   resetBackoff(): void {
-    this.#limit.reset()
+    this.#failures = 0
   }
 
   /** Starts the server if it may start now, and waits for it at most `waitMs`. Never rejects: see `state` and `error`. */
   async ensureStarted(waitMs: number, signal?: AbortSignal): Promise<void> {
-    if (!this.#connection && !this.#starting && this.#limit.mayStart()) this.#start()
+    if (!this.#connection && !this.#starting && this.#mayStart()) this.#start()
     if (this.#starting) {
       // Counted from the start: a slow server delays one turn, not every turn until it is ready.
       const leftMs = this.#starting.since + waitMs - this.#clock.monotonic()
@@ -253,7 +213,7 @@ export class McpServer {
     try {
       if (this.config.hasRoots) await this.#shareRoot(connection, caller)
       const value = await work(connection.client)
-      this.#limit.recordSuccess()
+      this.#failures = 0
       return value
     } catch (cause) {
       throw signal.aborted ? cause : this.#callError(connection, cause)
@@ -295,13 +255,19 @@ export class McpServer {
     return new Error(timeoutMessage(this.config.timeoutMs))
   }
 
+  #mayStart(): boolean {
+    const pauseMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0
+    return this.#failures === 0 || this.#clock.monotonic() - this.#failedAtMs >= pauseMs
+  }
+
   #appendOutput(text: string): void {
     this.#output = (this.#output + text).slice(-MAX_OUTPUT_CHARS)
   }
 
   #fail(message: string): void {
     this.#error = message
-    this.#limit.recordFailure()
+    this.#failures += 1
+    this.#failedAtMs = this.#clock.monotonic()
   }
 
   #scheduleIdleStop(): void {
@@ -327,7 +293,6 @@ export class McpServer {
 
   #start(): void {
     if (this.#isClosed) return
-    this.#limit.recordStart()
     this.#output = ''
     const abort = new AbortController()
     this.#starting = { work: Promise.resolve(), since: this.#clock.monotonic(), abort }

@@ -28,8 +28,7 @@ import { type Config, readConfig } from '../../../lib/config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from '../../../lib/errors.ts'
 import { tryListen } from '../../../lib/operations/preflight.ts'
 import { createTestClock } from '../../_clock.ts'
-import { MACHINE } from './_broken-setup.ts'
-import { SETUPS } from './_broken-setups.ts'
+import { MACHINE, SETUPS } from './_broken-setups.ts'
 import { createDesk, type Desk, OWN_NAMES } from './_run.ts'
 
 const test = suite<{ desk: Desk }>('agent-webui doctor: broken setups')
@@ -106,7 +105,7 @@ const RAW = /\bE[A-Z]{4,}\b|SQLITE_|error:[0-9A-F]{6}|raw text|routines|position
 
 const seen = new Set<string>()
 
-for (const { name, make, start, doctor = [] } of SETUPS)
+for (const { name, make, start, doctor } of SETUPS)
   test(name, async ({ desk }) => {
     const state = join(desk.home, 'webui')
     mkdirSync(state, { mode: 0o700 })

@@ -81,7 +81,7 @@ test('a wrong address, and something else at it', async () => {
   const closed = await addressChecks(`http://127.0.0.1:${port}`, { clock: systemClock })
   assert.equal(
     closed.map(({ level, about, said }) => `${level} ${about}: ${said}`),
-    [`fail address: http://127.0.0.1:${port}: nothing listens there`],
+    [`fail address: http://127.0.0.1:${port}: connection refused`],
   )
   expect(
     await beside((_, res) => res.writeHead(502).end('<h1>Bad Gateway</h1>')),
