@@ -149,7 +149,6 @@ export const LATE_MODULES = [
   'lib/profiles/personalities.ts',
   'lib/profiles/deleted-home.ts',
   'lib/base/prompt-injection.ts',
-  'lib/http/request-key-journal.ts',
   'lib/commands/sandbox/bubblewrap.ts',
   'lib/commands/sandbox/git-directories.ts',
   'lib/commands/sandbox/macos.ts',

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { ApiTokensFile } from '../people/api-tokens.ts'
-import { SignInsFile } from '../people/login-sessions.ts'
+import { SignInsFile } from '../people/sign-ins.ts'
 import { PasswordRecord } from '../people/password-record.ts'
 import { People } from '../people/people.ts'
 import { ThrottleFile } from '../people/throttle.ts'

@@ -11,7 +11,7 @@ import { redact } from '../base/redact/redact.ts'
 import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import type { Config } from '../config.ts'
-import { jobsFile } from '../cron/jobs-file.ts'
+import { JobsFile } from '../cron/jobs-file.ts'
 import { readSchedule } from '../cron/parse-schedule.ts'
 import { messageOf } from '../errors.ts'
 import { ModelServices } from '../models/models.ts'
@@ -144,7 +144,7 @@ const readableSigning = (stateDir: string): ReturnType<typeof signing> => {
   }
 }
 
-const jobsOf = ({ dir }: Home) => jobsFile(`${dir}/cron`, () => '')
+const jobsOf = ({ dir }: Home) => new JobsFile(`${dir}/cron`, () => '')
 
 const openContext = async (
   profile: string | null,
@@ -183,7 +183,6 @@ const openContext = async (
         const [url, key] = [clusterUrl(settings), readClusterKey(settings)]
         const { checkCluster } = await import('../cluster/postgres.ts')
         await checkCluster({ url, key }, settings.cell)
-        return { hasKey: key !== null }
       },
     },
   }

@@ -5,7 +5,6 @@ import * as assert from 'uvu/assert'
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts'
 import { CREATING } from '../../public/api.ts'
 import { patternRoutes, routes } from '../../router.ts'
-import { startApp } from '../_app.ts'
 import { gate } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 import { type Api, withApi } from './_client-api.ts'
@@ -255,24 +254,5 @@ test(
     { text: 'Whole.' },
   ),
 )
-
-test(
-  'without a key nothing changes',
-  withChat([{ text: 'One.' }, { text: 'Two.' }], async chat => {
-    const session_id = await named(chat)
-    for (const _ of [1, 2]) await chat.turn(session_id, 'Hi.')
-    assert.is((await chat.messages(session_id)).length, 4)
-  }),
-)
-
-test('a program that may not call a route learns nothing from its key', async () => {
-  const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: 'correct horse battery' } })
-  try {
-    const { status } = await app.post('/api/session/new', {}, key('k1'))
-    assert.is(status, 401)
-  } finally {
-    await app.close()
-  }
-})
 
 test.run()

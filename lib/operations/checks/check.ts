@@ -32,8 +32,6 @@ const WARNINGS = {
   certificate_untrusted: 'Browsers warn of it or refuse it. Give the proxy another.',
   clock_behind: CLOCK_ADVICE,
   clock_differs: CLOCK_ADVICE,
-  cluster_without_key:
-    'Set AGENT_WEBUI_CLUSTER_KEY_FILE before the first start, or keep these files on every machine.',
   config_missing: 'Create it, or fix the variable.',
   disk_low: 'Free up space soon.',
   env_lines_ignored: 'Comments begin with #.',
@@ -206,7 +204,7 @@ export type CheckContext = StartContext & {
       home: Home,
     ) => Promise<{ image: string; engine: string; program: string; isDownloaded: boolean } | null>
     /** Resolves when the database of the cluster answers. */
-    cluster: (settings: NonNullable<Config['cluster']>) => Promise<{ hasKey: boolean }>
+    cluster: (settings: NonNullable<Config['cluster']>) => Promise<void>
   }
 }
 

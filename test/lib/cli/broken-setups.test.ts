@@ -308,7 +308,6 @@ const ELSEWHERE: Readonly<Record<string, readonly CheckCode[]>> = {
   'doctor.test.ts': ['guard_accepted', 'model_demo', 'settings_unconfirmed', 'sign_in_expired'],
   'proofs of agents, containers, clusters, and MCP': [
     'agent_signed_out',
-    'cluster_without_key',
     'image_missing',
     'mcp_signed_out',
   ],
