@@ -108,16 +108,6 @@ export const responseHold = (cell: Owned, clock: Clock): ResponseHold | undefine
   }
 }
 
-/** For what is sent elsewhere, which the next owner must know of. Never called when the cell is lost. */
-export const afterCommit = (cell: Owned, work: () => void): void => {
-  if (cell.isSettled()) {
-    work()
-    return
-  }
-  // It ends with the process.
-  void cell.settled().then(work, () => undefined)
-}
-
 /** Tools run after the message that calls them is committed: another owner would otherwise run them a second time. */
 export const withCommittedCalls = (agent: Agent, cell: Owned): Agent =>
   cell.epoch === 0
