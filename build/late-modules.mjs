@@ -197,7 +197,6 @@ export const LATE_MODULES = [
   'lib/turns/context/user-content.ts',
   'lib/turns/context/with-checkpoints.ts',
   'lib/turns/build-turn.ts',
-  'lib/turns/event-log.ts',
   'lib/turns/generate-title.ts',
   'lib/turns/interrupted-turn.ts',
   'lib/turns/resume.ts',
