@@ -10,7 +10,7 @@ export const LATE_MODULES = [
   'lib/agent/acp/failures.ts',
   'lib/agent/acp/history-hash.ts',
   'lib/agent/acp/list-sessions.ts',
-  'lib/agent/acp/options.ts',
+  'lib/agent/acp/choices.ts',
   'lib/agent/acp/plan.ts',
   'lib/agent/acp/prompt-once.ts',
   'lib/agent/acp/prompt.ts',
