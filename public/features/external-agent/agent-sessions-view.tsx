@@ -80,7 +80,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
             })),
           },
         ]}
-        empty={found ? found.note || t('past.none') : t('past.loading')}
+        empty={found ? found.note || t('past.none') : t('app.loading')}
         query={query.value}
         onQuery={
           (found?.sessions.length ?? 0) >= SEARCH_FROM

@@ -31,7 +31,7 @@ const Setup = ({ made, onDone, onClose }: SetupProps) => {
     isBusy.value = false
   }
   return (
-    <Dialog title={t('codes.setup')} onClose={onClose} closeLabel={t('confirm.cancel')}>
+    <Dialog title={t('codes.setup')} onClose={onClose} closeLabel={t('app.cancel')}>
       <form class="form pair-body" onSubmit={event => void submit(event)}>
         <p>{t('codes.scan')}</p>
         <div class="pair-link">
@@ -57,7 +57,7 @@ const Setup = ({ made, onDone, onClose }: SetupProps) => {
           }}
         />
         <FormActions>
-          <Button onClick={onClose}>{t('confirm.cancel')}</Button>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
           <Button kind="primary" type="submit" disabled={isBusy.value || code.value.trim() === ''}>
             {t('codes.turnon')}
           </Button>

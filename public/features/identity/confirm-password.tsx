@@ -46,7 +46,7 @@ const ConfirmPassword = ({ run, onCancel }: Props) => {
           }}
         />
         <FormActions>
-          <Button onClick={onCancel}>{t('confirm.cancel')}</Button>
+          <Button onClick={onCancel}>{t('app.cancel')}</Button>
           <Button kind="primary" type="submit" disabled={isBusy.value || password.value === ''}>
             {t('confirm.continue')}
           </Button>

@@ -35,7 +35,7 @@ export const RenameForm = ({ name, hint, save, onDone }: Props) => {
         }}
       />
       <FormActions>
-        <Button onClick={onDone}>{t('devices.cancel')}</Button>
+        <Button onClick={onDone}>{t('app.cancel')}</Button>
         <Button kind="primary" type="submit">
           {t('devices.save')}
         </Button>

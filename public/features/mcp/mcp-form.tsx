@@ -119,7 +119,7 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
             mcp.draft.value = null
           }}
         >
-          {t('form.cancel')}
+          {t('app.cancel')}
         </Button>
         <Button kind="primary" type="submit" disabled={blank || busy.value}>
           {t(busy.value ? 'form.saving' : 'form.save')}

@@ -152,7 +152,7 @@ export const ConnectDialog = () => {
     app.models.onboarding.open.value = false
   }
   return (
-    <Dialog title={t('setup.title')} closeLabel={t('setup.close')} onClose={close}>
+    <Dialog title={t('setup.title')} closeLabel={t('app.close')} onClose={close}>
       <form class="connect" onSubmit={event => void start(event)}>
         <p class="view-lead">{t('setup.lead')}</p>
         {connect.loaded.value ? (

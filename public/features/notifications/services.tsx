@@ -109,7 +109,7 @@ const NewService = ({ state, change, onSecret, onDone }: NewServiceProps) => {
         />
       )}
       <FormActions>
-        <Button onClick={onDone}>{t('notify.cancel')}</Button>
+        <Button onClick={onDone}>{t('app.cancel')}</Button>
         <Button kind="primary" type="submit" disabled={isBusy.value || !isReady}>
           {t('notify.add')}
         </Button>

@@ -155,7 +155,7 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
         />
       )}
       <FormActions>
-        <Button onClick={onCancel}>{t('people.cancel')}</Button>
+        <Button onClick={onCancel}>{t('app.cancel')}</Button>
         <Button kind="primary" type="submit" disabled={isBusy.value || name.value.trim() === ''}>
           {t(person ? 'people.save' : 'people.invite')}
         </Button>

@@ -63,7 +63,7 @@ const Item = ({ message }: { message: Listed }) => {
         <IconButton
           icon="refresh"
           size={14}
-          label={t('outbox.retry')}
+          label={t('list.retry')}
           onClick={() => void attempt(() => outbox.retry(message.id))}
         />
       )}

@@ -211,7 +211,7 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
         )}
       />
       <FormActions>
-        <Button onClick={onCancel}>{t('api.cancel')}</Button>
+        <Button onClick={onCancel}>{t('app.cancel')}</Button>
         <Button kind="primary" type="submit" disabled={isBusy.value || name.value.trim() === ''}>
           {t('api.new')}
         </Button>

@@ -59,7 +59,7 @@ const RuleForm = ({ label, placeholder, initial, confirm, save, cancel }: RuleFo
       <Button type="submit">{confirm}</Button>
       {cancel && (
         <Button kind="quiet" onClick={cancel}>
-          {t('rules.cancel')}
+          {t('app.cancel')}
         </Button>
       )}
     </form>
