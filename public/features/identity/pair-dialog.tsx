@@ -60,10 +60,7 @@ const Waiting = ({ pairing, left }: { pairing: Pairing; left: number }) => {
         options={reachable}
         hint={isOpenable ? note : undefined}
         error={isOpenable ? undefined : note}
-        value={address.value}
-        onInput={text => {
-          address.value = text
-        }}
+        text={address}
       />
       {isOpenable && (
         <div class="pair-link">
