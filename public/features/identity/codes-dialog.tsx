@@ -73,7 +73,7 @@ const Recovery = ({ codes, onClose }: { codes: readonly string[]; onClose: () =>
 )
 
 export const openRecovery = (
-  { layout }: Pick<Shell, 'layout'>,
+  { layout }: Shell,
   codes: readonly string[],
   onClose: () => void,
 ): void => {
@@ -88,7 +88,7 @@ export const openRecovery = (
   )
 }
 
-export const openSetup = (shell: Pick<Shell, 'layout'>, made: Made, onClose: () => void): void => {
+export const openSetup = (shell: Shell, made: Made, onClose: () => void): void => {
   shell.layout.overlay.value = (
     <Setup
       made={made}

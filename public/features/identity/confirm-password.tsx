@@ -39,7 +39,7 @@ const ConfirmPassword = ({ run, onCancel }: Props) => {
 
 /** Calls `run`, and again with the password when the server asks for it. Undefined: the person canceled. */
 export const confirmed = async <T,>(
-  { layout }: Pick<Shell, 'layout'>,
+  { layout }: Shell,
   run: (password?: string) => Promise<T>,
 ): Promise<T | undefined> => {
   try {

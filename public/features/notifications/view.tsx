@@ -44,13 +44,14 @@ type SettingsProps = {
 }
 
 const ThisDevice = ({ here, change }: { here: string | null } & Pick<PartProps, 'change'>) => {
-  const { api, platform, toasts } = useShell()
+  const shell = useShell()
+  const { api, toasts } = shell
   const support = supportHere()
   const isOn = here !== null
   const turn = (on: boolean) =>
     void change(async () => {
       if (on) {
-        const state = await subscribeHere({ api, platform })
+        const state = await subscribeHere(shell)
         toasts.show(t('notify.enabled'))
         return state
       }

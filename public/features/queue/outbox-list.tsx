@@ -11,7 +11,7 @@ import type { App } from '../../app.ts'
 import { t as tPage } from '../../strings/t.ts'
 import type { Transcript } from '../messages/transcript.ts'
 
-type Place = Pick<App, 'chat' | 'outbox' | 'pane' | 'shell'>
+type Place = App
 
 export const editWaiting = async (app: Place, message: Listed): Promise<void> => {
   const { outbox, pane, shell } = app

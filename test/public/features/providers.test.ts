@@ -109,7 +109,7 @@ test('the section has its own route', () => {
 
 test('lists each provider once without aliases; offers keys only where configurable', async () => {
   const { app } = build()
-  const providers = new Providers(app)
+  const providers = new Providers(app.shell, app.models)
   await providers.load()
   assert.equal(
     providers.connected.value.map(({ id }) => id),
@@ -128,7 +128,7 @@ test('lists a provider whose sign-in has expired', async () => {
       providers: [row('nous', { needs_sign_in: true }), row('xai')],
     }),
   })
-  const providers = new Providers(app)
+  const providers = new Providers(app.shell, app.models)
   await providers.load()
   assert.equal(
     providers.connected.value.map(({ id }) => id),
@@ -138,7 +138,7 @@ test('lists a provider whose sign-in has expired', async () => {
 
 test('shows a failed list, and keeps a loaded one', async () => {
   const { app, service } = build({ 'GET /api/providers': () => Promise.reject(new Error('down')) })
-  const providers = new Providers(app)
+  const providers = new Providers(app.shell, app.models)
   await providers.load()
   assert.is(providers.state.value, 'failed')
   service.answers['GET /api/providers'] = () => ({ active_provider: null, providers: [] })
@@ -152,7 +152,7 @@ test('shows test results in place, also when the server is unreachable', async (
   const { app, service } = build({
     'POST /api/providers/test': () => ({ ok: false, message: 'No', hint: 'Top it up' }),
   })
-  const providers = new Providers(app)
+  const providers = new Providers(app.shell, app.models)
   const testing = providers.test('zai', { provider: 'zai', key: '' })
   assert.equal(providers.tests.value.zai, { busy: true })
   assert.is(await testing, false)
@@ -172,7 +172,7 @@ test('reloads keys and models after saving a key', async () => {
   const { app, service, toasts } = build({
     'POST /api/providers': () => ({ display_name: 'Z.AI' }),
   })
-  await new Providers(app).save('zai', 'the-key')
+  await new Providers(app.shell, app.models).save('zai', 'the-key')
   assert.equal(service.of('POST /api/providers'), [{ provider: 'zai', api_key: 'the-key' }])
   assert.is(service.of('GET /api/models').length, 1)
   assert.is(toasts.list.value[0]?.text, 'Z.AI key saved')

@@ -9,13 +9,12 @@ import { TasksState, resultOf, sortJobs } from '../../../public/features/tasks/t
 import { readTranslation } from '../../../build/languages.ts'
 import { scheduleWords } from '../../../public/features/tasks/schedule-words.ts'
 import { setLanguage } from '../../../public/strings/t.ts'
-import { Toasts } from '../../../public/features/shell/toast.ts'
 import {
   formatDistance,
   formatDuration,
   formatMoment,
 } from '../../../public/features/tasks/times.ts'
-import { fakePlatform, settle } from '../_page.ts'
+import { fakePlatform, fakeShell, settle } from '../_page.ts'
 
 const job = (id: string, patch: Partial<Job> = {}): Job => ({
   id,
@@ -91,11 +90,9 @@ const setup = (jobs: Job[] = [job('a')], visible = () => true) => {
       throw new ApiError(404, 'Job not found')
     },
   })
-  const toasts = new Toasts(platform)
-  const unsaved = new Set<string>()
-  const { api } = platform
-  const tasks = new TasksState({ api, clock, toasts, unsaved, visible })
-  return { tasks, clock, service, toasts, unsaved, world }
+  const shell = fakeShell(platform)
+  const tasks = new TasksState(shell, visible)
+  return { tasks, clock, service, toasts: shell.toasts, unsaved: shell.layout.unsaved, world }
 }
 
 const test = suite('page: tasks')

@@ -17,9 +17,8 @@ import { insideWorkspace, parseTarget, targetOf } from '../../../public/parts/ta
 import { ChatPanel, PanelFrame, panelOf } from '../../../public/features/panel/panel.ts'
 import { canEdit } from '../../../public/features/workspace/document.ts'
 import { OpenFile } from '../../../public/features/workspace/open-file.ts'
-import { Toasts } from '../../../public/features/shell/toast.ts'
 import { stepOf } from '../../../public/features/workspace/tree-keys.ts'
-import { fakePlatform, settle } from '../_page.ts'
+import { fakePlatform, fakeShell, settle } from '../_page.ts'
 
 const { Markdown } = await import('../../../public/markdown/markdown.tsx')
 
@@ -101,14 +100,10 @@ const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}, isRead = t
     },
     ...answers,
   })
-  const toasts = new Toasts(fake.platform)
+  const shell = fakeShell(fake.platform)
+  const { toasts } = shell
   const moved: [string, string | null][] = []
-  const files = new FileTree({
-    platform: fake.platform,
-    sessionId: 's',
-    toasts,
-    onMoved: (from, to) => moved.push([from, to]),
-  })
+  const files = new FileTree(shell, 's', { onMoved: (from, to) => moved.push([from, to]) })
   const read = files.load('')
   if (isRead) await read
   return {
@@ -284,14 +279,10 @@ trees(
         return { filename: name, path: '', size: 1 }
       },
     })
-    const toasts = new Toasts(platform)
+    const shell = fakeShell(platform)
+    const { toasts } = shell
     const arrived: string[] = []
-    const uploads = new FileUploads({
-      platform,
-      toasts,
-      sessionId: 's',
-      onArrived: directory => arrived.push(directory),
-    })
+    const uploads = new FileUploads(shell, 's', directory => arrived.push(directory))
     const done = uploads.add(
       [new File(['1'], 'a'), new File(['1'], 'bad'), new File(['1'], 'c')],
       'd',
@@ -318,18 +309,13 @@ const opened = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
     },
     ...answers,
   })
-  const toasts = new Toasts(fake.platform)
+  const shell = fakeShell(fake.platform)
+  const { toasts } = shell
   const asked: Confirmation[] = []
   const urls: string[] = []
-  const preview = new OpenFile({
-    platform: fake.platform,
-    sessionId: 's',
-    toasts,
-    ask: question => asked.push(question),
-    urls: {
-      create: blob => `blob:${blob.type}:${urls.push('made')}`,
-      revoke: url => urls.push(`gone ${url}`),
-    },
+  const preview = new OpenFile(shell, 's', question => asked.push(question), undefined, {
+    create: blob => `blob:${blob.type}:${urls.push('made')}`,
+    revoke: url => urls.push(`gone ${url}`),
   })
   preview.enter('/w')
   preview.open({ path: 'a.ts', line: null })
@@ -590,7 +576,7 @@ git('loads a diff when expanded, and again when files change', async () => {
     'GET /api/git/status': () => ({ branch: 'main', upstream: null, ahead: 0, behind: 0, files }),
     'GET /api/git/diff': ({ path }) => ({ path, diff: 'x', binary: false, truncated: false }),
   })
-  const changes = new GitChanges(platform, 's')
+  const changes = new GitChanges(fakeShell(platform), 's')
   await changes.load()
   const [change] = changes.lines.value.unstaged
   assert.is(service.of('GET /api/git/diff').length, 0)
@@ -611,7 +597,7 @@ git('shows why git failed', async () => {
       throw new ApiError(503, 'git is not installed')
     },
   })
-  const changes = new GitChanges(platform, 's')
+  const changes = new GitChanges(fakeShell(platform), 's')
   await changes.load()
   assert.equal([changes.state.value, changes.error.value], ['failed', 'git is not installed'])
 })
