@@ -6,7 +6,6 @@ import { connectOf } from '../../../public/features/models/connect.ts'
 import { Models } from '../../../public/features/models/models.ts'
 import { Providers, providersOf } from '../../../public/features/models/providers.ts'
 import { Toasts } from '../../../public/features/shell/toast.ts'
-import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { fakePlatform } from '../_page.ts'
 
 const demo = {
@@ -97,14 +96,6 @@ test('labels the model chip with the demo model when none is configured', async 
   assert.is(models.labelOf(''), 'Demo model (offline, scripted)')
   assert.is(models.labelOf('demo'), 'Demo model (offline, scripted)')
   assert.is(models.labelOf('@openai:gpt-5.4'), 'gpt-5.4')
-})
-
-test('the section has its own route', () => {
-  assert.is(pathOf({ view: 'settings', section: 'models' }), 'settings/models')
-  assert.equal(parseRoute('http://host/p/', 'http://host/p/settings/models'), {
-    view: 'settings',
-    section: 'models',
-  })
 })
 
 test('lists each provider once without aliases; offers keys only where configurable', async () => {

@@ -3,7 +3,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
 import { ApiError } from '../../../public/api.ts'
-import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { scheduleText } from '../../../public/features/tasks/task-draft.ts'
 import { TasksState, resultOf, sortJobs } from '../../../public/features/tasks/tasks.ts'
 import { readTranslation } from '../../../build/languages.ts'
@@ -96,14 +95,6 @@ const setup = (jobs: Job[] = [job('a')], visible = () => true) => {
 }
 
 const test = suite('page: tasks')
-
-test('routes to a task and back', () => {
-  const base = 'http://host/any/path/'
-  for (const task of [null, 'a1b2', 'new']) {
-    const route = { view: 'tasks' as const, task }
-    assert.equal(parseRoute(base, base + pathOf(route)), route)
-  }
-})
 
 test('sorts running first, then by next run, then unscheduled', () => {
   const sorted = sortJobs([

@@ -234,19 +234,6 @@ trees('ignores a move into itself or into the same directory', async () => {
   ])
 })
 
-trees('restores a deleted file from the toast', async () => {
-  const { files, toasts, service } = await tree({
-    'POST /api/file/delete': () => ({ ok: true, trash_id: 't1' }),
-    'POST /api/file/restore': () => ({ ok: true, path: 'src' }),
-  })
-  await files.remove('src', 'dir')
-  assert.equal(service.of('POST /api/file/delete')[0]?.recursive, true)
-  toasts.list.value.at(-1)!.action!.run()
-  await settle()
-  assert.equal(service.of('POST /api/file/restore'), [{ session_id: 's', trash_id: 't1' }])
-  assert.is(files.active.value, 'src')
-})
-
 trees('keyboard navigation of the tree', async () => {
   const { files } = await tree()
   files.open('src')
@@ -464,23 +451,6 @@ previews('what was read before a save does not replace what was saved', async ()
   assert.equal([doc().content, doc().version, disk.content], ['mine\n', 'v1+', 'mine\n'])
 })
 
-previews('another workspace: unsaved edits are kept and not written into it', async () => {
-  const { preview, doc, disk, service, asked } = await opened()
-  preview.setMode('edit')
-  preview.edit('mine\n')
-  preview.enter('/other')
-  assert.ok(doc().isMoved)
-  Object.assign(disk, { content: 'other file\n', version: 'o1' })
-  await preview.refresh()
-  await preview.saver.save()
-  assert.equal([doc().draft, doc().conflict, disk.content], ['mine\n', null, 'other file\n'])
-  assert.is(service.of('POST /api/file/save').length, 0)
-  preview.setMode('view')
-  await asked[0]?.run()
-  await settle()
-  assert.equal([doc().content, doc().isMoved, doc().version], ['other file\n', false, 'o1'])
-})
-
 previews('back in its workspace an edited file can be saved again', async () => {
   const { preview, doc, disk } = await opened()
   preview.setMode('edit')
@@ -490,14 +460,6 @@ previews('back in its workspace an edited file can be saved again', async () => 
   assert.not.ok(doc().isMoved)
   await preview.saver.save()
   assert.is(disk.content, 'mine\n')
-})
-
-previews('another workspace: a file without edits is read from it', async () => {
-  const { preview, doc, disk } = await opened()
-  Object.assign(disk, { content: 'other\n', version: 'o1' })
-  preview.enter('/other')
-  await settle()
-  assert.equal([doc().content, doc().version, doc().mode], ['other\n', 'o1', 'view'])
 })
 
 previews('shows the source of Markdown for a link to a line', async () => {
