@@ -43,7 +43,6 @@ const openTwo = async ({ chat, opened }: World) => {
   return { a, b, page }
 }
 
-const composer = (page: Page) => page.locator('#composer')
 const open = async (page: Page, name: string): Promise<void> => {
   await page.locator('.sidebar').getByRole('link', { name }).first().click()
   await page.locator('.head h1', { hasText: name }).waitFor()
