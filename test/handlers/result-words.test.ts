@@ -3,11 +3,12 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { callContext } from '../_call.ts'
 import { toolSearch } from '../../lib/agent/tools/tool-search.ts'
 import { visionAnalyzeTool } from '../../lib/agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../../lib/agent/tools/web-extract.ts'
 import { webSearchTool } from '../../lib/agent/tools/web-search.ts'
-import type { ToolContext, ToolResult } from '../../lib/agent/types.ts'
+import type { ToolResult } from '../../lib/agent/types.ts'
 import {
   describeToolCall,
   isDescribed,
@@ -174,7 +175,7 @@ test('every tool that a model is offered has words for its call, its result, and
 })
 
 test('results of tools that need a server have words, too', async () => {
-  const ctx = { signal: new AbortController().signal, workspace: '/' } as ToolContext
+  const ctx = callContext()
   const contentOf = async (result: ToolResult | Promise<ToolResult>) => (await result).content
   const page = { url: 'https://example.com/a', title: 'A page', content: 'Long text' }
   const search = webSearchTool({

@@ -4,6 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
+import { reachesFile } from '../permissions/reach.ts'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from '../search/gitignore.ts'
 import { displayPath, guardRead, hiddenGuard, mayRead, resolvePath } from './allowed-paths.ts'
@@ -47,16 +48,18 @@ type Input = z.output<typeof input>
 
 type Hit = { path: string } & SearchHit
 
-export const createSearchFiles = (limits = LIMITS): Tool<typeof input> => ({
+export const searchFilesTool = (limits = LIMITS): Tool<typeof input> => ({
   name: 'search_files',
   summary:
     'Search file contents by regular expression, or file names by glob (target files). Hidden files are included; .git, node_modules, files that .gitignore names, and symbolic links are skipped unless path names them, binary files always. Returns total_count, matches [{path, line, content}], files, or counts, whether the list was cut (truncated), and what was skipped (not_searched).',
   input,
   kind: 'read',
   preview: ({ pattern, path }) => (path === '.' ? pattern : `${pattern} in ${path}`),
+  // The files of a directory are checked one by one while it is listed.
+  reaches: ({ path }, call) => reachesFile('read', path || '.', call),
   async run(ctx, given) {
-    const root = resolvePath(ctx, given.path)
-    guardRead(ctx, root)
+    const root = resolvePath(ctx.turn, given.path)
+    guardRead(ctx.turn, root)
     if (!(await mayRead(ctx, root, 'search'))) return deniedResult(`searching ${root}`)
     const info = await stat(root).catch(() => null)
     if (!info) throw new Error(`${given.path} does not exist.`)
@@ -68,7 +71,7 @@ export const createSearchFiles = (limits = LIMITS): Tool<typeof input> => ({
       ? { ...NOTHING_LEFT_OUT, files: [{ fullPath: root, relative: basename(root) }] }
       : await listFiles({
           root,
-          denied: hiddenGuard(ctx, root),
+          denied: hiddenGuard(ctx.turn, root),
           signal: ctx.signal,
           until: startedAt + limits.list,
         })
@@ -78,7 +81,7 @@ export const createSearchFiles = (limits = LIMITS): Tool<typeof input> => ({
   },
 })
 
-export const searchFiles = createSearchFiles()
+export const searchFiles = searchFilesTool()
 
 const NOTHING_LEFT_OUT = { ignored: 0, unreadable: 0, isPartial: false }
 
@@ -124,7 +127,7 @@ const byName = async ({ ctx, given, listing }: Search) => {
   const page = found.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(offset, offset + limit)
   return {
     total_count: found.length,
-    files: page.map(({ fullPath }) => displayPath(ctx, fullPath)),
+    files: page.map(({ fullPath }) => displayPath(ctx.turn, fullPath)),
     truncated: offset + limit < found.length || listing.isPartial,
     ...leftOut(listing),
     ...notes(listing.isPartial && 'Not all directories were listed in time. Narrow path.'),
@@ -140,7 +143,7 @@ const ripgrepFor = async (ctx: ToolContext): Promise<Ripgrep> => {
   const found =
     known instanceof Promise
       ? known
-      : findRipgrep(ctx.env.PATH ?? '', { unpack: ctx.unpackRipgrep })
+      : findRipgrep(ctx.turn.env.PATH ?? '', { unpack: ctx.turn.unpackRipgrep })
   ctx.memo.set('ripgrep', found)
   const ripgrep = await (found as Promise<Ripgrep | null>)
   if (!ripgrep) throw new Error(NO_RIPGREP)
@@ -214,7 +217,7 @@ const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: S
   const isEnd = offset > 0 && offset >= shown
   const searched = Math.max(found.searched, matching.length + found.binary.size)
   const forLines = { ...search, until: performance.now() + limits.lines }
-  const pathOf = ({ file }: Matching) => displayPath(ctx, file.fullPath)
+  const pathOf = ({ file }: Matching) => displayPath(ctx.turn, file.fullPath)
   return {
     total_count: total,
     ...(isPartial && { total_is_lower_bound: true }),
@@ -288,7 +291,7 @@ const hitsOf = async (
   for (const { file } of parts) {
     if (performance.now() > search.until) break
     const wanted = { places: places.get(file) ?? [], context: page.context }
-    const path = displayPath(ctx, file.fullPath)
+    const path = displayPath(ctx.turn, file.fullPath)
     hits.push(...(await showLines(ctx, file.fullPath, wanted)).map(hit => ({ path, ...hit })))
   }
   return hits

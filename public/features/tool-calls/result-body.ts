@@ -52,7 +52,7 @@ export const parseResult = (
     : parsed
 }
 
-/** Written by `truncateResult` and `createOutput` of the engine. */
+/** Written by `truncateResult` and `CommandOutput` of the engine. */
 const STORED = /^\[This result has \d+ characters\. All of it is in (\/.+?): read it[^\]]*\]\n/
 const STORED_OUTPUT = /\[… \d+ characters left out; all of it is in (\/.+?) …\]/
 

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { imageType, readImageFile } from '../../../lib/agent/image-file.ts'
-import { createImageKeeper, sendsImages } from '../../../lib/agent/images.ts'
+import { imageKeeper, sendsImages } from '../../../lib/agent/images.ts'
 import { estimateAllTokens } from '../../../lib/agent/tokens.ts'
 import type { LoopMessage } from '../../../lib/agent/types.ts'
 import { png } from '../../_images.ts'
@@ -78,7 +78,7 @@ test('images go to models that are known to accept them, unless the mode says ot
 
 test('one run stores a limited number of images', () => {
   let count = 0
-  const keep = createImageKeeper({ save: () => `image-${String(count++).padStart(32, '0')}.png` })
+  const keep = imageKeeper({ save: () => `image-${String(count++).padStart(32, '0')}.png` })
   for (let n = 0; n < 500; n += 1) keep(png(1, 1), 'a')
   assert.throws(() => keep(png(1, 1), 'a'), 'A turn stores 500 images at most.')
   assert.is(count, 500)

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { isReadingCommand } from '../../../lib/agent/plan-mode.ts'
 import { patch } from '../../../lib/agent/tools/patch.ts'
 import { readFile } from '../../../lib/agent/tools/read-file.ts'
-import { createTerminal } from '../../../lib/agent/tools/terminal.ts'
+import { terminalTool } from '../../../lib/agent/tools/terminal.ts'
 import { writeFile } from '../../../lib/agent/tools/write-file.ts'
 import type { ChangeScope } from '../../../lib/agent/tool-services.ts'
 import type { Tool, ToolContext } from '../../../lib/agent/types.ts'
@@ -75,7 +75,7 @@ test('tools announce changes before they make them', async () => {
   await readFile.run(ctx, readFile.input.parse({ path: 'a.txt' }))
   await writeFile.run(ctx, { path: 'a.txt', content: 'two' })
   await patch.run(ctx, patch.input.parse({ path: 'a.txt', old_string: 'two', new_string: 'three' }))
-  const terminal = createTerminal()
+  const terminal = terminalTool()
   const command = (line: string) => terminal.run(ctx, terminal.input.parse({ command: line }))
   await command('cat a.txt')
   await command('rm -rf ~')

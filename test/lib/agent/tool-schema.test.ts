@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { describeTool, describeTools } from '../../../lib/agent/tool-schema.ts'
-import { createToolbox } from '../../../lib/agent/tools/toolbox.ts'
+import { toolbox } from '../../../lib/agent/tools/toolbox.ts'
 import type { Tool } from '../../../lib/agent/types.ts'
 
 const test = suite('tool schemas')
@@ -321,10 +321,10 @@ test('a schema of thousands of levels, and a reference that is no address, fail 
 })
 
 test('the tools of the engine have the same bytes each time and no noise', () => {
-  const toolbox = createToolbox()
-  const once = JSON.stringify(describeTools(toolbox))
-  assert.is(JSON.stringify(describeTools([...toolbox])), once)
-  assert.is(JSON.stringify(describeTools(toolbox.map(each => ({ ...each })))), once)
+  const tools = toolbox()
+  const once = JSON.stringify(describeTools(tools))
+  assert.is(JSON.stringify(describeTools([...tools])), once)
+  assert.is(JSON.stringify(describeTools(tools.map(each => ({ ...each })))), once)
   assert.not.match(
     once,
     /\$schema|9007199254740991|"default":(?:""|false|\[\]|\{\})|additionalProp/,

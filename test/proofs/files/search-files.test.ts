@@ -182,7 +182,9 @@ test('circular links stop no search and no read', async () => {
     symlinkSync(join(dir, 'two'), join(dir, 'one'))
     symlinkSync(join(dir, 'one'), join(dir, 'two'))
   }
-  Object.assign(bench.ctx, { forbidden: [...bench.ctx.forbidden, join(bench.root, 'one')] })
+  Object.assign(bench.ctx.turn, {
+    forbidden: [...bench.ctx.turn.forbidden, join(bench.root, 'one')],
+  })
   for (const target of ['content', 'files'])
     assert.ok(
       (await search({ pattern: target === 'files' ? '*' : 'word', target })).total_count > 0,

@@ -62,7 +62,7 @@ test('a name in a missing directory is used as it is', async () => {
 })
 
 test('a look-alike of a denied file is denied', async () => {
-  bench.ctx.forbidden = [join(bench.workspace, nfd('é'))]
+  bench.ctx.turn.forbidden = [join(bench.workspace, nfd('é'))]
   bench.write(nfd('é'), 'KEY')
   assert.match(await refused(bench.use('read_file', { path: 'é' })), 'denied')
 })

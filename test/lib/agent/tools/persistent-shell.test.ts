@@ -29,13 +29,13 @@ test('an approved change of what programs run does not last', async () => {
   assert.match(set.note, /^These variables do not last: .*PATH/)
   for (const name of ['LD_PRELOAD', 'HOME', 'GIT_SSH_COMMAND']) assert.match(set.note, name)
   const { output } = await run('echo "$PATH,$LD_PRELOAD,$HOME,$GIT_SSH_COMMAND,$OK"')
-  assert.is(output, `${bench.ctx.env.PATH},,${bench.home},,1\n`)
+  assert.is(output, `${bench.ctx.turn.env.PATH},,${bench.home},,1\n`)
   for (const path of [':$PATH', '.:$PATH', 'node_modules/.bin:$PATH', '']) {
     const { note } = await run(`export PATH=${path}`)
     assert.match(note, 'PATH', `PATH=${path}`)
   }
   await run('unset PATH OK')
-  assert.is((await run('echo "$PATH,$OK"')).output, `${bench.ctx.env.PATH},\n`)
+  assert.is((await run('echo "$PATH,$OK"')).output, `${bench.ctx.turn.env.PATH},\n`)
 })
 
 test('functions, aliases, options, and exported functions do not last', async () => {
@@ -128,7 +128,7 @@ test('directory, variables, and a virtual environment last, also after a failure
   assert.equal([used.exit_code, used.cwd, used.note], [1, `${bench.workspace}/sub`, undefined])
   const { output } = await run('echo $PATH $VIRTUAL_ENV')
   const venv = join(bench.workspace, 'sub/.venv')
-  assert.is(output, `${venv}/bin:${bench.ctx.env.PATH} ${venv}\n`)
+  assert.is(output, `${venv}/bin:${bench.ctx.turn.env.PATH} ${venv}\n`)
   await run('export PATH=/tmp/evil:$PATH')
   assert.is((await run('echo $PATH $VIRTUAL_ENV')).output, output, 'the last value that may last')
   bench.asked.length = 0
@@ -146,7 +146,7 @@ test('directory, variables, and a virtual environment last, also after a failure
 
 test('without a report the state stays: a stop, a replaced shell, an own trap, a syntax error, a move to the background', async () => {
   const registry = new ProcessRegistry({ clock: systemClock })
-  bench.ctx.processes = registry.of('a')
+  bench.ctx.turn.processes = registry.of('a')
   await run('export KEPT=1')
   for (const command of [
     'cd /; exec true',
@@ -172,7 +172,7 @@ test('a deleted directory is an error once; a linked workspace keeps its name', 
   )
   assert.is((await run('pwd')).output, `${bench.workspace}\n`)
   symlinkSync(bench.workspace, join(bench.root, 'link'))
-  bench.ctx.workspace = join(bench.root, 'link')
+  bench.ctx.turn.workspace = join(bench.root, 'link')
   bench.ctx.memo.clear()
   assert.not('cwd' in (await run('mkdir deep')))
   assert.is((await run('cd deep')).cwd, join(bench.root, 'link/deep'))

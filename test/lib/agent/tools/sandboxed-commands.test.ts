@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
 import { failureHint } from '../../../../lib/agent/tools/failure-hint.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
-import { createTerminal } from '../../../../lib/agent/tools/terminal.ts'
+import { terminalTool } from '../../../../lib/agent/tools/terminal.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
 import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
 import {
@@ -38,7 +38,7 @@ const using = async (work: (bench: Bench, tree: Tree) => Promise<void>, given: G
   const runner = { ...tree.runner, ...changed }
   const bench = createBench(undefined, { timeoutS: 20, isPersistent, runner })
   const processes = new ProcessRegistry({ clock: systemClock })
-  Object.assign(bench.ctx, {
+  Object.assign(bench.ctx.turn, {
     workspace: tree.workspace,
     env: tree.env,
     runner,
@@ -83,7 +83,7 @@ test('what cannot leave the sandbox runs unasked: unknown programs, code, deleti
 
 test('without checkpoints, a deletion still asks', () =>
   using(async bench => {
-    bench.ctx.canUndo = false
+    bench.ctx.turn.canUndo = false
     const { status } = await bench.json('terminal', { command: 'rm -rf src' })
     assert.is(status, 'blocked')
     assert.equal(labels(bench), [['recursive delete']])
@@ -121,7 +121,7 @@ test('blocked commands and the guards stay above the sandbox', () =>
   using(async bench => {
     const blocked = await bench.json('terminal', { command: 'rm -rf /' })
     assert.match(blocked.error, 'no approval can allow it')
-    bench.ctx.guards = {
+    bench.ctx.turn.guards = {
       commands: () => null,
       command: () => 'Denied by a rule.',
       write: () => null,
@@ -248,10 +248,10 @@ outsideTest('file tools ask before they show or change what commands cannot', ()
 
 test('the parameter is described only where there is a choice', () => {
   const settings = { timeoutS: 5, isPersistent: false }
-  const { input, summary } = createTerminal(settings)
+  const { input, summary } = terminalTool(settings)
   assert.not.ok('access' in input.shape)
   assert.not.match(summary, 'sandbox')
-  const inside = createTerminal({
+  const inside = terminalTool({
     ...settings,
     runner: { note: 'In a sandbox.', canLeave: true },
   })

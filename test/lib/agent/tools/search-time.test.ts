@@ -1,7 +1,7 @@
 /** A search whose time is up shows what it has found, and says in words what it has not searched. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createSearchFiles } from '../../../../lib/agent/tools/search-files.ts'
+import { searchFilesTool } from '../../../../lib/agent/tools/search-files.ts'
 import { type Bench, createBench } from './_context.ts'
 
 const test = suite('the time of a search')
@@ -16,7 +16,7 @@ const NEVER = 600_000
 type Hit = { path: string; line: number; content: string }
 
 const search = async (limits: { list?: number; read?: number }, args: Record<string, unknown>) => {
-  const tool = createSearchFiles({ list: NEVER, read: NEVER, lines: NEVER, ...limits })
+  const tool = searchFilesTool({ list: NEVER, read: NEVER, lines: NEVER, ...limits })
   return JSON.parse((await tool.run(bench.ctx, tool.input.parse(args))).content)
 }
 

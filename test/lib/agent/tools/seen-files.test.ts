@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
 import { runTools } from '../../../../lib/agent/run-tools.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
-import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
+import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
 import type { AgentRequest } from '../../../../lib/agent/types.ts'
 import { type Bench, createBench } from './_context.ts'
 
@@ -320,7 +320,7 @@ test('a moved file is as known as it was', async () => {
 test('unsaved changes of an editor are not overwritten either', async () => {
   bench.write('f', 'old\n')
   let unsaved: string | null = null
-  bench.ctx.editor = { read: async () => unsaved, write: async () => undefined }
+  bench.ctx.turn.editor = { read: async () => unsaved, write: async () => undefined }
   await read()
   unsaved = 'typed\n'
   assert.is((await overwrite()).code, 'file_changed')
@@ -352,8 +352,13 @@ test('a file is not known whose text did not fit among the results of a message'
     return { id, type: 'function', function: { name: 'read_file', arguments: written } } as const
   })
   const lengths: number[] = []
-  const request = { ...bench.ctx, tools: createToolbox() } as unknown as AgentRequest
-  const { signal, memo, chatMemo = memo, clock } = bench.ctx
+  const request = { ...bench.ctx.turn, tools: toolbox() } as unknown as AgentRequest
+  const {
+    signal,
+    memo,
+    chatMemo = memo,
+    turn: { clock },
+  } = bench.ctx
   await runTools(
     calls,
     { request, emit: () => undefined, signal, memo, chatMemo, clock },

@@ -24,7 +24,7 @@ const LIMIT = 300
 /** Its time limit passes once this has been printed. */
 const runBeyondLimit = async (command: string, printed: string | RegExp, more: object = {}) => {
   const clock = createTestClock()
-  bench.ctx.clock = clock
+  bench.ctx.turn.clock = clock
   let isOver = false
   const result = run(command, { timeout: LIMIT, ...more }).finally(() => {
     isOver = true
@@ -46,7 +46,7 @@ const withProcesses = (options: { maxAdopted?: number } = {}) => {
     clock: systemClock,
     onEnded: (_, { command, exit_code }) => exits.push([command, exit_code]),
   })
-  bench.ctx.processes = registry.of('a')
+  bench.ctx.turn.processes = registry.of('a')
   return { registry, exits }
 }
 const processTool = (action: string, session_id: string, more: object = {}) =>
@@ -80,7 +80,7 @@ test('a risky command requests approval; denied, it does not run', async () => {
 })
 
 test('without a shell, a command is refused with a sentence, in the background as well', async () => {
-  Object.assign(bench.ctx, { env: { PATH: '/nowhere' } })
+  Object.assign(bench.ctx.turn, { env: { PATH: '/nowhere' } })
   withProcesses()
   for (const more of [{}, { background: true }])
     await run('echo here', more).then(
