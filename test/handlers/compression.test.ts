@@ -274,25 +274,6 @@ test('a failed compaction changes nothing and is not retried for a while', async
   assert.is(chat.asked().length, asked, 'it rests')
 })
 
-test('a turn stopped during compaction writes no summary', async context => {
-  const chat = talking(context.chat)
-  const { app, provider } = chat
-  const id = await chat.newSession()
-  for (let round = 0; round < 3; round += 1) await chat.turn(id, `word${round} ${filler(20_000)}`)
-  const held = gate()
-  const calls = provider.requests.length
-  provider.push({ text: 'late notes', gate: held.opened })
-  const stream = await chat.send(id, `word3 ${filler(20_000)}`)
-  const { body, closed } = await provider.arrived(calls + 1)
-  assert.ok(isForNotes(body))
-  await app.get(`/api/chat/cancel?stream_id=${stream}`)
-  await closed
-  held.open()
-  const journal = readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8')
-  assert.not.match(journal, '"t":"summary"')
-  assert.match(journal, 'word3')
-})
-
 test('an overflow compacts the conversation and repeats the call', async context => {
   const chat = talking(context.chat, {}, 200_000)
   const { provider } = chat
@@ -308,27 +289,6 @@ test('an overflow compacts the conversation and repeats the call', async context
   assert.is(usage.context_length, 16_384)
   assert.is(usage.threshold_tokens, 12_288)
   assert.is((await chat.messages(id)).length, 10)
-})
-
-test('an answer that fills the window compacts the conversation and is given again; nothing is learned about the window', async context => {
-  const model = {
-    provider: 'custom',
-    base_url: context.chat.provider.url,
-    default: 'full-model',
-    context_length: 200_000,
-  }
-  const chat = talking(context.chat, { model })
-  const { provider } = chat
-  const id = await chat.newSession()
-  for (let round = 0; round < 4; round += 1) await chat.turn(id, `word${round} ${filler(12_000)}`)
-  const calls = chat.sent().length
-  provider.push({ text: 'half of', finish: 'model_context_window_exceeded' })
-  const seen = await chat.turn(id, 'word4')
-  assert.ok(types(seen).includes('compressed'), types(seen).join(' '))
-  assert.is(usageOf(seen).context_length, 200_000)
-  assert.is((await chat.messages(id)).at(-1)?.content, 'yes')
-  // The full answer, the notes, and the answer.
-  assert.is(chat.sent().length - calls, 3)
 })
 
 test('an unknown context window does not compact until the provider rejects; a single message beyond it is an error', async context => {
@@ -359,16 +319,6 @@ test('an unknown context window does not compact until the provider rejects; a s
     .slice(calls)
     .filter(body => !isForNotes(body))
   assert.ok(tries.length <= 4, String(tries.length))
-})
-
-test('when disabled, nothing is compacted and the context ring has no threshold', async context => {
-  const chat = talking(context.chat, { compression: { enabled: false } })
-  const id = await chat.newSession()
-  for (let round = 0; round < 4; round += 1) await chat.turn(id, `word${round} ${filler(20_000)}`)
-  const seen = await chat.turn(id, 'last')
-  assert.is(chat.asked().length, 0)
-  const usage = usageOf(seen)
-  assert.is(usage.threshold_tokens, 0)
 })
 
 test('uses the configured auxiliary model, and the session’s own when that fails', async context => {

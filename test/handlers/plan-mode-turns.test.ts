@@ -5,7 +5,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { gate, type Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
-import { create, idle, outputOf, runNow } from './_crons.ts'
 
 const test = suite('plan mode and turns')
 
@@ -126,22 +125,6 @@ test('a steering message says which mode applies when it arrives, and lifts noth
     await chat.follow(stream)
     assert.match(JSON.stringify(provider.requests[1]?.body.messages), 'Write it anyway.')
     assert.equal([await refusals(), readdirSync(dir)], [1, []])
-  } finally {
-    await chat.close()
-  }
-})
-
-test('a scheduled task runs as configured while a chat is in plan mode', async () => {
-  const given = await begin(write(), { text: 'Task done.' })
-  const { chat, app, provider } = given
-  try {
-    const job = await create(app)
-    await runNow(app, job)
-    await idle(app)
-    assert.match(await outputOf(app, job), 'Task done.')
-    const sent = JSON.stringify(provider.requests[0]?.body.messages)
-    assert.not.match(sent, 'Mode: plan')
-    assert.equal([await modeOf(given), await questions(given)], ['plan', []])
   } finally {
     await chat.close()
   }

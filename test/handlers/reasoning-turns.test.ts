@@ -247,26 +247,6 @@ test('is not sent to another model, and again after the switch back; a fork keep
     assert.match(sentText(chat), 'Mine alone.')
   }))
 
-test('is not sent for messages that a summary replaces', () =>
-  withChat(FAMILIES[0]!, async (chat, id) => {
-    const { app, provider } = chat
-    for (const at of [1, 2, 3, 4, 5]) {
-      provider.push(usual(`Thought ${at}.`, `Answer ${at}. ${'word '.repeat(900)}`))
-      await chat.turn(id, `question ${at}`)
-    }
-    provider.push({ text: 'notes' })
-    const { status } = await app.post('/api/session/compress', { session_id: id })
-    assert.is(status, 200)
-    provider.push(usual('Thought 6.', 'a'), usual('Thought 7.', 'b'))
-    await chat.turn(id, 'question 6')
-    assert.not.match(sentText(chat), 'Thought 2.')
-    assert.match(sentText(chat), 'Thought 5.')
-    const [before] = steps(chat).slice(-1)
-    await chat.turn(id, 'question 7')
-    assert.equal(steps(chat).at(-1).messages.slice(0, before.messages.length), before.messages)
-    assert.match(sentText(chat), 'Thought 6.')
-  }))
-
 test('reasoning with a secret is not stored', async () => {
   const chat = await startChat()
   try {

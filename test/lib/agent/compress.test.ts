@@ -7,9 +7,8 @@ import {
   planCompression,
   thresholdOf,
 } from '../../../lib/agent/compress-plan.ts'
-import { joinSummary, splitSummary } from '../../../lib/agent/compress-prompt.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { nextSmallerWindow, estimateAllTokens, contextLimitIn } from '../../../lib/agent/tokens.ts'
+import { estimateAllTokens } from '../../../lib/agent/tokens.ts'
 import type { LoopMessage } from '../../../lib/agent/types.ts'
 import { SUMMARY_MARK, summaryContent } from '../../../lib/schema/summary.ts'
 
@@ -96,12 +95,6 @@ test('never separates calls from results, and keeps them out of the head', () =>
   }
 })
 
-test('cuts behind a run of calls that reaches the head', () => {
-  const messages = [say('user', 1), call(2), result(3, 'x'.repeat(40_000)), call(4), result(5)]
-  const plan = planCompression(messages, { settings, threshold: 400 })
-  assert.equal(plan, { head: 1, tail: 3 })
-})
-
 test('messages in between keep the boundary where no message would be hidden', () => {
   // A result that was moved to its call: another message is between them in the transcript.
   const messages = [
@@ -145,22 +138,6 @@ test('thresholds: the configured value applies, above 1 in tokens, capped to lea
   assert.is(of({ thresholdTokens: 70_000 }), 9_500)
   assert.is(of({ thresholdTokens: 700, modelThresholds: { 'model-x': 0.8 } }), 8_000)
   assert.is(of({ modelThresholds: { model: 0.8, 'model-x': 900 } }), 900)
-})
-
-test('reads context limits from error messages', () => {
-  for (const [sentence, tokens] of [
-    ["This model's maximum context length is 8192 tokens. However, you requested 9000", 8_192],
-    ['prompt is too long: 210000 tokens > 200000 maximum', 200_000],
-    ['Input exceeds the limit of 131,072 tokens', 131_072],
-    ['the request exceeds the available context size (4096 tokens)', 4_096],
-    ['maximum prompt length is 1048576 but the request contains 1100000 tokens', 1_048_576],
-    ['Please reduce the length of the messages.', 0],
-    ['Error 400: request 12345678 failed', 0],
-  ] as const)
-    assert.is(contextLimitIn(sentence), tokens, sentence)
-  assert.is(nextSmallerWindow(200_000), 131_072)
-  assert.is(nextSmallerWindow(9_000), 8_192)
-  assert.is(nextSmallerWindow(5_000), 4_096)
 })
 
 const asking = (...answers: (string | Error)[]) => {
@@ -324,15 +301,6 @@ test('merges a summary with an adjacent user message, and nothing else', () => {
     (merged?.content as { type: string }[] | undefined)?.map(({ type }) => type),
     ['text', 'image_url'],
   )
-})
-
-test('finds the sections behind the notes again', () => {
-  const parts = { notes: '```markdown\n## Goal\nx\n```', plan: '1. one', request: 'do it' }
-  const text = joinSummary(parts, ['one'])
-  assert.equal(splitSummary(text), { ...parts, notes: '## Goal\nx' })
-  const plain = { notes: 'plain', plan: '', request: '' }
-  assert.equal(splitSummary('plain'), plain)
-  assert.equal(splitSummary(joinSummary(plain, ['t'])), plain)
 })
 
 test.run()

@@ -4,10 +4,6 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { unwrapCall, wrapCalls } from '../../../lib/agent/deferred-calls.ts'
 import { rankTools, wordsOf } from '../../../lib/agent/rank-tools.ts'
-import { asObject } from '../../../lib/base/json.ts'
-import { describeTool } from '../../../lib/agent/tool-schema.ts'
-import { plain } from '../../../lib/agent/tools/toolbox.ts'
-import { callTool } from '../../../lib/agent/tools/tool-search.ts'
 import { normalizeCalls } from '../../../lib/agent/normalize-calls.ts'
 import type { Tool, WireMessage } from '../../../lib/agent/types.ts'
 
@@ -77,15 +73,6 @@ test('on the wire a call and its result are those of call_tool, others are not',
     ['call_tool', 'mcp_git_get'],
   )
   assert.equal(wrapCalls(wired), wired)
-})
-
-test('call_tool takes any object, or text where a model leaves such objects empty', () => {
-  const typeOf = (isText: boolean) => {
-    const described = describeTool(plain(callTool({ tools: [], unavailable: [], isText })))
-    return JSON.stringify(asObject(asObject(described.parameters).properties).arguments)
-  }
-  assert.match(typeOf(false), /"type":"object".*"additionalProperties":\{\}/)
-  assert.match(typeOf(true), '"type":"string"')
 })
 
 const tool = (name: string, summary: string, parameters: object = {}): Tool => ({

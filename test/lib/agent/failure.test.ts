@@ -1,7 +1,7 @@
 /** Classification of failures, and retry delays. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { classify, hintFor, ProviderFailure } from '../../../lib/agent/failure.ts'
+import { classify, hintFor } from '../../../lib/agent/failure.ts'
 import {
   parseRetryAfter,
   retryAfterInHeaders,
@@ -9,7 +9,6 @@ import {
   rateLimitReset,
 } from '../../../lib/agent/retry-after.ts'
 import { errorMessageIn } from '../../../lib/agent/providers/http-post.ts'
-import { raceAbort, retryDelayMs } from '../../../lib/agent/retry.ts'
 import { contextLimitIn } from '../../../lib/agent/tokens.ts'
 
 const test = suite('provider failures')
@@ -233,21 +232,6 @@ test('retry delay in headers', () => {
     assert.is(rateLimitReset(headers, NOW), ms)
 })
 
-test('delays double, have jitter, and are capped', () => {
-  assert.equal(
-    [1, 2, 3, 9].map(n => retryDelayMs(n, { retryAfterMs: undefined }, () => 1)),
-    [2000, 4000, 8000, 60_000],
-  )
-  assert.is(
-    retryDelayMs(1, { retryAfterMs: undefined }, () => 0),
-    1000,
-  )
-  assert.is(
-    retryDelayMs(1, new ProviderFailure('rate_limit', '', { retryAfterMs: 0 }), () => 1),
-    0,
-  )
-})
-
 test('the message in an error body', () => {
   assert.is(
     errorMessageIn('{"error":{"message":"a","metadata":{"raw":"{\\"message\\":\\"b\\"}"}}}'),
@@ -259,13 +243,6 @@ test('the message in an error body', () => {
   for (const nothing of ['null', '{}', ' [ ]\n', 'false', '""', '0'])
     assert.is(errorMessageIn(nothing), '', nothing)
   assert.is(errorMessageIn('x'.repeat(2000)).length, 600)
-})
-
-test('what does not settle is left when its signal aborts', async () => {
-  const stop = new AbortController()
-  const left = raceAbort(Promise.withResolvers().promise, stop.signal).catch(String)
-  stop.abort(new Error('enough'))
-  assert.is(await Promise.race([left, new Promise(setImmediate)]), 'Error: enough')
 })
 
 test.run()

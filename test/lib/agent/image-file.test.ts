@@ -3,8 +3,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { imageType, readImageFile } from '../../../lib/agent/image-file.ts'
 import { imageKeeper, sendsImages } from '../../../lib/agent/images.ts'
-import { estimateAllTokens } from '../../../lib/agent/tokens.ts'
-import type { LoopMessage } from '../../../lib/agent/types.ts'
 import { png } from '../../_images.ts'
 
 const test = suite('image files')
@@ -51,19 +49,6 @@ test('other files are no images', () => {
   assert.is(readImageFile(png(0, 5)), null)
   assert.is(readImageFile(Buffer.from([0xff, 0xd8, 0xff, 0x00])), null)
   assert.is(readImageFile(webp('ALPH', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), null)
-})
-
-test('an image counts by its pixels, whatever its bytes; at most 20 images count', () => {
-  const image = { file: `image-${'0'.repeat(32)}.png`, name: 'a', width: 1_500, height: 100 }
-  const message = (count: number): LoopMessage => ({
-    role: 'user',
-    content: '',
-    images: Array(count).fill({ ...image, bytes: 5_000_000 }),
-  })
-  const plain = estimateAllTokens([message(0)])
-  assert.is(estimateAllTokens([message(1)]) - plain, 200)
-  assert.is(estimateAllTokens([message(30)]) - plain, 20 * 200)
-  assert.is(estimateAllTokens([message(30)], false), plain)
 })
 
 test('images go to models that are known to accept them, unless the mode says otherwise', () => {

@@ -590,20 +590,4 @@ test('JSON that names no tool, and words about a recipient, are shown while they
   }
 })
 
-test('a long text in one piece, and one of many tags, is shown', () => {
-  const page = '<div class="a">\n  <b>[x]</b> text\n</div>\n'.repeat(10_000)
-  const shown: string[] = []
-  const held = holdMarkup(event => {
-    if (event.type === 'token') shown.push(event.text)
-  }, NAMES)
-  held.emit({ type: 'token', messageId: 'm', text: page })
-  assert.is(shown.join(''), page)
-  assert.equal(parse(page).reply, reply(page))
-})
-
-test('a text about markup, however long, is read in one pass', () => {
-  const marks = '<tool_call>{"name": "echo", "arguments": {}}</tool_call> is one.\n'.repeat(5_000)
-  assert.equal(parse(marks).reply.calls, [])
-})
-
 test.run()

@@ -48,14 +48,6 @@ for (const format of FORMATS) {
     ))
 }
 
-test('a stray end of the reasoning is cut in every format', async () => {
-  for (const format of FORMATS)
-    await withServer([{ text: 'Let me see.\n</think>\n\ndone' }], async server => {
-      const { outcome, messages } = await speaker(format).converse(server)
-      assert.equal([outcome.text, messages[0]?.reasoning], ['done', 'Let me see.'], format.apiMode)
-    })
-})
-
 test('the model is told once that its call cannot be read; what it then writes is the answer', async () => {
   const { provider, received } = scripted([text(BROKEN)], [use('ok', {})], [text(BROKEN)])
   const { outcome, messages, events } = await run(provider, { tools: [ok] })
@@ -162,16 +154,6 @@ test('a call in a text that was cut is not run: its last number and what should 
   }
 })
 
-test('a call in a thought that was cut is not run', async () => {
-  const { provider } = scripted(
-    [thought('<tool_call>{"name":"ok","arguments":{"n":1'), finish('length')],
-    [thought('[TOOL_CALLS]ok[ARGS]{"n":1'), finish('length')],
-    [text('done')],
-  )
-  const { messages } = await run(provider, { tools: [ok] })
-  assert.is(messages.filter(({ role }) => role === 'tool').length, 0)
-})
-
 test('an answer whose rest does not come is shown as cut', async () => {
   const cases: Record<string, Said[]> = {
     'the rest is empty': [[text('Half'), finish('length')], [finish('length')]],
@@ -217,16 +199,6 @@ test('the model is told of a call that it repeats, and then the turn ends with a
     ['repeated_calls'],
   )
   assert.is(messages.at(-1)?._step_limit, undefined)
-})
-
-test('calls that alternate without anything new are repeated; invalid ones are, too', async () => {
-  const { provider } = scripted(
-    ...again(12, n => [use('ok', { n: n % 2 === 0 ? 'x' : 2 }, 0, `c${n}`)]),
-    [text('Stuck.')],
-  )
-  const { outcome, events } = await run(provider, { tools: [ok], maxSteps: 90 })
-  assert.is(outcome.text, 'Stuck.')
-  assert.ok(events.some(event => event.type === 'warning' && event.kind === 'repeated_calls'))
 })
 
 test('a test that fails the same way after each edit, and a command that waits, are not', async () => {
@@ -294,16 +266,6 @@ test('calls of a script, and hooks, get the names of our arguments, too', async 
   assert.match(resultsIn(received)[0] ?? '', /user: there is no such argument/)
   const shown = events.flatMap(event => (event.type === 'tool' ? [event.args] : []))
   assert.equal(shown, [{}, { workdir: 'a' }])
-})
-
-test('reasoning that only mentions a call is not one', async () => {
-  const { provider } = scripted([
-    thought('The format is `<tool_call>{"name":"ok"}</tool_call>`'),
-    text('It is so.'),
-  ])
-  const { outcome, messages } = await run(provider, { tools: [ok] })
-  assert.is(outcome.text, 'It is so.')
-  assert.is(messages.length, 1)
 })
 
 test.run()

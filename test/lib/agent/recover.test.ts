@@ -32,14 +32,6 @@ const standIns = (...left: Recovery[]) => {
   return { asked, recover }
 }
 
-test('without a fallback, a limit per minute gets two minutes', async () => {
-  const { provider, received } = scripted(...Array.from({ length: 8 }, () => [limited()]))
-  const { outcome, waits } = await run(provider)
-  assert.is(outcome.failure?.type, 'rate_limit')
-  assert.is(received.length, 8)
-  assert.is(waits.length, 7)
-})
-
 test('`recover` gets back the endpoint it returned, although its window was corrected', async () => {
   const denied = () => new ProviderFailure('auth_mismatch', 'no')
   const { provider, received } = scripted([denied()], [denied()], [denied()])
@@ -103,17 +95,6 @@ test('without another endpoint the first failure is reported, except for an over
     const { outcome } = await run(provider, { recovery: { recover } })
     assert.is(outcome.failure?.type, expected)
   }
-})
-
-test('a fallback starts the message over: the streamed part is void', async () => {
-  const cut = new ProviderFailure('network', 'cut', { retryable: false })
-  const { provider } = scripted([text('half'), cut], [text('whole')])
-  const { recover } = standIns(to('b'))
-  const { events, messages } = await run(provider, { recovery: { recover } })
-  assert.is(shape(events), 'token retry warning token message')
-  assert.equal([messages.length, messages[0]?.content], [1, 'whole'])
-  const alone = await run(scripted([text('half'), cut]).provider, { recovery: standIns() })
-  assert.is(shape(alone.events), 'token', 'the last words stay where nobody takes over')
 })
 
 test('reports a successful endpoint once, and again after a fallback', async () => {

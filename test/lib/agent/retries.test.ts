@@ -30,25 +30,6 @@ test('six attempts, announced, with doubling waits', async () => {
   })
 })
 
-test('gives the reason of each retry', async () => {
-  const network = (message: string, status?: number) =>
-    new ProviderFailure('network', message, { status })
-  for (const [failure, reason] of [
-    [new ProviderFailure('rate_limit', 'slow'), 'rate_limit'],
-    [network('Overloaded', 529), 'overloaded'],
-    [network('Busy', 503), 'overloaded'],
-    [new ProviderFailure('network', 'busy', { kind: 'overloaded' }), 'overloaded'],
-    [network('Oops', 500), 'server_error'],
-    [network('The connection broke off'), 'connection'],
-    [new ProviderFailure('network', 'refused', { isUnreachable: true }), 'unreachable'],
-    [new ProviderFailure('no_response', 'empty'), 'empty'],
-    [new ProviderFailure('error', 'odd', { retryable: true }), 'error'],
-  ] as const) {
-    const { events } = await run(scripted([failure], [text('x')]).provider)
-    assert.is(events[0]?.type === 'retry' && events[0].reason, reason)
-  }
-})
-
 test('ends the wait early, announces it, and removes the handle when the wait is over', async () => {
   const pending = new Set<() => void>()
   const { events } = await run(
@@ -133,15 +114,6 @@ test('a call that costs the whole prompt again is repeated once, whatever is set
     await run(provider, request)
     assert.is(received.length, made)
   }
-})
-
-test('text and reasoning before a failure are void and streamed again', async () => {
-  const silent = await run(scripted([thought('hm'), down], [text('x')]).provider)
-  assert.is(shape(silent.events), 'reasoning retry token message')
-  assert.is(silent.messages[0]?.reasoning, undefined)
-  const spoken = await run(scripted([text('half'), down], [text('x')]).provider)
-  assert.is(shape(spoken.events), 'token retry token message')
-  assert.equal([spoken.outcome.text, spoken.messages.length], ['x', 1])
 })
 
 test('repeats only the failed part of a continued response', async () => {

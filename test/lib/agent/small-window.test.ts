@@ -4,8 +4,7 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import type { Compression } from '../../../lib/agent/compress.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { resultLimits } from '../../../lib/agent/long-result.ts'
-import { leastTokens, truncatedTo } from '../../../lib/agent/silent-truncation.ts'
+import { truncatedTo } from '../../../lib/agent/silent-truncation.ts'
 import type { AgentRequest, LoopMessage, ProviderDelta, Tool } from '../../../lib/agent/types.ts'
 import type { AskedWindow } from '../../../lib/agent/window-services.ts'
 import { finish, run, type Said, scripted, text, use } from './_run.ts'
@@ -129,43 +128,6 @@ test('the server’s own word decides: its window, and the advice for that progr
   assert.equal([outcome.text, roomy.learned], ['fine', []])
 })
 
-test('a count that stops growing at a common window is noticed in the next step', async () => {
-  const { windows, learned } = windowsOf()
-  const { outcome } = await run(
-    scripted(
-      [use('terminal', {}, 0, 'c1'), usage(32_768), finish('tool_calls')],
-      answer('blind', usage(32_768)),
-      answer('seen', usage(10_000)),
-    ).provider,
-    requestOf(1_000_000, { windows, tools: SMALL, history: longHistory().slice(-4) }),
-  )
-  assert.equal([outcome.text, learned], ['seen', [32_768]])
-})
-
-test('only the count of the call before says whether counts grow', async () => {
-  const { windows, learned } = windowsOf()
-  const call = (id: string, tokens: number): Said => [
-    use('terminal', {}, 0, id),
-    usage(tokens),
-    finish('tool_calls'),
-  ]
-  const { outcome } = await run(
-    scripted(call('c1', 32_768), call('c2', 30_000), answer('seen', usage(32_768))).provider,
-    requestOf(1_000_000, { windows, tools: SMALL, history: longHistory().slice(-4) }),
-  )
-  assert.equal([outcome.text, learned], ['seen', []])
-})
-
-test('the count of an earlier call is not taken for that of a call without one', async () => {
-  const { windows, learned } = windowsOf()
-  const { outcome } = await run(
-    scripted([use('terminal', {}, 0, 'c1'), usage(4_096), finish('tool_calls')], answer('fine'))
-      .provider,
-    requestOf(1_000_000, { windows, tools: [tool('terminal', 90_000)] }),
-  )
-  assert.equal([outcome.text, learned], ['fine', []])
-})
-
 test('one message beyond the window: the answer stays, with the warning', async () => {
   const history: LoopMessage[] = [
     { role: 'user', id: 'u1', content: 'lorem ipsum '.repeat(60_000) },
@@ -185,38 +147,6 @@ const COUNTS: [name: string, count: Parameters<typeof truncatedTo>[0], found: nu
     4_096,
   ],
   ['whole messages were dropped', { counted: 3_700, cached: 0, sent: 200_000, added: 100 }, 4_096],
-  [
-    'the same count for more',
-    {
-      counted: 8_192,
-      cached: 0,
-      sent: 10_000,
-      added: 900,
-      before: { counted: 8_192, sent: 9_100 },
-    },
-    8_192,
-  ],
-  [
-    'the same count for as much',
-    { counted: 8_192, cached: 0, sent: 10_000, added: 90, before: { counted: 8_192, sent: 9_910 } },
-    0,
-  ],
-  [
-    'a constant that is no window',
-    { counted: 5_000, cached: 0, sent: 9_000, added: 900, before: { counted: 5_000, sent: 7_000 } },
-    0,
-  ],
-  [
-    'a count near a common window that grows with what is sent',
-    {
-      counted: 131_050,
-      cached: 0,
-      sent: 140_600,
-      added: 600,
-      before: { counted: 130_500, sent: 140_000 },
-    },
-    0,
-  ],
   ['an odd window', { counted: 5_000, cached: 0, sent: 200_000, added: 100 }, 5_000],
   ['another tokenizer', { counted: 20_000, cached: 0, sent: 40_000, added: 100 }, 0],
   ['cached tokens are reported', { counted: 4_096, cached: 190_000, sent: 200_000, added: 100 }, 0],
@@ -232,11 +162,6 @@ test('a larger window at the server acquits, a smaller one convicts sooner', () 
   assert.is(truncatedTo(count, null), 0)
   assert.is(truncatedTo(count, { tokens: 4_096, kind: 'ollama' }), 4_096)
   assert.is(truncatedTo(count, { tokens: 16_384, kind: 'ollama' }), 0)
-})
-
-test('runs of one character count as few tokens', () => {
-  assert.ok(leastTokens('='.repeat(400_000)) < 5)
-  assert.is(leastTokens('ab'.repeat(200)), 100)
 })
 
 test('llama.cpp with -c 8192, believed 131072: fewer tools and a short prompt, and the turn finishes', async () => {
@@ -283,14 +208,6 @@ test('results take a share of the window, and no more than fits in the end', asy
     assert.ok(JSON.stringify(sent).length / 4 < 8_192, 'every prompt fits')
 })
 
-test('limits of results: general ones for large and unknown windows', () => {
-  assert.equal(resultLimits(0), { one: 100_000, batch: 200_000 })
-  assert.equal(resultLimits(200_000), { one: 100_000, batch: 200_000 })
-  assert.equal(resultLimits(65_536), { one: 65_536, batch: 131_072 })
-  assert.equal(resultLimits(8_192), { one: 4_096, batch: 8_192 })
-  assert.equal(resultLimits(8_191), { one: 4_095, batch: 8_190 })
-})
-
 test('an overflow of a short prompt teaches nothing for later turns', async () => {
   const { windows, learned } = windowsOf()
   const guess = new ProviderFailure('context_overflow', 'too long', { status: 400 })
@@ -311,20 +228,6 @@ test('a long prompt that is rejected without a message teaches nothing for later
   assert.equal([outcome.status, learned], ['finished', []])
 })
 
-test('text streamed before an overflow is withdrawn', async () => {
-  const overflow = new ProviderFailure('context_overflow', 'too long', { status: 400 })
-  const { outcome, events } = await run(
-    scripted([text('half an ans'), overflow], answer('done')).provider,
-    requestOf(200_000, { history: longHistory().slice(-7) }),
-  )
-  assert.is(outcome.text, 'done')
-  const streamed = events.filter(({ type }) => type === 'token' || type === 'retry')
-  assert.equal(
-    streamed.map(({ type }) => type),
-    ['token', 'retry', 'token'],
-  )
-})
-
 test('a window that was learned too small grows with what the server counts', async () => {
   const guess = new ProviderFailure('context_overflow', 'too long', { status: 400 })
   const { windows, learned } = windowsOf()
@@ -334,17 +237,6 @@ test('a window that was learned too small grows with what the server counts', as
   )
   assert.is(outcome.status, 'finished')
   assert.equal(learned, [65_536, 131_072])
-})
-
-test('a prompt longer than the window that earlier turns knew corrects that for later turns', async () => {
-  const { windows, learned } = windowsOf()
-  const read: number[] = []
-  const { outcome } = await run(
-    scripted(answer('done', usage(20_000))).provider,
-    requestOf(16_384, { windows: { ...windows, read: (_, tokens) => void read.push(tokens) } }),
-  )
-  assert.is(outcome.status, 'finished')
-  assert.equal([read, learned], [[20_000], []])
 })
 
 test('a call that is made again and again ends the turn, though each step is compacted', async () => {

@@ -6,7 +6,13 @@ import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { callContext } from '../../_call.ts'
-import type { ApprovalRequest, Tool, ToolContext, ToolResult, TurnServices } from '../../../lib/agent/types.ts'
+import type {
+  ApprovalRequest,
+  Tool,
+  ToolContext,
+  ToolResult,
+  TurnServices,
+} from '../../../lib/agent/types.ts'
 import { Mcp } from '../../../lib/mcp/mcp.ts'
 import { parseServers, type ServerConfig } from '../../../lib/mcp/config.ts'
 import { Sampling, type Sample } from '../../../lib/mcp/sampling.ts'

@@ -52,10 +52,9 @@ allow('does not cover a command with a part that no rule covers', () => {
 
 allow('a rule for find or xargs does not cover what they start', () => {
   const lists = { allow: ['bash(find *)', 'bash(xargs *)', 'bash(prettier *)'] }
-  for (const command of ['find . -exec rm {} +', "find . -exec sh -c 'x' ';'", 'xargs rm'])
+  for (const command of ['find . -exec rm {} +', 'find . -exec prettier {} +', 'xargs prettier'])
     assert.not(isAllowed(lists, command), command)
-  for (const command of ['find . -delete', 'find . -exec prettier {} +'])
-    assert.ok(isAllowed(lists, command), command)
+  assert.ok(isAllowed(lists, 'find . -delete'))
 })
 
 allow('covers every part, with harmless ones beside it', () => {

@@ -115,15 +115,6 @@ test('after the turn: no question; what was allowed before or since counts, at e
   assert.is(asked.length, 1)
 })
 
-test('a turn that is stopped while it asks', async () => {
-  const turnError = new Error('The turn is over.')
-  const { turn, check } = setUp(() => {
-    turn.abort()
-    return Promise.reject(turnError)
-  })
-  assert.match((await check()) ?? '', /was not allowed before/)
-})
-
 test('the time limit stands still while something is asked, for all questions together', async () => {
   const clock = createTestClock()
   const answers = [Promise.withResolvers<ApprovalChoice>(), Promise.withResolvers<ApprovalChoice>()]

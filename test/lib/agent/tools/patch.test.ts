@@ -246,24 +246,6 @@ test('a patch neither adds nor moves a file over another', async () => {
   assert.is(read(), 'a\n')
 })
 
-test('a large text is replaced as quickly as a small one', async () => {
-  const [old, fresh] = ['old', 'new'].map(word =>
-    Array.from({ length: 20_000 }, (_, at) => `${word} ${at}\n`).join(''),
-  )
-  const place = bench.write('f', `first\n${old}last\n`)
-  await bench.json('patch', {
-    path: 'f',
-    old_string: `first\n${old}`,
-    new_string: `first\n${fresh}`,
-  })
-  assert.is(readFileSync(place, 'utf8'), `first\n${fresh}last\n`)
-})
-
-test('the diff of a new file starts with its names', async () => {
-  const { diff } = await bench.json('patch', { mode: 'patch', patch: '*** Add File: f\n+x' })
-  assert.is(diff, '--- /dev/null\n+++ b/f\n@@ -0,0 +1,1 @@\n+x\n')
-})
-
 test('Python still parses code edited with another indentation', async () => {
   const [TABS, SPACES] = ['\t', '    ']
   const lines = (unit: string, body: string[]) =>

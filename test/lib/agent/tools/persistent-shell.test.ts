@@ -80,17 +80,6 @@ test('an approval shows the values it depends on, and is asked for again with ot
   )
 })
 
-test('an approval shows the settings of version managers where the command names them', async () => {
-  await run('export NVM_DIR=/a CONDA_PREFIX=/b')
-  bench.say('deny')
-  await run('rm -r build')
-  await run('rm -r "$CONDA_PREFIX/lib"')
-  assert.equal(
-    bench.asked.map(({ command }) => command),
-    ['rm -r build', `export CONDA_PREFIX=/b\nexport NVM_DIR=/a\nrm -r "$CONDA_PREFIX/lib"`],
-  )
-})
-
 test('a value that arithmetic or a conversion would change or run does not last', async () => {
   bench.write('index', 'a[$(touch ran)]')
   const { note } = await run('export X="$(cat index)" BYTES=$\'\\xff\' FINE="[1] $(date)"')

@@ -7,7 +7,6 @@ import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
 import { failureHint } from '../../../../lib/agent/tools/failure-hint.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
-import { terminalTool } from '../../../../lib/agent/tools/terminal.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
 import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
 import {
@@ -79,14 +78,6 @@ test('what cannot leave the sandbox runs unasked: unknown programs, code, deleti
       await bench.json('terminal', { command })
     assert.equal(labels(bench), [])
     assert.ok(existsSync(join(tree.workspace, 'x.sh')))
-  }))
-
-test('without checkpoints, a deletion still asks', () =>
-  using(async bench => {
-    bench.ctx.turn.canUndo = false
-    const { status } = await bench.json('terminal', { command: 'rm -rf src' })
-    assert.is(status, 'blocked')
-    assert.equal(labels(bench), [['recursive delete']])
   }))
 
 test('asks about destructive Git commands; a commit needs no approval', () =>
@@ -245,19 +236,6 @@ outsideTest('file tools ask before they show or change what commands cannot', ()
     assert.is(bench.asked.length, 4)
   }),
 )
-
-test('the parameter is described only where there is a choice', () => {
-  const settings = { timeoutS: 5, isPersistent: false }
-  const { input, summary } = terminalTool(settings)
-  assert.not.ok('access' in input.shape)
-  assert.not.match(summary, 'sandbox')
-  const inside = terminalTool({
-    ...settings,
-    runner: { note: 'In a sandbox.', canLeave: true },
-  })
-  assert.ok('access' in inside.input.shape)
-  assert.match(inside.summary, 'In a sandbox.')
-})
 
 test('hints name what the sandbox forbids', () => {
   const offers = { canLeave: true } as const

@@ -75,16 +75,4 @@ test('pages of any size are parts of the same list', async () => {
   assert.is(around.matches[0].content, 'before\nword 4 1\nbefore')
 })
 
-test('a page far behind the first match of a file', async () => {
-  bench.write('many.txt', 'word\n'.repeat(3_000))
-  const page = await search({}, { pattern: 'word', offset: 2_500, limit: 2 })
-  assert.equal(
-    page.matches.map(({ line }: Hit) => line),
-    [2_501, 2_502],
-  )
-  const beyond = await search({}, { pattern: 'word', offset: 5_000 })
-  assert.equal([beyond.matches, beyond.total_count], [[], 3_000])
-  assert.match(beyond.note, '3000')
-})
-
 test.run()
