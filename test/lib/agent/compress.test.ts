@@ -1,6 +1,7 @@
 /** Compaction: the messages a summary replaces, the prompt, and failures. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { COMPRESSION } from './_run.ts'
 import { type SummaryModel, compress, mergeSummaries } from '../../../lib/agent/compress.ts'
 import {
   type CompressionSettings,
@@ -14,16 +15,7 @@ import { SUMMARY_MARK, summaryContent } from '../../../lib/schema/summary.ts'
 
 const test = suite('compression')
 
-const settings: CompressionSettings = {
-  enabled: true,
-  threshold: 0.5,
-  thresholdTokens: 0,
-  modelThresholds: {},
-  targetRatio: 0.2,
-  protectFirst: 3,
-  protectLast: 20,
-  maxAttempts: 3,
-}
+const settings = COMPRESSION
 
 const say = (role: 'user' | 'assistant', n: number, words = 40): LoopMessage => ({
   role,

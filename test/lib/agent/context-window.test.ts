@@ -4,34 +4,31 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import type { Compression } from '../../../lib/agent/compress.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import type { AgentRequest, LoopMessage, Tool } from '../../../lib/agent/types.ts'
-import { finish, run, type Said, scripted, text, use } from './_run.ts'
+import type { LoopMessage } from '../../../lib/agent/types.ts'
+import {
+  COMPRESSION,
+  endpoint,
+  toolOf,
+  finish,
+  run,
+  type Said,
+  scripted,
+  text,
+  use,
+} from './_run.ts'
 
 const test = suite('context window')
 
-const read: Tool = {
-  name: 'read',
-  summary: 'reads',
-  input: z.object({ chars: z.number() }),
-  kind: 'read',
-  preview: () => '',
-  run: (_, input) => ({ content: 'z'.repeat((input as { chars: number }).chars) }),
-}
+const read = toolOf(
+  'read',
+  (_, input) => ({ content: 'z'.repeat((input as { chars: number }).chars) }),
+  { input: z.object({ chars: z.number() }), kind: 'read' },
+)
 
 const compression = (ask: Compression['callModel'], more = {}): Compression => {
   const rested = { untilMs: 0 }
   return {
-    settings: {
-      enabled: true,
-      threshold: 0.5,
-      thresholdTokens: 0,
-      modelThresholds: {},
-      targetRatio: 0.2,
-      protectFirst: 3,
-      protectLast: 20,
-      maxAttempts: 3,
-      ...more,
-    },
+    settings: { ...COMPRESSION, ...more },
     callModel: ask,
     window: 0,
     cooldown: {
@@ -58,14 +55,6 @@ const asking = (answer = '## Goal\nnotes') => {
   }
   return { ask, asked }
 }
-const endpoint = (contextLength: number): AgentRequest['endpoint'] => ({
-  provider: 'custom',
-  model: 'm',
-  apiMode: 'chat_completions',
-  baseUrl: '',
-  apiKey: null,
-  contextLength,
-})
 const says = (message: string): Said => [text(message), finish('stop')]
 const calls = (name: string, args: unknown, id: string): Said => [
   use(name, args, 0, id),

@@ -1,11 +1,11 @@
 /** Tools that are found by search: what counts as a call of one, how it looks on the wire, and how they are ranked. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { z } from 'zod'
+import { toolOf } from './_run.ts'
 import { unwrapCall, wrapCalls } from '../../../lib/agent/deferred-calls.ts'
 import { rankTools, wordsOf } from '../../../lib/agent/rank-tools.ts'
 import { normalizeCalls } from '../../../lib/agent/normalize-calls.ts'
-import type { Tool, WireMessage } from '../../../lib/agent/types.ts'
+import type { WireMessage } from '../../../lib/agent/types.ts'
 
 const test = suite('deferred tools')
 
@@ -75,15 +75,8 @@ test('on the wire a call and its result are those of call_tool, others are not',
   assert.equal(wrapCalls(wired), wired)
 })
 
-const tool = (name: string, summary: string, parameters: object = {}): Tool => ({
-  name,
-  summary,
-  input: z.looseObject({}),
-  parameters: { type: 'object', properties: parameters },
-  kind: 'read',
-  preview: () => '',
-  run: () => ({ content: '' }),
-})
+const tool = (name: string, summary: string, properties: object = {}) =>
+  toolOf(name, undefined, { summary, parameters: { type: 'object', properties } })
 
 test('splits names and folds plurals', () => {
   assert.equal(wordsOf('listPullRequests get_issue2URL class Änderungen'), [

@@ -4,19 +4,14 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import type { Provider, Tool } from '../../../lib/agent/types.ts'
 import { createTestClock } from '../../_clock.ts'
-import { finish, run, scripted, type Said, text, thought, use } from './_run.ts'
+import { toolOf, finish, run, scripted, type Said, text, thought, use } from './_run.ts'
 import { echo, FORMATS, speaker, withServer } from './providers/_matrix.ts'
 
 const test = suite('calls in the loop')
 
-const ok: Tool = {
-  name: 'ok',
-  summary: 'ok',
+const ok = toolOf('ok', () => ({ content: '{"fine":true}' }), {
   input: z.object({ n: z.int().optional() }),
-  kind: 'execute',
-  preview: () => 'ok',
-  run: () => ({ content: '{"fine":true}' }),
-}
+})
 const WRITTEN = '<function=echo>\n<parameter=say>\nhi\n</parameter>\n</function>'
 const BROKEN = '<tool_call>{"name": "ok", "arguments": {"n": }}</tool_call>'
 

@@ -1,21 +1,16 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { z } from 'zod'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import type { Tool, WireMessage } from '../../../lib/agent/types.ts'
 import { gate } from '../../_provider.ts'
-import { finish, run, scripted, shape, text, thought, use } from './_run.ts'
+import { endpoint, toolOf, finish, run, scripted, shape, text, thought, use } from './_run.ts'
 import { createTestClock } from '../../_clock.ts'
 import { waitOn } from '../../../lib/agent/retry.ts'
 
 const test = suite('loop')
 
-const tool = (
-  name: string,
-  run: Tool['run'],
-  kind: Tool['kind'] = 'execute',
-  input: z.ZodType = z.object({}),
-): Tool => ({ name, summary: `${name}.`, input, kind, preview: () => name, run })
+const tool = (name: string, run: Tool['run'], kind: Tool['kind'] = 'execute') =>
+  toolOf(name, run, { kind })
 
 const ok = tool('ok', () => ({ content: '"fine"' }))
 const down = new ProviderFailure('network', 'down')
@@ -71,15 +66,11 @@ test('one response: deltas, message, usage', async () => {
   ])
   const { outcome, events, messages } = await run(provider, {
     system: 'You are.',
-    endpoint: {
+    endpoint: endpoint(1_000, {
       provider: 'p',
-      model: 'm',
       apiMode: 'demo',
-      baseUrl: '',
-      apiKey: null,
-      contextLength: 1000,
       price: { input: 2, output: 10 },
-    },
+    }),
   })
   assert.is(shape(events), 'reasoning token token message')
   assert.equal(messages, [

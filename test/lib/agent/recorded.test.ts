@@ -9,7 +9,7 @@ import { writeFile } from '../../../lib/agent/tools/write-file.ts'
 import type { ChangeScope } from '../../../lib/agent/tool-services.ts'
 import type { Tool, ToolContext } from '../../../lib/agent/types.ts'
 import { createBench } from './tools/_context.ts'
-import { run, scripted, text, use } from './_run.ts'
+import { endpoint, toolOf, run, scripted, text, use } from './_run.ts'
 
 const test = suite('checkpoints before changes')
 
@@ -36,14 +36,8 @@ test('tools announce changes before they make them', async () => {
   bench.close()
 })
 
-const tool = (name: string, work: Tool['run']): Tool => ({
-  name,
-  summary: name,
-  input: z.object({ value: z.string().optional() }),
-  kind: 'read',
-  preview: () => name,
-  run: work,
-})
+const tool = (name: string, work: Tool['run']) =>
+  toolOf(name, work, { input: z.object({ value: z.string().optional() }), kind: 'read' })
 
 test('offloads results when those of one message are too long together', async () => {
   const kept: string[] = []
@@ -52,14 +46,7 @@ test('offloads results when those of one message are too long together', async (
       .provider,
     {
       // In a known window the limits depend on it.
-      endpoint: {
-        provider: 'p',
-        model: 'm',
-        apiMode: 'chat_completions',
-        baseUrl: '',
-        apiKey: null,
-        contextLength: 0,
-      },
+      endpoint: endpoint(0),
       tools: [tool('big', () => ({ content: 'x'.repeat(90_000) }))],
       offload: (callId, whole) => {
         kept.push(callId)

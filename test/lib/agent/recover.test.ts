@@ -3,18 +3,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import type { AgentRequest, ModelEndpoint, Recovery } from '../../../lib/agent/types.ts'
-import { finish, run, scripted, shape, text, use } from './_run.ts'
+import { endpoint as endpointOf, finish, run, scripted, shape, text, use } from './_run.ts'
 
 const test = suite('endpoint recovery')
 
-const endpoint = (model: string): ModelEndpoint => ({
-  provider: 'custom',
-  model,
-  apiMode: 'chat_completions',
-  baseUrl: '',
-  apiKey: null,
-  contextLength: 1_000,
-})
+const endpoint = (model: string) => endpointOf(1_000, { model })
 const to = (model: string): Recovery => ({
   endpoint: endpoint(model),
   kind: 'fallback',

@@ -1,38 +1,35 @@
 /** Runs in windows smaller than expected: silent truncation, prompts and tools that barely fit, long results. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { z } from 'zod'
 import type { Compression } from '../../../lib/agent/compress.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import { truncatedTo } from '../../../lib/agent/silent-truncation.ts'
-import type { AgentRequest, LoopMessage, ProviderDelta, Tool } from '../../../lib/agent/types.ts'
+import type { AgentRequest, LoopMessage, ProviderDelta } from '../../../lib/agent/types.ts'
 import type { AskedWindow } from '../../../lib/agent/window-services.ts'
-import { finish, run, type Said, scripted, text, use } from './_run.ts'
+import {
+  COMPRESSION,
+  endpoint,
+  toolOf,
+  finish,
+  run,
+  type Said,
+  scripted,
+  text,
+  use,
+} from './_run.ts'
 
 const test = suite('small window')
 
-const tool = (name: string, chars = 10): Tool => ({
-  name,
-  summary: `${name} ${'does a thing. '.repeat(10)}`,
-  input: z.object({}),
-  kind: 'read',
-  preview: () => '',
-  run: () => ({ content: 'some words '.repeat(chars / 11) }),
-})
+const tool = (name: string, chars = 10) =>
+  toolOf(name, () => ({ content: 'some words '.repeat(chars / 11) }), {
+    summary: `${name} ${'does a thing. '.repeat(10)}`,
+    kind: 'read',
+  })
 const SMALL = [tool('terminal', 40_000)]
 const ALL = [...SMALL, ...Array.from({ length: 40 }, (_, at) => tool(`other_${at}`))]
 
 const compression = (window = 0): Compression => ({
-  settings: {
-    enabled: true,
-    threshold: 0.5,
-    thresholdTokens: 0,
-    modelThresholds: {},
-    targetRatio: 0.2,
-    protectFirst: 3,
-    protectLast: 20,
-    maxAttempts: 3,
-  },
+  settings: COMPRESSION,
   callModel: async () => '## Goal\nnotes',
   window,
   cooldown: { until: () => 0, start: () => undefined },
@@ -51,15 +48,7 @@ const windowsOf = (asked: AskedWindow | null = null) => {
 }
 
 const requestOf = (contextLength: number, more: Partial<AgentRequest> = {}) => ({
-  endpoint: {
-    provider: 'custom',
-    providerName: 'My Box',
-    model: 'gemma',
-    apiMode: 'chat_completions' as const,
-    baseUrl: '',
-    apiKey: null,
-    contextLength,
-  },
+  endpoint: endpoint(contextLength, { providerName: 'My Box', model: 'gemma' }),
   compression: compression(),
   ...more,
 })

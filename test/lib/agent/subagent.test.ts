@@ -1,7 +1,6 @@
 /** Subagents: limits, isolated failures, stopping, approvals from any depth, usage. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { z } from 'zod'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import { delegate } from '../../../lib/agent/tools/delegate.ts'
 import type {
@@ -11,18 +10,12 @@ import type {
   Tool,
   TraceEntry,
 } from '../../../lib/agent/types.ts'
-import { finish, run, text, use } from './_run.ts'
+import { toolOf, finish, run, text, use } from './_run.ts'
 
 const test = suite('subagents')
 
-const tool = (name: string, run: Tool['run'], kind: Tool['kind'] = 'execute'): Tool => ({
-  name,
-  summary: `${name}.`,
-  input: z.object({}),
-  kind,
-  preview: () => name,
-  run,
-})
+const tool = (name: string, run: Tool['run'], kind: Tool['kind'] = 'execute') =>
+  toolOf(name, run, { kind })
 const ok = tool('ok', () => ({ content: '"fine"' }))
 const delegating = delegate as unknown as Tool
 const depth = (maxDepth: number) => ({ depth: 0, maxDepth, maxSteps: 5 })

@@ -1,22 +1,15 @@
 /** What a provider receives of a tool's schema: nothing that tells a model nothing, and the same bytes each time. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { toolOf } from './_run.ts'
 import { z } from 'zod'
 import { describeTool, describeTools } from '../../../lib/agent/tool-schema.ts'
 import { toolbox } from '../../../lib/agent/tools/toolbox.ts'
-import type { Tool } from '../../../lib/agent/types.ts'
 
 const test = suite('tool schemas')
 
-const tool = (input: z.ZodType, parameters?: Record<string, unknown>): Tool => ({
-  name: 't',
-  summary: 's',
-  input,
-  ...(parameters && { parameters }),
-  kind: 'read',
-  preview: () => '',
-  run: () => ({ content: '' }),
-})
+const tool = (input: z.ZodType, parameters?: Record<string, unknown>) =>
+  toolOf('t', undefined, { summary: 's', input, ...(parameters && { parameters }) })
 const schemaOf = (input: z.ZodType) => describeTool(tool(input)).parameters
 const cleaned = (parameters: Record<string, unknown>) =>
   describeTool(tool(z.looseObject({}), parameters)).parameters
