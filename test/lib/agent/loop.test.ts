@@ -1,3 +1,4 @@
+/** The loop: retries, unusual responses, tool order, stopping at any moment. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'

@@ -1,3 +1,4 @@
+/** Any part of a file of any size can be read, and numbers outside the limits cost no step. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Bench, createBench, refused } from './_context.ts'
