@@ -274,53 +274,6 @@ test('a failed compaction changes nothing and is not retried for a while', async
   assert.is(chat.asked().length, asked, 'it rests')
 })
 
-test('an overflow compacts the conversation and repeats the call', async context => {
-  const chat = talking(context.chat, {}, 200_000)
-  const { provider } = chat
-  const id = await chat.newSession()
-  for (let round = 0; round < 4; round += 1) await chat.turn(id, `word${round} ${filler(12_000)}`)
-  provider.push({
-    status: 400,
-    body: { error: { message: "This model's maximum context length is 16384 tokens." } },
-  })
-  const seen = await chat.turn(id, 'word4')
-  assert.ok(types(seen).includes('compressed'), types(seen).join(' '))
-  const usage = usageOf(seen)
-  assert.is(usage.context_length, 16_384)
-  assert.is(usage.threshold_tokens, 12_288)
-  assert.is((await chat.messages(id)).length, 10)
-})
-
-test('an unknown context window does not compact until the provider rejects; a single message beyond it is an error', async context => {
-  // Another model: the window that the last test revealed is kept for its endpoint.
-  const model = { provider: 'custom', base_url: context.chat.provider.url, default: 'other-model' }
-  const chat = talking(context.chat, { model }, 0)
-  const { provider } = chat
-  const id = await chat.newSession()
-  for (let round = 0; round < 3; round += 1) await chat.turn(id, `word${round} ${filler(60_000)}`)
-  assert.is(chat.asked().length, 0)
-  const other = await chat.newSession()
-  const refused: Step = {
-    status: 400,
-    body: { error: { message: 'prompt is too long: 30000 tokens > 8192 maximum' } },
-  }
-  provider.push(refused)
-  const seen = await chat.turn(other, filler(120_000))
-  const error = seen.find(({ event }) => event === 'apperror')
-  assert.is(error?.data.type, 'context_overflow')
-  assert.match(String(error?.data.message), 'Your message alone is longer than this model can read')
-  const talk = provider.otherwise
-  provider.otherwise = body => (isForNotes(body) ? (talk?.(body) ?? {}) : refused)
-  const calls = chat.sent().length
-  const failed = await chat.turn(id, 'word3')
-  assert.is(failed.find(({ event }) => event === 'apperror')?.data.type, 'context_overflow')
-  const tries = chat
-    .sent()
-    .slice(calls)
-    .filter(body => !isForNotes(body))
-  assert.ok(tries.length <= 4, String(tries.length))
-})
-
 test('uses the configured auxiliary model, and the session’s own when that fails', async context => {
   const chat = talking(context.chat, { auxiliary: { compression: { model: 'note-taker' } } })
   const { app, provider } = chat

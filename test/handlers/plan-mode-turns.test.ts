@@ -71,44 +71,6 @@ test(
   }),
 )
 
-test(
-  'undoing the turn that carried out a plan does not turn plan mode on again',
-  withChat([present, write(), { text: 'Done.' }], async given => {
-    const { chat, app, id, dir } = given
-    const stream = await chat.send(id, 'Plan it.')
-    await chat.follow(stream, 'clarify')
-    const [{ clarify_id }] = await questions(given)
-    await app.post('/api/clarify/respond', { session_id: id, clarify_id, response: 'Approve' })
-    await chat.follow(stream)
-    assert.equal(readdirSync(dir), ['new.txt'])
-    await app.post('/api/session/undo', { session_id: id })
-    assert.is(await modeOf(given), 'normal')
-  }),
-)
-
-test('a queued message that is sent after the plan was approved runs in normal mode', async () => {
-  const given = await begin(present, { text: 'Done.' }, write('w2'), { text: 'Written.' })
-  const { chat, app, id, dir, provider } = given
-  try {
-    const stream = await chat.send(id, 'Plan it.')
-    await chat.follow(stream, 'clarify')
-    await app.post('/api/queue/add', { session_id: id, text: 'Now write.' })
-    const [{ clarify_id }] = await questions(given)
-    await app.post('/api/clarify/respond', { session_id: id, clarify_id, response: 'Approve' })
-    await provider.arrived(4)
-    const { body } = await app.get(`/api/session?session_id=${id}`)
-    const live = body.session.live?.stream_id
-    if (live) await chat.follow(live)
-    assert.equal(readdirSync(dir), ['new.txt'])
-    const tags = provider.requests[3]?.body.messages
-      .filter(({ role }: { role: string }) => role === 'user')
-      .map(({ content }: { content: string }) => /\[Mode: \w+\]/.exec(content)?.[0])
-    assert.equal(tags, ['[Mode: plan]', '[Mode: normal]'])
-  } finally {
-    await chat.close()
-  }
-})
-
 test('a steering message says which mode applies when it arrives, and lifts nothing', async () => {
   const { opened, open } = gate()
   const given = await begin(

@@ -299,27 +299,4 @@ test('an endpoint that requires it gets it, also in later turns, and one that re
     assert.is((await chat.messages(id)).at(-1)?.content, 'z')
   }))
 
-for (const [family, says] of [
-  [FAMILIES[5]!, 'messages.1.content.0: Invalid `signature` in `thinking` block'],
-  [
-    FAMILIES[6]!,
-    'The encrypted content gAAA could not be verified. Reason: organization mismatch.',
-  ],
-] as const)
-  test(`${family.apiMode}: reasoning that is no longer valid is left out for the rest of the session`, () =>
-    withChat(family, async (chat, id) => {
-      const { provider } = chat
-      provider.push(family.answer('Old.', 'done'))
-      await chat.turn(id, 'go')
-      const refused: Step = { status: 400, body: { error: { message: says } } }
-      provider.push(refused, family.answer('New.', '', 'b'), family.answer('End.', 'end'))
-      const count = provider.requests.length
-      await chat.turn(id, 'more')
-      assert.is(provider.requests.length, count + 3, 'rejected once')
-      assert.not.match(sentText(chat), 'Old.')
-      assert.match(sentText(chat), 'New.', 'the reasoning of this turn is valid')
-      const thinks = steps(chat).at(-1)
-      assert.ok(thinks.thinking ?? thinks.reasoning)
-    }))
-
 test.run()

@@ -136,36 +136,6 @@ test('a small window of a fallback: the note names the fallback, and the chosen 
   }
 })
 
-test('a server that rejects what is believed to fit: both turns finish', async context => {
-  const { chat } = context
-  const { provider } = chat
-  configure(chat, { context_length: 131_072 })
-  let rejected = 0
-  provider.otherwise = body => {
-    const tokens = tokensOf(body)
-    if (tokens <= 8_192) return yes()
-    rejected += 1
-    const message = `request (${tokens} tokens) exceeds the available context size (8192 tokens), try increasing it`
-    const error = {
-      code: 400,
-      message,
-      type: 'exceed_context_size_error',
-      n_prompt_tokens: tokens,
-      n_ctx: 8_192,
-    }
-    return { status: 400, body: { error } }
-  }
-  const id = await inWorkspace(chat, 'Use tabs, not spaces. '.repeat(2_000))
-  const first = await chat.turn(id, `hello ${'lorem ipsum '.repeat(300)}`)
-  assert.is(usageIn(first).context_length, 8_192)
-  assert.is(notesIn(first).length, 1)
-  const before = rejected
-  assert.ok(before > 0)
-  const second = await chat.turn(id, 'again')
-  assert.ok(usageIn(second))
-  assert.is(rejected, before, 'the window is known by now')
-})
-
 test('a server that drops the start of long prompts: noticed, compacted, and known in the next turn', async context => {
   const { chat } = context
   const { provider } = chat

@@ -44,17 +44,6 @@ const summaryOf = (from: string, to: string, text: string): LoopMessage => ({
   summary: { from, to, text },
 })
 
-test('no plan when nothing would be saved', () => {
-  const plan = (messages: LoopMessage[], minGain = 0) =>
-    planCompression(messages, { settings, threshold: 500, minGain })
-  assert.is(plan([]), null)
-  assert.is(plan(talk(3)), null, 'all of it is head and tail')
-  assert.is(plan([say('user', 1, 5_000)]), null, 'one message cannot be cut in two')
-  assert.is(plan(talk(20), 100_000), null, 'less than is asked for')
-  const old = summaryOf('m1', 'm9', 'old')
-  assert.is(plan([old, say('assistant', 10, 1), say('user', 11, 1)]), null, 'the old one alone')
-})
-
 test('keeps the first exchange and a tail that is bounded by tokens, not by count', () => {
   const messages = talk(40)
   const { head, tail } = planCompression(messages, { settings, threshold: 1_000 }) ?? NONE
@@ -103,17 +92,6 @@ test('messages in between keep the boundary where no message would be hidden', (
     const plan = planCompression(messages, { settings, threshold })
     assert.is.not(plan?.tail, 4, `at ${threshold}: m5 would be hidden unsummarized`)
   }
-})
-
-test('updates an old summary instead of adding a second one', () => {
-  const messages = [
-    ...talk(2),
-    summaryOf('m3', 'm20', 'old'),
-    ...talk(30).map((one, at) => ({ ...one, id: `m${21 + at}` })),
-  ]
-  const plan = planCompression(messages, { settings, threshold: 600 })
-  assert.is(plan?.head, 2)
-  assert.ok((plan?.tail ?? 0) > 3)
 })
 
 test('thresholds: the configured value applies, above 1 in tokens, capped to leave tokens for the response', () => {

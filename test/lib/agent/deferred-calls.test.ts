@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { toolOf } from './_run.ts'
 import { unwrapCall, wrapCalls } from '../../../lib/agent/deferred-calls.ts'
-import { rankTools, wordsOf } from '../../../lib/agent/rank-tools.ts'
+import { rankTools } from '../../../lib/agent/rank-tools.ts'
 import { normalizeCalls } from '../../../lib/agent/normalize-calls.ts'
 import type { WireMessage } from '../../../lib/agent/types.ts'
 
@@ -77,19 +77,6 @@ test('on the wire a call and its result are those of call_tool, others are not',
 
 const tool = (name: string, summary: string, properties: object = {}) =>
   toolOf(name, undefined, { summary, parameters: { type: 'object', properties } })
-
-test('splits names and folds plurals', () => {
-  assert.equal(wordsOf('listPullRequests get_issue2URL class Änderungen'), [
-    'list',
-    'pull',
-    'request',
-    'get',
-    'issue2',
-    'url',
-    'class',
-    'änderungen',
-  ])
-})
 
 test('ranks by name, description and parameters; named tools come first; nothing for nothing', () => {
   const tools = [

@@ -70,17 +70,6 @@ test('the model is told once that its call cannot be read; what it then writes i
   )
 })
 
-test('a call in the text of the last step, which has no tools, is not run, and the answer is not empty', async () => {
-  const written = '<tool_call>{"name":"ok"}</tool_call>'
-  for (const answer of ['It is done.', written]) {
-    const { provider, received } = scripted([use('ok', {})], [text(written)], [text(answer)])
-    const { outcome, messages } = await run(provider, { tools: [ok], maxSteps: 1 })
-    assert.equal([outcome.status, outcome.text], ['finished', answer])
-    assert.is(messages.filter(({ role }) => role === 'tool').length, 1)
-    assert.is(received.at(-1)?.tools.length, 0)
-  }
-})
-
 test('JSON of the form that was asked for is the answer, though it looks like a call', async () => {
   const answer = '{"name":"ok","arguments":{"n":1}}'
   const provider: Provider = async function* () {
@@ -108,12 +97,6 @@ test('any JSON object is the answer that was asked for, but not a call with its 
       texts,
     )
   }
-})
-
-test('a call that the server repeats under its id, with other spaces, is run once', async () => {
-  const twice = [use('ok', '{"n": 1}', 0, 'a'), use('ok', '{"n":1}', 1, 'a')]
-  const { messages } = await run(scripted(twice, [text('done')]).provider, { tools: [ok] })
-  assert.is(messages.filter(({ role }) => role === 'tool').length, 1)
 })
 
 test('a call whose arguments lack their end after the length limit is not run', async () => {

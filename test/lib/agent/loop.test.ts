@@ -15,17 +15,6 @@ const tool = (name: string, run: Tool['run'], kind: Tool['kind'] = 'execute') =>
 
 const ok = tool('ok', () => ({ content: '"fine"' }))
 const down = new ProviderFailure('network', 'down')
-const key = new ProviderFailure('auth_mismatch', 'wrong key', { status: 401 })
-
-// Rejections and failures first.
-
-test('a failure that will not pass is not retried', async () => {
-  const { outcome, waits } = await run(scripted([key]).provider)
-  assert.is(outcome.status, 'failed')
-  assert.is(outcome.failure?.type, 'auth_mismatch')
-  assert.ok(outcome.failure?.hint)
-  assert.equal(waits, [])
-})
 
 test('waits as long as the provider asks; fails when that is over the limit of the turn', async () => {
   const busy = (retryAfterMs: number) => new ProviderFailure('rate_limit', 'busy', { retryAfterMs })
@@ -318,19 +307,6 @@ test('stopped before the start, while streaming, while waiting', async () => {
     waitOn(createTestClock()),
   )
   assert.is(waiting.outcome.status, 'stopped')
-})
-
-test('stopped although the provider ignores the signal', async () => {
-  const stop = new AbortController()
-  const { outcome } = await run(
-    async function* () {
-      yield text('x')
-      await new Promise(() => {})
-    },
-    { signal: stop.signal },
-    () => stop.abort(),
-  )
-  assert.is(outcome.status, 'stopped')
 })
 
 test('stopped while tools run: one result per call, also of those that hang', async () => {

@@ -6,7 +6,6 @@ import {
   rulesOf,
   type StablePromptParts,
   stablePrompt,
-  systemPrompt,
   needsToolEnforcement,
   workingRules,
 } from '../../../lib/agent/prompt.ts'
@@ -29,7 +28,6 @@ const bare: StablePromptParts = {
   facts: '- System: linux',
 }
 const TOOLS = ['patch', 'terminal', 'todo', 'memory', 'session_search', 'skill_view']
-const moment = { workspace: '/w', personality: '', preamble: '' }
 
 test('everything in its order', () => {
   const text = stablePrompt({
@@ -116,22 +114,6 @@ test('says what is asked about only where commands run directly on this computer
   assert.is(factsOf({ asks: null, tools: ['terminal'] }), 0)
 })
 
-/** About four characters are a token: 700 of them, without what is the user's. */
-const MAX_CHARS = 2_800
-
-test('the whole prompt with all tools stays small', () => {
-  const tools = [...TOOLS, 'read_file', 'write_file', 'search_files', 'skill_manage', 'cronjob']
-  const stable = stablePrompt({
-    ...bare,
-    tools,
-    enforceTools: true,
-    isWatched: true,
-    asks: 'changes',
-  })
-  const { length } = systemPrompt(stable, moment)
-  assert.ok(length <= MAX_CHARS, `${length} characters`)
-})
-
 test('persistence is for every model, or as the user has set', () => {
   for (const model of ['openai/GPT-5', 'qwen3-coder', 'glm-4.7', 'kimi-k2', 'claude-opus-4.6', ''])
     assert.is(needsToolEnforcement(model, 'auto'), true, model)
@@ -139,20 +121,6 @@ test('persistence is for every model, or as the user has set', () => {
   assert.is(needsToolEnforcement('gpt-5', false), false)
   assert.is(needsToolEnforcement('deepseek-chat', ['DeepSeek']), true)
   assert.is(needsToolEnforcement('gpt-5', ['deepseek', '']), false)
-})
-
-test('the per-turn part follows the constant part, which does not change', () => {
-  const stable = stablePrompt(bare)
-  const plain = systemPrompt(stable, moment)
-  assert.ok(plain.startsWith(`${stable}\n\nThe active workspace is /w`))
-  for (const tag of ['[Workspace: <', '[Date: <']) assert.match(plain, tag)
-  const received = systemPrompt(stable, {
-    workspace: '/w',
-    personality: ' Be brief. ',
-    preamble: 'Nobody watches.',
-  })
-  assert.ok(received.startsWith(plain))
-  assert.ok(received.endsWith('Be brief.\n\nNobody watches.'))
 })
 
 test.run()

@@ -63,30 +63,4 @@ test('offloads results when those of one message are too long together', async (
   assert.equal(kept, ['c2'])
 })
 
-test('a tool calls another like the model would, denials included', async () => {
-  const answers: string[] = []
-  await run(scripted([use('outer', {})], [text('x')]).provider, {
-    tools: [
-      tool('outer', async ctx => {
-        for (const [name, args] of [
-          ['inner', { value: 'v' }],
-          ['inner', { value: { not: 'text' } }],
-          ['nobody', {}],
-          ['bad', {}],
-        ] as const)
-          answers.push((await ctx.call?.(name, args))?.content ?? '')
-        return { content: 'done' }
-      }),
-      tool('inner', (ctx, input) => ({ content: `${ctx.callId} ${JSON.stringify(input)}` })),
-      tool('bad', () => {
-        throw new Error('broken')
-      }),
-    ],
-  })
-  assert.is(answers[0], 'c0 {"value":"v"}')
-  assert.match(answers[1] ?? '', 'Invalid arguments')
-  assert.match(answers[2] ?? '', 'There is no tool')
-  assert.is(answers[3], '{"error":"broken"}')
-})
-
 test.run()

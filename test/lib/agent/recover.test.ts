@@ -77,19 +77,6 @@ test('with a fallback, makes only the attempts that are worthwhile', async () =>
   }
 })
 
-test('without another endpoint the first failure is reported, except for an overflow', async () => {
-  const denied = new ProviderFailure('auth_mismatch', 'no such key')
-  for (const [last, expected] of [
-    [new ProviderFailure('model_not_found', 'unknown'), 'auth_mismatch'],
-    [new ProviderFailure('context_overflow', 'too long'), 'context_overflow'],
-  ] as const) {
-    const { provider } = scripted([denied], [last], [last], [last], [last])
-    const { recover } = standIns(to('b'))
-    const { outcome } = await run(provider, { recovery: { recover } })
-    assert.is(outcome.failure?.type, expected)
-  }
-})
-
 test('reports a successful endpoint once, and again after a fallback', async () => {
   const use = {
     type: 'tool_call',
@@ -125,24 +112,6 @@ test('never sends provider state to another address, even under the same name', 
   assert.is(outcome.status, 'finished')
   assert.match(JSON.stringify(received[1]?.messages), 'private')
   assert.not.match(JSON.stringify(received[2]?.messages), 'private')
-})
-
-test('stopped during recovery: calls no other endpoint', async () => {
-  const stop = new AbortController()
-  const { provider, received } = scripted([limited()], [text('too late')])
-  const { outcome, events } = await run(provider, {
-    signal: stop.signal,
-    recovery: {
-      attemptLimit: () => 1,
-      recover: async () => {
-        stop.abort(new Error('stopped'))
-        return to('b')
-      },
-    },
-  })
-  assert.is(outcome.status, 'stopped')
-  assert.is(received.length, 1)
-  assert.is(shape(events), '')
 })
 
 test.run()

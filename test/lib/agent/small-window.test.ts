@@ -117,18 +117,6 @@ test('the server’s own word decides: its window, and the advice for that progr
   assert.equal([outcome.text, roomy.learned], ['fine', []])
 })
 
-test('one message beyond the window: the answer stays, with the warning', async () => {
-  const history: LoopMessage[] = [
-    { role: 'user', id: 'u1', content: 'lorem ipsum '.repeat(60_000) },
-  ]
-  const { outcome, events } = await run(
-    scripted(answer('I read a part', usage(4_096))).provider,
-    requestOf(1_000_000, { windows: windowsOf().windows, history }),
-  )
-  assert.equal([outcome.status, outcome.text], ['finished', 'I read a part'])
-  assert.is(warningsIn(events).length, 1)
-})
-
 const COUNTS: [name: string, count: Parameters<typeof truncatedTo>[0], found: number][] = [
   [
     'four thousand of two hundred thousand',
@@ -145,13 +133,6 @@ const COUNTS: [name: string, count: Parameters<typeof truncatedTo>[0], found: nu
 ]
 for (const [name, count, found] of COUNTS)
   test(`truncation by the count: ${name}`, () => assert.is(truncatedTo(count, null), found))
-
-test('a larger window at the server acquits, a smaller one convicts sooner', () => {
-  const count = { counted: 4_000, cached: 0, sent: 9_000, added: 100 }
-  assert.is(truncatedTo(count, null), 0)
-  assert.is(truncatedTo(count, { tokens: 4_096, kind: 'ollama' }), 4_096)
-  assert.is(truncatedTo(count, { tokens: 16_384, kind: 'ollama' }), 0)
-})
 
 test('llama.cpp with -c 8192, believed 131072: fewer tools and a short prompt, and the turn finishes', async () => {
   const tooLong = new ProviderFailure(
@@ -226,21 +207,6 @@ test('a window that was learned too small grows with what the server counts', as
   )
   assert.is(outcome.status, 'finished')
   assert.equal(learned, [65_536, 131_072])
-})
-
-test('a call that is made again and again ends the turn, though each step is compacted', async () => {
-  const { provider } = scripted(
-    ...Array.from({ length: 20 }, (_, n): Said => [use('terminal', {}, 0, `c${n}`)]),
-  )
-  const { events, messages } = await run(provider, {
-    ...requestOf(8_192, { tools: SMALL }),
-    compression: compression(),
-    maxSteps: 20,
-  })
-  assert.ok(events.some(({ type }) => type === 'compressed'))
-  const ended = events.flatMap(event => (event.type === 'warning' ? [event.kind] : []))
-  assert.ok(ended.includes('repeated_calls'), ended.join())
-  assert.is(messages.filter(({ role }) => role === 'tool').length, 6)
 })
 
 test.run()

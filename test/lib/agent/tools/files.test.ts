@@ -123,19 +123,6 @@ test('a link created during the approval gains nothing', async () => {
   assert.not(existsSync(join(bench.home, 'elsewhere')))
 })
 
-test('returns the lines that fit into a result, one at least, and says where the others begin', async () => {
-  bench.write('wide', `${'y'.repeat(1_900)}\n`.repeat(60))
-  const whole = await bench.json('read_file', { path: 'wide' })
-  assert.ok(whole.content.length <= 80_000)
-  assert.equal([whole.truncated, whole.hint], [true, 'Use offset=42 to read on.'])
-  bench.ctx.maxResultChars = 4_096
-  const small = await bench.json('read_file', { path: 'wide', offset: 10 })
-  assert.equal([small.content.length, small.hint], [1_905, 'Use offset=11 to read on.'])
-  bench.ctx.maxResultChars = 1_000
-  const least = await bench.json('read_file', { path: 'wide', offset: 60 })
-  assert.equal([least.content.slice(0, 6), least.truncated], ['  60|y', false])
-})
-
 test('does not read binary files', async () => {
   bench.write('blob', Buffer.from([1, 2, 0, 3]))
   bench.write('image.png', 'x')

@@ -1,5 +1,4 @@
 /** Where an edit may go: at the text that was quoted, indented as the file is, and nowhere else. */
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -244,37 +243,6 @@ test('a patch neither adds nor moves a file over another', async () => {
   assert.match(await run('*** Add File: f\n+x'), 'exists already')
   assert.match(await run('*** Update File: g\n*** Move to: f\n@@\n-b\n+c'), 'exists already')
   assert.is(read(), 'a\n')
-})
-
-test('Python still parses code edited with another indentation', async () => {
-  const [TABS, SPACES] = ['\t', '    ']
-  const lines = (unit: string, body: string[]) =>
-    body.map(line => line.replace(/^>+/, all => unit.repeat(all.length)))
-  const program = ['class A:', '>def f(self, n):', '>>if n:', '>>>return n', '>>return 0']
-  const fresh = ['>>if n:', '>>>for i in range(n):', '>>>>print(i)', '>>>return n']
-  for (const file of [TABS, SPACES])
-    for (const quoted of [TABS, SPACES, '  '])
-      for (const depth of [0, 1, 2]) {
-        const out = (list: string[]) => list.map(line => line.slice(2 - depth))
-        bench.write('f', `${lines(file, program).join('\n')}\n`)
-        const given = [program.slice(2, 4), fresh].map(
-          list => `${lines(quoted, out(list)).join('\n')}\n`,
-        )
-        await bench
-          .use('patch', { path: 'f', old_string: given[0], new_string: given[1] })
-          .catch(() => null)
-        const text = read()
-        assert.not.match(text, /^(?:\t+ | +\t)/m, JSON.stringify([file, quoted, depth]))
-        const check = spawnSync('python3', ['-c', 'import ast,sys; ast.parse(sys.stdin.read())'], {
-          input: text,
-        })
-        if (check.error) continue
-        assert.is(
-          check.status,
-          0,
-          `${JSON.stringify([file, quoted, depth])}\n${text}\n${check.stderr}`,
-        )
-      }
 })
 
 test.run()

@@ -65,25 +65,9 @@ test('a large file is paged to its end by the hints', async () => {
   assert.is(count, 5_001)
 })
 
-test('a line of any length is cut', async () => {
-  bench.write('f', `first\n${'ü'.repeat(20_000_000)}\nlast\n`)
-  const [first, long = '', last] = linesOf(await read())
-  assert.equal([first, last], ['1|first', '3|last'])
-  assert.ok(long.length < 3_000)
-})
-
 test('a large binary file is refused', async () => {
   bench.write('f', Buffer.alloc(11 * 1024 * 1024))
   assert.match(await refused(read()), 'binary')
-})
-
-test('numbers outside the limits are moved to them', async () => {
-  bench.write('f', 'a\nb\nc\n')
-  for (const given of [{ offset: 0 }, { offset: -5 }, { limit: 5_000 }, { offset: 1.7 }])
-    assert.equal(linesOf(await read(given)), ['1|a', '2|b', '3|c'], JSON.stringify(given))
-  assert.equal(linesOf(await read({ limit: 0 })), ['1|a'])
-  for (const given of [{ limit: 0 }, { limit: 9_999 }, { offset: -1 }, { context: 99 }])
-    assert.ok((await bench.json('search_files', { pattern: 'a', ...given })).matches.length > 0)
 })
 
 test.run()

@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
 import { type Bench, createBench, refused } from './_context.ts'
-import { ended, isAlive, until } from '../../../_wait.ts'
+import { ended, until } from '../../../_wait.ts'
 import { createTestClock } from '../../../_clock.ts'
 
 const test = suite('terminal')
@@ -52,14 +52,6 @@ const withProcesses = (options: { maxAdopted?: number } = {}) => {
 const processTool = (action: string, session_id: string, more: object = {}) =>
   bench.json('process', { action, session_id, ...more })
 
-test('rejects a blocked command without asking', async () => {
-  bench.say('always')
-  const result = await run('rm -rf ~')
-  assert.is(result.status, 'blocked')
-  assert.match(result.error, 'no approval')
-  assert.equal(bench.asked, [])
-})
-
 test('without a shell, a command is refused with a sentence, in the background as well', async () => {
   Object.assign(bench.ctx.turn, { env: { PATH: '/nowhere' } })
   withProcesses()
@@ -102,13 +94,6 @@ test('a stop kills it at once', async () => {
   const result = await run('echo $$; sleep 600')
   assert.match(result.error, 'Stopped')
   await ended(Number(result.output))
-})
-
-test('a background process does not delay the result', async () => {
-  const result = await run('sleep 600 & echo $!')
-  assert.is(result.exit_code, 0)
-  assert.ok(isAlive(Number(result.output)))
-  process.kill(Number(result.output))
 })
 
 test('a command that outlives its limit moves to the background: output complete, exit code later', async () => {
@@ -157,19 +142,6 @@ test('the number of moved commands is limited: the next one is stopped, and the 
   assert.is(stopped.exit_code, 124)
   assert.match(stopped.error, /^Stopped after 300 seconds\. 1 commands were moved/)
   await ended(Number(stopped.output))
-  await registry.close()
-})
-
-test('a command that has exited in time is not moved because of what it left running', async () => {
-  const { registry } = withProcesses()
-  bench.say('once')
-  bench.write(
-    'left.sh',
-    '(while kill -0 $$ 2>/dev/null; do sleep 0.02; done; echo gone; sleep 5) & exit 3',
-  )
-  const result = await runBeyondLimit('exec sh left.sh', 'gone')
-  assert.is(result.exit_code, 3)
-  assert.equal((await bench.json('process', { action: 'list' })).processes, [])
   await registry.close()
 })
 
