@@ -102,5 +102,4 @@ export const enSteps = {
   'verb.tool': 'Tool',
 } as const
 
-export type StepKey = keyof typeof enSteps
 export const t = translator('tool-calls.step', { ...enTranscript, ...enSteps }, 'messages')
