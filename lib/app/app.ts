@@ -505,15 +505,11 @@ export class App extends AppData {
     })
 
     this.authenticator = authenticatorOf(this.auth, this.apiTokens)
-    this.pairing = new Pairing({ clock, isSignedIn: hash => this.auth.isSignedIn(hash) })
-    this.passkeys = new Passkeys({ people: this.people, clock, log })
-    this.invitations = new Invitations({
-      people: this.people,
-      clock,
-      onRemoved: id => {
-        this.auth.endPerson(id)
-        this.notifications.store.removeDevicesOf((_, person) => person === id)
-      },
+    this.pairing = new Pairing(clock, hash => this.auth.isSignedIn(hash))
+    this.passkeys = new Passkeys(this.people, clock, log)
+    this.invitations = new Invitations(this.people, clock, id => {
+      this.auth.endPerson(id)
+      this.notifications.store.removeDevicesOf((_, person) => person === id)
     })
     this.oidc = this.#openOidc(dispatcher)
     this.pairingThrottle = new Throttle({ clock })
