@@ -31,7 +31,7 @@ import { addonCandidates, installAddon, installProgram } from '../store/unpack-n
 import type { Sessions } from '../sessions/types.ts'
 import type { Notify } from '../schema/notice.ts'
 import { SettingsStore } from '../profiles/settings.ts'
-import { startMove } from './moved-home.ts'
+import { startMove } from '../operations/moved-home.ts'
 import { PersonalSettings } from '../people/personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
 import { PromptCache } from '../turns/context/prompt-cache.ts'

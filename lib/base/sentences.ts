@@ -83,6 +83,7 @@ export const SENTENCES = {
   'turn.no_response': 'No response received.',
   'turn.not_saved': "Couldn't save this turn.",
   'turn.interrupted': 'The server stopped while this turn was running.',
+  'task.interrupted': 'The server stopped while this task was running.',
   'turn.partial_saved': 'The partial response is saved. Send a message to continue.',
   'turn.agent_lost':
     "The server stopped while {name} was working, and {name} can't load its session to continue.",

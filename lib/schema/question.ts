@@ -114,3 +114,10 @@ export type Question = z.infer<typeof Question>
 /** Why a question was settled without an answer of a person: the time was up, what asked is gone, or the turn ended. */
 export const Unanswered = z.enum(['timeout', 'withdrawn', 'ended'])
 export type Unanswered = z.infer<typeof Unanswered>
+
+export const idOf = (question: Question): string =>
+  question.kind === 'approval' ? question.approval_id : question.clarify_id
+
+/** It stays open when the service stops, so that a plan is not lost. */
+export const outlivesTurn = (question: Question): boolean =>
+  question.kind === 'clarify' && question.plan === true

@@ -113,23 +113,6 @@ test(
   }),
 )
 
-test(
-  'requests at the same time are one',
-  withChat([{ text: 'Hello.' }], async chat => {
-    const { app } = chat
-    const session_id = await named(chat)
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () =>
-        app.post('/api/chat/start', { session_id, message: 'Hi.' }, key('k1')),
-      ),
-    )
-    const streams = new Set(answers.map(({ body }) => body.stream_id))
-    assert.equal([streams.size, answers.every(({ status }) => status === 200)], [1, true])
-    await chat.follow([...streams][0])
-    assert.is((await chat.messages(session_id)).length, 2)
-  }),
-)
-
 test('one that waits for the first gets its reply; one that failed does not count', () => {
   const { opened, open } = gate()
   return withChat([{ text: 'Hello.', gate: opened }, { text: 'Again.' }], async chat => {
@@ -237,22 +220,5 @@ test('a stream that was cut is read to its end for the repeated request', () => 
     { text: ['Half', ' of it'], middle: opened },
   )()
 })
-
-test(
-  'a stream whose turn ended with its connection does not count: the repeated request runs',
-  withApi(
-    async (service: Api) => {
-      const { app, provider } = service
-      const input = { model: 'agent', stream: true, messages: [{ role: 'user', content: 'Hi.' }] }
-      const headers = { ...service.headers, 'Idempotency-Key': 'k1' }
-      await sendAndCut(app.url, '/v1/chat/completions', headers, input, provider.arrived(1))
-      const again = await app.request('POST', '/v1/chat/completions', { body: input, headers })
-      assert.match(again.text, 'Whole.')
-      assert.is(service.asked().length, 2)
-    },
-    { end: 'headers' },
-    { text: 'Whole.' },
-  ),
-)
 
 test.run()

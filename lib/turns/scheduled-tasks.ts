@@ -1,13 +1,13 @@
 /** The chats of scheduled tasks, as the scheduler sees them. */
 import type { Message } from '../schema/message.ts'
 import { Sentence, sentence, type Words } from '../base/sentences.ts'
-import type { TurnStarter } from '../turns/start-turn.ts'
+import type { TurnStarter } from './start-turn.ts'
 import type { ContinuedTasks } from '../cron/cron.ts'
 import type { RunOutcome } from '../cron/until-end.ts'
+import type { Homes } from '../profiles/homes.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { contentText } from '../sessions/entries.ts'
-import { failureIn } from '../turns/interrupted-turn.ts'
-import type { AppData } from './data.ts'
+import { failureIn } from './interrupted-turn.ts'
 
 const wordsIn = ({ _sentences }: Message, text: string): Words => {
   const { message } = failureIn(text)
@@ -33,10 +33,11 @@ const endOf = (sessions: Sessions, id: string): RunOutcome | null => {
 }
 
 export const continuedTasks = (
-  { sessions, homes }: AppData,
-  { unattendedEndpoint }: TurnStarter,
+  sessions: Sessions,
+  homes: Homes,
+  starter: TurnStarter,
 ): ContinuedTasks => ({
-  endpoint: unattendedEndpoint,
+  endpoint: (home, of) => starter.unattendedEndpoint(home, of),
   taskOf(id) {
     const row = sessions.row(id)
     const { cron_job_id: jobId } = row ? sessions.head(id).meta : {}

@@ -7,22 +7,28 @@ import { may } from '../people/may.ts'
 import { conflict, forbidden, invalid } from '../errors.ts'
 import { allowNone, type Allow } from '../http/public-address.ts'
 import type { EndedRun } from '../cron/history.ts'
-import { plainText } from '../notifications/message.ts'
-import { Notifications } from '../notifications/notifications.ts'
-import type { AnswerToken, Settled } from '../notifications/outbox.ts'
-import { personOf } from '../notifications/receivers.ts'
-import type { Translate } from '../notifications/texts/translate.ts'
+import { plainText } from './message.ts'
+import { Notifications } from './notifications.ts'
+import type { AnswerToken, Settled } from './outbox.ts'
+import { personOf } from './receivers.ts'
+import type { Translate } from './texts/translate.ts'
 import { redact, watchSecrets } from '../base/redact/redact.ts'
 import type { Access } from '../schema/person.ts'
-import type { Approval, Question } from '../schema/question.ts'
+import { type Approval, idOf, type Question } from '../schema/question.ts'
 import type { EndedTurn } from '../turns/end-turn.ts'
-import { type GivenAnswer, idOf } from '../turns/open-questions.ts'
-import type { Questions } from '../turns/questions.ts'
-import type { App } from './app.ts'
-import { afterCommit } from './cell.ts'
+import type { GivenAnswer, Questions } from '../turns/questions.ts'
+import type { App } from '../app/app.ts'
+import type { Owned } from '../cluster/types.ts'
 
 /** Replaced in tests, whose push service is on this computer. */
 export type NotificationTestOptions = { allowPush?: Allow; firstDelayMs?: number }
+
+/** For what is sent elsewhere, which the next owner must know of. Never called when the cell is lost. */
+const afterCommit = (cell: Owned, work: () => void): void => {
+  if (cell.isSettled()) work()
+  // It ends with the process.
+  else void cell.settled().then(work, () => undefined)
+}
 
 const isBudget = ({ pattern_key: key }: Approval): boolean => key.startsWith('budget: ')
 

@@ -3,15 +3,15 @@
  * and outside the sandbox. A member changes none of them, by whatever request.
  */
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
-import { createHardLinks } from '../agent/hard-links.ts'
-import { forbidden } from '../errors.ts'
-import type { BaseCtx } from '../http/request-context.ts'
-import type { Home } from '../profiles/home.ts'
-import { passedEntries, realPath } from '../store/path-within.ts'
-import { controlPathsOf } from '../turns/context/control-files.ts'
-import { ownedPaths } from '../turns/context/role-guards.ts'
-import { hookScripts } from '../turns/context/turn-hooks.ts'
-import type { App } from './app.ts'
+import { createHardLinks } from '../../agent/hard-links.ts'
+import { forbidden } from '../../errors.ts'
+import type { BaseCtx } from '../../http/request-context.ts'
+import type { Home } from '../../profiles/home.ts'
+import { passedEntries, realPath } from '../../store/path-within.ts'
+import { controlPathsOf } from './control-files.ts'
+import { ownedPaths } from './role-guards.ts'
+import { hookScripts } from './turn-hooks.ts'
+import type { App } from '../../app/app.ts'
 
 type Asking = Pick<BaseCtx, 'person'> & { app: App }
 
