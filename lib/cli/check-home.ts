@@ -3,7 +3,7 @@ import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDirectory } from '../base/directories.ts'
 import { callableSkills } from '../profiles/slash-commands.ts'
-import { createFileCheck } from '../operations/file-problems.ts'
+import { findFileProblems } from '../operations/file-problems.ts'
 import { JobsFile } from '../cron/jobs-file.ts'
 import { readSchedule } from '../cron/parse-schedule.ts'
 import { UserError } from '../errors.ts'
@@ -170,14 +170,14 @@ export const fileChecks = (
     const place = [home.dir, config.baseHome].find(dir => file.startsWith(`${dir}/`))
     return place === undefined ? file : file.slice(place.length + 1)
   }
-  const find = createFileCheck({
+  const found = findFileProblems({
     homes,
     // The one of the default profile is in the state directory.
     workspaces: isStateUsable ? workspaces : { problem: () => null },
     own: [],
     jobsOf: each => new JobsFile(join(each.dir, 'cron'), () => ''),
   })
-  return find().map(({ file, reason, profile }) =>
+  return found.map(({ file, reason, profile }) =>
     fail(
       'file_unreadable',
       nameOf(file),
