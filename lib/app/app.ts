@@ -7,7 +7,6 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
 import { ClientApi } from '../client-api/client-api.ts'
 import { Conversations } from '../client-api/conversations.ts'
-import { ModelNames } from '../client-api/model-names.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { SettingChanges } from '../commands/guards/setting-changes.ts'
@@ -71,7 +70,6 @@ import { SideQuestions } from '../turns/side-questions.ts'
 import { TurnStarter } from '../turns/start-turn.ts'
 import type { Turns } from '../turns/turns.ts'
 import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
-import { createDocuments } from '../workspaces/documents/documents.ts'
 import { FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
@@ -377,7 +375,7 @@ export class App extends AppData {
       onQueue: id => this.queue.publish(id),
       onPlanAnswer: (id, answer) => void this.queue.answerPlan(id, answer),
     })
-    const { models, turns, endpointOf } = this.#engine
+    const { models, turns } = this.#engine
     this.models = models
     this.turns = turns
     this.mcp = this.#engine.mcp
@@ -408,21 +406,13 @@ export class App extends AppData {
     this.externalAgentOptions = new ExternalAgentOptions(this.#engine)
     this.externalAgentSessions = new ExternalAgentSessions(this.#engine, turns)
     this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
-    this.clientApi = new ClientApi({
-      sessions,
+    this.clientApi = new ClientApi(
+      this.#engine,
       turns,
-      turnStarter: this.turnStarter,
-      tokens: this.apiTokens,
-      homes,
-      workspaces,
-      toolOutput: this.toolOutput,
-      conversations: this.apiConversations,
-      modelNames: new ModelNames(models),
-      endpointOf,
-      fetchImage: (...asked) => this.web.imageForPage(...asked),
-      readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
-      log: log.warn,
-    })
+      this.turnStarter,
+      this,
+      this.apiConversations,
+    )
     this.cron = new Cron({
       clock,
       isSole: cell.epoch > 0,
