@@ -59,7 +59,7 @@ import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
 import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
-import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
+import { type StartingFacts, startingFacts } from '../turns/context/starting-facts.ts'
 import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
 import { ExternalAgentOptions } from '../turns/external-agent-options.ts'
 import { ExternalAgentSessions } from '../turns/external-agent-sessions.ts'
@@ -214,7 +214,6 @@ export class App extends AppData {
   readonly reports: EventReports
   readonly notifications: EventReports['notifications']
 
-  readonly #startingFacts: StartingFactsCache
   readonly #installing = new AbortController()
 
   static async open(config: Config, log: Log, options: AppOptions = {}): Promise<App> {
@@ -339,7 +338,6 @@ export class App extends AppData {
       isEnabled: config.hasTerminal,
       resolve: sessions.resolve,
     })
-    this.#startingFacts = new StartingFactsCache(clock, { path, userHome })
 
     const liveDir = join(stateDir, 'live')
     this.#engine = createEngine({
@@ -472,7 +470,8 @@ export class App extends AppData {
   }
 
   startingFacts(home: Home, workspace: string): Promise<StartingFacts> {
-    return this.#startingFacts.of(this.files.areas.scopeFor(home, workspace))
+    const { env, userHome } = this.config
+    return startingFacts(this.files.areas.scopeFor(home, workspace), { path: env.PATH, userHome })
   }
 
   /** What a terminal of the person runs. */
