@@ -82,7 +82,7 @@ import type { CommandRunners } from './command-runners.ts'
 import { AppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { importTarget } from './import-target.ts'
-import { thisMachine } from './machine.ts'
+import { thisMachine } from '../operations/checks/machine.ts'
 import { Maintenance } from './maintenance.ts'
 import { EventReports, type NotificationTestOptions } from '../notifications/event-reports.ts'
 import { Readiness } from './readiness.ts'
@@ -328,7 +328,7 @@ export class App extends AppData {
     this.processes = new ProcessRegistry({
       clock,
       resolve: sessions.resolve,
-      endOthers: () => endDetached(config.env[MARK_VARIABLE]),
+      endOthers: async () => void (await endDetached(config.env[MARK_VARIABLE])),
       onEnded: (id, ended) => this.#reportProcess(id, ended),
     })
     this.fileSearch = new FileSearch(listFiles, clock)

@@ -13,6 +13,7 @@ import { Unapproved } from '../../base/unapproved.ts'
 import { messageOf } from '../../errors.ts'
 import { ApprovalChoice } from '../../schema/question.ts'
 import type { Questions } from '../../turns/questions.ts'
+import { answerIn, formFields } from '../answer-form.ts'
 
 /** The protocol has no kind for the session; its name says how long it holds. */
 const OPTIONS: Readonly<Record<ApprovalChoice, Omit<PermissionOption, 'optionId'>>> = {
@@ -118,22 +119,11 @@ const askForm = async (
       sessionId,
       ...(call && { toolCallId: call.id }),
       message: question,
-      requestedSchema: {
-        type: 'object',
-        properties:
-          choices.length === 0
-            ? { answer: { type: 'string', title: 'Answer' } }
-            : {
-                choice: { type: 'string', title: 'Answer', enum: [...choices] },
-                answer: { type: 'string', title: 'Another answer' },
-              },
-      },
+      requestedSchema: { type: 'object', properties: formFields(choices) },
     },
     cancellation(signal, timeoutOf(timeoutMs)),
   )
-  if (answer.action !== 'accept') return null
-  const { answer: own, choice } = asObject(asObject(answer).content)
-  return asString(own).trim() || asString(choice) || null
+  return answer.action === 'accept' ? answerIn(asObject(answer).content) : null
 }
 
 /** Null when there is no answer, or no way to ask. */

@@ -47,7 +47,7 @@ test('a null is dropped unless the field is required or may be null', () => {
 test('limits of time that config.yaml does not name are those of the host agent', () => {
   const limits = (entry: Record<string, unknown>) =>
     parseServers({ mcp_servers: { one: { command: 'x', ...entry } } }).map(server =>
-      isInvalid(server) ? server.problem : [server.timeoutMs, server.sampling.timeoutMs],
+      isInvalid(server) ? server.problem : [server.timeoutMs, server.sampling.timeout],
     )
   assert.equal(limits({}), [[120_000, 30_000]])
   assert.equal(limits({ timeout: 'x', sampling: { timeout: 'x' } }), [[120_000, 30_000]])

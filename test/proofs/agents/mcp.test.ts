@@ -318,7 +318,7 @@ test('elicitation reaches the user, or is declined', async ({ mcp, dir }) => {
   )
   assert.match(answered.content, '"color":"blue"')
   assert.equal(asked, ['begun', ['Which one?\n\ncolor', ['red', 'blue']]])
-  assert.match((await run(tools, 'mcp_q_ask')).content, 'decline')
+  assert.match((await run(tools, 'mcp_q_ask')).content, 'cancel')
 })
 
 test('a server gets only the keys configured for it', async ({ mcp, dir }) => {

@@ -12,7 +12,6 @@ test(
     assert.is(text, 'Before. After.')
     const kept = at.saved.get('tester')
     assert.match(kept?.session_id ?? '', /-next$/)
-    assert.is(kept?.aliases.length, 1)
     assert.match((await at.say('recall')).text, /rotate \| recall/)
     await at.restart()
     assert.match((await at.say('recall')).text, /rotate \| recall \| recall/)

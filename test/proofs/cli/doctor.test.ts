@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { commandOf, serverArguments, unknownCommand } from '../../../lib/cli/arguments.ts'
+import { commandOf, serverArguments, unknownCommand } from '../../../lib/cli/commands.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleProgram } from '../../_program.ts'
-import type { Check } from '../../../lib/cli/check.ts'
+import type { Check } from '../../../lib/operations/checks/check.ts'
 import { openSigningKey, signing } from '../../../lib/people/signing-key.ts'
 import { AcceptedSettings } from '../../../lib/commands/guards/accepted-settings.ts'
 import { startApp } from '../../_app.ts'
@@ -119,7 +119,7 @@ test('reports an MCP server with a sign-in that is missing; sends it nothing', a
   desk.config(`mcp_servers:\n  t:\n    ${entry}`)
   assert.is((await report(desk)).level('mcp t'), 'ok')
   const closed = new Promise(resolve => server.close(resolve))
-  assert.match((await report(desk)).about('mcp t')[0]?.said ?? '', 'nothing listens there')
+  assert.match((await report(desk)).about('mcp t')[0]?.said ?? '', 'connection refused')
   // Behind a proxy, a direct connection says nothing about the server.
   const proxied = await report(desk, { HTTPS_PROXY: 'http://127.0.0.1:1' })
   assert.is(proxied.level('mcp t'), 'ok')

@@ -1,8 +1,8 @@
 /** The arguments of `agent-webui cells`, and what it prints. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { changeCells, parseCells } from '../../../lib/cli/cells.ts'
-import { readConfig } from '../../../lib/config.ts'
+import { COMMANDS } from '../../../lib/cli/commands.ts'
+import { CommandContext } from '../../../lib/cli/run.ts'
 import { findPostgres, startPostgres } from '../../_postgres.ts'
 
 const test = suite('cli/cells')
@@ -21,18 +21,7 @@ test('rejects what it does not know', () => {
     [['remove', 'x', 'y'], /one cell at a time/],
     [['add', 'x', '--json'], /"--json" is not an option/],
   ]
-  for (const [argv, pattern] of rejections) assert.throws(() => parseCells(argv), pattern)
-})
-
-test('reads names, titles, and labels', () => {
-  assert.equal(parseCells([]), { action: 'list', json: false })
-  assert.equal(parseCells(['add', 'x', 'anna', '--title=A team', '--label', 'gpu', 'ben']), {
-    action: 'add',
-    cell: 'x',
-    title: 'A team',
-    labels: ['gpu'],
-    people: ['anna', 'ben'],
-  })
+  for (const [argv, pattern] of rejections) assert.throws(() => COMMANDS.cells.parse(argv), pattern)
 })
 
 if (findPostgres() === null) test.skip('there is no PostgreSQL for this platform', () => undefined)
@@ -55,7 +44,8 @@ else
       const run = async (line: string, url = db.url): Promise<string> => {
         out = ''
         const env = { HOME: '/home/me', ...(url && { AGENT_WEBUI_CLUSTER_URL: url }) }
-        await changeCells(parseCells(line.split(' ')), { config: readConfig(env, []), terminal })
+        const context = new CommandContext({ environment: env, terminal })
+        await COMMANDS.cells.parse(line.split(' '))(context)
         return out
       }
       const error = await run('list', '').catch((reason: Error) => reason)

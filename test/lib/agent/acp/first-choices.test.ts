@@ -1,7 +1,7 @@
 /** What a new chat with an agent starts with: the mode, model, and options of config.yaml, else a mode that asks. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { askingMode } from '../../../../lib/agent/acp/modes.ts'
+import { askingMode } from '../../../../lib/agent/acp/choices.ts'
 import { using } from './_external.ts'
 
 const test = suite('acp first choices')
@@ -56,16 +56,7 @@ test('knows which mode of an agent asks', () => {
     [CLAUDE, 'auto', 'default'],
     [CLAUDE, 'acceptEdits', 'default'],
     [CLAUDE, 'default', null],
-    [
-      [
-        ['acceptEdits', 'Auto-accept file edit operations'],
-        ['default', 'Standard behavior, prompts for dangerous operations'],
-      ],
-      'acceptEdits',
-      'default',
-    ],
     [QWEN, 'auto', 'default'],
-    [QWEN, 'yolo', 'default'],
     [CODEX, 'agent', 'read-only'],
     [CODEX, 'read-only', null],
     [
@@ -92,27 +83,11 @@ test('knows which mode of an agent asks', () => {
     ],
     [
       [
-        ['default', ''],
-        ['yolo', ''],
-      ],
-      'yolo',
-      'default',
-    ],
-    [
-      [
         ['default', 'Runs everything automatically'],
         ['x', ''],
       ],
       'x',
       null,
-    ],
-    [
-      [
-        ['auto-approve', 'Auto-approves all'],
-        ['default', 'Requires approval for tool executions'],
-      ],
-      'auto-approve',
-      'default',
     ],
     [
       [

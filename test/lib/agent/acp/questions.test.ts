@@ -76,7 +76,7 @@ const SEVERAL = [
 const content = (text: string) => [{ type: 'content', content: { type: 'text', text } }]
 
 test(
-  'several options of one kind: the question says who asks, why, and with what; another answer is asked about again',
+  'several options of one kind: the question says who asks, why, and with what',
   using('', {}, async at => {
     const request = ask({
       title: 'sub look',
@@ -91,7 +91,7 @@ test(
       ['Switch to Default Mode and allow once', 'switch', 1, 0],
       ['Reject', 'no', 1, 0],
       [null, 'no', 1, 0],
-      ['yes', 'no', 3, 1],
+      ['yes', 'no', 1, 1],
     ]
     for (const [answer, chosen, asked, warned] of cases) {
       const before = at.questions.length
@@ -103,7 +103,6 @@ test(
       at.questions[0],
       'Tester: sub look\n\nAuto Mode couldn’t classify this action.\n\n{"prompt":"Look at it"}',
     )
-    assert.match(at.questions.at(-1) ?? '', /^“yes” is none of these answers\.\n\nTester: sub look/)
   }),
 )
 

@@ -82,7 +82,7 @@ test(
       (await at.say('form', { answer: '7' })).text,
       '{"action":"accept","content":{"age":7}}',
     )
-    assert.equal(at.questions, ['About you (Age)', 'About you (Sure)'])
+    assert.equal(at.questions, ['About you\n\nAge', 'About you\n\nSure'])
     assert.is((await at.say('form')).text, '{"action":"cancel"}')
     assert.is((await at.say('form', { answer: 'old' })).text, '{"action":"decline"}')
   }),
