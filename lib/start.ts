@@ -41,6 +41,7 @@ import {
 import { createLog, type Log } from './operations/log.ts'
 import { isExecutable } from './store/packed.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './operations/preflight.ts'
+import { endDetached } from './commands/own-processes/end-detached.ts'
 import { eraseSecrets } from './commands/own-processes/erase-secrets.ts'
 import { closeDebugger } from './commands/own-processes/close-debugger.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './commands/own-processes/own-processes.ts'
@@ -279,8 +280,12 @@ const run = async (
     pid: process.pid,
     address: urlOf(config, port),
     started_at: startedAt,
+    run: options.nonce,
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
+  // The model is told that they were interrupted, and may run them again.
+  const left = await endDetached(lock.killedRun)
+  if (left > 0) log.warn(`Ended ${left} processes of commands whose service was killed`)
   const supervisor = new Supervisor(config, log.warn)
   const worker = WorkerCell.of(config, clock)
   // A cell of a worker waits for seconds only.

@@ -331,7 +331,7 @@ export class App extends AppData {
     this.processes = new ProcessRegistry({
       clock,
       resolve: sessions.resolve,
-      endOthers: () => endDetached(config.env[MARK_VARIABLE]),
+      endOthers: async () => void (await endDetached(config.env[MARK_VARIABLE])),
       onEnded: (id, ended) => this.#reportProcess(id, ended),
     })
     this.fileSearch = new FileSearch(listFiles, clock)

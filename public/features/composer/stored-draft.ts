@@ -50,7 +50,7 @@ export type DraftPlace = {
 }
 
 export class StoredDraft {
-  readonly #platform: Pick<Platform, 'api' | 'drafts' | 'clock'>
+  readonly #platform: Platform
   readonly #place: Required<DraftPlace>
   /** The draft as it is written now. */
   readonly #now: () => Written
@@ -68,7 +68,7 @@ export class StoredDraft {
   #cancel = () => {}
 
   constructor(
-    platform: Pick<Platform, 'api' | 'drafts' | 'clock'>,
+    platform: Platform,
     { sessionId, key, savesDraft = () => true }: DraftPlace,
     now: () => Written,
   ) {

@@ -103,7 +103,7 @@ const withSent = (chat: TranscriptState, sent: readonly Listed[]): TranscriptSta
 }
 
 export type TranscriptOptions = {
-  platform: Pick<Platform, 'api' | 'nextFrame' | 'clock' | 'serverClock'>
+  platform: Platform
   cursors: EventCursors
   toasts: Toasts
   /** Empty until the session was created. */
