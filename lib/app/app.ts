@@ -326,7 +326,6 @@ export class App extends AppData {
     this.imports = createImportJobs({ path: join(stateDir, 'imports.json'), log, clock })
     this.checkpoints = new Checkpoints({
       boundsOf: (home, workspace) => this.files.areas.scopeFor(home, workspace),
-      path,
       clock,
       resolve: sessions.resolve,
       log: log.warn,
