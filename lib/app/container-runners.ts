@@ -110,7 +110,7 @@ export const createContainerRunners = (
   log: { warn: (line: string, extra?: Record<string, unknown>) => void },
 ) => {
   const { userHome, baseHome, stateDir } = config
-  const containers = new Containers({ clock, log: log.warn })
+  const containers = new Containers(clock, log.warn)
 
   const runnerFor = (scope: RunnerScope): CommandRunner | undefined => {
     const { home } = scope

@@ -204,7 +204,6 @@ export type ProcessesOptions = {
   onEnded?: (sessionId: string, view: ProcessView) => void
   /** Ends commands that have left their process group; called last. */
   endOthers?: () => Promise<void>
-  finishedRetentionMs?: number
   maxProcesses?: number
   maxAdopted?: number
 }
@@ -212,29 +211,16 @@ export type ProcessesOptions = {
 export class ProcessRegistry {
   readonly #options: ProcessesOptions
   readonly #clock: Clock
-  readonly #onEnded: ((sessionId: string, view: ProcessView) => void) | undefined
-  readonly #resolve: ((sessionId: string) => string | undefined) | undefined
-  readonly #finishedRetentionMs: number
-  readonly #maxProcesses: number
-  readonly #maxAdopted: number
   readonly #entries = new Map<string, Entry>()
   #isClosed = false
 
   constructor(options: ProcessesOptions) {
     this.#options = options
-    const { clock, onEnded, resolve } = options
-    this.#clock = clock
-    this.#onEnded = onEnded
-    this.#resolve = resolve
-    const { finishedRetentionMs = FINISHED_RETENTION_MS, maxProcesses = MAX_PROCESSES } = options
-    this.#finishedRetentionMs = finishedRetentionMs
-    this.#maxProcesses = maxProcesses
-    const { maxAdopted = MAX_ADOPTED } = options
-    this.#maxAdopted = maxAdopted
+    this.#clock = options.clock
   }
 
   #currentId(sessionId: string) {
-    return this.#resolve?.(sessionId) ?? sessionId
+    return this.#options.resolve?.(sessionId) ?? sessionId
   }
 
   #begun(elapsedMs = 0): Begun {
@@ -263,22 +249,18 @@ export class ProcessRegistry {
 
   #dropExpired(): void {
     for (const entry of this.#entries.values())
-      if (
-        entry.endedAt !== null &&
-        this.#clock.monotonic() - entry.endedAt > this.#finishedRetentionMs
-      )
+      if (entry.endedAt !== null && this.#clock.monotonic() - entry.endedAt > FINISHED_RETENTION_MS)
         this.#entries.delete(entry.id)
   }
 
   /** Evicts the oldest finished process when the registry is full. Throws when all are running. */
   #requireCapacity(): void {
     this.#dropExpired()
-    if (this.#entries.size < this.#maxProcesses) return
+    const { maxProcesses = MAX_PROCESSES } = this.#options
+    if (this.#entries.size < maxProcesses) return
     const finished = [...this.#entries.values()].find(entry => !isRunning(entry))
     if (!finished)
-      throw new Error(
-        `${this.#maxProcesses} processes are running already. End one with process kill.`,
-      )
+      throw new Error(`${maxProcesses} processes are running already. End one with process kill.`)
     this.#entries.delete(finished.id)
   }
 
@@ -289,7 +271,8 @@ export class ProcessRegistry {
     entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
     entry.endedAt = this.#clock.monotonic()
     if (exit.note !== undefined) entry.screen.write(`\n${exit.note}\n`)
-    if (entry.given.notify && !this.#isClosed) this.#onEnded?.(entry.owner, this.#toView(entry))
+    if (entry.given.notify && !this.#isClosed)
+      this.#options.onEnded?.(entry.owner, this.#toView(entry))
   }
 
   async #start(owner: string, given: ProcessStart): Promise<ProcessView> {
@@ -312,8 +295,9 @@ export class ProcessRegistry {
   #adopt(owner: string, given: ProcessHandover): ProcessView {
     if (this.#isClosed) throw new Error('The server is shutting down.')
     const adopted = this.#ofSession(owner).filter(entry => entry.isAdopted && isRunning(entry))
-    if (adopted.length >= this.#maxAdopted)
-      throw new Error(`${this.#maxAdopted} commands were moved to the background already.`)
+    const { maxAdopted = MAX_ADOPTED } = this.#options
+    if (adopted.length >= maxAdopted)
+      throw new Error(`${maxAdopted} commands were moved to the background already.`)
     this.#requireCapacity()
     const entry = adoptEntry(owner, given, this.#begun(given.elapsedMs))
     entry.ended = this.#watch(entry, given.closed)

@@ -155,7 +155,7 @@ export const openHome = (given: {
   name: string
   dir: string
   /** Set for the base profile only (AGENT_CONFIG_PATH). */
-  configPath?: string | null
+  configPath?: string | null | undefined
   env: Variables
   clock: Clock
   /** Absent: config.yaml applies as written. */

@@ -139,13 +139,19 @@ const waitForOutput = (entry: Entry, waitMs: number, signal: AbortSignal): Promi
     if (signal.aborted) done()
   })
 
+type TerminalsOptions = {
+  clock: Clock
+  /** Where `script` and `stty` are looked for. */
+  path: string | undefined
+  /** False: no terminal can be opened. */
+  isEnabled: boolean
+  /** The current id of a session: its id can change. */
+  resolve: (sessionId: string) => string | undefined
+}
+
 export class Terminals {
+  readonly #options: TerminalsOptions
   readonly #clock: Clock
-  readonly #path: string | undefined
-  readonly #isEnabled: boolean
-  readonly #resolve: ((sessionId: string) => string | undefined) | undefined
-  readonly #platform: NodeJS.Platform | undefined
-  readonly #readWaitMs: number
   readonly #entries = new Map<string, Entry>()
   /** Owners of terminals that are being opened. */
   readonly #opening: string[] = []
@@ -153,29 +159,14 @@ export class Terminals {
   #isClosed = false
   readonly #stopChecks: () => void
 
-  constructor(options: {
-    clock: Clock
-    /** Where `script` and `stty` are looked for. */
-    path: string | undefined
-    /** False: no terminal can be opened. */
-    isEnabled: boolean
-    /** The current id of a session: its id can change. */
-    resolve?: (sessionId: string) => string | undefined
-    platform?: NodeJS.Platform
-    readWaitMs?: number
-  }) {
-    const { clock, path, isEnabled, resolve, platform, readWaitMs = READ_WAIT_MS } = options
-    this.#clock = clock
-    this.#path = path
-    this.#isEnabled = isEnabled
-    this.#resolve = resolve
-    this.#platform = platform
-    this.#readWaitMs = readWaitMs
+  constructor(options: TerminalsOptions) {
+    this.#options = options
+    this.#clock = options.clock
     this.#stopChecks = every(this.#clock, CHECK_MS, () => this.#dropUnused())
   }
 
   #currentId(sessionId: string) {
-    return this.#resolve?.(sessionId) ?? sessionId
+    return this.#options.resolve(sessionId) ?? sessionId
   }
 
   #ofSession(owner: string): Entry[] {
@@ -184,8 +175,9 @@ export class Terminals {
     )
   }
 
+  /** Why no terminal can be opened; null when one can. */
   problem(): Words | null {
-    return this.#isEnabled ? terminalProblem(this.#path, this.#platform) : sentence('terminal.off')
+    return this.#options.isEnabled ? terminalProblem(this.#options.path) : sentence('terminal.off')
   }
 
   async #remove(entry: Entry): Promise<void> {
@@ -241,7 +233,6 @@ export class Terminals {
     try {
       const pty = await openPseudoTerminal({
         ...given,
-        ...(this.#platform ? { platform: this.#platform } : {}),
         onOutput: text => receive(text),
       })
       const entry: Entry = {
@@ -293,7 +284,7 @@ export class Terminals {
     entry.usedAtMs = reader.atMs
     if (after === entry.output.end && entry.endedAt === null) {
       reader.isWaiting = true
-      await waitForOutput(entry, this.#readWaitMs, signal)
+      await waitForOutput(entry, READ_WAIT_MS, signal)
       reader.isWaiting = false
     }
     const slice = entry.output.read(after)
