@@ -25,16 +25,10 @@ const CHECK_MS = 10 * 60_000
 const READ_WAIT_MS = 20_000
 /** Collects what a program writes at once into one reply. */
 const SETTLE_MS = 4
-/** The program waits while a page that reads is this far behind. */
-const MAX_LAG_UNITS = 400_000
-/** A page that has not read for this long slows down no program. */
-const READER_MS = 5_000
-/** Without a page, about 20 MB/s are read, so that a program that prints without end does not block the event loop. */
+/** About 20 MB/s are read, so that a program that prints without end does not block the event loop. */
 const UNITS_PER_SLICE = 1_000_000
 const SLICE_MS = 50
 const MAX_CLIENTS = 50
-
-type Reader = { position: number; atMs: number; isWaiting: boolean }
 
 type Entry = {
   id: string
@@ -50,14 +44,11 @@ type Entry = {
   exitCode: number | null
   endedAt: number | null
   usedAtMs: number
-  readers: Map<string, Reader>
   /** Number of the last input of each client. */
   inputs: Map<string, number>
   /** Resolves waiting reads. */
   waiting: Set<() => void>
   slice: number
-  isThrottled: boolean
-  isPaused: boolean
 }
 
 export type OpenTerminal = {
@@ -68,7 +59,7 @@ export type OpenTerminal = {
 }
 
 export type TerminalInput = { client: string; n: number; data: string }
-export type TerminalRead = { client: string; after: number; signal: AbortSignal }
+export type TerminalRead = { after: number; signal: AbortSignal }
 
 const toView = (entry: Entry): Terminal => ({
   terminal_id: entry.id,
@@ -84,37 +75,16 @@ const wake = (entry: Entry): void => {
   for (const resume of entry.waiting) resume()
 }
 
-/** Stops reading the program's output while a page is behind, or for a moment after much output. */
-const applyFlowControl = (entry: Entry): void => {
-  const isBehind = [...entry.readers.values()].some(
-    ({ position, atMs, isWaiting }) =>
-      !isWaiting &&
-      entry.output.end - position > MAX_LAG_UNITS &&
-      entry.clock.monotonic() - atMs < READER_MS,
-  )
-  const isPaused = entry.endedAt === null && (isBehind || entry.isThrottled)
-  if (isPaused === entry.isPaused) return
-  entry.isPaused = isPaused
-  entry.pty.setPaused(isPaused)
-  // The page may never read again.
-  if (isBehind) entry.clock.timer(READER_MS, () => applyFlowControl(entry))
-}
-
 const addOutput = (entry: Entry, text: string): void => {
   if (text === '') return
   entry.output.append(text)
   entry.usedAtMs = entry.clock.monotonic()
   wake(entry)
   entry.slice += text.length
-  if (entry.slice >= UNITS_PER_SLICE) {
-    entry.slice = 0
-    entry.isThrottled = true
-    entry.clock.timer(SLICE_MS, () => {
-      entry.isThrottled = false
-      applyFlowControl(entry)
-    })
-  }
-  applyFlowControl(entry)
+  if (entry.slice < UNITS_PER_SLICE) return
+  entry.slice = 0
+  entry.pty.setPaused(true)
+  entry.clock.timer(SLICE_MS, () => entry.pty.setPaused(false))
 }
 
 /** Bounded: clients choose their names. */
@@ -248,12 +218,9 @@ export class Terminals {
         exitCode: null,
         endedAt: null,
         usedAtMs: this.#clock.monotonic(),
-        readers: new Map(),
         inputs: new Map(),
         waiting: new Set(),
         slice: 0,
-        isThrottled: false,
-        isPaused: false,
       }
       receive = text => addOutput(entry, text)
       for (const text of early) receive(text)
@@ -278,22 +245,12 @@ export class Terminals {
     return entry
   }
 
-  async #read(entry: Entry, { client, after, signal }: TerminalRead): Promise<TerminalOutput> {
-    const reader = { position: after, atMs: this.#clock.monotonic(), isWaiting: false }
-    remember(entry.readers, client, reader)
-    entry.usedAtMs = reader.atMs
-    if (after === entry.output.end && entry.endedAt === null) {
-      reader.isWaiting = true
+  async #read(entry: Entry, { after, signal }: TerminalRead): Promise<TerminalOutput> {
+    entry.usedAtMs = this.#clock.monotonic()
+    if (after === entry.output.end && entry.endedAt === null)
       await waitForOutput(entry, READ_WAIT_MS, signal)
-      reader.isWaiting = false
-    }
-    const slice = entry.output.read(after)
-    Object.assign(reader, { position: slice.next, atMs: this.#clock.monotonic() })
-    applyFlowControl(entry)
-    return { ...slice, terminal: toView(entry) }
+    return { ...entry.output.read(after), terminal: toView(entry) }
   }
-
-  /** Why no terminal can be opened; null when one can. */
 
   /** The terminals of one session; those of others are not visible. */
   of(owner: string) {
