@@ -2,7 +2,6 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDirectory } from '../base/directories.ts'
-import { callableSkills } from '../profiles/slash-commands.ts'
 import { createFileCheck } from '../operations/file-problems.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { readSchedule } from '../cron/parse-schedule.ts'
@@ -264,7 +263,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
 export const guardChecks = (looked: CheckContext): Check[] => {
   const { home, config, acceptedSettings } = looked
   const accepted = new AcceptedGuards(join(config.stateDir, 'accepted-guards.json'))
-  const skills = new Skills({ userHome: config.userHome, callable: callableSkills })
+  const skills = new Skills(config.userHome)
   const guards = new HomeGuards(accepted, acceptedSettings, skills)
   return [
     ...settingsChecks(looked),

@@ -2,6 +2,7 @@
 import type { Home } from '../../profiles/home.ts'
 import type { RecordedSessions } from '../recorded-sessions.ts'
 import type * as acp from '@agentclientprotocol/sdk'
+import { ownCommands } from '../../profiles/skills/own-commands.ts'
 import { calledByName } from '../../profiles/slash-commands.ts'
 import { conflict, missing } from '../../errors.ts'
 import { redact } from '../../base/redact/redact.ts'
@@ -55,10 +56,7 @@ export class OpenSessions {
   }
 
   #commands(): acp.AvailableCommand[] {
-    const called = calledByName(
-      this.#engine.skills.list(this.#home),
-      this.#engine.skills.commands(this.#home),
-    )
+    const called = calledByName(this.#engine.skills.list(this.#home), ownCommands(this.#home))
     return [
       COMPACT,
       ...called.map(({ name, description, args_hint: hint }) => ({
