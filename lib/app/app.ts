@@ -73,7 +73,7 @@ import { createSideQuestions, type SideQuestions } from '../turns/side-questions
 import { createTurnStarter, type TurnStarter } from '../turns/start-turn.ts'
 import type { Turns } from '../turns/turns.ts'
 import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
-import { createDocuments } from '../workspaces/documents/documents.ts'
+import { readDocument } from '../workspaces/documents/documents.ts'
 import { FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
@@ -478,7 +478,7 @@ export class App extends AppData {
       modelNames: new ModelNames(models),
       endpointOf,
       fetchImage: (...asked) => this.web.imageForPage(...asked),
-      readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
+      readDocument,
       log: log.warn,
     })
     this.cron = new Cron({

@@ -93,19 +93,25 @@ const pollOutput = (entry: Entry): string => {
   return stripVTControlCharacters(added)
 }
 
-const writeInput = (entry: Entry, data: string): Promise<void> => {
+const requireInput = (entry: Entry) => {
   if (!isRunning(entry)) throw new Error('The process has ended.')
-  if (!entry.child.stdin)
+  const { stdin } = entry.child
+  if (!stdin)
     throw new Error('The process has no input, because it was not started with background=true.')
+  return stdin
+}
+
+const writeInput = (entry: Entry, data: string): Promise<void> => {
+  const stdin = requireInput(entry)
   if (data.length > MAX_INPUT_CHARS)
     throw new Error(`At most ${MAX_INPUT_CHARS} characters can be written at once.`)
   return new Promise((resolve, reject) => {
-    if (entry.child.stdin?.writableEnded) return reject(new Error('Its input has been closed.'))
+    if (stdin.writableEnded) return reject(new Error('Its input has been closed.'))
     const timer = setTimeout(
       () => reject(new Error('The process does not read its input.')),
       WRITE_TIMEOUT_MS,
     )
-    entry.child.stdin?.write(data, error => {
+    stdin.write(data, error => {
       clearTimeout(timer)
       if (error) reject(new Error('The process has closed its input.'))
       else resolve()
@@ -114,10 +120,7 @@ const writeInput = (entry: Entry, data: string): Promise<void> => {
 }
 
 const endInput = async (entry: Entry): Promise<void> => {
-  if (!isRunning(entry)) throw new Error('The process has ended.')
-  const { stdin } = entry.child
-  if (!stdin)
-    throw new Error('The process has no input, because it was not started with background=true.')
+  const stdin = requireInput(entry)
   if (!stdin.writableEnded) await new Promise<void>(resolve => stdin.end(resolve))
 }
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { coerceArguments } from '../../../../lib/agent/coerce-arguments.ts'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
-import { createDocuments } from '../../../../lib/workspaces/documents/documents.ts'
+import { readDocument } from '../../../../lib/workspaces/documents/documents.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import type { TerminalSettings } from '../../../../lib/agent/tools/terminal.ts'
 import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
@@ -58,7 +58,7 @@ export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Ben
       return choice
     },
     clarify: async () => null,
-    readDocument: createDocuments(),
+    readDocument,
     memo: new Map(),
     clock: systemClock,
   }
