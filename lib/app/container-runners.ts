@@ -102,17 +102,23 @@ export const shownIn = (
   ]
 }
 
-export type ContainerRunners = ReturnType<typeof createContainerRunners>
+type Log = { warn: (line: string, extra?: Record<string, unknown>) => void }
 
-export const createContainerRunners = (
-  config: Config,
-  clock: Clock,
-  log: { warn: (line: string, extra?: Record<string, unknown>) => void },
-) => {
-  const { userHome, baseHome, stateDir } = config
-  const containers = new Containers(clock, log.warn)
+export class ContainerRunners {
+  readonly #config: Config
+  readonly #log: Log
+  readonly #containers: Containers
 
-  const runnerFor = (scope: RunnerScope): CommandRunner | undefined => {
+  constructor(config: Config, clock: Clock, log: Log) {
+    this.#config = config
+    this.#log = log
+    this.#containers = new Containers(clock, log.warn)
+  }
+
+  /** Undefined: the home asks for no container. */
+  runnerFor(scope: RunnerScope): CommandRunner | undefined {
+    const config = this.#config
+    const { userHome, baseHome, stateDir } = config
     const { home } = scope
     const engine = containerEngine(home)
     if (engine === null) return undefined
@@ -123,7 +129,7 @@ export const createContainerRunners = (
     const values = (names: readonly string[]) =>
       Object.fromEntries(Object.entries(home.env()).filter(([name]) => names.includes(name)))
     return new ContainerRunner({
-      containers,
+      containers: this.#containers,
       home: home.dir,
       engine,
       hasNetwork: yamlFlag(terminal.docker_network) !== false,
@@ -153,33 +159,29 @@ export const createContainerRunners = (
         return { env: variablesFor(git, made.dir), finish: made.finish }
       },
       forwarded: names => values([...names, ...home.settings().terminal.env_passthrough]),
-      log: log.warn,
+      log: this.#log.warn,
     })
   }
 
-  return {
-    /** Undefined: the home asks for no container. */
-    runnerFor,
-    /** Removes what a killed process has left, for homes that use containers. Never rejects. */
-    async cleanUp(homes: readonly Home[]): Promise<void> {
-      for (const home of homes) {
-        // While one of its files cannot be read, it is not known whether the home uses containers; that is reported elsewhere.
-        if (home.problems().length > 0) continue
-        try {
-          const engine = containerEngine(home)
-          if (engine === null) continue
-          await containers.cleanUp(
-            home.dir,
-            containerSettings(home, engine, userHome),
-            home.childEnv(),
-          )
-        } catch (error) {
-          log.warn('could not remove the containers of an earlier process', {
-            error: messageOf(error),
-          })
-        }
+  /** Removes what a killed process has left, for homes that use containers. Never rejects. */
+  async cleanUp(homes: readonly Home[]): Promise<void> {
+    for (const home of homes) {
+      // While one of its files cannot be read, it is not known whether the home uses containers; that is reported elsewhere.
+      if (home.problems().length > 0) continue
+      try {
+        const engine = containerEngine(home)
+        if (engine === null) continue
+        const settings = containerSettings(home, engine, this.#config.userHome)
+        await this.#containers.cleanUp(home.dir, settings, home.childEnv())
+      } catch (error) {
+        this.#log.warn('could not remove the containers of an earlier process', {
+          error: messageOf(error),
+        })
       }
-    },
-    close: () => containers.close(),
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#containers.close()
   }
 }

@@ -26,7 +26,7 @@ import { createTurns, type Turns, type TurnsOptions } from '../turns/turns.ts'
 import { LanguageServers } from '../workspaces/diagnostics/diagnostics.ts'
 import { readDocument } from '../workspaces/documents/documents.ts'
 import { CommandRunners } from './command-runners.ts'
-import { createContainerRunners } from './container-runners.ts'
+import { ContainerRunners } from './container-runners.ts'
 import { unpackRipgrep } from './data.ts'
 
 export type EngineOptions = TurnSources & {
@@ -82,7 +82,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     keyFor: signIns.keyFor,
   })
   const auxiliary = new AuxiliaryModels(models, providers, clock)
-  const containers = createContainerRunners(config, clock, log)
+  const containers = new ContainerRunners(config, clock, log)
   void containers.cleanUp(homes.list())
   const services: Services = {
     ...options,

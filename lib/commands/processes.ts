@@ -126,7 +126,7 @@ const endInput = async (entry: Entry): Promise<void> => {
 
 /** Resolves when the process ends, after `timeoutMs`, or when `signal` aborts. */
 const waitForEnd = (
-  clock: Pick<Clock, 'timer'>,
+  clock: Clock,
   entry: Entry,
   timeoutMs: number,
   signal: AbortSignal,

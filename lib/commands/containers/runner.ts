@@ -36,7 +36,7 @@ const NOTE =
   'Commands run in a container: only the workspace and configured volumes are those of this computer, and its programs and home directory are its own.'
 
 export type RunnerOptions = {
-  containers: Pick<Containers, 'of' | 'cleanUp'>
+  containers: Containers
   /** The home of the profile. */
   home: string
   engine: Engine
