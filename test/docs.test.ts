@@ -10,12 +10,14 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse as parseYaml } from 'yaml'
 import { configKeysPage } from '../build/config-docs.ts'
-import { commandOf, serverArguments } from '../lib/cli/arguments.ts'
-import * as cli from '../lib/cli/arguments.ts'
-import { parseBackup, parseRestore } from '../lib/cli/backup-arguments.ts'
-import { parseCells } from '../lib/cli/cells.ts'
-import type { Check, CheckCode } from '../lib/cli/check.ts'
-import type { HELP } from '../lib/cli/help.ts'
+import {
+  COMMANDS,
+  commandOf,
+  isCommand,
+  serverArguments,
+  unknownCommand,
+} from '../lib/cli/commands.ts'
+import type { Check, CheckCode } from '../lib/operations/checks/check.ts'
 import { KNOWN_VARIABLES, readConfig } from '../lib/config.ts'
 import { signWebhook } from '../lib/notifications/channels.ts'
 import { parseProfileConfig } from '../lib/profiles/config.ts'
@@ -49,30 +51,12 @@ const problemsOf = <T>(list: readonly T[], name: (each: T) => string, check: (ea
 
 // ── Commands ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const noArguments = (argv: readonly string[]) => assert.equal(argv, [])
-const PARSERS: Readonly<Record<Exclude<keyof typeof HELP, 'serve'>, (argv: string[]) => unknown>> =
-  {
-    chat: cli.parseChat,
-    acp: argv => cli.parseServe('acp', argv),
-    mcp: argv => cli.parseServe('mcp', argv),
-    doctor: cli.parseDoctor,
-    backup: parseBackup,
-    restore: parseRestore,
-    export: cli.parseExport,
-    import: cli.parseImport,
-    config: cli.parseConfig,
-    password: cli.parsePassword,
-    cells: parseCells,
-    forward: noArguments,
-    worker: noArguments,
-  }
-
 /** As the program reads it. Throws for an unknown command or option. */
 const parseOwn = (argv: string[]): void => {
   const verb = commandOf(argv)
   if (verb === null) readConfig({ HOME: '/home/me' }, serverArguments(argv))
-  else if (verb === 'unknown') throw new Error(cli.unknownCommand(argv) ?? '')
-  else if (verb in PARSERS) PARSERS[verb as keyof typeof PARSERS](argv.slice(1))
+  else if (verb === 'unknown') throw new Error(unknownCommand(argv) ?? '')
+  else if (isCommand(verb)) COMMANDS[verb].parse(argv.slice(1))
 }
 
 const scripts = fields(fields(JSON.parse(read('package.json'))).scripts)
@@ -698,14 +682,14 @@ const MB = 1024 * 1024
 /** What a page says, and the constant that decides it. */
 // biome-ignore format: one line per row, to be read as a table
 const FIGURES: readonly [page: string, says: string, path: string, name: string, value: number][] = [
-  ['remote-access', 'signed in for 30 days', 'lib/people/login-sessions.ts', 'PAIRED_LIFETIME_MS', 30 * DAY],
+  ['remote-access', 'signed in for 30 days', 'lib/people/sign-ins.ts', 'PAIRED_LIFETIME_MS', 30 * DAY],
   ['remote-access', 'once, for five minutes', 'lib/people/pairing.ts', 'LIFETIME_MS', 5 * MINUTE],
   ['remote-access', 'more than ten minutes ago', 'lib/people/auth.ts', 'FRESH_MS', 10 * MINUTE],
   ['people', 'works once, for 24 hours', 'lib/people/invitations.ts', 'INVITATION_MS', DAY],
   ['single-sign-on', 'within five minutes', 'lib/people/oidc.ts', 'LIFETIME_MS', 5 * MINUTE],
   ['single-sign-on', 'one minute of tolerance', 'lib/people/oidc.ts', 'CLOCK_TOLERANCE_MS', MINUTE],
-  ['single-sign-on', 'for 24 hours', 'lib/people/login-sessions.ts', 'SIGN_IN_LIFETIME_MS', DAY],
-  ['configuration', 'at most 1,024 characters', 'lib/people/password.ts', 'MAX_PASSWORD_CHARS', 1_024],
+  ['single-sign-on', 'for 24 hours', 'lib/people/sign-ins.ts', 'SIGN_IN_LIFETIME_MS', DAY],
+  ['configuration', 'at most 1,024 characters', 'lib/people/passwords.ts', 'MAX_PASSWORD_CHARS', 1_024],
   ['install', 'kept for 24 hours', 'lib/workspaces/trash.ts', 'KEPT_MS', DAY],
   ['install', 'five minutes after it ends', 'lib/http/hub.ts', 'IDLE_LOG_MS', 5 * MINUTE],
   ['hooks', '600 at most', 'lib/profiles/hooks/config.ts', 'MAX_TIMEOUT_S', 600],

@@ -7,7 +7,6 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
 import { ClientApi } from '../client-api/client-api.ts'
 import { Conversations } from '../client-api/conversations.ts'
-import { ModelNames } from '../client-api/model-names.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { SettingChanges } from '../commands/guards/setting-changes.ts'
@@ -19,8 +18,7 @@ import { Ctx } from '../context.ts'
 import { Cron } from '../cron/cron.ts'
 import { missing } from '../errors.ts'
 import type { Authenticator } from '../http/access.ts'
-import { createAssets } from '../http/assets.ts'
-import { etagOf } from '../http/etag.ts'
+import { createAssets } from '../http/static.ts'
 import { ProxyCheck } from '../http/proxy-check.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { CountedRequest } from '../http/write-response.ts'
@@ -57,23 +55,20 @@ import type { ImportTarget } from '../sessions/imports/imports.ts'
 import { SharePages } from '../sessions/shares/share-pages.ts'
 import { openShares, type Shares } from '../sessions/shares/shares.ts'
 import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
-import { type BackgroundPrompts, createBackgroundPrompts } from '../turns/background-prompts.ts'
+import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
-import { SpendingLimit } from '../turns/context/spending-limit.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
-import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
+import { type StartingFacts, startingFacts } from '../turns/context/starting-facts.ts'
 import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
-import { createExternalAgentOptions } from '../turns/external-agent-options.ts'
-import { createExternalAgentSessions } from '../turns/external-agent-sessions.ts'
-import { outlivesTurn } from '../turns/open-questions.ts'
-import { createPlanFollowUp } from '../turns/plan-follow-up.ts'
-import { createMessageQueue, type MessageQueue } from '../turns/queue.ts'
-import { createSessionViews, type SessionViews } from '../turns/session-view.ts'
-import { createSideQuestions, type SideQuestions } from '../turns/side-questions.ts'
-import { createTurnStarter, type TurnStarter } from '../turns/start-turn.ts'
+import { ExternalAgentOptions } from '../turns/external-agent-options.ts'
+import { ExternalAgentSessions } from '../turns/external-agent-sessions.ts'
+import { outlivesTurn } from '../schema/question.ts'
+import { MessageQueue } from '../turns/queue.ts'
+import { SessionViews } from '../turns/session-view.ts'
+import { SideQuestions } from '../turns/side-questions.ts'
+import { TurnStarter } from '../turns/start-turn.ts'
 import type { Turns } from '../turns/turns.ts'
 import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
-import { readDocument } from '../workspaces/documents/documents.ts'
 import { FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
@@ -86,11 +81,11 @@ import type { CommandRunners } from './command-runners.ts'
 import { AppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { importTarget } from './import-target.ts'
-import { thisMachine } from './machine.ts'
+import { thisMachine } from '../operations/checks/machine.ts'
 import { Maintenance } from './maintenance.ts'
-import { EventReports, type NotificationTestOptions } from './notifications.ts'
+import { EventReports, type NotificationTestOptions } from '../notifications/event-reports.ts'
 import { Readiness } from './readiness.ts'
-import { continuedTasks } from './scheduled-tasks.ts'
+import { continuedTasks } from '../turns/scheduled-tasks.ts'
 import { openTelemetry, type Telemetry } from './telemetry.ts'
 import { Activity } from './worker-cell.ts'
 
@@ -210,15 +205,14 @@ export class App extends AppData {
   readonly sessionViews: SessionViews
   readonly sideQuestions: SideQuestions
   readonly backgroundPrompts: BackgroundPrompts
-  readonly externalAgentOptions: ReturnType<typeof createExternalAgentOptions>
-  readonly externalAgentSessions: ReturnType<typeof createExternalAgentSessions>
+  readonly externalAgentOptions: ExternalAgentOptions
+  readonly externalAgentSessions: ExternalAgentSessions
   readonly cron: Cron
   readonly clientApi: ClientApi
   readonly apiConversations: Conversations
   readonly reports: EventReports
   readonly notifications: EventReports['notifications']
 
-  readonly #startingFacts: StartingFactsCache
   readonly #installing = new AbortController()
 
   static async open(config: Config, log: Log, options: AppOptions = {}): Promise<App> {
@@ -332,7 +326,7 @@ export class App extends AppData {
     this.processes = new ProcessRegistry({
       clock,
       resolve: sessions.resolve,
-      endOthers: () => endDetached(config.env[MARK_VARIABLE]),
+      endOthers: async () => void (await endDetached(config.env[MARK_VARIABLE])),
       onEnded: (id, ended) => this.#reportProcess(id, ended),
     })
     this.fileSearch = new FileSearch(listFiles, clock)
@@ -342,8 +336,8 @@ export class App extends AppData {
       isEnabled: config.hasTerminal,
       resolve: sessions.resolve,
     })
-    this.#startingFacts = new StartingFactsCache(clock, { path, userHome })
 
+    const liveDir = join(stateDir, 'live')
     this.#engine = createEngine({
       config,
       version,
@@ -361,7 +355,7 @@ export class App extends AppData {
       guards: this.guards,
       processesOf: session => this.processes.of(session),
       cron: () => this.cron,
-      liveDir: join(stateDir, 'live'),
+      liveDir,
       resume: {
         parkMs: options.parkMs,
         tookOver: cell.tookOver,
@@ -375,9 +369,9 @@ export class App extends AppData {
       onDone: id => void this.queue.next(id),
       onEnded: ended => this.reports.onEnded(ended),
       onQueue: id => this.queue.publish(id),
-      onPlanAnswer: (id, answer) => void answerPlan(id, answer),
+      onPlanAnswer: (id, answer) => void this.queue.answerPlan(id, answer),
     })
-    const { models, turns, external, endpointOf } = this.#engine
+    const { models, turns } = this.#engine
     this.models = models
     this.turns = turns
     this.mcp = this.#engine.mcp
@@ -391,62 +385,11 @@ export class App extends AppData {
     this.reports.start()
     this.toolsets = new ToolsetSettings(sessions, this.promptCache, homes, this.web)
 
-    this.turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
-    this.queue = createMessageQueue({
-      sessions,
-      hub,
-      streamOf: turns.streamOf,
-      send: async (sessionId, { id, text, attachments, by_member, client_message_id }) => {
-        const { turn } = await this.turnStarter.turn({
-          sessionId,
-          role: by_member ? 'member' : 'owner',
-          text,
-          attachments,
-          queued: id,
-          clientMessageId: client_message_id,
-        })
-        this.queue.publish(sessionId)
-        return turn
-      },
-      clock,
-      log: log.warn,
-    })
-    const answerPlan = createPlanFollowUp({ queue: this.queue, sessions, log: log.warn })
-    this.sideQuestions = createSideQuestions({
-      sessions,
-      hub,
-      eventLogs: turns.eventLogs,
-      liveDir: join(stateDir, 'live'),
-      agent: this.#engine.agent,
-      providers: this.#engine.providers,
-      homeOf: name => homes.of(name),
-      endpoint: this.turnStarter.endpoint,
-      budgetFor: scope => {
-        const { approve } = turns.questions
-        const unattended = { ...scope, unattended: true }
-        const limit = new SpendingLimit(unattended, sessions, this.spending, approve, clock)
-        return () => limit.check()
-      },
-      redact,
-      clock,
-      log: log.error,
-    })
-    this.sessionViews = createSessionViews({
-      sessions,
-      turns,
-      hub,
-      clock,
-      redactValue,
-      etagOf,
-      shownModel: (model, profile) =>
-        model === null ? null : models.compatible(homes.of(profile), model).model,
-    })
-    this.backgroundPrompts = createBackgroundPrompts({
-      sessions,
-      turnStarter: this.turnStarter,
-      hub,
-      redact,
-    })
+    this.turnStarter = new TurnStarter(sessions, turns, homes, models, workspaces)
+    this.queue = new MessageQueue(this, turns, this.turnStarter, log.warn)
+    this.sideQuestions = new SideQuestions(this.#engine, turns, this.turnStarter, liveDir)
+    this.sessionViews = new SessionViews(this, turns, models)
+    this.backgroundPrompts = new BackgroundPrompts(sessions, hub, this.turnStarter)
     this.edits = createEdits(
       sessions,
       id => {
@@ -456,38 +399,23 @@ export class App extends AppData {
       },
       this.resetSession,
     )
-    const agentOptions = { external, sessions, homes, endpointOf }
-    this.externalAgentOptions = createExternalAgentOptions(agentOptions)
-    this.externalAgentSessions = createExternalAgentSessions({
-      ...agentOptions,
-      runExclusive: turns.runExclusive,
-      expandSkill: (home, text) => this.skills.expand(home, text),
-      onChange: this.resetSession,
-      redact,
-    })
+    this.externalAgentOptions = new ExternalAgentOptions(this.#engine)
+    this.externalAgentSessions = new ExternalAgentSessions(this.#engine, turns)
     this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
-    this.clientApi = new ClientApi({
-      sessions,
+    this.clientApi = new ClientApi(
+      this.#engine,
       turns,
-      turnStarter: this.turnStarter,
-      tokens: this.apiTokens,
-      homes,
-      workspaces,
-      toolOutput: this.toolOutput,
-      conversations: this.apiConversations,
-      modelNames: new ModelNames(models),
-      endpointOf,
-      fetchImage: (...asked) => this.web.imageForPage(...asked),
-      readDocument,
-      log: log.warn,
-    })
+      this.turnStarter,
+      this,
+      this.apiConversations,
+    )
     this.cron = new Cron({
       clock,
       isSole: cell.epoch > 0,
       homes: () => homes.list(),
-      start: this.turnStarter.unattended,
-      stop: turns.cancel,
-      continued: continuedTasks(this, this.turnStarter),
+      start: (home, input) => this.turnStarter.unattended(home, input),
+      stop: (streamId, failure) => turns.cancel(streamId, failure),
+      continued: continuedTasks(sessions, homes, this.turnStarter),
       forbids: (home, script) =>
         this.guards.of(home).commands() ??
         scriptDenial(
@@ -503,15 +431,11 @@ export class App extends AppData {
     })
 
     this.authenticator = authenticatorOf(this.auth, this.apiTokens)
-    this.pairing = new Pairing({ clock, isSignedIn: hash => this.auth.isSignedIn(hash) })
-    this.passkeys = new Passkeys({ people: this.people, clock, log })
-    this.invitations = new Invitations({
-      people: this.people,
-      clock,
-      onRemoved: id => {
-        this.auth.endPerson(id)
-        this.notifications.store.removeDevicesOf((_, person) => person === id)
-      },
+    this.pairing = new Pairing(clock, hash => this.auth.isSignedIn(hash))
+    this.passkeys = new Passkeys(this.people, clock, log)
+    this.invitations = new Invitations(this.people, clock, id => {
+      this.auth.endPerson(id)
+      this.notifications.store.removeDevicesOf((_, person) => person === id)
     })
     this.oidc = this.#openOidc(dispatcher)
     this.pairingThrottle = new Throttle({ clock })
@@ -540,7 +464,8 @@ export class App extends AppData {
   }
 
   startingFacts(home: Home, workspace: string): Promise<StartingFacts> {
-    return this.#startingFacts.of(this.files.areas.scopeFor(home, workspace))
+    const { env, userHome } = this.config
+    return startingFacts(this.files.areas.scopeFor(home, workspace), { path: env.PATH, userHome })
   }
 
   /** What a terminal of the person runs. */
@@ -619,7 +544,7 @@ export class App extends AppData {
     if (reportedUntil !== null) this.cron.reportSince(Math.min(reportedUntil, this.clock.now()))
     this.turns
       .resume({
-        endpointOf: this.turnStarter.endpointToResume,
+        endpointOf: id => this.turnStarter.endpointToResume(id),
         workOf: {
           task: sessionId => this.cron.resume(sessionId),
           program: id => this.clientApi.resume(id),

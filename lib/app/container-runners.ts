@@ -28,6 +28,7 @@ import { isInside, realPath } from '../store/path-within.ts'
 import { protectedPaths } from '../store/state-files.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { controlPathsOf } from '../turns/context/control-files.ts'
+import type { Log } from '../turns/context/services.ts'
 import type { RunnerScope } from './command-runners.ts'
 
 /** `terminal.backend`, its older name, or the variable of the command line. */
@@ -102,28 +103,24 @@ export const shownIn = (
   ]
 }
 
-type Log = { warn: (line: string, extra?: Record<string, unknown>) => void }
-
 export class ContainerRunners {
   readonly #config: Config
-  readonly #log: Log
   readonly #containers: Containers
+  readonly #warn: Log['warn']
 
-  constructor(config: Config, clock: Clock, log: Log) {
+  constructor(config: Config, clock: Clock, warn: Log['warn']) {
     this.#config = config
-    this.#log = log
-    this.#containers = new Containers(clock, log.warn)
+    this.#containers = new Containers(clock, warn)
+    this.#warn = warn
   }
 
   /** Undefined: the home asks for no container. */
   runnerFor(scope: RunnerScope): CommandRunner | undefined {
-    const config = this.#config
-    const { userHome, baseHome, stateDir } = config
+    const { userHome, baseHome, stateDir } = this.#config
     const { home } = scope
     const engine = containerEngine(home)
     if (engine === null) return undefined
-    const scripts = join(home.dir, 'scripts')
-    const workspace = realPath(scope.workspace ?? scripts)
+    const workspace = realPath(scope.workspace ?? join(home.dir, 'scripts'))
     const kept = [userHome, baseHome, home.dir, stateDir].map(path => realPath(path))
     const terminal = asObject(home.values().terminal)
     const values = (names: readonly string[]) =>
@@ -144,7 +141,7 @@ export class ContainerRunners {
         scope.workspace === null
           ? [{ source: workspace, target: workspace, isReadOnly: true }]
           : shownIn(workspace, readable, {
-              control: controlPathsOf(config, home, workspace).filter(
+              control: controlPathsOf(this.#config, home, workspace).filter(
                 path => !path.includes('/**/'),
               ),
               hidden: protectedPaths(stateDir),
@@ -159,7 +156,7 @@ export class ContainerRunners {
         return { env: variablesFor(git, made.dir), finish: made.finish }
       },
       forwarded: names => values([...names, ...home.settings().terminal.env_passthrough]),
-      log: this.#log.warn,
+      log: this.#warn,
     })
   }
 
@@ -174,9 +171,8 @@ export class ContainerRunners {
         const settings = containerSettings(home, engine, this.#config.userHome)
         await this.#containers.cleanUp(home.dir, settings, home.childEnv())
       } catch (error) {
-        this.#log.warn('could not remove the containers of an earlier process', {
-          error: messageOf(error),
-        })
+        const about = { error: messageOf(error) }
+        this.#warn('could not remove the containers of an earlier process', about)
       }
     }
   }

@@ -10,14 +10,11 @@ import { Codes } from '../people/codes.ts'
 import { Identities } from '../people/identities.ts'
 import { People } from '../people/people.ts'
 import { openSigningKey, signing } from '../people/signing-key.ts'
-import { mayToken } from '../people/may.ts'
-import { Throttle } from '../people/throttle.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { Hub } from '../http/hub.ts'
-import { KeyJournal } from '../http/request-key-journal.ts'
 import { RequestKeys } from '../http/request-keys.ts'
 import type { Log } from '../operations/log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
@@ -34,7 +31,7 @@ import { addonCandidates, installAddon, installProgram } from '../store/unpack-n
 import type { Sessions } from '../sessions/types.ts'
 import type { Notify } from '../schema/notice.ts'
 import { SettingsStore } from '../profiles/settings.ts'
-import { startMove } from './moved-home.ts'
+import { startMove } from '../operations/moved-home.ts'
 import { PersonalSettings } from '../people/personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
 import { PromptCache } from '../turns/context/prompt-cache.ts'
@@ -149,17 +146,12 @@ export class AppData {
     const own = new OwnSecrets(config)
     this.maskSecret = own.add
     this.#acceptFirstSettings(options.isConfigTrusted === true)
-    this.audit = new Audit(join(stateDir, 'audit.jsonl'), { clock, redact, warn: log.warn })
+    this.audit = new Audit(join(stateDir, 'audit.jsonl'), clock, redact, log.warn)
     this.people = new People(stateDir, log.warn)
     this.personalSettings = new PersonalSettings(this.settings, this.people)
-    this.codes = new Codes({
-      people: this.people,
-      throttlePath: join(stateDir, 'auth-code-throttle.json'),
-      clock,
-      warn: log.warn,
-      onSecret: own.add,
-    })
-    this.identities = new Identities({ people: this.people, clock })
+    const codeThrottle = join(stateDir, 'auth-code-throttle.json')
+    this.codes = new Codes(this.people, codeThrottle, clock, log.warn, own.add)
+    this.identities = new Identities(this.people, clock)
     this.auth = new Auth(stateDir, this.people, {
       clock,
       codes: this.codes,
@@ -181,18 +173,8 @@ export class AppData {
           this.audit.note('sign-in', { address, device: agent, detail: `proxy ${user}` }),
       },
     })
-    this.apiTokens = new ApiTokens(join(stateDir, 'api-tokens.json'), {
-      clock,
-      throttle: new Throttle({ clock }),
-      mayCall: mayToken,
-    })
-    this.requestKeys = new RequestKeys(join(stateDir, 'cache', 'requests.db'), {
-      addon,
-      clock,
-      log: log.warn,
-      // Another machine may continue with these files.
-      ...(cell.epoch > 0 && { journal: new KeyJournal(join(stateDir, 'request-keys'), clock) }),
-    })
+    this.apiTokens = new ApiTokens(join(stateDir, 'api-tokens.json'), clock)
+    this.requestKeys = new RequestKeys(join(stateDir, 'request-keys'), clock, log.warn)
     this.#unwatch = [
       watchSecrets(createKnownSecrets(() => this.homes.list())),
       watchSecrets(own.values),
@@ -251,7 +233,6 @@ export class AppData {
 
   /** The last step of a stop. */
   protected closeData(): void {
-    this.requestKeys.close()
     for (const stop of this.#unwatch) stop()
   }
 

@@ -2,7 +2,8 @@
 import { every } from '../base/clock.ts'
 import { redact } from '../base/redact/redact.ts'
 import { SettingChanges } from '../commands/guards/setting-changes.ts'
-import { createFileCheck, FileProblems } from '../operations/file-problems.ts'
+import { FileProblems } from '../operations/file-problems.ts'
+import type { Home } from '../profiles/home.ts'
 import type { App } from './app.ts'
 import { knownFiles } from './known-files.ts'
 
@@ -17,16 +18,13 @@ export class Maintenance {
   constructor(app: App) {
     const { config, log, clock, homes, workspaces, cron, checkpoints, turns } = app
     this.#app = app
-    this.fileProblems = new FileProblems({
-      clock,
-      check: createFileCheck({
-        ...{ homes, workspaces },
-        own: knownFiles(config.stateDir).filter(({ isReplaced }) => !isReplaced),
-        jobsOf: home => cron.of(home).jobs,
-      }),
-      log: log.warn,
-      notify: app.notify,
-    })
+    const sources = {
+      homes,
+      workspaces,
+      own: knownFiles(config.stateDir).filter(({ isReplaced }) => !isReplaced),
+      jobsOf: (home: Home) => cron.of(home).jobs,
+    }
+    this.fileProblems = new FileProblems(sources, log.warn, app.notify, clock)
     // Whoever looks at the log right after the start finds them there.
     this.fileProblems.list()
     this.settingChanges = new SettingChanges({
@@ -42,7 +40,7 @@ export class Maintenance {
     void this.#sweep()
     // Checkpoints that a killed process did not finish.
     void checkpoints
-      .recover(homes.list(), turns.isStreaming)
+      .recover(homes.list(), id => turns.isStreaming(id))
       .catch((error: unknown) => log.error('checkpoints', error))
   }
 

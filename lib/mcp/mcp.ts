@@ -13,8 +13,9 @@ import {
   parseServers,
   type ServerConfig,
 } from './config.ts'
+import { changeWords, withCodes } from '../base/sentences.ts'
 import { hideValues } from './mask-config.ts'
-import { McpSignInService, type ServerLookup } from './oauth/sign-in-service.ts'
+import { McpSignIns, type ServerLookup } from './oauth/sign-ins.ts'
 import { TokenSource } from './oauth/token-source.ts'
 import { secretsOf, serverRows } from './server-rows.ts'
 import { McpServer } from './server.ts'
@@ -46,7 +47,7 @@ export class Mcp {
   readonly #homes = new Map<string, Map<string, McpServer>>()
   /** Servers that are being closed. */
   readonly #closing = new Set<Promise<void>>()
-  readonly signIns: McpSignInService
+  readonly signIns: McpSignIns
 
   constructor({
     version,
@@ -72,7 +73,7 @@ export class Mcp {
       current: (home, name) => this.#currentHttp(home, name),
       running: (home, name) => this.#homes.get(home.dir)?.get(name),
     }
-    this.signIns = new McpSignInService(servers, dispatcher, clock)
+    this.signIns = new McpSignIns(servers, dispatcher, clock)
   }
 
   #closeServer(server: McpServer): void {
@@ -209,13 +210,13 @@ export class Mcp {
     const listing = server.listing()
     const said = ok ? (listing?.note ?? 'It answers.') : (server.error() ?? STILL_STARTING)
     if (!config.enabled) this.#closeServer(server)
-    return {
+    return withCodes({
       ok,
-      message: hideValues(said, secretsOf(config)),
+      message: changeWords(said, text => hideValues(text, secretsOf(config))),
       tools: ok ? (listing?.tools.map(tool => tool.name) ?? []) : [],
       stderr: hideValues(server.output(), secretsOf(config)),
       duration_ms: Math.round(this.#clock.monotonic() - startedAt),
-    }
+    })
   }
 
   /** Stops the servers of a deleted profile, or of a closed session. */

@@ -3,57 +3,17 @@ import type { Client } from '@modelcontextprotocol/client'
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Clock, toSeconds } from '../base/clock.ts'
-import { messageOf } from '../errors.ts'
+import { failed, messageOf, wordsOf } from '../errors.ts'
+import { type Sentence, sentence, type Words } from '../base/sentences.ts'
 import type { ServerConfig } from './config.ts'
 import { type Connection, connect, type McpTarget } from './connect.ts'
-import { type AskUser, answerElicitation } from './elicitation.ts'
+import { answerForm } from '../agent/elicitation.ts'
 import { type Listing, readListing } from './list-tools.ts'
 import { SignInNeeded, type TokenSource } from './oauth/token-source.ts'
 import { Sampling, type SamplingCaller } from './sampling.ts'
 
-const MINUTE_MS = 60_000
-const STARTS_PER_MINUTE = 5
 /** Pause after the n-th failure in a row. None after the first: most servers that crash once work when restarted. */
 const BACKOFF_MS = [0, 0, 2_000, 10_000, 30_000, 60_000]
-
-export class StartLimit {
-  readonly #now: () => number
-  #failures = 0
-  #failedAtMs = 0
-  #starts: number[] = []
-
-  constructor(clock: Pick<Clock, 'monotonic'>) {
-    this.#now = clock.monotonic
-  }
-
-  mayStart(): boolean {
-    this.#starts = this.#starts.filter(at => this.#now() - at < MINUTE_MS)
-    const pauseMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0
-    return (
-      this.#starts.length < STARTS_PER_MINUTE &&
-      (this.#failures === 0 || this.#now() - this.#failedAtMs >= pauseMs)
-    )
-  }
-
-  recordStart(): undefined {
-    this.#starts.push(this.#now())
-  }
-
-  recordFailure(): void {
-    this.#failures += 1
-    this.#failedAtMs = this.#now()
-  }
-
-  recordSuccess(): void {
-    this.#failures = 0
-  }
-
-  /** The next start is allowed at once. */
-  reset(): void {
-    this.#failures = 0
-    this.#starts = []
-  }
-}
 
 export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
 
@@ -71,6 +31,9 @@ const ROOTS_WAIT_MS = 500
 
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
+
+/** Resolves with null when the user does not answer, or `signal` withdrew the question. */
+type AskUser = (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
 
 /** The call that a request of the server belongs to. `signal` is aborted when its turn ends. */
 export type Caller = SamplingCaller & { askUser: AskUser }
@@ -97,8 +60,8 @@ const signInNeeded = (error: unknown, tokens: TokenSource | undefined): SignInNe
   return 'status' in error && error.status === 401 ? tokens.needed() : null
 }
 
-const timeoutMessage = (ms: number): string =>
-  `The server did not answer within ${Math.round(toSeconds(ms))} seconds.`
+const timeoutMessage = (ms: number): Sentence =>
+  sentence('mcp.timeout', { seconds: Math.round(toSeconds(ms)) })
 
 /** Resolves when `work` has settled, after `ms`, or when `signal` is aborted. Never rejects. */
 const waitAtMost = async (
@@ -166,14 +129,16 @@ class Roots {
 export class McpServer {
   readonly config: ServerConfig
   readonly #options: ServerOptions
-  readonly #limit: StartLimit
+  /** Failures in a row, and the time of the last one. */
+  #failures = 0
+  #failedAtMs = 0
   #connection: Connection | null = null
   #starting: { work: Promise<void>; since: number; abort: AbortController } | null = null
   #listing: Listing | null = null
   #refreshing: Promise<void> | null = null
   /** The server has announced other tools than those of `#listing`. */
   #isStale = false
-  #error: string | null = null
+  #error: Words | null = null
   #output = ''
   #cancelIdle = (): void => {}
   #isClosed = false
@@ -188,7 +153,6 @@ export class McpServer {
   constructor(config: ServerConfig, options: ServerOptions) {
     this.config = config
     this.#options = options
-    this.#limit = new StartLimit(options.clock)
     this.#sampling = new Sampling(config.name, options.clock)
   }
 
@@ -207,7 +171,7 @@ export class McpServer {
     return this.#error ? 'failed' : 'stopped'
   }
 
-  error = (): string | null => this.#error
+  error = (): Words | null => this.#error
   /** Its standard error, and what it prints that is no message. */
   output = (): string => this.#output
   /** The newest list of its tools; kept while the server restarts. */
@@ -218,12 +182,12 @@ export class McpServer {
 
   /** Allows the next start at once: the user has asked for one. */
   resetBackoff(): void {
-    this.#limit.reset()
+    this.#failures = 0
   }
 
   /** Starts the server if it may start now, and waits for it at most `waitMs`. Never rejects: see `state` and `error`. */
   async ensureStarted(waitMs: number, signal?: AbortSignal): Promise<void> {
-    if (!this.#connection && !this.#starting && this.#limit.mayStart()) this.#start()
+    if (!this.#connection && !this.#starting && this.#mayStart()) this.#start()
     if (this.#starting) {
       // Counted from the start: a slow server delays one turn, not every turn until it is ready.
       const leftMs = this.#starting.since + waitMs - this.#clock.monotonic()
@@ -242,7 +206,7 @@ export class McpServer {
     signal.throwIfAborted()
     const connection = this.#connection
     if (!connection)
-      throw new Error(this.#error ?? 'The server is still starting; try again in a moment.')
+      throw failed(this.#error ?? 'The server is still starting; try again in a moment.')
     const over = new AbortController()
     const running = duringCall(caller, over.signal)
     this.#inFlight += 1
@@ -250,7 +214,7 @@ export class McpServer {
     try {
       if (this.config.hasRoots) await this.#shareRoot(connection, caller)
       const value = await work(connection.client)
-      this.#limit.recordSuccess()
+      this.#failures = 0
       return value
     } catch (cause) {
       throw signal.aborted ? cause : this.#callError(connection, cause)
@@ -289,16 +253,22 @@ export class McpServer {
     }
     if (!isTimeout(cause)) return cause
     void this.#dropIfStuck(connection)
-    return new Error(timeoutMessage(this.config.timeoutMs))
+    return failed(timeoutMessage(this.config.timeoutMs))
+  }
+
+  #mayStart(): boolean {
+    const pauseMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0
+    return this.#failures === 0 || this.#clock.monotonic() - this.#failedAtMs >= pauseMs
   }
 
   #appendOutput(text: string): void {
     this.#output = (this.#output + text).slice(-MAX_OUTPUT_CHARS)
   }
 
-  #fail(message: string): void {
-    this.#error = message
-    this.#limit.recordFailure()
+  #fail(words: Words): void {
+    this.#error = words
+    this.#failures += 1
+    this.#failedAtMs = this.#clock.monotonic()
   }
 
   #scheduleIdleStop(): void {
@@ -314,7 +284,7 @@ export class McpServer {
     this.#connection = null
     this.#cancelIdle()
     const reason = ended.exitReason()
-    this.#fail(reason ? `The server is gone: ${reason}.` : 'The server closed the connection.')
+    this.#fail(reason ? sentence('mcp.gone', { reason }) : sentence('mcp.closed'))
   }
 
   async #list(client: Client, signal: AbortSignal): Promise<void> {
@@ -324,7 +294,6 @@ export class McpServer {
 
   #start(): void {
     if (this.#isClosed) return
-    this.#limit.recordStart()
     this.#output = ''
     const abort = new AbortController()
     this.#starting = { work: Promise.resolve(), since: this.#clock.monotonic(), abort }
@@ -336,7 +305,7 @@ export class McpServer {
     const { connectTimeoutMs } = this.config
     // The timeout of the library starts with a request; this one also covers a program that never answers.
     const cancel = this.#clock.timer(connectTimeoutMs, () =>
-      abort.abort(new Error(timeoutMessage(connectTimeoutMs))),
+      abort.abort(failed(timeoutMessage(connectTimeoutMs))),
     )
     try {
       this.#connection = await this.#connect(signal)
@@ -345,7 +314,7 @@ export class McpServer {
     } catch (cause) {
       const why: unknown = signal.aborted ? signal.reason : cause
       const reason = signInNeeded(why, this.#options.target.tokens) ?? why
-      this.#fail(isTimeout(reason) ? timeoutMessage(connectTimeoutMs) : messageOf(reason))
+      this.#fail(isTimeout(reason) ? timeoutMessage(connectTimeoutMs) : wordsOf(reason))
     } finally {
       cancel()
       this.#starting = null
@@ -360,8 +329,13 @@ export class McpServer {
       onChange: () => {
         this.#isStale = true
       },
-      elicit: (params, canceled) =>
-        answerElicitation(params, this.#onlyCaller()?.askUser, canceled),
+      elicit: (params, canceled) => {
+        const caller = this.#onlyCaller()
+        return answerForm(
+          params,
+          caller ? (question, choices) => caller.askUser(question, choices, canceled) : null,
+        )
+      },
       sample: (params, canceled) =>
         this.#sampling.answer(params, this.config.sampling, this.#onlyCaller(), canceled),
       roots: () => {

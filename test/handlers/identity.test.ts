@@ -33,6 +33,29 @@ const devicesOf = async (app: TestApp, cookie: string) =>
 
 const codeOf = (reply: Reply): unknown[] => [reply.status, reply.body.code]
 
+test('the cookie is for this host only, for a day, and Secure behind TLS; the page gets it by no other means', async ({
+  app,
+}) => {
+  const login = async (headers = {}) => {
+    const reply = await app.post('/api/auth/login', { password: PASSWORD }, { headers })
+    assert.equal(reply.body, { ok: true })
+    return String(reply.headers['set-cookie'])
+  }
+  const plain =
+    /^agent_session=[0-9a-f]{64}\.[0-9a-f]{32}; HttpOnly; Max-Age=86400; Path=\/; SameSite=Lax$/
+  assert.match(await login(), plain)
+  assert.match(
+    await login({ 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }),
+    /; SameSite=Lax; Secure$/,
+  )
+  const mine = await signIn(app)
+  const evil = { headers: { cookie: mine, origin: 'https://evil.example' } }
+  assert.is((await app.post('/api/auth/logout', {}, evil)).status, 403)
+  assert.is((await app.get('/', as(mine))).status, 200)
+  await app.post('/api/auth/logout', {}, as(mine))
+  assert.is((await app.get('/', as(mine))).status, 302)
+})
+
 test('a device is renamed and signed out; its event stream ends', async ({ app }) => {
   const [mine, other] = [await signIn(app), await signIn(app)]
   const devices = await devicesOf(app, mine)
@@ -149,7 +172,7 @@ test('five wrong pairing codes are enough', async ({ app }) => {
 
 test('a code expires, is canceled by its maker only, and does not outlive a restart', async () => {
   const clock = createTestClock()
-  const pairing = new Pairing({ clock, isSignedIn: by => by !== 'gone' })
+  const pairing = new Pairing(clock, by => by !== 'gone')
   const first = pairing.create('a')
   await clock.advance(299_000)
   pairing.cancel(first.id, 'b')
@@ -428,11 +451,7 @@ test('the audit log is bounded, and survives a torn line', () => {
   const dir = mkdtempSync(join(tmpdir(), 'audit-'))
   try {
     const path = join(dir, 'audit.jsonl')
-    const audit = new Audit(path, {
-      clock: createTestClock(),
-      redact: text => text,
-      warn: assert.unreachable,
-    })
+    const audit = new Audit(path, createTestClock(), text => text, assert.unreachable)
     writeFileSync(path, '{"at":1,"what":"sign-o')
     audit.note('sign-out', { address: 'a', device: 'b' })
     audit.note('sign-in', { address: 'a', device: 'x'.repeat(10_000), detail: 'line\nbreak' })

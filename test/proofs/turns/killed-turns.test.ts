@@ -1,12 +1,11 @@
 /** What a kill of the service in mid-turn leaves behind: queued messages, hooks, waits, subagents, keys of requests. */
-import { existsSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import BetterSqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { acceptSettings, type SpawnedApp, spawnApp } from '../../_app.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
-import { until } from '../../_wait.ts'
+import { isAlive, until } from '../../_wait.ts'
 
 const test = suite('killed turns')
 
@@ -89,6 +88,23 @@ test(
   }),
 )
 
+test(
+  'a command that ran when the service was killed has ended when the model hears of it',
+  spawned([run('echo $$ > "$HOME/pid"; exec sleep 600', 'c1')], async chat => {
+    const { app, provider } = chat
+    await start(chat)
+    const file = join(app.userHome, 'pid')
+    await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'))
+    const pid = Number(readFileSync(file, 'utf8'))
+    await app.kill()
+    assert.ok(isAlive(pid), 'nothing ends it with the service')
+    provider.push({ text: 'Done.' })
+    await app.start()
+    await provider.arrived(2)
+    assert.not(isAlive(pid))
+  }),
+)
+
 /** Runs until the service was killed; the next one ends at once. */
 const held =
   'test -e "$HOME/killed" || { touch "$HOME/held"; while test -e "$HOME/held"; do sleep 0.1; done; }'
@@ -165,9 +181,11 @@ test(
     assert.equal([replayed.body, replayed.headers['idempotency-replayed']], [first.body, 'true'])
     // Killed before the replies were written.
     await app.kill()
-    const db = new BetterSqlite(join(app.state, 'cache', 'requests.db'))
-    db.exec('update request set done = 0, reply = null')
-    db.close()
+    const keys = join(app.state, 'request-keys')
+    for (const name of readdirSync(keys)) {
+      const lines = readFileSync(join(keys, name), 'utf8').split('\n')
+      writeFileSync(join(keys, name), lines.filter(line => !line.includes('"ended"')).join('\n'))
+    }
     await app.start()
     const again = await app.post('/api/chat/start', input, key('k1'))
     assert.equal(again.body, { ...first.body, repeated: true })
