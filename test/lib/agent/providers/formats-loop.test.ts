@@ -12,13 +12,6 @@ for (const format of FORMATS) {
   const test = suite(`loop over ${format.apiMode}`)
   const { endpointAt, converse } = speaker(format)
 
-  test('retries empty responses, then fails', () =>
-    withServer([{}, {}, {}, {}, { text: 'x' }], async server => {
-      const { outcome, waits } = await converse(server)
-      assert.equal([outcome.status, outcome.failure?.type], ['failed', 'no_response'])
-      assert.is(waits.length, 3)
-    }))
-
   test('usage counts the whole prompt and reports cached tokens', () =>
     withServer(
       [
@@ -51,80 +44,6 @@ for (const format of FORMATS) {
       // Ollama does not name a filter.
       assert.is(messages[0]?.refusal !== undefined, format.isNative !== true)
     }))
-
-  if (!format.isNative)
-    test('a content filter without text is a failure', () =>
-      withServer([{ finish: 'content_filter' }], async server => {
-        assert.match(`${(await converse(server)).outcome.failure?.message}`, 'content filter')
-      }))
-
-  test('continues a response that was cut at the length limit', () =>
-    withServer([{ text: 'one, ', finish: 'length' }, { text: 'two' }], async server => {
-      const { outcome, messages } = await converse(server)
-      assert.equal([outcome.text, messages.length], ['one, two', 1])
-      const sent = JSON.stringify(server.requests[1]!.body)
-      assert.match(sent, 'one, ')
-      assert.match(sent, 'Continue exactly where it stopped')
-    }))
-
-  test('repeats a call that was cut at the length limit once', () =>
-    withServer(
-      [
-        { toolCalls: [{ name: 'echo', arguments: '{"say":"ab' }], finish: 'length' },
-        { text: 'shorter' },
-      ],
-      async server => {
-        assert.is((await converse(server)).outcome.text, 'shorter')
-      },
-    ))
-
-  test('parallel calls come back in order, each with its result', () =>
-    withServer(
-      [
-        {
-          text: 'Both.',
-          toolCalls: [
-            { id: 'a', name: 'echo', arguments: { say: '1' } },
-            { id: 'b', name: 'echo', arguments: { say: '2' } },
-          ],
-        },
-        { text: 'done' },
-      ],
-      async server => {
-        const { outcome } = await converse(server)
-        assert.is(outcome.text, 'done')
-        const { body } = server.requests[1]!
-        assert.equal(
-          [format.callsSent(body), format.resultsSent(body)],
-          [
-            ['a', 'b'],
-            ['a', 'b'],
-          ],
-        )
-        const sent = JSON.stringify(body)
-        assert.ok(sent.indexOf('Both.') < sent.indexOf('\\"say\\":\\"1\\"'))
-      },
-    ))
-
-  test('returns errors for broken arguments and unknown tools in a form providers accept', () =>
-    withServer(
-      [
-        {
-          toolCalls: [
-            { id: 'a', name: 'echo', arguments: '{"say": ' },
-            { id: 'b', name: 'no such.tool!', arguments: {} },
-          ],
-        },
-        { text: 'sorry' },
-      ],
-      async server => {
-        const { outcome } = await converse(server)
-        assert.is(outcome.text, 'sorry')
-        const { body } = server.requests[1]!
-        assert.equal(format.resultsSent(body), ['a', 'b'])
-        assert.not.match(JSON.stringify(body), '{\\"say\\": "')
-      },
-    ))
 
   test('adds missing results to the history and sanitizes ids of other providers', () =>
     withServer([{ text: 'ok' }], async server => {
