@@ -20,16 +20,6 @@ test('a line break in a field cannot begin another field', () => {
   assert.is(comment('a\n\ndata: b'), ': a data: b\n\n')
 })
 
-test('data is JSON', () => {
-  assert.is(frame('ping', {}), 'event: ping\ndata: {}\n\n')
-  assert.is(frame('token', { text: 'a\nb' }, 7), 'id: 7\nevent: token\ndata: {"text":"a\\nb"}\n\n')
-})
-
-test('the parts of a frame are the frame', () => {
-  assert.is(`${frameHead('a', 1)}{}${FRAME_END}`, frame('a', {}, 1))
-  assert.is(`${idField(1)}${frame('a', {})}`, frame('a', {}, 1))
-})
-
 test('a source that fails or ends does so for its reader', async () => {
   const read = async (source: AsyncGenerator<string>) => {
     const items: string[] = []
