@@ -148,59 +148,14 @@ const random = (seed: number) => () => {
 }
 
 const PIECES = [
-  '/',
-  ':',
-  '@',
-  '-',
-  '.',
-  '_',
+  ...'/ : @ - . _ # \' " { , ~ ! % & * ? | \\ é 日本 🙂 ß gpt openai openai/ anthropic/ custom:'.split(
+    ' ',
+  ),
+  ...'@openai: true off 12:30 1e3 0 7b x Y free'.split(' '),
   ' ',
-  '#',
-  "'",
-  '"',
-  '{',
-  ',',
-  '~',
-  '!',
-  '%',
-  '&',
-  '*',
-  '?',
-  '|',
-  '\\',
-  'é',
-  '日本',
-  '🙂',
-  'ß',
-  'gpt',
-  'openai',
-  'openai/',
-  'anthropic/',
-  'custom:',
-  '@openai:',
-  'true',
-  'off',
-  '12:30',
-  '1e3',
-  '0',
-  '7b',
-  'x',
-  'Y',
-  'free',
 ]
-const PROVIDERS = [
-  'openai',
-  'openrouter',
-  'anthropic',
-  'x-ai',
-  'nous',
-  'ollama',
-  'custom',
-  'custom:my-box',
-  'my-llm',
-  'deepseek',
-  'acp',
-]
+const PROVIDERS =
+  'openai openrouter anthropic x-ai nous ollama custom custom:my-box my-llm deepseek acp'.split(' ')
 
 test('10 000 ids with / : @ and unicode survive pick, save, reload and send', () => {
   const next = random(42)
