@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici'
 import { isObject } from '../base/json.ts'
 import { UserError, unavailable } from '../errors.ts'
 import { describeNetworkError } from '../http/network-error.ts'
+import { readJsonBody } from './read-json-body.ts'
 import { visionIn } from './vision.ts'
 
 /** A model from a server's list; `contextLength` is 0 when unknown. `vision`: whether it accepts images, where the list says so. */
@@ -76,26 +77,6 @@ const STATUS: Readonly<Record<number, Sentence>> = {
   403: sentence('list.key_without_permission'),
   404: sentence('list.none'),
   429: sentence('list.rate_limited'),
-}
-
-const readJson = async (body: Dispatcher.ResponseData['body'], host: string): Promise<unknown> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size > MAX_BYTES)
-      throw unavailable(`${host} returned a list that is too long.`, {
-        code: 'model_list_invalid',
-        values: { host },
-      })
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
-  } catch {
-    // Not JSON, such as an HTML page; the caller reports it.
-    return undefined
-  }
 }
 
 const checkedUrl = (text: string): URL => {
@@ -170,7 +151,13 @@ export const createModelListFetcher = (options: ModelListFetcherOptions = {}): F
           status: answer.statusCode,
         })
       }
-      const models = parseModelList(await readJson(answer.body, url.host))
+      const body = await readJsonBody(answer.body, MAX_BYTES)
+      if (body === null)
+        throw unavailable(`${url.host} returned a list that is too long.`, {
+          code: 'model_list_invalid',
+          values: { host: url.host },
+        })
+      const models = parseModelList(body)
       if (!models)
         throw unavailable(`${url.host} didn’t return a list of models.`, {
           code: 'model_list_invalid',

@@ -13,8 +13,8 @@ import { shortLabel } from './model-labels.ts'
 import type { RemoteModels } from './remote-models.ts'
 import type { ModelFacts, Prices } from './prices.ts'
 import type { ServedWindows } from './served-windows.ts'
-import { baseUrlOf, configuredContextLength, customEntry, resolveEndpoint } from './endpoint.ts'
-import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
+import { baseUrlOf, configuredContextLength, resolveEndpoint } from './endpoint.ts'
+import { customEntry, type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { knownContextLength } from './context-windows.ts'
 
 export type ProviderModels = {
@@ -85,10 +85,7 @@ export class ModelCatalog {
       live: provider => this.#live.cached(home, provider),
       window: (setup, provider, id) =>
         configuredContextLength(setup, provider, id) ||
-        this.#windows?.known(
-          baseUrlOf(setup, provider, { model: id, provider, baseUrl: null }),
-          id,
-        ) ||
+        this.#windows?.known(baseUrlOf(setup, provider), id) ||
         factsOf(provider, id)?.contextLength ||
         knownContextLength(id),
     }

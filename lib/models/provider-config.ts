@@ -119,7 +119,7 @@ const rows = (value: unknown): Readonly<JsonObject>[] =>
   Array.isArray(value) ? value.map(asObject) : Object.values(asObject(value)).map(asObject)
 
 /** Trimmed text. Numbers count as text, because YAML reads `4.20` as a number. */
-const text = (...values: unknown[]): string => {
+export const text = (...values: unknown[]): string => {
   for (const value of values) {
     const found = typeof value === 'number' ? String(value) : value
     if (typeof found === 'string' && found.trim()) return found.trim()
@@ -330,6 +330,16 @@ const named = (value: unknown): string | null => {
   const name = text(value)
   return name.toLowerCase() === 'auto' ? null : name || null
 }
+
+/** The `custom_providers` entry of a provider id. */
+export const customEntry = (
+  { custom }: Pick<ModelSetup, 'custom'>,
+  provider: string,
+): CustomProvider | undefined => custom.find(entry => provider === customId(entry))
+
+/** The provider id of an entry. */
+export const customId = ({ slug }: Pick<CustomProvider, 'slug'>): string =>
+  slug ? `custom:${slug}` : 'custom'
 
 /** A custom provider may be named without `custom:`, unless the name is that of a known provider. */
 export const asCustom = (name: string, custom: readonly CustomProvider[]): string => {
