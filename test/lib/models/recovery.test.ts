@@ -26,11 +26,7 @@ const limited = (retryAfterMs?: number) =>
 const open = ({ dir }: Context, env: Record<string, string>, config: unknown = {}) => {
   writeFileSync(join(dir, 'config.yaml'), JSON.stringify(config))
   const home = new Homes({ baseHome: dir, agentHome: dir, configPath: null, env }, systemClock).base
-  const pools = new CredentialPools({
-    clock: systemClock,
-    log: () => undefined,
-    redact: text => text,
-  })
+  const pools = new CredentialPools(() => undefined, systemClock)
   const primary = resolveEndpoint(home, bare, { model: 'm', provider: 'gemini', baseUrl: null })
   const recovery = new ModelRecovery(pools, home, (pair, pick) =>
     resolveEndpoint(home, bare, pair, () => null, pick),
