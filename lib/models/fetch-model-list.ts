@@ -138,7 +138,7 @@ export const fetchModelList = async (
       values: { host: url.host, reason },
       ...more,
     })
-  const none = { code: 'model_list_invalid', values: { host: url.host } } as const
+  const values = { host: url.host }
   let dispatcher: Dispatcher | undefined
   try {
     dispatcher = await dispatcherFor(question, url, options)
@@ -154,9 +154,17 @@ export const fetchModelList = async (
       throw refuse(STATUS[status] ?? sentence('list.status', { status }), { status })
     }
     const body = await readJsonBody(answer.body, MAX_BYTES)
-    if (body === null) throw unavailable(`${url.host} returned a list that is too long.`, none)
+    if (body === null)
+      throw unavailable(`${url.host} returned a list that is too long.`, {
+        code: 'model_list_invalid',
+        values,
+      })
     const models = parseModelList(body)
-    if (!models) throw unavailable(`${url.host} didn’t return a list of models.`, none)
+    if (!models)
+      throw unavailable(`${url.host} didn’t return a list of models.`, {
+        code: 'model_list_invalid',
+        values,
+      })
     return models
   } catch (error) {
     if (error instanceof UserError) throw error
