@@ -559,17 +559,20 @@ test('loop and provider together over HTTP', async () => {
     { reasoning: 'think', toolCalls: [{ name: 'ok', arguments: {} }], portion: 5 },
     { text: 'Done', usage: { prompt_tokens: 9, completion_tokens: 1 } },
   )
-  const { outcome, events } = await run(httpProvider(FORMATS.chat_completions, { clock: systemClock }), {
-    tools: [ok],
-    endpoint: {
-      provider: 'custom',
-      model: 'm',
-      apiMode: 'chat_completions',
-      baseUrl: server.url,
-      apiKey: 'k',
-      contextLength: 0,
+  const { outcome, events } = await run(
+    httpProvider(FORMATS.chat_completions, { clock: systemClock }),
+    {
+      tools: [ok],
+      endpoint: {
+        provider: 'custom',
+        model: 'm',
+        apiMode: 'chat_completions',
+        baseUrl: server.url,
+        apiKey: 'k',
+        contextLength: 0,
+      },
     },
-  })
+  )
   assert.is(outcome.text, 'Done')
   assert.is(outcome.usage.last_prompt_tokens, 9)
   assert.is(shape(events), 'retry reasoning message tool tool_complete message token message')
