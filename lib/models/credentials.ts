@@ -1,7 +1,8 @@
 /** The API keys of a home, and the hosts each of them may be sent to. */
 import { isLocalUrl } from '../base/local-network.ts'
 import { PROVIDERS } from './providers.ts'
-import { customId, type ModelSetup, type PoolEntry } from './provider-config.ts'
+import type { ModelSetup, PoolEntry } from './provider-config.ts'
+import { customId } from './provider-ids.ts'
 import { isLapsed, type TokenFacts } from './sign-in/stored-token.ts'
 
 export type Credential = {

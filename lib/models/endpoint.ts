@@ -3,7 +3,7 @@ import type { HttpApiMode, ModelEndpoint } from '../agent/types.ts'
 import { type Effort, isEffort } from '../base/efforts.ts'
 import { invalid, unavailable } from '../errors.ts'
 import { agentEndpoint } from './external-agents.ts'
-import { toProviderId } from './provider-ids.ts'
+import { customEntry, customId, toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { credentialsOf, isUnconfigured } from './credentials.ts'
 import { type DefaultConfig, defaultModelOf } from './default-model.ts'
@@ -13,13 +13,7 @@ import { displayName, PROVIDERS, type Wire } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
 import { requestOptionsFor } from './request-options.ts'
 import { routingOf } from './routing.ts'
-import {
-  customEntry,
-  customId,
-  type ModelHome,
-  type ModelSetup,
-  readSetup,
-} from './provider-config.ts'
+import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { rejectConfigTypos } from './config-typos.ts'
 import { contextLengthOf } from './context-windows.ts'
 import { familyAcceptsImages } from './vision.ts'

@@ -1,7 +1,7 @@
 /** Groups the models of a home by provider. */
 import type { ModelGroup, ModelList, ModelOption } from '../schema/model.ts'
 import { agentGroup, type ExternalAgentSources } from './external-agents.ts'
-import { toProviderId } from './provider-ids.ts'
+import { customId, toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { configuredProviders, isOwnAddress, isUnconfigured } from './credentials.ts'
 import type { RemoteModel } from './fetch-model-list.ts'
@@ -11,7 +11,7 @@ import { endpointName, isTagServer } from './local-servers.ts'
 import { displayName } from './providers.ts'
 import { resolveModel } from './resolve.ts'
 import { baseUrlOf } from './endpoint.ts'
-import { customId, type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
+import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
 /** Model information beyond the home's files. */
 export type ModelInfoSources = {

@@ -331,16 +331,6 @@ const named = (value: unknown): string | null => {
   return name.toLowerCase() === 'auto' ? null : name || null
 }
 
-/** The `custom_providers` entry of a provider id. */
-export const customEntry = (
-  { custom }: Pick<ModelSetup, 'custom'>,
-  provider: string,
-): CustomProvider | undefined => custom.find(entry => provider === customId(entry))
-
-/** The provider id of an entry. */
-export const customId = ({ slug }: Pick<CustomProvider, 'slug'>): string =>
-  slug ? `custom:${slug}` : 'custom'
-
 /** A custom provider may be named without `custom:`, unless the name is that of a known provider. */
 export const asCustom = (name: string, custom: readonly CustomProvider[]): string => {
   const slug = toSlug(name)

@@ -2,13 +2,13 @@
 import { invalid } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import type { ProviderRow } from '../schema/provider.ts'
-import { toProviderId } from './provider-ids.ts'
+import { customEntry, toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { type Credential, credentialsOf, isUsableSecret, needsSignIn } from './credentials.ts'
 import { shortLabel } from './model-labels.ts'
 import { displayName, NAMED, PROVIDERS } from './providers.ts'
 import { providerName } from './endpoint.ts'
-import { customEntry, type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
+import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { isLapsed } from './sign-in/stored-token.ts'
 
 /** The variable that a new key is saved to; null for a provider with OAuth sign-in. An alias such as `google` has the first one. */

@@ -3,7 +3,8 @@ import { fromSeconds } from '../base/clock.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { mayReceiveConfigured } from './credentials.ts'
-import { customEntry, type ModelSetup } from './provider-config.ts'
+import type { ModelSetup } from './provider-config.ts'
+import { customEntry } from './provider-ids.ts'
 
 export type RequestOptions = Pick<ModelEndpoint, 'headers' | 'requestTimeoutMs' | 'staleTimeoutMs'>
 

@@ -2,9 +2,9 @@
 import { asObject, type JsonObject } from '../base/json.ts'
 import { expandVariables } from '../base/expand-variables.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
-import { toProviderId, toSlug } from './provider-ids.ts'
+import { customEntry, toProviderId, toSlug } from './provider-ids.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
-import { customEntry, type ModelSetup, text } from './provider-config.ts'
+import { type ModelSetup, text } from './provider-config.ts'
 
 const plain = (url: string): string => url.replace(/\/+$/, '')
 

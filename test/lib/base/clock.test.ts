@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { fromSeconds, systemClock, toSeconds } from '../../../lib/base/clock.ts'
+import { systemClock } from '../../../lib/base/clock.ts'
 
 const test = suite('clock')
 

@@ -1,14 +1,7 @@
 /** The text of server-sent events, and heartbeats between them. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  comment,
-  FRAME_END,
-  frame,
-  frameHead,
-  idField,
-  withHeartbeats,
-} from '../../../lib/base/sse.ts'
+import { comment, frame, withHeartbeats } from '../../../lib/base/sse.ts'
 
 const test = suite('server-sent events')
 

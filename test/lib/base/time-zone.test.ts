@@ -10,7 +10,6 @@ import {
   toIso,
   toMinute,
   toStamp,
-  toWall,
   zoneOf,
 } from '../../../lib/base/time-zone.ts'
 
