@@ -18,7 +18,7 @@ import { Ctx } from '../context.ts'
 import { Cron } from '../cron/cron.ts'
 import { missing } from '../errors.ts'
 import type { Authenticator } from '../http/access.ts'
-import { createAssets } from '../http/assets.ts'
+import { createAssets } from '../http/static.ts'
 import { ProxyCheck } from '../http/proxy-check.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { CountedRequest } from '../http/write-response.ts'
@@ -433,15 +433,11 @@ export class App extends AppData {
     })
 
     this.authenticator = authenticatorOf(this.auth, this.apiTokens)
-    this.pairing = new Pairing({ clock, isSignedIn: hash => this.auth.isSignedIn(hash) })
-    this.passkeys = new Passkeys({ people: this.people, clock, log })
-    this.invitations = new Invitations({
-      people: this.people,
-      clock,
-      onRemoved: id => {
-        this.auth.endPerson(id)
-        this.notifications.store.removeDevicesOf((_, person) => person === id)
-      },
+    this.pairing = new Pairing(clock, hash => this.auth.isSignedIn(hash))
+    this.passkeys = new Passkeys(this.people, clock, log)
+    this.invitations = new Invitations(this.people, clock, id => {
+      this.auth.endPerson(id)
+      this.notifications.store.removeDevicesOf((_, person) => person === id)
     })
     this.oidc = this.#openOidc(dispatcher)
     this.pairingThrottle = new Throttle({ clock })

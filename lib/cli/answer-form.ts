@@ -1,5 +1,13 @@
-/** A question of the agent as a form of MCP or ACP: one of the offered answers, or another one. */
+/** Approvals and questions of the agent for clients of MCP and ACP: what choices are called, and a question as a form: one of the offered answers, or another one. */
 import { asObject, asString } from '../base/json.ts'
+import type { ApprovalChoice } from '../schema/question.ts'
+
+export const CHOICE_NAMES: Readonly<Record<ApprovalChoice, string>> = {
+  once: 'Allow once',
+  session: 'Allow for this session',
+  always: 'Always allow',
+  deny: 'Deny',
+}
 
 type FormField = { type: 'string'; title: string; enum?: string[] }
 

@@ -6,7 +6,7 @@ import { messageOf, UserError } from '../../errors.ts'
 import { openRecordedSessions } from '../recorded-sessions.ts'
 import { reserveOutput } from '../reserve-output.ts'
 import type { CommandContext } from '../run.ts'
-import { AcpMethods, SetupError, toFork, toSetModel } from './methods.ts'
+import { AcpMethods, SetupError, toFork } from './methods.ts'
 import { TurnFailure } from './session.ts'
 
 /** Large enough for a prompt with several images. */
@@ -88,7 +88,6 @@ export const acp = async (
     .onRequest('session/set_mode', serve(methods.setMode))
     .onRequest('session/set_config_option', serve(methods.setOption))
     .onRequest('session/prompt', serve(methods.prompt))
-    .onRequest('session/set_model', toSetModel, serve(methods.setModel))
     .onNotification('session/cancel', ({ params }) => methods.cancel(params))
     .connect(
       sdk.ndJsonStream(

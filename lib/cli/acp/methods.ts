@@ -39,11 +39,6 @@ const COMPACT: acp.AvailableCommand = {
 /** No model can be called: the client shows `authMethods`. */
 export class SetupError extends Error {}
 
-/** Of drafts of the protocol before its configuration options. */
-const SetModel = z.object({ sessionId: z.string(), modelId: z.string() })
-type SetModel = z.infer<typeof SetModel>
-export const toSetModel = (params: unknown): SetModel => SetModel.parse(params)
-
 /** Not in the stable protocol yet. */
 const Fork = z.object({
   sessionId: z.string(),
@@ -142,12 +137,7 @@ export class AcpMethods {
     }
   }
 
-  async #requireUsable(wanted: string): Promise<void> {
-    const problem = await this.#modelProblem(wanted)
-    if (problem) throw problem
-  }
-
-  /** As `requireUsable`, as an error that tells the client to show the setup. */
+  /** The error tells the client to show the setup. */
   async #requireModel(): Promise<void> {
     const problem = await this.#modelProblem(this.#context.model)
     if (problem) throw new SetupError(`${problem.message} ${SETUP_HINT}`)
@@ -170,13 +160,13 @@ export class AcpMethods {
 
   /** The end of a response about a session that is now open. */
   async #settingsOf(session: EditorSession) {
-    const { configOptions, models } = await session.options()
+    const configOptions = await session.options()
     // After the response, because some clients ignore updates of a session they do not know yet.
     setImmediate(() => {
       const availableCommands = this.#commands()
       session.push({ sessionUpdate: 'available_commands_update', availableCommands })
     })
-    return { modes: modeState(session.mode), configOptions, models }
+    return { modes: modeState(session.mode), configOptions }
   }
 
   initialize = async (request: acp.InitializeRequest): Promise<acp.InitializeResponse> => {
@@ -313,18 +303,11 @@ export class AcpMethods {
     } else if (configId === 'effort' && (value === DEFAULT_EFFORT || isEffort(value)))
       session.effort = isEffort(value) ? value : null
     else if (configId === 'model') {
-      await this.#requireUsable(value)
+      const problem = await this.#modelProblem(value)
+      if (problem) throw problem
       session.model = value
     } else throw invalid(`"${configId}" cannot be set to "${value}".`)
-    return { configOptions: (await session.options()).configOptions }
-  }
-
-  /** For clients without configuration options. */
-  setModel = async ({ sessionId, modelId }: SetModel): Promise<object> => {
-    const session = this.#require(sessionId)
-    await this.#requireUsable(modelId)
-    session.model = modelId
-    return {}
+    return { configOptions: await session.options() }
   }
 
   prompt = (request: acp.PromptRequest, signal: AbortSignal): Promise<acp.PromptResponse> =>

@@ -6,6 +6,7 @@ import type {
   ClientCapabilities,
   ContentBlock,
   PromptResponse,
+  SessionConfigOption,
   SessionUpdate,
   StopReason,
 } from '@agentclientprotocol/sdk'
@@ -22,7 +23,7 @@ import type { Questions } from '../../turns/questions.ts'
 import type { RecordedSession, RecordedSessions, RecordedTurn } from '../recorded-sessions.ts'
 import { inClientTerminals } from './client-terminals.ts'
 import { editorFiles } from './editor-files.ts'
-import { type ModeId, type SettingLists, settingLists } from './options.ts'
+import { configOptions, type ModeId } from './options.ts'
 import { Outbox } from './outbox.ts'
 import { readPrompt } from './prompt-blocks.ts'
 import { askApproval, askQuestion, type QuestionsOptions } from './questions.ts'
@@ -144,7 +145,7 @@ export class EditorSession {
     sessions.append(this.id, [{ t: 'meta', patch }])
   }
 
-  async options(): Promise<SettingLists> {
+  async options(): Promise<SessionConfigOption[]> {
     const { engine, home } = this.#context.sessions
     const late = new Promise<null>(resolve => engine.clock.timer(MODELS_MS, () => resolve(null)))
     const models = (await Promise.race([engine.models.list(home), late])) ?? {
@@ -153,7 +154,7 @@ export class EditorSession {
       groups: [],
     }
     const { model } = engine.models.compatible(home, this.#session.model)
-    return settingLists({ mode: this.#mode, model, effort: this.effort, models })
+    return configOptions({ mode: this.#mode, model, effort: this.effort, models })
   }
 
   // ── Turns ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ import { conflict, invalid, messageOf } from '../../errors.ts'
 import { ApprovalChoice } from '../../schema/question.ts'
 import type { RecordedEntry } from '../../sessions/host-db/recorded-list.ts'
 import type { Questions } from '../../turns/questions.ts'
-import { answerIn, formFields } from '../answer-form.ts'
+import { answerIn, CHOICE_NAMES, formFields } from '../answer-form.ts'
 import type { RecordedSession, RecordedSessions } from '../recorded-sessions.ts'
 import { requireDirectory } from '../require-directory.ts'
 
@@ -28,13 +28,6 @@ export type Answer = {
 }
 
 type Running = { context: ServerContext; steps: number; notes: string[]; signal: AbortSignal }
-
-const CHOICES: Readonly<Record<ApprovalChoice, string>> = {
-  once: 'Allow once',
-  session: 'Allow for this session',
-  always: 'Always allow',
-  deny: 'Deny',
-}
 
 type AskerOptions = {
   sessions: RecordedSessions
@@ -141,11 +134,11 @@ export class Asker {
       throw new Unapproved('noOne')
     }
     const message = [description, command, diff, place && `In ${place}`].filter(Boolean)
-    const names = choices.map(choice => CHOICES[choice])
+    const names = choices.map(choice => CHOICE_NAMES[choice])
     const fields = { decision: { type: 'string' as const, title: 'Decision', enum: names } }
     try {
       const answer = await askForm(state, message.join('\n\n'), fields, timeoutMs)
-      return choices.find(choice => CHOICES[choice] === answer?.decision) ?? 'deny'
+      return choices.find(choice => CHOICE_NAMES[choice] === answer?.decision) ?? 'deny'
     } catch (error) {
       if (state.signal.aborted) return 'deny'
       state.notes.push(`Denied without an answer: ${command}`)

@@ -6,7 +6,10 @@ import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { addressChecks, type AddressOptions } from '../../../lib/operations/checks/address-checks.ts'
+import {
+  addressChecks,
+  type AddressOptions,
+} from '../../../lib/operations/checks/address-checks.ts'
 import { ProxyCheck } from '../../../lib/http/proxy-check.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 import { openSmallProxy } from '../../_proxies.ts'
