@@ -11,25 +11,37 @@ export type InstanceInfo = {
   address: string
   /** Seconds since 1970. */
   started_at: number
+  /** What its commands are marked with. */
+  run?: string
 }
 
 export type InstanceLock = {
   /** Writes the information that other processes read about this instance. */
   announce(info: InstanceInfo): void
+  /** Of an instance that ended without an end in order: what its commands are marked with. */
+  readonly killedRun: string | undefined
   release(): void
+}
+
+const noteOf = (stateDir: string): Partial<InstanceInfo> => {
+  try {
+    return JSON.parse(readWholeText(join(stateDir, 'instance.json')))
+  } catch {
+    // No instance, or a damaged file.
+    return {}
+  }
 }
 
 /** The process id of the running instance; undefined when none runs or its file is unreadable. */
 export const runningPid = (stateDir: string): number | undefined => {
-  try {
-    const { pid } = JSON.parse(
-      readWholeText(join(stateDir, 'instance.json')),
-    ) as Partial<InstanceInfo>
-    return Number.isInteger(pid) ? pid : undefined
-  } catch {
-    // No instance, or a damaged file.
-    return undefined
-  }
+  const { pid } = noteOf(stateDir)
+  return Number.isInteger(pid) ? pid : undefined
+}
+
+/** What the commands of the instance are marked with that runs here, or was killed here. */
+export const runOf = (stateDir: string): string | undefined => {
+  const { run } = noteOf(stateDir)
+  return typeof run === 'string' ? run : undefined
 }
 
 const holderOf = (file: string): string => {
@@ -87,9 +99,11 @@ export const acquireLock = (
     const db = open()
     // After a power cut, the process that it describes has ended.
     const announce = (now: InstanceInfo) => writeAtomic(note, JSON.stringify(now), { sync: false })
+    const killedRun = runOf(stateDir)
     announce(info)
     return {
       announce,
+      killedRun,
       release() {
         if (!db.open) return
         rmSync(note, { force: true })
