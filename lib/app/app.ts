@@ -7,7 +7,6 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
 import { ClientApi } from '../client-api/client-api.ts'
 import { Conversations } from '../client-api/conversations.ts'
-import { ModelNames } from '../client-api/model-names.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { SettingChanges } from '../commands/guards/setting-changes.ts'
@@ -19,7 +18,7 @@ import { Ctx } from '../context.ts'
 import { Cron } from '../cron/cron.ts'
 import { missing } from '../errors.ts'
 import type { Authenticator } from '../http/access.ts'
-import { createAssets } from '../http/assets.ts'
+import { createAssets } from '../http/static.ts'
 import { ProxyCheck } from '../http/proxy-check.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { CountedRequest } from '../http/write-response.ts'
@@ -60,7 +59,7 @@ import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
 import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
-import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
+import { type StartingFacts, startingFacts } from '../turns/context/starting-facts.ts'
 import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
 import { ExternalAgentOptions } from '../turns/external-agent-options.ts'
 import { ExternalAgentSessions } from '../turns/external-agent-sessions.ts'
@@ -71,7 +70,6 @@ import { SideQuestions } from '../turns/side-questions.ts'
 import { TurnStarter } from '../turns/start-turn.ts'
 import type { Turns } from '../turns/turns.ts'
 import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
-import { createDocuments } from '../workspaces/documents/documents.ts'
 import { FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
@@ -216,7 +214,6 @@ export class App extends AppData {
   readonly reports: EventReports
   readonly notifications: EventReports['notifications']
 
-  readonly #startingFacts: StartingFactsCache
   readonly #installing = new AbortController()
 
   static async open(config: Config, log: Log, options: AppOptions = {}): Promise<App> {
@@ -341,7 +338,6 @@ export class App extends AppData {
       isEnabled: config.hasTerminal,
       resolve: sessions.resolve,
     })
-    this.#startingFacts = new StartingFactsCache(clock, { path, userHome })
 
     const liveDir = join(stateDir, 'live')
     this.#engine = createEngine({
@@ -377,7 +373,7 @@ export class App extends AppData {
       onQueue: id => this.queue.publish(id),
       onPlanAnswer: (id, answer) => void this.queue.answerPlan(id, answer),
     })
-    const { models, turns, endpointOf } = this.#engine
+    const { models, turns } = this.#engine
     this.models = models
     this.turns = turns
     this.mcp = this.#engine.mcp
@@ -408,21 +404,13 @@ export class App extends AppData {
     this.externalAgentOptions = new ExternalAgentOptions(this.#engine)
     this.externalAgentSessions = new ExternalAgentSessions(this.#engine, turns)
     this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
-    this.clientApi = new ClientApi({
-      sessions,
+    this.clientApi = new ClientApi(
+      this.#engine,
       turns,
-      turnStarter: this.turnStarter,
-      tokens: this.apiTokens,
-      homes,
-      workspaces,
-      toolOutput: this.toolOutput,
-      conversations: this.apiConversations,
-      modelNames: new ModelNames(models),
-      endpointOf,
-      fetchImage: (...asked) => this.web.imageForPage(...asked),
-      readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
-      log: log.warn,
-    })
+      this.turnStarter,
+      this,
+      this.apiConversations,
+    )
     this.cron = new Cron({
       clock,
       isSole: cell.epoch > 0,
@@ -445,15 +433,11 @@ export class App extends AppData {
     })
 
     this.authenticator = authenticatorOf(this.auth, this.apiTokens)
-    this.pairing = new Pairing({ clock, isSignedIn: hash => this.auth.isSignedIn(hash) })
-    this.passkeys = new Passkeys({ people: this.people, clock, log })
-    this.invitations = new Invitations({
-      people: this.people,
-      clock,
-      onRemoved: id => {
-        this.auth.endPerson(id)
-        this.notifications.store.removeDevicesOf((_, person) => person === id)
-      },
+    this.pairing = new Pairing(clock, hash => this.auth.isSignedIn(hash))
+    this.passkeys = new Passkeys(this.people, clock, log)
+    this.invitations = new Invitations(this.people, clock, id => {
+      this.auth.endPerson(id)
+      this.notifications.store.removeDevicesOf((_, person) => person === id)
     })
     this.oidc = this.#openOidc(dispatcher)
     this.pairingThrottle = new Throttle({ clock })
@@ -482,7 +466,8 @@ export class App extends AppData {
   }
 
   startingFacts(home: Home, workspace: string): Promise<StartingFacts> {
-    return this.#startingFacts.of(this.files.areas.scopeFor(home, workspace))
+    const { env, userHome } = this.config
+    return startingFacts(this.files.areas.scopeFor(home, workspace), { path: env.PATH, userHome })
   }
 
   /** What a terminal of the person runs. */

@@ -1,7 +1,7 @@
 /** `agent-webui cells`: the cells that workers run, and who may use them. */
 import { clusterUrl } from '../app/cell.ts'
-import type { CellEntry } from '../cluster/directory.ts'
-import { Directory } from '../cluster/directory.ts'
+import { databaseProblem, sqlState } from '../cluster/database.ts'
+import { type CellEntry, Directory, type WorkerEntry } from '../cluster/directory.ts'
 import type { CellsArguments } from './commands.ts'
 import type { CommandContext } from './run.ts'
 
@@ -22,23 +22,53 @@ const lineOf = (cell: CellEntry): string =>
     .filter(part => part !== '')
     .join('  ')
 
-export const changeCells = async (
-  given: CellsArguments,
-  { config, terminal }: CommandContext,
+/** The database of the cluster, for one change. */
+const withDirectory = async (
+  { config: { cluster }, terminal }: CommandContext,
+  work: (directory: Directory, print: (text: string) => void) => Promise<void>,
 ): Promise<number> => {
-  if (config.cluster === null)
-    throw new Error('cells needs AGENT_WEBUI_CLUSTER_URL: the database of the cluster.')
-  const directory = new Directory(clusterUrl(config.cluster))
+  if (cluster === null)
+    throw new Error('This needs AGENT_WEBUI_CLUSTER_URL: the database of the cluster.')
+  const directory = new Directory(clusterUrl(cluster))
   try {
-    if (given.action === 'list') {
-      const cells = await directory.list()
-      if (given.json) terminal.out(`${JSON.stringify(cells, null, 2)}\n`)
-      else for (const cell of cells) terminal.out(`${lineOf(cell)}\n`)
-    } else if (given.action === 'add') await directory.add(given.cell, given)
-    else if (given.action === 'remove') await directory.remove(given.cell)
-    else await directory[given.action](given.cell, given.people)
+    await work(directory, text => terminal.out(`${text}\n`))
     return 0
+  } catch (error) {
+    throw sqlState(error) === '' ? error : new Error(`${databaseProblem(error)}.`)
   } finally {
     directory.close()
   }
 }
+
+export const changeCells = (given: CellsArguments, context: CommandContext): Promise<number> =>
+  withDirectory(context, async (directory, print) => {
+    if (given.action === 'list') {
+      const cells = await directory.list()
+      if (given.json) print(JSON.stringify(cells, null, 2))
+      else for (const cell of cells) print(lineOf(cell))
+    } else if (given.action === 'add') await directory.add(given.cell, given)
+    else if (given.action === 'change') await directory.change(given.cell, given)
+    else if (given.action === 'move') await directory.move(given.cell, given.worker)
+    else if (given.action === 'remove') await directory.remove(given.cell, given.purges)
+    else await directory[given.action](given.cell, given.people)
+  })
+
+const workerLine = ({ name, address, used, capacity, labels, isDraining }: WorkerEntry): string =>
+  [
+    name,
+    address,
+    `runs ${used} of ${capacity}${isDraining ? ', drains' : ''}`,
+    ...(labels.length > 0 ? [`labels: ${labels.join(', ')}`] : []),
+  ].join('  ')
+
+/** Lists the workers, or takes one out of service or back. */
+export const changeWorkers = (
+  { worker, isDraining, json }: { worker: string | null; isDraining: boolean; json: boolean },
+  context: CommandContext,
+): Promise<number> =>
+  withDirectory(context, async (directory, print) => {
+    if (worker !== null) return directory.drain(worker, isDraining)
+    const workers = await directory.workers()
+    if (json) print(JSON.stringify(workers, null, 2))
+    else for (const each of workers) print(workerLine(each))
+  })

@@ -141,40 +141,83 @@ const publicUrl = (text: string): string => {
   return url.href
 }
 
+/** The options of each action of `cells`. */
+const CELL_ACTIONS = {
+  list: ['json'],
+  add: ['title', 'label', 'keep'],
+  change: ['title', 'label', 'no-labels'],
+  move: [],
+  allow: [],
+  revoke: [],
+  remove: ['purge'],
+} as const
+type CellAction = keyof typeof CELL_ACTIONS
+
 export type CellsArguments =
   | { action: 'list'; json: boolean }
-  | { action: 'add'; cell: string; title: string; labels: string[]; people: string[] }
+  | {
+      action: 'add'
+      cell: string
+      title: string
+      labels: string[]
+      people: string[]
+      keepsFiles: boolean
+    }
+  | {
+      action: 'change'
+      cell: string
+      title: string | undefined
+      labels: string[] | undefined
+    }
+  | { action: 'move'; cell: string; worker: string }
   | { action: 'allow' | 'revoke'; cell: string; people: string[] }
-  | { action: 'remove'; cell: string }
+  | { action: 'remove'; cell: string; purges: boolean }
+
+const isCellAction = (word: string): word is CellAction => Object.hasOwn(CELL_ACTIONS, word)
 
 const readCells = (
   [action = 'list', cell, ...people]: string[],
-  { title, label = [], json }: { title?: string; label?: string[]; json?: boolean },
+  values: {
+    title?: string
+    label?: string[]
+    'no-labels'?: boolean
+    json?: boolean
+    keep?: boolean
+    purge?: boolean
+  },
 ): CellsArguments => {
+  const { title, json = false, keep: keepsFiles = false, purge: purges = false } = values
+  const labels = values['no-labels'] ? [] : values.label
   const see = 'See agent-webui cells --help.'
-  const misplaced = [
-    ...(action === 'add' ? [] : [title !== undefined && 'title', label.length > 0 && 'label']),
-    action !== 'list' && json && 'json',
-  ].find(Boolean)
-  if (misplaced) throw new Error(`"--${misplaced}" is not an option of cells ${action}. ${see}`)
-  if (action === 'list' && cell === undefined) return { action, json: json ?? false }
-  if (action !== 'add' && action !== 'allow' && action !== 'revoke' && action !== 'remove') {
+  const names = Object.keys(CELL_ACTIONS)
+  if (!isCellAction(action) || (action === 'list' && cell !== undefined)) {
     const words = [action, ...(cell === undefined ? [] : [cell]), ...people].join(' ')
-    throw new Error(`cells list, add, allow, revoke, or remove, not "${words}". ${see}`)
+    throw new Error(
+      `cells ${names.slice(0, -1).join(', ')}, or ${names.at(-1)}, not "${words}". ${see}`,
+    )
   }
+  const allowed: readonly string[] = CELL_ACTIONS[action]
+  const misplaced = Object.keys(values).find(option => !allowed.includes(option))
+  if (misplaced) throw new Error(`"--${misplaced}" is not an option of cells ${action}. ${see}`)
+  if (action === 'list') return { action, json }
   if (cell === undefined) throw new Error(`cells ${action} needs the name of a cell. ${see}`)
   if (!isCellName(cell) || cell !== cell.toLowerCase())
     throw new Error(`A cell has a name of small letters, digits, and . _ @ -, not "${cell}".`)
-  if (action === 'add') {
-    const odd = label.find(each => !isLabel(each))
-    if (odd !== undefined) throw new Error(`"${odd}" is not a label.`)
-    return { action, cell, title: title ?? '', labels: label, people }
+  const odd = labels?.find(each => !isLabel(each))
+  if (odd !== undefined) throw new Error(`"${odd}" is not a label.`)
+  if (action === 'add')
+    return { action, cell, title: title ?? '', labels: labels ?? [], people, keepsFiles }
+  const [first, ...more] = people
+  if (action === 'move') {
+    if (first === undefined || more.length > 0)
+      throw new Error(`cells move needs the name of one worker. ${see}`)
+    return { action, cell, worker: first }
   }
-  if (action === 'remove') {
-    if (people.length > 0) throw new Error(`cells remove takes one cell at a time. ${see}`)
-    return { action, cell }
+  if (action === 'remove' || action === 'change') {
+    if (first !== undefined) throw new Error(`cells ${action} takes one cell at a time. ${see}`)
+    return action === 'remove' ? { action, cell, purges } : { action, cell, title, labels }
   }
-  if (people.length === 0) throw new Error(`cells ${action} needs the names of people. ${see}`)
+  if (first === undefined) throw new Error(`cells ${action} needs the names of people. ${see}`)
   return { action, cell, people }
 }
 
@@ -365,8 +408,27 @@ AGENT_WEBUI_STATE_DIR, when a request waits for one or a scheduled task is due: 
       return work(config, { version: await version(), addon, onInterrupt })
     },
   }),
+  workers: command('workers', {
+    usage: '[list | drain worker | resume worker]',
+    summary: 'the workers of the cluster, and taking one out of service',
+    words: [
+      ['list', 'name, address, cells that it runs and may run, and labels of each worker'],
+      ['drain worker', 'it starts no cell, and ends those that it runs: others start them'],
+      ['resume worker', 'it starts cells again, as after a restart'],
+    ],
+    options: JSON_OPTION,
+    read([action = 'list', worker, ...rest], { json = false }) {
+      const see = 'See agent-webui workers --help.'
+      if (action === 'list' && worker === undefined) return { worker: null, json, isDraining: false }
+      if ((action !== 'drain' && action !== 'resume') || rest.length > 0)
+        throw new Error(`workers list, drain, or resume, and one worker. ${see}`)
+      if (worker === undefined) throw new Error(`workers ${action} needs a worker. ${see}`)
+      return { worker, json, isDraining: action === 'drain' }
+    },
+    run: async (given, context) => (await import('./cells.ts')).changeWorkers(given, context),
+  }),
   cells: command('cells', {
-    usage: '[list | add | allow | revoke | remove]',
+    usage: '[list | add | change | move | allow | revoke | remove]',
     summary: 'the cells that workers run, and who may use them',
     words: [
       ['list', 'name, title, state, and people of each cell'],
@@ -374,20 +436,25 @@ AGENT_WEBUI_STATE_DIR, when a request waits for one or a scheduled task is due: 
         'add cell [person …]',
         'workers run this cell from now on; without people, it is that of the user\nof its name',
       ],
+      ['change cell', 'gives it another --title, or other labels from its next start on'],
+      ['move cell worker', 'it ends where it runs, and continues on this worker'],
       ['allow cell person …', 'these users of your proxy may use the cell'],
       ['revoke cell person …', 'they may not any more; what they have open ends within seconds'],
       [
         'remove cell',
-        'no worker runs it and no one can use it; what it has written stays in the\ndatabase, and add brings it back',
+        'no worker runs it and no one can use it; what it has written stays, and\nadd --keep brings it back; --purge deletes it everywhere',
       ],
     ],
     options: {
-      title: { value: 'title', help: 'with add: shown instead of the name' },
+      title: { value: 'title', help: 'with add and change: shown instead of the name' },
       label: {
         value: 'label',
         multiple: true,
-        help: 'with add: only workers with this label run it; may be repeated',
+        help: 'with add and change: only workers with this label run it; may be repeated',
       },
+      'no-labels': { help: 'with change: any worker runs it' },
+      keep: { help: 'with add: its people get the chats and files that the name has' },
+      purge: { help: 'with remove: delete its chats and files, in the database and on workers' },
       json: { help: 'with list: print the cells as JSON' },
     },
     read: readCells,

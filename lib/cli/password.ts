@@ -61,7 +61,7 @@ export const changePassword = async (
   })
   const key = openSigningKey(stateDir)
   const warn = (line: string) => terminal.note(line)
-  const record = new PasswordFile({ dir: stateDir, key, settings: settings.password, warn })
+  const record = new PasswordFile(stateDir, key, settings.password, warn)
   if (off) {
     record.set(null)
     terminal.out('Password removed.\n')

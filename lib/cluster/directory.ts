@@ -182,7 +182,7 @@ export class Directory {
        ) select fits from target`,
       [cell, worker],
     )
-    if (!row) throw missing(`There is no worker "${worker}". agent-webui cells workers shows them.`)
+    if (!row) throw missing(`There is no worker "${worker}". agent-webui workers shows them.`)
     if (row.fits !== true)
       throw conflict(`The worker "${worker}" lacks a label that the cell "${cell}" needs.`)
   }
@@ -250,7 +250,7 @@ export class Directory {
       'update agent_webui.worker set is_draining = $2 where name = $1 returning name',
       [worker, isDraining],
     )
-    if (!row) throw missing(`There is no worker "${worker}". agent-webui cells workers shows them.`)
+    if (!row) throw missing(`There is no worker "${worker}". agent-webui workers shows them.`)
   }
 
   async #require(cell: string): Promise<void> {

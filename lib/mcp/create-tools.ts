@@ -53,7 +53,13 @@ const use = async <T>(
   const server = source.find(name)
   // The server may ask in the middle of its work.
   ctx.onBegin?.()
-  const { clarify: askUser, approve, workspace, output, signal } = ctx
+  const {
+    clarify: askUser,
+    approve,
+    output,
+    signal,
+    turn: { workspace },
+  } = ctx
   const sample = source.sampleFor?.(ctx)
   return server.use(client => work(client, optionsOf(server, ctx)), {
     caller: { askUser, approve, sample, workspace, output, signal },
@@ -78,7 +84,7 @@ const requestApproval = async (
     patternKeys: [`mcp: ${label}`],
     description: `mcp: ${label}`,
     any: { of: 'arguments', name: label, key: `mcp: ${label}` },
-    cwd: ctx.workspace,
+    cwd: ctx.turn.workspace,
   })
   if (choice !== 'deny') return null
   const error = `The user denied this call (${label}).`

@@ -179,7 +179,7 @@ export const askPermission = async (
   const shell = shellContextFor(request, workspace)
   // The agent starts it by itself, outside the sandbox of this service.
   const decision =
-    command === '' ? null : decideCommand(command, { ...request, runner: undefined, shell })
+    command === '' ? null : decideCommand(command, { ...request, runner: undefined }, shell)
   const question = decision?.kind === 'run' ? decision.ask : null
   const paths = pathsOf(call, workspace)
   const isControl =

@@ -20,8 +20,9 @@ export const usesOwnFiles = ({ endpoint }: AgentRequest): boolean =>
 
 /** For what the agent asks this service to do: nothing of it is offloaded, and it has no tools of ours. */
 export const toolContextOf = (request: AgentRequest, callId: string): ToolContext => ({
-  ...request,
+  turn: request,
   callId,
+  signal: request.signal,
   output: () => undefined,
   offload: () => null,
   beforeChange: async what => {

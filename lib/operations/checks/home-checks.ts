@@ -18,7 +18,7 @@ import { fileReason } from '../../store/file-error.ts'
 import { makeDir } from '../../store/make-dir.ts'
 import { readText } from '../../store/read-text.ts'
 import { Workspaces } from '../../workspaces/workspaces.ts'
-import { createFileCheck } from '../file-problems.ts'
+import { findFileProblems } from '../file-problems.ts'
 import { type Check, type CheckContext, found, ok } from './check.ts'
 
 /** The result of `look`; empty when a file cannot be read, because `homeChecks` reports that. */
@@ -130,13 +130,13 @@ export const fileChecks = ({ homes, home, config, machine, above }: CheckContext
   // The one of the default profile is in the state directory.
   const isStateUsable =
     isDirectory(config.stateDir) && machine.accessError(config.stateDir) === null
-  const find = createFileCheck({
+  const problems = findFileProblems({
     homes,
     workspaces: isStateUsable ? workspaces : { problem: () => null },
     own: [],
     jobsOf: above.jobsOf,
   })
-  return find().map(({ file, reason, profile }) => {
+  return problems.map(({ file, reason, profile }) => {
     const advice = `Fix ${file}. Until then, what profile ${profile} needs of it is refused.`
     return found('file_unreadable', nameOf(file), `${reason}`, { advice })
   })

@@ -4,7 +4,7 @@ import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Choice } from '../messages/outbox.ts'
 import { isUnreachable } from '../../api.ts'
-import { createTryAgain, type TryAgain } from '../../parts/try-again.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 import { randomId } from '../../parts/random-id.ts'
 import type { JsonStorage, Platform } from '../../platform.ts'
 
@@ -73,7 +73,7 @@ export class StoredDraft {
     now: () => Written,
   ) {
     this.#platform = platform
-    this.#again = createTryAgain(platform.clock)
+    this.#again = new TryAgain(platform.clock)
     this.#place = { sessionId, key: NEW + key, savesDraft }
     this.#now = now
   }

@@ -1,7 +1,7 @@
 /** MCP without servers: argument conversion, tool names, masking, results. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { ToolContext } from '../../../lib/agent/types.ts'
+import { callContext } from '../../_call.ts'
 import { coerceArguments } from '../../../lib/mcp/coerce-arguments.ts'
 import { mcpTools } from '../../../lib/mcp/create-tools.ts'
 import { isInvalid, parseServers } from '../../../lib/mcp/config.ts'
@@ -88,10 +88,7 @@ test('arguments whose names providers do not accept have others there, and their
   assert.ok(names.every(name => /^[\w.-]{1,64}$/.test(name)))
   assert.equal(shown.required, ['my_arg_2', 'plain'])
   const args = Object.fromEntries(names.map(name => [name, name]))
-  await tool?.run(
-    { signal: new AbortController().signal, output() {} } as unknown as ToolContext,
-    args,
-  )
+  await tool?.run(callContext(), args)
   assert.equal(sent, [
     { 'my arg': 'my_arg_2', my_arg: 'my_arg', größe: 'gr__e', [long]: names[3], plain: 'plain' },
   ])

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { callContext } from '../../_call.ts'
 import { createTestClock, type TestClock } from '../../_clock.ts'
 import { bundleProgram } from '../../_program.ts'
-import { createImageKeeper } from '../../../lib/agent/images.ts'
+import { imageKeeper } from '../../../lib/agent/images.ts'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { type HomeTools, Mcp } from '../../../lib/mcp/mcp.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
@@ -69,20 +70,7 @@ const run = async (
 ): Promise<ToolResult> => {
   const tool = tools.find(each => each.name === name)
   assert.ok(tool, `${name} is not among ${tools.map(each => each.name)}`)
-  const ctx: ToolContext = {
-    callId: 'c1',
-    workspace: '/',
-    env: {},
-    forbidden: [],
-    signal: never,
-    output: () => undefined,
-    approve: async () => 'deny',
-    clarify: async () => null,
-    memo: new Map(),
-    clock: systemClock,
-    ...given,
-  }
-  return tool.run(ctx, args)
+  return tool.run(callContext({}, given), args)
 }
 
 const failing = async (work: Promise<unknown>): Promise<string> => {
@@ -415,7 +403,7 @@ test('real servers: everything and filesystem', async ({ mcp, dir }) => {
   const sum = await run(tools, 'mcp_everything_get-sum', { a: '2', b: 3 })
   assert.match(sum.content, '5')
   assert.match((await run(tools, 'mcp_everything_get-tiny-image')).content, '[image: image/png')
-  const keepImage = createImageKeeper({ save: () => `image-${'0'.repeat(32)}.png` })
+  const keepImage = imageKeeper({ save: () => `image-${'0'.repeat(32)}.png` })
   const seen = await run(tools, 'mcp_everything_get-tiny-image', {}, { keepImage })
   const [image] = seen.images ?? []
   assert.equal([image?.name, image?.width, image?.height], ['everything/get-tiny-image', 20, 20])

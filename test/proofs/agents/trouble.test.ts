@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import * as assert from 'uvu/assert'
+import { callContext } from '../../_call.ts'
 import {
   answerFor,
   allowedKey,
@@ -12,7 +13,6 @@ import { Terminals } from '../../../lib/agent/acp/terminals.ts'
 import type { Call } from '../../../lib/agent/acp/tool-calls.ts'
 import type { ApprovalRequest } from '../../../lib/agent/types.ts'
 import { Refusal } from '../../../lib/base/refusal.ts'
-import type { ToolContext } from '../../../lib/agent/types.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { agentSuite } from '../../lib/agent/acp/_external.ts'
 import { until } from '../../_wait.ts'
@@ -129,16 +129,15 @@ test('rejects files outside and blocked commands, each with a reason', async at 
 test('allowing a program does not allow its arguments', async () => {
   const terminals = new Terminals()
   const asked: string[] = []
-  const ctx = {
-    workspace: '/',
-    env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
-    forbidden: [],
-    signal: new AbortController().signal,
-    approve: async ({ command }: { command: string }) => {
-      asked.push(command)
-      return 'deny'
+  const ctx = callContext(
+    { env: { HOME: '/nobody', PATH: process.env.PATH ?? '' } },
+    {
+      async approve({ command }) {
+        asked.push(command)
+        return 'deny'
+      },
     },
-  } as unknown as ToolContext
+  )
   const agent = {
     name: 'Tester',
     allowed: new Set([allowedKey('rm', '/'), allowedKey('rm -rf ./old', '/')]),
@@ -152,17 +151,19 @@ test('allowing a program does not allow its arguments', async () => {
 test('allowing applies in its folder, and for control files only once', async () => {
   const asked: string[] = []
   const terminals = new Terminals()
-  const ctx = {
-    workspace: '/',
-    env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
-    forbidden: [],
-    controlPaths: ['/tmp/config.yaml'],
-    signal: AbortSignal.abort(),
-    approve: async ({ command }: { command: string }) => {
-      asked.push(command)
-      return 'deny'
+  const ctx = callContext(
+    {
+      env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
+      controlPaths: ['/tmp/config.yaml'],
+      signal: AbortSignal.abort(),
     },
-  } as unknown as ToolContext
+    {
+      async approve({ command }) {
+        asked.push(command)
+        return 'deny'
+      },
+    },
+  )
   const removal = 'rm -rf ./old'
   const write = 'echo x >> /tmp/config.yaml'
   const agent = {

@@ -20,6 +20,11 @@ test('rejects what it does not know', () => {
     [['allow', 'x', 'anna', '--title', 't'], /"--title" is not an option/],
     [['remove', 'x', 'y'], /one cell at a time/],
     [['add', 'x', '--json'], /"--json" is not an option/],
+    [['add', 'x', '--purge'], /"--purge" is not an option/],
+    [['remove', 'x', '--keep'], /"--keep" is not an option/],
+    [['move', 'x'], /name of one worker/],
+    [['move', 'x', 'a', 'b'], /name of one worker/],
+    [['change', 'x', 'anna'], /one cell at a time/],
   ]
   for (const [argv, pattern] of rejections) assert.throws(() => COMMANDS.cells.parse(argv), pattern)
 })
@@ -41,11 +46,15 @@ else
         readAll: async () => '',
         drain: async () => undefined,
       }
-      const run = async (line: string, url = db.url): Promise<string> => {
+      const run = async (
+        line: string,
+        url = db.url,
+        command: { parse: typeof COMMANDS.cells.parse } = COMMANDS.cells,
+      ): Promise<string> => {
         out = ''
         const env = { HOME: '/home/me', ...(url && { AGENT_WEBUI_CLUSTER_URL: url }) }
         const context = new CommandContext({ environment: env, terminal })
-        await COMMANDS.cells.parse(line.split(' '))(context)
+        await command.parse(line.split(' '))(context)
         return out
       }
       const error = await run('list', '').catch((reason: Error) => reason)
@@ -56,6 +65,22 @@ else
         await run('list'),
         'anna@example.com  sleeps  anna@example.com\nteam  Research  sleeps  anna@example.com, ben  labels: gpu\n',
       )
+      await run('change team --title Development --no-labels')
+      assert.match(await run('list'), /\nteam  Development  sleeps  anna@example.com, ben\n/)
+      const refused = await run('move team nowhere').catch((reason: Error) => reason)
+      assert.match(String(refused), /no worker "nowhere"/)
+      await db.query(
+        `insert into agent_webui.worker (name, address, capacity, used, labels, seen)
+         values ('one', 'http://10.0.0.5:8787', 10, 2, '{gpu}', clock_timestamp())`,
+      )
+      await run('move team one')
+      await run('drain one', db.url, COMMANDS.workers)
+      assert.is(
+        await run('list', db.url, COMMANDS.workers),
+        'one  http://10.0.0.5:8787  runs 2 of 10, drains  labels: gpu\n',
+      )
+      await run('resume one', db.url, COMMANDS.workers)
+      assert.match(await run('list --json', db.url, COMMANDS.workers), /"isDraining": false/)
       await run('revoke team ben anna@example.com')
       await run('allow anna@example.com carl')
       await run('remove team')
