@@ -13,7 +13,7 @@ import type { Message } from '../../schema/message.ts'
 import type { SessionRow } from '../../schema/session.ts'
 import type { StoredSessions } from '../../sessions/stored-sessions.ts'
 
-export const SessionEntry = z.object({
+const SessionEntry = z.object({
   session_id: z.string(),
   title: z.string(),
   /** ISO 8601. */
