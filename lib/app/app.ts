@@ -47,7 +47,7 @@ import { otherHomePaths } from '../profiles/other-homes.ts'
 import { Profiles } from '../profiles/profiles.ts'
 import { Skills } from '../profiles/skills/skills.ts'
 import { callableSkills } from '../profiles/slash-commands.ts'
-import { createEdits, type Edits } from '../sessions/edits.ts'
+import { Edits } from '../sessions/edits.ts'
 import {
   createHostSessionWatcher,
   type HostSessionWatcher,
@@ -449,7 +449,7 @@ export class App extends AppData {
       hub,
       redact,
     })
-    this.edits = createEdits(
+    this.edits = new Edits(
       sessions,
       id => {
         turns.requireIdle(id)

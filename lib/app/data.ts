@@ -29,9 +29,8 @@ import { restrictSecrets } from '../profiles/file-permissions.ts'
 import { Projects } from '../workspaces/projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../base/redact/redact.ts'
 import { WORKER_LIMITS } from '../sessions/search-client.ts'
-import { createSessions } from '../sessions/sessions.ts'
+import { Sessions } from '../sessions/sessions.ts'
 import { addonCandidates, installAddon, installProgram } from '../store/unpack-native.ts'
-import type { Sessions } from '../sessions/types.ts'
 import type { Notify } from '../schema/notice.ts'
 import { SettingsStore } from '../profiles/settings.ts'
 import { startMove } from './moved-home.ts'
@@ -205,7 +204,7 @@ export class AppData {
     this.acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
     this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
     this.toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
-    this.sessions = createSessions({
+    this.sessions = new Sessions({
       dir: join(stateDir, 'sessions'),
       trashDir: join(stateDir, 'trash'),
       cacheDir: join(stateDir, 'cache'),
@@ -225,7 +224,7 @@ export class AppData {
     finishMove({ sessions: this.sessions, workspaces: this.workspaces, homes: this.homes })
     this.projects = new Projects(
       join(stateDir, 'projects.json'),
-      this.sessions.idsByProject,
+      id => this.sessions.idsByProject(id),
       id => void this.sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
       clock,
     )

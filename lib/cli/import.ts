@@ -10,9 +10,8 @@ import { otherHomePaths } from '../profiles/other-homes.ts'
 import { Homes } from '../profiles/homes.ts'
 import { Projects } from '../workspaces/projects.ts'
 import type { ImportReport, ImportProblemCode, LeftOutCode } from '../schema/import.ts'
-import { createFiles } from '../sessions/files.ts'
+import { SessionFiles, writeJournal } from '../sessions/files.ts'
 import { readImported } from '../sessions/imported.ts'
-import { writeJournal } from '../sessions/legacy.ts'
 import { runningPid } from '../store/instance-lock.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { makeDir } from '../store/make-dir.ts'
@@ -89,7 +88,7 @@ export const importChats = async (
     () => ({ workspace, home }),
     () => otherHomePaths(homes, home),
   )
-  const files = createFiles(join(stateDir, 'sessions'))
+  const files = new SessionFiles(join(stateDir, 'sessions'))
   if (!isDryRun) makeDir(files.dir)
   const target = importTarget({
     profile: home.name,

@@ -26,7 +26,7 @@ import { packedHere } from '../store/packed.ts'
 import { Homes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, redactValue, watchSecrets } from '../base/redact/redact.ts'
-import { createSessions } from '../sessions/sessions.ts'
+import { Sessions } from '../sessions/sessions.ts'
 import { Skills } from '../profiles/skills/skills.ts'
 import { searchWorkerOf } from '../app/data.ts'
 import { createToolOutput } from '../sessions/tool-output.ts'
@@ -86,7 +86,7 @@ export const createTerminalEngine = async (
   const homes = new Homes(config, clock, acceptedSettings)
   watchSecrets(createKnownSecrets(() => homes.list()))
   const hub = new Hub({ boot: randomBytes(4).toString('hex'), clock })
-  const sessions = createSessions({
+  const sessions = new Sessions({
     dir: pathOf('sessions'),
     trashDir: pathOf('trash'),
     cacheDir: pathOf('cache'),

@@ -10,9 +10,8 @@ import { contentText, type Meta } from './entries.ts'
 import type { Folded } from './fold.ts'
 import { toMessages } from './import-messages.ts'
 import { toMeta } from './import-record.ts'
-import { toRow, UNTITLED } from './list-row.ts'
+import { NO_LIVE_STATE, toRow, UNTITLED } from './list-row.ts'
 import { callsOnlyRecorded, toolSummaries, toTranscript } from './tool-call-summaries.ts'
-import { toPreview } from './fold.ts'
 
 type Masking = { text: (text: string) => string; value: <T>(value: T) => T }
 
@@ -20,41 +19,12 @@ const UNMASKED: Masking = { text: text => text, value: value => value }
 
 /** The full record with every key, as compatible programs read it, and its list row. */
 export const toRecord = (folded: Folded, { text, value } = UNMASKED) => {
-  const last = folded.messages.findLast(message => message.role === 'user')
-  const {
-    meta,
-    messages,
-    questions,
-    turn,
-    aliases: _,
-    numbers: __,
-    summaries: ___,
-    sent: ____,
-    versions: _____,
-    ...rest
-  } = folded
-  const row = toRow(
-    {
-      ...rest,
-      meta,
-      questions,
-      turn,
-      aliases: [],
-      count: messages.length,
-      preview: last ? toPreview(last) : '',
-      cuts: [],
-      spans: [],
-      versions: [],
-      draft: false,
-      clean: true,
-    },
-    { active_stream_id: null, waiting: null },
-    text,
-  )
+  const { meta, messages } = folded
+  const row = toRow(folded, NO_LIVE_STATE, text)
   const record = {
     ...value(meta),
     ...row,
-    messages: value(messages.map(({ _tool_summaries: ____, ...message }) => message)),
+    messages: value(messages.map(({ _tool_summaries: _, ...message }) => message)),
     tool_calls: value(toolSummaries(messages)),
     pending_user_message: null,
     pending_attachments: [],

@@ -3,7 +3,7 @@ import { toSeconds } from '../base/clock.ts'
 import { UserError } from '../errors.ts'
 import type { LiveTurn } from '../schema/session.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Turn } from './turn.ts'
 
 export type ActiveTurns = ReturnType<typeof createActiveTurns>

@@ -5,7 +5,7 @@ import type { Message } from '../schema/message.ts'
 import { UserError } from '../errors.ts'
 import { redact } from '../base/redact/redact.ts'
 import { cleanTitle, fallbackTitle, isProvisional } from '../sessions/title.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Turn } from './turn.ts'
 
 const SNIPPET_CHARS = 500

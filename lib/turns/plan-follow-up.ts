@@ -1,7 +1,7 @@
 /** Continues a session whose plan was answered after its turn had ended, for example because the service was restarted. */
 import { messageOf } from '../errors.ts'
 import { isPlanApproval, KEEP_PLANNING } from '../base/plan-answers.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { turnRole } from './context/role-guards.ts'
 import type { MessageQueue } from './queue.ts'
 

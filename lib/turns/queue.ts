@@ -15,7 +15,7 @@ import { queuedOf, queuedPatch } from '../sessions/queued.ts'
 import { sentPatch, streamOfSent } from '../sessions/sent-messages.ts'
 import { sentDraftPatch } from '../sessions/drafts.ts'
 import type { Meta, MetaPatch } from '../sessions/entries.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { rolePatch } from './context/role-guards.ts'
 
 const MAX_QUEUED = 50

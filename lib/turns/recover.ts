@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { fileStamp } from '../store/journal.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Failure } from '../agent/types.ts'
 import {
   cancelledEvent,

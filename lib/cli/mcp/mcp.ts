@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import { messageOf } from '../../errors.ts'
 import { listRecorded } from '../../sessions/host-db/recorded-list.ts'
 import { redact } from '../../base/redact/redact.ts'
-import { createStoredSessions } from '../../sessions/stored-sessions.ts'
+import { StoredSessions } from '../../sessions/stored-sessions.ts'
 import type { ServeArguments } from '../arguments.ts'
 import { openHome } from '../open-home.ts'
 import { RecordedSessions } from '../recorded-sessions.ts'
@@ -88,7 +88,7 @@ export const mcp = async (
     addon,
     onError: (error, file) => log(`Couldn't save this session in ${file}: ${messageOf(error)}`),
   })
-  const stored = createStoredSessions({ stateDir: config.stateDir, addon })
+  const stored = new StoredSessions(config.stateDir, addon)
   const recorded = () => listRecorded(sessions.file, addon, ['cli', 'acp', 'mcp'])
   const library = new SessionLibrary(
     home,

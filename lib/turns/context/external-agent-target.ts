@@ -5,7 +5,7 @@ import { invalid, UserError, unavailable } from '../../errors.ts'
 import type { Home } from '../../profiles/home.ts'
 import type { Homes } from '../../profiles/homes.ts'
 import { redact } from '../../base/redact/redact.ts'
-import type { Sessions } from '../../sessions/types.ts'
+import type { Sessions } from '../../sessions/sessions.ts'
 
 export type TargetServices = {
   sessions: Sessions

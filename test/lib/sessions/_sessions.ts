@@ -6,9 +6,8 @@ import { createTestClock, type TestClock } from '../../_clock.ts'
 import { redact } from '../../../lib/base/redact/redact.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { rowsOf } from '../../../lib/sessions/listing.ts'
-import { createSessions } from '../../../lib/sessions/sessions.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
-import type { Sessions, SessionsOptions } from '../../../lib/sessions/types.ts'
+import { Sessions, type SessionsOptions } from '../../../lib/sessions/sessions.ts'
 
 export type Bench = {
   root: string
@@ -59,7 +58,7 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
   }
   const bench: Bench = {
     root,
-    sessions: createSessions(options),
+    sessions: new Sessions(options),
     rows,
     gone,
     logs,
@@ -67,7 +66,7 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
     path: (id, ending = '.jsonl') => join(root, 'sessions', id + ending),
     async restart(more = {}) {
       await bench.sessions.close()
-      bench.sessions = createSessions({ ...options, ...more })
+      bench.sessions = new Sessions({ ...options, ...more })
       return bench.sessions
     },
     async close() {

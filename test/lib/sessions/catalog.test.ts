@@ -15,9 +15,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
+import { Catalog } from '../../../lib/sessions/catalog.ts'
 import { rowsOf } from '../../../lib/sessions/listing.ts'
-import { createWatch } from '../../../lib/sessions/watch.ts'
+import { POLL_MS, Watch } from '../../../lib/sessions/watch.ts'
 import { type Bench, listed, NEW, say, texts, withBench } from './_sessions.ts'
+import { emptySummary } from '../../../lib/sessions/fold.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('sessions/catalog')
@@ -186,16 +188,14 @@ test(
   withBench(
     async bench => {
       const [id = ''] = fill(bench, 2)
-      const { createCatalog } = await import('../../../lib/sessions/catalog.ts')
       const open = (bootId: string) =>
-        createCatalog({
+        new Catalog({
           file: join(bench.root, 'other.db'),
           redact: text => text,
           log: () => {},
           rebuild: () => {},
           bootId,
         })
-      const { emptySummary } = await import('../../../lib/sessions/fold.ts')
       const first = open('one')
       first.put({ ...emptySummary(id), count: 1 }, 's', true)
       // Not closed, as after a kill.
@@ -230,14 +230,14 @@ test(
     const logs: string[] = []
     const clock = createTestClock()
     let sweeps = 0
-    const watch = createWatch({
+    const watch = new Watch({
       dir: join(bench.root, 'sessions'),
       clock,
       sweep: async () => {
         sweeps += 1
       },
       log: line => logs.push(line),
-      pollMs: 5,
+      changed: () => undefined,
       watch: (() => {
         throw new Error('ENOSPC: no more watches')
       }) as never,
@@ -248,7 +248,7 @@ test(
     assert.is(watch.takeChanged(), null)
     watch.ignoreOwn(() => writeFileSync(bench.path('own'), ''))
     assert.equal([...(watch.takeChanged() ?? [])], [])
-    await clock.advance(15)
+    await clock.advance(3 * POLL_MS)
     assert.is(sweeps, 3)
     watch.close()
     assert.equal(clock.waiting(), [])

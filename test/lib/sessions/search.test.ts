@@ -6,10 +6,10 @@ import { createTestClock } from '../../_clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { refreshSecrets, watchSecrets } from '../../../lib/base/redact/redact.ts'
-import { createSearchClient } from '../../../lib/sessions/search-client.ts'
+import { IDLE_MS, SearchClient } from '../../../lib/sessions/search-client.ts'
 import { toIndexed, toMatch, toSnippet, toTerms } from '../../../lib/sessions/search-query.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
-import type { Sessions } from '../../../lib/sessions/types.ts'
+import type { Sessions } from '../../../lib/sessions/sessions.ts'
 import { NEW, say, withBench } from './_sessions.ts'
 
 const test = suite('sessions/search')
@@ -275,13 +275,12 @@ test('a crashed worker fails the search; the next one starts another; an idle on
   const clock = createTestClock()
   const logs: string[] = []
   const started: string[] = []
-  const search = createSearchClient({
+  const search = new SearchClient({
     file: '/nowhere/search.db',
     catalog: '/nowhere/catalog.db',
     dir: '/nowhere',
     log: line => logs.push(line),
     clock,
-    idleMs: 1,
     startWorker: () => {
       const dies = started.length === 0
       started.push('one')
@@ -309,8 +308,8 @@ test('a crashed worker fails the search; the next one starts another; an idle on
   assert.ok(answers.every(answer => answer.done))
   assert.is(started.length, 2)
   assert.is(logs.length, 1)
-  await clock.advance(1)
-  assert.not.ok(search.running)
+  await clock.advance(IDLE_MS)
+  assert.not.ok(search.isRunning)
   await search.close()
   await search.search([], 1).then(
     () => assert.unreachable(),

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createStoredSessions } from '../../../lib/sessions/stored-sessions.ts'
+import { StoredSessions } from '../../../lib/sessions/stored-sessions.ts'
 import { type Bench, NEW, say, withBench } from './_sessions.ts'
 
 const test = suite('sessions/stored-sessions')
@@ -14,7 +14,7 @@ const add = ({ sessions, clock }: Bench, title: string, text: string, profile = 
   sessions.append(id, [say(text), say('Answer.', 'assistant')])
   return id
 }
-const open = ({ root }: Bench) => createStoredSessions({ stateDir: root, addon: undefined })
+const open = ({ root }: Bench) => new StoredSessions(root, undefined)
 const found = async (bench: Bench, query: string, profile = 'default') =>
   (await open(bench).search(query, profile, 10)).map(({ row }) => row.session_id)
 /** All files with their content. */

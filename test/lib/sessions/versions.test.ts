@@ -5,11 +5,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import type { Message } from '../../../lib/schema/message.ts'
-import { createEdits } from '../../../lib/sessions/edits.ts'
+import { Edits } from '../../../lib/sessions/edits.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
-import { foldBackward } from '../../../lib/sessions/fold-backward.ts'
 import { fromExport, toJson } from '../../../lib/sessions/transfer.ts'
-import type { Sessions } from '../../../lib/sessions/types.ts'
+import type { Sessions } from '../../../lib/sessions/sessions.ts'
 import { createRandom, type Random } from '../../_random.ts'
 import { type Bench, NEW, say, texts, withBench } from './_sessions.ts'
 
@@ -33,7 +32,7 @@ const replace = (sessions: Sessions, id: string, of: string, content: string): s
 }
 
 const editsOf = (sessions: Sessions) =>
-  createEdits(
+  new Edits(
     sessions,
     () => undefined,
     () => undefined,
@@ -104,17 +103,9 @@ const isMissing = (error: unknown): boolean =>
   error instanceof UserError && error.kind === 'missing'
 
 /** Every way to read the session gives what the model says. */
-const check = async ({ sessions, path }: Bench, id: string, model: Model, seed: string) => {
+const check = async ({ sessions }: Bench, id: string, model: Model, seed: string) => {
   assert.equal(idsOf(sessions, id), model.shown, seed)
   const folded = sessions.load(id)
-  const lines = readFileSync(path(id)).toString().split('\n')
-  const back = foldBackward(
-    id,
-    lines.reverse().map(text => ({ offset: 0, bytes: Buffer.from(text) })),
-  )
-  const { format: _, renamedTo: __, ...forward } = folded
-  const { complete: ___, ...backward } = back
-  assert.equal(backward, forward, seed)
   const { count, spans } = sessions.head(id)
   assert.is(count, model.shown.length, seed)
   assert.equal(

@@ -30,7 +30,7 @@ const open = async () => {
     passwordIterations: 10,
     parkMs: 0,
   })
-  const rows = () => JSON.parse(Buffer.concat(app.sessions.list().body).toString()) as SessionRow[]
+  const rows = () => JSON.parse(app.sessions.list().body.toString()) as SessionRow[]
   return {
     app,
     rows,
