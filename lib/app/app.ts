@@ -48,11 +48,8 @@ import { Profiles } from '../profiles/profiles.ts'
 import { Skills } from '../profiles/skills/skills.ts'
 import { callableSkills } from '../profiles/slash-commands.ts'
 import { Edits } from '../sessions/edits.ts'
-import {
-  createHostSessionWatcher,
-  type HostSessionWatcher,
-} from '../sessions/host-db/host-session-watcher.ts'
-import { createHostSessions, type HostSessions } from '../sessions/host-db/host-sessions.ts'
+import { HostSessionWatcher } from '../sessions/host-db/host-session-watcher.ts'
+import { HostSessions } from '../sessions/host-db/host-sessions.ts'
 import { createImportJobs, type ImportJobs } from '../sessions/imports/import-jobs.ts'
 import type { ImportTarget } from '../sessions/imports/imports.ts'
 import { SharePages } from '../sessions/shares/share-pages.ts'
@@ -291,7 +288,7 @@ export class App extends AppData {
       },
     })
 
-    this.hostSessions = createHostSessions({
+    this.hostSessions = new HostSessions({
       sessions,
       isActive: id => this.turns.isActive(id),
       lastWorkspace: home => workspaces.last(homes.of(home.name)),
@@ -303,10 +300,10 @@ export class App extends AppData {
       onChange: home => this.hostSessionWatcher.checkNow(home),
       addon,
     })
-    this.hostSessionWatcher = createHostSessionWatcher({
+    this.hostSessionWatcher = new HostSessionWatcher({
       clock,
-      rowsOf: this.hostSessions.rows,
-      problemOf: this.hostSessions.problem,
+      rowsOf: home => this.hostSessions.rows(home),
+      problemOf: home => this.hostSessions.problem(home),
       enabled: () => settings.get().show_cli_sessions,
       publish: event => {
         if (event.changed) this.hostSessions.refreshAll(homes.of(event.profile))
@@ -328,12 +325,12 @@ export class App extends AppData {
       boundsOf: (home, workspace) => this.files.areas.scopeFor(home, workspace),
       path,
       clock,
-      resolve: sessions.resolve,
+      resolve: id => sessions.resolve(id),
       log: log.warn,
     })
     this.processes = new ProcessRegistry({
       clock,
-      resolve: sessions.resolve,
+      resolve: id => sessions.resolve(id),
       endOthers: () => endDetached(config.env[MARK_VARIABLE]),
       onEnded: (id, ended) => this.#reportProcess(id, ended),
     })
@@ -342,7 +339,7 @@ export class App extends AppData {
       clock,
       path,
       isEnabled: config.hasTerminal,
-      resolve: sessions.resolve,
+      resolve: id => sessions.resolve(id),
     })
     this.#startingFacts = new StartingFactsCache(clock, { path, userHome })
 
@@ -563,8 +560,8 @@ export class App extends AppData {
     return importTarget({
       profile: home.name,
       workspace,
-      find: this.sessions.imported,
-      write: this.sessions.writeImported,
+      find: id => this.sessions.imported(id),
+      write: (id, entries) => this.sessions.writeImported(id, entries),
       area: () => this.files.areas.scopeFor(home, workspace),
       projects: isOwner ? this.projects : null,
       clock: this.clock,

@@ -3,13 +3,12 @@ import type { ModelEndpoint, Outcome } from '../agent/types.ts'
 import type { Effort } from '../base/efforts.ts'
 import { missing, UserError } from '../errors.ts'
 import {
-  createSessionRecorder,
-  newestHostSession,
   newHostSessionId,
-  readHostSession,
   type RecordedMessage,
+  SessionRecorder,
   type SessionSource,
 } from '../sessions/host-db/session-recorder.ts'
+import { listRecorded, readRecorded } from '../sessions/host-db/recorded-list.ts'
 import { stateDbPath } from '../sessions/host-db/state-db.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact } from '../base/redact/redact.ts'
@@ -32,12 +31,7 @@ export class RecordedSessions {
   readonly #home: Home
   readonly #addon: string | undefined
   readonly file: string
-  readonly #recorder
-  /** For the engine's observer. */
-  readonly recordPrompt: (id: string, text: string) => void
-  readonly end: (id: string, reason: string) => void
-  /** Resolves when everything is written. */
-  readonly flush: () => Promise<void>
+  readonly #recorder: SessionRecorder
 
   constructor(options: {
     engine: TerminalEngine
@@ -54,16 +48,27 @@ export class RecordedSessions {
     // The server creates the active home at its first start as well. Other profiles are created explicitly.
     makeDir(this.#home.dir)
     this.file = stateDbPath(this.#home)
-    this.#recorder = createSessionRecorder({
+    this.#recorder = new SessionRecorder({
       file: this.file,
       source,
       addon: this.#addon,
       clock: this.#engine.clock,
       onError: error => onError(error, this.file),
     })
-    this.recordPrompt = this.#recorder.prompt
-    this.end = this.#recorder.end
-    this.flush = this.#recorder.flush
+  }
+
+  /** For the engine's observer. */
+  recordPrompt(id: string, text: string): void {
+    this.#recorder.prompt(id, text)
+  }
+
+  end(id: string, reason: string): void {
+    this.#recorder.end(id, reason)
+  }
+
+  /** Resolves when everything is written. */
+  flush(): Promise<void> {
+    return this.#recorder.flush()
   }
 
   #adopt(session: RecordedSession, messages: readonly NewMessage[]): RecordedSession {
@@ -92,7 +97,7 @@ export class RecordedSessions {
 
   /** The id of the newest session of the terminal; undefined when there is none. */
   newest(): string | undefined {
-    return newestHostSession(this.file, this.#addon)
+    return listRecorded(this.file, this.#addon, ['cli'])[0]?.id
   }
 
   create({
@@ -107,7 +112,7 @@ export class RecordedSessions {
     id: string,
     { cwd, model }: Pick<RecordedSession, 'cwd' | 'model'>,
   ): { session: RecordedSession; messages: readonly Message[] } {
-    const stored = /^[\w-]+$/.test(id) ? readHostSession(this.file, this.#addon, id) : undefined
+    const stored = /^[\w-]+$/.test(id) ? readRecorded(this.file, this.#addon, id) : undefined
     if (!stored) throw missing(`There is no session "${id}" in ${this.file}.`)
     const session = { id, cwd, model: model ?? stored.model }
     return { session: this.#adopt(session, stored.messages), messages: stored.messages }
@@ -115,7 +120,7 @@ export class RecordedSessions {
 
   /** A new session with the messages of a stored one, which stays as it is. Undefined when nothing of that is stored. */
   copy(from: string, session: RecordedSession): RecordedSession | undefined {
-    const stored = /^[\w-]+$/.test(from) ? readHostSession(this.file, this.#addon, from) : undefined
+    const stored = /^[\w-]+$/.test(from) ? readRecorded(this.file, this.#addon, from) : undefined
     if (!stored) return undefined
     const { id, cwd } = session
     const model =

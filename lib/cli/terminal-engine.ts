@@ -11,7 +11,7 @@ import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
 import { systemClock } from '../base/clock.ts'
 import type { TurnRecorder } from '../workspaces/checkpoints/turn-recorder.ts'
-import { createHostSessions } from '../sessions/host-db/host-sessions.ts'
+import { HostSessions } from '../sessions/host-db/host-sessions.ts'
 import { callableSkills } from '../profiles/slash-commands.ts'
 import type { Config } from '../config.ts'
 import { Cron } from '../cron/cron.ts'
@@ -99,7 +99,7 @@ export const createTerminalEngine = async (
     addon,
     ...searchWorkerOf(packedHere()),
   })
-  const hostSessions = createHostSessions({
+  const hostSessions = new HostSessions({
     sessions,
     isActive: () => false,
     lastWorkspace: home => home.dir,

@@ -1,13 +1,11 @@
 /** Paths of session files, and their lines. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { diskFull, missing, unavailable, type UserError } from '../errors.ts'
+import { closeSync } from 'node:fs'
+import { join } from 'node:path'
+import { missing, unavailable, type UserError } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
-import { syncDir } from '../store/atomic-write.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
-import { fileStamp, isDiskFull, readLines, type Stamp } from '../store/journal.ts'
+import { fileStamp, readLines, type Stamp, writeLines } from '../store/journal.ts'
 import { openFile, readWhole } from '../store/read-text.ts'
-import { reportWrite } from '../store/write-reports.ts'
 import { type Entry, formatEntry, parseEntry } from './entries.ts'
 import { foldForward, type Summary } from './fold.ts'
 import { toEntries } from './legacy.ts'
@@ -141,26 +139,6 @@ export const foldFile = ({
   return result
 }
 
-/** Writes a whole journal under a temporary name, fsyncs it and renames it. Survives a power cut. */
-export const writeJournal = (path: string, entries: readonly Entry[]): void => {
-  const temporary = `${path}.tmp`
-  try {
-    // Left by a killed process. It may also be a pipe, which open() would block on.
-    rmSync(temporary, { force: true })
-    const fd = openSync(temporary, 'wx', 0o600)
-    try {
-      writeFileSync(fd, entries.map(entry => `${formatEntry(entry)}\n`).join(''))
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(temporary, path)
-    reportWrite(path)
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    if (isDiskFull(error))
-      throw diskFull(`The disk is full or read-only; nothing was saved in ${dirname(path)}`)
-    throw error
-  }
-  syncDir(dirname(path))
-}
+/** Writes a whole journal in one step. */
+export const writeJournal = (path: string, entries: readonly Entry[]): void =>
+  writeLines(path, entries.map(formatEntry))

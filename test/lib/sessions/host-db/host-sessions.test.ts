@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createHostSessions } from '../../../../lib/sessions/host-db/host-sessions.ts'
+import { HostSessions } from '../../../../lib/sessions/host-db/host-sessions.ts'
 import { Sessions } from '../../../../lib/sessions/sessions.ts'
 import { createTestClock } from '../../../_clock.ts'
 import { addMessage, addSession, createStateDb } from '../../../_state-db.ts'
@@ -27,7 +27,7 @@ test('messages that were added during a turn arrive after it, without another ch
     clock,
   })
   let isActive = false
-  const host = createHostSessions({
+  const host = new HostSessions({
     sessions,
     isActive: () => isActive,
     lastWorkspace: () => dir,
