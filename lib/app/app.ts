@@ -50,10 +50,10 @@ import { callableSkills } from '../profiles/slash-commands.ts'
 import { Edits } from '../sessions/edits.ts'
 import { HostSessionWatcher } from '../sessions/host-db/host-session-watcher.ts'
 import { HostSessions } from '../sessions/host-db/host-sessions.ts'
-import { createImportJobs, type ImportJobs } from '../sessions/imports/import-jobs.ts'
+import { ImportJobs } from '../sessions/imports/import-jobs.ts'
 import type { ImportTarget } from '../sessions/imports/imports.ts'
 import { SharePages } from '../sessions/shares/share-pages.ts'
-import { openShares, type Shares } from '../sessions/shares/shares.ts'
+import { Shares } from '../sessions/shares/shares.ts'
 import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
 import { type BackgroundPrompts, createBackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
@@ -267,7 +267,7 @@ export class App extends AppData {
     this.proxyCheck = new ProxyCheck(clock)
     if (config.metricsToken !== null) this.maskSecret(config.metricsToken)
 
-    this.shares = openShares(join(stateDir, 'shares.json'), { clock, log })
+    this.shares = new Shares(join(stateDir, 'shares.json'), clock, log)
     this.sharePages = new SharePages(this.shares, this)
     this.shareThrottle = new Throttle({ clock })
     this.answerThrottle = new Throttle({ clock })
@@ -320,7 +320,7 @@ export class App extends AppData {
       home => otherHomePaths(homes, homes.of(home.name)),
     )
     this.files = new SessionFiles(config, areas, clock)
-    this.imports = createImportJobs({ path: join(stateDir, 'imports.json'), log, clock })
+    this.imports = new ImportJobs(join(stateDir, 'imports.json'), clock, log)
     this.checkpoints = new Checkpoints({
       boundsOf: (home, workspace) => this.files.areas.scopeFor(home, workspace),
       path,

@@ -35,7 +35,7 @@ import type { Notify } from '../schema/notice.ts'
 import { SettingsStore } from '../profiles/settings.ts'
 import { startMove } from './moved-home.ts'
 import { PersonalSettings } from '../people/personal-settings.ts'
-import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
+import { ToolOutput } from '../sessions/tool-output.ts'
 import { PromptCache } from '../turns/context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
 import { Workspaces } from '../workspaces/workspaces.ts'
@@ -203,7 +203,7 @@ export class AppData {
     })
     this.acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
     this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
-    this.toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
+    this.toolOutput = new ToolOutput(join(stateDir, 'tool-output'), log.warn)
     this.sessions = new Sessions({
       dir: join(stateDir, 'sessions'),
       trashDir: join(stateDir, 'trash'),
@@ -215,7 +215,7 @@ export class AppData {
         this.onSessionDeleted(id)
         this.hub.publish('list', { type: 'gone', data: { session_id: id, seq } }, {}, profile)
       },
-      onCopied: this.toolOutput.copyImages,
+      onCopied: (from, to) => this.toolOutput.copyImages(from, to),
       log: log.warn,
       clock,
       addon,

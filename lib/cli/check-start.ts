@@ -11,7 +11,7 @@ import { fetchHealth, StartError, tryListen, urlOf } from '../operations/preflig
 import { unreadableSessions } from '../sessions/unreadable-files.ts'
 import { fileReason } from '../store/file-error.ts'
 import { parseSettings } from '../profiles/settings.ts'
-import { jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 import { runningPid } from '../store/instance-lock.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readWholeText } from '../store/read-text.ts'
@@ -43,7 +43,7 @@ const stateFileChecks = ({ config }: CheckContext): Check[] =>
 
 /** As the page says it. */
 const backupChecks = ({ config }: CheckContext): Check[] => {
-  const { last, settings } = jsonFile(join(config.stateDir, 'backups.json'), value =>
+  const { last, settings } = new JsonFile(join(config.stateDir, 'backups.json'), value =>
     BackupsFile.parse(value ?? {}),
   ).read()
   return [
@@ -55,7 +55,7 @@ const backupChecks = ({ config }: CheckContext): Check[] => {
 }
 
 const settingsWorkspace = ({ stateDir }: CheckContext['config']): string | null => {
-  const { default_workspace: path } = jsonFile(
+  const { default_workspace: path } = new JsonFile(
     join(stateDir, 'settings.json'),
     parseSettings,
   ).read()

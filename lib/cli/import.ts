@@ -13,7 +13,7 @@ import type { ImportReport, ImportProblemCode, LeftOutCode } from '../schema/imp
 import { SessionFiles, writeJournal } from '../sessions/files.ts'
 import { readImported } from '../sessions/imported.ts'
 import { runningPid } from '../store/instance-lock.ts'
-import { jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
@@ -80,7 +80,7 @@ export const importChats = async (
   const clock = systemClock
   const homes = new Homes(config, clock)
   const home = homes.open(profile ?? homes.active())
-  const saved = jsonFile(join(stateDir, 'settings.json'), asObject).read().default_workspace
+  const saved = new JsonFile(join(stateDir, 'settings.json'), asObject).read().default_workspace
   const standard = resolveDefaultWorkspace(config, stringOrNull(saved) ?? undefined)
   const workspace = new Workspaces(config, () => standard).defaultOf(home)
   const scopes = new FileScopes(

@@ -29,7 +29,7 @@ import { redact, redactValue, watchSecrets } from '../base/redact/redact.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { Skills } from '../profiles/skills/skills.ts'
 import { searchWorkerOf } from '../app/data.ts'
-import { createToolOutput } from '../sessions/tool-output.ts'
+import { ToolOutput } from '../sessions/tool-output.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
 import { PromptCache } from '../turns/context/prompt-cache.ts'
 import type { TurnObserver } from '../turns/context/services.ts'
@@ -137,7 +137,7 @@ export const createTerminalEngine = async (
     skills,
     hub,
     promptCache: new PromptCache(pathOf('prompts'), clock, problem),
-    toolOutput: createToolOutput({ dir: pathOf('tool-output'), log: problem }),
+    toolOutput: new ToolOutput(pathOf('tool-output'), problem),
     checkpoints: { startTurn: () => NO_CHECKPOINTS, canUndo: false },
     guards,
     cron: () => cron,

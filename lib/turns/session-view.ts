@@ -7,7 +7,7 @@ import type { Message } from '../schema/message.ts'
 import type { Session, SessionRow } from '../schema/session.ts'
 import { activeSpans } from '../sessions/fold.ts'
 import { isEmptyRow } from '../sessions/list-row.ts'
-import { createRecentReads } from '../sessions/recent-reads.ts'
+import { RecentReads } from '../sessions/recent-reads.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { toolSummaries, withShownSummaries } from '../sessions/tool-call-summaries.ts'
 import { queuedOf } from '../sessions/queued.ts'
@@ -46,6 +46,7 @@ type Kept = {
 }
 
 const KEPT_REPLY_BYTES = 2 * 1024 * 1024
+const KEPT_REPLY_MS = 10_000
 
 const TOOL_CALLS_BYTES = 4 * 1024 * 1024
 const TOOL_CALLS_MS = 60_000
@@ -101,7 +102,7 @@ export const createSessionViews = ({
     }
   }
 
-  const toolCalls = createRecentReads({ clock, maxBytes: TOOL_CALLS_BYTES, keptMs: TOOL_CALLS_MS })
+  const toolCalls = new RecentReads(clock, { maxBytes: TOOL_CALLS_BYTES, keptMs: TOOL_CALLS_MS })
 
   /** The session without its messages, and the messages as JSON; both read in one tick, because reading starts with the call. */
   const whole = async (
@@ -114,8 +115,9 @@ export const createSessionViews = ({
     const head = assemble(row, { messages: [], tool_calls: [], offset: 0, truncated: false })
     const messages = await text
     // Parsing a long session takes longer than reading it.
-    const make = () => toolSummaries(JSON.parse(messages.toString()) as Message[])
-    const tool_calls = toolCalls.read(session_id, version, make, calls => sizeOf(calls))
+    const kept = toolCalls.find<Session['tool_calls']>(session_id, version)
+    const tool_calls = kept ?? toolSummaries(JSON.parse(messages.toString()) as Message[])
+    if (!kept) toolCalls.keep(session_id, version, tool_calls, sizeOf(tool_calls))
     return { head: { ...head, tool_calls }, messages }
   }
 
@@ -166,7 +168,7 @@ export const createSessionViews = ({
   }
 
   /** Replies to the same request are the same bytes while no session, event, secret, or shown model has changed. */
-  const replies = createRecentReads({ clock, maxBytes: KEPT_REPLY_BYTES })
+  const replies = new RecentReads(clock, { maxBytes: KEPT_REPLY_BYTES, keptMs: KEPT_REPLY_MS })
   const currentVersion = (): string => `${sessions.version} ${hub.cursor()} ${secretsVersion()}`
 
   return {

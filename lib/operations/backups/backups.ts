@@ -6,7 +6,7 @@ import { type Clock, toSeconds } from '../../base/clock.ts'
 import { conflict, invalid, messageOf, missing, UserError } from '../../errors.ts'
 import { BackupResult, type BackupSettings, type BackupState } from '../../schema/backup.ts'
 import { fileReason } from '../../store/file-error.ts'
-import { jsonFile } from '../../store/json-file.ts'
+import { JsonFile } from '../../store/json-file.ts'
 import { makeDir } from '../../store/make-dir.ts'
 import { isInside } from '../../store/path-within.ts'
 import type { Backup } from './backup.ts'
@@ -70,7 +70,7 @@ export class Backups {
     this.#suggestedDir = suggestedDir
     this.#log = log
     this.#clock = clock
-    this.#file = jsonFile(path, value => BackupsFile.parse(value ?? {}))
+    this.#file = new JsonFile(path, value => BackupsFile.parse(value ?? {}))
   }
 
   state(): BackupState {
