@@ -16,9 +16,9 @@ const NO_FILES: CellFiles = {
   pathOf: () => null,
   list: async () => [],
   isAppended: () => false,
-  isSecret: () => false,
 }
 
+const KEY = 'a key that is only used in this bench 01'
 const readers: ServerResponse[] = []
 const server = createServer((req, res) => {
   // Through the forwarder, whose start waits for it.
@@ -53,7 +53,7 @@ const begin = async ({ database, cell }: Owning): Promise<void> => {
   process.once('exit', () => rmSync(stateDir, { recursive: true, force: true }))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const log = { info: () => undefined, warn: () => undefined }
-  const cluster = new PostgresCluster({ clock: systemClock, url: database, key: null, log })
+  const cluster = new PostgresCluster({ clock: systemClock, url: database, key: KEY, log })
   const owned = await cluster.own(cell, { files: NO_FILES, stateDir })
   owned.announce(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   process.send?.('owned')

@@ -156,7 +156,7 @@ const commits = async (bench: Bench, db: Postgres): Promise<void> => {
   const log = { info: () => undefined, warn: () => undefined }
   const cluster = new PostgresCluster({ clock: systemClock, url: db.url, key: KEY, log })
   const owned = await cluster.own('commits', {
-    files: new CellFileRules(config, true),
+    files: new CellFileRules(config),
     stateDir: config.stateDir,
   })
   const path = join(dir, '000000000000.jsonl')

@@ -22,16 +22,13 @@ const LOADED_NOW = new RegExp(
  * become getters. Everything else about the table stays as it is written.
  */
 export const withLateHandlers = source => {
-  // Such as `...pwa.routes`, whose names are needed at once.
-  const spread = new Set([...source.matchAll(/^ +\.\.\.(\w+)\.\w+,$/gm)].map(([, name]) => name))
   const imports = /^import \* as (\w+) from ('\.\/handlers\/[^']+')$/gm
   const routes = /^( +)('[A-Z]+ \/[^']*'): (\w+)\.(\w+),$/gm
   return source
-    .replace(imports, (whole, name, path) =>
-      spread.has(name) ? whole : `const ${name} = () => ${LOAD_NOW}(import(${path}))`,
-    )
-    .replace(routes, (whole, space, route, name, key) =>
-      spread.has(name) ? whole : `${space}get ${route}() { return ${name}().${key} },`,
+    .replace(imports, (_, name, path) => `const ${name} = () => ${LOAD_NOW}(import(${path}))`)
+    .replace(
+      routes,
+      (_, space, route, name, key) => `${space}get ${route}() { return ${name}().${key} },`,
     )
 }
 

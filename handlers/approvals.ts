@@ -6,18 +6,18 @@ import { invalid } from '../lib/errors.ts'
 import { eventStream } from '../lib/http/reply.ts'
 import { Grant } from '../lib/turns/context/grants.ts'
 import { visibleText } from '../lib/base/visible.ts'
-import { RuleScope } from '../lib/schema/question.ts'
-import { readRule } from '../lib/turns/context/allow-rules.ts'
-import { OneSession, SessionId } from '../lib/schema/ids.ts'
 import {
+  RuleScope,
   Approval,
   ApprovalChoice,
   Clarify,
   type Question,
   Unanswered,
 } from '../lib/schema/question.ts'
+import { readRule } from '../lib/turns/context/allow-rules.ts'
+import { OneSession, SessionId } from '../lib/schema/ids.ts'
 import { rolePatch } from '../lib/turns/context/role-guards.ts'
-import { recorded } from '../lib/people/recorded.ts'
+import { recorded } from '../lib/people/audit.ts'
 
 export const pending = endpoint({
   access: 'read',

@@ -1,12 +1,11 @@
 /** Sign-in, sign-out, and the signed-in devices. */
 import { z } from 'zod'
-import { SESSION_COOKIE, sessionCookie } from '../lib/people/cookie.ts'
-import { SIGN_IN_METHODS } from '../lib/people/login-sessions.ts'
+import { SESSION_COOKIE, sessionCookie, SIGN_IN_METHODS } from '../lib/people/sign-ins.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid, missing } from '../lib/errors.ts'
 import { clearCookie } from '../lib/http/cookies.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { recorded, recordedSignIn } from '../lib/people/recorded.ts'
+import { recorded, recordedSignIn } from '../lib/people/audit.ts'
 
 export const status = endpoint({
   summary: 'Whether a password is set, and whether the caller is signed in',

@@ -16,7 +16,7 @@ import {
 } from '../lib/turns/context/permissions/settings.ts'
 import { controlPathsOf } from '../lib/turns/context/control-files.ts'
 import { isCovered } from '../lib/turns/context/grants.ts'
-import { recorded } from '../lib/people/recorded.ts'
+import { recorded } from '../lib/people/audit.ts'
 
 const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
   profile: ctx.home.name,

@@ -5,7 +5,7 @@ import { type Ctx, endpoint } from '../lib/context.ts'
 import { listProviders } from '../lib/models/provider-keys.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { ProviderRow, ProviderTestResult } from '../lib/schema/provider.ts'
-import { recorded } from '../lib/people/recorded.ts'
+import { recorded } from '../lib/people/audit.ts'
 
 const ProviderId = z.string().max(200)
 const Secret = z.string().max(20_000)

@@ -7,7 +7,7 @@ import { toBoolean } from '../lib/profiles/settings.ts'
 import { isBudgetKey } from '../lib/turns/context/spending-limit.ts'
 import { APPROVE_PLAN } from '../lib/base/plan-answers.ts'
 import { SessionMode } from '../lib/schema/session.ts'
-import { outlivesTurn } from '../lib/turns/open-questions.ts'
+import { outlivesTurn } from '../lib/schema/question.ts'
 
 export const get = endpoint({
   access: 'read',

@@ -1,6 +1,6 @@
 /** Settings of the server, the password, and the default model of the profile. */
 import { z } from 'zod'
-import { SESSION_COOKIE, sessionCookie } from '../lib/people/cookie.ts'
+import { SESSION_COOKIE, sessionCookie, signInClient } from '../lib/people/sign-ins.ts'
 import { type Ctx, endpoint, refusedRoutes } from '../lib/context.ts'
 import { requireServed, setDefaultModel } from '../lib/models/default-model.ts'
 import { readReasoning, saveShowReasoning, showsReasoning } from '../lib/models/reasoning.ts'
@@ -9,8 +9,7 @@ import { Role } from '../lib/schema/person.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Settings } from '../lib/schema/settings.ts'
 import { toBoolean } from '../lib/profiles/settings.ts'
-import { recorded } from '../lib/people/recorded.ts'
-import { signInClient } from '../lib/people/cookie.ts'
+import { recorded } from '../lib/people/audit.ts'
 
 const Shown = Settings.extend({
   default_model: z.string(),

@@ -9,7 +9,7 @@ import { BaseCtx, type CtxParameters } from './http/request-context.ts'
 import type { Home } from './profiles/home.ts'
 import type { Access } from './schema/person.ts'
 
-export { controlGuard } from './app/control.ts'
+export { controlGuard } from './turns/context/control-guard.ts'
 export {
   mayChangeIn,
   maySession,

@@ -1,7 +1,7 @@
 /** People for tests: written into people.json, and signed in. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PasswordHasher } from '../lib/people/password.ts'
+import { PasswordHasher } from '../lib/people/passwords.ts'
 import { openSigningKey } from '../lib/people/signing-key.ts'
 import type { Role } from '../lib/schema/person.ts'
 import { PASSWORD_ITERATIONS, type TestApp } from './_app.ts'

@@ -698,14 +698,14 @@ const MB = 1024 * 1024
 /** What a page says, and the constant that decides it. */
 // biome-ignore format: one line per row, to be read as a table
 const FIGURES: readonly [page: string, says: string, path: string, name: string, value: number][] = [
-  ['remote-access', 'signed in for 30 days', 'lib/people/login-sessions.ts', 'PAIRED_LIFETIME_MS', 30 * DAY],
+  ['remote-access', 'signed in for 30 days', 'lib/people/sign-ins.ts', 'PAIRED_LIFETIME_MS', 30 * DAY],
   ['remote-access', 'once, for five minutes', 'lib/people/pairing.ts', 'LIFETIME_MS', 5 * MINUTE],
   ['remote-access', 'more than ten minutes ago', 'lib/people/auth.ts', 'FRESH_MS', 10 * MINUTE],
   ['people', 'works once, for 24 hours', 'lib/people/invitations.ts', 'INVITATION_MS', DAY],
   ['single-sign-on', 'within five minutes', 'lib/people/oidc.ts', 'LIFETIME_MS', 5 * MINUTE],
   ['single-sign-on', 'one minute of tolerance', 'lib/people/oidc.ts', 'CLOCK_TOLERANCE_MS', MINUTE],
-  ['single-sign-on', 'for 24 hours', 'lib/people/login-sessions.ts', 'SIGN_IN_LIFETIME_MS', DAY],
-  ['configuration', 'at most 1,024 characters', 'lib/people/password.ts', 'MAX_PASSWORD_CHARS', 1_024],
+  ['single-sign-on', 'for 24 hours', 'lib/people/sign-ins.ts', 'SIGN_IN_LIFETIME_MS', DAY],
+  ['configuration', 'at most 1,024 characters', 'lib/people/passwords.ts', 'MAX_PASSWORD_CHARS', 1_024],
   ['install', 'kept for 24 hours', 'lib/workspaces/trash.ts', 'KEPT_MS', DAY],
   ['install', 'five minutes after it ends', 'lib/http/hub.ts', 'IDLE_LOG_MS', 5 * MINUTE],
   ['hooks', '600 at most', 'lib/profiles/hooks/config.ts', 'MAX_TIMEOUT_S', 600],

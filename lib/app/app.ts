@@ -20,7 +20,6 @@ import { Cron } from '../cron/cron.ts'
 import { missing } from '../errors.ts'
 import type { Authenticator } from '../http/access.ts'
 import { createAssets } from '../http/assets.ts'
-import { etagOf } from '../http/etag.ts'
 import { ProxyCheck } from '../http/proxy-check.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { CountedRequest } from '../http/write-response.ts'
@@ -55,20 +54,18 @@ import type { ImportTarget } from '../sessions/imports/imports.ts'
 import { SharePages } from '../sessions/shares/share-pages.ts'
 import { Shares } from '../sessions/shares/shares.ts'
 import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
-import { type BackgroundPrompts, createBackgroundPrompts } from '../turns/background-prompts.ts'
+import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
-import { SpendingLimit } from '../turns/context/spending-limit.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
 import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
 import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
-import { createExternalAgentOptions } from '../turns/external-agent-options.ts'
-import { createExternalAgentSessions } from '../turns/external-agent-sessions.ts'
-import { outlivesTurn } from '../turns/open-questions.ts'
-import { createPlanFollowUp } from '../turns/plan-follow-up.ts'
-import { createMessageQueue, type MessageQueue } from '../turns/queue.ts'
-import { createSessionViews, type SessionViews } from '../turns/session-view.ts'
-import { createSideQuestions, type SideQuestions } from '../turns/side-questions.ts'
-import { createTurnStarter, type TurnStarter } from '../turns/start-turn.ts'
+import { ExternalAgentOptions } from '../turns/external-agent-options.ts'
+import { ExternalAgentSessions } from '../turns/external-agent-sessions.ts'
+import { outlivesTurn } from '../schema/question.ts'
+import { MessageQueue } from '../turns/queue.ts'
+import { SessionViews } from '../turns/session-view.ts'
+import { SideQuestions } from '../turns/side-questions.ts'
+import { TurnStarter } from '../turns/start-turn.ts'
 import type { Turns } from '../turns/turns.ts'
 import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
 import { createDocuments } from '../workspaces/documents/documents.ts'
@@ -86,9 +83,9 @@ import { createEngine, type Engine } from './engine.ts'
 import { importTarget } from './import-target.ts'
 import { thisMachine } from './machine.ts'
 import { Maintenance } from './maintenance.ts'
-import { EventReports, type NotificationTestOptions } from './notifications.ts'
+import { EventReports, type NotificationTestOptions } from '../notifications/event-reports.ts'
 import { Readiness } from './readiness.ts'
-import { continuedTasks } from './scheduled-tasks.ts'
+import { continuedTasks } from '../turns/scheduled-tasks.ts'
 import { openTelemetry, type Telemetry } from './telemetry.ts'
 import { Activity } from './worker-cell.ts'
 
@@ -208,8 +205,8 @@ export class App extends AppData {
   readonly sessionViews: SessionViews
   readonly sideQuestions: SideQuestions
   readonly backgroundPrompts: BackgroundPrompts
-  readonly externalAgentOptions: ReturnType<typeof createExternalAgentOptions>
-  readonly externalAgentSessions: ReturnType<typeof createExternalAgentSessions>
+  readonly externalAgentOptions: ExternalAgentOptions
+  readonly externalAgentSessions: ExternalAgentSessions
   readonly cron: Cron
   readonly clientApi: ClientApi
   readonly apiConversations: Conversations
@@ -343,6 +340,7 @@ export class App extends AppData {
     })
     this.#startingFacts = new StartingFactsCache(clock, { path, userHome })
 
+    const liveDir = join(stateDir, 'live')
     this.#engine = createEngine({
       config,
       version,
@@ -360,7 +358,7 @@ export class App extends AppData {
       guards: this.guards,
       processesOf: session => this.processes.of(session),
       cron: () => this.cron,
-      liveDir: join(stateDir, 'live'),
+      liveDir,
       resume: {
         parkMs: options.parkMs,
         tookOver: cell.tookOver,
@@ -374,9 +372,9 @@ export class App extends AppData {
       onDone: id => void this.queue.next(id),
       onEnded: ended => this.reports.onEnded(ended),
       onQueue: id => this.queue.publish(id),
-      onPlanAnswer: (id, answer) => void answerPlan(id, answer),
+      onPlanAnswer: (id, answer) => void this.queue.answerPlan(id, answer),
     })
-    const { models, turns, external, endpointOf } = this.#engine
+    const { models, turns, endpointOf } = this.#engine
     this.models = models
     this.turns = turns
     this.mcp = this.#engine.mcp
@@ -390,62 +388,11 @@ export class App extends AppData {
     this.reports.start()
     this.toolsets = new ToolsetSettings(sessions, this.promptCache, homes, this.web)
 
-    this.turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
-    this.queue = createMessageQueue({
-      sessions,
-      hub,
-      streamOf: turns.streamOf,
-      send: async (sessionId, { id, text, attachments, by_member, client_message_id }) => {
-        const { turn } = await this.turnStarter.turn({
-          sessionId,
-          role: by_member ? 'member' : 'owner',
-          text,
-          attachments,
-          queued: id,
-          clientMessageId: client_message_id,
-        })
-        this.queue.publish(sessionId)
-        return turn
-      },
-      clock,
-      log: log.warn,
-    })
-    const answerPlan = createPlanFollowUp({ queue: this.queue, sessions, log: log.warn })
-    this.sideQuestions = createSideQuestions({
-      sessions,
-      hub,
-      eventLogs: turns.eventLogs,
-      liveDir: join(stateDir, 'live'),
-      agent: this.#engine.agent,
-      providers: this.#engine.providers,
-      homeOf: name => homes.of(name),
-      endpoint: this.turnStarter.endpoint,
-      budgetFor: scope => {
-        const { approve } = turns.questions
-        const unattended = { ...scope, unattended: true }
-        const limit = new SpendingLimit(unattended, sessions, this.spending, approve, clock)
-        return () => limit.check()
-      },
-      redact,
-      clock,
-      log: log.error,
-    })
-    this.sessionViews = createSessionViews({
-      sessions,
-      turns,
-      hub,
-      clock,
-      redactValue,
-      etagOf,
-      shownModel: (model, profile) =>
-        model === null ? null : models.compatible(homes.of(profile), model).model,
-    })
-    this.backgroundPrompts = createBackgroundPrompts({
-      sessions,
-      turnStarter: this.turnStarter,
-      hub,
-      redact,
-    })
+    this.turnStarter = new TurnStarter(sessions, turns, homes, models, workspaces)
+    this.queue = new MessageQueue(this, turns, this.turnStarter, log.warn)
+    this.sideQuestions = new SideQuestions(this.#engine, turns, this.turnStarter, liveDir)
+    this.sessionViews = new SessionViews(this, turns, models)
+    this.backgroundPrompts = new BackgroundPrompts(sessions, hub, this.turnStarter)
     this.edits = new Edits(
       sessions,
       id => {
@@ -455,15 +402,8 @@ export class App extends AppData {
       },
       this.resetSession,
     )
-    const agentOptions = { external, sessions, homes, endpointOf }
-    this.externalAgentOptions = createExternalAgentOptions(agentOptions)
-    this.externalAgentSessions = createExternalAgentSessions({
-      ...agentOptions,
-      runExclusive: turns.runExclusive,
-      expandSkill: (home, text) => this.skills.expand(home, text),
-      onChange: this.resetSession,
-      redact,
-    })
+    this.externalAgentOptions = new ExternalAgentOptions(this.#engine)
+    this.externalAgentSessions = new ExternalAgentSessions(this.#engine, turns)
     this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
     this.clientApi = new ClientApi({
       sessions,
@@ -484,9 +424,9 @@ export class App extends AppData {
       clock,
       isSole: cell.epoch > 0,
       homes: () => homes.list(),
-      start: this.turnStarter.unattended,
-      stop: turns.cancel,
-      continued: continuedTasks(this, this.turnStarter),
+      start: (home, input) => this.turnStarter.unattended(home, input),
+      stop: (streamId, failure) => turns.cancel(streamId, failure),
+      continued: continuedTasks(sessions, homes, this.turnStarter),
       forbids: (home, script) =>
         this.guards.of(home).commands() ??
         scriptDenial(
@@ -618,7 +558,7 @@ export class App extends AppData {
     if (reportedUntil !== null) this.cron.reportSince(Math.min(reportedUntil, this.clock.now()))
     this.turns
       .resume({
-        endpointOf: this.turnStarter.endpointToResume,
+        endpointOf: id => this.turnStarter.endpointToResume(id),
         workOf: {
           task: sessionId => this.cron.resume(sessionId),
           program: id => this.clientApi.resume(id),

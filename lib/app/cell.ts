@@ -6,7 +6,7 @@ import { parseClusterKey, parseDatabaseUrl } from '../base/cluster-settings.ts'
 import { alone } from '../cluster/alone.ts'
 import type { CellPlace, Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
-import { unavailable } from '../errors.ts'
+import { SetupError, unavailable } from '../errors.ts'
 import { CELL_HEADER } from '../http/forwarded-headers.ts'
 import type { Listener } from '../http/request-listener.ts'
 import type { ResponseHold } from '../http/write-response.ts'
@@ -27,8 +27,14 @@ const inFile = (
   }
 }
 
-export const readClusterKey = ({ key, keyFile }: NonNullable<Config['cluster']>): string | null =>
-  keyFile === null ? key : inFile('AGENT_WEBUI_CLUSTER_KEY_FILE', keyFile, parseClusterKey)
+/** The key that seals what enters the database. Throws an Error when there is none. */
+export const readClusterKey = ({ key, keyFile }: NonNullable<Config['cluster']>): string => {
+  if (keyFile !== null) return inFile('AGENT_WEBUI_CLUSTER_KEY_FILE', keyFile, parseClusterKey)
+  if (key !== null) return key
+  throw new SetupError(
+    'AGENT_WEBUI_CLUSTER_URL needs AGENT_WEBUI_CLUSTER_KEY_FILE, a file with a key for what enters the database; make one with: openssl rand -base64 32',
+  )
+}
 
 /** The address of the database, which contains a password, so it may be in a file. */
 export const clusterUrl = ({
@@ -57,16 +63,12 @@ export const ownCell = async (
   const { cluster, stateDir } = config
   if (cluster === null) return alone
   const key = readClusterKey(cluster)
-  if (key === null)
-    log.warn(
-      'The cluster has no key (AGENT_WEBUI_CLUSTER_KEY_FILE): settings, sign-ins, and keys stay on this machine',
-    )
   const [{ PostgresCluster }, { CellFileRules }] = await Promise.all([
     import('../cluster/postgres.ts'),
     import('../cluster/cell-files.ts'),
   ])
   return new PostgresCluster({ clock, url: clusterUrl(cluster), key, log }).own(cluster.cell, {
-    files: new CellFileRules(config, key !== null),
+    files: new CellFileRules(config),
     stateDir,
     ...wait,
   })
@@ -104,16 +106,6 @@ export const responseHold = (cell: Owned, clock: Clock): ResponseHold | undefine
       settled.then(resolve, reject).finally(cancel)
     })
   }
-}
-
-/** For what is sent elsewhere, which the next owner must know of. Never called when the cell is lost. */
-export const afterCommit = (cell: Owned, work: () => void): void => {
-  if (cell.isSettled()) {
-    work()
-    return
-  }
-  // It ends with the process.
-  void cell.settled().then(work, () => undefined)
 }
 
 /** Tools run after the message that calls them is committed: another owner would otherwise run them a second time. */

@@ -28,6 +28,7 @@ import { isInside, realPath } from '../store/path-within.ts'
 import { protectedPaths } from '../store/state-files.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { controlPathsOf } from '../turns/context/control-files.ts'
+import type { Log } from '../turns/context/services.ts'
 import type { RunnerScope } from './command-runners.ts'
 
 /** `terminal.backend`, its older name, or the variable of the command line. */
@@ -102,28 +103,30 @@ export const shownIn = (
   ]
 }
 
-export type ContainerRunners = ReturnType<typeof createContainerRunners>
+export class ContainerRunners {
+  readonly #config: Config
+  readonly #containers: Containers
+  readonly #warn: Log['warn']
 
-export const createContainerRunners = (
-  config: Config,
-  clock: Clock,
-  log: { warn: (line: string, extra?: Record<string, unknown>) => void },
-) => {
-  const { userHome, baseHome, stateDir } = config
-  const containers = new Containers({ clock, log: log.warn })
+  constructor(config: Config, clock: Clock, warn: Log['warn']) {
+    this.#config = config
+    this.#containers = new Containers({ clock, log: warn })
+    this.#warn = warn
+  }
 
-  const runnerFor = (scope: RunnerScope): CommandRunner | undefined => {
+  /** Undefined: the home asks for no container. */
+  runnerFor(scope: RunnerScope): CommandRunner | undefined {
+    const { userHome, baseHome, stateDir } = this.#config
     const { home } = scope
     const engine = containerEngine(home)
     if (engine === null) return undefined
-    const scripts = join(home.dir, 'scripts')
-    const workspace = realPath(scope.workspace ?? scripts)
+    const workspace = realPath(scope.workspace ?? join(home.dir, 'scripts'))
     const kept = [userHome, baseHome, home.dir, stateDir].map(path => realPath(path))
     const terminal = asObject(home.values().terminal)
     const values = (names: readonly string[]) =>
       Object.fromEntries(Object.entries(home.env()).filter(([name]) => names.includes(name)))
     return new ContainerRunner({
-      containers,
+      containers: this.#containers,
       home: home.dir,
       engine,
       hasNetwork: yamlFlag(terminal.docker_network) !== false,
@@ -138,7 +141,7 @@ export const createContainerRunners = (
         scope.workspace === null
           ? [{ source: workspace, target: workspace, isReadOnly: true }]
           : shownIn(workspace, readable, {
-              control: controlPathsOf(config, home, workspace).filter(
+              control: controlPathsOf(this.#config, home, workspace).filter(
                 path => !path.includes('/**/'),
               ),
               hidden: protectedPaths(stateDir),
@@ -153,33 +156,28 @@ export const createContainerRunners = (
         return { env: variablesFor(git, made.dir), finish: made.finish }
       },
       forwarded: names => values([...names, ...home.settings().terminal.env_passthrough]),
-      log: log.warn,
+      log: this.#warn,
     })
   }
 
-  return {
-    /** Undefined: the home asks for no container. */
-    runnerFor,
-    /** Removes what a killed process has left, for homes that use containers. Never rejects. */
-    async cleanUp(homes: readonly Home[]): Promise<void> {
-      for (const home of homes) {
-        // While one of its files cannot be read, it is not known whether the home uses containers; that is reported elsewhere.
-        if (home.problems().length > 0) continue
-        try {
-          const engine = containerEngine(home)
-          if (engine === null) continue
-          await containers.cleanUp(
-            home.dir,
-            containerSettings(home, engine, userHome),
-            home.childEnv(),
-          )
-        } catch (error) {
-          log.warn('could not remove the containers of an earlier process', {
-            error: messageOf(error),
-          })
-        }
+  /** Removes what a killed process has left, for homes that use containers. Never rejects. */
+  async cleanUp(homes: readonly Home[]): Promise<void> {
+    for (const home of homes) {
+      // While one of its files cannot be read, it is not known whether the home uses containers; that is reported elsewhere.
+      if (home.problems().length > 0) continue
+      try {
+        const engine = containerEngine(home)
+        if (engine === null) continue
+        const settings = containerSettings(home, engine, this.#config.userHome)
+        await this.#containers.cleanUp(home.dir, settings, home.childEnv())
+      } catch (error) {
+        const about = { error: messageOf(error) }
+        this.#warn('could not remove the containers of an earlier process', about)
       }
-    },
-    close: () => containers.close(),
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#containers.close()
   }
 }

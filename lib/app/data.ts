@@ -17,7 +17,6 @@ import type { Config } from '../config.ts'
 import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { Hub } from '../http/hub.ts'
-import { KeyJournal } from '../http/request-key-journal.ts'
 import { RequestKeys } from '../http/request-keys.ts'
 import type { Log } from '../operations/log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
@@ -33,7 +32,7 @@ import { Sessions } from '../sessions/sessions.ts'
 import { addonCandidates, installAddon, installProgram } from '../store/unpack-native.ts'
 import type { Notify } from '../schema/notice.ts'
 import { SettingsStore } from '../profiles/settings.ts'
-import { startMove } from './moved-home.ts'
+import { startMove } from '../operations/moved-home.ts'
 import { PersonalSettings } from '../people/personal-settings.ts'
 import { ToolOutput } from '../sessions/tool-output.ts'
 import { PromptCache } from '../turns/context/prompt-cache.ts'
@@ -158,7 +157,7 @@ export class AppData {
       warn: log.warn,
       onSecret: own.add,
     })
-    this.identities = new Identities({ people: this.people, clock })
+    this.identities = new Identities(this.people, clock)
     this.auth = new Auth(stateDir, this.people, {
       clock,
       codes: this.codes,
@@ -185,13 +184,7 @@ export class AppData {
       throttle: new Throttle({ clock }),
       mayCall: mayToken,
     })
-    this.requestKeys = new RequestKeys(join(stateDir, 'cache', 'requests.db'), {
-      addon,
-      clock,
-      log: log.warn,
-      // Another machine may continue with these files.
-      ...(cell.epoch > 0 && { journal: new KeyJournal(join(stateDir, 'request-keys'), clock) }),
-    })
+    this.requestKeys = new RequestKeys(join(stateDir, 'request-keys'), clock, log.warn)
     this.#unwatch = [
       watchSecrets(createKnownSecrets(() => this.homes.list())),
       watchSecrets(own.values),
@@ -250,7 +243,6 @@ export class AppData {
 
   /** The last step of a stop. */
   protected closeData(): void {
-    this.requestKeys.close()
     for (const stop of this.#unwatch) stop()
   }
 

@@ -23,11 +23,11 @@ import { SessionWarnings } from '../turns/context/session-warnings.ts'
 import { Spending } from '../turns/context/spending-limit.ts'
 import { SessionTurnContext } from '../turns/context/turn-context.ts'
 import { WebServices } from '../turns/context/web-services.ts'
-import { createTurns, type Turns, type TurnsOptions } from '../turns/turns.ts'
+import { Turns, type TurnsOptions } from '../turns/turns.ts'
 import { LanguageServers } from '../workspaces/diagnostics/diagnostics.ts'
 import { createDocuments } from '../workspaces/documents/documents.ts'
 import { CommandRunners } from './command-runners.ts'
-import { createContainerRunners } from './container-runners.ts'
+import { ContainerRunners } from './container-runners.ts'
 import { unpackRipgrep } from './data.ts'
 
 export type EngineOptions = TurnSources & {
@@ -83,7 +83,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     keyFor: signIns.keyFor,
   })
   const auxiliary = new AuxiliaryModels(models, providers, clock)
-  const containers = createContainerRunners(config, clock, log)
+  const containers = new ContainerRunners(config, clock, log.warn)
   void containers.cleanUp(homes.list())
   const services: Services = {
     ...options,
@@ -108,7 +108,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
     unpackRipgrep: unpackRipgrep(config),
   }
-  const turns = createTurns({
+  const turns: Turns = new Turns({
     ...options,
     log: log.error,
     redactMessage: redactValue,

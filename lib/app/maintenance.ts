@@ -42,7 +42,7 @@ export class Maintenance {
     void this.#sweep()
     // Checkpoints that a killed process did not finish.
     void checkpoints
-      .recover(homes.list(), turns.isStreaming)
+      .recover(homes.list(), id => turns.isStreaming(id))
       .catch((error: unknown) => log.error('checkpoints', error))
   }
 

@@ -11,7 +11,7 @@ import type { Home } from '../profiles/home.ts'
 import type { Access } from '../schema/person.ts'
 import { isInside } from '../store/path-within.ts'
 import type { App } from './app.ts'
-import { controlGuard, type ControlGuard } from './control.ts'
+import { controlGuard, type ControlGuard } from '../turns/context/control-guard.ts'
 
 type Naming = Pick<BaseCtx, 'person'> & {
   app: App

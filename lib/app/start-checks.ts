@@ -4,7 +4,7 @@
  */
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { passwordProblem } from '../people/password.ts'
+import { passwordProblem } from '../people/passwords.ts'
 import { isForeignRecord } from '../people/password-record.ts'
 import { readClientSecret } from '../people/oidc.ts'
 import { readSigningKey } from '../people/signing-key.ts'

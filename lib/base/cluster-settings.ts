@@ -7,7 +7,7 @@ export type ClusterSettings = Readonly<{
   urlFile: string | null
   /** Of the state directory, the same on every machine that may serve it. */
   cell: string
-  /** Seals what enters the database: the key itself, or the file that has it. Null: secrets are left out. */
+  /** Seals what enters the database: the key itself, or the file that has it. A process that serves a cell needs one of both. */
   key: string | null
   keyFile: string | null
   /** How a forwarder reaches this service; null: the address it listens at. */
@@ -27,6 +27,20 @@ export type WorkerSettings = Readonly<{
   capacity: number
   labels: readonly string[]
 }>
+
+/**
+ * After so long without a sign of life a process counts as gone, in milliseconds: how soon another takes over. The other times
+ * of the cluster follow from it.
+ */
+export const STALE_MS = 10_000
+/** An owner that is idle gives a sign of life this often. */
+export const BEAT_MS = STALE_MS / 5
+/** After so long without an answer of the database, an owner answers nothing: another may be the owner before long. */
+export const LEASE_MS = STALE_MS * 0.6
+/** A statement without an answer ends its connection while there is time for another sign of life. */
+export const STATEMENT_MS = STALE_MS * 0.8
+/** A request waits so long for the next owner: the time until it is replaced, to take over, and to start. */
+export const TAKEOVER_MS = STALE_MS * 2.5
 
 /** Each begins with AGENT_WEBUI_CLUSTER_. */
 export const CLUSTER_VARIABLES = [

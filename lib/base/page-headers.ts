@@ -1,6 +1,6 @@
 /** Headers that the page, its service worker, and the server agree on. */
 
-/** Of a request: whose page makes it; its value is `accountOf` of lib/people/cookie.ts. */
+/** Of a request: whose page makes it; its value is `accountOf` of lib/people/sign-ins.ts. */
 export const ACCOUNT_HEADER = 'x-agent-account'
 
 /** Of a reply: the service worker stored it at that time, in milliseconds since 1970. */

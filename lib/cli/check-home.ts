@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isDirectory } from '../base/directories.ts'
 import { callableSkills } from '../profiles/slash-commands.ts'
 import { createFileCheck } from '../operations/file-problems.ts'
-import { jobsFile } from '../cron/jobs-file.ts'
+import { JobsFile } from '../cron/jobs-file.ts'
 import { readSchedule } from '../cron/parse-schedule.ts'
 import { UserError } from '../errors.ts'
 import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
@@ -146,7 +146,7 @@ export const homeChecks = (looked: CheckContext): Check[] => {
 /** Written by hand or by another program: the page refuses such a schedule. */
 export const taskChecks = ({ homes, machine }: CheckContext): Check[] =>
   homes.list().flatMap(({ dir, name }) =>
-    jobsFile(join(dir, 'cron'), () => '')
+    new JobsFile(join(dir, 'cron'), () => '')
       .read()
       .filter(({ schedule }) => readSchedule(schedule, machine.clock.now(), 'UTC') === undefined)
       .map(({ id }) =>
@@ -175,7 +175,7 @@ export const fileChecks = (
     // The one of the default profile is in the state directory.
     workspaces: isStateUsable ? workspaces : { problem: () => null },
     own: [],
-    jobsOf: each => jobsFile(join(each.dir, 'cron'), () => ''),
+    jobsOf: each => new JobsFile(join(each.dir, 'cron'), () => ''),
   })
   return find().map(({ file, reason, profile }) =>
     fail(

@@ -186,7 +186,7 @@ const clusterChecks = async ({
   config: { cluster },
 }: Pick<CheckContext, 'config'>): Promise<Check[]> => {
   if (cluster === null) return []
-  let given: { url: string; key: string | null }
+  let given: { url: string; key: string }
   try {
     given = { url: clusterUrl(cluster), key: readClusterKey(cluster) }
   } catch (error) {
@@ -196,15 +196,7 @@ const clusterChecks = async ({
   try {
     const { checkCluster } = await import('../cluster/postgres.ts')
     await checkCluster(given, cluster.cell)
-    if (given.key !== null) return [ok(ABOUT, 'the database answers, and its tables are known')]
-    return [
-      warn(
-        'cluster_without_key',
-        ABOUT,
-        'the database answers, and there is no key: settings, sign-ins, and keys stay on this machine',
-        'Set AGENT_WEBUI_CLUSTER_KEY_FILE before the first start, or keep these files on every machine.',
-      ),
-    ]
+    return [ok(ABOUT, 'the database answers, and its tables are known')]
   } catch (error) {
     const advice =
       error instanceof SetupError

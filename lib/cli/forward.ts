@@ -7,13 +7,13 @@ import { VISITOR_HEADER } from '../base/page-headers.ts'
 import { Directory } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
 import { conflict, forbidden, messageOf, unauthorized, type UserError } from '../errors.ts'
+import { readUser } from '../http/client-address.ts'
 import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
 import { Drain } from '../http/drain.ts'
 import type { Route } from '../http/forwarded-headers.ts'
 import { Forwarder, shared } from '../http/forwarder.ts'
 import type { Listener } from '../http/request-listener.ts'
 import { createServer } from '../http/server.ts'
-import { createUserHeader } from '../http/user-header.ts'
 import { createLog, type Log } from '../operations/log.ts'
 import { listen, readTls, urlOf } from '../operations/preflight.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
@@ -40,7 +40,6 @@ const createRoutes = (
 ) => {
   const { clientOf } = pages
   const cell = config.cluster?.cell ?? ''
-  const userOf = createUserHeader(config.authHeader)
   const cells = shared(
     systemClock,
     person => directory.cellsOf(person),
@@ -52,7 +51,7 @@ const createRoutes = (
     const url = req.url ?? '/'
     if (config.authHeader === null)
       return { cell, person: null, url, prefix: client.prefix, isShared: false }
-    const person = userOf(req, () => client)?.toLowerCase()
+    const person = readUser(req, config.authHeader, () => client)?.toLowerCase()
     if (person === undefined)
       throw unauthorized(
         `The proxy did not say who you are (${config.authHeader}). Sign in there.`,

@@ -4,7 +4,7 @@ import { formatDuration } from '../agent/failure.ts'
 import type { AgentEvent } from '../agent/types.ts'
 import { visibleName } from '../base/visible.ts'
 import { redact } from '../base/redact/redact.ts'
-import { createStreamMask } from '../turns/to-stream-event.ts'
+import { StreamMask } from '../turns/to-stream-event.ts'
 import type { RetryReason } from '../schema/retry.ts'
 import type { Terminal } from './terminal.ts'
 import { TerminalQuestions } from './terminal-questions.ts'
@@ -45,7 +45,7 @@ export class TurnOutput {
   #hasStreamed = false
   /** Asks on the same terminal, between two lines of the output. */
   readonly questions: TerminalQuestions
-  readonly #mask = createStreamMask()
+  readonly #mask = new StreamMask()
 
   constructor(
     terminal: Terminal,

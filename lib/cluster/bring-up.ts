@@ -5,18 +5,32 @@
  * kept, and the difference is sent. Otherwise the database decides. What this machine has beyond it was never
  * acknowledged; it is moved to `conflicts/`, not deleted.
  */
-import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isDirectory } from '../base/directories.ts'
+import { messageOf } from '../errors.ts'
+import { errorCode } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readWhole } from '../store/read-text.ts'
-import type { Database } from './database.ts'
+import type { Database, Row } from './database.ts'
+import type { DirectoryNote } from './directory-note.ts'
 import type { Mirror } from './mirror.ts'
-import type { Seal } from './seal.ts'
-import { type CellFiles, ClusterError } from './types.ts'
+import type { Sealer } from './seal.ts'
+import { type CellFiles, ClusterError, FOLDER } from './types.ts'
 
 type Stored = {
   key: string
   path: string
+  version: number
   size: number
   mode: number
   digest: Buffer | null
@@ -29,43 +43,41 @@ type Options = {
   cell: string
   files: CellFiles
   stateDir: string
-  sealer: Seal
+  sealer: Sealer
   mirror: Mirror
-  /** Of the last owner that was here; 0 for none. */
-  since: number
-  /** The directory was part of this cell before. */
-  isKnown: boolean
+  /** Null: the directory was never part of this cell. */
+  note: Pick<DirectoryNote, 'epoch'> | null
   /** Milliseconds since 1970. */
   now: number
   warn: (text: string) => void
 }
 
-/** Files are read in groups of about this size. */
-const GROUP_BYTES = 8 << 20
-/** The content of a larger file of the same length is not compared. */
-const COMPARED_BYTES = 256 << 10
-
+/** What is read in one statement, roughly: small files in groups, a larger one in pieces. */
+const GROUP_BYTES = 1 << 20
+const PAGE_CHUNKS = 2
 const CONFLICTS = 'conflicts'
+
+const isFolder = ({ key }: Stored): boolean => key.endsWith(FOLDER)
 
 const sizeOf = (path: string): number => {
   const stat = statSync(path, { throwIfNoEntry: false })
   return stat?.isFile() ? stat.size : -1
 }
 
-/** Not synced: the database has it, and a start after a power failure reads all of it again. */
-const writeFile = (path: string, bytes: Buffer, mode: number): void => {
-  makeDir(dirname(path))
-  const temporary = `${path}.tmp`
-  rmSync(temporary, { force: true })
-  writeFileSync(temporary, bytes, { mode, flag: 'wx' })
-  renameSync(temporary, path)
-}
+/** The database has other bytes than it should: this file cannot be had. */
+class Damaged extends Error {}
+
+/** A file of another machine that this one cannot have, such as a name that is too long here. */
+const isOfFile = (error: unknown): boolean =>
+  error instanceof Damaged ||
+  ['ENAMETOOLONG', 'EINVAL', 'EILSEQ', 'EISDIR', 'ENOTDIR'].includes(errorCode(error))
 
 export const placeOf = (key: string, at: number): string => `${key}\0${at}`
 
-const readRows = async ({ db, cell, files }: Options) => {
+const readRows = async ({ db, cell, files }: Pick<Options, 'db' | 'cell' | 'files'>) => {
   const rows = await db.query(
-    'select path, size, mode, digest, epoch, base_epoch, is_gone from agent_webui.file where cell = $1',
+    `select path, version, size, mode, digest, epoch, base_epoch, is_gone
+     from agent_webui.file where cell = $1`,
     [cell],
   )
   const gone: string[] = []
@@ -81,6 +93,7 @@ const readRows = async ({ db, cell, files }: Options) => {
       stored.push({
         key,
         path,
+        version: Number(row.version),
         size: Number(row.size),
         mode: Number(row.mode),
         digest: row.digest instanceof Buffer ? row.digest : null,
@@ -91,44 +104,73 @@ const readRows = async ({ db, cell, files }: Options) => {
   return { stored, gone, newest, count: rows.length }
 }
 
-function* groups(files: readonly Stored[]): Generator<Stored[]> {
-  let group: Stored[] = []
+/** Files that are read together: none after `bytes`, and a large one alone. */
+function* groups<T extends { bytes: number }>(files: readonly T[]): Generator<T[]> {
+  let group: T[] = []
   let bytes = 0
   for (const each of files) {
+    if (group.length > 0 && bytes + each.bytes > GROUP_BYTES) {
+      yield group
+      group = []
+      bytes = 0
+    }
     group.push(each)
-    bytes += each.size
-    if (bytes < GROUP_BYTES) continue
-    yield group
-    group = []
-    bytes = 0
+    bytes += each.bytes
   }
   if (group.length > 0) yield group
 }
 
-type Content = { at: number; bytes: Buffer }
+const filesOf = (group: readonly { file: Stored }[]): Stored[] => group.map(({ file }) => file)
 
-/** What each of these files has since `epoch`: where it begins, and its bytes. */
-const readContent = async (
+type Piece = { at: number; bytes: Buffer }
+
+const CHUNKS = `select f.path, c.at, c.bytes from agent_webui.chunk c
+  join agent_webui.file f on f.cell = c.cell and f.key = c.key and f.version = c.version
+  where c.cell = $1 and c.epoch > $3`
+
+/** Throws `Damaged` when the bytes are not those that were sealed for this place. */
+const pieceOf = (sealer: Sealer, key: string, row: Row): Piece => {
+  const at = Number(row.at)
+  try {
+    return { at, bytes: sealer.open(row.bytes as Buffer, placeOf(key, at)) }
+  } catch (error) {
+    throw new Damaged(messageOf(error))
+  }
+}
+
+/** What these files have since `epoch`, in order. */
+const readTogether = async (
   { db, cell, sealer }: Options,
   group: readonly Stored[],
   epoch: number,
-): Promise<Map<string, Content>> => {
-  const rows = await db.query(
-    `select path, at, bytes from agent_webui.chunk
-     where cell = $1 and path = any($2) and epoch > $3 order by path, at`,
-    [cell, group.map(({ key }) => key), epoch],
-  )
-  const parts = new Map<string, { at: number; chunks: Buffer[] }>()
-  for (const row of rows) {
-    const key = String(row.path)
-    const at = Number(row.at)
-    const part = parts.get(key) ?? { at, chunks: [] }
-    part.chunks.push(sealer.open(row.bytes as Buffer, placeOf(key, at)))
-    parts.set(key, part)
+): Promise<(file: Stored) => Piece[]> => {
+  const keys = group.map(({ key }) => key)
+  const rows = await db.query(`${CHUNKS} and f.path = any($2) order by f.path, c.at`, [
+    cell,
+    keys,
+    epoch,
+  ])
+  const found = Map.groupBy(rows, ({ path }) => String(path))
+  return ({ key }) => (found.get(key) ?? []).map(row => pieceOf(sealer, key, row))
+}
+
+/** The same of one large file, without all of it in memory. */
+async function* readInPieces(
+  { db, cell, sealer }: Options,
+  { key }: Stored,
+  epoch: number,
+): AsyncGenerator<Piece> {
+  for (let next = -1; ; ) {
+    const rows = await db.query(
+      `${CHUNKS} and f.path = $2 and c.at > $4 order by c.at limit ${PAGE_CHUNKS}`,
+      [cell, key, epoch, next],
+    )
+    for (const row of rows) {
+      next = Number(row.at)
+      yield pieceOf(sealer, key, row)
+    }
+    if (rows.length < PAGE_CHUNKS) return
   }
-  return new Map(
-    [...parts].map(([key, { at, chunks }]) => [key, { at, bytes: Buffer.concat(chunks) }]),
-  )
 }
 
 /** Moves what this machine has beyond the database out of the way. */
@@ -163,13 +205,17 @@ class Conflicts {
   }
 }
 
-const isSame = ({ path, size, digest }: Stored, sealer: Seal): boolean => {
-  if (sizeOf(path) !== size) return false
-  return size > COMPARED_BYTES || digest?.equals(sealer.digest(readWhole(path))) === true
+const isSame = (file: Stored, sealer: Sealer): boolean => {
+  if (isFolder(file)) return isDirectory(file.path)
+  if (sizeOf(file.path) !== file.size) return false
+  return file.digest?.equals(sealer.digest(readWhole(file.path))) === true
 }
 
 /** The local files win: their differences are sent. */
-const keepLocal = ({ files, mirror, sealer }: Options, stored: readonly Stored[]): void => {
+const keepLocal = (
+  { files, mirror, sealer }: Pick<Options, 'files' | 'mirror' | 'sealer'>,
+  stored: readonly Stored[],
+): void => {
   for (const file of stored) {
     const isEqual = files.isAppended(file.key)
       ? sizeOf(file.path) === file.size
@@ -178,50 +224,115 @@ const keepLocal = ({ files, mirror, sealer }: Options, stored: readonly Stored[]
   }
 }
 
-/** Reads what the local files lack, in groups, and writes it. */
+/** Takes one file of the database. Not synced: the database has it, and a start after a power failure reads all of it again. */
+const takeOne = async (
+  { note }: Options,
+  { key, path, size, mode, baseEpoch }: Stored,
+  pieces: Iterable<Piece> | AsyncIterable<Piece>,
+  conflicts: Conflicts,
+): Promise<void> => {
+  makeDir(dirname(path))
+  const temporary = `${path}.tmp`
+  rmSync(temporary, { force: true })
+  const fd = openSync(temporary, 'wx', mode)
+  try {
+    let end = 0
+    for await (const { at, bytes } of pieces) {
+      if (at !== end) throw new Damaged(`it has nothing between ${end} and ${at}`)
+      while (end < at + bytes.length) end += writeSync(fd, bytes, end - at)
+    }
+    if (end !== size) throw new Damaged(`it ends at ${end}, not at ${size}`)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  } finally {
+    closeSync(fd)
+  }
+  const since = note?.epoch ?? 0
+  // What this directory had as the owner is only older, unless the database has nothing newer.
+  const isOlder = since > 0 && baseEpoch > since
+  const local = sizeOf(path)
+  if (local >= 0 && !isOlder && !(local === size && readWhole(path).equals(readWhole(temporary))))
+    conflicts.move(key, path)
+  renameSync(temporary, path)
+}
+
+/** Adds to a journal what it lacks. False when it is shorter than what it had as the owner. */
+const takeTail = (
+  { key, path, size, mode }: Stored,
+  pieces: readonly Piece[],
+  conflicts: Conflicts,
+): boolean => {
+  const at = pieces[0]?.at ?? size
+  const local = readWhole(path)
+  if (local.length < at) return false
+  const beyond = local.subarray(at)
+  const bytes = Buffer.concat(pieces.map(piece => piece.bytes))
+  if (!bytes.subarray(0, beyond.length).equals(beyond)) conflicts.keep(key, beyond)
+  const temporary = `${path}.tmp`
+  writeFileSync(temporary, Buffer.concat([local.subarray(0, at), bytes]), { mode })
+  renameSync(temporary, path)
+  return true
+}
+
+/** Reads what the local files lack, and writes it. */
 const takeStored = async (
   options: Options,
   stored: readonly Stored[],
   conflicts: Conflicts,
 ): Promise<void> => {
-  const { files, mirror, sealer, since } = options
+  const { files, mirror, sealer, note, warn } = options
+  const since = note?.epoch ?? 0
   const [whole, tails]: [Stored[], Stored[]] = [[], []]
+  const failed = new Set<string>()
+  /** One file that cannot be had stops no other one, and is named. */
+  const guarded = async (file: Stored, take: () => unknown): Promise<void> => {
+    try {
+      await take()
+    } catch (error) {
+      if (!isOfFile(error)) throw error
+      failed.add(file.key)
+      warn(`The file ${file.key} of the cluster is left out here: ${messageOf(error)}`)
+    }
+  }
   for (const file of stored) {
-    if (!files.isAppended(file.key)) {
+    if (isFolder(file)) await guarded(file, () => makeDir(file.path, file.mode))
+    else if (!files.isAppended(file.key)) {
       if (!isSame(file, sealer)) whole.push(file)
     } else if (file.baseEpoch > since || sizeOf(file.path) < 0) whole.push(file)
     else if (file.epoch > since || sizeOf(file.path) !== file.size) tails.push(file)
   }
-  for (const group of groups(tails)) {
-    const found = await readContent(options, group, since)
-    for (const file of group) {
-      const { at, bytes } = found.get(file.key) ?? { at: file.size, bytes: Buffer.alloc(0) }
-      const local = readWhole(file.path)
-      if (local.length < at) {
-        // Shorter than what it had as the owner.
-        whole.push(file)
-        continue
-      }
-      const beyond = local.subarray(at)
-      if (!bytes.subarray(0, beyond.length).equals(beyond)) conflicts.keep(file.key, beyond)
-      writeFile(file.path, Buffer.concat([local.subarray(0, at), bytes]), file.mode)
-    }
+  const lacking = tails.map(file => ({ file, bytes: Math.max(0, file.size - sizeOf(file.path)) }))
+  for (const group of groups(lacking)) {
+    const read = await readTogether(options, filesOf(group), since)
+    for (const { file } of group)
+      await guarded(file, () => {
+        if (!takeTail(file, read(file), conflicts)) whole.push(file)
+      })
   }
-  for (const group of groups(whole)) {
-    const found = await readContent(options, group, 0)
-    for (const file of group) {
-      const bytes = found.get(file.key)?.bytes ?? Buffer.alloc(0)
-      const local = sizeOf(file.path) < 0 ? null : readWhole(file.path)
-      // What this directory had as the owner is only older, unless the database has nothing newer.
-      const isOlder = since > 0 && file.baseEpoch > since
-      if (local && !isOlder && !local.equals(bytes)) conflicts.keep(file.key, local)
-      if (!local?.equals(bytes)) writeFile(file.path, bytes, file.mode)
+  for (const group of groups(whole.map(file => ({ file, bytes: file.size })))) {
+    const [first] = group
+    if (first && first.bytes > GROUP_BYTES) {
+      const { file } = first
+      await guarded(file, () => takeOne(options, file, readInPieces(options, file, 0), conflicts))
+      continue
     }
+    const read = await readTogether(options, filesOf(group), 0)
+    for (const { file } of group)
+      await guarded(file, () => takeOne(options, file, read(file), conflicts))
   }
-  for (const file of stored) mirror.load(file.key, file, true)
+  for (const file of stored) if (!failed.has(file.key)) mirror.load(file.key, file, true)
 }
 
-/** Files that were made or deleted while another process was the owner. */
+const removeFolder = (path: string): void => {
+  try {
+    rmdirSync(path)
+  } catch {
+    // It has files, which are looked at by themselves, or is gone.
+  }
+}
+
+/** Files and empty folders that were made or deleted while another process was the owner. */
 const removeOthers = async (
   { files }: Options,
   stored: readonly Stored[],
@@ -230,26 +341,33 @@ const removeOthers = async (
   const keys = new Set(stored.map(({ key }) => key))
   for (const key of await files.list()) {
     const path = files.pathOf(key)
-    if (path !== null && !keys.has(key)) conflicts.move(key, path)
+    if (path === null || keys.has(key)) continue
+    if (key.endsWith(FOLDER)) removeFolder(path)
+    else conflicts.move(key, path)
   }
 }
 
+/** Compares the local files, which are right, with what the database has. */
+export const compareLocal = async (
+  options: Pick<Options, 'db' | 'cell' | 'files' | 'mirror' | 'sealer'>,
+): Promise<void> => keepLocal(options, (await readRows(options)).stored)
+
 /** True when the database decided. Throws with a sentence when the directory and the database have chats of their own. */
 export const bringUp = async (options: Options): Promise<boolean> => {
-  const { cell, files, stateDir, since, isKnown } = options
+  const { cell, files, stateDir, note } = options
   const { stored, gone, newest, count } = await readRows(options)
   if (count === 0) return false
-  if (!isKnown && (await files.list()).some(key => key.startsWith('state/sessions/')))
+  if (!note && (await files.list()).some(key => key.startsWith('state/sessions/')))
     throw new ClusterError(
       `${stateDir} has chats of its own, and the cluster has others for the cell "${cell}". Use an empty state directory, or another name in AGENT_WEBUI_CLUSTER_CELL.`,
     )
-  if (isKnown && since > 0 && newest <= since) {
+  if (note && note.epoch > 0 && newest <= note.epoch) {
     keepLocal(options, stored)
     return false
   }
   const conflicts = new Conflicts(stateDir, options.now)
-  if (isKnown) {
-    for (const path of gone) rmSync(path, { force: true })
+  if (note) {
+    for (const path of gone) if (!isDirectory(path)) rmSync(path, { force: true })
     await removeOthers(options, stored, conflicts)
     // Streams of turns that another owner continued or ended.
     rmSync(join(stateDir, 'live'), { recursive: true, force: true })

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { type Place, treatmentOf } from '../operations/backups/places.ts'
-import type { CellFiles } from './types.ts'
+import { type CellFiles, FOLDER } from './types.ts'
 import type { Config } from '../config.ts'
 import { findAgentDir } from '../operations/host-agent-checkout.ts'
 import { errorCode } from '../store/file-error.ts'
@@ -19,16 +19,13 @@ const UNFINISHED = /\.(?:tmp|partial)$/
 
 const toKey = (path: string): string => path.split(sep).join('/')
 
-/** `hasKey`: secrets are sealed, so they are kept too. */
 export class CellFileRules implements CellFiles {
-  readonly #hasKey: boolean
   readonly #stateDir: string
   readonly #baseHome: string
   readonly #excluded: string[]
   readonly #roots: readonly [prefix: string, root: string][]
 
-  constructor(config: Config, hasKey: boolean) {
-    this.#hasKey = hasKey
+  constructor(config: Config) {
     this.#stateDir = realPath(config.stateDir)
     this.#baseHome = realPath(config.baseHome)
     const agentDir = findAgentDir(config)
@@ -41,10 +38,6 @@ export class CellFileRules implements CellFiles {
       [this.#baseHome, 'home'],
       [config.baseHome, 'home'],
     ]
-  }
-
-  isSecret(key: string): boolean {
-    return ['key', 'strip'].includes(this.#treatment(key))
   }
 
   pathOf(key: string): string | null {
@@ -76,7 +69,7 @@ export class CellFileRules implements CellFiles {
 
   /** By the first one or two parts of a key. */
   #placeOf(key: string): { place: Place; path: string } | null {
-    const [top = '', ...rest] = key.split('/')
+    const [top = '', ...rest] = (key.endsWith(FOLDER) ? key.slice(0, -1) : key).split('/')
     if (rest.some(part => part === '' || part === '.' || part === '..')) return null
     if (top === 'state')
       return { place: { root: top, dir: this.#stateDir, kind: 'state' }, path: rest.join('/') }
@@ -104,7 +97,7 @@ export class CellFileRules implements CellFiles {
   }
 
   #isKept(key: string): boolean {
-    return this.#treatment(key) !== 'skip' && (this.#hasKey || !this.isSecret(key))
+    return this.#treatment(key) !== 'skip'
   }
 
   async #walk(key: string, into: string[]): Promise<void> {
@@ -115,6 +108,7 @@ export class CellFileRules implements CellFiles {
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
       throw error
     })
+    if (entries.length === 0 && key.includes('/')) into.push(key + FOLDER)
     for (const entry of entries) {
       const below = `${key}/${entry.name}`
       if (entry.isDirectory()) await this.#walk(below, into)

@@ -1,5 +1,7 @@
 /** One connection to PostgreSQL. A statement without an answer ends it: its state is then unknown. */
 import pg from 'pg'
+import { STATEMENT_MS } from '../base/cluster-settings.ts'
+import { messageOf } from '../errors.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -11,19 +13,35 @@ export type Database = {
 }
 
 const CONNECT_MS = 5_000
-/** A batch of some megabytes over a slow line. */
-const QUERY_MS = 15_000
 
 /** SQLSTATE of an error of the server. */
 export const sqlState = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : ''
+  error instanceof pg.DatabaseError ? String(error.code) : ''
+
+/** The server refuses the data of this statement, and would again: a value, a constraint, or a limit (classes 22, 23, 54). */
+export const isRefusal = (error: unknown): boolean => /^(?:22|23|54)/.test(sqlState(error))
+
+const PROBLEMS: readonly [state: RegExp, sentence: string][] = [
+  [/^53300/, 'The database of the cluster has no free connection; raise its max_connections'],
+  [/^53100/, 'The disk of the database of the cluster is full'],
+  [/^42501/, 'The user of the database may not do what the cluster needs'],
+  [/^(?:28|3D)/, 'The database of the cluster refuses the sign-in'],
+  [/^57P/, 'The database of the cluster is stopping or starting'],
+  [/./, 'The database of the cluster refuses a statement'],
+]
+
+/** What is wrong with the database, as a sentence without a period: away, or what it says. */
+export const databaseProblem = (error: unknown): string => {
+  const found = PROBLEMS.find(([state]) => state.test(sqlState(error)))
+  return `${found?.[1] ?? 'The database of the cluster does not answer'}: ${messageOf(error)}`
+}
 
 /** `onNotice` is called for each NOTIFY on a channel that this connection listens at. */
 export const connect = async (url: string, onNotice?: () => void): Promise<Database> => {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: QUERY_MS,
+    query_timeout: STATEMENT_MS,
     keepAlive: true,
     application_name: 'agent-webui',
   })

@@ -7,8 +7,12 @@ import { readWholeText } from '../store/read-text.ts'
 
 const Note = z.object({
   cell: z.string(),
+  /** Of the cell in the database: another one may get the same name later. Missing in notes of before. */
+  id: z.string().optional(),
   /** Of the last owner of the cell that was here. */
   epoch: z.number(),
+  /** Of that owner. Missing in notes of before. */
+  claim: z.string().optional(),
   /** Random; of this directory. */
   directory: z.string(),
   boot: z.string(),
@@ -20,15 +24,13 @@ const Note = z.object({
 
 const NOTE = 'cluster.json'
 
-/** 0: the files may not be those of the database. */
-export const readNote = (
-  stateDir: string,
-): { cell: string; epoch: number; directory: string; isTakingOver: boolean } | null => {
+export type DirectoryNote = Omit<z.infer<typeof Note>, 'boot' | 'isClean'>
+
+/** With epoch 0 where the files may not be those of the database. */
+export const readNote = (stateDir: string): DirectoryNote | null => {
   try {
-    const note = Note.parse(JSON.parse(readWholeText(join(stateDir, NOTE))))
-    const isTrusted = note.isClean || note.boot === bootId()
-    const { cell, directory, isTakingOver } = note
-    return { cell, directory, isTakingOver, epoch: isTrusted ? note.epoch : 0 }
+    const { boot, isClean, ...note } = Note.parse(JSON.parse(readWholeText(join(stateDir, NOTE))))
+    return isClean || boot === bootId() ? note : { ...note, epoch: 0 }
   } catch {
     // None, or a damaged one: a directory that was never part of a cluster is treated the same way.
     return null

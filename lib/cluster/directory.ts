@@ -2,10 +2,10 @@
  * The database of a cluster as those see it that own no cell: who serves a cell, which cells workers run, and who may use them.
  * `agent-webui cells` changes it, and a forwarder asks it.
  */
+import { STALE_MS } from '../base/cluster-settings.ts'
 import { conflict, missing } from '../errors.ts'
 import { type Database, Reader, type Row } from './database.ts'
 import { isMigrated, migrate } from './migrations.ts'
-import { STALE_MS } from './ownership.ts'
 import { type Asked, askFor, type Owner, ownerOf } from './placement.ts'
 import type { CellStatus } from './types.ts'
 

@@ -148,7 +148,82 @@ const AVOIDS = `
 alter table agent_webui.worker add column avoids text[] not null default '{}';
 `
 
-const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS, AVOIDS]
+/**
+ * A file is found by the hash of its path, which has no limit, and has versions: one that is larger than a statement enters in
+ * parts, and readers see them when the last one is there. `claim` keeps who owned a cell when, so that a database that went
+ * back to an earlier state is noticed. A program of before still writes through the function that it knows.
+ */
+const VERSIONS = `
+alter table agent_webui.cell add column id uuid not null default gen_random_uuid();
+create table agent_webui.claim (
+  cell text not null references agent_webui.cell on delete cascade,
+  epoch bigint not null,
+  id uuid not null,
+  primary key (cell, epoch)
+);
+-- Workers delete the directories of these cells.
+create table agent_webui.purged (id uuid primary key, at timestamptz not null default now());
+
+alter table agent_webui.chunk drop constraint chunk_cell_path_fkey;
+alter table agent_webui.chunk drop constraint chunk_pkey;
+alter table agent_webui.file drop constraint file_pkey;
+alter table agent_webui.file add column key bytea, add column version bigint not null default 0;
+alter table agent_webui.chunk add column key bytea, add column version bigint not null default 0;
+update agent_webui.file set key = sha256(convert_to(path, 'UTF8'));
+update agent_webui.chunk set key = sha256(convert_to(path, 'UTF8'));
+alter table agent_webui.file add primary key (cell, key);
+alter table agent_webui.chunk drop column path, add primary key (cell, key, version, at),
+  add foreign key (cell) references agent_webui.cell on delete cascade;
+
+create function agent_webui.push(
+  p_cell text, p_epoch bigint, p_batch bigint, p_kinds text[], p_paths text[], p_versions bigint[],
+  p_ats bigint[], p_sizes bigint[], p_modes integer[], p_digests bytea[], p_bytes bytea[]
+) returns text language plpgsql as $$
+declare
+  v_epoch bigint;
+  v_batch bigint;
+  v_key bytea;
+begin
+  select epoch, batch into v_epoch, v_batch from agent_webui.cell where name = p_cell for update;
+  if v_epoch is distinct from p_epoch then return 'lost'; end if;
+  update agent_webui.cell set seen = clock_timestamp(), batch = greatest(batch, p_batch)
+    where name = p_cell;
+  if v_batch >= p_batch then return 'known'; end if;
+  for i in 1 .. coalesce(array_length(p_paths, 1), 0) loop
+    v_key := sha256(convert_to(p_paths[i], 'UTF8'));
+    if p_kinds[i] = 'append' then
+      update agent_webui.file set size = size + p_sizes[i], epoch = p_epoch
+        where cell = p_cell and key = v_key and not is_gone and size = p_ats[i] and version = p_versions[i];
+      if not found then raise exception 'agent-webui: % does not end at %', p_paths[i], p_ats[i]; end if;
+    elsif p_kinds[i] <> 'part' then
+      delete from agent_webui.chunk
+        where cell = p_cell and key = v_key and (version <> p_versions[i] or at >= p_ats[i]);
+      insert into agent_webui.file (cell, key, path, version, size, mode, digest, epoch, base_epoch, is_gone)
+        values (p_cell, v_key, p_paths[i], p_versions[i], p_sizes[i], p_modes[i], p_digests[i],
+          p_epoch, p_epoch, p_kinds[i] = 'gone')
+        on conflict (cell, key) do update set version = excluded.version, size = excluded.size,
+          mode = excluded.mode, digest = excluded.digest, epoch = p_epoch, base_epoch = p_epoch,
+          is_gone = excluded.is_gone;
+    end if;
+    if p_kinds[i] <> 'gone' then
+      insert into agent_webui.chunk (cell, key, version, at, epoch, bytes)
+        values (p_cell, v_key, p_versions[i], p_ats[i], p_epoch, p_bytes[i])
+        on conflict (cell, key, version, at) do update set epoch = excluded.epoch, bytes = excluded.bytes;
+    end if;
+  end loop;
+  return 'written';
+end $$;
+
+create or replace function agent_webui.push(
+  p_cell text, p_epoch bigint, p_batch bigint, p_kinds text[], p_paths text[], p_ats bigint[],
+  p_sizes bigint[], p_modes integer[], p_digests bytea[], p_bytes bytea[]
+) returns text language sql as $$
+  select agent_webui.push(p_cell, p_epoch, p_batch, p_kinds, p_paths,
+    array_fill(0::bigint, array[cardinality(p_paths)]), p_ats, p_sizes, p_modes, p_digests, p_bytes)
+$$;
+`
+
+const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS, AVOIDS, VERSIONS]
 
 /** One process at a time. The number is the same for every installation. */
 const LOCK = createHash('sha256').update('agent-webui migrations').digest().readInt32BE()
@@ -181,7 +256,9 @@ export const requireKnownTables = async (db: Database): Promise<void> => {
 export const migrate = async (db: Database): Promise<void> => {
   await db.query('select pg_advisory_lock($1::bigint)', [LOCK])
   try {
-    await db.query('create schema if not exists agent_webui')
+    // A user that may not create schemas can be given this one.
+    const [found] = await db.query("select to_regnamespace('agent_webui') as schema")
+    if (!found?.schema) await db.query('create schema agent_webui')
     await db.query(
       'create table if not exists agent_webui.migration (step integer primary key, at timestamptz not null default now())',
     )

@@ -1,62 +1,79 @@
 /** What of the local files the database has: the difference is what is sent next. */
-import { closeSync, fstatSync, readdirSync, readSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import { openFile, readWhole } from '../store/read-text.ts'
-import type { Seal } from './seal.ts'
-import type { CellFiles } from './types.ts'
+import type { Sealer } from './seal.ts'
+import { type CellFiles, FOLDER } from './types.ts'
 
 /** `id`: which file it was, so that one that replaced it is not taken for a longer one. `stamp`: its state. */
 type Seen = { id: string; stamp: string }
-type Known = Seen & { size: number; digest: Buffer | null }
+/** `version`: of the content that the database has; 0 for none. */
+type Known = Seen & { size: number; digest: Buffer | null; version: number }
 
-export type Change = { key: string; seen: Seen } & (
-  | { kind: 'append'; at: number; bytes: Buffer; isPartial: boolean }
-  | { kind: 'write'; bytes: Buffer; mode: number; digest: Buffer | null; isPartial: boolean }
-  | { kind: 'gone' }
+/**
+ * `part`: bytes of a new version, which readers see when its last piece, a `write`, is there. `size`, `digest`: of the whole
+ * file; a journal has no digest.
+ */
+export type Change = { key: string; seen: Seen; bytes: Buffer } & (
+  | { kind: 'append'; at: number; version: number; isPartial: boolean }
+  | { kind: 'part'; at: number; version: number; isPartial: true }
+  | {
+      kind: 'write'
+      at: number
+      version: number
+      size: number
+      mode: number
+      digest: Buffer | null
+      isPartial: boolean
+    }
+  | { kind: 'gone'; isPartial: false }
 )
 
-/** Of an appended file in one statement. */
-const PART_BYTES = 8 << 20
-/** A replaced file enters the database in one piece. */
-const MAX_FILE_BYTES = 32 << 20
+/** Of one file in one statement, which must have its answer within a sign of life, over a slow line too. */
+export const PART_BYTES = 512 << 10
+/** Larger files are left out, with a warning. */
+const MAX_FILE_BYTES = 128 << 20
 const LF = 10
 /** Files that are looked at without a pause. */
 const SLICE = 200
 
 const NOWHERE: Seen = { id: '', stamp: '' }
+const NOTHING = Buffer.alloc(0)
 
-/** The inode alone is not enough: its number is used again. */
-const seenOf = (path: string) => {
+type Found = Seen & { size: number; mode: number; isFolder: boolean }
+
+/** The inode alone is not enough: its number is used again. The state of a folder is whether it is empty. */
+const seenOf = (path: string): Found | null => {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
-  if (!stat?.isFile()) return null
+  const isFolder = stat?.isDirectory() === true
+  if (!stat || !(isFolder || stat.isFile())) return null
   const id = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
-  const size = Number(stat.size)
-  return { id, stamp: `${id}:${size}:${stat.mtimeNs}`, size, mode: Number(stat.mode) & 0o777 }
+  const size = isFolder ? 0 : Number(stat.size)
+  const stamp = isFolder ? id : `${id}:${size}:${stat.mtimeNs}`
+  return { id, stamp, size, mode: Number(stat.mode) & 0o777, isFolder }
 }
 
-/** Whole lines from `at`: a torn last line was never acknowledged. One longer than the limit is read in one piece. */
-const readLinesFrom = (path: string, at: number): { bytes: Buffer; isPartial: boolean } => {
-  const fd = openFile(path)
-  try {
-    const { size } = fstatSync(fd)
-    const read = (length: number): Buffer => {
-      const bytes = Buffer.allocUnsafe(Math.max(0, length))
-      let got = 0
-      while (got < bytes.length) {
-        const count = readSync(fd, bytes, got, bytes.length - got, at + got)
-        if (count === 0) break
-        got += count
-      }
-      return bytes.subarray(0, bytes.lastIndexOf(LF, got - 1) + 1)
-    }
-    const part = read(Math.min(PART_BYTES, size - at))
-    const bytes = part.length > 0 ? part : read(size - at)
-    return { bytes, isPartial: bytes.length > 0 && at + bytes.length < size }
-  } finally {
-    closeSync(fd)
+const readAt = (fd: number, at: number, length: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(Math.max(0, length))
+  let got = 0
+  while (got < bytes.length) {
+    const count = readSync(fd, bytes, got, bytes.length - got, at + got)
+    if (count === 0) break
+    got += count
   }
+  return bytes.subarray(0, got)
+}
+
+/** Where the last whole line ends: a torn one was never acknowledged. */
+const endOfLines = (fd: number, from: number, size: number): number => {
+  for (let end = size; end > from; end -= PART_BYTES) {
+    const at = Math.max(from, end - PART_BYTES)
+    const last = readAt(fd, at, end - at).lastIndexOf(LF)
+    if (last >= 0) return at + last + 1
+  }
+  return from
 }
 
 const namesBelow = (dir: string): string[] => {
@@ -68,14 +85,39 @@ const namesBelow = (dir: string): string[] => {
   }
 }
 
+const isLink = (path: string): boolean => lstatSync(path).isSymbolicLink()
+
+const isEmpty = (dir: string): boolean => {
+  try {
+    return readdirSync(dir).length === 0
+  } catch {
+    // As above.
+    return false
+  }
+}
+
+/** A file that enters the database in several statements. Its descriptor keeps the content of one that is replaced. */
+type Sending = {
+  fd: number
+  seen: Seen
+  at: number
+  end: number
+  version: number
+  digest: Buffer | null
+}
+
 export class Mirror {
   readonly #files: CellFiles
-  readonly #sealer: Seal
+  readonly #sealer: Sealer
   readonly #warn: (text: string) => void
   readonly #known = new Map<string, Known>()
+  readonly #sending = new Map<string, Sending>()
   readonly #skipped = new Set<string>()
 
-  constructor(files: CellFiles, { sealer, warn }: { sealer: Seal; warn: (text: string) => void }) {
+  constructor(
+    files: CellFiles,
+    { sealer, warn }: { sealer: Sealer; warn: (text: string) => void },
+  ) {
     this.#files = files
     this.#sealer = sealer
     this.#warn = warn
@@ -84,13 +126,14 @@ export class Mirror {
   /** The next difference of a file; null when there is none. */
   read(key: string): Change | null {
     const path = this.#files.pathOf(key)
-    if (path === null) return null
+    if (path === null || this.#skipped.has(key)) return null
     try {
       return this.#readFile(key, path)
     } catch (error) {
       // It vanished between two calls, which the next one reports.
       if (errorCode(error) === 'ENOENT') return this.read(key)
-      return this.#skip(key, messageOf(error))
+      this.skip(key, messageOf(error))
+      return null
     }
   }
 
@@ -98,39 +141,60 @@ export class Mirror {
   applied(change: Change): void {
     const { key, seen } = change
     if (change.kind === 'gone') this.#known.delete(key)
-    else if (change.kind === 'append') {
-      const digest = null
-      this.#known.set(key, { ...seen, size: change.at + change.bytes.length, digest })
-    } else this.#known.set(key, { ...seen, size: change.bytes.length, digest: change.digest })
+    else if (change.kind === 'part') {
+      const sending = this.#sending.get(key)
+      if (sending) sending.at = change.at + change.bytes.length
+    } else {
+      this.#endSending(key)
+      const { version } = change
+      const size = change.kind === 'append' ? change.at + change.bytes.length : change.size
+      const digest = change.kind === 'append' ? null : change.digest
+      this.#known.set(key, { ...seen, size, digest, version })
+    }
   }
 
   /** The database has this file with the local content; `isSame` is false where only its name is known to be there. */
   load(
     key: string,
-    { size, digest }: { size: number; digest: Buffer | null },
+    { size, digest, version }: { size: number; digest: Buffer | null; version: number },
     isSame: boolean,
   ): void {
     const path = this.#files.pathOf(key)
     const found = path === null ? null : seenOf(path)
     const seen = isSame && found ? { id: found.id, stamp: found.stamp } : NOWHERE
-    this.#known.set(key, { ...seen, size, digest: isSame ? digest : null })
+    this.#known.set(key, { ...seen, size, version, digest: isSame ? digest : null })
+  }
+
+  /** Nothing is known of what the database has: it is loaded again. */
+  forget(): void {
+    for (const key of [...this.#sending.keys()]) this.#endSending(key)
+    this.#known.clear()
   }
 
   /** The next difference of this file is its whole content. */
   distrust(key: string): void {
+    this.#endSending(key)
     const before = this.#known.get(key)
     if (before) this.#known.set(key, { ...before, ...NOWHERE, digest: null })
   }
 
-  /** The files at or below a path that was reported: a directory may have been removed. */
+  /** This file stays here only; the others continue. */
+  skip(key: string, why: string): void {
+    this.#endSending(key)
+    if (!this.#skipped.has(key)) this.#warn(`The cluster keeps no copy of ${key}: ${why}`)
+    this.#skipped.add(key)
+  }
+
+  /** The files and empty folders at or below a path that was reported: a directory may have been removed. */
   expand(key: string): string[] {
-    if (this.#known.has(key)) return [key]
+    if (this.#known.has(key) || key.endsWith(FOLDER)) return [key]
     const path = this.#files.pathOf(key)
-    const found = path === null ? undefined : statSync(path, { throwIfNoEntry: false })
-    if (found?.isFile()) return [key]
+    const found = path === null ? null : seenOf(path)
+    if (path && found && (!found.isFolder || isLink(path))) return [key]
     const below = [...this.#known.keys()].filter(each => each.startsWith(`${key}/`))
-    if (!path || !found?.isDirectory()) return below
-    return [...new Set([...below, ...namesBelow(path).map(name => `${key}/${name}`)])]
+    if (!path || !found) return below
+    const names = namesBelow(path).flatMap(name => [`${key}/${name}`, `${key}/${name}${FOLDER}`])
+    return [...new Set([...below, ...names, key + FOLDER])]
   }
 
   /** Files that differ from what was seen last: other programs change them too. */
@@ -149,35 +213,99 @@ export class Mirror {
     return [...gone, ...different]
   }
 
-  #skip(key: string, why: string): null {
-    if (!this.#skipped.has(key)) this.#warn(`The cluster keeps no copy of ${key}: ${why}`)
-    this.#skipped.add(key)
-    return null
+  #endSending(key: string): void {
+    const sending = this.#sending.get(key)
+    if (!sending) return
+    this.#sending.delete(key)
+    closeSync(sending.fd)
+  }
+
+  #gone(key: string): Change | null {
+    this.#endSending(key)
+    if (!this.#known.has(key)) return null
+    return { kind: 'gone', key, seen: NOWHERE, bytes: NOTHING, isPartial: false }
   }
 
   #readFile(key: string, path: string): Change | null {
     const found = seenOf(path)
-    const before = this.#known.get(key)
-    if (!found) return before ? { kind: 'gone', key, seen: NOWHERE } : null
-    const { size, mode, ...seen } = found
-    if (this.#files.isAppended(key)) {
-      const isLonger = before?.id === seen.id && size >= before.size
-      const at = isLonger ? before.size : 0
-      const { bytes, isPartial } = readLinesFrom(path, at)
-      if (!isLonger) return { kind: 'write', key, seen, bytes, mode, digest: null, isPartial }
-      if (bytes.length === 0) {
-        this.#known.set(key, { ...before, ...seen })
-        return null
-      }
-      return { kind: 'append', key, seen, at, bytes, isPartial }
+    if (!found) return this.#gone(key)
+    if (key.endsWith(FOLDER)) return isEmpty(path) ? this.#readFolder(key, found) : this.#gone(key)
+    if (found.isFolder) {
+      if (isLink(path)) this.skip(key, 'it is a link to a folder')
+      return this.#gone(key)
     }
-    if (size > MAX_FILE_BYTES) return this.#skip(key, 'it is larger than 32 MB')
-    const bytes = readWhole(path)
-    const digest = this.#sealer.digest(bytes)
-    if (before?.digest?.equals(digest)) {
+    const sending = this.#sending.get(key)
+    if (sending && sending.seen.stamp === found.stamp) return this.#next(key, sending, found)
+    this.#endSending(key)
+    return this.#files.isAppended(key)
+      ? this.#readJournal(key, path, found)
+      : this.#readOther(key, path, found)
+  }
+
+  #readFolder(key: string, { mode, isFolder, size: _, ...seen }: Found): Change | null {
+    const before = this.#known.get(key)
+    if (!isFolder || before?.stamp === seen.stamp) return null
+    const version = (before?.version ?? 0) + 1
+    return {
+      ...{ kind: 'write', key, seen, at: 0, bytes: NOTHING, version, size: 0, mode },
+      ...{ digest: null, isPartial: false },
+    }
+  }
+
+  #readJournal(key: string, path: string, found: Found): Change | null {
+    const before = this.#known.get(key)
+    const { id, stamp, size } = found
+    const seen = { id, stamp }
+    if (before?.id !== id || size < before.size) return this.#begin(key, path, found, null)
+    const fd = openFile(path)
+    try {
+      const { size: at, version } = before
+      const end = endOfLines(fd, at, fstatSync(fd).size)
+      const bytes = readAt(fd, at, Math.min(PART_BYTES, end - at))
+      if (bytes.length > 0)
+        return {
+          ...{ kind: 'append', key, seen, at, bytes, version },
+          isPartial: at + bytes.length < end,
+        }
       this.#known.set(key, { ...before, ...seen })
       return null
+    } finally {
+      closeSync(fd)
     }
-    return { kind: 'write', key, seen, bytes, mode, digest, isPartial: false }
+  }
+
+  #readOther(key: string, path: string, found: Found): Change | null {
+    if (found.size > MAX_FILE_BYTES) {
+      this.skip(key, `it is larger than ${MAX_FILE_BYTES >> 20} MB`)
+      return null
+    }
+    const before = this.#known.get(key)
+    const digest = this.#sealer.digest(readWhole(path))
+    if (!before?.digest?.equals(digest)) return this.#begin(key, path, found, digest)
+    this.#known.set(key, { ...before, id: found.id, stamp: found.stamp })
+    return null
+  }
+
+  #begin(key: string, path: string, found: Found, digest: Buffer | null): Change {
+    const fd = openFile(path)
+    const { size } = fstatSync(fd)
+    const end = digest === null ? endOfLines(fd, 0, size) : size
+    const version = (this.#known.get(key)?.version ?? 0) + 1
+    const seen = { id: found.id, stamp: found.stamp }
+    const sending = { fd, seen, at: 0, end, version, digest }
+    const first = this.#next(key, sending, found)
+    if (first.isPartial) this.#sending.set(key, sending)
+    else closeSync(fd)
+    return first
+  }
+
+  #next(key: string, { fd, seen, at, end, version, digest }: Sending, { mode }: Found): Change {
+    const bytes = readAt(fd, at, Math.min(PART_BYTES, end - at))
+    const common = { key, seen, at, bytes, version }
+    // Cut at the same time: the last piece has what is there, and the next look finds the difference.
+    const isLast = bytes.length === 0 || at + bytes.length >= end
+    return isLast
+      ? { ...common, kind: 'write', size: at + bytes.length, mode, digest, isPartial: false }
+      : { ...common, kind: 'part', isPartial: true }
   }
 }

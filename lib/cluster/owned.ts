@@ -1,21 +1,19 @@
 /** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
 import { type Clock, every } from '../base/clock.ts'
+import { BEAT_MS, LEASE_MS } from '../base/cluster-settings.ts'
 import { Wake } from '../base/wake.ts'
 import { messageOf } from '../errors.ts'
 import { onWrite } from '../store/write-reports.ts'
-import { connect, type Database, sqlState } from './database.ts'
+import { compareLocal } from './bring-up.ts'
+import { connect, type Database, databaseProblem, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
-import { giveUp, reclaim, showStatus } from './ownership.ts'
+import { type Claim, giveUp, reclaim, showStatus } from './ownership.ts'
 import type { Mirror } from './mirror.ts'
 import { Pending } from './pending.ts'
-import type { Seal } from './seal.ts'
+import type { Sealer } from './seal.ts'
 import { Sender } from './send.ts'
 import { type CellFiles, CellLost, type CellStatus, type Owned } from './types.ts'
 
-/** An idle owner shows that it is alive. */
-const BEAT_MS = 2_000
-/** After this time without an answer of the database, another process may soon be the owner: shorter than STALE_MS. */
-const LEASE_MS = 6_000
 /** Other programs change files too. */
 const SWEEP_MS = 5_000
 /** SQLSTATE: a file does not end where it should. */
@@ -31,10 +29,9 @@ export type OwnedOptions = {
   directory: string
   files: CellFiles
   mirror: Mirror
-  sealer: Seal
-  epoch: number
+  sealer: Sealer
+  claimed: Claim
   tookOver: boolean
-  batch: number
   db: Database
   /** What requests prove with that they come from a forwarder; null: nothing. */
   token: string | null
@@ -70,22 +67,22 @@ class AddressNote {
   readonly #stateDir: string
   readonly #cell: string
   readonly #directory: string
-  readonly #epoch: number
+  readonly #claimed: Claim
   #isTakingOver: boolean
 
-  constructor({ stateDir, cell, directory, epoch, tookOver }: OwnedOptions) {
+  constructor({ stateDir, cell, directory, claimed, tookOver }: OwnedOptions) {
     this.#stateDir = stateDir
     this.#cell = cell
     this.#directory = directory
-    this.#epoch = epoch
+    this.#claimed = claimed
     this.#isTakingOver = tookOver
   }
 
   write(isClean: boolean): void {
+    const { id, epoch, claim } = this.#claimed
     writeNote(this.#stateDir, {
-      cell: this.#cell,
+      ...{ cell: this.#cell, id, epoch, claim },
       directory: this.#directory,
-      epoch: this.#epoch,
       isClean,
       isTakingOver: this.#isTakingOver,
     })
@@ -100,9 +97,10 @@ class AddressNote {
 }
 
 export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
-  const { clock, url, cell, files, mirror, epoch, log } = options
+  const { clock, url, cell, files, mirror, sealer, log } = options
+  const { epoch, batch } = options.claimed
   const pending = new Pending()
-  const sender = new Sender({ ...options, pending })
+  const sender = new Sender({ cell, epoch, batch, mirror, sealer, pending })
   const lease = new Lease(clock)
   const lost = new AbortController()
   const wake = new Wake(clock)
@@ -130,10 +128,19 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     db?.end()
   }
 
+  /** The database went back to an earlier state, as after a failover or a restored backup: it gets again what it lacks. */
+  const comeBack = async (next: Database): Promise<void> => {
+    log.warn('The database of the cluster has lost what it had acknowledged; sending it again')
+    mirror.forget()
+    await compareLocal({ db: next, cell, files, mirror, sealer })
+    for (const key of await mirror.changed()) pending.mark(key)
+    announced = null
+  }
+
   const open = async (): Promise<Database> => {
     const next = await connect(url)
     try {
-      sender.resume(await reclaim(next, cell, { epoch, clock }))
+      if (!sender.resume(await reclaim(next, cell, { epoch, clock }))) await comeBack(next)
     } catch (error) {
       next.end()
       throw error
@@ -146,8 +153,9 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   /** One statement, or several when there is more to send. */
   const work = async (on: Database): Promise<void> => {
     const sentAt = lease.now()
-    if (pending.isEmpty) await sender.beat(on)
-    else await sender.flush(on)
+    if (!pending.isEmpty) await sender.flush(on)
+    else if (pending.hasLater) await sender.flushLater(on)
+    else await sender.beat(on)
     if (announced !== address) {
       const text = address
       await on.query(
@@ -172,12 +180,18 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       return
     }
     failures += 1
-    if (failures === 1)
-      log.warn(`The database of the cluster does not answer; waiting for it: ${messageOf(error)}`)
+    if (failures === 1) log.warn(`${databaseProblem(error)}. Waiting for it`)
     if (sqlState(error) === RAISED) sender.distrust()
     db?.end()
     db = null
   }
+
+  const isIdle = (): boolean =>
+    pending.isEmpty &&
+    !pending.hasLater &&
+    !pending.hasWaiters &&
+    announced === address &&
+    status === null
 
   const run = async (): Promise<void> => {
     while (phase !== 'closed' && !lost.signal.aborted) {
@@ -191,7 +205,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 10))
       // A failure is followed by a pause in any case: waking up for every write would only repeat it.
       if (failures > 0) await wake.sleep(pause)
-      else if (pending.isEmpty && !pending.hasWaiters && announced === address && !status) {
+      else if (isIdle()) {
         isAsleep = true
         await wake.sleep(BEAT_MS)
         isAsleep = false
@@ -199,29 +213,30 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     }
   }
 
-  const look = async (): Promise<void> => {
+  const look = async (found: (key: string) => void): Promise<void> => {
     try {
-      for (const key of await mirror.changed()) mark(key)
+      for (const key of await mirror.changed()) found(key)
+      kick()
     } catch (error) {
       log.warn(`Couldn't look for changed files: ${messageOf(error)}`)
     }
   }
-  let looking: Promise<void> | null = null
-  const sweep = (): Promise<void> => {
-    looking ??= look().finally(() => {
-      looking = null
-    })
-    return looking
+  let isLooking = false
+  const lookLater = async (): Promise<void> => {
+    if (isLooking) return
+    isLooking = true
+    await look(key => pending.markLater(key))
+    isLooking = false
   }
   // From here on, every write of this process is seen.
   const unlisten = onWrite(path => {
     const key = files.keyOf(path)
     if (key !== null) mark(key)
   })
-  await sweep()
+  await look(mark)
   options.db.ended.addEventListener('abort', kick)
   const running = run()
-  const stopSweeping = every(clock, SWEEP_MS, () => void sweep())
+  const stopSweeping = every(clock, SWEEP_MS, () => void lookLater())
 
   const settled = (): Promise<void> => {
     if (lost.signal.aborted) return Promise.reject(lost.signal.reason)
@@ -254,7 +269,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       stopSweeping()
       if (phase !== 'open') return
       phase = 'releasing'
-      await sweep()
+      await look(mark)
       unlisten()
       const isDone = await Promise.race([
         settled().then(

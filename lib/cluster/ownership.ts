@@ -1,12 +1,11 @@
 /** Who owns a cell: an advisory lock of the owner's connection, and an epoch that every write is checked against. */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { STALE_MS } from '../base/cluster-settings.ts'
 import { type Database, sqlState } from './database.ts'
 import { requireKnownTables } from './migrations.ts'
 import { CellLost, type CellStatus } from './types.ts'
 
-/** Without a sign of life for so long, an owner that still has its connection hangs, and is replaced. */
-export const STALE_MS = 10_000
 const LOCK_NOT_AVAILABLE = '55P03'
 const RETRY_MS = 100
 
@@ -57,7 +56,16 @@ const waitForLock = async (
   }
 }
 
-export type Claim = { epoch: number; batch: number }
+export type Claim = {
+  epoch: number
+  batch: number
+  /** Of the cell: another one may get the same name later. */
+  id: string
+  /** Of this owner. */
+  claim: string
+  /** Of the owner before; 0 for none. */
+  previousEpoch: number
+}
 
 /**
  * Becomes the owner. `check` throws when this process cannot read the cell: it must not take it from one that can.
@@ -72,7 +80,9 @@ export const claim = async (
     clock: Clock
     /** Of the state directory, whose instance lock this process has. */
     directory: string
-    check: (keyCheck: Buffer | null) => void
+    /** Of the last owner that was in this directory; 0 for none. */
+    since: number
+    check: (row: { keyCheck: Buffer | null; id: string }) => void
     keyCheck: () => Buffer
     signal?: AbortSignal | undefined
     onWait?: (() => void) | undefined
@@ -89,22 +99,34 @@ export const claim = async (
     // A newer program may have changed them while this one waited.
     await requireKnownTables(db)
     const [row = {}] = await db.query(
-      `select key_check, not is_released and seen > clock_timestamp() - $2 * interval '1 millisecond'
+      `select id, epoch, key_check, not is_released and seen > clock_timestamp() - $2 * interval '1 millisecond'
          and pg_postmaster_start_time() > seen and directory is distinct from $3 as may_return
        from agent_webui.cell where name = $1`,
       [cell, STALE_MS, options.directory],
     )
     const keyCheck = row.key_check instanceof Buffer ? row.key_check : null
-    options.check(keyCheck)
+    options.check({ keyCheck, id: String(row.id) })
     if (row.may_return !== true) {
+      const claim = randomUUID()
+      // Above that of the last owner here too: a database that went back has given less.
       const [owned = {}] = await db.query(
-        `update agent_webui.cell set epoch = epoch + 1, address = null, pid = pg_backend_pid(),
-           seen = clock_timestamp(), is_released = false, key_check = $2,
-           directory = $3, token = null, started = null, asked = null, wake = null
-         where name = $1 returning epoch, batch`,
-        [cell, keyCheck ?? options.keyCheck(), options.directory],
+        `with owned as (
+           update agent_webui.cell set epoch = greatest(epoch, $4) + 1, address = null,
+             pid = pg_backend_pid(), seen = clock_timestamp(), is_released = false, key_check = $2,
+             directory = $3, token = null, started = null, asked = null, wake = null
+           where name = $1 returning name, id, epoch, batch
+         ), claimed as (
+           insert into agent_webui.claim (cell, epoch, id) select name, epoch, $5 from owned
+         ) select id, epoch, batch from owned`,
+        [cell, keyCheck ?? options.keyCheck(), options.directory, options.since, claim],
       )
-      return { epoch: Number(owned.epoch), batch: Number(owned.batch) }
+      return {
+        epoch: Number(owned.epoch),
+        batch: Number(owned.batch),
+        id: String(owned.id),
+        claim,
+        previousEpoch: Number(row.epoch),
+      }
     }
     options.onWait?.()
     await db.query('select pg_advisory_unlock($1::bigint)', [lockOf(cell)])
@@ -146,6 +168,19 @@ export const showAlive = (db: Database, cell: string, epoch: number): Promise<un
     cell,
     epoch,
   ])
+
+/** Whether the database knows this owner: one that went back may have forgotten it, or given its number to another. */
+export const isKnownClaim = async (
+  db: Database,
+  cell: string,
+  { epoch, claim }: { epoch: number; claim: string },
+): Promise<boolean> => {
+  const rows = await db.query(
+    'select 1 from agent_webui.claim where cell = $1 and epoch = $2 and id = $3',
+    [cell, epoch, claim],
+  )
+  return rows.length > 0
+}
 
 /** The next owner may begin; a worker begins by itself at `wakeAt`, in milliseconds since 1970. */
 export const giveUp = async (

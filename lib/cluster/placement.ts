@@ -4,9 +4,9 @@
  * of the other, and a forwarder that ends in between leaves nothing undone.
  */
 import type { Clock } from '../base/clock.ts'
+import { STALE_MS } from '../base/cluster-settings.ts'
 import type { Database, Reader, Row } from './database.ts'
 import { KNOWN_STEP } from './migrations.ts'
-import { STALE_MS } from './ownership.ts'
 
 export type Owner = {
   address: string
@@ -35,11 +35,8 @@ const IS_FREE = `(c.is_released or ${IS_SILENT} or not agent_webui.is_held(c.nam
 /** By a worker that still is there. */
 const IS_STARTING = `(c.started > clock_timestamp() - ${ms(START_MS)}
   and exists (select from agent_webui.worker w where w.name = c.worker and ${IS_ALIVE}))`
-/** Without a key, what may contain a secret stays in the directory of its worker. */
-const IS_BOUND = "(c.worker is not null and c.key_check is not distinct from 'unsealed'::bytea)"
 /** A cell asks for labels; each worker has its own name as one. */
-const MAY_RUN = `c.labels <@ (w.labels || w.name) and (not ${IS_BOUND} or c.worker = w.name)
-  and c.name <> all(w.avoids)`
+const MAY_RUN = 'c.labels <@ (w.labels || w.name) and c.name <> all(w.avoids)'
 /** Of a worker. No other connection uses it. */
 const NAME_LOCK = "hashtextextended('agent-webui worker ' || $1, 0)"
 
@@ -66,7 +63,7 @@ export const ownerOf = async (db: Reader, cell: string): Promise<Owner | null> =
 export const askFor = async (db: Reader, cell: string): Promise<Asked> => {
   const [row] = await db.query(
     `with target as (
-       select c.name, c.labels, c.worker, c.key_check,
+       select c.name, c.labels, c.worker,
          ${IS_STARTING} as is_starting
        from agent_webui.cell c where c.name = $1 and c.is_managed and ${IS_FREE}
      ), asked as (

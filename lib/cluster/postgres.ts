@@ -1,39 +1,34 @@
 /** A cluster whose cells are kept in PostgreSQL. */
 import { randomUUID } from 'node:crypto'
 import { type Clock, every } from '../base/clock.ts'
-import { messageOf } from '../errors.ts'
+import { BEAT_MS } from '../base/cluster-settings.ts'
 import { bringUp } from './bring-up.ts'
-import { connect, type Database } from './database.ts'
-import { readNote } from './directory-note.ts'
+import { connect, type Database, databaseProblem, sqlState } from './database.ts'
+import { type DirectoryNote, readNote } from './directory-note.ts'
 import { isMigrated, migrate, requireKnownTables } from './migrations.ts'
 import { Mirror } from './mirror.ts'
 import { startOwned } from './owned.ts'
-import { type Claim, claim, showAlive } from './ownership.ts'
-import { type Seal, Sealer, unsealed } from './seal.ts'
+import { type Claim, claim, isKnownClaim, showAlive } from './ownership.ts'
+import { Sealer } from './seal.ts'
 import { type CellPlace, type Cluster, ClusterError, type Owned } from './types.ts'
 
 export type PostgresOptions = {
   clock: Clock
   url: string
-  /** Seals what enters the database; null: files with secrets are left out. */
-  key: string | null
+  /** Seals what enters the database. */
+  key: string
   log: { info: (text: string) => void; warn: (text: string) => void }
 }
 
 const RETRY_MS = 1_000
-/** How often a process that reads the files of its cell shows that it is alive. */
-const ALIVE_MS = 2_000
 const KEY_CHECK = Buffer.from('agent-webui')
+/** The key check of cells that earlier versions made without a key. */
 const UNSEALED = Buffer.from('unsealed')
 
-/** A sentence when the cell was written with another key, or with none. */
-const keyProblem = (found: Buffer, key: string | null, sealer: Seal): string | null => {
-  if (key === null)
-    return found.equals(UNSEALED)
-      ? null
-      : 'The cell is sealed with a key. Set AGENT_WEBUI_CLUSTER_KEY_FILE to the file that has it.'
+/** A sentence when the cell was written with another key, or by a version that did not demand one. */
+const keyProblem = (found: Buffer, sealer: Sealer, cell: string): string | null => {
   if (found.equals(UNSEALED))
-    return 'The cell was made without a key. Remove AGENT_WEBUI_CLUSTER_KEY_FILE, or use another name in AGENT_WEBUI_CLUSTER_CELL.'
+    return `The cell was made without a key, which is not possible any more. Its last machine has all of its files: run agent-webui cells remove ${cell} --purge, and start that machine first, with AGENT_WEBUI_CLUSTER_KEY_FILE.`
   try {
     sealer.open(found, '')
     return null
@@ -42,10 +37,9 @@ const keyProblem = (found: Buffer, key: string | null, sealer: Seal): string | n
   }
 }
 
-/** Errors of the server that will not go away: a wrong password, a missing database. */
+/** Errors that waiting does not end: a wrong password, a missing database, missing rights. */
 const isFinal = (error: unknown): boolean =>
-  error instanceof ClusterError ||
-  (error instanceof Error && 'code' in error && /^(?:28|3D|42)/.test(String(error.code)))
+  error instanceof ClusterError || /^(?:28|3D|42)/.test(sqlState(error))
 
 /** Throws what a start would end with: no database, tables of a newer version, another key. Changes nothing. */
 export const checkCluster = async (
@@ -58,8 +52,8 @@ export const checkCluster = async (
     // Made at the first start.
     if (!(await isMigrated(db))) return
     const [row] = await db.query('select key_check from agent_webui.cell where name = $1', [cell])
-    const sealer = key === null ? unsealed : new Sealer(key, cell)
-    const problem = row?.key_check instanceof Buffer ? keyProblem(row.key_check, key, sealer) : null
+    const found = row?.key_check
+    const problem = found instanceof Buffer ? keyProblem(found, new Sealer(key, cell), cell) : null
     if (problem !== null) throw new ClusterError(problem)
   } finally {
     db.end()
@@ -69,7 +63,7 @@ export const checkCluster = async (
 export class PostgresCluster implements Cluster {
   readonly #clock: Clock
   readonly #url: string
-  readonly #key: string | null
+  readonly #key: string
   readonly #log: { info: (text: string) => void; warn: (text: string) => void }
 
   constructor({ clock, url, key, log }: PostgresOptions) {
@@ -86,10 +80,10 @@ export class PostgresCluster implements Cluster {
         return await this.#begin(cell, place)
       } catch (error) {
         place.signal?.throwIfAborted()
-        if (isFinal(error)) throw error
+        if (error instanceof ClusterError) throw error
+        if (isFinal(error)) throw new ClusterError(databaseProblem(error), { cause: error })
         // The database may start later than this process.
-        if (attempt === 0)
-          this.#log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
+        if (attempt === 0) this.#log.warn(databaseProblem(error))
         await this.#clock.delay(RETRY_MS, place.signal)
       }
     }
@@ -97,8 +91,8 @@ export class PostgresCluster implements Cluster {
 
   async #take(
     cell: string,
-    place: CellPlace,
-    { sealer, directory }: { sealer: Seal; directory: string },
+    { stateDir, signal, onWait }: CellPlace,
+    { sealer, directory, note }: { sealer: Sealer; directory: string; note: DirectoryNote | null },
   ): Promise<{ db: Database; claimed: Claim }> {
     const db = await connect(this.#url)
     try {
@@ -106,13 +100,18 @@ export class PostgresCluster implements Cluster {
       const claimed = await claim(db, cell, {
         clock: this.#clock,
         directory,
-        keyCheck: () => (this.#key === null ? UNSEALED : sealer.seal(KEY_CHECK, '')),
-        check: found => {
-          const problem = found && keyProblem(found, this.#key, sealer)
+        since: note?.epoch ?? 0,
+        keyCheck: () => sealer.seal(KEY_CHECK, ''),
+        check: ({ keyCheck, id }) => {
+          const problem = keyCheck && keyProblem(keyCheck, sealer, cell)
           if (problem) throw new ClusterError(problem)
+          if (note?.id !== undefined && note.id !== id)
+            throw new ClusterError(
+              `${stateDir} belongs to an earlier cell "${cell}", which was removed. Use an empty state directory.`,
+            )
         },
-        signal: place.signal,
-        onWait: place.onWait,
+        signal,
+        onWait,
       })
       return { db, claimed }
     } catch (error) {
@@ -123,32 +122,36 @@ export class PostgresCluster implements Cluster {
 
   async #begin(cell: string, place: CellPlace): Promise<Owned> {
     const { files, stateDir } = place
-    const sealer = this.#key === null ? unsealed : new Sealer(this.#key, cell)
+    const sealer = new Sealer(this.#key, cell)
     const note = readNote(stateDir)
     if (note && note.cell !== cell)
       throw new ClusterError(
         `${stateDir} belongs to the cell "${note.cell}", not to "${cell}". Use a state directory of its own for each cell.`,
       )
     const directory = note?.directory ?? randomUUID()
-    const { db, claimed } = await this.#take(cell, place, { sealer, directory })
+    const { db, claimed } = await this.#take(cell, place, { sealer, directory, note })
     // Without an answer the next statement fails as well.
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
-    const stopSigns = every(this.#clock, ALIVE_MS, alive)
+    const stopSigns = every(this.#clock, BEAT_MS, alive)
     try {
       const mirror = new Mirror(files, { sealer, warn: this.#log.warn })
-      const since = note?.epoch ?? 0
-      const given = { db, cell, files, stateDir, sealer, mirror, since, isKnown: note !== null }
-      const isBehind = await bringUp({ ...given, now: this.#clock.now(), warn: this.#log.warn })
-      const tookOver = isBehind || note?.isTakingOver === true
-      const token = place.token ?? null
-      return await startOwned({
-        clock: this.#clock,
+      const given = { cell, files, stateDir, sealer, mirror }
+      const isBehind = await bringUp({
         ...given,
-        tookOver,
-        ...claimed,
+        db,
+        note: note && (await this.#trusted(db, note, claimed)),
+        now: this.#clock.now(),
+        warn: this.#log.warn,
+      })
+      return await startOwned({
+        ...given,
+        clock: this.#clock,
         url: this.#url,
+        db,
+        claimed,
         directory,
-        token,
+        tookOver: isBehind || note?.isTakingOver === true,
+        token: place.token ?? null,
         log: this.#log,
       })
     } catch (error) {
@@ -157,5 +160,12 @@ export class PostgresCluster implements Cluster {
     } finally {
       stopSigns()
     }
+  }
+
+  /** With epoch 0 where the database has given the number of that owner to another one: it went back in between. */
+  async #trusted(db: Database, note: DirectoryNote, claimed: Claim): Promise<DirectoryNote> {
+    const { epoch, claim } = note
+    if (epoch === 0 || claim === undefined || epoch > claimed.previousEpoch) return note
+    return (await isKnownClaim(db, note.cell, { epoch, claim })) ? note : { ...note, epoch: 0 }
   }
 }

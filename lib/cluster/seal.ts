@@ -1,32 +1,16 @@
 /** Encrypts what enters the database: AES-256-GCM under a key of the cell, bound to its place in a file. */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  hkdfSync,
-  randomBytes,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 const VERSION = 1
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 
-/** What enters the database passes one of these. */
-export type Seal = {
-  seal(bytes: Buffer, place: string): Buffer
-  /** Throws when the key is another one, or the bytes were changed or are those of another place. */
-  open(bytes: Buffer, place: string): Buffer
-  /** Equal for equal bytes; tells nothing about them to those without the key. */
-  digest(bytes: Buffer): Buffer
-}
-
 const derive = (secret: string, cell: string, use: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, cell, `agent-webui cluster ${use}`, 32))
 
 /** `secret`: the cluster key, as text with enough entropy. */
-export class Sealer implements Seal {
+export class Sealer {
   readonly #key: Buffer<ArrayBufferLike>
   readonly #digestKey: Buffer<ArrayBufferLike>
 
@@ -58,11 +42,4 @@ export class Sealer implements Seal {
   digest(bytes: Buffer): Buffer {
     return createHmac('sha256', this.#digestKey).update(bytes).digest()
   }
-}
-
-/** Without a key: files with secrets are left out, and the rest is stored as it is. */
-export const unsealed: Seal = {
-  seal: bytes => bytes,
-  open: bytes => bytes,
-  digest: bytes => createHash('sha256').update(bytes).digest(),
 }

@@ -2,17 +2,18 @@
 
 import { SetupError } from '../errors.ts'
 
+/** What the key of an empty folder ends with. */
+export const FOLDER = '/'
+
 /** Where the files of a cell are. A key is a path with `/` that is the same on every machine, such as `state/sessions/a.jsonl`. */
 export type CellFiles = {
   /** Null: the cluster keeps no copy of this file. */
   keyOf(path: string): string | null
   pathOf(key: string): string | null
-  /** All files that exist now. */
+  /** All files and empty folders that exist now. */
   list(): Promise<string[]>
   /** Only appended to, or replaced as a whole under the same name. */
   isAppended(key: string): boolean
-  /** It may contain keys or passwords. */
-  isSecret(key: string): boolean
 }
 
 export type CellPlace = {

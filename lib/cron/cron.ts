@@ -5,7 +5,7 @@ import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import type { Home } from '../profiles/home.ts'
 import { type EndedRun, History, type Run, type Runner, passedId } from './history.ts'
 import { Jobs } from './jobs.ts'
-import { type RawJob, jobsFile } from './jobs-file.ts'
+import { JobsFile, type RawJob } from './jobs-file.ts'
 import { readReports } from './outputs.ts'
 import type { ContinuedWork } from '../turns/continued-turns.ts'
 import { JobRunner } from './run-job.ts'
@@ -90,12 +90,9 @@ export class HomeCron {
     this.#home = home
     this.#dir = join(home.dir, 'cron')
     const zone = () => this.zone()
-    const file = jobsFile(this.#dir, () => toIso(clock.now(), zone()))
-    this.history = new History(this.#dir, by, {
-      clock,
-      isSole: services.isSole,
-      report: run => services.onRun?.(home, run),
-    })
+    const file = new JobsFile(this.#dir, () => toIso(clock.now(), zone()))
+    const report = (run: EndedRun) => services.onRun?.(home, run)
+    this.history = new History(this.#dir, by, clock, report, services.isSole)
     this.jobs = new Jobs(file, home.dir, clock, zone)
     this.#runner = new JobRunner(home, this.#dir, zone, services)
     this.scheduler = new Scheduler({

@@ -2,6 +2,7 @@
 import { type JobPlan, repeatOf } from './job.ts'
 import type { RawJob } from './jobs-file.ts'
 import { dueTimes, graceMs, nextRun } from './next-run.ts'
+import type { RunResult } from './run-job.ts'
 import { offsetMinutes, parseInstant, toIso, toMinute } from '../base/time-zone.ts'
 
 export type Passed = {
@@ -26,7 +27,8 @@ export type DecisionContext = {
   isBusy: (id: string) => boolean
 }
 
-const nothing: Passed[] = []
+/** Nothing runs. */
+const only = (patch: RawJob, ...passed: Passed[]): Decision => ({ patch, run: null, passed })
 
 /** The due time of a job. A one-shot without `next_run_at` that never ran is due at its own time. */
 const dueOf = (plan: JobPlan, { zone }: DecisionContext): number | null => {
@@ -52,32 +54,13 @@ const completedPatch = (error: string | null): RawJob => ({
 const TOLERANCE_MS = 60_000
 const SET_BACK_MS = 300_000
 
-/** Of a job that was created in the future: its delay, from now on. A date that was entered stays. */
-const delayAgain = ({ schedule, createdAt, display }: JobPlan, now: number, zone: string) => {
-  if (schedule?.kind !== 'once' || createdAt === null || createdAt <= now + TOLERANCE_MS)
-    return null
-  const at = parseInstant(schedule.run_at, zone)
-  if (at === undefined || at < createdAt || !/^once in /.test(display)) return null
-  const next = now + (at - createdAt)
-  return { next, schedule: { ...schedule, run_at: toIso(next, zone) } }
-}
-
 /**
  * What a stored due time should be that cannot be right: later than the schedule allows, as after a clock that was ahead, or
  * computed in another time zone. Null: it may be right. An earlier one is: other programs ask for a run at once so.
  */
-const correctedDue = (
-  plan: JobPlan,
-  now: number,
-  zone: string,
-): { next: number; patch: RawJob } | null => {
+const correctedDue = (plan: JobPlan, now: number, zone: string): number | null => {
   const { schedule, nextRunAt: due, nextRunOffset: offset } = plan
-  if (due === null || !schedule) return null
-  if (schedule.kind === 'once') {
-    const again = delayAgain(plan, now, zone)
-    const created_at = toIso(now, zone)
-    return again && { next: again.next, patch: { schedule: again.schedule, created_at } }
-  }
+  if (due === null || !schedule || schedule.kind === 'once') return null
   const last = plan.lastRunAt ?? undefined
   // A clock that was set back by less is corrected often: what has just run is not due again.
   const isJustAhead = last !== undefined && last > now && last <= now + SET_BACK_MS
@@ -91,7 +74,7 @@ const correctedDue = (
     offset !== null &&
     offset !== offsetMinutes(due, zone) &&
     nextRun(schedule, { now: due - 1, zone }) !== due
-  return isLate || isOfOtherZone ? { next, patch: {} } : null
+  return isLate || isOfOtherZone ? next : null
 }
 
 /** Null when there is nothing to do. */
@@ -102,73 +85,63 @@ export const decide = (plan: JobPlan, look: DecisionContext): Decision | null =>
   const due = dueOf(plan, look)
   const iso = (ms: number | null): string | null => (ms === null ? null : toIso(ms, zone))
   if (due === null) {
-    if (schedule.kind === 'once') return { patch: completedPatch(null), run: null, passed: nothing }
+    if (schedule.kind === 'once') return only(completedPatch(null))
     const next = nextRun(schedule, { now, zone, from: plan.lastRunAt ?? undefined })
-    return next === null ? null : { patch: { next_run_at: iso(next) }, run: null, passed: nothing }
+    return next === null ? null : only({ next_run_at: iso(next) })
   }
   const right = correctedDue(plan, now, zone)
-  if (right) {
-    const error = `Rescheduled for ${toMinute(right.next, zone)}: ${toMinute(due, zone)} does not follow from the schedule, because the clock or the time zone was another one.`
-    const at = { due: now, until: now, count: 1 }
-    const patch = { ...right.patch, next_run_at: iso(right.next) }
-    return { patch, run: null, passed: [{ how: 'skipped', ...at, error }] }
+  if (right !== null) {
+    const error = `Rescheduled for ${toMinute(right, zone)}: ${toMinute(due, zone)} does not follow from the schedule, because the clock or the time zone was another one.`
+    const passed: Passed = { how: 'skipped', due: now, until: now, count: 1, error }
+    return only({ next_run_at: iso(right) }, passed)
   }
-  if (due > now) {
-    return plan.nextRunAt === null
-      ? { patch: { next_run_at: iso(due) }, run: null, passed: nothing }
-      : null
-  }
+  if (due > now) return plan.nextRunAt === null ? only({ next_run_at: iso(due) }) : null
   const next = schedule.kind === 'once' ? null : nextRun(schedule, { now, zone, from: due })
   const times = dueTimes(schedule, due, now, zone)
   const range = { due: times.first, until: times.last, count: times.count }
-  if (now - due > graceMs(schedule, due, zone) && due < aliveSince) {
-    const error = `Missed: nothing was running at ${toMinute(times.last, zone)}.`
-    const patch = next === null ? completedPatch(error) : { next_run_at: iso(next) }
-    return { patch, run: null, passed: [{ how: 'missed', ...range, error }] }
-  }
-  if (look.isBusy(plan.id)) {
-    const error = 'Skipped: the run before had not ended.'
-    const patch = next === null ? completedPatch(error) : { next_run_at: iso(next) }
-    return { patch, run: null, passed: [{ how: 'skipped', ...range, error }] }
-  }
+  const passBy = (how: Passed['how'], error: string): Decision =>
+    only(next === null ? completedPatch(error) : { next_run_at: iso(next) }, {
+      how,
+      ...range,
+      error,
+    })
+  if (now - due > graceMs(schedule, due, zone) && due < aliveSince)
+    return passBy('missed', `Missed: nothing was running at ${toMinute(times.last, zone)}.`)
+  if (look.isBusy(plan.id)) return passBy('skipped', 'Skipped: the run before had not ended.')
   // Several past due times are one run.
   const before = times.count - 1
   const error = 'Skipped: run once for several due times.'
   return {
     patch: { next_run_at: iso(next), ...(next === null ? { enabled: false } : {}) },
     run: { due: times.last },
-    passed: before > 0 ? [{ how: 'skipped', ...range, count: before, error }] : nothing,
+    passed: before > 0 ? [{ how: 'skipped', ...range, count: before, error }] : [],
   }
 }
 
-export type Completion = {
-  at: number
-  zone: string
-  status: 'ok' | 'error'
-  error: string | null
-  deliveryError: string | null
-  /** The service stopped during the run: not counted as a run. */
-  interrupted: boolean
-}
-
-/** The changes after a run; null when the job has completed its runs and is deleted. */
-export const completed = (job: RawJob, plan: JobPlan, done: Completion): RawJob | null => {
+/** The changes after a run that ended `at`; null when the job has completed its runs and is deleted. One that was interrupted does not count. */
+export const completed = (
+  job: RawJob,
+  plan: JobPlan,
+  { status, error, deliveryError, interrupted }: RunResult,
+  at: number,
+  zone: string,
+): RawJob | null => {
   const { times, completed: before } = repeatOf(job)
-  const count = done.interrupted ? before : before + 1
-  if (times !== null && count >= times && !done.interrupted) return null
+  const count = interrupted ? before : before + 1
+  if (times !== null && count >= times && !interrupted) return null
   const { schedule } = plan
-  const isOver = schedule?.kind === 'once' && (plan.nextRunAt === null || plan.nextRunAt <= done.at)
+  const isOver = schedule?.kind === 'once' && (plan.nextRunAt === null || plan.nextRunAt <= at)
   const next =
     schedule && !isOver && plan.enabled && plan.nextRunAt === null
-      ? nextRun(schedule, { now: done.at, zone: done.zone })
+      ? nextRun(schedule, { now: at, zone })
       : null
   return {
-    last_run_at: toIso(done.at, done.zone),
-    last_status: done.status,
-    last_error: done.error,
-    last_delivery_error: done.deliveryError,
+    last_run_at: toIso(at, zone),
+    last_status: status,
+    last_error: error && `${error}`,
+    last_delivery_error: deliveryError,
     repeat: { times, completed: count },
     ...(isOver ? { enabled: false, state: 'completed', next_run_at: null } : {}),
-    ...(next === null ? {} : { next_run_at: toIso(next, done.zone) }),
+    ...(next === null ? {} : { next_run_at: toIso(next, zone) }),
   }
 }

@@ -18,19 +18,16 @@ import { join } from 'node:path'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { isObject, stringOrNull } from '../base/json.ts'
 import type { JobRun } from '../schema/cron.ts'
+import { withCodes } from '../base/sentences.ts'
 import { Sentences } from '../schema/sentence.ts'
+import type { Passed } from './due-jobs.ts'
+import type { JobPlan } from './job.ts'
+import type { RunResult } from './run-job.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { cachedFile } from '../store/cached-file.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
 
 export type Runner = { pid: number; boot: string }
-export type Ending = {
-  how: 'ran' | 'interrupted'
-  status: 'ok' | 'error'
-  error: string | null
-  sentences?: Sentences | undefined
-  filename: string | null
-}
 /** As stored; `by`, `claimed_at`, and `denied` are internal. */
 export type Run = JobRun & { by: Runner | null; claimed_at: number; denied: string[] }
 
@@ -113,55 +110,25 @@ const fold = (content: string): Run[] => {
   return [...runs.values()].reverse()
 }
 
-/** The lines of a run, for a rewritten file. */
-const toLines = (run: Run): Line[] => {
-  const { run_id, job_id: job, name, trigger, due_at: due, error } = run
-  if (run.how === 'missed' || run.how === 'skipped') {
-    const { how, due_until: until, count, ended_at: at } = run
-    return [{ t: 'passed', run: run_id, at, job, name, how, due, until, count, error }]
-  }
-  const { by, claimed_at: at, started_at, session_id, denied, ended_at, status } = run
-  const { how, filename: file, sentences } = run
-  return [
-    { t: 'claimed', run: run_id, at, job, name, trigger, due, by },
-    ...(started_at === null ? [] : [{ t: 'started', run: run_id, at: started_at }]),
-    ...(session_id === null ? [] : [{ t: 'session', run: run_id, session: session_id }]),
-    ...denied.map(text => ({ t: 'denied', run: run_id, text })),
-    ...(ended_at === null
-      ? []
-      : [{ t: 'ended', run: run_id, at: ended_at, how, status, error, sentences, file }]),
-  ]
-}
-
-const format = (lines: readonly Line[]): string =>
-  lines.map(line => `${JSON.stringify(line)}\n`).join('')
-
 export class History {
   readonly #dir: string
   readonly #by: Runner
   readonly #clock: Clock
   readonly #isSole: boolean
-  readonly #report: ((run: EndedRun) => void) | undefined
+  readonly #report: (run: EndedRun) => void
   readonly #path: string
   /** Newest first. */
   readonly list: () => Run[]
   /** When this process began. */
   readonly #began: number
 
+  /** `report` is called when a run has ended, or a due time was missed or skipped. `isSole`: no other process has these jobs. */
   constructor(
     dir: string,
     by: Runner,
-    {
-      clock,
-      isSole = false,
-      report,
-    }: {
-      clock: Clock
-      /** No other process has these jobs. */
-      isSole?: boolean | undefined
-      /** Called when a run has ended, or a due time was missed or skipped. */
-      report?: (run: EndedRun) => void
-    },
+    clock: Clock,
+    report: (run: EndedRun) => void = () => undefined,
+    isSole = false,
   ) {
     this.#report = report
     this.#dir = dir
@@ -179,22 +146,26 @@ export class History {
   /** Truncates a long file. Call it while no one else writes: before the first tick. */
   shorten(): void {
     if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= MAX_BYTES) return
-    const kept = fold(readWholeText(this.#path)).slice(0, MAX_RUNS).reverse()
-    writeAtomic(this.#path, format(kept.flatMap(toLines)))
+    const content = readWholeText(this.#path)
+    const kept = new Set(
+      fold(content)
+        .slice(0, MAX_RUNS)
+        .map(run => run.run_id),
+    )
+    const lines = content
+      .split('\n')
+      .filter(line => kept.has(stringOrNull(parseLine(line)?.run) ?? ''))
+    writeAtomic(this.#path, `${lines.join('\n')}\n`)
   }
 
   #append(line: Line): void {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
     // The leading line break keeps a line torn by a killed writer from merging with this one; readers skip empty lines.
-    appendText(this.#path, `\n${format([line])}`)
+    appendText(this.#path, `\n${JSON.stringify(line)}\n`)
   }
 
   #seconds() {
     return toSeconds(this.#clock.now())
-  }
-
-  #newRun(): string {
-    return randomBytes(6).toString('hex')
   }
 
   /** It has no end, and its process is dead. */
@@ -203,28 +174,10 @@ export class History {
     return this.#isSole ? run.by?.boot !== this.#by.boot : isDead(run, this.#began)
   }
 
-  claimed({
-    job,
-    name,
-    trigger,
-    due,
-  }: {
-    job: string
-    name: string
-    trigger: 'schedule' | 'manual'
-    due: number
-  }): string {
-    const run = this.#newRun()
-    this.#append({
-      t: 'claimed',
-      run,
-      at: this.#seconds(),
-      job,
-      name,
-      trigger,
-      due: toSeconds(due),
-      by: this.#by,
-    })
+  claimed({ id: job, name }: JobPlan, trigger: 'schedule' | 'manual', due: number): string {
+    const run = newRun()
+    const of = { job, name, trigger, due: toSeconds(due), by: this.#by }
+    this.#append({ t: 'claimed', run, at: this.#seconds(), ...of })
     return run
   }
 
@@ -250,32 +203,31 @@ export class History {
     this.#append({ t: 'parked', run })
   }
 
-  ended(run: string, { filename, ...ending }: Ending): void {
-    this.#append({ t: 'ended', run, at: this.#seconds(), ...ending, file: filename })
-    const ended = this.#report && this.list().find(each => each.run_id === run)
-    if (ended) this.#report?.(ended)
+  ended(run: string, { status, error, filename: file, interrupted }: RunResult): void {
+    const how = interrupted ? 'interrupted' : 'ran'
+    this.#append({
+      t: 'ended',
+      run,
+      at: this.#seconds(),
+      how,
+      status,
+      file,
+      ...withCodes({ error }),
+    })
+    const ended = this.list().find(each => each.run_id === run)
+    if (ended) this.#report(ended)
   }
 
-  passed({
-    due,
-    until,
-    ...of
-  }: {
-    job: string
-    name: string
-    how: 'missed' | 'skipped'
-    due: number
-    until: number
-    count: number
-    error: string
-  }): void {
+  passed({ id: job_id, name }: JobPlan, { how, due, until, count, error }: Passed): void {
+    const of = { job: job_id, name, how, count, error }
     const times = { due: toSeconds(due), until: toSeconds(until) }
-    this.#append({ t: 'passed', run: this.#newRun(), at: this.#seconds(), ...of, ...times })
-    const { job: job_id, name, how, error, count } = of
+    this.#append({ t: 'passed', run: newRun(), at: this.#seconds(), ...of, ...times })
     const run_id = passedId(job_id, due)
-    this.#report?.({ run_id, job_id, name, how, status: null, error, session_id: null, count })
+    this.#report({ run_id, job_id, name, how, status: null, error, session_id: null, count })
   }
 }
+
+const newRun = (): string => randomBytes(6).toString('hex')
 
 /** Process ids are reused: a claim with our id from before our start belongs to an earlier process. */
 const isDead = ({ by, claimed_at: at }: Run, began: number): boolean => {

@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import { toSeconds } from '../base/clock.ts'
 import type { CheckTarget, CommandRunner } from '../agent/tool-services.ts'
 import { type Exit, killGroup, spawnGroup, waitForClose } from '../base/process.ts'
-import { invalid, messageOf } from '../errors.ts'
+import { forbidden, invalid, messageOf } from '../errors.ts'
 import { resolveInside } from '../store/path-within.ts'
 
 export type ScriptResult = { output: string /** Null when it ended well. */; error: string | null }
@@ -74,7 +74,7 @@ const collector = () => {
 const denyTarget: CheckTarget = async ({ host }) =>
   `${host} was not allowed: a script of a scheduled task cannot ask. sandbox.network in config.yaml can name it.`
 
-/** Never rejects, except with the UserError for a script that may not run at all. */
+/** Never rejects, except with the UserError for a script that may not or cannot run at all. */
 export const runScript = async (given: {
   home: string
   name: string
@@ -88,7 +88,8 @@ export const runScript = async (given: {
   const { env, signal, timeoutMs = TIMEOUT_MS, runner } = given
   const cwd = join(given.home, 'scripts')
   const problem = (await runner?.problem()) ?? null
-  if (problem !== null) return { output: '', error: `${problem}` }
+  if (problem !== null)
+    throw forbidden(problem, { code: 'sandbox_unavailable', values: { reason: problem } })
   const program = { file, args }
   // No one is asked: the script has the network only where the configuration gives it to every command.
   const access = runner?.network === true ? 'network' : 'confined'

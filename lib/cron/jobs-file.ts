@@ -21,24 +21,6 @@ import { isDiskFull } from '../store/journal.ts'
 export type RawJob = Record<string, unknown>
 type Document = { jobs: unknown[]; [key: string]: unknown }
 
-export type JobsFile = {
-  readonly dir: string
-  /**
-   * The jobs on disk, or the last readable version; entries without an id are skipped. Treat as
-   * frozen.
-   */
-  read(): readonly RawJob[]
-  /** Why the file cannot be read, or null. */
-  problem(): Words | null
-  /** Whether the file is unreadable and was never readable in this process. */
-  isLost(): boolean
-  /**
-   * Holds the lock while `change` edits the list in place; it returns the result and whether to write.
-   * Throws UserError while the file is unreadable.
-   */
-  edit<T>(change: (jobs: unknown[]) => { result: T; write: boolean }): Promise<T>
-}
-
 const LOCK_WAIT_MS = 30_000
 
 export const isJob = (value: unknown): value is RawJob & { id: string } =>
@@ -84,28 +66,65 @@ type Snapshot = { jobs: readonly RawJob[]; problem: Words | null }
 
 const MAX_BYTES = 32 * 1024 * 1024
 
-export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
-  const path = join(dir, 'jobs.json')
-  let good: readonly RawJob[] | null = null
+export class JobsFile {
+  readonly dir: string
+  readonly #path: string
+  readonly #updatedAt: () => string
+  readonly #view: () => Snapshot
   /** While the file is damaged, the last readable version is shown. */
-  const lastGood = (problem: Words): Snapshot => ({ jobs: good ?? [], problem })
-  const view = cachedFile(
-    path,
-    ({ text, problem }): Snapshot => {
-      if (problem !== null) return lastGood(problem)
-      try {
-        good = text === null || text.trim() === '' ? [] : parse(text).jobs.filter(isJob)
-        return { jobs: good, problem: null }
-      } catch (error) {
-        return lastGood(jsonReason(error, text ?? ''))
-      }
-    },
-    { maxBytes: MAX_BYTES, retainsWhenEmptied: true },
-  )
+  #good: readonly RawJob[] | null = null
 
-  const onDisk = (): Document => {
-    const { problem: seen } = view()
-    const { text, problem } = readText(path, { maxBytes: MAX_BYTES })
+  constructor(dir: string, updatedAt: () => string) {
+    this.dir = dir
+    this.#path = join(dir, 'jobs.json')
+    this.#updatedAt = updatedAt
+    this.#view = cachedFile(
+      this.#path,
+      ({ text, problem }): Snapshot => {
+        try {
+          if (problem !== null) throw failed(problem)
+          this.#good = text === null || text.trim() === '' ? [] : parse(text).jobs.filter(isJob)
+          return { jobs: this.#good, problem: null }
+        } catch (error) {
+          return { jobs: this.#good ?? [], problem: problem ?? jsonReason(error, text ?? '') }
+        }
+      },
+      { maxBytes: MAX_BYTES, retainsWhenEmptied: true },
+    )
+  }
+
+  /** The jobs on disk, or the last readable version; entries without an id are skipped. Treat as frozen. */
+  read(): readonly RawJob[] {
+    return this.#view().jobs
+  }
+
+  /** Why the file cannot be read, or null. */
+  problem(): Words | null {
+    return this.#view().problem
+  }
+
+  /** Whether the file is unreadable and was never readable in this process. */
+  isLost(): boolean {
+    return this.problem() !== null && this.#good === null
+  }
+
+  /**
+   * Holds the lock while `change` edits the list in place; it returns the result and whether to write.
+   * Throws UserError while the file is unreadable.
+   */
+  edit<T>(change: (jobs: unknown[]) => { result: T; write: boolean }): Promise<T> {
+    mkdirSync(this.dir, { recursive: true, mode: 0o700 })
+    return withFileLock(join(this.dir, '.jobs.lock'), { timeoutMs: LOCK_WAIT_MS }, () => {
+      const document = this.#onDisk()
+      const { result, write } = change(document.jobs)
+      if (write) this.#write(document)
+      return result
+    })
+  }
+
+  #onDisk(): Document {
+    const seen = this.problem()
+    const { text, problem } = readText(this.#path, { maxBytes: MAX_BYTES })
     try {
       const reason = problem ?? seen
       if (reason !== null) throw failed(reason)
@@ -119,29 +138,13 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
     }
   }
 
-  const write = (document: Document): void => {
-    const text = JSON.stringify({ ...document, updated_at: updatedAt() }, null, 2)
+  #write(document: Document): void {
+    const text = JSON.stringify({ ...document, updated_at: this.#updatedAt() }, null, 2)
     try {
-      writeAtomic(path, `${text}\n`)
+      writeAtomic(this.#path, `${text}\n`)
     } catch (error) {
       if (isDiskFull(error)) throw diskFull('The disk is full. Nothing was changed.')
       throw error
     }
-  }
-
-  return {
-    dir,
-    read: () => view().jobs,
-    problem: () => view().problem,
-    isLost: () => view().problem !== null && good === null,
-    edit(change) {
-      mkdirSync(dir, { recursive: true, mode: 0o700 })
-      return withFileLock(join(dir, '.jobs.lock'), { timeoutMs: LOCK_WAIT_MS }, () => {
-        const document = onDisk()
-        const { result, write: isChanged } = change(document.jobs)
-        if (isChanged) write(document)
-        return result
-      })
-    },
   }
 }

@@ -91,16 +91,21 @@ export class Jobs {
   readonly #home: string
   readonly #clock: Clock
   readonly #zone: () => string
-  readonly problem: () => Words | null
-  readonly isLost: () => boolean
 
   constructor(file: JobsFile, home: string, clock: Clock, zone: () => string) {
     this.#file = file
     this.#home = home
     this.#clock = clock
     this.#zone = zone
-    this.problem = file.problem
-    this.isLost = file.isLost
+  }
+
+  /** Why the file cannot be read, or null. */
+  problem(): Words | null {
+    return this.#file.problem()
+  }
+
+  isLost(): boolean {
+    return this.#file.isLost()
   }
 
   #iso(ms: number | null): string | null {

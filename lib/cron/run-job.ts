@@ -1,5 +1,5 @@
 /** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
-import { changeWords, Sentence } from '../base/sentences.ts'
+import { changeWords, type Words } from '../base/sentences.ts'
 import { fromSeconds } from '../base/clock.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError, wordsOf } from '../errors.ts'
@@ -8,7 +8,7 @@ import type { Unattended } from '../turns/turn.ts'
 import type { JobPlan } from './job.ts'
 import { writeReport } from './outputs.ts'
 import type { Run } from './history.ts'
-import type { AdoptedRun, RunHooks, RunResult } from './scheduler.ts'
+import type { AdoptedRun, RunHooks } from './scheduler.ts'
 import { type ScriptResult, runScript } from './job-script.ts'
 import { CUT, type RunOutcome, type StartedTurn, untilEnd } from './until-end.ts'
 import { redact } from '../base/redact/redact.ts'
@@ -22,6 +22,23 @@ const SILENT = '[SILENT]'
 const PREAMBLE = `This is a scheduled run. No one is watching and no one can answer, so do not ask questions: decide, act, and report the result in your last message. That last message is stored and delivered. If there is truly nothing to report, answer with exactly ${SILENT} and nothing else; then nothing is delivered. Commands that need approval are denied; do not look for a way around that, and name what you could not do.`
 
 const isSilent = (response: string): boolean => response.trim() === SILENT
+
+export type RunResult = {
+  status: 'ok' | 'error'
+  error: Words | null
+  deliveryError: string | null
+  filename: string | null
+  /** The service stopped during the run. */
+  interrupted: boolean
+}
+
+export const INTERRUPTED: RunResult = {
+  status: 'error',
+  error: CUT.error,
+  deliveryError: null,
+  filename: null,
+  interrupted: true,
+}
 
 type Loaded = { name: string; content: string | null }
 
@@ -164,13 +181,13 @@ export class JobRunner {
     came: RunOutcome,
     { denied, began }: { denied: readonly string[]; began: number },
   ): RunResult {
-    const said = 'error' in came ? changeWords(came.error, redact) : null
-    const error = said === null ? null : `${said}`.slice(0, MAX_ERROR_CHARS)
+    const shown = (text: string) => redact(text).slice(0, MAX_ERROR_CHARS)
+    const error = 'error' in came ? changeWords(came.error, shown) : null
     const { id, name, display: schedule, prompt } = job
     let filename: string | null = null
     let unwritten: string | null = null
     try {
-      const result = 'error' in came ? { error: error ?? '' } : came
+      const result = 'error' in came ? { error: `${error}` } : came
       filename = writeReport(
         this.#dir,
         { id, name, schedule, prompt, denied, result },
@@ -185,7 +202,6 @@ export class JobRunner {
     return {
       status: error === null && unwritten === null ? 'ok' : 'error',
       error: error ?? unwritten,
-      ...(said instanceof Sentence && { sentences: { error: said.coded } }),
       deliveryError: this.#deliveryError(job, came),
       filename,
       interrupted: 'error' in came && came.interrupted === true,

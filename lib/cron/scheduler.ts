@@ -6,27 +6,16 @@
  * after a kill) finds the job not due. A run that died is therefore never repeated: its turn continues, or it is recorded
  * as interrupted.
  */
-import type { Sentences } from '../schema/sentence.ts'
 import { join } from 'node:path'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
-import { type Completion, completed, type DecisionContext, decide, nextDue } from './due-jobs.ts'
+import { completed, type DecisionContext, decide, nextDue } from './due-jobs.ts'
 import type { History, Run } from './history.ts'
 import { type JobPlan, toJobPlan } from './job.ts'
 import { isJob, type JobsFile } from './jobs-file.ts'
 import { recoverRuns } from './recover-runs.ts'
-
-export type RunResult = {
-  status: 'ok' | 'error'
-  error: string | null
-  /** The code of the error, if it has one. */
-  sentences?: Sentences
-  deliveryError: string | null
-  filename: string | null
-  /** The service stopped during the run. */
-  interrupted: boolean
-}
+import { INTERRUPTED, type RunResult } from './run-job.ts'
 
 export type RunHooks = {
   signal: AbortSignal
@@ -66,20 +55,18 @@ const MAX_TICK_GAP_MS = 150_000
 /** Manual runs at the same time in one home. */
 const MAX_MANUAL_RUNS = 4
 
-type Store = Pick<SchedulerOptions, 'file' | 'history' | 'clock' | 'zone'>
-
 /** Updates the job's record after a run. A job that was deleted during the run stays deleted. */
 const recordCompletion = (
-  { file, clock, zone }: Store,
+  { file, clock, zone }: SchedulerOptions,
   id: string,
-  done: Omit<Completion, 'at' | 'zone'>,
+  result: RunResult,
 ): Promise<void> =>
   file.edit(jobs => {
     const at = jobs.findIndex(each => isJob(each) && each.id === id)
     const job = jobs[at]
     if (!isJob(job)) return { result: undefined, write: false }
-    const when = { at: clock.now(), zone: zone() }
-    const after = completed(job, toJobPlan(job, when.at, when.zone), { ...done, ...when })
+    const now = clock.now()
+    const after = completed(job, toJobPlan(job, now, zone()), result, now, zone())
     if (after) Object.assign(job, after)
     else jobs.splice(at, 1)
     return { result: undefined, write: true }
@@ -107,7 +94,7 @@ const decideAll = (jobs: readonly unknown[], contextOf: () => DecisionContext) =
 
 /** Claims everything that is due, in one write. Throws `unavailable` when another process holds the lock. */
 const claimDue = async (
-  { file, history }: Store,
+  { file, history }: SchedulerOptions,
   contextOf: () => DecisionContext,
 ): Promise<Claim[]> => {
   const claims: Claim[] = []
@@ -116,12 +103,9 @@ const claimDue = async (
       file.edit(jobs => {
         const found = decideAll(jobs, contextOf)
         for (const { job, plan, decision } of found) {
-          const of = { job: plan.id, name: plan.name }
-          for (const times of decision.passed) history.passed({ ...of, ...times })
-          if (decision.run) {
-            const run = history.claimed({ ...of, trigger: 'schedule', due: decision.run.due })
-            claims.push({ run, plan })
-          }
+          for (const times of decision.passed) history.passed(plan, times)
+          if (decision.run)
+            claims.push({ run: history.claimed(plan, 'schedule', decision.run.due), plan })
           Object.assign(job, decision.patch)
         }
         return { result: undefined, write: found.length > 0 }
@@ -130,8 +114,7 @@ const claimDue = async (
   } catch (error) {
     // `next_run_at` was not advanced, so the runs are not ours: the next tick finds the same jobs due.
     for (const { run } of claims) {
-      const why = `It could not be claimed: ${messageOf(error)}`
-      history.ended(run, { how: 'interrupted', status: 'error', error: why, filename: null })
+      history.ended(run, { ...INTERRUPTED, error: `It could not be claimed: ${messageOf(error)}` })
     }
     throw error
   }
@@ -140,11 +123,6 @@ const claimDue = async (
 
 export class Scheduler {
   readonly #options: SchedulerOptions
-  readonly #file: JobsFile
-  readonly #history: History
-  readonly #clock: Clock
-  readonly #zone: () => string
-  readonly #log: (line: string, extra?: Record<string, unknown>) => void
   readonly #active = new Map<string, Active>()
   readonly #waiting: Claim[] = []
   readonly #pending = new Set<Promise<unknown>>()
@@ -156,12 +134,6 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    const { file, history, clock, zone, log } = options
-    this.#file = file
-    this.#history = history
-    this.#clock = clock
-    this.#zone = zone
-    this.#log = log
   }
 
   #track<T>(work: Promise<T>): Promise<T> {
@@ -175,31 +147,35 @@ export class Scheduler {
     return (
       this.#active.has(id) ||
       this.#waiting.some(({ plan }) => plan.id === id) ||
-      this.#history
+      this.#options.history
         .list()
-        .some(run => run.job_id === id && run.ended_at === null && !this.#history.isAbandoned(run))
+        .some(
+          run =>
+            run.job_id === id && run.ended_at === null && !this.#options.history.isAbandoned(run),
+        )
     )
   }
 
   #contextOf(): DecisionContext {
     return {
-      now: this.#clock.now(),
-      zone: this.#zone(),
+      now: this.#options.clock.now(),
+      zone: this.#options.zone(),
       aliveSince: this.#aliveSince,
       isBusy: id => this.isBusy(id),
     }
   }
 
   async #recordResult({ run, plan }: Claim, result: RunResult): Promise<void> {
-    const { filename, status, error, sentences, interrupted } = result
     try {
       await recordCompletion(this.#options, plan.id, result)
     } catch (cause) {
       // A full disk or a damaged jobs file: the history still records the result.
-      this.#log('a scheduled task could not be recorded', { job: plan.id, error: messageOf(cause) })
+      this.#options.log('a scheduled task could not be recorded', {
+        job: plan.id,
+        error: messageOf(cause),
+      })
     }
-    const how = interrupted ? 'interrupted' : 'ran'
-    this.#history.ended(run, { how, status, error, sentences, filename })
+    this.#options.history.ended(run, result)
   }
 
   #hooksOf(run: string): RunHooks {
@@ -208,9 +184,9 @@ export class Scheduler {
       session: id => {
         const entry = [...this.#active.values()].find(each => each.run === run)
         if (entry) entry.sessionId = id
-        this.#history.session(run, id)
+        this.#options.history.session(run, id)
       },
-      denied: text => this.#history.denied(run, text),
+      denied: text => this.#options.history.denied(run, text),
     }
   }
 
@@ -218,7 +194,7 @@ export class Scheduler {
   async #execute(
     claim: Claim,
     work: () => Promise<RunResult | null>,
-    startedAt = this.#clock.now(),
+    startedAt = this.#options.clock.now(),
     sessionId: string | null = null,
   ): Promise<void> {
     const { run, plan } = claim
@@ -226,9 +202,9 @@ export class Scheduler {
     try {
       const result = await work()
       if (result) await this.#recordResult(claim, result)
-      else this.#history.parked(run)
+      else this.#options.history.parked(run)
     } catch (error) {
-      this.#log('a scheduled task failed', { job: plan.id, error: messageOf(error) })
+      this.#options.log('a scheduled task failed', { job: plan.id, error: messageOf(error) })
     } finally {
       this.#active.delete(plan.id)
     }
@@ -238,7 +214,7 @@ export class Scheduler {
     return this.#execute(claim, () => {
       // Not begun: the next process runs it.
       if (this.#stopping.signal.aborted) return Promise.resolve(null)
-      this.#history.started(claim.run)
+      this.#options.history.started(claim.run)
       return this.#options.run(claim.plan, this.#hooksOf(claim.run))
     })
   }
@@ -257,24 +233,24 @@ export class Scheduler {
   /** Checks the clock once. Never rejects; the runs it starts continue in the background. */
   async tick(): Promise<void> {
     if (this.#stopping.signal.aborted) return
-    const at = this.#clock.now()
+    const at = this.#options.clock.now()
     if (this.#lastTick === null || at - this.#lastTick > MAX_TICK_GAP_MS || at < this.#lastTick)
       this.#aliveSince = at
     this.#lastTick = at
     // Reported elsewhere; nothing can be claimed in a file that cannot be written.
-    if (this.#file.problem() !== null) return
+    if (this.#options.file.problem() !== null) return
     try {
       // The next minute may begin while another process holds the lock: nothing is claimed before.
       const isFirst = this.#recovery === null
       this.#recovery ??= recoverRuns(this.#options).then(claims => this.#enqueue(claims))
       await (isFirst ? this.#recovery : this.#recovery.catch(() => undefined))
       // Most minutes nothing is due: no lock is taken for them.
-      if (decideAll(this.#file.read(), () => this.#contextOf()).length === 0) return
+      if (decideAll(this.#options.file.read(), () => this.#contextOf()).length === 0) return
       this.#enqueue(await claimDue(this.#options, () => this.#contextOf()))
     } catch (error) {
       // Another process holds the lock and does the same work; everything else is logged.
       const isHeld = error instanceof UserError && error.kind === 'unavailable'
-      if (!isHeld) this.#log('could not check scheduled tasks', { error: messageOf(error) })
+      if (!isHeld) this.#options.log('could not check scheduled tasks', { error: messageOf(error) })
     }
   }
 
@@ -283,13 +259,13 @@ export class Scheduler {
    * job was deleted. The jobs behind it wait for its end.
    */
   adopt(jobId: string, sessionId: string): AdoptedRun | null {
-    const run = findOpenRun(this.#history, jobId, sessionId)
-    const job = this.#file.read().find(each => isJob(each) && each.id === jobId)
+    const run = findOpenRun(this.#options.history, jobId, sessionId)
+    const job = this.#options.file.read().find(each => isJob(each) && each.id === jobId)
     if (!run || !isJob(job)) return null
     const { run_id: id } = run
-    this.#history.resumed(id)
-    if (run.session_id === null) this.#history.session(id, sessionId)
-    const plan = toJobPlan(job, this.#clock.now(), this.#zone())
+    this.#options.history.resumed(id)
+    if (run.session_id === null) this.#options.history.session(id, sessionId)
+    const plan = toJobPlan(job, this.#options.clock.now(), this.#options.zone())
     const { promise, resolve } = Promise.withResolvers<() => Promise<RunResult | null>>()
     const startedAt = fromSeconds(run.started_at ?? run.claimed_at)
     const done = this.#track(
@@ -301,19 +277,21 @@ export class Scheduler {
 
   /** Runs a job now, in parallel with running ones. A job that is already running is not started again. */
   runNow(id: string): { status: 'triggered' | 'running'; elapsed: number } {
-    const job = this.#file.read().find(each => each.id === id)
+    const job = this.#options.file.read().find(each => each.id === id)
     if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
     const running = this.#active.get(id)
     if (running)
-      return { status: 'running', elapsed: toSeconds(this.#clock.now() - running.startedAt) }
+      return {
+        status: 'running',
+        elapsed: toSeconds(this.#options.clock.now() - running.startedAt),
+      }
     if (this.isBusy(id)) return { status: 'running', elapsed: 0 }
     if (this.#active.size >= MAX_MANUAL_RUNS)
       throw conflict(`${this.#active.size} tasks are running already; wait for one to end.`, {
         code: 'too_many_jobs_running',
       })
-    const plan = toJobPlan(job, this.#clock.now(), this.#zone())
-    const of = { job: id, name: plan.name, trigger: 'manual' as const }
-    const run = this.#history.claimed({ ...of, due: this.#clock.now() })
+    const plan = toJobPlan(job, this.#options.clock.now(), this.#options.zone())
+    const run = this.#options.history.claimed(plan, 'manual', this.#options.clock.now())
     void this.#track(this.#begin({ run, plan }))
     return { status: 'triggered', elapsed: 0 }
   }
@@ -329,14 +307,15 @@ export class Scheduler {
       job_id: plan.id,
       name: plan.name,
       started_at: toSeconds(startedAt),
-      elapsed: toSeconds(this.#clock.now() - startedAt),
+      elapsed: toSeconds(this.#options.clock.now() - startedAt),
       session_id: sessionId,
     }))
   }
 
   /** The first due time of all jobs; null when there is none. */
   nextDue(): number | null {
-    const jobs = this.#file.problem() === null ? this.#file.read().filter(isJob) : []
+    const jobs =
+      this.#options.file.problem() === null ? this.#options.file.read().filter(isJob) : []
     if (jobs.length === 0) return null
     const context = this.#contextOf()
     const times = jobs.flatMap(job => {

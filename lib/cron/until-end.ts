@@ -2,7 +2,6 @@
 import { sentence, type Words } from '../base/sentences.ts'
 import { type Clock, every, toSeconds } from '../base/clock.ts'
 import type { Failure, Outcome } from '../agent/types.ts'
-import { STOPPED } from './recover-runs.ts'
 
 export type StartedTurn = {
   turn: {
@@ -19,12 +18,8 @@ export type StartedTurn = {
 
 export type RunOutcome = { response: string } | { error: Words; interrupted?: boolean }
 
-const INTERRUPTED: Failure = {
-  type: 'interrupted',
-  message: STOPPED,
-}
 /** The service stopped, and the run cannot continue. */
-export const CUT: RunOutcome = { error: INTERRUPTED.message, interrupted: true }
+export const CUT = { error: sentence('task.interrupted'), interrupted: true } as const
 
 /** Null: the turn continues in another process. */
 const toRunOutcome = (
@@ -66,15 +61,11 @@ export const untilEnd = async (
     if (seen.unchanged * everyMs >= idleMs)
       outOfTime(`Stopped: nothing happened for ${toSeconds(idleMs)} seconds.`)
   }
+  const tooLong = () => outOfTime(`Stopped: it ran longer than ${toSeconds(maxMs)} seconds.`)
   const stopLooking = idleMs > 0 ? every(clock, everyMs, look) : undefined
-  const cancelEnd =
-    maxMs > 0
-      ? clock.timer(maxMs, () =>
-          outOfTime(`Stopped: it ran longer than ${toSeconds(maxMs)} seconds.`),
-        )
-      : undefined
+  const cancelEnd = maxMs > 0 ? clock.timer(maxMs, tooLong) : undefined
   // One that continues after a restart is parked with the others.
-  const onAbort = () => turn.isResumable || end(INTERRUPTED, CUT)
+  const onAbort = () => turn.isResumable || end({ type: 'interrupted', message: CUT.error }, CUT)
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     return await Promise.race([given, result.then(outcome => toRunOutcome(outcome, turn, signal))])

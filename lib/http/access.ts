@@ -5,10 +5,9 @@ import { ACCOUNT_HEADER } from '../base/page-headers.ts'
 import { conflict, forbidden, invalid, missing, unauthorized, UserError } from '../errors.ts'
 import type { Access as Asked, Caller } from '../schema/person.ts'
 import { OWNER } from '../schema/person.ts'
-import type { Client } from './client-address.ts'
+import { type Client, readUser } from './client-address.ts'
 import { schemeHint } from './proxy-hints.ts'
-import { createUserHeader } from './user-header.ts'
-import { checkOrigin, createHostCheck, isCrossSite, UNKNOWN_HOST } from './origin.ts'
+import { checkOrigin, isCrossSite, isKnownHost, ownNames, UNKNOWN_HOST } from './origin.ts'
 import { cookiesOf, type Exchange } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
 
@@ -78,28 +77,25 @@ const isApi = (path: string): boolean => path === '/api' || path.startsWith('/ap
 
 const isReading = ({ method }: Exchange): boolean => method === 'GET' || method === 'HEAD'
 
+export type AccessConfig = {
+  host: string
+  allowedOrigins: readonly string[]
+  /** The header in which a trusted proxy names a user (AGENT_WEBUI_AUTH_HEADER). */
+  authHeader?: string | null
+  isVouched?: boolean
+}
+
 export class Access {
   readonly #authenticator: Authenticator
-  readonly #config: {
-    host: string
-    allowedOrigins: readonly string[]
-    authHeader?: string | null
-    isVouched?: boolean
-  }
+  readonly #config: AccessConfig
   readonly #isOwnChild: IsOwnChild | undefined
   readonly #clientOf: (x: Exchange) => Client
   #warn: ((text: string) => void) | undefined
-  readonly #isKnownHost
-  readonly #readUser
+  readonly #names: ReadonlySet<string>
 
   constructor(options: {
     authenticator: Authenticator
-    config: {
-      host: string
-      allowedOrigins: readonly string[]
-      authHeader?: string | null
-      isVouched?: boolean
-    }
+    config: AccessConfig
     /** Absent where the peer's process cannot be determined. */
     isOwnChild?: IsOwnChild | undefined
     clientOf: (x: Exchange) => Client
@@ -111,13 +107,12 @@ export class Access {
     this.#isOwnChild = isOwnChild
     this.#clientOf = clientOf
     this.#warn = options.warn
-    this.#isKnownHost = createHostCheck(config.host, config.allowedOrigins)
-    this.#readUser = createUserHeader(config.authHeader ?? null)
+    this.#names = ownNames(config.host, config.allowedOrigins)
   }
 
   /** Throws a 400 for a user that anyone but a trusted proxy names, a 403 for one that the agent's own programs name. */
   readUser(x: Exchange): void {
-    x.user = this.#readUser(x.req, () => this.#clientOf(x))
+    x.user = readUser(x.req, this.#config.authHeader, () => this.#clientOf(x))
     if (x.user !== undefined && this.#isOwnChild?.(x.req.socket))
       throw forbidden(FROM_CHILD, { code: 'own_program' })
   }
@@ -133,8 +128,9 @@ export class Access {
     // A page of another site cannot be someone whom the proxy has signed in there.
     if (this.#config.isVouched) return
     const isKnown =
-      this.#isKnownHost(host) &&
-      (req.headers['x-forwarded-host'] === undefined || this.#isKnownHost(this.#clientOf(x).host))
+      isKnownHost(host, this.#names) &&
+      (req.headers['x-forwarded-host'] === undefined ||
+        isKnownHost(this.#clientOf(x).host, this.#names))
     if (!isKnown && !this.#authenticator.isRequired())
       throw forbidden(UNKNOWN_HOST, { code: 'host_not_allowed' })
   }

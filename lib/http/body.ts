@@ -24,44 +24,54 @@ export const declaredBytes = (req: IncomingMessage): number =>
 export const hasBody = (req: IncomingMessage): boolean =>
   declaredBytes(req) > 0 || req.headers['transfer-encoding'] !== undefined
 
-/** Reads the whole body. Rejects when it is too large or pauses longer than `idleMs`; the rest then stays unread. */
-const readBytes = (req: IncomingMessage, idleMs: number): Promise<Buffer> =>
+/**
+ * Passes each chunk of the body to `take`, which pauses it by returning false; resolves at its end. Rejects when it is too large, by
+ * what arrives and not by Content-Length, when it pauses longer than `idleMs`, or when `signal` is aborted; the rest then
+ * stays unread, and the request open for the response.
+ */
+export const receiveBody = (
+  req: IncomingMessage,
+  { idleMs, maxBytes = MAX_BODY_BYTES }: { idleMs: number; maxBytes?: number },
+  take: (chunk: Buffer) => boolean,
+  signal?: AbortSignal,
+): Promise<void> =>
   new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
     let size = 0
     const stop = () => {
       clearTimeout(silence)
-      req.off('data', take)
+      req.off('data', receive)
       req.off('end', done)
       req.off('close', gone)
       req.off('error', gone)
+      signal?.removeEventListener('abort', aborted)
     }
     const refuse = (error: Error) => {
       stop()
       req.pause()
       reject(error)
     }
-    const take = (chunk: Buffer) => {
+    const receive = (chunk: Buffer) => {
       size += chunk.length
-      if (size > MAX_BODY_BYTES) return refuse(bodyTooLarge())
-      chunks.push(chunk)
       silence.refresh()
+      if (size > maxBytes) refuse(bodyTooLarge(maxBytes))
+      else if (!take(chunk)) req.pause()
     }
     const done = () => {
       stop()
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size))
+      resolve()
     }
     const gone = () => {
-      stop()
       // A reset emits another error; without a listener it would end the process.
-      req.on('error', () => {})
-      reject(new ClientDisconnected())
+      req.on('error', () => 'reported by close')
+      refuse(new ClientDisconnected())
     }
+    const aborted = () => refuse(signal?.reason)
     const silence = setTimeout(() => refuse(invalid('The request body stopped arriving')), idleMs)
-    req.on('data', take)
+    req.on('data', receive)
     req.on('end', done)
     req.on('close', gone)
     req.on('error', gone)
+    signal?.addEventListener('abort', aborted)
   })
 
 /** Whether brackets nest deeper than `limit`. Deep values would overflow the stack of recursive code. */
@@ -117,5 +127,7 @@ export const readJson = async (
   idleMs: number,
 ): Promise<Record<string, unknown>> => {
   if (declaredBytes(req) > MAX_BODY_BYTES) throw bodyTooLarge()
-  return parseBody(await readBytes(req, idleMs))
+  const chunks: Buffer[] = []
+  await receiveBody(req, { idleMs }, chunk => chunks.push(chunk) > 0)
+  return parseBody(Buffer.concat(chunks))
 }

@@ -4,6 +4,7 @@ import { BlockList, isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { parseBasePath } from '../base/base-path.ts'
+import { invalid } from '../errors.ts'
 
 export type Client = {
   /** The peer, or the rightmost address in X-Forwarded-For that is not a trusted proxy. */
@@ -158,4 +159,31 @@ export const createClientReader = (
     }
   }
   return req => new RequestClient(req)
+}
+
+const MAX_USER_CHARS = 320
+
+/**
+ * The user whom a trusted proxy names in this header; undefined: none. Throws a 400 when the header comes from anywhere else,
+ * so that a wrong setup and a forged request are noticed, and when it is not one plain name. Only the peer of the socket
+ * counts: X-Forwarded-For says nothing about who set this header.
+ */
+export const readUser = (
+  { headers, rawHeaders, socket }: IncomingMessage,
+  name: string | null | undefined,
+  client: () => Pick<Client, 'isTrustedPeer'>,
+): string | undefined => {
+  const value = name ? headers[name] : undefined
+  if (value === undefined) return undefined
+  if (!client().isTrustedPeer)
+    throw invalid(
+      `The header ${name} is only accepted from proxies in AGENT_WEBUI_TRUSTED_PROXIES, and ${socket.remoteAddress} is none of them. Add it there if it is your proxy.`,
+    )
+  // Other spellings, which servers before us may take for the same header, are other headers here.
+  if (rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === name).length !== 1)
+    throw invalid(`The header ${name} was sent more than once. Your proxy must replace it.`)
+  const user = String(value).trim()
+  if (user.length > MAX_USER_CHARS || !/^[\x20-\x7e]*$/.test(user))
+    throw invalid(`The header ${name} must be a name of ASCII characters.`)
+  return user === '' ? undefined : user
 }

@@ -17,6 +17,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Clock, every } from '../base/clock.ts'
 import { messageOf, UserError, unavailable } from '../errors.ts'
 import type { Client } from './client-address.ts'
+import { TAKEOVER_MS } from '../base/cluster-settings.ts'
 import { toErrorReply } from './error-reply.ts'
 import {
   answerHeaders,
@@ -35,7 +36,6 @@ export type Waiting = 'starting' | 'full' | 'none' | 'unmanaged'
 /** Status of that rejection (RFC 9110 §15.5.20). */
 const MISDIRECTED = 421
 
-const WAIT_MS = 15_000
 const POLL_MS = 50
 /** An owner is looked up again after this time. */
 const KNOWN_MS = 1_000
@@ -202,7 +202,7 @@ export class Forwarder {
     this.#isAllowed = isAllowed
     this.#clientOf = clientOf
     this.#log = log
-    const { waitMs = WAIT_MS, lookMs = LOOK_MS } = options
+    const { waitMs = TAKEOVER_MS, lookMs = LOOK_MS } = options
     this.#waitMs = waitMs
     this.#upstreams = new OpenUpstreams(clock, ownerOf, lookMs)
     this.#owners = shared(clock, ownerOf, target => (target ? KNOWN_MS : 0))

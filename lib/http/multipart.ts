@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { finished, type Readable } from 'node:stream'
 import type { BusboyInstance } from '@fastify/busboy'
 import { invalid, messageOf } from '../errors.ts'
-import { MAX_BODY_BYTES, ClientDisconnected, bodyTooLarge } from './body.ts'
+import { MAX_BODY_BYTES, ClientDisconnected, receiveBody } from './body.ts'
 
 export type FormFile = {
   /** As sent by the client: not trusted. */
@@ -122,52 +122,26 @@ export const readForm = async (
   return { fields, file: open.file, hasOtherFiles, discard, [Symbol.dispose]: discard }
 }
 
-/** Feeds the parser and counts the received bytes, independent of Content-Length. Keeps the request open for the response. */
-const receive = (
+/** Feeds the parser; resolves when it has read the whole form. */
+const receive = async (
   req: IncomingMessage,
   parser: BusboyInstance,
-  { idleMs, maxBytes }: { idleMs: number; maxBytes: number },
-): Promise<void> =>
-  new Promise((resolve, reject) => {
-    let size = 0
-    const stop = () => {
-      clearTimeout(silence)
-      req.off('data', take)
-      req.off('end', end)
-      req.off('close', gone)
-      req.off('error', gone)
-    }
-    const refuse = (error: Error) => {
-      stop()
-      req.pause()
-      parser.destroy()
-      reject(error)
-    }
-    const take = (chunk: Buffer) => {
-      size += chunk.length
-      silence.refresh()
-      if (size > maxBytes) return refuse(bodyTooLarge(maxBytes))
-      if (!parser.write(chunk)) req.pause()
-    }
-    const end = () => {
-      // The body is complete, so a closed connection no longer matters.
-      stop()
-      parser.end()
-    }
-    const gone = () => {
-      // A reset emits another error; without a listener it would end the process.
-      req.on('error', () => 'reported by close')
-      refuse(new ClientDisconnected())
-    }
-    const silence = setTimeout(() => refuse(invalid('The request body stopped arriving')), idleMs)
-    parser.on('drain', () => req.resume())
-    parser.on('error', error => refuse(broken(error)))
-    parser.on('finish', () => {
-      stop()
-      resolve()
-    })
-    req.on('data', take)
-    req.on('end', end)
-    req.on('close', gone)
-    req.on('error', gone)
-  })
+  limits: { idleMs: number; maxBytes: number },
+): Promise<void> => {
+  const failed = new AbortController()
+  const finished = new Promise<void>(resolve => parser.on('finish', () => resolve()))
+  parser.on('error', error => failed.abort(broken(error)))
+  parser.on('drain', () => req.resume())
+  try {
+    await receiveBody(req, limits, chunk => parser.write(chunk), failed.signal)
+  } catch (error) {
+    parser.destroy()
+    throw error
+  }
+  parser.end()
+  // The body is complete, so a closed connection no longer matters.
+  const cut = new Promise<never>((_, reject) =>
+    failed.signal.addEventListener('abort', () => reject(failed.signal.reason)),
+  )
+  await Promise.race([finished, cut])
+}

@@ -62,34 +62,27 @@ export const isCrossSite = (req: IncomingMessage): boolean => {
 }
 
 /**
- * Returns a check of host names for a server without a password. DNS rebinding can point any name at
- * 127.0.0.1 and make its pages same-origin with us; IP addresses cannot be rebound.
+ * For a server without a password. DNS rebinding can point any name at 127.0.0.1 and make its pages same-origin with us; IP
+ * addresses cannot be rebound. `names`: those that are known to be ours.
  */
-export const createHostCheck = (
+export const isKnownHost = (text: string, names: ReadonlySet<string>): boolean => {
+  const name = parseHost(text)?.name
+  return (
+    name !== undefined &&
+    (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || name.endsWith('.localhost') || names.has(name))
+  )
+}
+
+/** `localhost`, the name that the server listens on, and those of configured origins. */
+export const ownNames = (
   bindHost: string,
   allowedOrigins: readonly string[],
-): ((host: string) => boolean) => {
-  const names = new Set(['localhost', bindHost.toLowerCase()])
-  for (const origin of allowedOrigins) names.add(new URL(origin).hostname)
-  const known = new Map<string, boolean>()
-  const answers = (text: string): boolean => {
-    const host = parseHost(text)
-    if (!host) return false
-    const { name } = host
-    return (
-      isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || name.endsWith('.localhost') || names.has(name)
-    )
-  }
-  return text => {
-    let answer = known.get(text)
-    if (answer === undefined) {
-      answer = answers(text)
-      // Clients choose this text, so the cache is bounded.
-      if (known.size < 100) known.set(text, answer)
-    }
-    return answer
-  }
-}
+): ReadonlySet<string> =>
+  new Set([
+    'localhost',
+    bindHost.toLowerCase(),
+    ...allowedOrigins.map(origin => new URL(origin).hostname),
+  ])
 
 export const UNKNOWN_HOST =
   'This host name is not allowed while no password is set; add its origin to AGENT_WEBUI_ALLOWED_ORIGINS or set a password'

@@ -7,7 +7,7 @@ import { isObject } from '../base/json.ts'
 import { withinRequest } from '../base/request-scope.ts'
 import { missing } from '../errors.ts'
 import type { Access as Asked } from '../schema/person.ts'
-import { type Authenticator, Access, type IsOwnChild } from './access.ts'
+import { type Authenticator, Access, type AccessConfig, type IsOwnChild } from './access.ts'
 import { bodyTooLarge, declaredBytes, MAX_BODY_BYTES, readJson } from './body.ts'
 import { type Client, createClientReader } from './client-address.ts'
 import { returnToCookie } from './cookies.ts'
@@ -42,12 +42,8 @@ export type ListenerOptions<Ctx> = {
   clock: Clock
   authenticator: Authenticator
   makeCtx: (...base: CtxParameters) => Ctx
-  config: {
-    host: string
-    allowedOrigins: readonly string[]
+  config: AccessConfig & {
     trustedProxies: readonly string[]
-    authHeader?: string | null
-    isVouched?: boolean
     hasTrustedProxies?: boolean
     basePath?: string
   }

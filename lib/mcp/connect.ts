@@ -1,7 +1,8 @@
 /** Connects to an MCP server over stdio or HTTP. The MCP library is loaded with the first connection. */
 import type { Client, ClientOptions, Transport } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
-import { messageOf } from '../errors.ts'
+import { Sentence, sentence, type Words } from '../base/sentences.ts'
+import { failed, messageOf } from '../errors.ts'
 import type { HttpServer, ServerConfig } from './config.ts'
 import type { TokenSource } from './oauth/token-source.ts'
 import { StdioTransport } from './stdio-transport.ts'
@@ -20,7 +21,7 @@ export type McpTarget = {
 export type Connection = {
   client: Client
   /** How the server's process ended; null while it runs, and for HTTP. */
-  exitReason(): string | null
+  exitReason(): Words | null
   close(): Promise<void>
 }
 
@@ -124,7 +125,7 @@ export const connect = async (
     const transport = new StdioTransport(server, target, hooks.onOutput)
     const client = await attempt(transport).catch((error: unknown) => {
       const how = transport.exitReason()
-      throw how === null || hooks.signal.aborted ? error : new Error(sentenceOf(how))
+      throw how === null || hooks.signal.aborted ? error : failed(earlyEnd(how))
     })
     return { client, exitReason: () => transport.exitReason(), close: () => client.close() }
   }
@@ -142,6 +143,8 @@ export const connect = async (
   throw refusal instanceof Error ? refusal : new Error(messageOf(refusal))
 }
 
-/** `it ended with exit code 1` → `It ended with exit code 1 before it answered.` */
-const sentenceOf = (how: string): string =>
-  how.startsWith('it ') ? `I${how.slice(1)} before it answered.` : how
+/** A program that did not start at all says so itself. */
+const earlyEnd = (how: Words): Words =>
+  how instanceof Sentence && how.coded.code !== 'mcp.no_program'
+    ? sentence('mcp.ended_early', { reason: how })
+    : how

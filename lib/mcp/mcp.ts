@@ -13,6 +13,7 @@ import {
   parseServers,
   type ServerConfig,
 } from './config.ts'
+import { changeWords, withCodes } from '../base/sentences.ts'
 import { hideValues } from './mask-config.ts'
 import { McpSignInService, type ServerLookup } from './oauth/sign-in-service.ts'
 import { TokenSource } from './oauth/token-source.ts'
@@ -209,13 +210,13 @@ export class Mcp {
     const listing = server.listing()
     const said = ok ? (listing?.note ?? 'It answers.') : (server.error() ?? STILL_STARTING)
     if (!config.enabled) this.#closeServer(server)
-    return {
+    return withCodes({
       ok,
-      message: hideValues(said, secretsOf(config)),
+      message: changeWords(said, text => hideValues(text, secretsOf(config))),
       tools: ok ? (listing?.tools.map(tool => tool.name) ?? []) : [],
       stderr: hideValues(server.output(), secretsOf(config)),
       duration_ms: Math.round(this.#clock.monotonic() - startedAt),
-    }
+    })
   }
 
   /** Stops the servers of a deleted profile, or of a closed session. */

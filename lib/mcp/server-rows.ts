@@ -4,6 +4,7 @@ import { isObject } from '../base/json.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTool } from '../schema/mcp.ts'
 import { type InvalidServer, isInvalid, isToolEnabled, type ServerConfig } from './config.ts'
+import { changeWords, withCodes } from '../base/sentences.ts'
 import { hideValues, maskArgs, maskUrl, maskValues } from './mask-config.ts'
 import { toolName } from './tool-names.ts'
 import type { McpSignInService } from './oauth/sign-in-service.ts'
@@ -76,7 +77,7 @@ const toRow = (
     ? config.problem
     : (server?.error() ?? server?.listing()?.note ?? null)
   const version = server?.version()
-  return {
+  return withCodes({
     name: config.name,
     transport: isInvalid(config) ? null : config.kind,
     enabled: isInvalid(config) || config.enabled,
@@ -88,13 +89,13 @@ const toRow = (
     headers: maskValues(wordsOf(raw.headers)),
     timeout: isInvalid(config) ? 0 : toSeconds(config.timeoutMs),
     connect_timeout: isInvalid(config) ? 0 : toSeconds(config.connectTimeoutMs),
-    error: error === null ? null : hideValues(`${error}`, secrets),
+    error: error === null ? null : changeWords(error, text => hideValues(text, secrets)),
     // Masked before it is cut: half of a value would not be recognized.
     stderr: hideValues(server?.output() ?? '', secrets).slice(-MAX_STDERR_CHARS),
     version: version ? hideValues(`${version.name} ${version.version}`, secrets) : null,
     tools: toolsOf(listed, taken),
     sign_in: signInOf(home, listed, signIns),
-  }
+  })
 }
 
 export const serverRows = (

@@ -3,7 +3,8 @@ import type { Client } from '@modelcontextprotocol/client'
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Clock, toSeconds } from '../base/clock.ts'
-import { messageOf } from '../errors.ts'
+import { failed, messageOf, wordsOf } from '../errors.ts'
+import { type Sentence, sentence, type Words } from '../base/sentences.ts'
 import type { ServerConfig } from './config.ts'
 import { type Connection, connect, type McpTarget } from './connect.ts'
 import { type AskUser, answerElicitation } from './elicitation.ts'
@@ -97,8 +98,8 @@ const signInNeeded = (error: unknown, tokens: TokenSource | undefined): SignInNe
   return 'status' in error && error.status === 401 ? tokens.needed() : null
 }
 
-const timeoutMessage = (ms: number): string =>
-  `The server did not answer within ${Math.round(toSeconds(ms))} seconds.`
+const timeoutMessage = (ms: number): Sentence =>
+  sentence('mcp.timeout', { seconds: Math.round(toSeconds(ms)) })
 
 /** Resolves when `work` has settled, after `ms`, or when `signal` is aborted. Never rejects. */
 const waitAtMost = async (
@@ -173,7 +174,7 @@ export class McpServer {
   #refreshing: Promise<void> | null = null
   /** The server has announced other tools than those of `#listing`. */
   #isStale = false
-  #error: string | null = null
+  #error: Words | null = null
   #output = ''
   #cancelIdle = (): void => {}
   #isClosed = false
@@ -207,7 +208,7 @@ export class McpServer {
     return this.#error ? 'failed' : 'stopped'
   }
 
-  error = (): string | null => this.#error
+  error = (): Words | null => this.#error
   /** Its standard error, and what it prints that is no message. */
   output = (): string => this.#output
   /** The newest list of its tools; kept while the server restarts. */
@@ -242,7 +243,7 @@ export class McpServer {
     signal.throwIfAborted()
     const connection = this.#connection
     if (!connection)
-      throw new Error(this.#error ?? 'The server is still starting; try again in a moment.')
+      throw failed(this.#error ?? 'The server is still starting; try again in a moment.')
     const over = new AbortController()
     const running = duringCall(caller, over.signal)
     this.#inFlight += 1
@@ -289,15 +290,15 @@ export class McpServer {
     }
     if (!isTimeout(cause)) return cause
     void this.#dropIfStuck(connection)
-    return new Error(timeoutMessage(this.config.timeoutMs))
+    return failed(timeoutMessage(this.config.timeoutMs))
   }
 
   #appendOutput(text: string): void {
     this.#output = (this.#output + text).slice(-MAX_OUTPUT_CHARS)
   }
 
-  #fail(message: string): void {
-    this.#error = message
+  #fail(words: Words): void {
+    this.#error = words
     this.#limit.recordFailure()
   }
 
@@ -314,7 +315,7 @@ export class McpServer {
     this.#connection = null
     this.#cancelIdle()
     const reason = ended.exitReason()
-    this.#fail(reason ? `The server is gone: ${reason}.` : 'The server closed the connection.')
+    this.#fail(reason ? sentence('mcp.gone', { reason }) : sentence('mcp.closed'))
   }
 
   async #list(client: Client, signal: AbortSignal): Promise<void> {
@@ -336,7 +337,7 @@ export class McpServer {
     const { connectTimeoutMs } = this.config
     // The timeout of the library starts with a request; this one also covers a program that never answers.
     const cancel = this.#clock.timer(connectTimeoutMs, () =>
-      abort.abort(new Error(timeoutMessage(connectTimeoutMs))),
+      abort.abort(failed(timeoutMessage(connectTimeoutMs))),
     )
     try {
       this.#connection = await this.#connect(signal)
@@ -345,7 +346,7 @@ export class McpServer {
     } catch (cause) {
       const why: unknown = signal.aborted ? signal.reason : cause
       const reason = signInNeeded(why, this.#options.target.tokens) ?? why
-      this.#fail(isTimeout(reason) ? timeoutMessage(connectTimeoutMs) : messageOf(reason))
+      this.#fail(isTimeout(reason) ? timeoutMessage(connectTimeoutMs) : wordsOf(reason))
     } finally {
       cancel()
       this.#starting = null

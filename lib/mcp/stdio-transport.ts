@@ -6,6 +6,8 @@ import type { ChildProcess } from 'node:child_process'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { isObjectOrArray } from '../base/json.ts'
 import { killGroup, spawnGroup } from '../base/process.ts'
+import { sentence, type Words } from '../base/sentences.ts'
+import { failed } from '../errors.ts'
 import type { StdioServer } from './config.ts'
 import type { McpTarget } from './connect.ts'
 
@@ -57,7 +59,7 @@ export class StdioTransport implements Transport {
   /** Standard error, and lines of standard output that are no JSON. */
   readonly #onOutput: (text: string) => void
   #child: ChildProcess | null = null
-  #exitReason: string | null = null
+  #exitReason: Words | null = null
   #ended: Promise<void> = Promise.resolve()
 
   constructor(server: StdioServer, target: McpTarget, onOutput: (text: string) => void) {
@@ -67,7 +69,7 @@ export class StdioTransport implements Transport {
   }
 
   /** How the process ended, in words; null while it runs. */
-  exitReason(): string | null {
+  exitReason(): Words | null {
     return this.#exitReason
   }
 
@@ -82,7 +84,7 @@ export class StdioTransport implements Transport {
       this.#child = child
       const { promise, resolve: settle } = Promise.withResolvers<void>()
       this.#ended = promise
-      const finish = (how: string) => {
+      const finish = (how: Words) => {
         if (this.#exitReason !== null) return
         this.#exitReason = how
         settle()
@@ -92,15 +94,17 @@ export class StdioTransport implements Transport {
       }
       child.once('spawn', resolve)
       child.once('error', error => {
-        const sentence =
+        const why =
           'code' in error && error.code === 'ENOENT'
-            ? `The program "${command}" was not found.`
+            ? sentence('mcp.no_program', { command })
             : error.message
-        reject(new Error(sentence))
-        finish(sentence)
+        reject(failed(why))
+        finish(why)
       })
       child.once('exit', (code, signal) => {
-        const how = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`
+        const how = signal
+          ? sentence('mcp.killed', { signal })
+          : sentence('mcp.exited', { code: code ?? 0 })
         // Its last lines may still be in the pipe.
         const late = setTimeout(finish, 50, how)
         child.once('close', () => {

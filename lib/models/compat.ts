@@ -3,7 +3,7 @@ import type { ModelGroup } from '../schema/model.ts'
 import { toFamily, toProviderId } from './provider-ids.ts'
 import type { DefaultConfig } from './default-model.ts'
 import { type ModelInfoSources, modelGroups } from './model-groups.ts'
-import { AGGREGATORS } from './providers.ts'
+import { isAggregator } from './providers.ts'
 import { parseHint } from './resolve.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 
@@ -45,7 +45,7 @@ const fitsMaker = (catalog: OfferedModels, id: string, prefix: string): boolean 
   const active = catalog.active ?? ''
   if (['', 'custom', 'openrouter'].includes(family)) return true
   if (prefix === active || family === toFamily(active) || isListed(catalog, id)) return true
-  return isOffered(catalog, prefix) || isOffered(catalog, 'openrouter') || AGGREGATORS.has(active)
+  return isOffered(catalog, prefix) || isOffered(catalog, 'openrouter') || isAggregator(active)
 }
 
 const fits = (catalog: OfferedModels, id: string): boolean => {

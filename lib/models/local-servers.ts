@@ -4,22 +4,14 @@ import { messageOf } from '../errors.ts'
 import type { FetchModelList } from './fetch-model-list.ts'
 import { liveLabel, tagLabel } from './model-labels.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
+import { displayName, PROVIDERS } from './providers.ts'
 
-type Server = { id: string; name: string; baseUrl: string; baseUrlEnv?: string }
+type Server = { id: string; name: string; baseUrl: string; baseUrlEnv?: string | undefined }
 
 const LOCAL_SERVERS: readonly Server[] = [
-  {
-    id: 'ollama',
-    name: 'Ollama',
-    baseUrl: 'http://127.0.0.1:11434/v1',
-    baseUrlEnv: 'OLLAMA_BASE_URL',
-  },
-  {
-    id: 'lmstudio',
-    name: 'LM Studio',
-    baseUrl: 'http://127.0.0.1:1234/v1',
-    baseUrlEnv: 'LM_BASE_URL',
-  },
+  ...[...PROVIDERS].flatMap(([id, { keyless, baseUrl, baseUrlEnv }]) =>
+    keyless ? [{ id, name: displayName(id), baseUrl, baseUrlEnv }] : [],
+  ),
   { id: 'llamacpp', name: 'llama.cpp', baseUrl: 'http://127.0.0.1:8080/v1' },
   { id: 'vllm', name: 'vLLM', baseUrl: 'http://127.0.0.1:8000/v1' },
 ]

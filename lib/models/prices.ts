@@ -1,6 +1,7 @@
 /** Prices and context lengths of models from @pydantic/genai-prices, loaded on first use. */
 import type { calcPrice } from '@pydantic/genai-prices'
 import { isObject } from '../base/json.ts'
+import { PROVIDERS } from './providers.ts'
 
 export type ModelFacts = {
   /** Tokens; 0 when unknown. */
@@ -13,25 +14,12 @@ export type ModelFacts = {
 
 type Table = { calcPrice: typeof calcPrice }
 
-/** Canonical id → id in the price table, for providers that set their own prices. */
-const PRICED: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    openai: 'openai',
-    anthropic: 'anthropic',
-    openrouter: 'openrouter',
-    gemini: 'google',
-    deepseek: 'deepseek',
-    xai: 'x-ai',
-    mistralai: 'mistral',
-    'kimi-coding': 'moonshotai',
-    minimax: 'minimax',
-    'minimax-cn': 'minimax',
-    zai: 'zai',
-  }),
-)
-
 /** Makers to look up context lengths with, for providers that resell their models at other prices. */
-const MAKERS = ['openai', 'anthropic', 'google', 'x-ai', 'deepseek', 'moonshotai', 'minimax', 'zai']
+const MAKERS = new Set(
+  [...PROVIDERS.values()].flatMap(({ prices }) =>
+    prices === undefined || prices === 'openrouter' ? [] : [prices],
+  ),
+)
 
 /** A price is a number, or `{base, tiers}`. */
 const base = (value: unknown): number | undefined => {
@@ -89,7 +77,7 @@ export class Prices {
   }
 
   #find(provider: string, model: string): ModelFacts | null {
-    const id = PRICED.get(provider)
+    const id = PROVIDERS.get(provider)?.prices
     const facts = id ? this.#own(id, model) : null
     if (facts?.contextLength) return facts
     const contextLength = this.#ofMaker(model)?.contextLength ?? 0

@@ -1,31 +1,17 @@
 /** Canonical provider ids and their aliases. */
+import { PROVIDERS } from './providers.ts'
 
-/** Canonical id → aliases, those of the host agent's command line included. */
-const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
-  zai: ['glm', 'z-ai', 'z.ai', 'zhipu'],
-  copilot: ['github', 'github-copilot', 'github-models', 'github-model'],
-  'copilot-acp': ['github-copilot-acp', 'copilot-acp-agent'],
-  gemini: ['google', 'google-gemini', 'google-ai-studio'],
-  'kimi-coding': ['kimi', 'moonshot'],
-  'minimax-cn': ['minimax-china', 'minimax_cn'],
-  anthropic: ['claude', 'claude-code'],
-  deepseek: ['deep-seek'],
-  'opencode-zen': ['opencode', 'zen'],
-  'opencode-go': ['go', 'opencode-go-sub'],
-  xai: ['grok', 'x-ai', 'x.ai'],
+/** Providers without a row of their own. */
+const OTHERS = {
   bedrock: ['aws', 'aws-bedrock', 'amazon', 'amazon-bedrock'],
-  alibaba: ['qwen', 'aliyun', 'dashscope', 'alibaba-cloud'],
-  'qwen-oauth': ['qwen-portal', 'qwen-cli'],
-  'ai-gateway': ['aigateway', 'vercel', 'vercel-ai-gateway'],
-  kilocode: ['kilo', 'kilo-code', 'kilo-gateway'],
-  huggingface: ['hf', 'hugging-face', 'huggingface-hub'],
-  nvidia: ['nim', 'nvidia-nim', 'build-nvidia', 'nemotron'],
-  xiaomi: ['mimo', 'xiaomi-mimo'],
   custom: ['local'],
 }
 
 const ALIASES: ReadonlyMap<string, string> = new Map(
-  Object.entries(SPELLINGS).flatMap(([id, names]) => names.map(name => [name, id] as const)),
+  [
+    ...[...PROVIDERS].map(([id, { aliases = [] }]) => [id, aliases] as const),
+    ...Object.entries(OTHERS),
+  ].flatMap(([id, names]) => names.map(name => [name, id] as const)),
 )
 
 /** The canonical id; unknown names are trimmed and lowercased. */

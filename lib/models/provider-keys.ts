@@ -2,10 +2,10 @@
 import { invalid } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { toProviderId } from './provider-ids.ts'
-import { builtinModels, STATIC_MODELS } from './builtin-models.ts'
+import { builtinModels } from './builtin-models.ts'
 import { type Credential, credentialsOf, isUsableSecret, needsSignIn } from './credentials.ts'
 import { shortLabel } from './model-labels.ts'
-import { displayName, PROVIDERS, providerNames } from './providers.ts'
+import { displayName, NAMED, PROVIDERS } from './providers.ts'
 import { customEntry, providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { isLapsed } from './sign-in/stored-token.ts'
@@ -29,17 +29,11 @@ export type ProviderRow = {
   models: ModelOption[]
 }
 
-/** Providers with OAuth sign-in through the command line. */
-const OAUTH: ReadonlySet<string> = new Set(['copilot', 'openai-codex', 'nous', 'qwen-oauth'])
-
-/** Exceptions: keys are saved to this variable instead of the provider's first one. */
-const WRITTEN_AS: ReadonlyMap<string, string> = new Map(
-  Object.entries({ gemini: 'GEMINI_API_KEY', google: 'GOOGLE_API_KEY' }),
-)
-
+/** The variable that a new key is saved to; null for a provider with OAuth sign-in. An alias such as `google` has the first one. */
 const variableOf = (id: string): string | null => {
-  if (OAUTH.has(toProviderId(id))) return null
-  return WRITTEN_AS.get(id) ?? PROVIDERS.get(toProviderId(id))?.keys[0] ?? null
+  const facts = PROVIDERS.get(toProviderId(id))
+  if (!facts || facts.oauth) return null
+  return PROVIDERS.get(id)?.savedAs ?? facts.keys[0] ?? null
 }
 
 const isAmbient = (provider: string, { name }: Credential): boolean =>
@@ -89,8 +83,7 @@ export const listProviders = (
 ): { providers: ProviderRow[]; active_provider: string | null } => {
   const setup = readSetup(home)
   const ids = new Set([
-    ...providerNames(),
-    ...Object.keys(STATIC_MODELS),
+    ...NAMED.keys(),
     ...PROVIDERS.keys(),
     ...setup.providers.keys(),
     ...setup.custom.flatMap(({ slug }) => (slug ? `custom:${slug}` : [])),
@@ -137,7 +130,7 @@ export const keyChange = (home: ModelHome, name: string, raw: string | null): Ke
   const setup = readSetup(home)
   const id = toProviderId(provider)
   const display_name = nameOf(setup, provider)
-  if (OAUTH.has(id))
+  if (PROVIDERS.get(id)?.oauth)
     throw invalid(
       `'${display_name}' uses OAuth authentication. Sign in with the agent's command line instead.`,
       { code: 'sign_in_only', values: { name: display_name } },

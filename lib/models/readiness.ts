@@ -4,11 +4,11 @@ import { isLocalUrl } from '../base/local-network.ts'
 import { asObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
-import { builtinModels, ROUTER_MODELS } from './builtin-models.ts'
+import { builtinModels } from './builtin-models.ts'
 import { credentialFor, needsSignIn } from './credentials.ts'
 import { type DefaultConfig, defaultModelOf } from './default-model.ts'
 import { isAgentReady } from './external-agents.ts'
-import { PROVIDERS } from './providers.ts'
+import { displayName, PROVIDERS } from './providers.ts'
 import { baseUrlOf, providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { rejectConfigTypos } from './config-typos.ts'
@@ -28,61 +28,31 @@ export type QuickProvider = {
   quick: boolean
 }
 
-const copies = (models: readonly ModelOption[] | undefined): ModelOption[] =>
-  (models ?? []).map(({ id, label }) => ({ id, label }))
+const quick = (id: string): QuickProvider => {
+  const { keys = [], baseUrl = '', firstModel = '' } = PROVIDERS.get(id) ?? {}
+  return {
+    id,
+    label: displayName(id),
+    env_var: keys[0] ?? '',
+    default_model: firstModel,
+    default_base_url: id === 'openai' ? baseUrl : '',
+    requires_base_url: false,
+    models: [...(builtinModels(id) ?? [])],
+    quick: id === 'openrouter',
+  }
+}
 
 /** Providers offered in onboarding. */
 export const quickProviders = (): QuickProvider[] => [
+  ...['openrouter', 'anthropic', 'openai'].map(quick),
   {
-    id: 'openrouter',
-    label: 'OpenRouter',
-    env_var: 'OPENROUTER_API_KEY',
-    default_model: 'anthropic/claude-sonnet-4.6',
-    default_base_url: '',
-    requires_base_url: false,
-    models: copies(ROUTER_MODELS),
-    quick: true,
-  },
-  {
-    id: 'anthropic',
-    label: 'Anthropic',
-    env_var: 'ANTHROPIC_API_KEY',
-    default_model: 'claude-sonnet-4.6',
-    default_base_url: '',
-    requires_base_url: false,
-    models: copies(builtinModels('anthropic')),
-    quick: false,
-  },
-  {
-    id: 'openai',
-    label: 'OpenAI',
-    env_var: 'OPENAI_API_KEY',
-    default_model: 'gpt-4o',
-    default_base_url: 'https://api.openai.com/v1',
-    requires_base_url: false,
-    models: copies(builtinModels('openai')),
-    quick: false,
-  },
-  {
-    id: 'custom',
+    ...quick('custom'),
     label: 'Custom OpenAI-compatible',
     env_var: 'OPENAI_API_KEY',
     default_model: 'gpt-4o-mini',
-    default_base_url: '',
     requires_base_url: true,
-    models: [],
-    quick: false,
   },
 ]
-
-/** OAuth providers: a token in auth.json counts instead of a key. */
-const SIGNED_IN: ReadonlySet<string> = new Set([
-  'openai-codex',
-  'copilot',
-  'copilot-acp',
-  'qwen-oauth',
-  'nous',
-])
 
 const hasToken = (value: unknown): boolean => {
   const raw = asObject(value)
@@ -151,7 +121,9 @@ const assess = (home: ReadinessHome, config: DefaultConfig): Readiness => {
   const isReady =
     isConfigured &&
     (isAgentReady(setup, provider, model) ||
-      (SIGNED_IN.has(provider) ? isSignedIn(home, setup, provider) : hasKey(setup, provider)))
+      (PROVIDERS.get(provider)?.oauth
+        ? isSignedIn(home, setup, provider)
+        : hasKey(setup, provider)))
   const name = provider ? providerName(setup, provider) : ''
   const found = { provider, model, baseUrl: setup.baseUrl, isConfigured, isReady }
   if (isReady) return { ...found, state: 'ready', note: `${name} is ready with ${model}.` }

@@ -15,28 +15,6 @@ const TTL_MS = 60_000
 /** Failures are retried sooner. */
 const FAILURE_TTL_MS = 15_000
 
-/** Model list addresses of providers whose base URL has none. */
-const KNOWN_LISTS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    zai: 'https://api.z.ai/v1',
-    minimax: 'https://api.minimax.chat/v1',
-    mistralai: 'https://api.mistral.ai/v1',
-    xai: 'https://api.x.ai/v1',
-    deepseek: 'https://api.deepseek.com/v1',
-    gemini: 'https://generativelanguage.googleapis.com/v1beta/openai',
-    nvidia: 'https://integrate.api.nvidia.com/v1',
-  }),
-)
-
-/** OAuth providers, external agents and curated lists: there is nothing to fetch. */
-const NOT_FETCHED: ReadonlySet<string> = new Set([
-  'openrouter',
-  'openai-codex',
-  'copilot-acp',
-  'qwen-oauth',
-  'demo',
-])
-
 const bearer = (key: string | null): Record<string, string> =>
   key ? { authorization: `Bearer ${key}` } : {}
 
@@ -54,7 +32,7 @@ type KeyedRequest = ModelListRequest & { token?: SignInToken }
 /** A request to the configured address; null when there is none to make. */
 const configuredRequest = (setup: ModelSetup, provider: string): KeyedRequest | null => {
   const url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
-  if (NOT_FETCHED.has(provider) || !url || /\/anthropic$/.test(url)) return null
+  if (PROVIDERS.get(provider)?.listUrl === null || !url || /\/anthropic$/.test(url)) return null
   const chosen = firstAvailable(candidatesFor(setup, provider, url), setup.now)
   const key = chosen?.key ?? null
   const isOwn = isOwnAddress(setup, provider, url)
@@ -89,7 +67,7 @@ const configuredRequest = (setup: ModelSetup, provider: string): KeyedRequest | 
 
 /** A request to the known list address. Sends only a key that config.yaml assigns to this provider. */
 const knownListRequest = (setup: ModelSetup, provider: string): KeyedRequest | null => {
-  const base = KNOWN_LISTS.get(provider)
+  const base = PROVIDERS.get(provider)?.listUrl
   const key = configuredKey(setup, provider)
   if (!base || !key) return null
   const headers = { 'user-agent': 'agent-webui', ...bearer(key) }

@@ -1,7 +1,6 @@
 /** Resolves a model id to {provider, model}. No other code guesses providers. */
 import { toProviderId, toSlug } from './provider-ids.ts'
-import { STATIC_MODELS } from './builtin-models.ts'
-import { AGGREGATORS, isEndpoint, PROVIDERS, providerNames } from './providers.ts'
+import { isAggregator, isEndpoint, NAMED, PROVIDERS } from './providers.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 
 export type Resolved = {
@@ -24,11 +23,12 @@ export type Configured = {
 
 /** A provider of the table or one with a display name, under any alias. */
 export const isKnown = (provider: string): boolean =>
-  PROVIDERS.has(toProviderId(provider)) || providerNames().includes(toProviderId(provider))
+  PROVIDERS.has(toProviderId(provider)) || NAMED.has(toProviderId(provider))
 
 /** Prefixes of makers OpenRouter serves. */
-const isMaker = (prefix: string): boolean =>
-  prefix === 'openrouter' || Object.hasOwn(STATIC_MODELS, prefix)
+const MAKERS: ReadonlySet<string> = new Set(
+  [...PROVIDERS].flatMap(([id, { models, maker = id }]) => (models ? [id, maker] : [])),
+)
 
 /**
  * Parses `@provider:model`, split at the first colon. In `@custom:<slug>:model` the slug belongs to the provider if such a
@@ -69,10 +69,10 @@ export const resolveModel = (id: string, configured: Configured): Resolved => {
   const rest = id.slice(slash + 1)
   if (prefix && provider === 'openrouter') return { model: id, provider, baseUrl }
   if (prefix && rest && prefix === provider) return { model: rest, provider, baseUrl }
-  if (provider && (AGGREGATORS.has(provider) || isEndpoint(provider)))
+  if (provider && (isAggregator(provider) || isEndpoint(provider)))
     return { model: id, provider, baseUrl }
   // An unknown provider may be a typo or another program's. Its models are not sent to OpenRouter.
-  if (isMaker(prefix) && prefix !== provider && (provider === null || isKnown(provider)))
+  if (MAKERS.has(prefix) && prefix !== provider && (provider === null || isKnown(provider)))
     return { model: id, provider: 'openrouter', baseUrl: null }
   return { model: id, provider, baseUrl }
 }

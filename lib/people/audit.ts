@@ -5,9 +5,12 @@
 import { renameSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { type Clock, toSeconds } from '../base/clock.ts'
-import { messageOf } from '../errors.ts'
+import type { Ctx } from '../context.ts'
+import { messageOf, UserError } from '../errors.ts'
+import { NO_PERSON } from '../schema/person.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
+import { SESSION_COOKIE } from './sign-ins.ts'
 
 const MAX_BYTES = 1 << 20
 const MAX_DETAIL_CHARS = 200
@@ -134,3 +137,40 @@ export class Audit {
     })
   }
 }
+
+const noteOf = (ctx: Ctx, what: AuditKind, detail: string): void => {
+  const { auth, audit, people } = ctx.app
+  const own = auth.list(ctx.cookies[SESSION_COOKIE]).find(({ current }) => current)
+  const device = own?.name || ctx.req.headers['user-agent'] || ''
+  // The sign-in itself is made by the request, so it is not in its cookies yet.
+  const person =
+    ctx.person.id !== NO_PERSON.id && (ctx.person.id !== '' || people.hasOthers())
+      ? people.nameOf(ctx.person)
+      : undefined
+  audit.note(what, { address: ctx.client.address, device, person, detail })
+}
+
+/** The `audit` of an endpoint: records that it succeeded. `detailOf` must return no secret. Undefined: nothing to record. */
+export const recorded =
+  <I>(what: AuditKind, detailOf: (input: I) => string | undefined = () => '') =>
+  (ctx: Ctx, input: I, error?: unknown): void => {
+    const detail = error === undefined ? detailOf(input) : undefined
+    if (detail !== undefined) noteOf(ctx, what, detail)
+  }
+
+/**
+ * Only refusals that the throttle counts: others cost nothing, so anyone could push everything else out of the log with them.
+ * The request for a code is a step of every sign-in with codes.
+ */
+const isFailure = (error: unknown): error is UserError =>
+  error instanceof UserError && error.kind === 'unauthorized' && error.code !== 'code_required'
+
+/** The `audit` of an endpoint that signs in. */
+export const recordedSignIn =
+  <I>(method: string, nameOf: (input: I) => string = () => '') =>
+  (ctx: Ctx, input: I, error?: unknown): void => {
+    const how = `${method} ${nameOf(input)}`.trim()
+    if (error === undefined) {
+      if (ctx.app.auth.enabled()) noteOf(ctx, 'sign-in', how)
+    } else if (isFailure(error)) noteOf(ctx, 'sign-in-failed', `${how} ${error.code ?? ''}`.trim())
+  }

@@ -2,48 +2,37 @@
  * Sign-in: who a request is from. An optional password for the server, passwords of further people, users that a trusted
  * proxy names, sign-ins with cookies, and the signed-in devices.
  */
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type Clock, fromSeconds } from '../base/clock.ts'
 import { isSameSecret } from '../base/sha256.ts'
 import { conflict, forbidden, UserError, unauthorized } from '../errors.ts'
 import type { Authenticator, TokenCheck } from '../http/access.ts'
 import type { Caller } from '../schema/person.ts'
-import { type AuthMode, AuthModes, fingerprintOf } from './auth-mode.ts'
+import { type Identities, identityKey, proxyIdentity } from './identities.ts'
+import { may } from './may.ts'
+import type { SettingsPassword } from './password-record.ts'
+import {
+  type AuthMode,
+  fingerprintOf,
+  normalizePassword,
+  passwordCandidates,
+  Passwords,
+} from './passwords.ts'
+import type { People, Person } from './people.ts'
 import {
   accountOf,
-  createToken,
+  type MadeBy,
+  MAX_AGENT_CHARS,
   SESSION_COOKIE,
+  type SignIn,
   type SignInClient,
+  type SignInMethod,
+  SignIns,
   sessionCookie,
-  signToken,
-  verifyCookie,
-} from './cookie.ts'
-import { identityKey, proxyIdentity } from './external-identity.ts'
-import type { Identities } from './identities.ts'
-import { type SignIn, type SignInMethod, SignIns } from './login-sessions.ts'
-import { may } from './may.ts'
-import {
-  normalizePassword,
-  PasswordHasher,
-  passwordCandidates,
-  passwordProblem,
-} from './password.ts'
-import { PasswordFile, type SettingsPassword } from './password-record.ts'
-import type { People, Person } from './people.ts'
-import { SetupToken } from './setup-token.ts'
+} from './sign-ins.ts'
 import { openSigningKey } from './signing-key.ts'
 import { Throttle } from './throttle.ts'
-
-/** How a device signs in, and its name if the person gave one. */
-export type MadeBy = {
-  how: SignInMethod
-  name?: string | undefined
-  /** `identityKey` of who vouched for the person. */
-  identity?: string | undefined
-  /** Id of the person; absent: the first owner. */
-  person?: string | undefined
-}
 
 /** A signed-in device, as people see it. */
 export type Device = {
@@ -68,9 +57,6 @@ export type Device = {
 
 type Confirmation = { password?: string | undefined; client: SignInClient }
 
-/** Cache of verified cookies: one HMAC per request would cost a third of the throughput. */
-const MAX_VERIFIED = 1_000
-
 const DEVICE_ID_CHARS = 16
 
 /** A sign-in younger than this is a confirmation by itself. */
@@ -84,7 +70,6 @@ const CONFIRMING: ReadonlySet<SignIn['how']> = new Set([
 
 /** Of one user whom a proxy names: user agents are free text. */
 const MAX_PROXY_DEVICES = 20
-const MAX_AGENT_CHARS = 200
 
 export const PASSWORD_FROM_ENVIRONMENT =
   'AGENT_WEBUI_PASSWORD sets the password. Change it where the server is started.'
@@ -141,19 +126,13 @@ export class Auth {
   readonly #clock: Clock
   readonly #key: Buffer
   readonly #throttle: Throttle
-  readonly #hasher: PasswordHasher
-  readonly #passwordFile: PasswordFile
+  readonly #passwords: Passwords
   readonly #signIns: SignIns
-  readonly #setup: SetupToken
-  readonly #modes: AuthModes
-  readonly #verified = new Map<string, SignIn>()
 
   constructor(stateDir: string, people: People, options: AuthOptions) {
-    const { config, log, clock } = options
-    const problem = config.password === null ? null : passwordProblem(config.password)
-    if (problem !== null) throw new Error(`AGENT_WEBUI_PASSWORD cannot be used. ${problem}`)
-    const key = openSigningKey(stateDir)
+    const { config, log, clock, settings, iterations } = options
     const { warn } = log
+    const key = openSigningKey(stateDir)
     this.#config = config
     this.#people = people
     this.#identities = options.identities
@@ -162,29 +141,19 @@ export class Auth {
     this.#clock = clock
     this.#key = key
     this.#throttle = new Throttle({ path: join(stateDir, 'auth-throttle.json'), clock, warn })
-    this.#hasher = new PasswordHasher(key, options.iterations)
-    this.#passwordFile = new PasswordFile({ dir: stateDir, key, settings: options.settings, warn })
-    this.#signIns = new SignIns(join(stateDir, 'auth-sessions.json'), clock, warn)
-    this.#setup = new SetupToken(warn)
-    this.#modes = new AuthModes({
+    this.#passwords = new Passwords(stateDir, key, people, {
       config,
-      record: this.#passwordFile,
-      hasher: this.#hasher,
-      hasOthers: () => people.hasOthers(),
-      announceSetup: () => this.#setup.announce(),
+      settings,
+      warn,
+      iterations,
       onEnvironmentHash: fingerprint =>
         void this.#end(({ under, person }) => person === undefined && under !== fingerprint),
     })
-    if (config.password === null) return
-    if (this.#needsHash())
-      this.#modes
+    this.#signIns = new SignIns(join(stateDir, 'auth-sessions.json'), key, clock, warn)
+    if (config.password !== null && this.#needsHash())
+      this.#passwords
         .hashEnvironment(config.password)
-        .catch(() => log.warn('could not hash AGENT_WEBUI_PASSWORD at startup'))
-    // Otherwise it could surprise once the variable is gone.
-    if (this.#passwordFile.state().kind !== 'none')
-      log.warn(
-        'A stored password exists beside AGENT_WEBUI_PASSWORD. It is not used while the variable is set; "agent-webui password --off" removes it',
-      )
+        .catch(() => warn('could not hash AGENT_WEBUI_PASSWORD at startup'))
   }
 
   // Whether and how people sign in
@@ -195,7 +164,7 @@ export class Auth {
 
   /** Which kind of password is in force. */
   mode(): AuthMode['kind'] {
-    return this.#modes.current().kind
+    return this.#passwords.mode().kind
   }
 
   status(cookie: string | undefined): { auth_enabled: boolean; logged_in: boolean } {
@@ -205,7 +174,7 @@ export class Auth {
 
   /** Pending until stored sign-ins can be verified, shortly after a start; undefined afterwards. */
   settling(): Promise<unknown> | undefined {
-    return this.#needsHash() ? this.#modes.pendingHash() : undefined
+    return this.#needsHash() ? this.#passwords.pendingHash() : undefined
   }
 
   // Who a request is from
@@ -241,28 +210,28 @@ export class Auth {
     { code, name = '' }: { code?: string | undefined; name?: string | undefined } = {},
   ): Promise<string> {
     const slot = this.#throttle.take(client)
-    const mode = this.#modes.current()
+    const mode = this.#passwords.mode()
     if (mode.kind === 'setup') {
       // A setup token is no password: the page must not say so.
-      if (!this.#setup.use(password)) throw unauthorized('Invalid password')
+      if (!this.#passwords.useSetupToken(password)) throw unauthorized('Invalid password')
       slot.clear()
-      return this.#issue(this.#modes.setupFingerprint, client, { how: 'setup' })
+      return this.#signIns.add(client, this.#passwords.setupFingerprint, { how: 'setup' })
     }
     try {
       const person = await this.#verifyNamed(name, password)
       if (person) {
         slot.clear()
         this.#on.password?.(password.trim())
-        return this.#issue(stampOf(person), client, { how: 'password', person: person.id })
+        return this.#signIns.add(client, stampOf(person), { how: 'password', person: person.id })
       }
-      const hash = await this.#verify(password, mode)
+      const hash = await this.#passwords.verify(password, mode)
       if (hash === undefined) throw wrongPassword(mode)
       slot.clear()
       this.#on.password?.(password.trim())
       if (this.#codes?.isOn()) await this.#codes.require(code)
       // The password proved to be correct, so a damaged record can be rewritten from it.
-      if (mode.kind === 'damaged') this.#passwordFile.set(hash)
-      return this.#issue(fingerprintOf(hash), client, { how: 'password' })
+      if (mode.kind === 'damaged') this.#passwords.store(hash)
+      return this.#signIns.add(client, fingerprintOf(hash), { how: 'password' })
     } catch (error) {
       // Only a wrong password counts as an attempt, not a full hash queue or a damaged record.
       if (!(error instanceof UserError) || error.kind !== 'unauthorized') slot.release()
@@ -279,18 +248,18 @@ export class Auth {
     const mode = this.#passwordMode()
     const under =
       made.person === undefined
-        ? fingerprintOf(await this.#modes.expectedHash(mode))
+        ? fingerprintOf(await this.#passwords.expectedHash(mode))
         : this.#fingerprint(made.person)
     if (under === undefined || !isStillValid()) throw signInRequired()
-    return this.#issue(under, client, made)
+    return this.#signIns.add(client, under, made)
   }
 
   /** A new cookie without a password, for the browser that has just set one; null while no password is set. */
   issue(client: SignInClient): string | null {
-    const fingerprint = this.#modes.fingerprint()
+    const fingerprint = this.#passwords.fingerprint()
     return fingerprint === undefined
       ? null
-      : this.#issue(fingerprint, client, { how: 'new-password' })
+      : this.#signIns.add(client, fingerprint, { how: 'new-password' })
   }
 
   /**
@@ -306,7 +275,7 @@ export class Auth {
     const under = this.#fingerprint(person)
     if (under === undefined) return undefined
     const from = client()
-    const { address, agent = '' } = from
+    const { agent = '' } = from
     const name = identityKey(identity)
     const devices = this.#signIns
       .list()
@@ -315,16 +284,13 @@ export class Auth {
       entry => entry.agent === agent.slice(0, MAX_AGENT_CHARS) && this.#isBound(entry),
     )
     if (before?.salt !== undefined && before.person === person)
-      return signToken(this.#key, this.#proxyToken(before.salt))
+      return this.#signIns.cookieOf(before.salt)
     const oldest = devices.at(0)
     if (devices.length >= MAX_PROXY_DEVICES) this.#end(entry => entry.hash === oldest?.hash)
-    // Adding one may remove the oldest of all, which may be cached.
-    this.#verified.clear()
     const salt = randomBytes(16).toString('hex')
-    const token = this.#proxyToken(salt)
-    this.#signIns.add(token, { address, agent, under, how: 'proxy', identity: name, person, salt })
+    const cookie = this.#signIns.add(from, under, { how: 'proxy', identity: name, person }, salt)
     this.#on.proxySignIn?.(from, user)
-    return signToken(this.#key, token)
+    return cookie
   }
 
   logout(cookie: string | undefined): void {
@@ -355,7 +321,7 @@ export class Auth {
     try {
       isRight =
         entry.person === undefined
-          ? (await this.#verify(password, mode)) !== undefined
+          ? (await this.#passwords.verify(password, mode)) !== undefined
           : await this.#verifyPerson(entry.person, password)
     } catch (error) {
       slot.release()
@@ -408,10 +374,10 @@ export class Auth {
     this.checkChange(password)
     const before = this.mode()
     const own = this.#find(keep)
-    const hash = await this.#hasher.hash(normalizePassword(password))
+    const hash = await this.#passwords.hash(normalizePassword(password))
     // While hashing, a password may have been set, or the sign-in of `keep` may have ended.
     if ((before === 'open' && this.enabled()) || (own && !this.#find(keep))) throw signInRequired()
-    this.#passwordFile.set(hash)
+    this.#passwords.store(hash)
     this.#on.password?.(password.trim())
     // Other people have passwords of their own.
     this.#end(({ hash: each, person }) => each !== own?.hash && person === undefined)
@@ -421,13 +387,13 @@ export class Auth {
   clearPassword(): void {
     this.checkChange(null)
     if (this.mode() === 'open') return
-    this.#passwordFile.set(null)
+    this.#passwords.store(null)
     this.#end(() => true)
   }
 
   /** Hash of a new password of a person. Throws a 400 for one that cannot be used. */
   hashFor(id: string, password: string): Promise<string> {
-    return this.#hasher.hash(personalText(id, normalizePassword(password)))
+    return this.#passwords.hash(personalText(id, normalizePassword(password)))
   }
 
   /** Ends the sign-ins of a person, except that of the cookie `keep`. */
@@ -438,9 +404,7 @@ export class Auth {
 
   /** Binds the sign-in of a cookie to the new password of its person. */
   rebindPerson(cookie: string | undefined, person: Person): void {
-    const token = cookie === undefined ? undefined : verifyCookie(this.#key, cookie)
-    const entry = token === undefined ? undefined : this.#signIns.find(token)
-    this.#verified.clear()
+    const entry = cookie === undefined ? undefined : this.#signIns.find(cookie)
     if (entry?.person === person.id) this.#signIns.rebind(entry, stampOf(person))
   }
 
@@ -485,24 +449,13 @@ export class Auth {
   }
 
   close(): void {
-    this.#verified.clear()
     this.#signIns.close()
   }
 
   /** The valid sign-in of a cookie. */
   #find(cookie: string | undefined): SignIn | undefined {
-    if (!cookie) return undefined
-    const cached = this.#verified.get(cookie)
-    if (cached)
-      return fromSeconds(cached.expires_at) > this.#clock.now() && this.#isBound(cached)
-        ? cached
-        : undefined
-    const token = verifyCookie(this.#key, cookie)
-    const entry = token === undefined ? undefined : this.#signIns.find(token)
-    if (!entry || !this.#isBound(entry)) return undefined
-    if (this.#verified.size >= MAX_VERIFIED) this.#verified.clear()
-    this.#verified.set(cookie, entry)
-    return entry
+    const entry = cookie ? this.#signIns.find(cookie) : undefined
+    return entry && this.#isBound(entry) ? entry : undefined
   }
 
   /** A sign-in is valid while the fingerprint of its password is the current one, and its person exists. */
@@ -516,27 +469,17 @@ export class Auth {
 
   /** Undefined: there are no valid sign-ins. `id`: of a person who is not the first owner. */
   #fingerprint(id: string | undefined): string | undefined {
-    if (id === undefined) return this.#modes.fingerprint()
+    if (id === undefined) return this.#passwords.fingerprint()
     const person = this.#people.find(id)
     return person && this.enabled() ? stampOf(person) : undefined
   }
 
   /** Ends the matching sign-ins and returns their number. */
   #end(matches: (entry: SignIn) => boolean): number {
-    this.#verified.clear()
     const ended = this.#signIns.list().filter(matches).map(deviceIdOf)
     const count = this.#signIns.end(matches)
     if (ended.length > 0) this.#on.signOut?.(ended)
     return count
-  }
-
-  /** A new sign-in; returns the value of its cookie. */
-  #issue(under: string, { address, agent = '' }: SignInClient, made: MadeBy): string {
-    const token = createToken()
-    // Adding one may remove the oldest, which may be cached.
-    this.#verified.clear()
-    this.#signIns.add(token, { address, agent, under, ...made })
-    return signToken(this.#key, token)
   }
 
   #deviceOf(id: string): SignIn | undefined {
@@ -557,11 +500,6 @@ export class Auth {
     return isSame
   }
 
-  /** Not stored: it can be made again for another browser with the same user agent. */
-  #proxyToken(salt: string): string {
-    return createHmac('sha256', this.#key).update(`proxy ${salt}`).digest('hex')
-  }
-
   /** Stored sign-ins may belong to an earlier AGENT_WEBUI_PASSWORD; only its hash can tell, and those by a proxy are bound to it. */
   #needsHash(): boolean {
     return this.#signIns.size() > 0 || this.#identities !== undefined
@@ -569,20 +507,10 @@ export class Auth {
 
   /** The mode, when a password is set that sign-ins can be bound to. */
   #passwordMode(): AuthMode {
-    const mode = this.#modes.current()
+    const mode = this.#passwords.mode()
     if (mode.kind === 'open' || mode.kind === 'setup')
       throw conflict('Set a password in Settings → Security first.', { code: 'password_missing' })
     return mode
-  }
-
-  /** The matching hash when the password is correct in one of the forms it may have been stored in. */
-  async #verify(password: string, mode: AuthMode): Promise<string | undefined> {
-    const candidates = passwordCandidates(password)
-    if (candidates.length === 0) return undefined
-    const expected = await this.#modes.expectedHash(mode)
-    for (const candidate of candidates)
-      if (isSameSecret(expected, await this.#hasher.hash(candidate))) return expected
-    return undefined
   }
 
   /** The person of this name, if it is their password; undefined: no name, or that of the first owner. Throws a 401. */
@@ -605,7 +533,7 @@ export class Auth {
     password: string,
   ): Promise<boolean> {
     for (const candidate of passwordCandidates(password)) {
-      const hash = await this.#hasher.hash(personalText(id, candidate))
+      const hash = await this.#passwords.hash(personalText(id, candidate))
       if (expected && isSameSecret(expected, hash)) return true
     }
     return false

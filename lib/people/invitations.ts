@@ -1,10 +1,12 @@
-/** People other than the first owner: inviting them by a link that works once, changing what they may do, and removing them. */
+/** People other than the first owner: inviting them by a link that works once, joining, changing what they may do, and removing them. */
 import { randomBytes } from 'node:crypto'
 import { isSameSecret, sha256 } from '../base/sha256.ts'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
+import type { Ctx } from '../context.ts'
 import { conflict, missing, unauthorized } from '../errors.ts'
 import type { Role } from '../schema/person.ts'
 import type { People, Person } from './people.ts'
+import { type MadeBy, SESSION_COOKIE, sessionCookie, signInClient } from './sign-ins.ts'
 
 const INVITATION_MS = 86_400_000
 /** 160 bits: too many to guess, and the QR code stays small. */
@@ -157,4 +159,27 @@ export class Invitations {
     const expires_at = Math.floor(toSeconds(this.#clock.now() + INVITATION_MS))
     return { code, invitation: { hash: sha256(code), expires_at } }
   }
+}
+
+/** `key`: of the invitation, for challenges and answers of a provider that count for it only. */
+export const byInvitation = (key: string): string => `invitation ${key}`
+
+/**
+ * Uses the invitation up and signs this browser in. Sign-ins of an earlier password end. `password`: hash of the new one; null
+ * when the person signs in by other means. Returns the name of the person.
+ */
+export const join = async (
+  ctx: Ctx,
+  key: string,
+  { password = null, ...made }: Omit<MadeBy, 'person'> & { password?: string | null },
+): Promise<string> => {
+  const { auth, invitations } = ctx.app
+  const { id, name } = invitations.accept(key, password)
+  auth.endPerson(id)
+  const cookie = await auth.admit(signInClient(ctx), { ...made, person: id })
+  // Otherwise a browser in which someone else is signed in would keep that sign-in.
+  auth.logout(ctx.cookies[SESSION_COOKIE])
+  ctx.setCookie(sessionCookie(cookie, ctx.client.secure))
+  ctx.app.notify('info', `${name} has joined.`, { code: 'person_joined', values: { name } })
+  return name
 }

@@ -6,6 +6,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Configuration } from 'openid-client'
 import type { Dispatcher } from 'undici'
 import { type Clock, toSeconds } from '../base/clock.ts'
+import { isLoopbackHost } from '../base/local-network.ts'
 import type { OidcConfig } from '../config.ts'
 import { UserError } from '../errors.ts'
 import { formatCookie } from '../http/cookies.ts'
@@ -13,8 +14,7 @@ import { describeNetworkError } from '../http/network-error.ts'
 import { fileReason } from '../store/file-error.ts'
 import { readWholeText } from '../store/read-text.ts'
 import { Challenges } from './challenges.ts'
-import type { ExternalIdentity } from './external-identity.ts'
-import { createProviderFetch, isProtected } from './oidc-request.ts'
+import type { ExternalIdentity } from './identities.ts'
 
 /** As the browser sees this server. */
 export type Place = { secure: boolean; host: string; prefix: string }
@@ -68,6 +68,53 @@ export const readClientSecret = ({ clientSecret, clientSecretFile }: OidcConfig)
   if (text === '') throw new Error('AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE is empty')
   return text
 }
+
+const TIMEOUT_MS = 10_000
+const MAX_BYTES = 1 << 20
+
+/** Statuses whose responses have no body. */
+const EMPTY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304])
+
+/** https, or http to a provider on this machine. What the provider publishes about itself is not trusted to be. */
+const isProtected = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
+
+type Asked = {
+  method: string
+  headers: Record<string, string>
+  body?: unknown
+  signal?: AbortSignal | undefined
+}
+
+/** In the form of `fetch`, as the library takes it. Redirects are not followed. */
+const createProviderFetch =
+  (dispatcher: Dispatcher | undefined, signal: AbortSignal, timeoutMs = TIMEOUT_MS) =>
+  async (address: string, { method, headers, body }: Asked): Promise<Response> => {
+    const url = new URL(address)
+    if (!isProtected(url)) throw new Error(`${url.origin} is not reached over https`)
+    const { request } = await import('undici')
+    const reply = await request(url, {
+      method: method as Dispatcher.HttpMethod,
+      headers,
+      body: body === undefined || body === null ? null : String(body),
+      // Also limits the body, which a provider could send one byte at a time.
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      ...(dispatcher && { dispatcher }),
+    })
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of reply.body) {
+      size += chunk.length
+      // Leaving the loop destroys the body.
+      if (size > MAX_BYTES) throw new Error(`the reply of ${url.host} is too long`)
+      chunks.push(chunk)
+    }
+    const type = reply.headers['content-type']
+    return new Response(EMPTY.has(reply.statusCode) ? null : Buffer.concat(chunks), {
+      status: reply.statusCode,
+      headers: type === undefined ? {} : { 'content-type': String(type) },
+    })
+  }
 
 /** 100 kB that only servers with a provider need. */
 const library = () => import('openid-client')

@@ -1,5 +1,6 @@
 /** MCP servers: configuration with masked secrets, state and tools. */
 import { z } from 'zod'
+import { Sentences } from './sentence.ts'
 
 export const McpTool = z
   .object({
@@ -31,6 +32,7 @@ export const McpServerRow = z
     connect_timeout: z.number(),
     /** The last error, as a sentence. */
     error: z.string().nullable(),
+    sentences: Sentences.optional(),
     /** The end of its standard error. */
     stderr: z.string(),
     /** Name and version that it reports. */
@@ -55,6 +57,7 @@ export const McpTestResult = z
   .object({
     ok: z.boolean(),
     message: z.string(),
+    sentences: Sentences.optional(),
     tools: z.array(z.string()),
     stderr: z.string(),
     duration_ms: z.number(),

@@ -1,5 +1,6 @@
 /** Approvals of commands, and questions of the agent. */
 import { z } from 'zod'
+import { Sentences } from './sentence.ts'
 import { RunsIn } from './command-place.ts'
 
 export const ApprovalChoice = z.enum(['once', 'session', 'always', 'deny'])
@@ -53,6 +54,8 @@ export const Approval = z
     pattern_key: z.string(),
     pattern_keys: z.array(z.string()),
     description: z.string(),
+    /** The code of the description, if it is a sentence of the server. */
+    sentences: Sentences.optional(),
     /** The description in parts, for the page's own words. Absent: it is the words of another program. */
     reasons: z.array(Reason).optional(),
     /** The parts of `command` that it is asked about. Absent when they are not known. */
@@ -111,3 +114,10 @@ export type Question = z.infer<typeof Question>
 /** Why a question was settled without an answer of a person: the time was up, what asked is gone, or the turn ended. */
 export const Unanswered = z.enum(['timeout', 'withdrawn', 'ended'])
 export type Unanswered = z.infer<typeof Unanswered>
+
+export const idOf = (question: Question): string =>
+  question.kind === 'approval' ? question.approval_id : question.clarify_id
+
+/** It stays open when the service stops, so that a plan is not lost. */
+export const outlivesTurn = (question: Question): boolean =>
+  question.kind === 'clarify' && question.plan === true

@@ -1,4 +1,5 @@
 /** Background prompts: each runs in its own session, copied from the parent's settings. A notice reports its end. */
+import { redact } from '../base/redact/redact.ts'
 import type { Hub } from '../http/hub.ts'
 import type { Message } from '../schema/message.ts'
 import { contentText, type Meta } from '../sessions/entries.ts'
@@ -9,13 +10,6 @@ import type { TurnStarter } from './start-turn.ts'
 
 const MAX_LISTED = 50
 const MAX_ANSWER_CHARS = 4_000
-
-export type BackgroundPromptsOptions = {
-  sessions: Sessions
-  turnStarter: Pick<TurnStarter, 'turn'>
-  hub: Pick<Hub, 'publish'>
-  redact: (text: string) => string
-}
 
 export type BackgroundResult = {
   task_id: string
@@ -33,65 +27,64 @@ const lastAnswer = (messages: readonly Message[]): string => {
   return last ? contentText(last.content).slice(0, MAX_ANSWER_CHARS) : ''
 }
 
-export type BackgroundPrompts = ReturnType<typeof createBackgroundPrompts>
+export class BackgroundPrompts {
+  readonly #sessions: Sessions
+  readonly #hub: Hub
+  readonly #starter: TurnStarter
 
-export const createBackgroundPrompts = ({
-  sessions,
-  turnStarter,
-  hub,
-  redact,
-}: BackgroundPromptsOptions) => {
-  const announce = (sessionId: string): void => {
-    const row = sessions.row(sessionId)
-    if (!row) return
-    const isDone = row.last_turn === 'done'
-    hub.publish('notices', {
-      type: 'notice',
-      data: {
-        level: isDone ? 'info' : 'warn',
-        message: isDone ? `“${row.title}” is done.` : `“${row.title}” did not finish.`,
-        code: isDone ? 'prompt_done' : 'prompt_unfinished',
-        values: { title: row.title },
-        session_id: sessionId,
-      },
+  constructor(sessions: Sessions, hub: Hub, starter: TurnStarter) {
+    this.#sessions = sessions
+    this.#hub = hub
+    this.#starter = starter
+  }
+
+  /** The new session has the same workspace, model, profile, personality, project and mode, but no messages. */
+  async start(given: string, text: string, role: Role) {
+    const sessions = this.#sessions
+    const parent = sessions.require(given)
+    const { session_id: sessionId } = sessions.create({
+      workspace: parent.workspace,
+      model: parent.model,
+      profile: parent.profile,
+      title: provisionalTitle(text),
+      personality: parent.personality,
+      project_id: parent.project_id,
+      background_of: parent.session_id,
+      ...(parent.mode && { mode: parent.mode }),
+    })
+    const { turn, result } = await this.#starter.turn({ sessionId, role, text, attachments: [] })
+    const before = startedBy(sessions.head(parent.session_id).meta)
+    const background = [...before, sessionId].slice(-MAX_LISTED)
+    sessions.append(parent.session_id, [{ t: 'meta', patch: { background } }])
+    void result.then(() => this.#announce(sessionId))
+    return { streamId: turn.streamId, sessionId }
+  }
+
+  /** Results of the prompts that a session started; deleted sessions are omitted. */
+  results(given: string): BackgroundResult[] {
+    const sessions = this.#sessions
+    return startedBy(sessions.head(sessions.require(given).session_id).meta).flatMap(id => {
+      const row = sessions.row(id)
+      if (!row) return []
+      const answer = redact(lastAnswer(sessions.load(id).messages))
+      const status = row.is_streaming ? 'running' : (row.last_turn ?? 'interrupted')
+      return [{ task_id: id, session_id: id, title: row.title, status, answer }]
     })
   }
 
-  return {
-    /** The new session has the same workspace, model, profile, personality, project and mode, but no messages. */
-    async start(given: string, prompt: string, role: Role) {
-      const parent = sessions.require(given)
-      const { session_id: sessionId } = sessions.create({
-        workspace: parent.workspace,
-        model: parent.model,
-        profile: parent.profile,
-        title: provisionalTitle(prompt),
-        personality: parent.personality,
-        project_id: parent.project_id,
-        background_of: parent.session_id,
-        ...(parent.mode && { mode: parent.mode }),
-      })
-      const { turn, result } = await turnStarter.turn({
-        sessionId,
-        role,
-        text: prompt,
-        attachments: [],
-      })
-      const before = startedBy(sessions.head(parent.session_id).meta)
-      const background = [...before, sessionId].slice(-MAX_LISTED)
-      sessions.append(parent.session_id, [{ t: 'meta', patch: { background } }])
-      void result.then(() => announce(sessionId))
-      return { streamId: turn.streamId, sessionId }
-    },
-
-    /** Results of the prompts that a session started; deleted sessions are omitted. */
-    results: (given: string): BackgroundResult[] =>
-      startedBy(sessions.head(sessions.require(given).session_id).meta).flatMap(id => {
-        const row = sessions.row(id)
-        if (!row) return []
-        const answer = redact(lastAnswer(sessions.load(id).messages))
-        const status = row.is_streaming ? 'running' : (row.last_turn ?? 'interrupted')
-        return [{ task_id: id, session_id: id, title: row.title, status, answer }]
-      }),
+  #announce(session_id: string): void {
+    const row = this.#sessions.row(session_id)
+    if (!row) return
+    const { title } = row
+    const said =
+      row.last_turn === 'done'
+        ? { level: 'info' as const, message: `“${title}” is done.`, code: 'prompt_done' as const }
+        : {
+            level: 'warn' as const,
+            message: `“${title}” did not finish.`,
+            code: 'prompt_unfinished' as const,
+          }
+    const data = { ...said, values: { title }, session_id }
+    this.#hub.publish('notices', { type: 'notice', data })
   }
 }

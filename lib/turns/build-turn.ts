@@ -5,22 +5,19 @@ import { toSeconds } from '../base/clock.ts'
 import { UserError, unavailable } from '../errors.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { emptyUsage } from '../schema/usage.ts'
-import type { EventLog, LogHeader } from './event-log.ts'
-import { createLiveState } from './live-turn.ts'
-import { createStreamMask } from './to-stream-event.ts'
+import { EventLog, toReaders } from './event-log.ts'
+import { LiveState } from './live-turn.ts'
+import { StreamMask } from './to-stream-event.ts'
 import type { ContinuedTurn } from './resume.ts'
-import { createRetryWaits } from './retry-waits.ts'
 import type { StartInput, TurnsOptions } from './turns.ts'
-import type { Turn, TurnClient } from './turn.ts'
-
-export type OpenLog = (path: string, header: LogHeader) => EventLog
+import { RetryWaits, type Turn, type TurnClient } from './turn.ts'
 
 /** What a turn does not keep across a restart. */
 const runState = (log: EventLog) => ({
   log,
-  mask: createStreamMask(),
+  mask: new StreamMask(),
   controller: new AbortController(),
-  retries: createRetryWaits(log.position),
+  retries: new RetryWaits(log),
   context: null,
   parking: null,
   over: false,
@@ -33,8 +30,7 @@ const outlives = (client: TurnClient | undefined): boolean =>
   !client || (client.continues && client.tools.length === 0 && client.instructions === '')
 
 export const buildTurn = (
-  { sessions, liveDir, clock, resume }: TurnsOptions,
-  openLog: OpenLog,
+  { sessions, hub, liveDir, clock, resume }: TurnsOptions,
   row: SessionRow,
   { endpoint, unattended, client }: StartInput,
 ): Turn => {
@@ -43,7 +39,7 @@ export const buildTurn = (
   const startedAt = clock.now()
   const header = { session_id: id, stream_id: streamId, at: toSeconds(startedAt) }
   return {
-    ...runState(openLog(join(liveDir, `${streamId}.jsonl`), header)),
+    ...runState(new EventLog(join(liveDir, `${streamId}.jsonl`), header, toReaders(hub, header))),
     sessionId: id,
     streamId,
     startedAt,
@@ -51,7 +47,7 @@ export const buildTurn = (
     endpoint,
     unattended: unattended ?? null,
     client: client ?? null,
-    live: createLiveState(clock),
+    live: new LiveState(clock),
     isResumable: resume !== undefined && !(endpoint instanceof UserError) && outlives(client),
     resumed: null,
     messageIds: [],

@@ -3,24 +3,13 @@ import type { Failure, ModelEndpoint } from '../agent/types.ts'
 import { messageOf, missing, type UserError } from '../errors.ts'
 import type { ActiveTurns } from './active-turns.ts'
 import { rebuildTurn } from './build-turn.ts'
-import type { EventLogRegistry } from './event-log-registry.ts'
+import type { EventLogs } from './event-log.ts'
 import { INTERRUPTED } from './interrupted-turn.ts'
 import type { Questions } from './questions.ts'
-import { type Found, recoverTurn } from './recover.ts'
+import { recoverTurn, reportInterrupted } from './recover.ts'
 import type { ContinuedTurn } from './resume.ts'
 import type { StartedTurn, TurnsOptions } from './turns.ts'
 import type { Turn, TurnClient, TurnContext, Unattended } from './turn.ts'
-
-type ContinuedTurnsOptions = Pick<
-  TurnsOptions,
-  'sessions' | 'clock' | 'log' | 'createContext' | 'onDone'
-> & {
-  active: ActiveTurns
-  eventLogs: EventLogRegistry
-  questions: Questions
-  run: (turn: Turn, context: TurnContext) => StartedTurn['result']
-  onInterrupted: (sessionId: string, streamId: string) => void
-}
 
 /** What a turn that no person began continues with. */
 export type ContinuedWork = {
@@ -38,47 +27,69 @@ export type ResumeOptions = {
   workOf: Record<'task' | 'program', (sessionId: string) => ContinuedWork | null>
 }
 
-export const createContinuedTurns = (
-  found: Pick<Found, 'continued' | 'done'>,
-  {
-    sessions,
-    clock,
-    log,
-    createContext,
-    active,
-    eventLogs,
-    questions,
-    ...on
-  }: ContinuedTurnsOptions,
-) => {
-  const waiting = new Map(found.continued.map(each => [rebuildTurn(each), each]))
-  for (const [turn, { questions: open }] of waiting) {
-    active.reserve(turn)
-    eventLogs.put(turn.log)
-    sessions.setLive(turn.sessionId, { active_stream_id: turn.streamId })
-    for (const question of open) questions.restore(question)
-  }
+export class ContinuedTurns {
+  readonly #options: TurnsOptions
+  readonly #active: ActiveTurns
+  readonly #logs: EventLogs
+  readonly #questions: Questions
+  readonly #waiting: Map<Turn, ContinuedTurn>
 
-  /** Ends a turn that has not continued. `failure`: null when the user stopped it. */
-  const giveUp = (turn: Turn, failure: Failure | null = INTERRUPTED): void => {
-    const { sessionId, streamId, log: own } = turn
-    turn.over = true
-    try {
-      questions.denyAll(sessionId, failure ? 'end of turn' : 'cancel')
-      recoverTurn({ sessions, clock, sessionId, streamId, path: own.path }, own, failure)
-      if (failure) on.onInterrupted(sessionId, streamId)
-    } finally {
-      // Even a full disk must not leave the session busy.
-      active.release(turn)
-      eventLogs.retire(own)
+  constructor(
+    found: readonly ContinuedTurn[],
+    options: TurnsOptions,
+    active: ActiveTurns,
+    logs: EventLogs,
+    questions: Questions,
+  ) {
+    this.#options = options
+    this.#active = active
+    this.#logs = logs
+    this.#questions = questions
+    this.#waiting = new Map(found.map(each => [rebuildTurn(each), each]))
+    for (const [turn, { questions: open }] of this.#waiting) {
+      active.reserve(turn)
+      logs.put(turn.log)
+      options.sessions.setLive(turn.sessionId, { active_stream_id: turn.streamId })
+      for (const question of open) questions.restore(question)
     }
   }
 
-  const resumeOne = async (
+  has(turn: Turn): boolean {
+    return this.#waiting.has(turn)
+  }
+
+  /** Ends a turn that has not continued. `failure`: null when the user stopped it. */
+  giveUp(turn: Turn, failure: Failure | null = INTERRUPTED): void {
+    const { sessions, clock } = this.#options
+    const { sessionId, streamId, log } = turn
+    turn.over = true
+    try {
+      this.#questions.denyAll(sessionId, failure ? 'end of turn' : 'cancel')
+      recoverTurn(sessions, clock, { sessionId, streamId, path: log.path }, failure, log)
+      if (failure) reportInterrupted(this.#options, sessionId, streamId)
+    } finally {
+      // Even a full disk must not leave the session busy.
+      this.#active.release(turn)
+      this.#logs.retire(log)
+    }
+  }
+
+  /** Lets them continue. Rejects when the end of one could not be recorded. */
+  async resume(
+    given: ResumeOptions,
+    run: (turn: Turn, context: TurnContext) => StartedTurn['result'],
+  ): Promise<void> {
+    await Promise.all(
+      [...this.#waiting].map(([turn, each]) => this.#resume(turn, each, given, run)),
+    )
+  }
+
+  async #resume(
     turn: Turn,
     { text, by }: ContinuedTurn,
     { endpointOf, workOf }: ResumeOptions,
-  ): Promise<void> => {
+    run: (turn: Turn, context: TurnContext) => StartedTurn['result'],
+  ): Promise<void> {
     const { sessionId } = turn
     let work: ContinuedWork | null = null
     let started: StartedTurn | null = null
@@ -88,29 +99,17 @@ export const createContinuedTurns = (
       turn.unattended = work?.unattended ?? null
       turn.client = work?.client ?? null
       turn.endpoint = await (work ? work.endpoint() : endpointOf(sessionId))
-      waiting.delete(turn)
+      this.#waiting.delete(turn)
       if (turn.over) return
-      turn.context = createContext(turn, questions, text)
-      started = { turn, result: on.run(turn, turn.context) }
+      turn.context = this.#options.createContext(turn, this.#questions, text)
+      started = { turn, result: run(turn, turn.context) }
     } catch (error) {
-      waiting.delete(turn)
-      log('a turn could not continue', { session_id: sessionId, error: messageOf(error) })
-      if (!turn.over) giveUp(turn)
+      this.#waiting.delete(turn)
+      const about = { session_id: sessionId, error: messageOf(error) }
+      this.#options.log('a turn could not continue', about)
+      if (!turn.over) this.giveUp(turn)
     } finally {
       work?.onRun?.(started)
     }
-  }
-
-  return {
-    has: (turn: Turn): boolean => waiting.has(turn),
-    giveUp,
-    /**
-     * Lets them continue, and sends queued messages that an earlier process could not send after a turn. Rejects when the
-     * end of one could not be recorded.
-     */
-    async resume(options: ResumeOptions): Promise<void> {
-      for (const sessionId of found.done) on.onDone?.(sessionId)
-      await Promise.all([...waiting].map(([turn, each]) => resumeOne(turn, each, options)))
-    },
   }
 }

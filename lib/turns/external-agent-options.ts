@@ -1,7 +1,7 @@
 /** Modes, options and commands of the external agent that serves a session. */
-import type { ExternalAgents } from '../agent/acp/agents.ts'
 import { setMode, setOption } from '../agent/acp/options.ts'
 import { attachForSettings, toSavedSession } from '../agent/acp/attach-session.ts'
+import type { RunningAgent } from '../agent/acp/running-agent.ts'
 import type { Session } from '../agent/acp/session.ts'
 import { withTimeout } from '../agent/acp/timeout.ts'
 import { invalid, UserError } from '../errors.ts'
@@ -9,14 +9,12 @@ import { redact } from '../base/redact/redact.ts'
 import type { ExternalAgent } from '../schema/external.ts'
 import {
   type ExternalAgentTarget,
-  type TargetServices,
   callAgent,
   findTarget,
   requireTarget,
 } from './context/external-agent-target.ts'
 import { externalFor } from './context/external-agent.ts'
-
-export type AgentChoicesDeps = TargetServices & { external: ExternalAgents }
+import type { Services } from './context/services.ts'
 
 /** A person signs in meanwhile. */
 const SIGN_IN_MS = 10 * 60_000
@@ -91,18 +89,19 @@ const toView = ({ id, name }: { id: string; name: string }, session: Session | n
   }),
 })
 
-export const createExternalAgentOptions = (services: AgentChoicesDeps) => {
-  const { external, sessions } = services
+export class ExternalAgentOptions {
+  readonly #services: Services
 
-  const peek = (target: ExternalAgentTarget) =>
-    external.peek(target.endpoint, target.home.name, target.id)
+  constructor(services: Services) {
+    this.#services = services
+  }
 
-  const view = (sessionId: string): ExternalAgent => {
-    const target = findTarget(services, sessionId)
+  view(sessionId: string): ExternalAgent {
+    const target = findTarget(this.#services, sessionId)
     if (!target) return none
-    const signIn = external.signIn(target.home.name, target.agent.id)
+    const signIn = this.#services.external.signIn(target.home.name, target.agent.id)
     return {
-      ...toView(target.agent, peek(target)?.session ?? null),
+      ...toView(target.agent, this.#peek(target)?.session ?? null),
       sign_in: signIn && {
         said: redact(signIn.said),
         methods: signIn.methods.map(method => ({ ...method, command: redact(method.command) })),
@@ -110,86 +109,97 @@ export const createExternalAgentOptions = (services: AgentChoicesDeps) => {
     }
   }
 
-  const requireOpen = (sessionId: string) => {
-    const target = requireTarget(services, sessionId)
-    const open = peek(target)
+  /** Starts the agent and its session, so that its options are available before the first message. */
+  async open(sessionId: string): Promise<ExternalAgent> {
+    const target = requireTarget(this.#services, sessionId)
+    await this.#attach(target).catch((error: unknown) => {
+      const isSigningIn = this.#services.external.signIn(target.home.name, target.agent.id)
+      // The view says how to sign in.
+      if (!(error instanceof UserError) || !isSigningIn) throw error
+    })
+    return this.view(sessionId)
+  }
+
+  /** Has the agent sign in by itself, which may wait for the person in a browser, and opens its session. */
+  async signIn(sessionId: string, method: string): Promise<ExternalAgent> {
+    const target = requireTarget(this.#services, sessionId)
+    const { home, agent } = target
+    const offered = this.#services.external.signIn(home.name, agent.id)?.methods
+    if (offered?.find(each => each.id === method)?.command !== '')
+      throw invalid(`${agent.name} offers no such sign-in: ${method}.`, { code: 'invalid_request' })
+    await this.#attach(target, ({ connection }) =>
+      withTimeout(
+        connection.request('authenticate', { methodId: method }),
+        SIGN_IN_MS,
+        `The sign-in to ${agent.name} was not finished within ten minutes.`,
+      ),
+    )
+    return this.view(sessionId)
+  }
+
+  async setMode(sessionId: string, mode: string): Promise<ExternalAgent> {
+    const { running, session, name, target } = this.#requireOpen(sessionId)
+    if (!modeOf(session)?.choices.some(({ value }) => value === mode))
+      throw invalid(`${name} has no mode "${mode}".`, { code: 'invalid_request' })
+    const option = modeOption(session)
+    const work = option
+      ? setOption(running.connection, session, option.id, mode)
+      : setMode(running.connection, session, mode)
+    await callAgent(name, work)
+    this.#store(target, session)
+    return this.view(sessionId)
+  }
+
+  async setOption(sessionId: string, id: string, value: string): Promise<ExternalAgent> {
+    const { running, session, name, target } = this.#requireOpen(sessionId)
+    const option = session.options.find(each => each.id === id)
+    const values =
+      option?.type === 'boolean' ? ['on', 'off'] : option?.options.map(each => each.value)
+    if (!option || !values?.includes(value))
+      throw invalid(`${name} has no such choice: ${id} = ${value}.`, { code: 'invalid_request' })
+    const given = option.type === 'boolean' ? value === 'on' : value
+    await callAgent(name, setOption(running.connection, session, id, given))
+    this.#store(target, session)
+    return this.view(sessionId)
+  }
+
+  /** `first`: what happens before its session is opened. */
+  #attach(
+    { id, row, home, endpoint, agent }: ExternalAgentTarget,
+    first?: (running: RunningAgent) => Promise<unknown>,
+  ): Promise<void> {
+    const { external, sessions } = this.#services
+    const side = externalFor({ sessionId: id, home }, sessions)
+    const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
+    const work = external.use(endpoint, side, async running => {
+      await first?.(running)
+      await attachForSettings(running, side, agent, { sessionKey: id, workspace })
+    })
+    return callAgent(agent.name, work)
+  }
+
+  #peek({ endpoint, home, id }: ExternalAgentTarget) {
+    return this.#services.external.peek(endpoint, home.name, id)
+  }
+
+  #requireOpen(sessionId: string) {
+    const target = requireTarget(this.#services, sessionId)
+    const { name } = target.agent
+    const open = this.#peek(target)
     if (!open)
-      throw invalid(`${target.agent.name} is not running for this session. Open it first.`, {
+      throw invalid(`${name} is not running for this session. Open it first.`, {
         code: 'agent_not_running',
-        values: { name: target.agent.name },
+        values: { name },
       })
-    return { ...open, target, name: target.agent.name }
+    return { ...open, target, name }
   }
 
   /** Stores the choices, because the agent loses them when its process ends. */
-  const store = ({ id, home, agent }: ExternalAgentTarget, session: Session) => {
-    const side = externalFor({ sessionId: id, home }, sessions)
+  #store({ id, home, agent }: ExternalAgentTarget, session: Session): void {
+    const side = externalFor({ sessionId: id, home }, this.#services.sessions)
     const stored = side.load(agent.id)
     const chosen = toSavedSession(session, { workspace: '' }, { mark: '', cost: 0 })
     const { mode, options } = chosen
     if (stored?.owner === id) side.save(agent.id, { ...stored, mode, options })
-  }
-
-  return {
-    view,
-    /** Starts the agent and its session, so that its options are available before the first message. */
-    async open(sessionId: string): Promise<ExternalAgent> {
-      const { id, row, home, endpoint, agent } = requireTarget(services, sessionId)
-      const side = externalFor({ sessionId: id, home }, sessions)
-      const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
-      const work = external.use(endpoint, side, running =>
-        attachForSettings(running, side, agent, { sessionKey: id, workspace }),
-      )
-      await callAgent(agent.name, work).catch((error: unknown) => {
-        // The view says how to sign in.
-        if (!(error instanceof UserError) || !external.signIn(home.name, agent.id)) throw error
-      })
-      return view(sessionId)
-    },
-    /** Has the agent sign in by itself, which may wait for the person in a browser, and opens its session. */
-    async signIn(sessionId: string, method: string): Promise<ExternalAgent> {
-      const { id, row, home, endpoint, agent } = requireTarget(services, sessionId)
-      const found = external.signIn(home.name, agent.id)?.methods.find(each => each.id === method)
-      if (found?.command !== '')
-        throw invalid(`${agent.name} offers no such sign-in: ${method}.`, {
-          code: 'invalid_request',
-        })
-      const side = externalFor({ sessionId: id, home }, sessions)
-      const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
-      const work = external.use(endpoint, side, async running => {
-        await withTimeout(
-          running.connection.request('authenticate', { methodId: method }),
-          SIGN_IN_MS,
-          `The sign-in to ${agent.name} was not finished within ten minutes.`,
-        )
-        await attachForSettings(running, side, agent, { sessionKey: id, workspace })
-      })
-      await callAgent(agent.name, work)
-      return view(sessionId)
-    },
-    async setMode(sessionId: string, mode: string): Promise<ExternalAgent> {
-      const { running, session, name, target } = requireOpen(sessionId)
-      if (!modeOf(session)?.choices.some(({ value }) => value === mode))
-        throw invalid(`${name} has no mode "${mode}".`, { code: 'invalid_request' })
-      const option = modeOption(session)
-      const work = option
-        ? setOption(running.connection, session, option.id, mode)
-        : setMode(running.connection, session, mode)
-      await callAgent(name, work)
-      store(target, session)
-      return view(sessionId)
-    },
-    async setOption(sessionId: string, id: string, value: string): Promise<ExternalAgent> {
-      const { running, session, name, target } = requireOpen(sessionId)
-      const option = session.options.find(each => each.id === id)
-      const values =
-        option?.type === 'boolean' ? ['on', 'off'] : option?.options.map(each => each.value)
-      if (!option || !values?.includes(value))
-        throw invalid(`${name} has no such choice: ${id} = ${value}.`, { code: 'invalid_request' })
-      const given = option.type === 'boolean' ? value === 'on' : value
-      await callAgent(name, setOption(running.connection, session, id, given))
-      store(target, session)
-      return view(sessionId)
-    },
   }
 }

@@ -1,62 +1,52 @@
 /** Earlier sessions of an external agent: lists those of a session's workspace and imports one. */
-import { redactValue } from '../base/redact/redact.ts'
+import { redact, redactValue } from '../base/redact/redact.ts'
 import { setImmediate } from 'node:timers/promises'
-import type { ExternalAgents } from '../agent/acp/agents.ts'
 import { firstChoices, toSavedSession } from '../agent/acp/attach-session.ts'
 import { historyHash } from '../agent/acp/history-hash.ts'
 import { toAcpServers } from '../agent/acp/mcp-servers.ts'
 import { adoptSession, listAgentSessions } from '../agent/acp/list-sessions.ts'
 import { stripWorkspacePrefix } from '../agent/acp/prompt.ts'
 import { conflict } from '../errors.ts'
-import type { Home } from '../profiles/home.ts'
 import type { AgentSessions, Adopted } from '../schema/external.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { toConversation } from '../sessions/history.ts'
 import { fallbackTitle } from '../sessions/title.ts'
-import { type TargetServices, callAgent, requireTarget } from './context/external-agent-target.ts'
+import {
+  callAgent,
+  type ExternalAgentTarget,
+  requireTarget,
+} from './context/external-agent-target.ts'
+import type { Services } from './context/services.ts'
 import { expandSkills } from './context/user-content.ts'
 import { externalFor, storedAgentSession } from './context/external-agent.ts'
-
-export type ExternalAgentSessionsOptions = TargetServices & {
-  external: ExternalAgents
-  /** Blocks turns and other work in the session until `work` settles. */
-  runExclusive: <T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
-  expandSkill: (home: Home, text: string) => string
-  /** Called when the transcript changed: pages reload the session. */
-  onChange: (sessionId: string) => void
-  redact: (text: string) => string
-}
+import type { Turns } from './turns.ts'
 
 const PAGE_SIZE = 500
 
 /** Whether the person may read this session of ours. */
 type MayRead = (sessionId: string) => boolean
 
-export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) => {
-  const { sessions, external, redact } = deps
-  /** Imports in progress: two sessions must not import the same one. */
-  const importing = new Set<string>()
+const inUse = (holder?: string) =>
+  conflict('Another chat already continues this session.', {
+    code: 'external_session_in_use',
+    ...(holder !== undefined && { session_id: holder }),
+  })
 
-  /** Agent session id → our session that continues it. A copy of a session has another owner and does not count. */
-  const holders = async (agent: string): Promise<Map<string, string>> => {
-    const held = new Map<string, string>()
-    let cursor: string | undefined
-    do {
-      const { body, next } = sessions.list({ limit: PAGE_SIZE, cursor })
-      for (const { session_id: ours } of JSON.parse(body.toString()) as SessionRow[]) {
-        const kept = storedAgentSession(sessions.head(ours).meta, agent)
-        if (kept?.owner !== ours) continue
-        for (const id of [kept.session_id, ...kept.aliases]) held.set(id, ours)
-      }
-      cursor = next ?? undefined
-      await setImmediate()
-    } while (cursor !== undefined)
-    return held
+export class ExternalAgentSessions {
+  readonly #services: Services
+  readonly #turns: Turns
+  /** Imports in progress: two sessions must not import the same one. */
+  readonly #importing = new Set<string>()
+
+  constructor(services: Services, turns: Turns) {
+    this.#services = services
+    this.#turns = turns
   }
 
   /** Without those that a chat continues which the person may not read. */
-  const list = async (sessionId: string, mayRead: MayRead): Promise<AgentSessions> => {
-    const { id, row, home, endpoint, agent } = requireTarget(deps, sessionId)
+  async list(sessionId: string, mayRead: MayRead): Promise<AgentSessions> {
+    const { sessions, external } = this.#services
+    const { id, row, home, endpoint, agent } = requireTarget(this.#services, sessionId)
     const side = externalFor({ sessionId: id, home }, sessions)
     const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
     /** Sessions that were opened for a chat without messages, which no list has: there is nothing in them to continue. */
@@ -70,7 +60,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     if (!found) return { sessions: [], note: `${agent.name} doesn't list its sessions.` }
     const own = storedAgentSession(sessions.head(id).meta, agent.id)
     for (const each of own?.owner === id ? [own.session_id, ...own.aliases] : []) empty.add(each)
-    const held = await holders(agent.id)
+    const held = await this.#holders(agent.id)
     const shown = found.filter(({ id: past }) => {
       const holder = held.get(past)
       return !empty.has(past) && (holder === undefined || mayRead(holder))
@@ -87,84 +77,98 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     }
   }
 
-  const adopt = async (
-    sessionId: string,
-    theirs: string,
-    title: string | undefined,
-  ): Promise<Adopted> => {
-    const { id, row, home, endpoint, agent } = requireTarget(deps, sessionId)
-    const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
+  async adopt(sessionId: string, theirs: string, title: string | undefined): Promise<Adopted> {
+    const target = requireTarget(this.#services, sessionId)
+    const { id, home, agent } = target
     const key = JSON.stringify([home.name, agent.id, theirs])
-    if (importing.has(key))
-      throw conflict('Another chat already continues this session.', {
-        code: 'external_session_in_use',
-      })
-    importing.add(key)
+    if (this.#importing.has(key)) throw inUse()
+    this.#importing.add(key)
     try {
-      return await deps.runExclusive(id, async signal => {
-        if (sessions.require(id).message_count > 0)
-          throw conflict("Only an empty chat can continue an agent's session. Start a new one.", {
-            code: 'chat_not_empty',
-          })
-        const holder = (await holders(agent.id)).get(theirs)
-        if (holder !== undefined && holder !== id)
-          throw conflict('Another chat already continues this session.', {
-            code: 'external_session_in_use',
-            session_id: holder,
-          })
-        const side = externalFor({ sessionId: id, home }, sessions)
-        const served = { provider: endpoint.provider, model: endpoint.model }
-        const work = external.use(endpoint, side, async running => {
-          const { session, replayed } = await adoptSession(
-            running,
-            theirs,
-            workspace,
-            served,
-            toAcpServers(side, agent, running.connection.capabilities),
-            signal,
-          )
-          await firstChoices(running, session, agent)
-          const messages = replayed?.messages ?? []
-          const first = messages.find(({ role }) => role === 'user')?.content
-          const name =
-            title || (typeof first === 'string' && first ? fallbackTitle(first) : agent.name)
-          sessions.append(id, [
-            ...messages.map(({ id: _, ...message }) => ({
-              t: 'message' as const,
-              message: message.role === 'user' ? message : redactValue(message),
-            })),
-            { t: 'meta', patch: { title: name } },
-          ])
-          // The hash must match what the next turn computes.
-          const history = expandSkills(toConversation(sessions.load(id)), text =>
-            deps.expandSkill(home, text),
-          )
-          const mark = historyHash(stripWorkspacePrefix(history, workspace))
-          side.save(
-            agent.id,
-            toSavedSession(session, { workspace, sessionKey: id }, { mark, cost: 0 }),
-          )
-          // The empty one that was opened to show its modes.
-          const opened = running.sessions.get(id)
-          if (opened && opened !== session) running.close(opened)
-          running.sessions.set(id, session)
-          return replayed
-        })
-        const replayed = await callAgent(agent.name, work)
-        await sessions.sync(id)
-        deps.onChange(id)
-        const left = replayed?.omitted ?? 0
-        const note = !replayed
-          ? `${agent.name} continues that session but doesn't provide its messages, so they aren't shown.`
-          : left > 0
-            ? `${left} older messages aren't shown. ${agent.name} still has them.`
-            : ''
-        return { session_id: id, message_count: replayed?.messages.length ?? 0, note }
-      })
+      return await this.#turns.runExclusive(id, signal =>
+        this.#adopt(target, theirs, title, signal),
+      )
     } finally {
-      importing.delete(key)
+      this.#importing.delete(key)
     }
   }
 
-  return { list, adopt }
+  async #adopt(
+    { id, row, home, endpoint, agent }: ExternalAgentTarget,
+    theirs: string,
+    title: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Adopted> {
+    const { sessions, external, skills, hub } = this.#services
+    const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
+    if (sessions.require(id).message_count > 0)
+      throw conflict("Only an empty chat can continue an agent's session. Start a new one.", {
+        code: 'chat_not_empty',
+      })
+    const holder = (await this.#holders(agent.id)).get(theirs)
+    if (holder !== undefined && holder !== id) throw inUse(holder)
+    const side = externalFor({ sessionId: id, home }, sessions)
+    const served = { provider: endpoint.provider, model: endpoint.model }
+    const work = external.use(endpoint, side, async running => {
+      const servers = toAcpServers(side, agent, running.connection.capabilities)
+      const { session, replayed } = await adoptSession(
+        running,
+        theirs,
+        workspace,
+        served,
+        servers,
+        signal,
+      )
+      await firstChoices(running, session, agent)
+      const messages = replayed?.messages ?? []
+      const first = messages.find(({ role }) => role === 'user')?.content
+      const name = title || (typeof first === 'string' && first ? fallbackTitle(first) : agent.name)
+      sessions.append(id, [
+        ...messages.map(({ id: _, ...message }) => ({
+          t: 'message' as const,
+          message: message.role === 'user' ? message : redactValue(message),
+        })),
+        { t: 'meta', patch: { title: name } },
+      ])
+      // The hash must match what the next turn computes.
+      const history = expandSkills(toConversation(sessions.load(id)), text =>
+        skills.expand(home, text),
+      )
+      const mark = historyHash(stripWorkspacePrefix(history, workspace))
+      const place = { workspace, sessionKey: id }
+      side.save(agent.id, toSavedSession(session, place, { mark, cost: 0 }))
+      // The empty one that was opened to show its modes.
+      const opened = running.sessions.get(id)
+      if (opened && opened !== session) running.close(opened)
+      running.sessions.set(id, session)
+      return replayed
+    })
+    const replayed = await callAgent(agent.name, work)
+    await sessions.sync(id)
+    hub.publish(`session:${id}`, { type: 'reset', data: {} })
+    const left = replayed?.omitted ?? 0
+    const note = !replayed
+      ? `${agent.name} continues that session but doesn't provide its messages, so they aren't shown.`
+      : left > 0
+        ? `${left} older messages aren't shown. ${agent.name} still has them.`
+        : ''
+    return { session_id: id, message_count: replayed?.messages.length ?? 0, note }
+  }
+
+  /** Agent session id → our session that continues it. A copy of a session has another owner and does not count. */
+  async #holders(agent: string): Promise<Map<string, string>> {
+    const { sessions } = this.#services
+    const held = new Map<string, string>()
+    let cursor: string | undefined
+    do {
+      const { body, next } = sessions.list({ limit: PAGE_SIZE, cursor })
+      for (const { session_id: ours } of JSON.parse(body.toString()) as SessionRow[]) {
+        const kept = storedAgentSession(sessions.head(ours).meta, agent)
+        if (kept?.owner !== ours) continue
+        for (const id of [kept.session_id, ...kept.aliases]) held.set(id, ours)
+      }
+      cursor = next ?? undefined
+      await setImmediate()
+    } while (cursor !== undefined)
+    return held
+  }
 }

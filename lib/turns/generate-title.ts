@@ -5,8 +5,8 @@ import type { Message } from '../schema/message.ts'
 import { UserError } from '../errors.ts'
 import { redact } from '../base/redact/redact.ts'
 import { cleanTitle, fallbackTitle, isProvisional } from '../sessions/title.ts'
-import type { Sessions } from '../sessions/sessions.ts'
 import type { Turn } from './turn.ts'
+import type { TurnsOptions } from './turns.ts'
 
 const SNIPPET_CHARS = 500
 /** Leaves space for models that always reason; others stop after a line. */
@@ -79,19 +79,11 @@ export const makeTitle = async (
 /** Longer sessions are not titled. */
 const MAX_MESSAGES = 40
 
-export type TitleOptions = {
-  sessions: Sessions
-  providers: Providers
-  /** Aborted when the service stops. */
-  signal: AbortSignal
-  /** The model that generates the title of a session served by `own`; `own` when absent. Null: none is asked. */
-  titleEndpoint?: ((sessionId: string, own: ModelEndpoint) => ModelEndpoint | null) | undefined
-}
-
 /** Titles a new session, unless the user titled it before or in the meantime. */
 export const titleSession = async (
-  { sessions, providers, signal, titleEndpoint = (_, own) => own }: TitleOptions,
+  { sessions, providers, titleEndpoint = (_, own) => own }: TurnsOptions,
   turn: Turn,
+  signal: AbortSignal,
 ): Promise<void> => {
   const { sessionId, endpoint, log } = turn
   const before = sessions.row(sessionId)

@@ -16,9 +16,15 @@ import { sentPatch, streamOfSent } from '../sessions/sent-messages.ts'
 import { sentDraftPatch } from '../sessions/drafts.ts'
 import type { Meta, MetaPatch } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { rolePatch } from './context/role-guards.ts'
+import { isPlanApproval, KEEP_PLANNING } from '../base/plan-answers.ts'
+import { rolePatch, turnRole } from './context/role-guards.ts'
+import type { Log } from './context/services.ts'
+import type { TurnStarter } from './start-turn.ts'
+import type { Turns } from './turns.ts'
 
 const MAX_QUEUED = 50
+
+const APPROVED = 'I approve the plan. Carry it out.'
 
 type New = {
   text: string
@@ -41,190 +47,223 @@ const storedPatch = (meta: Meta, input: New): MetaPatch => ({
 const steeredBy = (meta: Meta, item: Queued): MetaPatch =>
   item.by_member ? rolePatch(meta, 'member') : {}
 
-export type QueueOptions = {
-  sessions: Sessions
-  hub: Pick<Hub, 'publish'>
-  /** The stream of the session's running turn. */
-  streamOf: (sessionId: string) => string | null
-  /** Sends the item as the session's next turn, which removes it from the queue. */
-  send: (sessionId: string, item: Queued) => Promise<{ streamId: string }>
-  clock: Pick<Clock, 'now'>
-  log: (message: string, extra?: Record<string, unknown>) => void
-}
+export class MessageQueue {
+  readonly #sessions: Sessions
+  readonly #hub: Hub
+  readonly #turns: Turns
+  readonly #starter: TurnStarter
+  readonly #clock: Clock
+  readonly #log: Log['warn']
 
-export type MessageQueue = ReturnType<typeof createMessageQueue>
-
-export const createMessageQueue = (deps: QueueOptions) => {
-  const { sessions, hub } = deps
-  const list = (sessionId: string): Queued[] => queuedOf(sessions.head(sessionId).meta)
-
-  const publish = (sessionId: string): void => {
-    const data = { session_id: sessionId, queued: list(sessionId) }
-    hub.publish(`session:${sessionId}`, { type: 'queue', data })
+  constructor(
+    { sessions, hub, clock }: { sessions: Sessions; hub: Hub; clock: Clock },
+    turns: Turns,
+    starter: TurnStarter,
+    log: Log['warn'],
+  ) {
+    this.#sessions = sessions
+    this.#hub = hub
+    this.#turns = turns
+    this.#starter = starter
+    this.#clock = clock
+    this.#log = log
   }
 
-  const write = async (
-    sessionId: string,
-    next: readonly Queued[],
-    more: MetaPatch = {},
-  ): Promise<Queued[]> => {
-    sessions.append(sessionId, [{ t: 'meta', patch: { ...queuedPatch(next), ...more } }])
-    publish(sessionId)
-    // Synced before the response: the user may close the browser, and the machine may lose power.
-    await sessions.sync(sessionId)
-    return list(sessionId)
+  list(given: string): Queued[] {
+    return this.#list(this.#idOf(given))
   }
 
-  const found = (sessionId: string, id: string): Queued => {
-    const item = list(sessionId).find(one => one.id === id)
+  /** Appends a message. Sent at once when the session is idle after a successful turn. */
+  async add(given: string, input: New) {
+    const id = this.#idOf(given)
+    const before = this.#list(id)
+    const item = this.#toItem(input, false)
+    const repeatOf = this.#streamOfSent(id, input)
+    if (repeatOf) return { item, queued: before, streamId: repeatOf }
+    // The process may have died before it could send the message.
+    if (repeatOf !== undefined) return this.#sendIfFree(id, item, before)
+    requireCapacity(before)
+    const { meta } = this.#sessions.head(id)
+    const queued = await this.#write(id, [...before, item], storedPatch(meta, input))
+    // Checked after the sync: a turn may have ended or been stopped during it.
+    return this.#sendIfFree(id, item, queued)
+  }
+
+  /** Adds a message to the running turn, before its next step. Rejects when no turn is running. */
+  async steer(given: string, input: New) {
+    const id = this.#idOf(given)
+    const streamId = this.#requireStream(id)
+    const item = this.#toItem(input, true)
+    if (this.#streamOfSent(id, input) !== undefined) return { item, streamId }
+    const before = this.#list(id)
+    requireCapacity(before)
+    await this.#writeSteering(id, before, item, storedPatch(this.#sessions.head(id).meta, input))
+    return { item, streamId }
+  }
+
+  /** Turns a queued message into a steering message. */
+  async steerQueued(given: string, itemId: string) {
+    const id = this.#idOf(given)
+    const streamId = this.#requireStream(id)
+    const item: Queued = { ...this.#find(id, itemId), steer: true }
+    const rest = this.#list(id).filter(one => one.id !== itemId)
+    await this.#writeSteering(id, rest, item, {})
+    return { item, streamId }
+  }
+
+  async edit(given: string, itemId: string, change: Partial<New> & Pick<New, 'role'>) {
+    const id = this.#idOf(given)
+    const changed = {
+      ...this.#find(id, itemId),
+      ...(change.text !== undefined && { text: change.text }),
+      ...(change.attachments && { attachments: [...change.attachments] }),
+      ...(change.role !== 'owner' && { by_member: true as const }),
+    }
+    // A message that steers may be read at any moment.
+    const isRead = changed.steer && this.#turns.streamOf(id) !== null
+    const more = isRead ? steeredBy(this.#sessions.head(id).meta, changed) : {}
+    const next = this.#list(id).map(one => (one.id === itemId ? changed : one))
+    return this.#write(id, next, more)
+  }
+
+  async remove(given: string, itemId: string) {
+    const id = this.#idOf(given)
+    const removed = this.#find(id, itemId)
+    const rest = this.#list(id).filter(one => one.id !== itemId)
+    return { removed, queued: await this.#write(id, rest) }
+  }
+
+  /** The given ids first, in this order; the others keep their order behind them. */
+  async reorder(given: string, ids: readonly string[]) {
+    const id = this.#idOf(given)
+    const first = [...new Set(ids)].map(itemId => this.#find(id, itemId))
+    return this.#write(id, [...first, ...this.#list(id).filter(item => !ids.includes(item.id))])
+  }
+
+  /** Sends the given message or the first one, regardless of how the last turn ended. */
+  async send(given: string, itemId?: string) {
+    const id = this.#idOf(given)
+    const item = itemId === undefined ? this.#list(id)[0] : this.#find(id, itemId)
+    if (!item) throw missing('The queue is empty.', { code: 'queued_message_not_found' })
+    return this.#send(id, item)
+  }
+
+  /** Sends the first message, after a successful turn; it stays queued when that fails. */
+  async next(sessionId: string): Promise<string | null> {
+    const [first] = this.#list(sessionId)
+    if (!first) return null
+    try {
+      return (await this.#send(sessionId, first)).streamId
+    } catch (error) {
+      const about = { session_id: sessionId, error: messageOf(error) }
+      this.#log('could not send a queued message', about)
+      return null
+    }
+  }
+
+  /** Continues a session whose plan was answered after its turn had ended, for example because the service was restarted. */
+  async answerPlan(sessionId: string, answer: string): Promise<void> {
+    if (answer === KEEP_PLANNING) return
+    const text = isPlanApproval(answer) ? APPROVED : answer
+    const role = turnRole(this.#sessions.head(sessionId).meta)
+    try {
+      // Queued first: where no turn can start, the message stays there.
+      const { item, streamId } = await this.add(sessionId, { text, attachments: [], role })
+      const isWaiting = this.list(sessionId).some(({ id }) => id === item.id)
+      if (streamId === null && isWaiting) await this.send(sessionId, item.id)
+    } catch (error) {
+      const about = { session_id: sessionId, error: messageOf(error) }
+      this.#log('could not continue after a plan was answered', about)
+    }
+  }
+
+  publish(sessionId: string): void {
+    const data = { session_id: sessionId, queued: this.#list(sessionId) }
+    this.#hub.publish(`session:${sessionId}`, { type: 'queue', data })
+  }
+
+  #idOf(given: string): string {
+    return this.#sessions.require(given).session_id
+  }
+
+  #list(sessionId: string): Queued[] {
+    return queuedOf(this.#sessions.head(sessionId).meta)
+  }
+
+  #find(sessionId: string, id: string): Queued {
+    const item = this.#list(sessionId).find(one => one.id === id)
     if (!item)
       throw missing('This message is not in the queue.', { code: 'queued_message_not_found' })
     return item
   }
 
-  const toItem = ({ text, attachments, clientMessageId, role }: New, steer: boolean): Queued => ({
-    id: randomBytes(8).toString('hex'),
-    text,
-    attachments: [...attachments],
-    ...(clientMessageId !== undefined && { client_message_id: clientMessageId }),
-    at: toSeconds(deps.clock.now()),
-    ...(steer && { steer: true }),
-    ...(role !== 'owner' && { by_member: true }),
-  })
-
-  const requireCapacity = (items: readonly Queued[]): void => {
-    if (items.length >= MAX_QUEUED)
-      throw invalid(`At most ${MAX_QUEUED} messages can be queued.`, {
-        code: 'queue_full',
-        values: { max: MAX_QUEUED },
-      })
+  #requireStream(sessionId: string): string {
+    const streamId = this.#turns.streamOf(sessionId)
+    if (streamId === null)
+      throw conflict('Nothing is running to steer.', { code: 'no_running_turn' })
+    return streamId
   }
 
-  /** Sends the first message; it stays queued when that fails. */
-  const next = async (sessionId: string): Promise<string | null> => {
-    const [first] = list(sessionId)
-    if (!first) return null
-    try {
-      return (await deps.send(sessionId, first)).streamId
-    } catch (error) {
-      deps.log('could not send a queued message', {
-        session_id: sessionId,
-        error: messageOf(error),
-      })
-      return null
+  /** The stream that a message with the same id has started, empty when it was queued; undefined for a new one. */
+  #streamOfSent(sessionId: string, { clientMessageId }: New): string | undefined {
+    if (clientMessageId === undefined) return undefined
+    return streamOfSent(this.#sessions.head(sessionId).meta, clientMessageId)
+  }
+
+  #toItem({ text, attachments, clientMessageId, role }: New, steer: boolean): Queued {
+    return {
+      id: randomBytes(8).toString('hex'),
+      text,
+      attachments: [...attachments],
+      ...(clientMessageId !== undefined && { client_message_id: clientMessageId }),
+      at: toSeconds(this.#clock.now()),
+      ...(steer && { steer: true }),
+      ...(role !== 'owner' && { by_member: true }),
     }
   }
 
+  async #write(id: string, next: readonly Queued[], more: MetaPatch = {}): Promise<Queued[]> {
+    this.#sessions.append(id, [{ t: 'meta', patch: { ...queuedPatch(next), ...more } }])
+    this.publish(id)
+    // Synced before the response: the user may close the browser, and the machine may lose power.
+    await this.#sessions.sync(id)
+    return this.#list(id)
+  }
+
+  /** Behind those that steer, before the others. */
+  #writeSteering(id: string, others: readonly Queued[], item: Queued, more: MetaPatch) {
+    const at = others.findLastIndex(one => one.steer) + 1
+    const patch = { ...more, ...steeredBy(this.#sessions.head(id).meta, item) }
+    return this.#write(id, others.toSpliced(at, 0, item), patch)
+  }
+
+  /** As the session's next turn, which removes it from the queue. */
+  async #send(sessionId: string, item: Queued) {
+    const { turn } = await this.#starter.turn({
+      sessionId,
+      role: item.by_member ? 'member' : 'owner',
+      text: item.text,
+      attachments: item.attachments,
+      queued: item.id,
+      clientMessageId: item.client_message_id,
+    })
+    this.publish(sessionId)
+    return turn
+  }
+
   /** Sends the first message when the session is idle after a successful turn. */
-  const sendIfFree = async (id: string, item: Queued, queued: Queued[]) => {
-    const { last_turn: how } = sessions.require(id)
-    const isFree = deps.streamOf(id) === null && (how === 'done' || how === null)
-    const streamId = isFree ? await next(id) : null
-    return { item, queued: streamId ? list(id) : queued, streamId }
+  async #sendIfFree(id: string, item: Queued, queued: Queued[]) {
+    const { last_turn: how } = this.#sessions.require(id)
+    const isFree = this.#turns.streamOf(id) === null && (how === 'done' || how === null)
+    const streamId = isFree ? await this.next(id) : null
+    return { item, queued: streamId ? this.#list(id) : queued, streamId }
   }
+}
 
-  return {
-    list: (sessionId: string) => list(sessions.require(sessionId).session_id),
-    publish,
-
-    /** Appends a message. Sent at once when the session is idle after a successful turn. */
-    async add(given: string, input: New) {
-      const { session_id: id } = sessions.require(given)
-      const before = list(id)
-      const { meta } = sessions.head(id)
-      const { clientMessageId } = input
-      const item = toItem(input, false)
-      if (clientMessageId !== undefined) {
-        const repeatOf = streamOfSent(meta, clientMessageId)
-        if (repeatOf) return { item, queued: before, streamId: repeatOf }
-        // The process may have died before it could send the message.
-        if (repeatOf !== undefined) return sendIfFree(id, item, before)
-      }
-      requireCapacity(before)
-      const queued = await write(id, [...before, item], storedPatch(meta, input))
-      // Checked after the sync: a turn may have ended or been stopped during it.
-      return sendIfFree(id, item, queued)
-    },
-
-    /** Adds a message to the running turn, before its next step. Rejects when no turn is running. */
-    async steer(given: string, input: New) {
-      const { session_id: id } = sessions.require(given)
-      const streamId = deps.streamOf(id)
-      if (streamId === null)
-        throw conflict('Nothing is running to steer.', { code: 'no_running_turn' })
-      const before = list(id)
-      const { meta } = sessions.head(id)
-      const { clientMessageId } = input
-      if (clientMessageId !== undefined && streamOfSent(meta, clientMessageId) !== undefined)
-        return { item: toItem(input, true), streamId }
-      requireCapacity(before)
-      const at = before.findLastIndex(item => item.steer) + 1
-      const item = toItem(input, true)
-      await write(id, before.toSpliced(at, 0, item), {
-        ...storedPatch(meta, input),
-        ...steeredBy(meta, item),
-      })
-      return { item, streamId }
-    },
-
-    /** Turns a queued message into a steering message. */
-    async steerQueued(given: string, itemId: string) {
-      const { session_id: id } = sessions.require(given)
-      const streamId = deps.streamOf(id)
-      if (streamId === null)
-        throw conflict('Nothing is running to steer.', { code: 'no_running_turn' })
-      const item: Queued = { ...found(id, itemId), steer: true }
-      const rest = list(id).filter(one => one.id !== itemId)
-      const next = rest.toSpliced(rest.findLastIndex(one => one.steer) + 1, 0, item)
-      await write(id, next, steeredBy(sessions.head(id).meta, item))
-      return { item, streamId }
-    },
-
-    async edit(given: string, itemId: string, change: Partial<New> & Pick<New, 'role'>) {
-      const { session_id: id } = sessions.require(given)
-      const item = found(id, itemId)
-      const changed = {
-        ...item,
-        ...(change.text !== undefined && { text: change.text }),
-        ...(change.attachments && { attachments: [...change.attachments] }),
-        ...(change.role !== 'owner' && { by_member: true as const }),
-      }
-      // A message that steers may be read at any moment.
-      if (changed.steer && deps.streamOf(id) !== null)
-        sessions.append(id, [{ t: 'meta', patch: steeredBy(sessions.head(id).meta, changed) }])
-      return write(
-        id,
-        list(id).map(one => (one.id === itemId ? changed : one)),
-      )
-    },
-
-    async remove(given: string, itemId: string) {
-      const { session_id: id } = sessions.require(given)
-      const removed = found(id, itemId)
-      const queued = await write(
-        id,
-        list(id).filter(one => one.id !== itemId),
-      )
-      return { removed, queued }
-    },
-
-    /** The given ids first, in this order; the others keep their order behind them. */
-    async reorder(given: string, ids: readonly string[]) {
-      const { session_id: id } = sessions.require(given)
-      const before = list(id)
-      const first = [...new Set(ids)].map(itemId => found(id, itemId))
-      return write(id, [...first, ...before.filter(item => !ids.includes(item.id))])
-    },
-
-    /** Sends the given message or the first one, regardless of how the last turn ended. */
-    async send(given: string, itemId?: string) {
-      const { session_id: id } = sessions.require(given)
-      const item = itemId === undefined ? list(id)[0] : found(id, itemId)
-      if (!item) throw missing('The queue is empty.', { code: 'queued_message_not_found' })
-      return deps.send(id, item)
-    },
-
-    /** Called after a successful turn (`onDone` in lib/app/app.ts). */
-    next,
-  }
+const requireCapacity = (items: readonly Queued[]): void => {
+  if (items.length >= MAX_QUEUED)
+    throw invalid(`At most ${MAX_QUEUED} messages can be queued.`, {
+      code: 'queue_full',
+      values: { max: MAX_QUEUED },
+    })
 }

@@ -10,53 +10,46 @@ import { join } from 'node:path'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { fileStamp } from '../store/journal.ts'
+import { idOf, outlivesTurn, type Question } from '../schema/question.ts'
+import type { NewEntry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Failure } from '../agent/types.ts'
 import {
   cancelledEvent,
   closingMessages,
   failedEvent,
+  failureIn,
   closingOf,
   INTERRUPTED,
   UNRECORDED,
 } from './interrupted-turn.ts'
-import { type EventLog, type LoggedEvent, type LogHeader, readLiveFile } from './event-log.ts'
-import { idOf, outlivesTurn } from './open-questions.ts'
+import { EventLog, type LoggedEvent, readLiveFile, toReaders } from './event-log.ts'
 import { elide } from './to-stream-event.ts'
 import { rebuild, usageOf } from './live-turn.ts'
 import { type ContinuedTurn, continueTurn, isFresh, isGivenUp, mayResume } from './resume.ts'
 import { endEntries } from './turn-journal.ts'
+import type { TurnsOptions } from './turns.ts'
 
-type RecoverOptions = {
-  /** Opens a log, or continues that of an earlier process. */
-  openLog: (path: string, header: LogHeader) => EventLog
-  /** Turns go on, where they can. Default: every turn is closed. */
-  resumes?: boolean | undefined
-  /** The process that ran them was on another machine, so there are no live files. */
-  tookOver?: boolean | undefined
-  /** A turn was found open and is recorded as interrupted. Must not throw. */
-  onInterrupted?: (sessionId: string, streamId: string) => void
-  /** The end of a turn was recorded, but perhaps not reported: the process died before its log was closed. Must not throw. */
-  onUnclosed?: (sessionId: string, streamId: string) => void
-  sessions: Sessions
-  liveDir: string
-  clock: Pick<Clock, 'now'>
-  log: (message: string, extra?: Record<string, unknown>) => void
-}
+type Leftover = { sessionId: string; streamId: string; path: string }
 
-export type Leftover = { sessionId: string; streamId: string; path: string }
+/** Of questions that nobody answers any more. */
+export const endedAnswers = (questions: readonly Question[]): NewEntry[] =>
+  questions.map(question => ({
+    t: 'answered',
+    id: idOf(question),
+    kind: question.kind,
+    answer: question.kind === 'approval' ? 'deny' : '',
+    by: 'restart',
+    reason: 'ended',
+  }))
 
 /** Writes the end of one turn to its transcript, and to its log if given. `failure`: null when the user stopped it. */
 export const recoverTurn = (
-  {
-    sessions,
-    clock,
-    sessionId,
-    streamId,
-    path,
-  }: Pick<RecoverOptions, 'sessions' | 'clock'> & Leftover,
+  sessions: Sessions,
+  clock: Clock,
+  { sessionId, streamId, path }: Leftover,
+  failure: Failure | null,
   log?: EventLog,
-  failure: Failure | null = INTERRUPTED,
 ): void => {
   const { messages, questions, turn } = sessions.load(sessionId)
   const events = existsSync(path) ? (readLiveFile(path)?.events ?? []) : []
@@ -64,26 +57,13 @@ export const recoverTurn = (
   const live = rebuild(events, messages.slice(startIndex + 1), clock)
   const closing = closingMessages(live, closingOf(failure), Math.floor(toSeconds(clock.now())))
   const known = new Set(messages.map(message => message.id))
+  const how = failure ? 'interrupted' : 'cancelled'
   const entries = sessions.append(sessionId, [
-    ...questions
-      .filter(question => !outlivesTurn(question))
-      .map(question => ({
-        t: 'answered' as const,
-        id: idOf(question),
-        kind: question.kind,
-        answer: question.kind === 'approval' ? 'deny' : '',
-        by: 'restart',
-        reason: 'ended' as const,
-      })),
+    ...endedAnswers(questions.filter(question => !outlivesTurn(question))),
     ...closing
       .filter(message => !message.id || !known.has(message.id))
       .map(message => ({ t: 'message' as const, message })),
-    ...endEntries(
-      sessions.require(sessionId),
-      streamId,
-      failure ? 'interrupted' : 'cancelled',
-      usageOf(events),
-    ),
+    ...endEntries(sessions.require(sessionId), streamId, how, usageOf(events)),
   ])
   if (!log) return
   for (const entry of entries) {
@@ -94,7 +74,28 @@ export const recoverTurn = (
   log.append({ type: 'stream_end', data: { session_id: sessionId } })
 }
 
-export type Found = {
+/** Reports a turn that was found open and is recorded as interrupted. */
+export const reportInterrupted = (
+  { onEnded }: TurnsOptions,
+  sessionId: string,
+  streamId: string,
+): void => onEnded?.({ sessionId, streamId, failure: INTERRUPTED, text: '', isAttended: true })
+
+/** Reports a turn whose end was recorded, but perhaps not reported: the process died before its log was closed. */
+const reportUnclosed = (
+  { sessions, onEnded }: TurnsOptions,
+  sessionId: string,
+  streamId: string,
+): void => {
+  const { messages, turn } = sessions.load(sessionId)
+  if (turn?.stream_id !== streamId || turn.how === 'cancelled') return
+  const last = messages.findLast(({ role }) => role === 'assistant')
+  const text = typeof last?.content === 'string' ? last.content : ''
+  const failure = last?._error ? failureIn(text) : null
+  onEnded?.({ sessionId, streamId, failure, text, isAttended: true })
+}
+
+type Found = {
   /** They can still be read. */
   logs: EventLog[]
   continued: ContinuedTurn[]
@@ -103,40 +104,40 @@ export type Found = {
 }
 
 /** Closes what an earlier process left open. */
-export const recoverTurns = (deps: RecoverOptions): Found => {
-  const { sessions, liveDir, tookOver = false } = deps
+export const recoverTurns = (options: TurnsOptions): Found => {
+  const { sessions, hub, liveDir, clock, resume } = options
+  const tookOver = resume?.tookOver === true
   mkdirSync(liveDir, { recursive: true, mode: 0o700 })
   const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn]))
-  const logs: EventLog[] = []
-  const continued: ContinuedTurn[] = []
-  const done = new Set<string>()
+  const found: Found = { logs: [], continued: [], done: new Set() }
   const attempt = (left: Leftover, events: LoggedEvent[]): void => {
     const { sessionId, streamId, path } = left
-    const header = { session_id: sessionId, stream_id: streamId, at: toSeconds(deps.clock.now()) }
+    const now = clock.now()
+    const header = { session_id: sessionId, stream_id: streamId, at: toSeconds(now) }
     const turn = open.get(streamId)
     // Before the log is opened, which writes its header.
-    const now = deps.clock.now()
     const wasGivenUp = isGivenUp(path)
-    const continues = turn && deps.resumes && mayResume(turn, path, { now, tookOver })
+    const continues = turn && resume && mayResume(turn, path, { now, tookOver })
     const wasRunning = isFresh(path, now)
-    const log = deps.openLog(path, header)
+    const log = new EventLog(path, header, toReaders(hub, header))
     try {
-      const again = continues && continueTurn(deps, turn, events, log)
-      if (again === 'complete') deps.onUnclosed?.(sessionId, streamId)
-      else if (again) return void continued.push(again)
+      const again = continues && continueTurn(options, turn, events, log)
+      if (again === 'complete') reportUnclosed(options, sessionId, streamId)
+      else if (again) return void found.continued.push(again)
       else if (turn) {
-        recoverTurn({ ...deps, ...left }, log, wasGivenUp ? UNRECORDED : INTERRUPTED)
-        deps.onInterrupted?.(sessionId, streamId)
+        recoverTurn(sessions, clock, left, wasGivenUp ? UNRECORDED : INTERRUPTED, log)
+        reportInterrupted(options, sessionId, streamId)
       } else if (events.at(-1)?.type !== 'stream_end') {
-        deps.onUnclosed?.(sessionId, streamId)
+        reportUnclosed(options, sessionId, streamId)
         log.append({ type: 'stream_end', data: { session_id: sessionId } })
       }
-      logs.push(log)
+      found.logs.push(log)
       const last = wasRunning && sessions.row(sessionId) ? sessions.head(sessionId).turn : null
-      if (last?.stream_id === streamId && last.how === 'done') done.add(sessionId)
+      if (last?.stream_id === streamId && last.how === 'done') found.done.add(sessionId)
     } catch (error) {
       // An unreadable session must not prevent the start; the next start retries.
-      deps.log('a turn could not be recovered', { session_id: sessionId, error: messageOf(error) })
+      const about = { session_id: sessionId, error: messageOf(error) }
+      options.log('a turn could not be recovered', about)
       log.close()
     }
   }
@@ -153,5 +154,5 @@ export const recoverTurns = (deps: RecoverOptions): Found => {
   // Turns without a live file, or with an empty one.
   for (const [streamId, { session_id: sessionId }] of open)
     attempt({ sessionId, streamId, path: join(liveDir, `${streamId}.jsonl`) }, [])
-  return { logs, continued, done }
+  return found
 }

@@ -7,7 +7,7 @@ import type { TurnInput } from './start-turn.ts'
 
 /** A person replaces messages of people, a program also results. Throws a 404 or 400. */
 export const replacedBy = (
-  sessions: Pick<Sessions, 'load'>,
+  sessions: Sessions,
   sessionId: string,
   { replace, client }: Pick<TurnInput, 'replace' | 'client'>,
 ): Replaced | undefined => {

@@ -6,19 +6,20 @@
  * the others may have run in part, so each gets a result that says so. No tool runs twice unasked.
  */
 import { existsSync, statSync, utimesSync } from 'node:fs'
-import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
+import { fromSeconds, toSeconds } from '../base/clock.ts'
 import type { Resumed } from '../agent/types.ts'
 import type { Message, NewMessage, ToolCall } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Folded } from '../sessions/fold.ts'
-import type { Recovered, Sessions } from '../sessions/sessions.ts'
+import type { Recovered } from '../sessions/sessions.ts'
 import { contentText } from '../sessions/entries.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { partialMessages, unansweredResults } from './interrupted-turn.ts'
-import { idOf } from './open-questions.ts'
 import { type LiveState, rebuild, usageOf } from './live-turn.ts'
 import { elide, toTurnEvent } from './to-stream-event.ts'
+import { endedAnswers } from './recover.ts'
 import { endEntries } from './turn-journal.ts'
+import type { TurnsOptions } from './turns.ts'
 
 export type ContinuedTurn = {
   sessionId: string
@@ -118,11 +119,9 @@ const closingOf = (live: LiveState, isExternal: boolean, timestamp: number): New
   ...unansweredResults(live, CALL_INTERRUPTED, timestamp),
 ]
 
-type ContinueOptions = { sessions: Sessions; clock: Pick<Clock, 'now'> }
-
 /** `complete`: the turn had given its whole answer, and now its end is recorded. Null when it cannot go on. */
 export const continueTurn = (
-  { sessions, clock }: ContinueOptions,
+  { sessions, clock }: TurnsOptions,
   turn: Recovered,
   events: LoggedEvent[],
   log: EventLog,
@@ -154,16 +153,7 @@ export const continueTurn = (
     ? []
     : closingOf(live, isExternal === true, Math.floor(toSeconds(clock.now())))
   const entries = sessions.append(sessionId, [
-    ...folded.questions
-      .filter(question => !questions.includes(question))
-      .map(question => ({
-        t: 'answered' as const,
-        id: idOf(question),
-        kind: question.kind,
-        answer: question.kind === 'approval' ? 'deny' : '',
-        by: 'restart',
-        reason: 'ended' as const,
-      })),
+    ...endedAnswers(folded.questions.filter(question => !questions.includes(question))),
     ...results.map(message => ({ t: 'message' as const, message })),
     { t: 'turn_resumed', stream_id: streamId },
   ])

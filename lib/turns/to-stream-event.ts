@@ -168,75 +168,71 @@ export const toTurnEvent = (
 
 type Delta = Extract<AgentEvent, { type: 'token' | 'reasoning' | 'tool_output' }>
 
+const sourceOfOwner = (owner: SubagentRef | undefined): string =>
+  owner ? `task ${owner.parent} ${owner.index}` : ''
+
 /** The source of a delta: the turn itself, one of its subagents, or a tool call. */
 const sourceOf = (event: Delta): string =>
-  event.type === 'tool_output'
-    ? `call ${event.callId}`
-    : event.owner
-      ? `task ${event.owner.parent} ${event.owner.index}`
-      : ''
+  event.type === 'tool_output' ? `call ${event.callId}` : sourceOfOwner(event.owner)
+
+/** The source whose text ends with this event; null for none. */
+const sourceEndedBy = (event: AgentEvent): string | null => {
+  switch (event.type) {
+    case 'tool_complete':
+      return `call ${event.callId}`
+    case 'subagent':
+    case 'tool':
+    // Withdrawn text, but it counts when nothing follows.
+    case 'retry':
+      return sourceOfOwner(event.owner)
+    case 'message':
+      return ''
+    default:
+      return null
+  }
+}
 
 const kindOf = (event: Delta): string =>
   event.type === 'tool_output' ? event.type : `${event.type} ${event.messageId}`
 
 type Open = { kind: string; last: Delta; stream: StreamRedactor }
 
-export type StreamMask = ReturnType<typeof createStreamMask>
-
 /**
  * Masks secrets in streamed text before it reaches the live log, including secrets that are split across two deltas.
  * Preserves the order of each source, and releases its buffered text before the event that follows it.
  */
-export const createStreamMask = () => {
-  const open = new Map<string, Open>()
+export class StreamMask {
+  readonly #open = new Map<string, Open>()
 
-  const end = (source: string): AgentEvent[] => {
-    const own = open.get(source)
-    open.delete(source)
-    const text = own?.stream.end() ?? ''
-    return own && text !== '' ? [{ ...own.last, text }] : []
+  /** Events that can be recorded and sent now, in order. */
+  push(event: AgentEvent): AgentEvent[] {
+    if (event.type === 'token' || event.type === 'reasoning' || event.type === 'tool_output')
+      return this.#pushDelta(event)
+    const source = sourceEndedBy(event)
+    return source === null ? [event] : [...this.#end(source), event]
   }
 
-  const pushDelta = (event: Delta): AgentEvent[] => {
+  /** Everything that is still buffered, at the end of the turn. */
+  flush(): AgentEvent[] {
+    return [...this.#open.keys()].flatMap(source => this.#end(source))
+  }
+
+  #pushDelta(event: Delta): AgentEvent[] {
     const source = sourceOf(event)
     const kind = kindOf(event)
-    const former = open.get(source)
-    const before = former && former.kind !== kind ? end(source) : []
-    const own = open.get(source) ?? { kind, last: event, stream: new StreamRedactor() }
+    const former = this.#open.get(source)
+    const before = former && former.kind !== kind ? this.#end(source) : []
+    const own = this.#open.get(source) ?? { kind, last: event, stream: new StreamRedactor() }
     own.last = event
-    open.set(source, own)
+    this.#open.set(source, own)
     const text = own.stream.push(event.text)
     return text === '' ? before : [...before, { ...event, text }]
   }
 
-  /** The source whose text ends with this event; null for none. */
-  const sourceEndedBy = (event: AgentEvent): string | null => {
-    switch (event.type) {
-      case 'tool_complete':
-        return `call ${event.callId}`
-      case 'subagent':
-        return `task ${event.owner.parent} ${event.owner.index}`
-      case 'tool':
-        return event.owner ? `task ${event.owner.parent} ${event.owner.index}` : ''
-      case 'message':
-        return ''
-      case 'retry':
-        // Withdrawn text, but it counts when nothing follows.
-        return event.owner ? `task ${event.owner.parent} ${event.owner.index}` : ''
-      default:
-        return null
-    }
-  }
-
-  return {
-    /** Events that can be recorded and sent now, in order. */
-    push(event: AgentEvent): AgentEvent[] {
-      if (event.type === 'token' || event.type === 'reasoning' || event.type === 'tool_output')
-        return pushDelta(event)
-      const source = sourceEndedBy(event)
-      return source === null ? [event] : [...end(source), event]
-    },
-    /** Everything that is still buffered, at the end of the turn. */
-    flush: (): AgentEvent[] => [...open.keys()].flatMap(end),
+  #end(source: string): AgentEvent[] {
+    const own = this.#open.get(source)
+    this.#open.delete(source)
+    const text = own?.stream.end() ?? ''
+    return own && text !== '' ? [{ ...own.last, text }] : []
   }
 }

@@ -13,7 +13,7 @@ import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { withVersions } from '../sessions/versions.ts'
 import { addToTotals } from '../sessions/usage.ts'
-import { isExternal, type Turn } from './turn.ts'
+import { isExternal, servedBy, type Turn } from './turn.ts'
 
 /**
  * What the user sent. `patch` is what this turn changes in the session's record: model, workspace. `results`: of the calls
@@ -46,39 +46,32 @@ export const recordTurnStart = (
   const { text, results = [], replaced } = sent
   const title = row.title === UNTITLED && text ? { title: provisionalTitle(text) } : {}
   const timestamp = Math.floor(toSeconds(turn.startedAt))
-  const served =
-    endpoint instanceof UserError
-      ? { model: row.model ?? '', provider: '' }
-      : { model: endpoint.model, provider: endpoint.provider }
   const { clientMessageId, composed } = sent
   const { meta } = sessions.head(turn.sessionId)
   const known = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, turn.streamId)
   const isVersion = text !== null && replaced?.message.role === 'user'
+  const said: NewMessage | null =
+    text === null
+      ? null
+      : {
+          id: userMessageId,
+          role: 'user',
+          content: text,
+          ...(clientMessageId !== undefined && { client_message_id: clientMessageId }),
+          ...(sent.attachments.length > 0 && { attachments: sent.attachments }),
+        }
   return sessions.append(turn.sessionId, [
     ...(replaced ? [{ t: 'cut' as const, after: replaced.after }] : []),
     { t: 'meta', patch: { ...title, ...sent.patch, ...known, ...sentDraftPatch(meta, composed) } },
-    ...results.map(message => ({ t: 'message' as const, message: { ...message, timestamp } })),
-    ...(text === null
-      ? []
-      : [
-          {
-            t: 'message' as const,
-            message: {
-              id: userMessageId,
-              role: 'user' as const,
-              content: text,
-              ...(sent.clientMessageId !== undefined && {
-                client_message_id: sent.clientMessageId,
-              }),
-              ...(sent.attachments.length ? { attachments: sent.attachments } : {}),
-              timestamp,
-            },
-          },
-        ]),
+    ...[...results, ...(said ? [said] : [])].map(message => ({
+      t: 'message' as const,
+      message: { ...message, timestamp },
+    })),
     {
       t: 'turn_started',
       stream_id: turn.streamId,
-      ...served,
+      ...servedBy(endpoint),
+      ...(endpoint instanceof UserError && { model: row.model ?? '' }),
       message_id: userMessageId,
       ...(turn.isResumable && { resumable: true as const }),
       ...(turn.unattended && { by: 'task' as const }),

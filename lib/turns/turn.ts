@@ -24,7 +24,6 @@ import type { ApprovalChoice } from '../schema/question.ts'
 import { cancelledEvent, closingMessages, failedEvent, closingOf } from './interrupted-turn.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { EventLog } from './event-log.ts'
-import type { RetryWaits } from './retry-waits.ts'
 import type { LiveState } from './live-turn.ts'
 import { type StreamMask, elide, toCompressedEvent, toTurnEvent } from './to-stream-event.ts'
 
@@ -48,6 +47,38 @@ export type TurnClient = {
   approvals: 'ask' | 'deny'
   /** It continues without the program's connection. */
   continues: boolean
+}
+
+/** The waits before repeated model calls of one turn, which the user can end early. */
+export class RetryWaits {
+  readonly #log: EventLog
+  /** With the position of the turn's log at which each was announced. */
+  readonly #waits = new Map<() => void, number>()
+
+  constructor(log: EventLog) {
+    this.#log = log
+  }
+
+  /** Adds a wait; the returned function removes it. */
+  add(retryNow: () => void): () => void {
+    this.#waits.set(retryNow, this.#log.position())
+    return () => void this.#waits.delete(retryNow)
+  }
+
+  /** Whether a call is waiting. */
+  isWaiting(): boolean {
+    return this.#waits.size > 0
+  }
+
+  /** Ends the waits that were announced up to position `seen`, so that a late request does not end a later wait. */
+  end(seen: number = Number.POSITIVE_INFINITY): boolean {
+    const ended = [...this.#waits].filter(([, announced]) => announced <= seen)
+    for (const [retryNow] of ended) {
+      this.#waits.delete(retryNow)
+      retryNow()
+    }
+    return ended.length > 0
+  }
 }
 
 /** A running turn. `over` is set in the tick that decides its end: later engine events are not recorded. */
@@ -84,6 +115,12 @@ export type Turn = {
   /** The error of a failed write: it fails the turn. */
   writeError: unknown
 }
+
+/** Empty where no model can be called. */
+export const servedBy = (endpoint: ModelEndpoint | UserError) =>
+  endpoint instanceof UserError
+    ? { model: '', provider: '' }
+    : { model: endpoint.model, provider: endpoint.provider }
 
 /** An external agent runs it. */
 export const isExternal = ({ endpoint }: Pick<Turn, 'endpoint'>): boolean =>
@@ -187,24 +224,20 @@ export const runAgent = async (
     text: '',
     steps: 0,
     usage: turn.usage,
-    provider: endpoint instanceof UserError ? '' : endpoint.provider,
-    model: endpoint instanceof UserError ? '' : endpoint.model,
+    ...servedBy(endpoint),
     failure,
   })
-  if (endpoint instanceof UserError && endpoint.extra.config_problem === true)
-    return failed({ type: 'error', message: wordsOf(endpoint) })
-  // No key helps where a program is missing; the message says what does.
-  if (
-    endpoint instanceof UserError &&
-    ['agent_not_installed', 'agent_unknown'].includes(endpoint.code)
-  )
-    return failed({ type: 'error', message: wordsOf(endpoint) })
   if (endpoint instanceof UserError) {
-    return failed({
-      type: 'auth_mismatch',
-      message: wordsOf(endpoint),
-      hint: sentence('advice.choose_model'),
-    })
+    const message = wordsOf(endpoint)
+    // No key helps with a configuration, or where a program is missing; the message says what does.
+    const isOfModel =
+      endpoint.extra.config_problem !== true &&
+      !['agent_not_installed', 'agent_unknown'].includes(endpoint.code)
+    return failed(
+      isOfModel
+        ? { type: 'auth_mismatch', message, hint: sentence('advice.choose_model') }
+        : { type: 'error', message },
+    )
   }
   const call = async (): Promise<Outcome> => {
     const { signal } = turn.controller
@@ -220,7 +253,7 @@ export const runAgent = async (
       signal,
       clock,
       onUsage,
-      onRetryWait: turn.retries.add,
+      onRetryWait: retryNow => turn.retries.add(retryNow),
       onStepBoundary,
       ...(turn.resumed && { resumed: turn.resumed }),
     }

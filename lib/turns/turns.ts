@@ -1,26 +1,22 @@
 /** Starts and stops turns: at most one per session, independent of the connections that read it. */
-import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import type { Failure, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
 import { conflict, type UserError, unavailable } from '../errors.ts'
 import type { Hub } from '../http/hub.ts'
 import type { Message } from '../schema/message.ts'
-import type { Question } from '../schema/question.ts'
-import type { SessionRow } from '../schema/session.ts'
+import { idOf, outlivesTurn } from '../schema/question.ts'
+import type { LiveTurn, SessionRow } from '../schema/session.ts'
+import type { Usage } from '../schema/usage.ts'
 import type { Entry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { type ActiveTurns, createActiveTurns } from './active-turns.ts'
-import { buildTurn, type OpenLog } from './build-turn.ts'
-import { createContinuedTurns } from './continued-turns.ts'
-import { createTurnEndings, type EndedTurn } from './end-turn.ts'
-import { createEventLog, toReaders } from './event-log.ts'
-import { createEventLogRegistry } from './event-log-registry.ts'
-import { createExclusiveWork } from './exclusive-work.ts'
-import type { TitleOptions } from './generate-title.ts'
-import { failureIn, INTERRUPTED } from './interrupted-turn.ts'
-import { idOf, outlivesTurn } from './open-questions.ts'
-import { createQuestions, type Questions } from './questions.ts'
+import { ActiveTurns, toLiveTurn } from './active-turns.ts'
+import { buildTurn } from './build-turn.ts'
+import { ContinuedTurns, type ResumeOptions } from './continued-turns.ts'
+import { type EndedTurn, TurnEndings } from './end-turn.ts'
+import { type EventLog, EventLogs } from './event-log.ts'
+import { INTERRUPTED } from './interrupted-turn.ts'
+import { Questions } from './questions.ts'
 import { recoverTurns } from './recover.ts'
 import type { Turn, TurnClient, TurnContext, Unattended } from './turn.ts'
 import { publishTurnStart, recordTurnEnd, recordTurnStart, type UserInput } from './turn-journal.ts'
@@ -43,8 +39,8 @@ export type TurnsOptions = {
   createContext: (turn: Turn, questions: Questions, text: string | null) => TurnContext
   redactMessage: (message: Message) => Message
   providers: Providers
-  titleEndpoint?: TitleOptions['titleEndpoint']
-  logRetentionMs?: number
+  /** The model that generates the title of a session served by `own`; `own` when absent. Null: none is asked. */
+  titleEndpoint?: (sessionId: string, own: ModelEndpoint) => ModelEndpoint | null
   /** The session is idle again, or got its title. Must not throw. */
   onIdle?: (sessionId: string) => void
   /** A turn finished successfully and the session is idle: queued messages can be sent. Must not throw. */
@@ -67,97 +63,203 @@ export type TurnsOptions = {
 
 export type StartedTurn = { turn: Turn; result: Promise<Outcome | null> }
 
-export type Turns = ReturnType<typeof createTurns>
-
 /** A supervisor kills what stops too slowly. */
 const PARK_MS = 5_000
 
 const SHUTTING_DOWN = 'The server is shutting down.'
 
-const questionsOf = ({ sessions, hub, clock, log }: TurnsOptions, active: ActiveTurns): Questions =>
-  createQuestions({
-    append: (sessionId, entries) => sessions.append(sessionId, entries),
-    askedAfter(sessionId, id) {
-      const isIn = ({ _decisions: all }: Message) => all?.some(each => each.id === id)
-      // It was asked after one of the last messages, except a plan that waited through later turns.
-      for (const limit of [8, Number.MAX_SAFE_INTEGER]) {
-        const found = sessions.tail(sessionId, { limit }).messages.findLast(isIn)
-        if (found) return found
-      }
-      return undefined
-    },
-    setLive: (sessionId, patch) => sessions.setLive(sessionId, patch),
-    emit(sessionId, event) {
-      const turn = active.get(sessionId)
-      if (turn) turn.log.append(event)
-      // A plan whose turn has ended.
-      else if (event.type === 'answered') hub.publish(`session:${sessionId}`, event)
-    },
-    publish: event => hub.publish('inbox', event),
-    isShown: question => hub.isShown(question),
-    clock,
-    log,
-  })
+export class Turns {
+  readonly questions: Questions
+  /** Also holds the logs of side questions. */
+  readonly eventLogs: EventLogs
+  readonly #options: TurnsOptions
+  readonly #active: ActiveTurns
+  readonly #endings: TurnEndings
+  readonly #continued: ContinuedTurns
+  /** Sessions whose last turn ended well, but whose queued messages an earlier process may not have sent. */
+  readonly #done: ReadonlySet<string>
+  /** Engines, and work that is not a turn. */
+  readonly #running = new Set<Promise<unknown>>()
+  /** Of work that is not a turn, by session: no turn starts until it settles. */
+  readonly #exclusive = new Map<string, AbortController>()
+  readonly #shutdown = new AbortController()
 
-/** Reports turns whose process died before it could. */
-const createReports = ({ sessions, onEnded }: TurnsOptions) => ({
-  onInterrupted: (sessionId: string, streamId: string): void =>
-    onEnded?.({ sessionId, streamId, failure: INTERRUPTED, text: '', isAttended: true }),
+  constructor(options: TurnsOptions) {
+    const { sessions } = options
+    this.#options = options
+    this.#active = new ActiveTurns(sessions, options.onIdle)
+    this.eventLogs = new EventLogs(options.clock)
+    this.questions = new Questions(options, id => this.#active.get(id)?.log)
+    const parts = [options, this.#active, this.eventLogs, this.questions] as const
+    this.#endings = new TurnEndings(...parts, this.#shutdown.signal)
+    const found = recoverTurns(options)
+    for (const log of found.logs) {
+      this.eventLogs.put(log)
+      this.eventLogs.retire(log)
+    }
+    this.#done = found.done
+    this.#continued = new ContinuedTurns(found.continued, ...parts)
+    for (const question of sessions.openQuestions())
+      if (outlivesTurn(question) && !this.questions.find(idOf(question)))
+        this.questions.reopen(question, answer =>
+          options.onPlanAnswer?.(question.session_id, answer),
+        )
+  }
 
-  onUnclosed(sessionId: string, streamId: string): void {
-    const { messages, turn } = sessions.load(sessionId)
-    if (turn?.stream_id !== streamId || turn.how === 'cancelled') return
-    const last = messages.findLast(({ role }) => role === 'assistant')
-    const text = typeof last?.content === 'string' ? last.content : ''
-    const failure = last?._error ? failureIn(text) : null
-    onEnded?.({ sessionId, streamId, failure, text, isAttended: true })
-  },
-})
+  async start(input: StartInput): Promise<StartedTurn> {
+    const { sessions, redactMessage } = this.#options
+    const row = sessions.require(input.sessionId)
+    this.requireIdle(row.session_id)
+    this.#requireRunning()
+    this.#endings.recoverUnrecorded(row.session_id)
+    // This message takes the place of a plan whose turn has ended.
+    this.questions.denyAll(row.session_id, 'new turn', question => !outlivesTurn(question))
+    const turn = buildTurn(this.#options, row, input)
+    this.#active.reserve(turn)
+    const entries = await this.#begin(turn, row, input)
+    this.eventLogs.put(turn.log)
+    // Stopped while the disk was synced, for example by a delete.
+    if (turn.over || !turn.context) return { turn, result: Promise.resolve(null) }
+    publishTurnStart(sessions, turn, entries, input.replaced, redactMessage)
+    return { turn, result: this.#run(turn, turn.context) }
+  }
 
-export const createTurns = (options: TurnsOptions) => {
-  const { sessions, hub } = options
-  const active = createActiveTurns(options)
-  const eventLogs = createEventLogRegistry(options)
-  const exclusive = createExclusiveWork()
-  const running = new Set<Promise<unknown>>()
-  const shutdown = new AbortController()
-  mkdirSync(options.liveDir, { recursive: true, mode: 0o700 })
+  /**
+   * Lets turns of an earlier process continue, and sends queued messages that it could not send after a turn. Rejects when the
+   * end of one could not be recorded.
+   */
+  async resume(given: ResumeOptions): Promise<void> {
+    for (const sessionId of this.#done) this.#options.onDone?.(sessionId)
+    await this.#continued.resume(given, (turn, context) => this.#run(turn, context))
+  }
 
-  const openLog: OpenLog = (path, header) => createEventLog(path, header, toReaders(hub, header))
+  /**
+   * False when no such turn is running. The session is free when this returns. `failure`: the reason when it was
+   * not the user.
+   */
+  cancel(streamId: string, failure: Failure | null = null): boolean {
+    const turn = this.#active.byStream(streamId)
+    if (!turn || turn.over) return false
+    if (this.#continued.has(turn)) this.#continued.giveUp(turn, failure)
+    else this.#endings.stop(turn, failure)
+    return true
+  }
 
-  const questions = questionsOf(options, active)
-  const endings = createTurnEndings({ ...options, active, eventLogs, questions }, shutdown.signal)
-
-  const requireRunning = (): void => {
-    if (shutdown.signal.aborted) throw unavailable(SHUTTING_DOWN, { code: 'shutting_down' })
+  /**
+   * Repeats failed model calls of a turn now, including those of its subagents, instead of at the end of their wait.
+   * `seen`: only waits that were announced up to this position of its log. False when there are none.
+   */
+  retryNow(streamId: string, seen?: number): boolean {
+    const turn = this.#active.byStream(streamId)
+    return turn !== undefined && !turn.over && turn.retries.end(seen)
   }
 
   /** Rejects while a turn or exclusive work runs: transcript edits must not interleave with them. */
-  const requireIdle = (sessionId: string): void => {
-    const turn = active.get(sessionId)
-    if (turn) {
+  requireIdle(sessionId: string): void {
+    const turn = this.#active.get(sessionId)
+    if (turn)
       throw conflict('session already has an active stream', {
         code: 'session_busy',
         active_stream_id: turn.streamId,
       })
-    }
-    if (exclusive.has(sessionId))
+    if (this.#exclusive.has(sessionId))
       throw conflict('This chat is being compacted or imported. Wait until that is done.', {
         code: 'session_compacting',
       })
   }
 
+  /** What the session's running turn has beyond the journal; null when none is running. */
+  live(sessionId: string): LiveTurn | null {
+    const turn = this.#active.get(sessionId)
+    return !turn || turn.over ? null : toLiveTurn(turn)
+  }
+
+  count(): number {
+    return this.#active.all().length
+  }
+
+  isActive(sessionId: string): boolean {
+    return this.#active.get(sessionId) !== undefined
+  }
+
+  /** The stream of the session's turn, until the session is free again. */
+  streamOf(sessionId: string): string | null {
+    return this.#active.get(sessionId)?.streamId ?? null
+  }
+
+  isStreaming(streamId: string): boolean {
+    return this.#active.byStream(streamId) !== undefined
+  }
+
+  /** The running turns and what each has used so far. */
+  running(): { sessionId: string; usage: Usage }[] {
+    return this.#active.all().map(({ sessionId, usage }) => ({ sessionId, usage }))
+  }
+
+  log(streamId: string): EventLog {
+    return this.eventLogs.get(streamId)
+  }
+
+  /** Runs work that is not a turn: no turn starts in the session until it settles. Aborted at shutdown. */
+  async runExclusive<T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    this.requireIdle(sessionId)
+    this.#requireRunning()
+    const controller = new AbortController()
+    this.#exclusive.set(sessionId, controller)
+    try {
+      return await this.#track(work(AbortSignal.any([controller.signal, this.#shutdown.signal])))
+    } finally {
+      this.#exclusive.delete(sessionId)
+      // Messages that were queued during the work are sent, as after a turn.
+      const how = this.#options.sessions.row(sessionId)?.last_turn
+      if (!this.#shutdown.signal.aborted && (how === 'done' || how === null))
+        this.#options.onDone?.(sessionId)
+    }
+  }
+
+  /** Aborts the exclusive work of a session; false when there is none. */
+  interrupt(sessionId: string): boolean {
+    const controller = this.#exclusive.get(sessionId)
+    controller?.abort(new Error('cancelled'))
+    return controller !== undefined
+  }
+
+  /**
+   * Parks turns that continue after a restart, stops the others as interrupted, and waits for the engines to finish
+   * (bounded by the caller).
+   */
+  async close(): Promise<void> {
+    this.#shutdown.abort(new Error(SHUTTING_DOWN))
+    for (const turn of this.#active.all().filter(({ over }) => !over)) {
+      if (turn.isResumable) this.#endings.park(turn)
+      else this.#endings.stop(turn, INTERRUPTED)
+    }
+    const parking = this.#active.all().filter(({ parking: how, over }) => how === 'asked' && !over)
+    const parkMs = this.#options.resume?.parkMs ?? PARK_MS
+    if (parking.length > 0) await Promise.race([Promise.allSettled(this.#running), pause(parkMs)])
+    for (const turn of parking) if (!turn.over) this.#endings.suspend(turn)
+    this.#endings.close()
+    await Promise.allSettled(this.#running)
+    this.questions.close()
+    this.eventLogs.close()
+  }
+
+  #requireRunning(): void {
+    if (this.#shutdown.signal.aborted) throw unavailable(SHUTTING_DOWN, { code: 'shutting_down' })
+  }
+
   /** Writes the start of a reserved turn; throws with the session free again when that fails. */
-  const begin = async (turn: Turn, row: SessionRow, input: StartInput): Promise<Entry[]> => {
+  async #begin(turn: Turn, row: SessionRow, input: StartInput): Promise<Entry[]> {
+    const { sessions, createContext } = this.#options
     let entries: Entry[] = []
     try {
       entries = recordTurnStart(sessions, turn, row, input)
-      turn.context = options.createContext(turn, questions, input.text)
+      turn.context = createContext(turn, this.questions, input.text)
       sessions.setLive(turn.sessionId, { active_stream_id: turn.streamId })
       await sessions.sync(turn.sessionId)
     } catch (error) {
       turn.over = true
-      active.release(turn)
+      this.#active.release(turn)
       turn.log.close()
       turn.log.remove()
       if (entries.length > 0) recordTurnEnd(sessions, turn, 'failed', null)
@@ -166,130 +268,14 @@ export const createTurns = (options: TurnsOptions) => {
     return entries
   }
 
-  const run = (turn: Turn, context: TurnContext): Promise<Outcome | null> => {
-    const result = endings.run(turn, context)
-    running.add(result)
-    void result.finally(() => running.delete(result))
-    return result
+  #run(turn: Turn, context: TurnContext): Promise<Outcome | null> {
+    return this.#track(this.#endings.run(turn, context))
   }
 
-  const resumes = options.resume !== undefined
-  const reports = createReports(options)
-  const found = recoverTurns({ ...options, ...options.resume, resumes, openLog, ...reports })
-  for (const each of found.logs) {
-    eventLogs.put(each)
-    eventLogs.retire(each)
-  }
-  const continued = createContinuedTurns(found, {
-    ...options,
-    active,
-    eventLogs,
-    questions,
-    run,
-    ...reports,
-  })
-
-  const isOrphan = (question: Question): boolean =>
-    outlivesTurn(question) && !questions.find(idOf(question))
-  for (const question of sessions.openQuestions().filter(isOrphan)) {
-    const { session_id: id } = question
-    questions.reopen(question, answer => options.onPlanAnswer?.(id, answer))
-  }
-
-  return {
-    questions,
-    requireIdle,
-
-    async start(input: StartInput): Promise<StartedTurn> {
-      const row = sessions.require(input.sessionId)
-      requireIdle(row.session_id)
-      requireRunning()
-      endings.recoverUnrecorded(row.session_id)
-      // This message takes the place of a plan whose turn has ended.
-      questions.denyAll(row.session_id, 'new turn', question => !outlivesTurn(question))
-      const turn = buildTurn(options, openLog, row, input)
-      active.reserve(turn)
-      const entries = await begin(turn, row, input)
-      eventLogs.put(turn.log)
-      // Stopped while the disk was synced, for example by a delete.
-      if (turn.over || !turn.context) return { turn, result: Promise.resolve(null) }
-      publishTurnStart(sessions, turn, entries, input.replaced, options.redactMessage)
-      return { turn, result: run(turn, turn.context) }
-    },
-
-    resume: continued.resume,
-
-    /**
-     * False when no such turn is running. The session is free when this returns. `failure`: the reason when it was
-     * not the user.
-     */
-    cancel(streamId: string, failure: Failure | null = null): boolean {
-      const turn = active.byStream(streamId)
-      if (!turn || turn.over) return false
-      if (continued.has(turn)) continued.giveUp(turn, failure)
-      else endings.stop(turn, failure)
-      return true
-    },
-
-    /**
-     * Repeats failed model calls of a turn now, including those of its subagents, instead of at the end of their wait.
-     * `seen`: only waits that were announced up to this position of its log. False when there are none.
-     */
-    retryNow(streamId: string, seen?: number): boolean {
-      const turn = active.byStream(streamId)
-      return turn !== undefined && !turn.over && turn.retries.end(seen)
-    },
-
-    live: active.live,
-    count: () => active.all().length,
-    isActive: (sessionId: string) => active.get(sessionId) !== undefined,
-    /** The stream of the session's turn, until the session is free again. */
-    streamOf: (sessionId: string): string | null => active.get(sessionId)?.streamId ?? null,
-    isStreaming: (streamId: string) => active.byStream(streamId) !== undefined,
-    /** The running turns and what each has used so far. */
-    running: active.usage,
-    /** Also holds the logs of side questions. */
-    eventLogs,
-    log: eventLogs.get,
-
-    /** Runs work that is not a turn: no turn starts in the session until it settles. Aborted at shutdown. */
-    async runExclusive<T>(
-      sessionId: string,
-      work: (signal: AbortSignal) => Promise<T>,
-    ): Promise<T> {
-      requireIdle(sessionId)
-      requireRunning()
-      try {
-        return await exclusive.run(sessionId, work)
-      } finally {
-        // Messages that were queued during the work are sent, as after a turn.
-        const how = sessions.row(sessionId)?.last_turn
-        if (!shutdown.signal.aborted && (how === 'done' || how === null))
-          options.onDone?.(sessionId)
-      }
-    },
-
-    /** Aborts the exclusive work of a session; false when there is none. */
-    interrupt: exclusive.interrupt,
-
-    /**
-     * Parks turns that continue after a restart, stops the others as interrupted, and waits for the engines to finish
-     * (bounded by the caller).
-     */
-    async close(): Promise<void> {
-      shutdown.abort(new Error(SHUTTING_DOWN))
-      exclusive.abortAll(shutdown.signal.reason)
-      for (const turn of active.all().filter(({ over }) => !over)) {
-        if (turn.isResumable) endings.park(turn)
-        else endings.stop(turn, INTERRUPTED)
-      }
-      const parking = active.all().filter(({ parking: how, over }) => how === 'asked' && !over)
-      if (parking.length > 0)
-        await Promise.race([Promise.allSettled(running), pause(options.resume?.parkMs ?? PARK_MS)])
-      for (const turn of parking) if (!turn.over) endings.suspend(turn)
-      await Promise.allSettled([...running, exclusive.settled(), endings.close()])
-      questions.close()
-      eventLogs.close()
-    },
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#running.add(work)
+    const done = () => void this.#running.delete(work)
+    work.then(done, done)
+    return work
   }
 }

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { gate } from '../_provider.ts'
 import { addConversation, createStateDb } from '../_state-db.ts'
 import { startChat, types } from './_chat.ts'
 
@@ -24,51 +23,6 @@ test('canceling an unknown stream is no error', async ({ chat: { app } }) => {
   }
 })
 
-test('a range beyond the end returns the size of the file', async ({
-  chat: { app, newSession },
-}) => {
-  const id = await newSession()
-  await app.post('/api/file/create', { session_id: id, path: 'ten.txt', content: '0123456789' })
-  const ask = (Range: string) =>
-    app.get(`/api/file/raw?session_id=${id}&path=ten.txt`, { headers: { Range } })
-  const cases: [string, number, string][] = [
-    ['bytes=0-3', 206, '0123'],
-    ['bytes=7-', 206, '789'],
-    ['bytes=-2', 206, '89'],
-    ['bytes=5-99', 206, '56789'],
-    ['bytes=0-1,4-5', 200, '0123456789'],
-    ['lines=1-2', 200, '0123456789'],
-    ['bytes=9-2', 200, '0123456789'],
-  ]
-  for (const [range, status, text] of cases) {
-    const answer = await ask(range)
-    assert.equal([answer.status, answer.text], [status, text], range)
-  }
-  for (const range of ['bytes=10-', 'bytes=99-100', 'bytes=-0']) {
-    const answer = await ask(range)
-    assert.is(answer.status, 416, range)
-    assert.is(answer.headers['content-range'], 'bytes */10')
-    assert.is(answer.body.code, 'range_not_satisfiable')
-  }
-})
-
-test('rejects an upload into a folder above the workspace', async ({
-  chat: { app, newSession },
-}) => {
-  const id = await newSession()
-  const send = (path: string) => {
-    const part = (name: string, value: string) =>
-      `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
-    const file = `--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nx\r\n--b--\r\n`
-    return app.post('/api/upload', `${part('session_id', id)}${part('path', path)}${file}`, {
-      headers: { 'Content-Type': 'multipart/form-data; boundary=b' },
-    })
-  }
-  for (const path of ['../..', '..', 'a/../..', '/etc', '/', 'a/../../b/..'])
-    assert.is((await send(path)).status, 400, path)
-  assert.is((await send('a/../b')).status, 200)
-})
-
 test('an empty session does not hide a CLI session with its id', async ({ chat: { app } }) => {
   await app.post('/api/settings', { show_cli_sessions: true })
   const db = createStateDb(app.home, 6)
@@ -83,32 +37,6 @@ test('an empty session does not hide a CLI session with its id', async ({ chat: 
   assert.equal([taken.body.imported, taken.body.session.title], [true, 'There'])
   assert.is((await app.get('/api/sessions')).body.cli_count, 0)
   db.close()
-})
-
-test('keeps the reasoning of a stopped turn and never sends it', async ({ chat }) => {
-  const { app, provider, newSession, send, follow, messages, turn } = chat
-  const id = await newSession()
-  const { opened, open } = gate()
-  provider.push({ reasoning: ['I wonder', ' about it'], text: ['never', 'said'], middle: opened })
-  const stream = await send(id, 'think')
-  await follow(stream, 'reasoning')
-  await app.get(`/api/chat/cancel?stream_id=${stream}`)
-  open()
-  const [, partial, marker] = await messages(id)
-  assert.equal([partial?.role, partial?.content, partial?._partial], ['assistant', '', true])
-  assert.match(String(partial?.reasoning), /I wonder/)
-  assert.is(marker?.content, '*Task cancelled.*')
-  const before = provider.requests.length
-  provider.clear()
-  provider.push({ text: 'yes' }, { text: 'A title' })
-  await turn(id, 'and now')
-  const received = provider.requests[before]?.body.messages.filter(
-    ({ role }: { role: string }) => role !== 'system',
-  )
-  assert.equal(
-    received.map(({ role }: { role: string }) => role),
-    ['user', 'user'],
-  )
 })
 
 test('cancel: an agent blocked in a tool call does not leave the session stuck', async ({
@@ -192,21 +120,6 @@ test('reasoning effort takes effect on the next turn', async ({ chat }) => {
   assert.is(provider.requests.at(-1)?.body.reasoning_effort, 'high')
 })
 
-test('Session.title: generation uses the first real answer and skips empty tool-call placeholders', async ({
-  chat,
-}) => {
-  const { provider, newSession, turn } = chat
-  const id = await newSession()
-  provider.push(
-    { toolCalls: [{ name: 'todo', arguments: {} }] },
-    { text: 'The real answer.' },
-    { text: 'A real title' },
-  )
-  await turn(id, 'Do something')
-  const asked = JSON.stringify(provider.requests.at(-1)?.body.messages)
-  assert.match(asked, /The real answer\./)
-})
-
 test('Session.workspace: an imported session uses the last-used workspace', async ({ chat }) => {
   const { app } = chat
   const work = join(app.userHome, 'last-used')
@@ -216,24 +129,6 @@ test('Session.workspace: an imported session uses the last-used workspace', asyn
   await app.post('/api/session/update', { session_id: made.session.session_id, workspace: work })
   const { body } = await app.post('/api/session/import', { messages: [] })
   assert.is(body.session.workspace, work)
-})
-
-test('Session.profile: a missing profile is reported as "default"', async ({ chat }) => {
-  const { app } = chat
-  writeFileSync(
-    join(app.state, 'sessions', 'abcdefabcdef.json'),
-    JSON.stringify({
-      session_id: 'abcdefabcdef',
-      title: 'Old',
-      workspace: app.userHome,
-      model: null,
-      messages: [{ role: 'user', content: 'hello' }],
-      created_at: 1_700_000_000,
-      updated_at: 1_700_000_000,
-    }),
-  )
-  const { sessions } = (await app.get('/api/sessions')).body
-  assert.is(sessions.find((row: { title: string }) => row.title === 'Old').profile, 'default')
 })
 
 test('_error messages, reasoning and attachments are not sent; partial ones are', async ({
@@ -277,31 +172,6 @@ test('timestamp of a message: set on every message without one when a turn compl
   for (const message of all) assert.type(message.timestamp, 'number')
 })
 
-test('tool_calls of a message: persisted with a snapshot of the call arguments', async ({
-  chat,
-}) => {
-  const { provider, newSession, turn, messages, app } = chat
-  const id = await newSession()
-  provider.push(
-    {
-      toolCalls: [
-        { name: 'todo', arguments: { todos: [{ id: '1', content: 'x', status: 'pending' }] } },
-      ],
-    },
-    { text: 'done' },
-    { text: 'A title' },
-  )
-  await turn(id, 'plan')
-  const call = (await messages(id)).find(message => message.tool_calls) as {
-    tool_calls: { function: { name: string; arguments: string } }[]
-  }
-  assert.is(call.tool_calls[0]?.function.name, 'todo')
-  assert.is(JSON.parse(call.tool_calls[0]!.function.arguments).todos[0].content, 'x')
-  const { session } = (await app.get(`/api/session?session_id=${id}`)).body
-  assert.is(session.tool_calls[0].name, 'todo')
-  assert.ok('args' in session.tool_calls[0])
-})
-
 test('contract 9.3: retry and undo remove the tool call summaries of the removed messages', async ({
   chat,
 }) => {
@@ -315,63 +185,6 @@ test('contract 9.3: retry and undo remove the tool call summaries of the removed
     await app.post(`/api/session/${verb}`, { session_id: id })
     assert.equal((await read()).tool_calls, [])
   }
-})
-
-test('POST /api/default-model: the model list cache is dropped so that the response is fresh', async ({
-  chat: { app, useProvider },
-}) => {
-  await app.get('/api/models')
-  await app.post('/api/default-model', { model: 'brand-new' })
-  const { body } = await app.get('/api/models')
-  assert.is(body.default_model, 'brand-new')
-  assert.ok(JSON.stringify(body.groups).includes('brand-new'))
-  useProvider()
-})
-
-test('updates: the check is skipped when the checkout has no .git or the setting is off', async ({
-  chat: { app },
-}) => {
-  const { body } = await app.get('/api/updates/check')
-  assert.is(body.webui, null)
-  await app.post('/api/settings', { check_for_updates: false })
-  assert.is((await app.get('/api/updates/check')).body.disabled, true)
-})
-
-test('session/new: an explicit profile overrides the active one, and its turns use its home', async ({
-  chat,
-}) => {
-  const { app, provider, follow } = chat
-  await app.post('/api/profile/create', { name: 'theirs', clone_config: true })
-  const home = join(app.home, 'profiles', 'theirs')
-  writeFileSync(
-    join(home, 'config.yaml'),
-    `model:\n  provider: custom\n  base_url: ${provider.url}\n  api_key: key-of-theirs\n  default: test-model\n`,
-  )
-  writeFileSync(join(home, 'SOUL.md'), 'You are the other one.')
-  const { session } = (await app.post('/api/session/new', { profile: 'theirs' })).body
-  assert.is(session.profile, 'theirs')
-  const before = provider.requests.length
-  provider.push({ text: 'ok' })
-  const started = await app.post(
-    '/api/chat/start',
-    { session_id: session.session_id, message: 'x' },
-    { headers: { Cookie: 'agent_profile=default' } },
-  )
-  await follow(started.body.stream_id, 'done')
-  const received = provider.requests[before]!
-  assert.match(JSON.stringify(received.body.messages), /You are the other one/)
-  assert.is(received.headers.authorization, 'Bearer key-of-theirs')
-})
-
-test('POST /api/reasoning: default removes the key and is returned afterwards', async ({
-  chat: { app },
-}) => {
-  await app.post('/api/reasoning', { effort: 'high' })
-  const config = () => readFileSync(join(app.home, 'config.yaml'), 'utf8')
-  assert.match(config(), 'reasoning_effort')
-  const { body } = await app.post('/api/reasoning', { effort: 'Default' })
-  assert.is(body.reasoning_effort, '')
-  assert.not.match(config(), 'reasoning_effort')
 })
 
 test.run()

@@ -68,8 +68,8 @@ test(
     const stream = await chat.send(id, 'go')
     const asked = (await chat.follow(stream, 'approval')).at(-1)!.data
     assert.equal(
-      [asked.pattern_key, asked.description],
-      ['budget: turn tokens', 'The budget for this turn is used up: 200 tokens of 150 tokens.'],
+      [asked.pattern_key, Object(asked.sentences).description.code],
+      ['budget: turn tokens', 'budget.turn'],
     )
     // It survives a reload, like every approval.
     const { session } = (await chat.app.get(`/api/session?session_id=${id}`)).body

@@ -100,12 +100,6 @@ const ACCEPTED: Accepted[] = [
     { ignored: 'tools.0 (custom), tool_choice' },
   ],
   [
-    'Claude Code: a system message as text',
-    'messages',
-    { messages: [...HELLO, { role: 'system', content: 'Mind the gap.' }] },
-    { has: ['Mind the gap.'] },
-  ],
-  [
     'Claude Code: a tool that its search found is offered from then on',
     'messages',
     {
@@ -216,25 +210,6 @@ const ACCEPTED: Accepted[] = [
     { has: ['[file: Pages]', 'Page 1 says hello', 'What does it say?'] },
   ],
   [
-    'a PDF file in a chat completion',
-    'chat/completions',
-    {
-      messages: [
-        {
-          role: 'user',
-          content: [
-            {
-              type: 'file',
-              file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` },
-            },
-            { type: 'text', text: 'What does it say?' },
-          ],
-        },
-      ],
-    },
-    { has: ['[file: a.pdf]', 'Page 1 says hello'] },
-  ],
-  [
     'a PDF file in a response',
     'responses',
     {
@@ -318,24 +293,6 @@ const ACCEPTED: Accepted[] = [
       { tools: ['get_weather'], ignored: `tools.0 (${type})` },
     ],
   ),
-  [
-    'a tool of another kind in Chat Completions',
-    'chat/completions',
-    { messages: HELLO, tools: [{ type: 'custom', custom: { name: 'x' } }] },
-    { ignored: 'tools.0 (custom)' },
-  ],
-  [
-    'a choice of a tool that is ignored',
-    'responses',
-    { input: 'Hello', tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
-    { ignored: 'tools.0 (web_search), tool_choice' },
-  ],
-  [
-    'what is included of tools of the provider, of which there is nothing',
-    'responses',
-    { input: 'Hello', include: ['web_search_call.action.sources', 'file_search_call.results'] },
-    {},
-  ],
   [
     'a conversation that another server has begun',
     'responses',
@@ -482,68 +439,6 @@ clients(
     { text: 'Warm.' },
     { text: 'I ask again.', toolCalls: [weatherCall('w1', 'Oslo')] },
   ),
-)
-
-clients(
-  'nothing of a response that is not stored can be named',
-  withApi(
-    async service => {
-      const { body } = await post(service, 'responses', { input: 'Hi', store: false })
-      const next = [user('Hi'), reference(body.output[0].id), user('Go on')]
-      const answer = await post(service, 'responses', { input: next })
-      assert.equal([answer.status, answer.body.error.code], [404, 'item_not_found'])
-    },
-    { text: 'Yes.' },
-  ),
-)
-
-const PARAMETERS = { ...WEATHER.parameters, required: ['city'] }
-
-clients(
-  'the tool runners of the clients run their loop to the end; a program may have more tools than one API allows',
-  withApi(async ({ openai, anthropic, push, app, headers, asked, sessions }) => {
-    const call = { text: 'I ask.', toolCalls: [weatherCall('w1', 'Rome')] }
-    push(call, { text: 'Warm.' })
-    const runner = openai().chat.completions.runTools({
-      model: 'agent',
-      messages: HELLO,
-      tools: [
-        {
-          type: 'function',
-          function: { ...WEATHER, parameters: PARAMETERS, function: () => '21 degrees' },
-        },
-      ],
-    })
-    assert.is(await runner.finalContent(), 'Warm.')
-    push(call, { text: 'Warm.' })
-    const theirs = await anthropic().beta.messages.toolRunner({
-      model: 'agent',
-      max_tokens: 100,
-      messages: HELLO,
-      tools: [
-        {
-          type: 'custom',
-          name: WEATHER.name,
-          description: '',
-          input_schema: PARAMETERS,
-          run: () => '21 degrees',
-          parse: (input: unknown) => input,
-        },
-      ],
-    })
-    assert.equal(theirs.content, [{ type: 'text', text: 'Warm.' }])
-    push({ text: 'One.' }, { text: 'Two.' })
-    const thread = anthropic().beta.messages.thread({ model: 'agent', max_tokens: 100 })
-    await thread.send(user('First'))
-    const second = await thread.send(user('Second'))
-    assert.equal(second.content, [{ type: 'text', text: 'Two.' }])
-    assert.is((await sessions()).length, 3)
-    push({ text: 'Yes.' })
-    const many = Array.from({ length: 300 }, (_, at) => claudeTool(`mcp__server__tool_${at}`))
-    const body = { model: 'agent', messages: HELLO, tools: many }
-    assert.is((await app.post('/v1/messages', body, { headers })).status, 200)
-    assert.ok(namesIn(asked().at(-1)).includes('mcp__server__tool_299'))
-  }),
 )
 
 const FAILING = [

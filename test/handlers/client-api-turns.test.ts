@@ -86,26 +86,6 @@ turns(
 )
 
 turns(
-  'a header or a name selects the conversation, which then needs no history',
-  withApi(
-    async service => {
-      const named = service.openai()
-      const options = { headers: { 'X-Hermes-Session-Id': 'kitchen' } }
-      const ask = (content: string) =>
-        named.chat.completions.create({ model: 'agent', messages: [user(content)] }, options)
-      await ask('One')
-      const { response } = await ask('Two').withResponse()
-      const [row] = await chats(service)
-      assert.is((await chats(service)).length, 1)
-      assert.is(response.headers.get('x-hermes-session-id'), row?.session_id)
-      await named.responses.create({ model: 'agent', input: 'Three', conversation: 'kitchen' })
-      assert.is((await chats(service))[0]?.message_count, 6)
-    },
-    ...['A', 'B', 'C'].map(text => ({ text })),
-  ),
-)
-
-turns(
   'rejects results that are unknown, doubled or missing (400) and starts no turn',
   withApi(
     async service => {
@@ -439,53 +419,5 @@ turns(
     { text: ['One ', 'two three'] },
   ),
 )
-
-for (const api_mode of ['anthropic_messages', 'codex_responses', 'ollama_chat'])
-  turns(
-    `a provider with the format ${api_mode} serves all three APIs, functions included`,
-    withApi(
-      async ({ app, openai, anthropic, provider }) => {
-        writeFileSync(
-          join(app.home, 'config.yaml'),
-          JSON.stringify({
-            model: { provider: 'custom:one', default: 'test-model' },
-            custom_providers: [
-              { name: 'one', base_url: provider.url, api_mode, models: ['test-model'] },
-            ],
-          }),
-        )
-        const chat = await openai().chat.completions.create({
-          model: 'agent',
-          messages: [user('Rome?')],
-          tools: [{ type: 'function', function: WEATHER }],
-        })
-        const message = chat.choices[0]!.message
-        assert.is(chat.choices[0]?.finish_reason, 'tool_calls')
-        const call = message.tool_calls![0]!
-        const next = await openai().chat.completions.create({
-          model: 'agent',
-          messages: [
-            user('Rome?'),
-            message,
-            { role: 'tool', tool_call_id: call.id, content: '21' },
-          ],
-          tools: [{ type: 'function', function: WEATHER }],
-        })
-        assert.is(next.choices[0]?.message.content, 'Warm.')
-        const theirs = await anthropic().messages.create({
-          model: 'agent',
-          max_tokens: 9,
-          messages: [user('Hi')],
-        })
-        assert.equal(theirs.content, [{ type: 'text', text: 'Two.' }])
-        const last = await openai().responses.create({ model: 'agent', input: 'Hi' })
-        assert.is(last.output_text, 'Three.')
-      },
-      { toolCalls: [weatherCall('w1', 'Rome')] },
-      { text: 'Warm.' },
-      { text: 'Two.' },
-      { text: 'Three.' },
-    ),
-  )
 
 turns.run()

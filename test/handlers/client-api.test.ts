@@ -47,30 +47,6 @@ api(
 )
 
 api(
-  'chat completions: streams a role, deltas, one finish reason and the usage',
-  withApi(
-    async ({ openai }) => {
-      const stream = await openai().chat.completions.create({
-        model: 'agent',
-        messages: [{ role: 'user', content: 'Hello' }],
-        stream: true,
-        stream_options: { include_usage: true },
-      })
-      const chunks = await all(stream)
-      assert.is(chunks[0]?.choices[0]?.delta.role, 'assistant')
-      assert.is(chunks.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), 'Good day.')
-      assert.equal(
-        chunks.flatMap(chunk => chunk.choices[0]?.finish_reason ?? []),
-        ['stop'],
-      )
-      assert.is(chunks.at(-1)?.usage?.prompt_tokens, 100)
-      assert.is(new Set(chunks.map(({ id }) => id)).size, 1)
-    },
-    { text: ['Good ', 'day.'], usage: USAGE },
-  ),
-)
-
-api(
   'messages: answers plain and streamed, with cached tokens apart from the input',
   withApi(
     async ({ anthropic }) => {
@@ -212,85 +188,6 @@ api(
       ],
     },
     { text: 'Warm, and less warm.' },
-  ),
-)
-
-api(
-  'messages: tool_use and tool_result make the same round trip, streamed',
-  withApi(
-    async ({ anthropic, sessions }) => {
-      const tools = [
-        {
-          name: WEATHER.name,
-          description: '',
-          input_schema: { ...WEATHER.parameters, required: ['city'] },
-        },
-      ]
-      const user = { role: 'user' as const, content: 'Weather in Rome?' }
-      const common = { model: 'agent', max_tokens: 100, tools }
-      const first = await anthropic()
-        .messages.stream({ ...common, messages: [user] })
-        .finalMessage()
-      assert.is(first.stop_reason, 'tool_use')
-      const use = first.content.find(block => block.type === 'tool_use')
-      assert.equal(use?.input, { city: 'Rome' })
-      assert.is(first.content[0]?.type === 'text' && first.content[0].text, 'Let me see.')
-      const second = await anthropic().messages.create({
-        ...common,
-        messages: [
-          user,
-          { role: 'assistant', content: first.content },
-          {
-            role: 'user',
-            content: [
-              { type: 'tool_result', tool_use_id: use!.id, content: '21 degrees' },
-              { type: 'text', text: 'In Celsius.' },
-            ],
-          },
-        ],
-      })
-      assert.equal(second.content, [{ type: 'text', text: 'Warm.' }])
-      assert.is((await sessions()).length, 1)
-    },
-    { text: 'Let me see.', toolCalls: [weatherCall('w1', 'Rome')] },
-    { text: 'Warm.' },
-  ),
-)
-
-api(
-  'responses: function_call items make the same round trip',
-  withApi(
-    async ({ openai, sessions }) => {
-      const client = openai()
-      const tools = [
-        {
-          type: 'function' as const,
-          strict: true,
-          ...WEATHER,
-          parameters: { ...WEATHER.parameters, additionalProperties: false },
-        },
-      ]
-      const events = await all(
-        await client.responses.create({ model: 'agent', input: 'Rome?', tools, stream: true }),
-      )
-      const last = events.at(-1)
-      assert.ok(last?.type === 'response.completed')
-      const [call] = last.response.output
-      assert.ok(call?.type === 'function_call')
-      assert.is(call.arguments, '{"city":"Rome"}')
-      const second = await client.responses.create({
-        model: 'agent',
-        previous_response_id: last.response.id,
-        tools,
-        input: [{ type: 'function_call_output', call_id: call.call_id, output: '21' }],
-      })
-      assert.is(second.output_text, 'Warm.')
-      assert.is((await sessions()).length, 1)
-    },
-    // Arguments that do not match the strict schema go back to the model.
-    { toolCalls: [{ id: 'w0', name: 'get_weather', arguments: { town: 'Rome' } }] },
-    { toolCalls: [weatherCall('w1', 'Rome')] },
-    { text: 'Warm.' },
   ),
 )
 

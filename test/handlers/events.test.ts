@@ -1,5 +1,3 @@
-/** The one stream of a page over HTTP: opening batch, live frames, exact resume, resets, pings. */
-import { connect } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { gate } from '../_provider.ts'
@@ -46,28 +44,6 @@ events('a first connection receives "ready" and then rows, the turn and its end'
     >
     assert.equal([row.session_id, row.is_streaming], [id, false])
   } finally {
-    await chat.close()
-  }
-})
-
-events('frames are sent as they are, without the pieces of a chunked response', async () => {
-  const chat = await startChat()
-  const { hostname, port } = new URL(chat.app.url)
-  const socket = connect(Number(port), hostname)
-  try {
-    socket.write(`GET ${path('abc')} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`)
-    let text = ''
-    for await (const bytes of socket) {
-      text += String(bytes)
-      if (text.includes('event: ready')) break
-    }
-    const [head = '', body = ''] = text.split('\r\n\r\n')
-    assert.match(head, /^HTTP\/1\.1 200 /)
-    assert.match(head, /\r\nConnection: close/i)
-    assert.not.match(head, /Transfer-Encoding|Content-Length/i)
-    assert.match(body, /^id: \S+\nevent: ready\n/)
-  } finally {
-    socket.destroy()
     await chat.close()
   }
 })
@@ -199,30 +175,5 @@ events(
     }
   },
 )
-
-events('two pages receive the same bytes, and an unwatched session sends nothing', async () => {
-  const chat = await startChat({ text: 'abc' }, { text: 'A title' })
-  try {
-    const [mine, other] = [await chat.newSession(), await chat.newSession()]
-    const cursor = (await chat.app.get(`/api/session?session_id=${mine}`)).body.session.cursor
-    await chat.turn(mine, 'hi')
-    const read = async (watch: string) => {
-      const { bytes } = await chat.app.request('GET', path(watch), { headOnly: true })
-      assert.is(bytes.length, 0)
-      const frames: string[] = []
-      for await (const event of chat.app.events(path(watch))) {
-        frames.push(`${event.event} ${JSON.stringify(event.data)}`)
-        if (event.event === 'ready') break
-      }
-      return frames
-    }
-    const [one, two] = [await read(`${mine}@${cursor}`), await read(`${mine}@${cursor}`)]
-    assert.equal(one.slice(0, -1), two.slice(0, -1))
-    assert.ok(one.length > 5)
-    assert.is((await read(`${other}@${cursor}`)).length, 1)
-  } finally {
-    await chat.close()
-  }
-})
 
 events.run()

@@ -8,7 +8,6 @@ import type { Step } from '../_provider.ts'
 import { ended, until } from '../_wait.ts'
 import { startChat } from './_chat.ts'
 import { create, runNow } from './_crons.ts'
-import { requirePrefix } from './_prefix.ts'
 
 const test = suite<{ chat: Chat }>('hooks over HTTP')
 type Chat = Awaited<ReturnType<typeof startChat>>
@@ -279,47 +278,6 @@ test('a hook script in the workspace is a control file', async ({ chat }) => {
   }
 })
 
-test('what hooks add to messages and results is sent the same way ever after', async ({ chat }) => {
-  const { app, provider } = chat
-  const count = script(chat, 'count.sh', `cat >/dev/null; echo x >>"$HOME/n"; wc -l <"$HOME/n"`)
-  const note = `cat >/dev/null; printf '{"hookSpecificOutput":{"additionalContext":"note %s"}}' $$`
-  configure(chat, {
-    hooks: {
-      SessionStart: [{ command: 'echo begun at $$' }],
-      UserPromptSubmit: [{ command: count }],
-      PostToolUse: [{ command: note }],
-      Stop: [
-        {
-          command: `grep -q '"stop_hook_active":true' || { echo "look again" >&2; exit 2; }`,
-        },
-      ],
-    },
-  })
-  const id = await newSession(chat)
-  for (let turn = 1; turn <= 3; turn++) {
-    provider.push(use('read_file', { path: count }, `c${turn}`), { text: 'First.' }, DONE)
-    await chat.turn(id, `message ${turn}`)
-    if (turn === 2) {
-      await app.restart()
-    }
-  }
-  requirePrefix(provider.requests)
-  const sent = JSON.stringify(provider.requests.at(-1)?.body.messages)
-  for (const part of [/begun at \d+/, /message 3\\n\\n\[Added by a hook/, /note \d+/, /look again/])
-    assert.match(sent, part)
-  assert.is(sent.match(/begun at/g)?.length, 1)
-  const messages = await chat.messages(id)
-  // The transcript shows what the user wrote, and marks what a hook wrote.
-  const users = messages.filter(({ role }) => role === 'user')
-  assert.equal(
-    users.map(({ content, _hooks }) => [String(content).slice(0, 9), Array.isArray(_hooks)]),
-    [1, 2, 3].flatMap(turn => [
-      [`message ${turn}`, false],
-      ['[A hook o', true],
-    ]),
-  )
-})
-
 test('a blocked message fails its turn and is never sent to a model', async ({ chat }) => {
   const { provider } = chat
   configure(chat, {
@@ -354,28 +312,6 @@ test('a hook that hangs is ended with the turn, and holds up no other chat', asy
   await app.get(`/api/chat/cancel?stream_id=${stream}`)
   await chat.follow(stream)
   await ended(Number(readFileSync(mark, 'utf8')))
-})
-
-test('an event that is not supported refuses commands until the user accepts that', async ({
-  chat,
-}) => {
-  const { app, provider } = chat
-  const mark = join(app.userHome, 'mark')
-  configure(chat, {
-    hooks: { PermissionRequest: [{ command: 'x' }], pre_tool_call: [{ command: `touch ${mark}` }] },
-  })
-  const id = await newSession(chat)
-  provider.push(use('terminal', { command: 'true' }), DONE)
-  await chat.turn(id, 'go')
-  assert.match(resultsIn(chat).at(-1) ?? '', /PermissionRequest/)
-  // The supported one of the same section runs.
-  assert.ok(existsSync(mark))
-  const [guard] = (await app.get('/api/guards')).body.guards
-  assert.is(guard.key, 'hooks')
-  await app.post('/api/guards/accept', { key: 'hooks', value_id: guard.value_id, accepted: true })
-  provider.push(use('terminal', { command: 'true' }, 'c2'), DONE)
-  await chat.turn(id, 'go')
-  assert.match(resultsIn(chat).at(-1) ?? '', /exit_code/)
 })
 
 test.run()

@@ -5,7 +5,6 @@ import * as assert from 'uvu/assert'
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts'
 import { CREATING } from '../../public/api.ts'
 import { patternRoutes, routes } from '../../router.ts'
-import { startApp } from '../_app.ts'
 import { gate } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 import { type Api, withApi } from './_client-api.ts'
@@ -111,23 +110,6 @@ test(
     )
     await chat.follow(first.body.stream_id)
     assert.equal([(await chat.messages(session_id)).length, chat.provider.requests.length], [2, 1])
-  }),
-)
-
-test(
-  'requests at the same time are one',
-  withChat([{ text: 'Hello.' }], async chat => {
-    const { app } = chat
-    const session_id = await named(chat)
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () =>
-        app.post('/api/chat/start', { session_id, message: 'Hi.' }, key('k1')),
-      ),
-    )
-    const streams = new Set(answers.map(({ body }) => body.stream_id))
-    assert.equal([streams.size, answers.every(({ status }) => status === 200)], [1, true])
-    await chat.follow([...streams][0])
-    assert.is((await chat.messages(session_id)).length, 2)
   }),
 )
 
@@ -237,42 +219,6 @@ test('a stream that was cut is read to its end for the repeated request', () => 
     },
     { text: ['Half', ' of it'], middle: opened },
   )()
-})
-
-test(
-  'a stream whose turn ended with its connection does not count: the repeated request runs',
-  withApi(
-    async (service: Api) => {
-      const { app, provider } = service
-      const input = { model: 'agent', stream: true, messages: [{ role: 'user', content: 'Hi.' }] }
-      const headers = { ...service.headers, 'Idempotency-Key': 'k1' }
-      await sendAndCut(app.url, '/v1/chat/completions', headers, input, provider.arrived(1))
-      const again = await app.request('POST', '/v1/chat/completions', { body: input, headers })
-      assert.match(again.text, 'Whole.')
-      assert.is(service.asked().length, 2)
-    },
-    { end: 'headers' },
-    { text: 'Whole.' },
-  ),
-)
-
-test(
-  'without a key nothing changes',
-  withChat([{ text: 'One.' }, { text: 'Two.' }], async chat => {
-    const session_id = await named(chat)
-    for (const _ of [1, 2]) await chat.turn(session_id, 'Hi.')
-    assert.is((await chat.messages(session_id)).length, 4)
-  }),
-)
-
-test('a program that may not call a route learns nothing from its key', async () => {
-  const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: 'correct horse battery' } })
-  try {
-    const { status } = await app.post('/api/session/new', {}, key('k1'))
-    assert.is(status, 401)
-  } finally {
-    await app.close()
-  }
 })
 
 test.run()

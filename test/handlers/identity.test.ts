@@ -33,6 +33,29 @@ const devicesOf = async (app: TestApp, cookie: string) =>
 
 const codeOf = (reply: Reply): unknown[] => [reply.status, reply.body.code]
 
+test('the cookie is for this host only, for a day, and Secure behind TLS; the page gets it by no other means', async ({
+  app,
+}) => {
+  const login = async (headers = {}) => {
+    const reply = await app.post('/api/auth/login', { password: PASSWORD }, { headers })
+    assert.equal(reply.body, { ok: true })
+    return String(reply.headers['set-cookie'])
+  }
+  const plain =
+    /^agent_session=[0-9a-f]{64}\.[0-9a-f]{32}; HttpOnly; Max-Age=86400; Path=\/; SameSite=Lax$/
+  assert.match(await login(), plain)
+  assert.match(
+    await login({ 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }),
+    /; SameSite=Lax; Secure$/,
+  )
+  const mine = await signIn(app)
+  const evil = { headers: { cookie: mine, origin: 'https://evil.example' } }
+  assert.is((await app.post('/api/auth/logout', {}, evil)).status, 403)
+  assert.is((await app.get('/', as(mine))).status, 200)
+  await app.post('/api/auth/logout', {}, as(mine))
+  assert.is((await app.get('/', as(mine))).status, 302)
+})
+
 test('a device is renamed and signed out; its event stream ends', async ({ app }) => {
   const [mine, other] = [await signIn(app), await signIn(app)]
   const devices = await devicesOf(app, mine)

@@ -165,6 +165,11 @@ test('tests a server with a real connection; disables tools one by one', async (
   const failed = await app.post('/api/mcp/test', { name: 'bad' })
   assert.equal([failed.body.ok, failed.body.tools], [false, []])
   assert.match(failed.body.stderr, 'no license')
+  assert.is(failed.body.sentences.message.code, 'mcp.ended_early')
+  const bad = (await servers(app)).find(({ name }) => name === 'bad')
+  assert.equal(bad?.sentences?.error?.values, {
+    reason: { code: 'mcp.exited', values: { code: 2 } },
+  })
 })
 
 test('each profile has its own servers', async ({ app }) => {
@@ -191,7 +196,7 @@ turns('a turn uses an MCP tool, and continues without a server that does not wor
   const seen = await chat.turn(session, 'go')
   const warnings = seen.filter(({ event }) => event === 'warning').map(({ data }) => data.message)
   assert.equal(warnings, [
-    'The MCP server "bad" cannot be used: The program "nonesuch-program" was not found.',
+    'The MCP server "bad" cannot be used: The program “nonesuch-program” was not found.',
   ])
   const messages = await chat.messages(session)
   assert.equal(

@@ -163,45 +163,6 @@ test('auto-approval is told once, where it changes, in the message and not in th
     assert.equal(messages.slice(0, turns[at]?.messages.length), turns[at]?.messages)
 })
 
-test('omits disabled notes', async context => {
-  const { put } = context
-  put('memories/MEMORY.md', 'Loves tea.')
-  const id = await open(context)
-  assert.match(await promptOf(context, id), 'Loves tea.')
-  configure(context, { memory: { memory_enabled: false } })
-  assert.not.match(await promptOf(context, id), 'Loves tea.')
-})
-
-test('a personality follows the stable part and is stored nowhere', async context => {
-  const { app } = context
-  configure(context, { agent: { personalities: { pirate: 'Speak like a pirate.' } } })
-  const id = await open(context)
-  const plain = await promptOf(context, id)
-  await app.post('/api/personality/set', { session_id: id, name: 'pirate' })
-  assert.is(await promptOf(context, id), `${plain}\n\nSpeak like a pirate.`)
-  const kept = readFileSync(join(app.state, 'cache', 'prompts', `${id}.json`), 'utf8')
-  assert.not.match(kept, 'pirate')
-})
-
-test('omits skills with missing prerequisites and fallback skills that are not needed', async context => {
-  const { put } = context
-  const skill = (name: string, about: string) =>
-    put(`skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: d\n${about}\n---\nx`)
-  const when = (key: string, value: string) => `metadata:\n  agent:\n    ${key}: [${value}]`
-  skill('plain-skill', '')
-  skill('wants-file', when('requires_toolsets', 'file'))
-  skill('wants-browser', when('requires_toolsets', 'browser'))
-  skill('wants-tools', when('requires_tools', 'terminal, no_such_tool'))
-  skill('instead-of-file', when('fallback_for_toolsets', 'file'))
-  skill('instead-of-browser', when('fallback_for_tools', 'browser_navigate'))
-  skill('other-system', 'platforms: [windows]')
-  skill('switched-off', '')
-  configure(context, { skills: { disabled: ['switched-off'] } })
-  const prompt = await promptOf(context, await open(context))
-  const shown = [...prompt.matchAll(/^- ([a-z-]+): d$/gm)].map(match => match[1])
-  assert.equal(shown.toSorted(), ['instead-of-browser', 'plain-skill', 'wants-file'])
-})
-
 test('no response, event, export or list contains the prompt; deleting a session removes it', async context => {
   const { app, put } = context
   put('memories/MEMORY.md', 'The word is periwinkle.')
@@ -220,17 +181,6 @@ test('no response, event, export or list contains the prompt; deleting a session
   assert.ok(readdirSync(dir).includes(`${id}.json`))
   await app.post('/api/session/delete', { session_id: id })
   assert.not.ok(existsSync(join(dir, `${id}.json`)))
-})
-
-test('rebuilds a broken or foreign stored prompt', async context => {
-  const { app } = context
-  const id = await open(context)
-  const first = await promptOf(context, id)
-  const path = join(app.state, 'cache', 'prompts', `${id}.json`)
-  for (const text of ['{', '[]', JSON.stringify({ v: 1, basis: 'another', text: 'forged' })]) {
-    writeFileSync(path, text)
-    assert.is(await promptOf(context, id), first)
-  }
 })
 
 test('prefill messages precede the conversation and are never stored; a broken file is ignored', async context => {
@@ -253,24 +203,6 @@ test('prefill messages precede the conversation and are never stored; a broken f
   assert.match(sent()[2].content, 'hello')
   const { body } = await app.get(`/api/session?session_id=${id}`)
   assert.not.match(JSON.stringify(body), 'parrot')
-})
-
-test('two profiles have separate prompts', async context => {
-  const { app, put } = context
-  await app.post('/api/profile/create', { name: 'other' })
-  put('memories/MEMORY.md', 'Of the base.')
-  put('profiles/other/memories/MEMORY.md', 'Of the other.')
-  put('profiles/other/SOUL.md', 'I am the other.')
-  put('profiles/other/skills/theirs/SKILL.md', '---\nname: theirs\ndescription: d\n---\nx')
-  configure(context, {}, 'profiles/other')
-  const mine = await promptOf(context, await open(context))
-  const theirs = await promptOf(context, await open(context, { profile: 'other' }))
-  assert.match(mine, 'Of the base.')
-  assert.not.match(mine, /Of the other|I am the other|theirs/)
-  assert.match(theirs, 'Of the other.')
-  assert.match(theirs, 'I am the other.')
-  assert.match(theirs, '- theirs: d')
-  assert.not.match(theirs, 'Of the base.')
 })
 
 test.run()

@@ -35,14 +35,6 @@ const press = async ({ app }: Chat, body: Record<string, unknown>) =>
 const liveOf = async ({ app }: Chat, id: string) =>
   (await app.get(`/api/session?session_id=${id}`)).body.session.live
 
-test('rejects a request without a stream, and one with a position that is no number (400)', async ({
-  chat,
-}) => {
-  assert.is((await chat.app.post('/api/chat/retry', {})).status, 400)
-  assert.is((await chat.app.post('/api/chat/retry', { stream_id: 'a', pos: 'x' })).status, 400)
-  assert.is((await chat.app.get('/api/chat/retry?stream_id=a')).status, 405)
-})
-
 test('says so when nothing waits: unknown, running, and finished turns', async ({
   chat,
   id,
@@ -120,39 +112,6 @@ test('retries now, once: readers see the wait end, and a second press is late', 
   )
   assert.is(chat.provider.requests.length, sent + 3)
   assert.is((await chat.messages(id)).at(-1)?.content, 'Hi')
-})
-
-test('stops during the wait at once', async ({ chat, id, sent }) => {
-  chat.provider.push(limited(600))
-  const stream_id = await chat.send(id, 'hello')
-  await chat.follow(stream_id, 'retry')
-  assert.is((await chat.app.post('/api/chat/cancel', { stream_id })).body.cancelled, true)
-  assert.equal(types(await chat.follow(stream_id)).slice(-2), ['cancel', 'stream_end'])
-  assert.is(await liveOf(chat, id), null)
-  assert.is((await press(chat, { stream_id })).retried, false)
-  assert.is(chat.provider.requests.length, sent + 1)
-})
-
-test('waits as long as the provider asks, in each of its forms, up to an hour', async ({
-  chat,
-  id,
-}) => {
-  const message = (text: string) => ({ error: { message: text } })
-  for (const [step, expected, jitter] of [
-    [{ headers: { 'retry-after-ms': '150000' } }, 150_000, 0],
-    [{ headers: { 'retry-after': '3600' } }, 3_600_000, 0],
-    // Up to half as long again, so that calls that failed together do not come back together.
-    [{ body: { error: { message: 'x', details: [{ retryDelay: '34s' }] } } }, 34_000, 5_000],
-    [{ body: message('Rate limit reached. Please try again in 8.2s.') }, 8_200, 4_100],
-    [{ body: message('Rate limit reached. Try again in 10 minutes.') }, 600_000, 0],
-  ] as const) {
-    chat.provider.push({ status: 429, ...step })
-    const stream_id = await chat.send(id, 'hello')
-    const delay_ms = Number((await chat.follow(stream_id, 'retry')).at(-1)?.data.delay_ms)
-    assert.ok(delay_ms >= expected && delay_ms <= expected + jitter, `${delay_ms}: ${expected}`)
-    await chat.app.post('/api/chat/cancel', { stream_id })
-    await chat.follow(stream_id)
-  }
 })
 
 test('fails at once when the provider asks for more than an hour, and says how long', async ({

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Sessions } from '../../lib/sessions/sessions.ts'
-import { createMessageQueue } from '../../lib/turns/queue.ts'
+import type { Hub } from '../../lib/http/hub.ts'
+import { MessageQueue } from '../../lib/turns/queue.ts'
+import type { TurnStarter } from '../../lib/turns/start-turn.ts'
+import type { Turns } from '../../lib/turns/turns.ts'
 import { gate } from '../_provider.ts'
 import { startChat, textOf, types } from './_chat.ts'
 import { createTestClock } from '../_clock.ts'
@@ -151,27 +154,27 @@ test('a message queued while the turn is being stopped waits for the user', asyn
   let stream: string | null = 'running'
   let queued: unknown = null
   const sent: string[] = []
-  const queue = createMessageQueue({
-    sessions: {
-      require: () => row,
-      head: () => ({ meta: { queued } }),
-      append: (_: string, [entry]: [{ patch: { queued: unknown } }]) => {
-        queued = entry.patch.queued
-      },
-      sync: async () => {
-        stream = null
-        row.last_turn = 'cancelled'
-      },
-    } as unknown as Sessions,
-    hub: { publish: () => 0 },
-    streamOf: () => stream,
-    send: async (_, { text }) => {
-      sent.push(text)
-      return { streamId: 'next' }
+  const sessions = {
+    require: () => row,
+    head: () => ({ meta: { queued } }),
+    append: (_: string, [entry]: [{ patch: { queued: unknown } }]) => {
+      queued = entry.patch.queued
     },
-    clock: createTestClock(1_000),
-    log: () => undefined,
-  })
+    sync: async () => {
+      stream = null
+      row.last_turn = 'cancelled'
+    },
+  } as unknown as Sessions
+  const hub = { publish: () => 0 } as unknown as Hub
+  const turns = { streamOf: () => stream } as unknown as Turns
+  const starter = {
+    async turn({ text }: { text: string }) {
+      sent.push(text)
+      return { turn: { streamId: 'next' } }
+    },
+  } as unknown as TurnStarter
+  const services = { sessions, hub, clock: createTestClock(1_000) }
+  const queue = new MessageQueue(services, turns, starter, () => undefined)
   const added = await queue.add(row.session_id, {
     text: 'and then',
     attachments: [],

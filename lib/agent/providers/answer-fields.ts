@@ -2,10 +2,8 @@
 import type { AnswerFormat } from '../answer-form.ts'
 import type { ProviderFailure } from '../failure.ts'
 import type { ProviderRequest } from '../types.ts'
-import type { Objection } from './quirks.ts'
+import type { Objection, Quirks } from './quirks.ts'
 import { hostname } from './stream-request.ts'
-
-export type AnswerQuirk = 'no answer form'
 
 /** Whose models still call tools when an answer has a form. Local servers hold every token to the form, so that no call is possible. */
 const KEEPS_TOOLS = /(?:^|\.)(?:openai\.com|chatgpt\.com|openai\.azure\.com|anthropic\.com)$/
@@ -56,10 +54,7 @@ export const ollamaAnswer = (request: ProviderRequest) => {
   return format ? { format: format.schema ?? 'json' } : {}
 }
 
-export const withoutAnswer = (
-  request: ProviderRequest,
-  known: ReadonlySet<string>,
-): ProviderRequest => {
+export const withoutAnswer = (request: ProviderRequest, known: Quirks): ProviderRequest => {
   if (!known.has('no answer form')) return request
   const { answer: _, mustCall: __, ...rest } = request
   return rest
@@ -74,10 +69,10 @@ const NAMED =
  */
 export const answerObjection = (
   { message }: Pick<ProviderFailure, 'message'>,
-  known: ReadonlySet<string>,
+  known: Quirks,
   { answer, mustCall }: ProviderRequest,
   isNamed: boolean,
-): Objection<AnswerQuirk> | null =>
+): Objection | null =>
   (answer || mustCall) && !known.has('no answer form') && (!isNamed || NAMED.test(message))
     ? { quirk: 'no answer form', scope: 'call' }
     : null

@@ -9,7 +9,7 @@ import {
 } from '../../base/json.ts'
 import { parseArguments } from '../tool-calls.ts'
 import type { ProviderDelta } from '../types.ts'
-import { type ResponseReader, throwErrorIn } from './stream-request.ts'
+import { pieceOf, ResponseReader, throwErrorIn } from './stream-request.ts'
 import type { PositionedItem } from './content-order.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
@@ -31,57 +31,84 @@ type Open =
   | { kind: 'call'; index: number; input: JsonObject; written: boolean }
   | { kind: 'thought'; placed: PositionedItem }
 
-export const createAnthropicReader = (): ResponseReader => {
-  const open = new Map<unknown, Open>()
-  const usage: JsonObject = {}
-  let stop: string | null = null
-  let isComplete = false
-  let chars = 0
-  let calls = 0
+export class AnthropicReader extends ResponseReader {
+  readonly #open = new Map<unknown, Open>()
+  readonly #counts: JsonObject = {}
+  #stop: string | null = null
+  #isComplete = false
 
-  const addText = (words: string): ProviderDelta[] => {
-    chars += words.length
-    return words === '' ? [] : [{ type: 'text', text: words }]
+  read(event: unknown): ProviderDelta[] {
+    if (!isObject(event)) return []
+    throwErrorIn(event)
+    switch (event.type) {
+      case 'message':
+        return this.#readWhole(event)
+      case 'message_start':
+        Object.assign(this.#counts, asObject(asObject(event.message).usage))
+        return []
+      case 'content_block_start':
+        return this.#openBlock(event.index, asObject(event.content_block))
+      case 'content_block_delta':
+        return this.#applyDelta(this.#open.get(event.index), asObject(event.delta))
+      case 'content_block_stop':
+        return this.#closeBlock(event.index)
+      case 'message_delta':
+        Object.assign(this.#counts, known(asObject(event.usage)))
+        return this.#stopped(asObject(event.delta))
+      case 'message_stop':
+        this.#isComplete = true
+        return []
+      default:
+        return []
+    }
   }
 
-  const addReasoning = (words: string): ProviderDelta[] =>
-    words === '' ? [] : [{ type: 'reasoning', text: words }]
+  progress() {
+    return this.#isComplete ? 'complete' : this.#stop === null ? 'streaming' : 'finished'
+  }
 
-  const openBlock = (index: unknown, block: JsonObject): ProviderDelta[] => {
-    if (block.type === 'text') {
-      open.set(index, { kind: 'text' })
-      return addText(asString(block.text))
-    }
-    if (block.type === 'tool_use') {
-      const call = {
-        kind: 'call' as const,
-        index: calls++,
+  isIntact(): boolean {
+    return this.#open.size === 0 && this.chars + this.calls > 0
+  }
+
+  override end(): ProviderDelta[] {
+    this.usage = usageOf(this.#counts)
+    this.finish = this.#stop === null ? null : (REASONS[this.#stop] ?? 'other')
+    return super.end()
+  }
+
+  #addText(words: string): ProviderDelta[] {
+    this.chars += words.length
+    return pieceOf('text', words)
+  }
+
+  #openBlock(index: unknown, block: JsonObject): ProviderDelta[] {
+    const { chars, calls } = this
+    switch (block.type) {
+      case 'text':
+        this.#open.set(index, { kind: 'text' })
+        return this.#addText(asString(block.text))
+      case 'tool_use': {
         // Some gateways encode the object.
-        input:
-          typeof block.input === 'string'
-            ? (parseArguments(block.input) ?? {})
-            : asObject(block.input),
-        written: false,
+        const input =
+          typeof block.input === 'string' ? parseArguments(block.input) : asObject(block.input)
+        this.#open.set(index, { kind: 'call', index: calls, input: input ?? {}, written: false })
+        this.calls++
+        return [
+          { type: 'tool_call', index: calls, id: asString(block.id), name: asString(block.name) },
+        ]
       }
-      open.set(index, call)
-      return [
-        {
-          type: 'tool_call',
-          index: call.index,
-          id: asString(block.id),
-          name: asString(block.name),
-        },
-      ]
+      case 'thinking':
+      case 'redacted_thinking':
+        this.#open.set(index, { kind: 'thought', placed: { item: { ...block }, chars, calls } })
+        return pieceOf('reasoning', asString(block.thinking))
+      default:
+        return []
     }
-    if (block.type === 'thinking' || block.type === 'redacted_thinking') {
-      open.set(index, { kind: 'thought', placed: { item: { ...block }, chars, calls } })
-      return addReasoning(asString(block.thinking))
-    }
-    return []
   }
 
-  const applyDelta = (block: Open | undefined, delta: JsonObject): ProviderDelta[] => {
-    if (delta.type === 'text_delta') return addText(asString(delta.text))
+  #applyDelta(block: Open | undefined, delta: JsonObject): ProviderDelta[] {
+    if (delta.type === 'text_delta') return this.#addText(asString(delta.text))
     if (block?.kind === 'call' && delta.type === 'input_json_delta') {
       const piece = asString(delta.partial_json)
       if (piece === '') return []
@@ -94,77 +121,32 @@ export const createAnthropicReader = (): ResponseReader => {
       item.signature = asString(item.signature) + asString(delta.signature)
     if (delta.type !== 'thinking_delta') return []
     item.thinking = asString(item.thinking) + asString(delta.thinking)
-    return addReasoning(asString(delta.thinking))
+    return pieceOf('reasoning', asString(delta.thinking))
   }
 
-  const closeBlock = (index: unknown): ProviderDelta[] => {
-    const block = open.get(index)
-    open.delete(index)
+  #closeBlock(index: unknown): ProviderDelta[] {
+    const block = this.#open.get(index)
+    this.#open.delete(index)
     if (block?.kind === 'call' && !block.written && Object.keys(block.input).length > 0)
       return [{ type: 'tool_call', index: block.index, arguments: JSON.stringify(block.input) }]
     return block?.kind === 'thought' ? [{ type: 'provider_state', item: block.placed }] : []
   }
 
-  /** The explanation of a refusal without text. */
-  const explain = (details: unknown): ProviderDelta[] => {
-    const words = asString(asObject(details).explanation)
-    return stop === 'refusal' && chars === 0 && words !== ''
-      ? [{ type: 'refusal', text: words }]
-      : []
+  /** Returns the explanation of a refusal without text. */
+  #stopped({ stop_reason, stop_details }: JsonObject): ProviderDelta[] {
+    this.#stop = asString(stop_reason) || this.#stop
+    const isRefusal = this.#stop === 'refusal' && this.chars === 0
+    return isRefusal ? pieceOf('refusal', asString(asObject(stop_details).explanation)) : []
   }
 
-  const end = (fieldsOfEnd: JsonObject): ProviderDelta[] => {
-    stop = asString(fieldsOfEnd.stop_reason) || stop
-    return explain(fieldsOfEnd.stop_details)
-  }
-
-  const readWhole = (message: JsonObject): ProviderDelta[] => {
+  #readWhole(message: JsonObject): ProviderDelta[] {
     const deltas = asObjects(message.content).flatMap((block, index) => [
-      ...openBlock(index, block),
-      ...closeBlock(index),
+      ...this.#openBlock(index, block),
+      ...this.#closeBlock(index),
     ])
-    Object.assign(usage, asObject(message.usage))
-    isComplete = true
-    return [...deltas, ...end(message)]
-  }
-
-  const read = (event: unknown): ProviderDelta[] => {
-    if (!isObject(event)) return []
-    throwErrorIn(event)
-    switch (event.type) {
-      case 'message':
-        return readWhole(event)
-      case 'message_start':
-        Object.assign(usage, asObject(asObject(event.message).usage))
-        return []
-      case 'content_block_start':
-        return openBlock(event.index, asObject(event.content_block))
-      case 'content_block_delta':
-        return applyDelta(open.get(event.index), asObject(event.delta))
-      case 'content_block_stop':
-        return closeBlock(event.index)
-      case 'message_delta':
-        Object.assign(usage, known(asObject(event.usage)))
-        return end(asObject(event.delta))
-      case 'message_stop':
-        isComplete = true
-        return []
-      default:
-        return []
-    }
-  }
-
-  return {
-    read,
-    progress: () => (isComplete ? 'complete' : stop === null ? 'streaming' : 'finished'),
-    isIntact: () => open.size === 0 && chars + calls > 0,
-    end() {
-      const reason = stop === null ? undefined : (REASONS[stop] ?? 'other')
-      return [
-        ...usageOf(usage),
-        { type: 'finish', reason: reason ?? (calls ? 'tool_calls' : 'stop') },
-      ]
-    },
+    Object.assign(this.#counts, asObject(message.usage))
+    this.#isComplete = true
+    return [...deltas, ...this.#stopped(message)]
   }
 }
 
@@ -173,17 +155,15 @@ const known = (usage: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(usage).filter(([, figure]) => asCount(figure) > 0))
 
 /** Anthropic counts cached tokens separately; the whole prompt is the sum. */
-const usageOf = (usage: JsonObject): ProviderDelta[] => {
-  if (Object.keys(usage).length === 0) return []
-  const read = asCount(usage.cache_read_input_tokens)
-  const written = asCount(usage.cache_creation_input_tokens)
-  return [
-    {
-      type: 'usage',
-      inputTokens: asCount(usage.input_tokens) + read + written,
-      outputTokens: asCount(usage.output_tokens),
-      ...(read > 0 && { cacheReadTokens: read }),
-      ...(written > 0 && { cacheWriteTokens: written }),
-    },
-  ]
+const usageOf = (counts: JsonObject) => {
+  if (Object.keys(counts).length === 0) return null
+  const read = asCount(counts.cache_read_input_tokens)
+  const written = asCount(counts.cache_creation_input_tokens)
+  return {
+    type: 'usage' as const,
+    inputTokens: asCount(counts.input_tokens) + read + written,
+    outputTokens: asCount(counts.output_tokens),
+    ...(read > 0 && { cacheReadTokens: read }),
+    ...(written > 0 && { cacheWriteTokens: written }),
+  }
 }

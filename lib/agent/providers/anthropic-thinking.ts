@@ -3,27 +3,7 @@ import { asObject } from '../../base/json.ts'
 import type { ModelEndpoint } from '../types.ts'
 import type { Effort } from '../../base/efforts.ts'
 import { BUDGETS, UP_TO_MAX } from './effort-words.ts'
-
-/** Quirks of an endpoint; `no reasoning state` and `at most` can also apply to a single call. */
-export type AnthropicQuirk =
-  | 'no thinking'
-  | 'thinking off'
-  | 'blank thoughts'
-  | 'adaptive thinking'
-  | 'budget thinking'
-  | 'no display'
-  | 'lower effort'
-  | 'no effort'
-  | 'no cache'
-  | 'no beta'
-  | 'always thinks'
-  | 'no tool_choice'
-  | 'drop changed thinking'
-  | 'no reasoning state'
-  | `at most ${number}`
-  | `tools ${number}`
-
-type Quirks = ReadonlySet<AnthropicQuirk>
+import { type Quirks, smallestLimit } from './quirks.ts'
 
 /** From this generation on, models support adaptive thinking. */
 const ADAPTIVE_FROM = 406
@@ -74,14 +54,6 @@ const modeOf = (model: string, quirks: Quirks): 'adaptive' | 'budget' | null => 
   return generation >= THINKING_FROM && !/haiku/i.test(model) ? 'budget' : null
 }
 
-const capOf = (quirks: Quirks): number =>
-  Math.min(
-    Number.POSITIVE_INFINITY,
-    ...[...quirks].flatMap(quirk =>
-      quirk.startsWith('at most ') ? [Number(quirk.slice('at most '.length))] : [],
-    ),
-  )
-
 /** Until this generation, thinking between tool calls needs a beta header; with adaptive thinking it is always on. */
 const INTERLEAVED = { from: 400, below: ADAPTIVE_FROM, beta: 'interleaved-thinking-2025-05-14' }
 /** Lets the API drop thinking from before a compaction or an edit, which newer models reject otherwise. */
@@ -108,7 +80,7 @@ export const thinkingFields = (
   quirks: Quirks,
 ): Record<string, unknown> => {
   const { model, maxTokens, effort = 'medium' } = endpoint
-  const cap = capOf(quirks)
+  const cap = smallestLimit(quirks, 'at most ')
   const max = Math.min(maxTokens ?? defaultMax(model), cap)
   if (quirks.has('thinking off')) return { max_tokens: max, thinking: { type: 'disabled' } }
   if (!isClaude(model)) return { max_tokens: max, ...familyThinking(endpoint, max, quirks) }

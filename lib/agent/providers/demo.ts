@@ -2,18 +2,16 @@
 import type { Clock } from '../../base/clock.ts'
 import { isObject } from '../../base/json.ts'
 import type { Provider, ProviderDelta, ProviderRequest, WireMessage } from '../types.ts'
-import { stripMessageTags, readIntent } from './demo-intents.ts'
-import { nextTurn, type ToolAnswer, type Turn } from './demo-scenes.ts'
+import { sceneOf, type ToolAnswer, type Turn } from './demo-script.ts'
 
 /** Characters per streamed piece. */
 const PIECE_CHARS = 6
 const DELAY_MS = 15
 const CHARS_PER_TOKEN = 4
 
-export type DemoOptions = { clock: Pick<Clock, 'delay'>; delayMs?: number }
-
-export const createDemo = ({ clock, delayMs = DELAY_MS }: DemoOptions): Provider =>
-  async function* demo(request) {
+/** `delayMs`: between two pieces. */
+export const demo = (clock: Clock, delayMs = DELAY_MS): Provider =>
+  async function* (request) {
     const turn = offered(request, decide(request.messages))
     let written = 0
     for (const delta of toDeltas(turn)) {
@@ -40,8 +38,15 @@ const decide = (messages: readonly WireMessage[]): Turn => {
     .slice(at + 1)
     .filter(message => message.role === 'tool')
     .map(toSeen)
-  return nextTurn(readIntent(user ? stripMessageTags(textOf(user)) : ''), results)
+  return sceneOf(user ? withoutTags(textOf(user)) : '')(results)
 }
+
+/** Without the tags that the server adds to the message of the user. */
+const withoutTags = (content: string): string =>
+  content
+    .replace(/^\[Workspace:[^\]\n]*\]\n/, '')
+    .replace(/\n\n\[Attached files:[^\]\n]*\]\s*$/, '')
+    .trim()
 
 /** Explains a missing tool instead of calling it. */
 const offered = ({ tools }: ProviderRequest, turn: Turn): Turn => {

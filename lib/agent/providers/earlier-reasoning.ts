@@ -1,11 +1,8 @@
 /** Whether reasoning of finished turns goes back, by endpoint, and what endpoints taught us about it. */
 import type { HttpApiMode, ModelEndpoint, ProviderRequest } from '../types.ts'
-import type { Objection } from './quirks.ts'
+import type { Objection, Quirks } from './quirks.ts'
 import { MISSING_REASONING, ownWords } from './rejection.ts'
 import { hostname } from './stream-request.ts'
-
-/** Learned from rejections; they override the table. */
-export type EarlierQuirk = 'earlier reasoning' | 'no earlier reasoning' | 'no thinking fields'
 
 /**
  * The first row that matches decides. `isReturned: true` keeps what was sent before unchanged in the next turn, so the
@@ -121,15 +118,12 @@ const rowOf = (endpoint: ModelEndpoint): Row | undefined =>
       (models?.test(endpoint.model) ?? true),
   )
 
-const isReturned = (endpoint: ModelEndpoint, quirks: ReadonlySet<string>): boolean =>
+const isReturned = (endpoint: ModelEndpoint, quirks: Quirks): boolean =>
   !quirks.has('no earlier reasoning') &&
   (quirks.has('earlier reasoning') || rowOf(endpoint)?.isReturned === true)
 
 /** The request without the reasoning of finished turns where its endpoint must not get it. */
-export const withEarlierReasoning = (
-  request: ProviderRequest,
-  quirks: ReadonlySet<string>,
-): ProviderRequest =>
+export const withEarlierReasoning = (request: ProviderRequest, quirks: Quirks): ProviderRequest =>
   isReturned(request.endpoint, quirks)
     ? request
     : {
@@ -142,7 +136,7 @@ export const withEarlierReasoning = (
 /** Fields of `chat_completions` with which the endpoint reads reasoning of finished turns. */
 export const preservedThinkingFields = (
   endpoint: ModelEndpoint,
-  quirks: ReadonlySet<string>,
+  quirks: Quirks,
 ): Readonly<Record<string, unknown>> => {
   const fields = rowOf(endpoint)?.fields
   if (!fields || endpoint.effort === 'none' || quirks.has('no thinking fields')) return {}
@@ -160,9 +154,9 @@ const INVALID_STATE =
  */
 export const earlierReasoningObjection = (
   failure: { message: string },
-  known: ReadonlySet<string>,
+  known: Quirks,
   { endpoint, messages }: ProviderRequest,
-): Objection<EarlierQuirk> | null => {
+): Objection | null => {
   const message = ownWords(failure)
   if (!messages.some(({ providerState }) => providerState?.isEarlier)) return null
   if (isReturned(endpoint, known))

@@ -1,5 +1,6 @@
 /** Effort in the words of several servers and formats. */
 import { type Effort, EFFORTS } from '../../base/efforts.ts'
+import type { Quirks } from './quirks.ts'
 
 /** Thinking budgets in tokens. */
 export const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
@@ -47,7 +48,7 @@ export const supportedEfforts = (message: string): `efforts ${string}` | null =>
 }
 
 /** The supported effort that is nearest to the wanted one, the higher of two. */
-export const nearestEffort = (wanted: string, quirks: ReadonlySet<string>): string => {
+export const nearestEffort = (wanted: string, quirks: Quirks): string => {
   const list = [...quirks].find(quirk => quirk.startsWith('efforts '))
   const known = list?.slice('efforts '.length).split(',') ?? []
   if (known.length === 0 || known.includes(wanted) || !ASCENDING.includes(wanted)) return wanted

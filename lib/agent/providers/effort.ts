@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { ModelEndpoint } from '../types.ts'
 import type { Effort } from '../../base/efforts.ts'
 import { BUDGETS, THREE, UP_TO_MAX } from './effort-words.ts'
-import { effortOf, isReasoning } from './responses-body.ts'
+import { effortOf, isReasoning } from './codex-responses.ts'
 import { hostname } from './stream-request.ts'
 
 type Said = (effort: Effort, model: string) => JsonObject

@@ -9,11 +9,8 @@ const withoutHalves = (json: string): string =>
     ? json.replace(ESCAPE, found => (found === '\\\\' ? found : '\ufffd'))
     : json
 
-/** The bytes of `JSON.stringify(body)`, with U+FFFD for half a character. `take`: memory for so many bytes. The elements of arrays are encoded one by one. */
-export const encodeJson = (
-  body: Readonly<Record<string, unknown>>,
-  take: (bytes: number) => Buffer = Buffer.allocUnsafe,
-): Buffer => {
+/** The bytes of `JSON.stringify(body)`, with U+FFFD for half a character.  The elements of arrays are encoded one by one. */
+export const encodeJson = (body: Readonly<Record<string, unknown>>): Buffer => {
   const pieces: string[] = []
   let bytes = 0
   const add = (text: string): void => {
@@ -33,8 +30,8 @@ export const encodeJson = (
     add(']')
   }
   add(separator === '{' ? '{}' : '}')
-  const encoded = take(bytes)
+  const encoded = Buffer.allocUnsafe(bytes)
   let at = 0
   for (const piece of pieces) at += encoded.write(piece, at)
-  return encoded.subarray(0, at)
+  return encoded
 }

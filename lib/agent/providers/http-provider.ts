@@ -1,4 +1,6 @@
 /** Turns the description of a wire format into a provider. */
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../../base/clock.ts'
 import { UserError, wordsOf } from '../../errors.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ModelEndpoint, Provider, ProviderDelta, ProviderRequest } from '../types.ts'
@@ -6,14 +8,10 @@ import { answerObjection, withoutAnswer } from './answer-fields.ts'
 import { earlierReasoningObjection, withEarlierReasoning } from './earlier-reasoning.ts'
 import { imageNotice, imageObjection } from './image-rejections.ts'
 import { sentImages, withImages } from './images.ts'
-import { type Objection, type ObjectionOf, QuirkMemory } from './quirks.ts'
+import { type ObjectionOf, QuirkMemory, type Quirks } from './quirks.ts'
 import { isObjection } from './rejection.ts'
-import {
-  hostname,
-  type ResponseReader,
-  type StreamOptions,
-  streamRequest,
-} from './stream-request.ts'
+import { requestObjection } from './rejection-rows.ts'
+import { hostname, type ResponseReader, streamRequest } from './stream-request.ts'
 import {
   rejectedToolNotice,
   rejectedToolObjection,
@@ -21,136 +19,100 @@ import {
 } from './rejected-tools.ts'
 import { toolLimitNotice } from './tool-limit.ts'
 
-/** What differs between wire formats. `Q` names the deviations of endpoints the format can adapt to. */
-export type WireFormat<Q extends string> = {
+/** What differs between wire formats. */
+export type WireFormat = {
   url: (endpoint: ModelEndpoint) => string
   /** Headers and body, adapted to the endpoint's known quirks. */
-  headers: (request: ProviderRequest, quirks: ReadonlySet<Q>) => Readonly<Record<string, string>>
-  body: (request: ProviderRequest, quirks: ReadonlySet<Q>) => Readonly<Record<string, unknown>>
+  headers: (request: ProviderRequest, quirks: Quirks) => Readonly<Record<string, string>>
+  body: (request: ProviderRequest, quirks: Quirks) => Readonly<Record<string, unknown>>
   /** Whether tool results may contain images; where they may not, the images follow as a message. */
   imagesInResults: boolean
   /** A new reader for each response. */
   createReader: () => ResponseReader
-  /** The quirk a rejected request reveals; null when changing the request would not help. */
-  objection: (
-    failure: ProviderFailure,
-    known: ReadonlySet<Q>,
-    request: ProviderRequest,
-  ) => Objection<Q> | null
 }
 
 /** The current key of a sign-in; see `keyFor` in lib/models/sign-in/sign-ins.ts. */
 export type KeySource = (endpoint: ModelEndpoint, isRejected: boolean) => Promise<string | null>
 
-export type HttpProviderOptions = StreamOptions & {
+export type HttpProviderOptions = {
+  clock: Clock
+  /** Dispatcher of a proxy; undici's global one when absent. */
+  dispatcher?: Dispatcher | undefined
   /** Renews keys that are tokens of a sign-in. Absent: they are used until they expire. */
   keyFor?: KeySource | undefined
 }
 
-/** One way in which endpoints differ, whatever their format. */
-type Step = {
-  /** The quirk that a rejection reveals. */
-  objection?: ObjectionOf
-  /** It explains more than the rejections of what a request contains. */
-  isOfAny?: true
-  /** The request, adapted to what is known. */
-  adapt?: (request: ProviderRequest, known: ReadonlySet<string>) => ProviderRequest
-  /** What the user has to know of the adapted request; null: nothing. */
-  notice?: (request: ProviderRequest, known: ReadonlySet<string>) => string | null
-  /** Shown in every turn, and not only once. */
-  isNoticeOfTurn?: true
-}
-
-/** In the order in which they explain a rejection, adapt a request, and are told to the user. */
-const stepsOf = <Q extends string>({
-  imagesInResults: inResults,
-  objection,
-}: WireFormat<Q>): readonly Step[] => [
-  {
-    objection: (failure, known, request, attempts) =>
-      imageObjection(failure, known, request, { inResults, attempts }),
-    isOfAny: true,
-    notice: imageNotice,
-  },
-  {
-    objection: (failure, known, request) =>
-      rejectedToolObjection(failure, known, withoutRejectedTools(request, known)),
-    adapt: withoutRejectedTools,
-    notice: rejectedToolNotice,
-  },
-  {
-    objection: earlierReasoningObjection,
-    adapt: withEarlierReasoning,
-  },
-  {
-    objection: (failure, known, request) => answerObjection(failure, known, request, true),
-    adapt: withoutAnswer,
-  },
-  {
-    objection: (failure, known, request) => objection(failure, known as ReadonlySet<Q>, request),
-    notice: toolLimitNotice,
-    isNoticeOfTurn: true,
-  },
-  { objection: (failure, known, request) => answerObjection(failure, known, request, false) },
-]
-
-/**
- * A call is repeated before its first delta only: adapted, when the endpoint rejects something that can be changed, and once
- * with another key, when it rejects the token of a sign-in.
- */
-export const createHttpProvider = <Q extends string>(
-  format: WireFormat<Q>,
-  options: HttpProviderOptions,
-): Provider => {
-  const steps = stepsOf(format)
-  const terminating = new Set<string>()
-  const shownNotices = new Set<string>()
-  const memory = new QuirkMemory((failure, known, request, attempts) => {
-    for (const { objection, isOfAny } of steps) {
-      const found =
-        isOfAny || isObjection(failure) ? objection?.(failure, known, request, attempts) : null
-      if (found) return found
-    }
-    return null
-  }, options.clock)
-
-  const send = (
-    request: ProviderRequest,
-    known: ReadonlySet<string>,
-  ): AsyncGenerator<ProviderDelta> => {
-    const quirks = known as ReadonlySet<Q>
-    const { endpoint, traceparent } = request
-    const { staleTimeoutMs } = endpoint
-    return streamRequest(
-      {
-        url: format.url(endpoint),
-        headers: withHeaders(
-          {
-            ...format.headers(request, quirks),
-            ...imageHeaders(request, known),
-            ...(traceparent !== undefined && { traceparent }),
-          },
-          endpoint.headers,
-        ),
-        body: format.body(withImages(request, known, format.imagesInResults), quirks),
+/** What of a rejection is understood, most specific first. */
+const objectionIn =
+  (format: () => WireFormat): ObjectionOf =>
+  (failure, known, request, attempts) => {
+    const { headers, body, imagesInResults: inResults } = format()
+    const images = imageObjection(failure, known, request, { inResults, attempts })
+    if (images || !isObjection(failure)) return images
+    const sent = (quirks: Quirks) =>
+      JSON.stringify([headers(request, quirks), body(request, quirks)])
+    const present = sent(known)
+    return (
+      rejectedToolObjection(failure, known, withoutRejectedTools(request, known)) ??
+      earlierReasoningObjection(failure, known, request) ??
+      answerObjection(failure, known, request, true) ??
+      requestObjection(
+        failure,
+        known,
         request,
-        terminating,
-        reader: format.createReader(),
-      },
-      staleTimeoutMs === undefined ? options : { ...options, staleMs: () => staleTimeoutMs },
+        quirk => sent(new Set([...known, quirk])) !== present,
+      ) ??
+      answerObjection(failure, known, request, false)
     )
   }
 
-  const noticesOf = (request: ProviderRequest, known: ReadonlySet<string>): string[] =>
-    steps.flatMap(({ notice, isNoticeOfTurn }) => {
-      const text = notice?.(request, known) ?? null
-      if (text === null || (!isNoticeOfTurn && shownNotices.has(text))) return []
-      shownNotices.add(text)
-      return [text]
+/** The request without what the endpoint is known not to take, in any format. */
+const adapted = (request: ProviderRequest, known: Quirks): ProviderRequest =>
+  withoutAnswer(withEarlierReasoning(withoutRejectedTools(request, known), known), known)
+
+/**
+ * A call is repeated before its first delta only: adapted, when the endpoint rejects something that can be changed, and once
+ * with another key, when it rejects the token of a sign-in. `load` is called with the first request: a start needs no format.
+ */
+export const httpProvider = (
+  load: () => WireFormat,
+  { clock, dispatcher, keyFor: keySource }: HttpProviderOptions,
+): Provider => {
+  const terminating = new Set<string>()
+  const shownNotices = new Set<string>()
+  const memory = new QuirkMemory(objectionIn(load), clock)
+
+  const send = (request: ProviderRequest, known: Quirks): AsyncGenerator<ProviderDelta> => {
+    const format = load()
+    const { endpoint, traceparent } = request
+    const own = {
+      ...format.headers(request, known),
+      ...imageHeaders(request, known),
+      ...(traceparent !== undefined && { traceparent }),
+    }
+    return streamRequest({
+      url: format.url(endpoint),
+      headers: withHeaders(own, endpoint.headers),
+      body: format.body(withImages(request, known, format.imagesInResults), known),
+      request,
+      terminating,
+      reader: format.createReader(),
+      clock,
+      dispatcher,
     })
+  }
+
+  /** A lack of tools is told in every turn, anything else once. */
+  const noticesOf = (request: ProviderRequest, known: Quirks): string[] => {
+    const others = [imageNotice(request, known), rejectedToolNotice(request, known)].flatMap(
+      text => (text === null || shownNotices.has(text) ? [] : [text]),
+    )
+    for (const text of others) shownNotices.add(text)
+    return [...others, toolLimitNotice(request, known) ?? []].flat()
+  }
 
   return async function* (given) {
-    const keyFor = given.endpoint.signIn && options.keyFor
+    const keyFor = given.endpoint.signIn && keySource
     let asked = keyFor ? await withKey(given, false, keyFor) : given
     let call = memory.begin(asked)
     let isKeyRenewed = false
@@ -158,7 +120,7 @@ export const createHttpProvider = <Q extends string>(
       let hasStarted = false
       try {
         const { quirks: known } = call
-        const request = steps.reduce((sent, { adapt }) => adapt?.(sent, known) ?? sent, asked)
+        const request = adapted(asked, known)
         for await (const delta of send(request, known)) {
           if (!hasStarted) {
             hasStarted = true
@@ -212,7 +174,7 @@ const withHeaders = (
 /** GitHub Copilot requires this header for requests with images. */
 const imageHeaders = (
   request: ProviderRequest,
-  quirks: ReadonlySet<string>,
+  quirks: Quirks,
 ): Readonly<Record<string, string>> => {
   if (!/(?:^|\.)githubcopilot\.com$/.test(hostname(request.endpoint.baseUrl))) return {}
   const { stored, raw } = sentImages(request, quirks)

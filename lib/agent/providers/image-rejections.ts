@@ -1,8 +1,8 @@
 /** Learns from rejections which images an endpoint accepts, so that a wrong guess never ends a turn. */
 import type { ProviderFailure } from '../failure.ts'
 import type { ProviderRequest } from '../types.ts'
-import { type ImageQuirk, sentImages } from './images.ts'
-import type { Objection } from './quirks.ts'
+import { sentImages } from './images.ts'
+import type { Objection, Quirk, Quirks } from './quirks.ts'
 import { ownWords, paramIs } from './rejection.ts'
 
 /** Statuses of requests that the server could not use; some servers report an unsupported image as their own error. */
@@ -59,10 +59,10 @@ const countIn = (message: string): number | null => {
  */
 export const imageObjection = (
   failure: Pick<ProviderFailure, 'status' | 'message' | 'param'>,
-  known: ReadonlySet<string>,
+  known: Quirks,
   request: ProviderRequest,
   { inResults, attempts }: { inResults: boolean; attempts: number },
-): Objection<ImageQuirk> | null => {
+): Objection | null => {
   const { status } = failure
   if (!STATUSES.has(status) || !paramIs(failure, /messages|input|content|image|media|detail/))
     return null
@@ -70,7 +70,7 @@ export const imageObjection = (
   const message = ownWords(failure).replace(/data:image\/\S+/g, '')
   const sent = sentImages(request, known)
   if (sent.stored.length === 0 && !sent.raw) return null
-  const learn = (quirk: ImageQuirk): Objection<ImageQuirk> => ({
+  const learn = (quirk: Quirk): Objection => ({
     quirk,
     scope: 'endpoint',
     isPartial: true,
@@ -94,10 +94,7 @@ export const imageObjection = (
 }
 
 /** A sentence for the user about images that are left out because of a rejection; null when there are none. */
-export const imageNotice = (
-  request: ProviderRequest,
-  quirks: ReadonlySet<string>,
-): string | null => {
+export const imageNotice = (request: ProviderRequest, quirks: Quirks): string | null => {
   if (!request.images?.isSent) return null
   const images = request.messages.flatMap(({ images = [] }) => images)
   const { model } = request.endpoint

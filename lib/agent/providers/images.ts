@@ -8,20 +8,8 @@ import { imageLabel, type StoredImage } from '../../schema/image.ts'
 import { typeOfFile } from '../image-file.ts'
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { isClaude } from './anthropic-thinking.ts'
-import { smallestLimit } from './tool-limit.ts'
+import { type Quirks, smallestLimit } from './quirks.ts'
 
-/**
- * Learned from rejections: the endpoint takes no images, none in tool results, at most so many, at most so many bytes of
- * them, or not this file.
- */
-export type ImageQuirk =
-  | 'no images'
-  | 'images apart'
-  | `images ${number}`
-  | `image bytes ${number}`
-  | `without ${string}`
-
-type Quirks = ReadonlySet<string>
 type Message = ProviderRequest['messages'][number]
 type Part = Exclude<Message['content'], string>[number]
 

@@ -4,7 +4,7 @@ import { type Effort, EFFORTS } from '../../base/efforts.ts'
 import { thinkingFields } from './anthropic-thinking.ts'
 import { chatEffort } from './effort.ts'
 import { ollamaThinking } from './ollama-chat.ts'
-import { responsesEffort } from './responses-body.ts'
+import { responsesEffort } from './codex-responses.ts'
 
 /** Whose name stands for several that say the same. */
 const NAMING: readonly Effort[] = ['none', 'high', 'low', 'medium', 'minimal', 'xhigh']

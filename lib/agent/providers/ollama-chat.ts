@@ -11,20 +11,16 @@ import {
   isObject,
   type JsonObject,
 } from '../../base/json.ts'
-import type { ProviderFailure } from '../failure.ts'
-import type { Provider, ProviderDelta, ProviderRequest } from '../types.ts'
+import type { ProviderDelta, ProviderRequest } from '../types.ts'
 import { ollamaAnswer } from './answer-fields.ts'
 import { type Part, partsOf } from './content-parts.ts'
 import { authHeaders } from './http-post.ts'
-import { createHttpProvider, type HttpProviderOptions } from './http-provider.ts'
+import type { WireFormat } from './http-provider.ts'
 import { type ChatMessage, type ChatShape, toChatMessages } from './openai-messages.ts'
-import type { Objection } from './quirks.ts'
-import { type ResponseReader, throwErrorIn } from './stream-request.ts'
-import { createThinkSplitter } from './think-tags.ts'
-import { findObjection, type QuirkRow } from './rejection.ts'
-import { NO_TOOLS, offeredTools, TOOLS_REFUSED } from './tool-limit.ts'
-
-type Quirk = 'no tools' | 'tools refused' | 'no think' | 'no levels'
+import type { Quirks } from './quirks.ts'
+import { pieceOf, ResponseReader, throwErrorIn } from './stream-request.ts'
+import { ThinkSplitter } from './think-tags.ts'
+import { offeredTools } from './tool-limit.ts'
 
 /** Everything that only `chat_completions` servers need is off. */
 const SHAPE: ChatShape = {
@@ -86,7 +82,7 @@ const toMessage = (
 const thinkingOf = ({ providerState }: ProviderRequest['messages'][number]): string =>
   providerState?.items.map(item => asString(asObject(item).thinking)).join('') ?? ''
 
-const toMessages = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
+const toMessages = (request: ProviderRequest, quirks: Quirks) => {
   const words = quirks.has('no tools') || quirks.has('tools refused')
   const messages = toChatMessages(request, { ...SHAPE, words })
   return messages.map((message, at) => {
@@ -98,15 +94,15 @@ const toMessages = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
 /** gpt-oss always thinks and takes a level, other models only on or off. Absent: the model's default. */
 export const ollamaThinking = (
   { effort, model }: ProviderRequest['endpoint'],
-  quirks: ReadonlySet<Quirk>,
+  quirks: Quirks,
 ): JsonObject => {
-  if (effort === undefined || quirks.has('no think')) return {}
+  if (effort === undefined || quirks.has('no effort')) return {}
   if (!/gpt-oss/i.test(model) || quirks.has('no levels')) return { think: effort !== 'none' }
   const isLow = effort === 'none' || effort === 'minimal'
   return { think: isLow ? 'low' : effort === 'xhigh' ? 'high' : effort }
 }
 
-const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
+const toBody = (request: ProviderRequest, quirks: Quirks) => {
   const { endpoint } = request
   const tools = offeredTools(request, quirks)
   return {
@@ -126,91 +122,68 @@ const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
   }
 }
 
-/** Sentences of Ollama (server/routes.go, api/types.go). */
-const ROWS: readonly QuirkRow<Quirk>[] = [
-  { quirk: 'no tools', field: /^tools$/, says: NO_TOOLS, scope: 'endpoint' },
-  { quirk: 'tools refused', field: /^tools$/, says: TOOLS_REFUSED, scope: 'call' },
-  {
-    quirk: 'no levels',
-    field: /^think$/,
-    says: /think value .{0,20} is not supported|invalid think value/i,
-    scope: 'endpoint',
-  },
-  { quirk: 'no think', field: /^think$/, says: /does not support thinking/i, scope: 'endpoint' },
-  { quirk: 'no think', field: /^think$/, scope: 'endpoint' },
-]
+class OllamaReader extends ResponseReader {
+  readonly #think = new ThinkSplitter()
+  #thinking = ''
+  #isComplete = false
 
-const objection = (
-  failure: ProviderFailure,
-  known: ReadonlySet<Quirk>,
-  request: ProviderRequest,
-): Objection<Quirk> | null => findObjection(ROWS, failure, known, request)
+  read(event: unknown): ProviderDelta[] {
+    if (!isObject(event)) return []
+    throwErrorIn(event)
+    const message = asObject(event.message)
+    const thought = asString(message.thinking)
+    this.#thinking += thought
+    const deltas = [
+      ...pieceOf('reasoning', thought),
+      ...this.#think.push(asString(message.content)),
+      ...asObjects(message.tool_calls).map(call => this.#readCall(call)),
+    ]
+    if (event.done === true) {
+      this.#isComplete = true
+      this.finish = event.done_reason === 'length' ? 'length' : null
+      // Counts are absent when the whole prompt was cached.
+      const inputTokens = asCount(event.prompt_eval_count)
+      if (inputTokens > 0)
+        this.usage = { type: 'usage', inputTokens, outputTokens: asCount(event.eval_count) }
+    }
+    return deltas
+  }
 
-const createReader = (): ResponseReader => {
-  const think = createThinkSplitter()
-  let thinking = ''
-  let calls = 0
-  let end: ProviderDelta[] | null = null
-
-  const readCall = (call: Readonly<Record<string, unknown>>): ProviderDelta => {
+  #readCall(call: JsonObject): ProviderDelta {
     const { name, arguments: args } = asObject(call.function)
     return {
       type: 'tool_call',
-      index: calls++,
+      index: this.calls++,
       id: asString(call.id),
       name: asString(name),
       arguments: isObject(args) ? JSON.stringify(args) : asString(args),
     }
   }
 
-  /** Counts are absent when the whole prompt was cached. */
-  const endOf = (event: Readonly<Record<string, unknown>>): ProviderDelta[] => {
-    const inputTokens = asCount(event.prompt_eval_count)
-    const isLong = event.done_reason === 'length'
-    return [
-      ...(inputTokens > 0
-        ? [{ type: 'usage' as const, inputTokens, outputTokens: asCount(event.eval_count) }]
-        : []),
-      { type: 'finish', reason: isLong ? 'length' : calls > 0 ? 'tool_calls' : 'stop' },
-    ]
+  progress() {
+    return this.#isComplete ? 'complete' : 'streaming'
   }
 
-  return {
-    read(event) {
-      if (!isObject(event)) return []
-      throwErrorIn(event)
-      const message = asObject(event.message)
-      const thought = asString(message.thinking)
-      thinking += thought
-      const deltas: ProviderDelta[] = [
-        ...(thought === '' ? [] : [{ type: 'reasoning' as const, text: thought }]),
-        ...think.push(asString(message.content)),
-        ...asObjects(message.tool_calls).map(readCall),
-      ]
-      if (event.done === true) end = endOf(event)
-      return deltas
-    },
-    progress: () => (end ? 'complete' : 'streaming'),
-    // The last event always says `done`; a stream without it was cut.
-    isIntact: () => false,
-    end: () => [
-      ...think.end(),
+  /** The last event always says `done`; a stream without it was cut. */
+  isIntact(): boolean {
+    return false
+  }
+
+  override end(): ProviderDelta[] {
+    const thinking = this.#thinking
+    return [
+      ...this.#think.end(),
       ...(thinking === '' ? [] : [{ type: 'provider_state' as const, item: { thinking } }]),
-      ...(end ?? []),
-    ],
+      ...super.end(),
+    ]
   }
 }
 
-export const createOllamaChat = (options: HttpProviderOptions): Provider =>
-  createHttpProvider<Quirk>(
-    {
-      url: ({ baseUrl }) => urlOf(baseUrl),
-      headers: ({ endpoint }) => authHeaders(endpoint),
-      body: toBody,
-      // Only messages of the user are documented to have images.
-      imagesInResults: false,
-      createReader,
-      objection,
-    },
-    options,
-  )
+export const ollamaChat: WireFormat = {
+  url: ({ baseUrl }) => urlOf(baseUrl),
+  headers: ({ endpoint }) => authHeaders(endpoint),
+  body: toBody,
+  // Only messages of the user are documented to have images.
+  imagesInResults: false,
+  createReader: () => new OllamaReader(),
+}

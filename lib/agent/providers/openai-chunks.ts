@@ -10,9 +10,15 @@ import {
 import { isJsonObject } from '../tool-calls.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import { type ResponseReader, streamFailure, throwErrorIn } from './stream-request.ts'
+import {
+  pieceOf,
+  ResponseReader,
+  streamFailure,
+  throwErrorIn,
+  withReasoning,
+} from './stream-request.ts'
 import { type Field, FIELDS } from './openai-reasoning.ts'
-import { createThinkSplitter } from './think-tags.ts'
+import { ThinkSplitter } from './think-tags.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 type Usage = Extract<ProviderDelta, { type: 'usage' }>
@@ -48,65 +54,64 @@ const REASONS: Record<string, Finish> = {
  */
 const BROKEN_OFF = /^error$|^abort|malformed|unexpected_tool_call|network_error|insufficient_system/
 
-/** Reader of one response. */
-export const createChunkReader = (): ResponseReader => {
-  const think = createThinkSplitter()
-  const reasoningState = createReasoningCollector()
-  const calls = createCallTracker(reasoningState.mark)
-  let usage: Usage | null = null
-  let finish: Finish | null = null
-  let hasText = false
+export class ChunkReader extends ResponseReader {
+  readonly #think = new ThinkSplitter()
+  readonly #reasoning = new ReasoningCollector()
+  readonly #tracked = new CallTracker()
+  #hasText = false
 
-  const readChoice = (choice: JsonObject): ProviderDelta[] => {
+  read(chunk: unknown): ProviderDelta[] {
+    if (!isObject(chunk)) return []
+    throwErrorIn(chunk)
+    const figures = isObject(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
+    // Some servers send cumulative usage in every chunk: the last one that says anything counts.
+    const counted = figures && readUsage(figures)
+    if (counted && (!this.usage || counted.inputTokens + counted.outputTokens > 0))
+      this.usage = counted
+    // One is asked for; GitHub Copilot puts the text into one and the calls into another.
+    return asObjects(chunk.choices).flatMap(choice => this.#readChoice(choice))
+  }
+
+  /** The end mark `[DONE]` is not a chunk and is handled by the caller. */
+  progress() {
+    return this.finish === null ? 'streaming' : 'finished'
+  }
+
+  isIntact(): boolean {
+    return this.calls > 0 ? this.#tracked.areWhole() : this.#hasText && !this.#think.isOpen()
+  }
+
+  override end(): ProviderDelta[] {
+    return [...this.#think.end(), ...this.#reasoning.end(this.#think.inline()), ...super.end()]
+  }
+
+  #readChoice(choice: JsonObject): ProviderDelta[] {
     // Servers that ignore `stream` send a whole `message`.
-    const delta = isObject(choice.delta)
-      ? choice.delta
-      : isObject(choice.message)
-        ? choice.message
-        : {}
+    const delta = [choice.delta, choice.message].find(isObject) ?? {}
     const reason = asString(choice.finish_reason).toLowerCase()
     if (choice.error) throw streamFailure(choice.error)
     if (BROKEN_OFF.test(reason))
       throw classify({ message: `The provider ended the response early (${reason}).` })
-    if (reason !== '') finish = REASONS[reason] ?? 'other'
+    if (reason !== '') this.finish = REASONS[reason] ?? 'other'
     const { thought, words } = readContent(delta.content)
-    const reasoning = reasoningOf(delta) || thought
-    hasText ||= words.trim() !== '' || asString(delta.refusal) !== ''
-    reasoningState.think(delta, thought)
+    const refusal = asString(delta.refusal)
+    this.#hasText ||= words.trim() !== '' || refusal !== ''
+    this.#reasoning.think(delta, thought)
+    const calls = [...asObjects(delta.tool_calls), ...legacyCall(delta)]
     return [
-      ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
-      ...(!think.isOver
-        ? think.push(words)
-        : words === ''
-          ? []
-          : [{ type: 'text' as const, text: words }]),
-      ...(asString(delta.refusal) === ''
-        ? []
-        : [{ type: 'refusal' as const, text: asString(delta.refusal) }]),
-      ...[...asObjects(delta.tool_calls), ...legacyCall(delta)].flatMap(call => calls.read(call)),
+      ...pieceOf('reasoning', reasoningOf(delta) || thought),
+      ...(this.#think.isOver ? pieceOf('text', words) : this.#think.push(words)),
+      ...pieceOf('refusal', refusal),
+      ...calls.flatMap(call => this.#readCall(call)),
     ]
   }
 
-  return {
-    read(chunk) {
-      if (!isObject(chunk)) return []
-      throwErrorIn(chunk)
-      const figures = isObject(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
-      // Some servers send cumulative usage in every chunk: the last one that says anything counts.
-      const counted = figures && readUsage(figures)
-      if (counted && (!usage || counted.inputTokens + counted.outputTokens > 0)) usage = counted
-      // One is asked for; GitHub Copilot puts the text into one and the calls into another.
-      return asObjects(chunk.choices).flatMap(readChoice)
-    },
-    // The end mark `[DONE]` is not a chunk and is handled by the caller.
-    progress: () => (finish === null ? 'streaming' : 'finished'),
-    isIntact: () => (calls.any() ? calls.whole() : hasText && !think.isOpen()),
-    end: () => [
-      ...think.end(),
-      ...reasoningState.end(think.inline()),
-      ...(usage ? [usage] : []),
-      { type: 'finish', reason: finish ?? (calls.any() ? 'tool_calls' : 'stop') },
-    ],
+  #readCall(call: JsonObject): ProviderDelta[] {
+    const deltas = this.#tracked.read(call, (at, id) =>
+      this.#reasoning.mark(at, id, call.extra_content),
+    )
+    this.calls = this.#tracked.size
+    return deltas
   }
 }
 
@@ -142,15 +147,6 @@ const readUsage = (usage: JsonObject): Usage => {
   }
 }
 
-/** xAI and Gemini count reasoning apart, in the total only. What is missing there may also be the cached tokens. */
-export const withReasoning = (
-  output: number,
-  { total, input, cached }: { total: number; input: number; cached: number },
-): number => {
-  const apart = total - input - output
-  return apart > 0 && apart !== cached ? output + apart : output
-}
-
 /** Content is a string or a list of parts, some of them reasoning. */
 const readContent = (content: unknown): { thought: string; words: string } => {
   if (!Array.isArray(content)) return { thought: '', words: asString(content) }
@@ -180,51 +176,52 @@ const legacyCall = ({ function_call: fn }: JsonObject): JsonObject[] =>
   isObject(fn) ? [{ index: 0, function: fn }] : []
 
 /** Reads an object of JSON piece by piece; parsing all of it again for every piece would take a minute for a long one. */
-const createObjectEnd = () => {
-  let depth = 0
-  let isText = false
-  let isEscaped = false
-  let isClosed = false
-  return {
-    isClosed: () => isClosed,
-    push(piece: string): void {
-      for (const char of piece) {
-        if (isEscaped) isEscaped = false
-        else if (isText && char === '\\') isEscaped = true
-        else if (char === '"') isText = !isText
-        else if (isText) continue
-        else if (char === '{' || char === '[') depth++
-        else if (char === '}' || char === ']') isClosed = --depth === 0
-      }
-    },
+class ObjectEnd {
+  isClosed = false
+  #depth = 0
+  #isText = false
+  #isEscaped = false
+
+  push(piece: string): void {
+    for (const char of piece) {
+      if (this.#isEscaped) this.#isEscaped = false
+      else if (this.#isText && char === '\\') this.#isEscaped = true
+      else if (char === '"') this.#isText = !this.#isText
+      else if (this.#isText) continue
+      else if (char === '{' || char === '[') this.#depth++
+      else if (char === '}' || char === ']') this.isClosed = --this.#depth === 0
+    }
   }
 }
 
-type TrackedCall = {
-  id: string
-  index: unknown
-  name: string
-  written: string
-  end: ReturnType<typeof createObjectEnd>
-}
+type TrackedCall = { id: string; index: unknown; name: string; written: string; end: ObjectEnd }
+
+const isWhole = (call: TrackedCall | undefined): boolean =>
+  call?.end.isClosed === true && isJsonObject(call.written)
+
+/** A whole call after a whole one is another one, unless it says the same again. */
+const isNext = (call: TrackedCall | undefined, name: string, written: string): boolean =>
+  name !== '' &&
+  isWhole(call) &&
+  call?.written !== '{}' &&
+  call?.written !== written &&
+  isJsonObject(written)
 
 /** Separates parallel calls by index, or by id for servers that omit the index or always send 0. */
-const createCallTracker = (mark: (call: number, id: string, extra: unknown) => void) => {
-  const calls: TrackedCall[] = []
+class CallTracker {
+  readonly #calls: TrackedCall[] = []
 
-  const isWhole = (call: TrackedCall | undefined): boolean =>
-    call?.end.isClosed() === true && isJsonObject(call.written)
+  get size(): number {
+    return this.#calls.length
+  }
 
-  /** A whole call after a whole one is another one, unless it says the same again. */
-  const isNext = (call: TrackedCall | undefined, name: string, written: string): boolean =>
-    name !== '' &&
-    isWhole(call) &&
-    call?.written !== '{}' &&
-    call?.written !== written &&
-    isJsonObject(written)
+  areWhole(): boolean {
+    return this.#calls.every(({ name, written }) => name !== '' && isJsonObject(written))
+  }
 
   /** The call a fragment belongs to; -1: a new one. */
-  const find = (index: unknown, id: string, name: string, written: string): number => {
+  #find(index: unknown, id: string, name: string, written: string): number {
+    const calls = this.#calls
     const last = index === undefined ? -1 : calls.findLastIndex(call => call.index === index)
     const known = id === '' ? -1 : calls.findLastIndex(call => call.id === id)
     if (known >= 0) {
@@ -245,45 +242,40 @@ const createCallTracker = (mark: (call: number, id: string, extra: unknown) => v
     return id !== '' && calls[last]?.id !== '' && name !== '' ? -1 : last
   }
 
-  return {
-    any: () => calls.length > 0,
-    whole: () => calls.every(({ name, written }) => name !== '' && isJsonObject(written)),
-    read(delta: JsonObject): ProviderDelta[] {
-      const fn = isObject(delta.function) ? delta.function : {}
-      const id = asString(delta.id)
-      const name = asString(fn.name)
-      const written = isObject(fn.arguments) ? JSON.stringify(fn.arguments) : asString(fn.arguments)
-      const index = delta.index ?? undefined
-      let at = find(index, id, name, written)
-      const known = calls[at]
-      if (at < 0)
-        at = calls.push({ id: '', index, name: '', written: '', end: createObjectEnd() }) - 1
-      const call = calls[at]
-      if (!call) return []
-      // Some servers repeat the whole call in the last chunk.
-      if (known && written !== '' && call.written === written && isWhole(call)) return []
-      const added = { id: call.id === '' ? id : '', name: name === call.name ? '' : name }
-      call.id ||= id
-      call.name += added.name
-      // An empty object before the arguments is a placeholder of some gateways. Without arguments, it is the default.
-      const isPlaceholder = call.written === '' && written === '{}'
-      if (call.written === '{}' && written !== '') {
-        call.written = ''
-        call.end = createObjectEnd()
-      }
-      call.written += written
-      call.end.push(written)
-      mark(at, call.id, delta.extra_content)
-      return [
-        {
-          type: 'tool_call',
-          index: at,
-          ...(added.id !== '' && { id: added.id }),
-          ...(added.name !== '' && { name: added.name }),
-          ...(written !== '' && !isPlaceholder && { arguments: written }),
-        },
-      ]
-    },
+  /** `mark` gets the place of the call in the response, and its id. */
+  read(delta: JsonObject, mark: (call: number, id: string) => void): ProviderDelta[] {
+    const fn = isObject(delta.function) ? delta.function : {}
+    const id = asString(delta.id)
+    const name = asString(fn.name)
+    const written = isObject(fn.arguments) ? JSON.stringify(fn.arguments) : asString(fn.arguments)
+    const index = delta.index ?? undefined
+    const found = this.#find(index, id, name, written)
+    const known = this.#calls[found]
+    const call = known ?? { id: '', index, name: '', written: '', end: new ObjectEnd() }
+    const at = known ? found : this.#calls.push(call) - 1
+    // Some servers repeat the whole call in the last chunk.
+    if (known && written !== '' && call.written === written && isWhole(call)) return []
+    const added = { id: call.id === '' ? id : '', name: name === call.name ? '' : name }
+    call.id ||= id
+    call.name += added.name
+    // An empty object before the arguments is a placeholder of some gateways. Without arguments, it is the default.
+    const isPlaceholder = call.written === '' && written === '{}'
+    if (call.written === '{}' && written !== '') {
+      call.written = ''
+      call.end = new ObjectEnd()
+    }
+    call.written += written
+    call.end.push(written)
+    mark(at, call.id)
+    return [
+      {
+        type: 'tool_call',
+        index: at,
+        ...(added.id !== '' && { id: added.id }),
+        ...(added.name !== '' && { name: added.name }),
+        ...(written !== '' && !isPlaceholder && { arguments: written }),
+      },
+    ]
   }
 }
 
@@ -310,40 +302,47 @@ const addBlock = (blocks: JsonObject[], piece: JsonObject): void => {
 }
 
 /** Collects provider state from the deltas of one response. */
-const createReasoningCollector = () => {
-  const details: JsonObject[] = []
-  const blocks: JsonObject[] = []
-  const marks = new Map<number, JsonObject>()
-  const ids = new Map<number, string>()
-  const thoughts: Partial<Record<Field, string>> = {}
-  let part = ''
-  return {
-    /** Adds the fields of one delta. `thought` is reasoning from a part of the content. */
-    think(delta: JsonObject, thought: string): void {
-      for (const field of FIELDS)
-        if (asString(delta[field]) !== '')
-          thoughts[field] = (thoughts[field] ?? '') + asString(delta[field])
-      part += thought
-      for (const piece of asObjects(delta.thinking_blocks)) addBlock(blocks, piece)
-      for (const piece of asObjects(delta.reasoning_details)) {
-        const last = details.at(-1)
-        const isSame = last?.type === piece.type && last?.index === piece.index
-        if (last && isSame && piece.index !== undefined) grow(last, piece)
-        else details.push({ ...piece })
-      }
-    },
-    mark(call: number, id: string, extra: unknown): void {
-      if (id !== '') ids.set(call, id)
-      if (isObject(extra)) marks.set(call, { ...marks.get(call), ...extra })
-    },
-    /** `inline`: reasoning before the text, including its tags. */
-    end(inline: string): ProviderDelta[] {
-      const isEmpty =
-        details.length + blocks.length + marks.size + Object.keys(thoughts).length === 0
-      if (isEmpty && inline === '' && part === '') return []
-      const item = { details, blocks, marks: Object.fromEntries(marks), thoughts, part, inline }
-      const ofCalls = details.some(({ id }) => id) ? { ids: Object.fromEntries(ids) } : {}
-      return [{ type: 'provider_state', item: { ...item, ...ofCalls, chars: 0, calls: 0 } }]
-    },
+class ReasoningCollector {
+  readonly #details: JsonObject[] = []
+  readonly #blocks: JsonObject[] = []
+  readonly #marks = new Map<number, JsonObject>()
+  readonly #ids = new Map<number, string>()
+  readonly #thoughts: Partial<Record<Field, string>> = {}
+  #part = ''
+
+  /** Adds the fields of one delta. `thought` is reasoning from a part of the content. */
+  think(delta: JsonObject, thought: string): void {
+    for (const field of FIELDS)
+      if (asString(delta[field]) !== '')
+        this.#thoughts[field] = (this.#thoughts[field] ?? '') + asString(delta[field])
+    this.#part += thought
+    for (const piece of asObjects(delta.thinking_blocks)) addBlock(this.#blocks, piece)
+    for (const piece of asObjects(delta.reasoning_details)) {
+      const last = this.#details.at(-1)
+      const isSame = last?.type === piece.type && last?.index === piece.index
+      if (last && isSame && piece.index !== undefined) grow(last, piece)
+      else this.#details.push({ ...piece })
+    }
+  }
+
+  mark(call: number, id: string, extra: unknown): void {
+    if (id !== '') this.#ids.set(call, id)
+    if (isObject(extra)) this.#marks.set(call, { ...this.#marks.get(call), ...extra })
+  }
+
+  /** `inline`: reasoning before the text, including its tags. */
+  end(inline: string): ProviderDelta[] {
+    const [details, blocks, thoughts, part] = [
+      this.#details,
+      this.#blocks,
+      this.#thoughts,
+      this.#part,
+    ]
+    const found = details.length + blocks.length + this.#marks.size + Object.keys(thoughts).length
+    if (found === 0 && inline === '' && part === '') return []
+    const marks = Object.fromEntries(this.#marks)
+    const ofCalls = details.some(({ id }) => id) ? { ids: Object.fromEntries(this.#ids) } : {}
+    const item = { details, blocks, marks, thoughts, part, inline, ...ofCalls, chars: 0, calls: 0 }
+    return [{ type: 'provider_state', item }]
   }
 }

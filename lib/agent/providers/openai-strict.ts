@@ -60,23 +60,3 @@ export const toolCallsAsText = (messages: ChatMessage[]): ChatMessage[] =>
       return { role, content: [...(text === '' ? [] : [text]), ...calls].join('\n') }
     }),
   )
-
-/** The output limit in an error about `max_tokens`; null when there is none or it is too small. */
-export const answerLimit = (message: string): number | null => {
-  const atMost =
-    /(?:supports|allows) at most (\d+) (?:completion|output) tokens|max_tokens.{0,40}(?:less than or equal to|<=) (\d+)/i.exec(
-      message,
-    )
-  if (atMost) return usable(Number(atMost[1] ?? atMost[2]))
-  const window = Number(/maximum context length is (\d+)/i.exec(message)?.[1] ?? 0)
-  const prompt = Number(
-    /(\d+) (?:in (?:the|your) (?:messages|prompt)|of text input|input tokens)/i.exec(
-      message,
-    )?.[1] ?? 0,
-  )
-  return window > 0 && prompt > 0 ? usable(window - prompt - MARGIN_TOKENS) : null
-}
-
-const MARGIN_TOKENS = 64
-const MIN_TOKENS = 256
-const usable = (tokens: number): number | null => (tokens >= MIN_TOKENS ? tokens : null)

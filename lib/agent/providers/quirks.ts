@@ -23,8 +23,74 @@ const DIGEST_CHARS = 12
 /** Endpoints and sessions with quirks of their own; the oldest are forgotten. */
 const MAX_PLACES = 1_000
 
-export type Objection<Q = string> = {
-  quirk: Q
+/** How an endpoint deviates from its format. What a format does not have means nothing there. */
+export type Quirk =
+  // Tools.
+  | 'no tools'
+  | 'tools refused'
+  | 'no tool_choice'
+  | 'no parallel'
+  | 'calls as text'
+  | `tools ${number}`
+  /** An MCP tool that is left out for its description; `mcp_`: all of them. */
+  | `rejected tool ${string}`
+  // Reasoning: how much, its switch and its fields.
+  | 'no effort'
+  | 'lower effort'
+  | `efforts ${string}`
+  | 'no thinking'
+  | 'thinking off'
+  | 'always thinks'
+  | 'adaptive thinking'
+  | 'budget thinking'
+  | 'no display'
+  | 'no summary'
+  | 'no levels'
+  | 'no template'
+  | 'no thinking fields'
+  // Reasoning of earlier messages.
+  | 'no reasoning state'
+  | 'drop changed thinking'
+  | 'blank thoughts'
+  | 'blank signatures'
+  | 'no details'
+  | 'no thoughts'
+  | 'no encrypted'
+  | 'no phase'
+  | 'earlier reasoning'
+  | 'no earlier reasoning'
+  // Images: none, none in tool results, not this file, at most so many, at most so many bytes.
+  | 'no images'
+  | 'images apart'
+  | `without ${string}`
+  | `images ${number}`
+  | `image bytes ${number}`
+  // The rest of a request.
+  | 'no answer form'
+  | `at most ${number}`
+  | 'no limit'
+  | 'old max_tokens'
+  | 'new max_tokens'
+  | 'no stream'
+  | 'no stream_options'
+  | 'no cache'
+  | 'no cache key'
+  | 'no beta'
+  | 'no developer'
+  | 'short ids'
+  | 'strict turns'
+
+export type Quirks = ReadonlySet<Quirk>
+
+/** The number in quirks such as `tools 64`; the smallest of several, infinite without one. `name` ends with a space. */
+export const smallestLimit = (quirks: Quirks, name: string): number =>
+  Math.min(
+    Number.POSITIVE_INFINITY,
+    ...[...quirks].flatMap(one => (one.startsWith(name) ? [Number(one.slice(name.length))] : [])),
+  )
+
+export type Objection = {
+  quirk: Quirk
   /** Where it applies once it was confirmed: nowhere else, to the session whose history is the cause, to the endpoint. */
   scope: 'call' | 'session' | 'endpoint'
   /** The same request in another notation: nothing is lost by remembering it. */
@@ -36,7 +102,7 @@ export type Objection<Q = string> = {
 /** Maps a rejection to the next quirk to apply; null when that would not help. `attempts`: earlier rejections of the call. */
 export type ObjectionOf = (
   failure: ProviderFailure,
-  known: ReadonlySet<string>,
+  known: Quirks,
   request: ProviderRequest,
   attempts: number,
 ) => Objection | null
@@ -44,7 +110,7 @@ export type ObjectionOf = (
 /** One call and its repetitions. */
 export type AdaptedCall = {
   /** What the request has to be adapted to. */
-  readonly quirks: ReadonlySet<string>
+  readonly quirks: Quirks
   /** The request was accepted, so what it was adapted to is remembered. */
   accepted: () => void
   /** Adds the quirk that this rejection reveals; false when changing the request would not help. */
@@ -57,7 +123,7 @@ const reasonOf = ({ message }: ProviderFailure): string => message.replace(/[\da
 /** What endpoints deviate in, as far as it was learned. */
 export class QuirkMemory {
   /** By place: until when each quirk is remembered. */
-  readonly #learned = new Map<string, Map<string, number>>()
+  readonly #learned = new Map<string, Map<Quirk, number>>()
   readonly #objectionOf: ObjectionOf
   readonly #clock: Pick<Clock, 'now'>
 
@@ -100,7 +166,7 @@ export class QuirkMemory {
     }
   }
 
-  #recall(place: string): string[] {
+  #recall(place: string): Quirk[] {
     const quirks = this.#learned.get(place)
     if (!quirks) return []
     for (const [quirk, until] of quirks) if (until <= this.#clock.now()) quirks.delete(quirk)
@@ -108,7 +174,7 @@ export class QuirkMemory {
   }
 
   #remember(place: string, { quirk, isHarmless }: Objection): void {
-    const quirks = this.#learned.get(place) ?? new Map<string, number>()
+    const quirks = this.#learned.get(place) ?? new Map<Quirk, number>()
     quirks.set(quirk, this.#clock.now() + (isHarmless ? HARMLESS_MS : REMEMBERED_MS))
     this.#learned.set(place, quirks)
     const [oldest] = this.#learned.keys()

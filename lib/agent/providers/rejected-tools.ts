@@ -1,10 +1,7 @@
 /** MCP tools that an endpoint rejects for their description are left out, so that one of them never fails a chat. */
 import type { ProviderFailure } from '../failure.ts'
 import type { ProviderRequest } from '../types.ts'
-import type { Objection } from './quirks.ts'
-
-/** The name of a tool, or `mcp_` for all of them. */
-export type RejectedTool = `rejected tool ${string}`
+import type { Objection, Quirks } from './quirks.ts'
 
 const ALL = 'mcp_'
 /** From then on, all are left out: there may be as many more. */
@@ -21,13 +18,10 @@ const ABOUT_ANSWER = /response_format|text\.format|output_(?:config|format)/i
 const INDEX =
   /(?:function_?declarations|functionDeclarations)[.[](\d+)|(?:tools|functions)[.[](\d+)/g
 
-const namesIn = (known: ReadonlySet<string>): string[] =>
+const namesIn = (known: Quirks): string[] =>
   [...known].flatMap(quirk => (quirk.startsWith(MARK) ? [quirk.slice(MARK.length)] : []))
 
-export const withoutRejectedTools = (
-  request: ProviderRequest,
-  known: ReadonlySet<string>,
-): ProviderRequest => {
+export const withoutRejectedTools = (request: ProviderRequest, known: Quirks): ProviderRequest => {
   const rejected = namesIn(known)
   if (rejected.length === 0) return request
   const tools = request.tools.filter(
@@ -39,9 +33,9 @@ export const withoutRejectedTools = (
 /** `request` as it was sent, without those that were rejected before. */
 export const rejectedToolObjection = (
   { message }: Pick<ProviderFailure, 'message'>,
-  known: ReadonlySet<string>,
+  known: Quirks,
   { tools }: ProviderRequest,
-): Objection<RejectedTool> | null => {
+): Objection | null => {
   const strange = tools.filter(({ name }) => name.startsWith(ALL))
   if (strange.length === 0) return null
   const named = strange.find(({ name }) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(message))
@@ -66,7 +60,7 @@ const byDeclaration = (a: RegExpExecArray, b: RegExpExecArray): number =>
 /** Null when none is left out. */
 export const rejectedToolNotice = (
   { endpoint: { model, provider, providerName = provider } }: ProviderRequest,
-  known: ReadonlySet<string>,
+  known: Quirks,
 ): string | null => {
   const rejected = namesIn(known)
   if (rejected.length === 0) return null

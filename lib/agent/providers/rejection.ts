@@ -4,9 +4,9 @@
  */
 import type { ProviderFailure } from '../failure.ts'
 import type { ProviderRequest } from '../types.ts'
-import type { Objection } from './quirks.ts'
+import type { Objection, Quirks } from './quirks.ts'
 
-export type QuirkRow<Q> = Omit<Objection<Q>, 'isPartial'> & {
+export type QuirkRow = Omit<Objection, 'isPartial'> & {
   /** Paths of the request's fields, with dots: `tools`, `messages.3.reasoning_content`. */
   field: RegExp
   /** Sentences about it. Without them, naming the field is enough. */
@@ -101,19 +101,23 @@ const textOf = ({ content }: ProviderRequest['messages'][number]): string =>
 const isFromConversation = (words: string, { messages }: ProviderRequest): boolean =>
   messages.some(message => textOf(message).includes(words))
 
-/** The first row that the rejection is about and that is not known yet. */
-export const findObjection = <Q extends string>(
-  rows: readonly QuirkRow<Q>[],
+/** The first row that the rejection is about and that is not known yet. `changes`: whether a quirk changes the request. */
+export const findObjection = (
+  rows: readonly QuirkRow[],
   failure: ProviderFailure,
-  known: ReadonlySet<Q>,
+  known: Quirks,
   request: ProviderRequest,
-): Objection<Q> | null => {
+  changes: (quirk: Objection['quirk']) => boolean,
+): Objection | null => {
   const left = rows.filter(({ quirk }) => !known.has(quirk))
   const words = ownWords(failure)
   const param = paramOf(failure)
   if (param !== null) {
     if (isPromptPath(param)) return null
-    const found = left.find(({ field, says }) => field.test(param) && (says?.test(words) ?? true))
+    const found = left.find(
+      ({ field, says, quirk }) =>
+        field.test(param) && (says?.test(words) ?? true) && changes(quirk),
+    )
     return found ? toObjection(found) : null
   }
   const named = namedIn(words)
@@ -125,20 +129,21 @@ export const findObjection = <Q extends string>(
     const sentence = row.says?.exec(words)?.[0]
     const naming = row.says ? undefined : named.find(({ path }) => row.field.test(path))
     const evidence = sentence ?? naming?.words
+    // The server may name the field without saying what is wrong with it.
+    const isMentioned = !row.says && mentioned.some(path => row.field.test(path))
+    if ((evidence === undefined && !isMentioned) || !changes(row.quirk)) continue
     // A field such as `reasoning` is also a word of what somebody wrote.
     const quoted = naming && /^[a-z]+$/.test(naming.path) ? naming.path : evidence
-    if (evidence !== undefined && quoted !== undefined)
-      return isFromConversation(quoted, request) || (naming && IS_SPOKEN.test(naming.words))
-        ? { quirk: row.quirk, scope: 'call' }
-        : toObjection(row)
-    // The server names the field without saying what is wrong with it.
-    if (!row.says && mentioned.some(path => row.field.test(path)))
-      return { quirk: row.quirk, scope: 'call' }
+    const isCertain =
+      quoted !== undefined &&
+      !isFromConversation(quoted, request) &&
+      !(naming && IS_SPOKEN.test(naming.words))
+    return isCertain ? toObjection(row) : { quirk: row.quirk, scope: 'call' }
   }
   return null
 }
 
-const toObjection = <Q>({ quirk, scope, isHarmless }: QuirkRow<Q>): Objection<Q> => ({
+const toObjection = ({ quirk, scope, isHarmless }: QuirkRow): Objection => ({
   quirk,
   scope,
   ...(isHarmless && { isHarmless }),

@@ -9,166 +9,170 @@ import {
 } from '../../base/json.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import { type ResponseReader, streamFailure, throwErrorIn } from './stream-request.ts'
-import { withReasoning } from './openai-chunks.ts'
+import {
+  pieceOf,
+  ResponseReader,
+  streamFailure,
+  throwErrorIn,
+  withReasoning,
+} from './stream-request.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 
 /** An output item and what of it was already emitted. */
 type ItemState = { call: number; named: boolean; text: string; reasoning: string; refusal: string }
 
-export const createResponsesReader = (): ResponseReader => {
-  const items = new Map<unknown, ItemState>()
+export class ResponsesReader extends ResponseReader {
+  readonly #items = new Map<unknown, ItemState>()
   /** Items that are not complete. */
-  const open = new Set<unknown>()
-  let calls = 0
-  let chars = 0
-  let hasPhase = false
-  let usage: JsonObject | null = null
-  let finish: Finish | null = null
+  readonly #open = new Set<unknown>()
+  #hasPhase = false
 
-  const itemAt = (key: unknown): ItemState => {
-    const found = items.get(key) ?? { call: -1, named: false, text: '', reasoning: '', refusal: '' }
-    items.set(key, found)
-    return found
-  }
-
-  const addText = (item: ItemState, words: string): ProviderDelta[] => {
-    item.text += words
-    chars += words.length
-    return words === '' ? [] : [{ type: 'text', text: words }]
-  }
-
-  const addReasoning = (item: ItemState, words: string): ProviderDelta[] => {
-    item.reasoning += words
-    return words === '' ? [] : [{ type: 'reasoning', text: words }]
-  }
-
-  const addRefusal = (item: ItemState, words: string): ProviderDelta[] => {
-    item.refusal += words
-    chars += words.length
-    return words === '' ? [] : [{ type: 'refusal', text: words }]
-  }
-
-  const startCall = (item: ItemState, call: JsonObject): ProviderDelta[] => {
-    if (item.named) return []
-    item.named = true
-    item.call = calls++
-    const id = asString(call.call_id) || asString(call.id)
-    return [{ type: 'tool_call', index: item.call, id, name: asString(call.name) }]
-  }
-
-  const addArguments = (item: ItemState, words: string): ProviderDelta[] => {
-    item.text += words
-    return words === '' ? [] : [{ type: 'tool_call', index: item.call, arguments: words }]
-  }
-
-  /** The item is complete: emits what was not streamed. */
-  const complete = (key: unknown, whole: JsonObject): ProviderDelta[] => {
-    const item = itemAt(key)
-    if (whole.type === 'function_call')
-      return [...startCall(item, whole), ...addArguments(item, rest(argumentsOf(whole), item.text))]
-    if (whole.type === 'reasoning') {
-      const thoughts = [...asObjects(whole.summary), ...asObjects(whole.content)].map(part =>
-        asString(part.text),
-      )
-      return [
-        ...addReasoning(item, rest(thoughts.join('\n\n'), item.reasoning)),
-        ...providerState(whole),
-      ]
-    }
-    if (whole.type !== 'message') return []
-    const parts = asObjects(whole.content)
-    const refusal = parts.map(part => asString(part.refusal)).join('')
-    const start = chars - item.text.length - item.refusal.length
-    return [
-      ...addText(item, rest(parts.map(part => asString(part.text)).join(''), item.text)),
-      ...addRefusal(item, rest(refusal, item.refusal)),
-      ...phaseOf(whole, start),
-    ]
-  }
-
-  /** Encrypted items lose their id, which is invalid with `store: false`; plain reasoning is returned unchanged. */
-  const providerState = (whole: JsonObject): ProviderDelta[] => {
-    const { encrypted_content, summary = [], status: _, ...rest } = whole
-    const item =
-      asString(encrypted_content) === ''
-        ? { ...rest, summary }
-        : { type: 'reasoning', summary, encrypted_content }
-    return [{ type: 'provider_state', item: { item, chars, calls } }]
-  }
-
-  /** Where a message begins and whether it is commentary or the final answer, which models expect back. */
-  const phaseOf = ({ phase = null }: JsonObject, start: number): ProviderDelta[] => {
-    hasPhase ||= phase !== null
-    if (!hasPhase) return []
-    const item = { type: 'message', phase }
-    return [{ type: 'provider_state', item: { item, chars: start, calls } }]
-  }
-
-  const end = (response: JsonObject): ProviderDelta[] => {
-    if (response.error) throw streamFailure(response.error)
-    if (response.status === 'failed')
-      throw classify({ message: 'The provider ended the response with an error.' })
-    // Some servers send only the final event.
-    const late =
-      items.size > 0 ? [] : asObjects(response.output).flatMap((item, at) => complete(at, item))
-    if (isObject(response.usage)) usage = response.usage
-    finish = finishOf(response, calls > 0)
-    return late
-  }
-
-  const read = (event: unknown): ProviderDelta[] => {
+  read(event: unknown): ProviderDelta[] {
     if (!isObject(event)) return []
     const key = event.output_index ?? event.item_id ?? asObject(event.item).id
-    if (event.type !== 'response.output_item.done') {
-      if (key !== undefined) open.add(key)
-    } else open.delete(key)
+    if (event.type === 'response.output_item.done') this.#open.delete(key)
+    else if (key !== undefined) this.#open.add(key)
     const delta = asString(event.delta)
     switch (event.type) {
       case 'error':
         throw streamFailure(event.error ?? { ...event, type: event.code })
       case 'response.output_item.added': {
         const item = asObject(event.item)
-        return item.type === 'function_call' ? startCall(itemAt(key), item) : []
+        return item.type === 'function_call' ? this.#startCall(this.#itemAt(key), item) : []
       }
       case 'response.output_text.delta':
-        return addText(itemAt(key), delta)
+        return this.#add('text', this.#itemAt(key), delta)
       case 'response.refusal.delta':
-        return addRefusal(itemAt(key), delta)
+        return this.#add('refusal', this.#itemAt(key), delta)
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return addReasoning(itemAt(key), delta)
-      case 'response.reasoning_summary_part.added':
-        return itemAt(key).reasoning === '' ? [] : addReasoning(itemAt(key), '\n\n')
-      case 'response.function_call_arguments.delta':
-        return itemAt(key).named ? addArguments(itemAt(key), delta) : []
+        return this.#add('reasoning', this.#itemAt(key), delta)
+      case 'response.reasoning_summary_part.added': {
+        const item = this.#itemAt(key)
+        return item.reasoning === '' ? [] : this.#add('reasoning', item, '\n\n')
+      }
+      case 'response.function_call_arguments.delta': {
+        const item = this.#itemAt(key)
+        return item.named ? this.#addArguments(item, delta) : []
+      }
       case 'response.function_call_arguments.done': {
-        const item = itemAt(key)
-        return item.named && item.text === '' ? addArguments(item, argumentsOf(event)) : []
+        const item = this.#itemAt(key)
+        return item.named && item.text === '' ? this.#addArguments(item, argumentsOf(event)) : []
       }
       case 'response.output_item.done':
-        return complete(key, asObject(event.item))
+        return this.#complete(key, asObject(event.item))
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        return end(asObject(event.response))
+        return this.#ended(asObject(event.response))
       default:
         // A whole response, or an error with status 200.
-        if (event.object === 'response' || Array.isArray(event.output)) return end(event)
+        if (event.object === 'response' || Array.isArray(event.output)) return this.#ended(event)
         throwErrorIn(event)
         return []
     }
   }
 
-  return {
-    read,
-    progress: () => (finish === null ? 'streaming' : 'complete'),
-    isIntact: () => open.size === 0 && chars + calls > 0,
-    end: () => [
-      ...(usage ? [usageOf(usage)] : []),
-      { type: 'finish', reason: finish ?? (calls > 0 ? 'tool_calls' : 'stop') },
-    ],
+  progress() {
+    return this.finish === null ? 'streaming' : 'complete'
+  }
+
+  isIntact(): boolean {
+    return this.#open.size === 0 && this.chars + this.calls > 0
+  }
+
+  #itemAt(key: unknown): ItemState {
+    const found = this.#items.get(key) ?? {
+      call: -1,
+      named: false,
+      text: '',
+      reasoning: '',
+      refusal: '',
+    }
+    this.#items.set(key, found)
+    return found
+  }
+
+  #add(type: 'text' | 'reasoning' | 'refusal', item: ItemState, words: string): ProviderDelta[] {
+    item[type] += words
+    if (type !== 'reasoning') this.chars += words.length
+    return pieceOf(type, words)
+  }
+
+  #startCall(item: ItemState, call: JsonObject): ProviderDelta[] {
+    if (item.named) return []
+    item.named = true
+    item.call = this.calls++
+    const id = asString(call.call_id) || asString(call.id)
+    return [{ type: 'tool_call', index: item.call, id, name: asString(call.name) }]
+  }
+
+  #addArguments(item: ItemState, words: string): ProviderDelta[] {
+    item.text += words
+    return words === '' ? [] : [{ type: 'tool_call', index: item.call, arguments: words }]
+  }
+
+  /** The item is complete: emits what was not streamed. */
+  #complete(key: unknown, whole: JsonObject): ProviderDelta[] {
+    const item = this.#itemAt(key)
+    const textIn = (parts: JsonObject[], name: string, separator = '') =>
+      parts.map(part => asString(part[name])).join(separator)
+    switch (whole.type) {
+      case 'function_call':
+        return [
+          ...this.#startCall(item, whole),
+          ...this.#addArguments(item, rest(argumentsOf(whole), item.text)),
+        ]
+      case 'reasoning': {
+        const thoughts = [...asObjects(whole.summary), ...asObjects(whole.content)]
+        const text = rest(textIn(thoughts, 'text', '\n\n'), item.reasoning)
+        return [...this.#add('reasoning', item, text), ...this.#stateOf(whole)]
+      }
+      case 'message': {
+        const parts = asObjects(whole.content)
+        const start = this.chars - item.text.length - item.refusal.length
+        return [
+          ...this.#add('text', item, rest(textIn(parts, 'text'), item.text)),
+          ...this.#add('refusal', item, rest(textIn(parts, 'refusal'), item.refusal)),
+          ...this.#phaseOf(whole, start),
+        ]
+      }
+      default:
+        return []
+    }
+  }
+
+  /** Encrypted items lose their id, which is invalid with `store: false`; plain reasoning is returned unchanged. */
+  #stateOf(whole: JsonObject): ProviderDelta[] {
+    const { encrypted_content, summary = [], status: _, ...others } = whole
+    const item =
+      asString(encrypted_content) === ''
+        ? { ...others, summary }
+        : { type: 'reasoning', summary, encrypted_content }
+    return [{ type: 'provider_state', item: { item, chars: this.chars, calls: this.calls } }]
+  }
+
+  /** Where a message begins and whether it is commentary or the final answer, which models expect back. */
+  #phaseOf({ phase = null }: JsonObject, start: number): ProviderDelta[] {
+    this.#hasPhase ||= phase !== null
+    if (!this.#hasPhase) return []
+    const item = { type: 'message', phase }
+    return [{ type: 'provider_state', item: { item, chars: start, calls: this.calls } }]
+  }
+
+  #ended(response: JsonObject): ProviderDelta[] {
+    if (response.error) throw streamFailure(response.error)
+    if (response.status === 'failed')
+      throw classify({ message: 'The provider ended the response with an error.' })
+    // Some servers send only the final event.
+    const late =
+      this.#items.size > 0
+        ? []
+        : asObjects(response.output).flatMap((item, at) => this.#complete(at, item))
+    if (isObject(response.usage)) this.usage = usageOf(response.usage)
+    this.finish = finishOf(response, this.calls > 0)
+    return late
   }
 }
 
@@ -186,10 +190,10 @@ const finishOf = (response: JsonObject, hasCalls: boolean): Finish => {
   return hasCalls ? 'tool_calls' : 'stop'
 }
 
-const usageOf = (usage: JsonObject): ProviderDelta => {
+const usageOf = (usage: JsonObject) => {
   const read = asCount(asObject(usage.input_tokens_details).cached_tokens)
   return {
-    type: 'usage',
+    type: 'usage' as const,
     inputTokens: asCount(usage.input_tokens),
     outputTokens: withReasoning(asCount(usage.output_tokens), {
       total: asCount(usage.total_tokens),

@@ -1,5 +1,5 @@
 /** One streamed model call over HTTP in any wire format: request, server-sent events or a JSON document, timeouts, end detection. */
-import { sentence } from '../../base/sentences.ts'
+import { sentence, type Words } from '../../base/sentences.ts'
 import { type Clock, toSeconds } from '../../base/clock.ts'
 import { asArray, asCount, asObject, asString, isObject, type JsonObject } from '../../base/json.ts'
 import { isLocalUrl } from '../../base/local-network.ts'
@@ -8,7 +8,6 @@ import type { Dispatcher } from 'undici'
 import { errorFieldsIn } from '../error-fields.ts'
 import { classify, ProviderFailure, statusOfErrorNames } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
-import { type BodyMemory, NO_SPARE } from './body-memory.ts'
 import { encodeJson } from './encode-json.ts'
 import {
   errorMessageIn,
@@ -21,43 +20,47 @@ import {
   toNetworkFailure,
 } from './http-post.ts'
 
-export type StreamOptions = {
-  clock: Clock
-  /** Milliseconds without data after which the stream is aborted; 0: never. There is no limit while data arrives. */
-  staleMs?: (promptChars: number, isLocal: boolean) => number
-  /** How long to wait for usage after the end of the message. */
-  trailMs?: number
-  /** Dispatcher of a proxy; undici's global one when absent. */
-  dispatcher?: Dispatcher
-  /** For the bodies of requests. Absent: each is garbage. */
-  memory?: BodyMemory
-}
+type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
+type Usage = Extract<ProviderDelta, { type: 'usage' }>
 
 /** Converts the events of one response to deltas; a JSON document counts as one event. */
-export type ResponseReader = {
+export abstract class ResponseReader {
+  /** Characters of the answer, and calls, so far. */
+  protected chars = 0
+  protected calls = 0
+  protected usage: Usage | null = null
+  protected finish: Finish | null = null
+
   /** Throws `ProviderFailure` for an error object inside the stream. */
-  read: (event: unknown) => ProviderDelta[]
+  abstract read(event: unknown): ProviderDelta[]
   /** `finished`: the message has ended and only usage may follow. `complete`: nothing follows. */
-  progress: () => 'streaming' | 'finished' | 'complete'
+  abstract progress(): 'streaming' | 'finished' | 'complete'
   /** True when no block or call is half received, for servers that do not send an end event. */
-  isIntact: () => boolean
+  abstract isIntact(): boolean
+
   /** Returns held-back text, usage and finish. */
-  end: () => ProviderDelta[]
+  end(): ProviderDelta[] {
+    const reason = this.finish ?? (this.calls > 0 ? 'tool_calls' : 'stop')
+    return [...(this.usage ? [this.usage] : []), { type: 'finish', reason }]
+  }
 }
 
-export type StreamRequest = {
-  url: string
-  headers: Readonly<Record<string, string>>
-  body: Readonly<Record<string, unknown>>
-  request: ProviderRequest
-  reader: ResponseReader
-  /**
-   * Filled here. Endpoints known to send an end event: there, a response without one is truncated. And those that have once
-   * closed an HTTP/1.0 connection without one (`unframed …`): they do so each time.
-   */
-  terminating: Set<string>
+export type Piece = { type: 'text' | 'reasoning' | 'refusal'; text: string }
+
+/** The delta of a text; none for an empty one. */
+export const pieceOf = (type: Piece['type'], text: string): Piece[] =>
+  text === '' ? [] : [{ type, text }]
+
+/** xAI and Gemini count reasoning apart, in the total only. What is missing there may also be the cached tokens. */
+export const withReasoning = (
+  output: number,
+  { total, input, cached }: { total: number; input: number; cached: number },
+): number => {
+  const apart = total - input - output
+  return apart > 0 && apart !== cached ? output + apart : output
 }
 
+/** How long to wait for usage after the end of the message. */
 const TRAIL_MS = 5_000
 /** How long the server may take to close after the end; a clean close keeps the connection for the next call. */
 const CLOSE_MS = 100
@@ -66,79 +69,82 @@ const MAX_PLAIN_BYTES = 64 * 1024 * 1024
 /** From here on, a local server has probably been reading the prompt. */
 const WORKING_MS = 20_000
 
-/** Long prompts take longer before the first token. A local model has no limit: on a home GPU they take many minutes. */
-const defaultStaleMs = (promptChars: number, isLocal: boolean): number => {
+/** Milliseconds without data; 0: no limit. Long prompts take longer before the first token, on a home GPU many minutes. */
+const silenceOf = (bytes: number, isLocal: boolean): number => {
   if (isLocal) return 0
-  return promptChars > 400_000 ? 300_000 : promptChars > 200_000 ? 240_000 : 180_000
+  return bytes > 400_000 ? 300_000 : bytes > 200_000 ? 240_000 : 180_000
 }
 
 /** Throws `ProviderFailure`, or the signal's reason when aborted. No failure contains the API key. */
-export async function* streamRequest(
-  { url, headers, body, request, reader, terminating }: StreamRequest,
-  options: StreamOptions,
-): AsyncGenerator<ProviderDelta> {
-  const { endpoint } = request
-  const { memory = NO_SPARE } = options
-  const server = URL.canParse(url) ? new URL(url).origin : url
-  const encoded = encodeJson(body, bytes => memory.take(bytes, server))
+export async function* streamRequest({
+  url,
+  headers,
+  body,
+  request,
+  reader,
+  terminating,
+  clock,
+  dispatcher,
+}: {
+  url: string
+  headers: Readonly<Record<string, string>>
+  body: Readonly<Record<string, unknown>>
+  request: ProviderRequest
+  reader: ResponseReader
+  /** Filled here: endpoints known to send an end event. There, a response without one is truncated. */
+  terminating: Set<string>
+  clock: Clock
+  dispatcher: Dispatcher | undefined
+}): AsyncGenerator<ProviderDelta> {
+  const { endpoint, signal } = request
+  const encoded = encodeJson(body)
   const isLocal = isLocalUrl(endpoint.baseUrl)
-  const staleMs = (options.staleMs ?? defaultStaleMs)(encoded.length, isLocal)
-  const startedAt = options.clock.monotonic()
+  const silenceMs = endpoint.staleTimeoutMs ?? silenceOf(encoded.length, isLocal)
+  const startedAt = clock.monotonic()
   let hasData = false
-  const limit = createLimit(endpoint, options.clock)
-  const signal = AbortSignal.any([request.signal, limit.signal])
-  const deadline = createDeadline(signal, hostOf(url), options)
+  const deadline = new Deadline(endpoint, hostOf(url), clock)
   let closed = false
-  let isFramed = false
   const progress = () => (closed ? 'complete' : reader.progress())
   try {
-    deadline.allowSilence(staleMs)
+    deadline.allowSilence(silenceMs)
     const answer = await postJson({
       url,
       headers,
       secret: endpoint.apiKey,
       body: encoded,
-      signal: deadline.signal,
-      clock: options.clock,
-      dispatcher: options.dispatcher,
+      signal: AbortSignal.any([signal, deadline.signal]),
+      clock,
+      dispatcher,
     })
-    isFramed = 'content-length' in answer.headers || 'transfer-encoding' in answer.headers
     for await (const data of events(answer, url)) {
       hasData ||= data !== null
       if (data === '[DONE]') closed = true
       else if (progress() !== 'complete' && data !== null)
         for (const event of parseEvents(data, url)) yield* reader.read(event)
       const now = progress()
-      const trailMs = now === 'finished' ? (options.trailMs ?? TRAIL_MS) : staleMs
-      deadline.allowSilence(now === 'complete' ? CLOSE_MS : trailMs)
+      deadline.allowSilence(
+        now === 'complete' ? CLOSE_MS : now === 'finished' ? TRAIL_MS : silenceMs,
+      )
     }
-    memory.release(encoded, server)
   } catch (error) {
     if (signal.aborted) throw signal.reason
     // After the end of the message it does not matter how the connection closes.
     if (progress() === 'streaming' || isProviderError(error)) {
-      const failure = failureOf(deadline.reason() ?? error, url, endpoint.apiKey)
-      const isWorking = isLocal && !hasData && options.clock.monotonic() - startedAt > WORKING_MS
+      const reason = deadline.signal.aborted ? deadline.signal.reason : error
+      const failure = failureOf(reason, url, endpoint.apiKey)
+      const isWorking = isLocal && !hasData && clock.monotonic() - startedAt > WORKING_MS
       throw isWorking ? cutWhileWorking(failure) : failure
     }
   } finally {
     deadline.close()
-    limit.close()
   }
   const endpointKey = `${url} ${endpoint.model}`
-  /** HTTP/1.0 has no framing: whether the server was done is seen from the second response that ends this way. */
-  const mayEnd = (framed: boolean): boolean => {
-    const key = `unframed ${endpointKey}`
-    if (framed || terminating.has(key)) return true
-    terminating.add(key)
-    return false
-  }
-  if (progress() !== 'streaming') terminating.add(endpointKey)
-  // Small servers close without an end event: accept that when the HTTP framing is complete and no block is open. From an
-  // endpoint that usually sends one, it means truncation; forgetting the endpoint lets a second such response pass.
-  else if (!reader.isIntact() || terminating.delete(endpointKey) || !mayEnd(isFramed))
-    throw new ProviderFailure('network', sentence('turn.ended_early', { host: hostOf(url) }))
   const isUnmarked = progress() === 'streaming'
+  if (!isUnmarked) terminating.add(endpointKey)
+  // Small servers close without an end event: accept that when no block is open. From an endpoint that usually sends one, it
+  // means truncation; forgetting the endpoint lets a second such response pass.
+  else if (!reader.isIntact() || terminating.delete(endpointKey))
+    throw new ProviderFailure('network', sentence('turn.ended_early', { host: hostOf(url) }))
   for (const delta of reader.end())
     yield isUnmarked && delta.type === 'finish' ? { ...delta, reason: 'unmarked' } : delta
 }
@@ -174,7 +180,7 @@ async function* events(
 ): AsyncGenerator<string | null> {
   const contentType = String(headers['content-type'] ?? '')
   if (/ndjson/.test(contentType)) return yield* lines(body)
-  const reader = createSseReader()
+  const reader = new SseReader()
   const plain: Buffer[] = []
   let isPlain: boolean | null = null
   let head = ''
@@ -257,69 +263,74 @@ const asError = (data: string): string => {
   return JSON.stringify({ error: isObject(object) ? object : { message: data } })
 }
 
-/** `feed` returns the data of events completed by these bytes, `end` that of an unterminated last event. */
-const createSseReader = () => {
-  let ready: string[] = []
-  const decoder = new TextDecoder()
-  const parser = createParser({
+/** The data of server-sent events. */
+class SseReader {
+  #ready: string[] = []
+  readonly #decoder = new TextDecoder()
+  readonly #parser = createParser({
     maxBufferSize: MAX_EVENT_CHARS,
-    onEvent: ({ event, data }) => ready.push(event === 'error' ? asError(data) : data),
+    onEvent: ({ event, data }) => this.#ready.push(event === 'error' ? asError(data) : data),
     // Older llama.cpp writes `error: {…}`, a field that the format does not have.
-    onError: ({ field, value = '' }) => void (field === 'error' && ready.push(asError(value))),
+    onError: ({ field, value = '' }) =>
+      void (field === 'error' && this.#ready.push(asError(value))),
   })
-  const drain = () => {
-    const events = ready
-    ready = []
-    return events
+
+  /** Of the events that these bytes complete. */
+  feed(bytes: Uint8Array): string[] {
+    return this.#read(this.#decoder.decode(bytes, { stream: true }))
   }
-  return {
-    feed(bytes: Uint8Array): string[] {
-      parser.feed(decoder.decode(bytes, { stream: true }))
-      return drain()
-    },
-    end(): string[] {
-      parser.feed(`${decoder.decode()}\n\n`)
-      return drain()
-    },
+
+  /** Of an unterminated last event. */
+  end(): string[] {
+    return this.#read(`${this.#decoder.decode()}\n\n`)
+  }
+
+  #read(text: string): string[] {
+    this.#parser.feed(text)
+    return this.#ready.splice(0)
   }
 }
 
-/** Ends a response that takes longer than `request_timeout_seconds`. */
-const createLimit = (
-  { requestTimeoutMs: limitMs = 0, providerName, provider }: ProviderRequest['endpoint'],
-  clock: Clock,
-) => {
-  const timeout = new AbortController()
-  const end = (): void =>
-    timeout.abort(
-      new ProviderFailure(
-        'network',
-        `The response from ${providerName ?? provider} took longer than ${Math.round(toSeconds(limitMs))} s (request_timeout_seconds).`,
-      ),
+/** Ends a response that takes longer than `request_timeout_seconds`, or a time without data. */
+class Deadline {
+  readonly #timeout = new AbortController()
+  readonly #host: string
+  readonly #clock: Clock
+  readonly #endTotal: () => void
+  #endSilence = (): void => undefined
+
+  constructor(
+    { requestTimeoutMs: limitMs = 0, providerName, provider }: ProviderRequest['endpoint'],
+    host: string,
+    clock: Clock,
+  ) {
+    this.#host = host
+    this.#clock = clock
+    this.#endTotal = this.#after(
+      limitMs,
+      `The response from ${providerName ?? provider} took longer than ${Math.round(toSeconds(limitMs))} s (request_timeout_seconds).`,
     )
-  return {
-    signal: timeout.signal,
-    close: limitMs > 0 ? clock.timer(limitMs, end) : () => undefined,
   }
-}
 
-/** Ends a request with the turn's signal, or after a time without data. */
-const createDeadline = (signal: AbortSignal, host: string, { clock }: StreamOptions) => {
-  const timeout = new AbortController()
-  let endSilence = (): void => undefined
-  return {
-    signal: AbortSignal.any([signal, timeout.signal]),
-    /** Restarts the silence timeout; 0 disables it. */
-    allowSilence(ms: number): void {
-      endSilence()
-      if (ms > 0)
-        endSilence = clock.timer(ms, () =>
-          timeout.abort(new ProviderFailure('network', sentence('turn.stalled', { host }))),
-        )
-    },
-    /** The failure of the timeout that fired, if one did. */
-    reason: (): unknown => (timeout.signal.aborted ? timeout.signal.reason : undefined),
-    close: (): void => endSilence(),
+  get signal(): AbortSignal {
+    return this.#timeout.signal
+  }
+
+  /** 0: never. */
+  #after(ms: number, message: Words): () => void {
+    if (ms === 0) return () => undefined
+    return this.#clock.timer(ms, () => this.#timeout.abort(new ProviderFailure('network', message)))
+  }
+
+  /** Restarts the time without data; 0 disables it. */
+  allowSilence(ms: number): void {
+    this.#endSilence()
+    this.#endSilence = this.#after(ms, sentence('turn.stalled', { host: this.#host }))
+  }
+
+  close(): void {
+    this.#endSilence()
+    this.#endTotal()
   }
 }
 

@@ -2,7 +2,7 @@
 import type { PlanEntry, SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
 import { asObject, asObjects, asString } from '../../base/json.ts'
 import { redact, redactValue } from '../../base/redact/redact.ts'
-import { createStreamMask } from '../../turns/to-stream-event.ts'
+import { StreamMask } from '../../turns/to-stream-event.ts'
 import type { AgentEvent } from '../../agent/types.ts'
 import { describeRetry } from '../turn-output.ts'
 import {
@@ -46,7 +46,7 @@ export class TurnUpdates {
   readonly #push: (update: SessionUpdate) => void
   /** Shows a sentence that is not part of the answer. */
   readonly #notice: (text: string) => void
-  readonly #mask = createStreamMask()
+  readonly #mask = new StreamMask()
   readonly #calls = new Map<string, OpenCall>()
   readonly #names = new Map<string, string>()
   #hasStreamed = false

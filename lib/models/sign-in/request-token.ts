@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
 import { isUsableSecret } from '../credentials.ts'
-import type { Issuer } from './issuers.ts'
+import type { Issuer } from '../providers.ts'
 
 export type NewTokens = {
   accessToken: string

@@ -17,8 +17,7 @@ import { realPath } from '../../store/path-within.ts'
 import { LOCK_WAIT_MS, readAuth, writeAuth } from '../credential-pool/auth-json.ts'
 import { SIGN_IN_ID } from '../credentials.ts'
 import { signInKey, tokenOf } from '../provider-config.ts'
-import { displayName } from '../providers.ts'
-import { ISSUERS, type Issuer } from './issuers.ts'
+import { displayName, type Issuer, PROVIDERS } from '../providers.ts'
 import { type NewTokens, requestToken, type TokenReply } from './request-token.ts'
 import { tokensInShared, withSharedFile, writeShared } from './shared-sign-in.ts'
 import {
@@ -41,7 +40,7 @@ export type SignInsOptions = {
   clock: Clock
   /** Path of the `flock` program. */
   flock?: string
-  issuers?: ReadonlyMap<string, Issuer>
+  issuerOf?: (provider: string) => Issuer | undefined
   /** Of the request to the issuer. Shorter than the host agent waits for the lock (15 s), which is held during the request. */
   timeoutMs?: number
   writeFile?: typeof writeAuth
@@ -100,7 +99,7 @@ export class SignIns {
     this.#dispatcher = dispatcher
     this.#lock = { timeoutMs: LOCK_WAIT_MS, ...(flock ? { flock } : {}) }
     this.#options = {
-      issuers: ISSUERS,
+      issuerOf: provider => PROVIDERS.get(provider)?.issuer,
       timeoutMs: TIMEOUT_MS,
       writeFile: writeAuth,
       ...options,
@@ -209,7 +208,7 @@ export class SignIns {
     const known =
       this.#unsaved.get(id) ?? (shared && tokensInShared(shared, found.entry, this.#now))
     if (old !== '' && known) return this.#useKnown(ref, rejected, { shared, old, known })
-    const issuer = this.#options.issuers.get(provider)
+    const issuer = this.#options.issuerOf(provider)
     if (!found.facts.canRenew || !issuer) {
       if (isLapsed(found.facts, this.#now) || isRejected(found.entry))
         throw unauthorized(signInExpired(displayName(provider)), {

@@ -3,7 +3,7 @@ import { sha256 } from '../../base/sha256.ts'
 import { fromSeconds } from '../../base/clock.ts'
 import { asObject, asString, isObject, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
-import { ISSUERS } from './issuers.ts'
+import { PROVIDERS } from '../providers.ts'
 
 /** What is known about an OAuth token used as a key. */
 export type TokenFacts = {
@@ -81,7 +81,7 @@ const isAtIssuer = (entry: Readonly<JsonObject>, tokenUrl: string): boolean => {
 }
 
 const canRenew = (provider: string, entry: Readonly<JsonObject>, key: string): boolean => {
-  const issuer = ISSUERS.get(provider)
+  const issuer = PROVIDERS.get(provider)?.issuer
   return (
     issuer !== undefined &&
     // A renewal brings an access token. Keys that were exchanged for one are another matter.

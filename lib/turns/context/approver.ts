@@ -14,7 +14,7 @@ import type { ProfileConfig } from '../../profiles/config.ts'
 import type { AutoApproval } from '../../schema/decision.ts'
 import type { Approval, ApprovalChoice, Rule, TextSpan } from '../../schema/question.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
-import type { Questions } from '../questions.ts'
+import type { Asker } from '../questions.ts'
 import { isLimitKey, ruleText } from './allow-rules.ts'
 import { anyId, grantId, type Grants, isCovered, networkGrantId, ruleId } from './grants.ts'
 import type { TurnScope } from './turn-scope.ts'
@@ -68,11 +68,11 @@ export class Approver {
   readonly #scope: TurnScope
   readonly #sessions: Sessions
   readonly #grants: Grants
-  readonly #questions: Questions
+  readonly #questions: Asker
   /** Labels and ids that the user allowed for this session; stored in its journal. */
   readonly #allowed: Set<string>
 
-  constructor(scope: TurnScope, sessions: Sessions, grants: Grants, questions: Questions) {
+  constructor(scope: TurnScope, sessions: Sessions, grants: Grants, questions: Asker) {
     this.#scope = scope
     this.#sessions = sessions
     this.#grants = grants

@@ -1,25 +1,15 @@
 /** Finds the external agent that serves a session. */
-import type { ModelEndpoint } from '../../agent/types.ts'
 import { errorText, SignedOut } from '../../agent/acp/failures.ts'
 import { invalid, UserError, unavailable } from '../../errors.ts'
-import type { Home } from '../../profiles/home.ts'
-import type { Homes } from '../../profiles/homes.ts'
 import { redact } from '../../base/redact/redact.ts'
-import type { Sessions } from '../../sessions/sessions.ts'
-
-export type TargetServices = {
-  sessions: Sessions
-  homes: Homes
-  /** Throws UserError when the session's model cannot be called. */
-  endpointOf: (home: Home, model: string | null) => ModelEndpoint
-}
+import type { Services } from './services.ts'
 
 export type ExternalAgentTarget = NonNullable<ReturnType<typeof findTarget>>
 
 const NOT_STARTED: readonly string[] = ['agent_not_installed', 'agent_unknown']
 
 /** Null when the session's model is not an external agent or cannot be called. */
-export const findTarget = ({ sessions, homes, endpointOf }: TargetServices, sessionId: string) => {
+export const findTarget = ({ sessions, homes, endpointOf }: Services, sessionId: string) => {
   const row = sessions.require(sessionId)
   const home = homes.of(row.profile)
   try {
@@ -33,7 +23,7 @@ export const findTarget = ({ sessions, homes, endpointOf }: TargetServices, sess
   }
 }
 
-export const requireTarget = (services: TargetServices, sessionId: string): ExternalAgentTarget => {
+export const requireTarget = (services: Services, sessionId: string): ExternalAgentTarget => {
   const target = findTarget(services, sessionId)
   if (target) return target
   const row = services.sessions.require(sessionId)

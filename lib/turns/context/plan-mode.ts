@@ -7,7 +7,7 @@ import { UserError } from '../../errors.ts'
 import type { SessionMode } from '../../schema/session.ts'
 import type { Meta } from '../../sessions/entries.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
-import type { Questions } from '../questions.ts'
+import type { Asker } from '../questions.ts'
 import type { TurnScope } from './turn-scope.ts'
 
 export const isPlanning = ({ mode }: Meta): boolean => mode === 'plan'
@@ -16,9 +16,9 @@ export const isPlanning = ({ mode }: Meta): boolean => mode === 'plan'
 export class SessionPlanMode implements PlanMode {
   readonly #scope: TurnScope
   readonly #sessions: Sessions
-  readonly #questions: Questions
+  readonly #questions: Asker
 
-  constructor(scope: TurnScope, sessions: Sessions, questions: Questions) {
+  constructor(scope: TurnScope, sessions: Sessions, questions: Asker) {
     this.#scope = scope
     this.#sessions = sessions
     this.#questions = questions

@@ -121,7 +121,7 @@ export class SpendingLimit {
       const hit = this.#reached()
       if (!hit) return null
       const why = usedUp(hit)
-      const choice = this.#scope.unattended ? 'deny' : await this.#askBeyond(hit, why.text)
+      const choice = this.#scope.unattended ? 'deny' : await this.#askBeyond(hit, why)
       if (choice === 'deny') {
         this.#ended = why
         return why
@@ -130,7 +130,7 @@ export class SpendingLimit {
     }
   }
 
-  async #askBeyond(hit: ReachedLimit, why: string): Promise<ApprovalChoice> {
+  async #askBeyond(hit: ReachedLimit, why: Sentence): Promise<ApprovalChoice> {
     const label = `budget: ${keyOf(hit)}`
     try {
       return await this.#ask(
@@ -139,7 +139,8 @@ export class SpendingLimit {
           command: `Continue beyond ${amount(hit.measure, hit.limit)}`,
           pattern_key: label,
           pattern_keys: [label],
-          description: why,
+          description: why.text,
+          sentences: { description: why.coded },
           needs_owner: true,
         },
         approvalTimeoutMs(this.#scope.home.settings()),

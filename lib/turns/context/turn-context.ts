@@ -32,7 +32,7 @@ import { queuedOf, withoutQueued } from '../../sessions/queued.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import { reportedPatch, type UndoneChange, unreportedOf } from '../../sessions/undone.ts'
 import { protectedPaths } from '../../store/state-files.ts'
-import type { Questions } from '../questions.ts'
+import type { Asker, Questions } from '../questions.ts'
 import {
   type BoundRequest,
   isExternal,
@@ -195,7 +195,7 @@ const unreportedChanges = (sessions: Sessions, id: string, meta: Meta): UndoneCh
 
 /** Asks the user. MCP servers ask too (elicitation), not only the tool: unattended, the answer is none. */
 const clarifyFor =
-  ({ sessionId, config, unattended }: TurnScope, questions: Questions): AgentRequest['clarify'] =>
+  ({ sessionId, config, unattended }: TurnScope, questions: Asker): AgentRequest['clarify'] =>
   async (question, choices, callId, signal, isWaiting) =>
     unattended
       ? null
@@ -228,7 +228,7 @@ export class SessionTurnContext implements TurnContext {
   readonly agent: Agent
   readonly #services: Services
   readonly #scope: TurnScope
-  readonly #questions: Questions
+  readonly #questions: Asker
   /** The message of the user; null where the turn has none. */
   readonly #said: string | null
   readonly #messageContext: MessageContext
@@ -249,10 +249,11 @@ export class SessionTurnContext implements TurnContext {
     this.#services = services
     this.#scope = scope
     this.#said = said
+    const asker = observer ?? questions
     this.#questions = {
-      ...questions,
-      ...(observer && { approve: observer.approve, clarify: observer.clarify }),
-      ...(client?.approvals === 'deny' && { approve: deny }),
+      approve: client?.approvals === 'deny' ? deny : (...asked) => asker.approve(...asked),
+      clarify: (...asked) => asker.clarify(...asked),
+      noteAllowed: (...asked) => questions.noteAllowed(...asked),
     }
     this.#messageContext = {
       workspace,

@@ -3,9 +3,10 @@ import { STAKES } from '../../../lib/base/stakes.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import type { Approval, Reason } from '../../../lib/schema/question.ts'
 import { joinSentences } from '../../strings/join-sentences.ts'
+import { serverText } from '../../strings/server-text.ts'
 import { translator } from '../../strings/t.ts'
 
-const sentences = translator('stake', STAKES)
+const stakes = translator('stake', STAKES)
 const t = translator('approvals.stake', {
   'stake.network': '“{command}” wants to reach {host}.',
   'stake.network.private': '“{command}” wants to reach {host} in your own network.',
@@ -27,14 +28,17 @@ const wordsOf = (reason: Reason): string | undefined => {
     if (address) return t('stake.network.named', { ...known, address: visibleText(address) })
     return t(isPrivate ? 'stake.network.private' : 'stake.network', known)
   }
-  return Object.hasOwn(STAKES, reason.stake) ? sentences(reason.stake) : undefined
+  return Object.hasOwn(STAKES, reason.stake) ? stakes(reason.stake) : undefined
 }
 
 /** The words of a rule or of another program stay. */
 export const whyAsked = ({
   description,
   reasons,
-}: Pick<Approval, 'description' | 'reasons'>): string => {
+  sentences,
+}: Pick<Approval, 'description' | 'reasons' | 'sentences'>): string => {
   const words = reasons?.map(wordsOf) ?? [undefined]
-  return words.includes(undefined) ? visibleText(description) : joinSentences(...words)
+  return words.includes(undefined)
+    ? serverText(visibleText(description), sentences?.description)
+    : joinSentences(...words)
 }

@@ -145,9 +145,14 @@ const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
 
 /** The server's last error, shown until a test replaces it. */
 const errorOf = (row: McpServerRow) => {
-  const { error, state } = row
+  const { error, state, sentences } = row
   return error && state !== 'disabled' && state !== 'starting' && !needsSignIn(row)
-    ? { busy: false as const, ok: state === 'ready', message: error }
+    ? {
+        busy: false as const,
+        ok: state === 'ready',
+        message: error,
+        ...(sentences?.error && { sentences: { message: sentences.error } }),
+      }
     : undefined
 }
 

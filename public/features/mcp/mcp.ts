@@ -120,9 +120,11 @@ export class McpState {
   async test(name: string): Promise<void> {
     this.#setTest(name, { busy: true })
     try {
-      const { ok, message, tools } = await this.#options.api('POST /api/mcp/test', { name })
+      const { ok, message, tools, sentences } = await this.#options.api('POST /api/mcp/test', {
+        name,
+      })
       const words = ok ? t('test.ok', { count: tools.length }) : message
-      this.#setTest(name, { busy: false, ok, message: words })
+      this.#setTest(name, { busy: false, ok, message: words, ...(sentences && { sentences }) })
     } catch (error) {
       this.#setTest(name, { busy: false, ok: false, message: String((error as Error).message) })
     }

@@ -1,10 +1,11 @@
 /** The loop: retries, unusual responses, tool order, stopping at any moment. */
 import { systemClock } from '../../../lib/base/clock.ts'
+import { httpProvider } from '../../../lib/agent/providers/http-provider.ts'
+import { FORMATS } from '../../../lib/agent/providers/registry.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { createOpenAiChat } from '../../../lib/agent/providers/openai-chat.ts'
 import type { Tool, WireMessage } from '../../../lib/agent/types.ts'
 import { createProvider, gate } from '../../_provider.ts'
 import { finish, run, scripted, shape, text, thought, use } from './_run.ts'
@@ -558,7 +559,7 @@ test('loop and provider together over HTTP', async () => {
     { reasoning: 'think', toolCalls: [{ name: 'ok', arguments: {} }], portion: 5 },
     { text: 'Done', usage: { prompt_tokens: 9, completion_tokens: 1 } },
   )
-  const { outcome, events } = await run(createOpenAiChat({ clock: systemClock }), {
+  const { outcome, events } = await run(httpProvider(FORMATS.chat_completions, { clock: systemClock }), {
     tools: [ok],
     endpoint: {
       provider: 'custom',

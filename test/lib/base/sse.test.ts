@@ -1,14 +1,7 @@
 /** The text of server-sent events, and heartbeats between them. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  comment,
-  FRAME_END,
-  frame,
-  frameHead,
-  idField,
-  withHeartbeats,
-} from '../../../lib/base/sse.ts'
+import { comment, frame, withHeartbeats } from '../../../lib/base/sse.ts'
 
 const test = suite('server-sent events')
 
@@ -18,16 +11,6 @@ test('a line break in a field cannot begin another field', () => {
     'id: d e\nevent: a id: 9\ndata: b data: c\n\n',
   )
   assert.is(comment('a\n\ndata: b'), ': a data: b\n\n')
-})
-
-test('data is JSON', () => {
-  assert.is(frame('ping', {}), 'event: ping\ndata: {}\n\n')
-  assert.is(frame('token', { text: 'a\nb' }, 7), 'id: 7\nevent: token\ndata: {"text":"a\\nb"}\n\n')
-})
-
-test('the parts of a frame are the frame', () => {
-  assert.is(`${frameHead('a', 1)}{}${FRAME_END}`, frame('a', {}, 1))
-  assert.is(`${idField(1)}${frame('a', {})}`, frame('a', {}, 1))
 })
 
 test('a source that fails or ends does so for its reader', async () => {

@@ -10,7 +10,6 @@ import {
   toIso,
   toMinute,
   toStamp,
-  toWall,
   zoneOf,
 } from '../../../lib/base/time-zone.ts'
 
@@ -44,11 +43,6 @@ test('a skipped hour is read after the gap, a repeated one as the first', () => 
   assert.is(local('2026-03-29T02:30:00'), '2026-03-29T01:30:00.000Z')
   assert.is(local('2026-10-25T02:30:00'), '2026-10-25T00:30:00.000Z')
   assert.is(local('2026-07-01T14:00:00'), '2026-07-01T12:00:00.000Z')
-})
-
-test('toWall is the inverse of fromWall', () => {
-  const noon = at('2026-07-01T12:00:00.250Z')
-  assert.is(fromWall(toWall(noon, BERLIN), BERLIN), noon)
 })
 
 test('formats of the host agent', () => {

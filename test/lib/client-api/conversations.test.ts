@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { historyKey, Conversations } from '../../../lib/client-api/conversations.ts'
+import { Conversations } from '../../../lib/client-api/conversations.ts'
 
 const test = suite<{ dir: string }>('conversations of programs')
 
@@ -55,29 +55,6 @@ test('a place that cannot be written leaves the entries in memory', ({ dir }) =>
   store.save('one', 'key', HEAD)
   assert.equal(store.find('one', 'key'), { ...HEAD, body: null })
   store.close()
-})
-
-test('the same words are the same history, other words, calls or roles are not', () => {
-  const user = (text: string) => ({
-    role: 'user' as const,
-    parts: [{ type: 'text' as const, text }],
-  })
-  const answer = (text: string, ids: string[] = []) => ({
-    role: 'assistant' as const,
-    text,
-    calls: ids.map(id => ({ id, name: 'f', arguments: '{}' })),
-  })
-  const key = historyKey([user('One'), answer('Two\n\nthree')])
-  assert.is(historyKey([user(' One\n'), answer('Two three ')]), key)
-  const others = [
-    [user('One'), answer('Two threes')],
-    [user('One'), answer('Two three', ['c1'])],
-    [answer('One'), answer('Two three')],
-    [user('One')],
-    [],
-  ]
-  const keys = others.map(historyKey)
-  assert.is(new Set([key, ...keys]).size, others.length + 1)
 })
 
 test.run()

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { createTestClock } from '../../_clock.ts'
 import { History } from '../../../lib/cron/history.ts'
 import { Jobs } from '../../../lib/cron/jobs.ts'
-import { jobsFile } from '../../../lib/cron/jobs-file.ts'
-import { Scheduler, type RunResult } from '../../../lib/cron/scheduler.ts'
+import { JobsFile } from '../../../lib/cron/jobs-file.ts'
+import type { RunResult } from '../../../lib/cron/run-job.ts'
+import { Scheduler } from '../../../lib/cron/scheduler.ts'
 import { toIso } from '../../../lib/base/time-zone.ts'
 
 export const fine: RunResult = {
@@ -32,8 +33,8 @@ export const createHome = (at = '2026-02-02T10:00:00Z') => {
     boot: string,
     options: { end?: () => Promise<RunResult>; pid?: number } = {},
   ) => {
-    const file = jobsFile(dir, () => toIso(clock.now(), 'UTC'))
-    const history = new History(dir, { pid: options.pid ?? process.pid, boot }, { clock })
+    const file = new JobsFile(dir, () => toIso(clock.now(), 'UTC'))
+    const history = new History(dir, { pid: options.pid ?? process.pid, boot }, clock)
     const ran: string[] = []
     const logged: string[] = []
     const scheduler = new Scheduler({

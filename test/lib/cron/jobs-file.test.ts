@@ -1,8 +1,6 @@
-/** jobs.json is shared with the agent: what is not ours keeps its value, broken files are left alone, edits do not lose each other. */
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createHome, job, type TestHome } from './_home.ts'
+import { createHome, type TestHome } from './_home.ts'
 
 const test = suite<{ it: TestHome }>('cron: jobs file')
 test.before.each(context => {
@@ -76,42 +74,6 @@ test('reads raw control characters in strings and writes them escaped', async ({
   assert.is(it.stored()[0]!.prompt, 'one\ntwo\t\u0001 " \n')
 })
 
-test('the file is 0600, the directory 0700, and no temporary file remains', async ({ it }) => {
-  const { jobs } = it.service('a')
-  await jobs.create({ prompt: 'x', schedule: 'every 1h' })
-  assert.is(statSync(it.path).mode & 0o777, 0o600)
-  assert.is(statSync(it.dir).mode & 0o777, 0o700)
-  assert.equal(
-    readdirSync(it.dir).filter(name => /tmp/.test(name)),
-    [],
-  )
-  assert.match(it.text(), /\n {2}"jobs": \[\n {4}\{\n {6}"id"/)
-})
-
-test('sees changes of another program at once', async ({ it }) => {
-  const { jobs } = it.service('a')
-  assert.equal(jobs.list(), [])
-  it.put({ jobs: [job()] })
-  assert.is(jobs.list().length, 1)
-  writeFileSync(it.path, JSON.stringify({ jobs: [job({ name: 'new' })] }))
-  assert.is(jobs.get('a1b2c3d4e5f6').name, 'new')
-})
-
-test('concurrent edits of two services are both applied', async ({ it }) => {
-  const both = [it.service('a').jobs, it.service('b').jobs]
-  const made = both.flatMap(jobs =>
-    Array.from({ length: 8 }, (_, n) => jobs.create({ prompt: `p${n}`, schedule: 'every 1h' })),
-  )
-  await Promise.all(made)
-  assert.is(it.stored().length, 16)
-  assert.is(new Set(it.stored().map(each => each.id)).size, 16)
-})
-
-test('uses the host agent’s lock', async ({ it }) => {
-  await it.service('a').jobs.create({ prompt: 'x', schedule: 'every 1h' })
-  assert.ok(readdirSync(it.dir).includes('.jobs.lock'))
-})
-
 const refused: [
   string,
   Parameters<ReturnType<TestHome['service']>['jobs']['create']>[0],
@@ -176,25 +138,6 @@ test('update: parses text, keeps absent fields, clears blank ones, leaves a paus
   assert.match(await refusal(jobs.update(id, { prompt: '' })), /prompt is required/)
   assert.is(jobs.get(id).prompt, 'x')
   assert.match(await refusal(jobs.update('gone', {})), /Job not found/)
-})
-
-test('resume counts from now; a one-shot in the past needs a new time', async ({ it }) => {
-  const { jobs } = it.service('a')
-  const { id } = await jobs.create({ prompt: 'x', schedule: 'every 1h' })
-  await jobs.pause(id, 'why')
-  const paused = jobs.get(id)
-  assert.equal([paused.paused_at, paused.paused_reason], ['2026-02-02T10:00:00+00:00', 'why'])
-  it.to('2026-02-05T08:15:00Z')
-  await jobs.resume(id)
-  const resumed = jobs.get(id)
-  assert.equal(
-    [resumed.enabled, resumed.state, resumed.paused_at, resumed.paused_reason, resumed.next_run_at],
-    [true, 'scheduled', null, null, '2026-02-05T09:15:00+00:00'],
-  )
-  const once = await jobs.create({ prompt: 'x', schedule: '1h' })
-  await jobs.pause(once.id, null)
-  it.to('2026-02-06T00:00:00Z')
-  assert.match(await refusal(jobs.resume(once.id)), /time has passed/)
 })
 
 test.run()

@@ -1,7 +1,7 @@
 /** When: the whole grammar of schedules, the next runs with the clock changes, and the words that say it back. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { dueTimes, graceMs, nextRun, nextRuns } from '../../../lib/cron/next-run.ts'
+import { graceMs, nextRun, nextRuns } from '../../../lib/cron/next-run.ts'
 import {
   cronAfter,
   inWords,
@@ -117,38 +117,15 @@ grammar('reads every schedule format found in files; an unparsable one is no sch
 /** From a moment in UTC on: the local times of the next runs. */
 const CHANGES: [zone: string, expr: string, from: string, runs: string[]][] = [
   ['Europe/Berlin', '15 2 * * *', '2026-03-28T12:00Z', ['29 03:15', '30 02:15']],
-  ['Europe/Berlin', '*/30 2 * * *', '2026-03-28T12:00Z', ['29 03:00', '29 03:30', '30 02:00']],
   ['Europe/Berlin', '15 2 * * *', '2026-10-24T12:00Z', ['25 02:15', '26 02:15']],
   ['Europe/Berlin', '*/30 * * * *', '2026-10-25T00:10Z', ['25 02:30', '25 02:00', '25 02:30']],
   ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03T12:00Z', ['04 02:45', '05 02:15']],
-  ['Australia/Lord_Howe', '0 2 * * *', '2026-10-03T12:00Z', ['04 02:30', '05 02:00']],
-  ['Australia/Lord_Howe', '15 * * * *', '2026-10-03T15:00Z', ['04 02:45', '04 03:15']],
-  [
-    'Australia/Lord_Howe',
-    '20,35 2 * * *',
-    '2026-10-03T12:00Z',
-    ['04 02:35', '04 02:50', '05 02:20'],
-  ],
-  [
-    'Australia/Lord_Howe',
-    '*/20 * * * *',
-    '2026-10-03T15:20Z',
-    ['04 02:30', '04 02:40', '04 02:50'],
-  ],
-  ['Antarctica/Troll', '15 2,3 * * *', '2026-03-28T12:00Z', ['29 03:15', '29 04:15', '30 02:15']],
   ['Australia/Lord_Howe', '15 2 * * *', '2026-04-04T12:00Z', ['05 02:15', '06 02:15']],
-  ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T12:00Z', ['05 01:45', '06 01:45']],
-  ['Antarctica/Troll', '15 1 * * *', '2026-03-28T12:00Z', ['29 03:15', '30 01:15']],
   ['Antarctica/Troll', '15 2 * * *', '2026-03-28T12:00Z', ['29 04:15', '30 02:15']],
-  ['Antarctica/Troll', '15 2 * * *', '2026-10-24T12:00Z', ['25 02:15', '26 02:15']],
   ['Antarctica/Troll', '15 * * * *', '2026-10-24T23:20Z', ['25 02:15', '25 01:15', '25 02:15']],
-  ['Australia/Lord_Howe', '59 1 * * *', '2026-04-04T12:00Z', ['05 01:59', '06 01:59']],
-  ['Africa/Casablanca', '30 2 * * 0', '2026-02-14T12:00Z', ['15 02:30', '22 02:30']],
   ['America/Havana', '15 0 * * *', '2026-03-07T12:00Z', ['08 01:15', '09 00:15']],
-  ['America/Havana', '0 0 8 3 *', '2026-03-07T12:00Z', ['08 01:00']],
   ['America/Nuuk', '30 23 * * *', '2026-03-28T12:00Z', ['29 00:30', '29 23:30']],
   ['Pacific/Apia', '15 9 * * *', '2011-12-29T21:00Z', ['31 09:15', '01 09:15']],
-  ['Pacific/Apia', '0 9 30 12 *', '2011-12-29T21:00Z', ['31 09:00']],
 ]
 for (const [zone, expr, from, runs] of CHANGES)
   grammar(`changes of the clocks: ${expr} in ${zone} from ${from}`, () => {
@@ -162,10 +139,7 @@ for (const [zone, expr, from, runs] of CHANGES)
 
 for (const [zone, from, until] of [
   ['Europe/Berlin', '2026-10-24T22:00Z', '2026-10-25T06:00Z'],
-  ['Australia/Lord_Howe', '2026-04-04T12:00Z', '2026-04-04T18:00Z'],
   ['Australia/Lord_Howe', '2026-10-03T12:00Z', '2026-10-03T18:00Z'],
-  ['Pacific/Chatham', '2026-04-04T12:00Z', '2026-04-04T18:00Z'],
-  ['Antarctica/Troll', '2026-03-28T22:00Z', '2026-03-29T06:00Z'],
   ['Antarctica/Troll', '2026-10-24T22:00Z', '2026-10-25T06:00Z'],
   ['Asia/Pyongyang', '2015-08-14T12:00Z', '2015-08-14T18:00Z'],
 ] as const)
@@ -182,47 +156,35 @@ for (const [zone, from, until] of [
 // NOW is a Monday, 10:20 in UTC.
 const plain: [text: string, exact: string | RegExp][] = [
   ['weekdays at 9', '0 9 * * 1-5'],
-  ['Every weekday at 9:30 am', '30 9 * * 1-5'],
   ['at 9 on weekdays', '0 9 * * 1-5'],
   ['daily at noon', '0 12 * * *'],
   ['every day at 12am', '0 0 * * *'],
-  ['every day at 12 pm', '0 12 * * *'],
   ['every day at 8 and 20', '0 8,20 * * *'],
-  ['at midnight every day', '0 0 * * *'],
   ['Mondays, Wednesdays and Fridays at 18:15', '15 18 * * 1,3,5'],
   ['every tuesday at seven', '0 7 * * 2'],
   ['mon-fri at 6:05', '5 6 * * 1-5'],
   ['friday to monday at 8', '0 8 * * 5-6,0-1'],
-  ['saturday through sunday at 8', '0 8 * * 6-7'],
   ['weekends at 10', '0 10 * * 0,6'],
   ['the 1st of every month at 9', '0 9 1 * *'],
   ['monthly on the 15th and 1st at half past nine', '30 9 1,15 * *'],
   ['every hour', 'every 1h'],
   ['tomorrow 9:00', '2026-02-03T09:00'],
-  ['tomorrow at nine', '2026-02-03T09:00'],
   ['at 9', '2026-02-03T09:00'],
-  ['today at 11:00', '2026-02-02T11:00'],
   ['on friday at 5pm', '2026-02-06T17:00'],
-  ['friday at 17:00', '2026-02-06T17:00'],
   ['next monday at 8', '2026-02-09T08:00'],
   ['December 24 at 18:00', '2026-12-24T18:00'],
   ['in 2 hours', '2026-02-02T12:20:30+00:00'],
   ['every 30m', 'every 30m'],
   ['tomorrow', /Add a time/],
   ['weekdays', /Add a time/],
-  ['every monday', /Add a time/],
   ['weekly', /Say on which day/],
-  ['every month at 9', /Say on which day/],
   ['every other day at 9', /every 2d/],
   ['every day at 8:00 and 9:30', /same minute/],
   ['every day at 25', /is not an interval/],
-  ['weekdays at 9:75', /is not a schedule/],
   ['the 32nd of every month at 9', /is not a schedule/],
   ['today at 9:00', /has passed/],
-  ['yesterday at 9', /has passed/],
   ['tomorrow at 9 or so', /is not a schedule/],
   ['tomorrow at 9 and friday at 10', /is not a schedule/],
-  ['tomorrow from 9 to 10', /is not a schedule/],
   ['rm -rf at 9', /is not a schedule/],
 ]
 for (const [text, exact] of plain)
@@ -275,19 +237,6 @@ next('a time repeated by a clock change runs once', () => {
   ])
 })
 
-next('half-hourly runs continue across both clock changes', () => {
-  assert.equal(after('*/30 * * * *', '2026-10-25T00:10Z', BERLIN, 4), [
-    '2026-10-25T02:30:00+02:00',
-    '2026-10-25T02:00:00+01:00',
-    '2026-10-25T02:30:00+01:00',
-    '2026-10-25T03:00:00+01:00',
-  ])
-  assert.equal(after('*/30 * * * *', '2026-03-29T00:40Z', BERLIN, 2), [
-    '2026-03-29T03:00:00+02:00',
-    '2026-03-29T03:30:00+02:00',
-  ])
-})
-
 next('uses the configured zone, or the machine’s zone when it is unknown', () => {
   assert.equal(after('0 9 * * *', '2026-07-01T00:00Z', 'America/New_York', 1), [
     '2026-07-01T09:00:00-04:00',
@@ -295,17 +244,6 @@ next('uses the configured zone, or the machine’s zone when it is unknown', () 
   assert.is(zoneOf('Asia/Kolkata'), 'Asia/Kolkata')
   assert.is(zoneOf('Nowhere/Land'), zoneOf(''))
   assert.is(zoneOf(undefined), zoneOf(7))
-})
-
-next('an interval stays aligned with its due time after a late tick', () => {
-  const hourly = parse('every 60m')
-  const from = at('2026-02-02T08:00Z')
-  const run = (now: string, given?: number) =>
-    new Date(nextRun(hourly, { now: at(now), zone: 'UTC', from: given })!).toISOString()
-  assert.is(run('2026-02-02T08:00:05Z', from), '2026-02-02T09:00:00.000Z')
-  assert.is(run('2026-02-02T11:59:59Z', from), '2026-02-02T12:00:00.000Z')
-  assert.is(run('2026-02-02T12:00:00Z', from), '2026-02-02T13:00:00.000Z')
-  assert.is(run('2026-02-02T12:00:00Z'), '2026-02-02T13:00:00.000Z')
 })
 
 next('a one-shot runs once, and not when it is more than two minutes late', () => {
@@ -328,20 +266,5 @@ next(
     assert.is(grace('2026-02-02T12:00Z'), 120)
   },
 )
-
-next('counts every past due time', () => {
-  const times = (text: string, due: string, now: string) => {
-    const { first, last, count } = dueTimes(parse(text), at(due), at(now), 'UTC')
-    return [new Date(first).toISOString(), new Date(last).toISOString(), count]
-  }
-  const [eight, twelve] = ['2026-02-02T08:00:00.000Z', '2026-02-02T12:00:00.000Z']
-  assert.equal(times('every 1h', eight, '2026-02-02T12:10Z'), [eight, twelve, 5])
-  assert.equal(times('0 */2 * * *', eight, '2026-02-02T12:10Z'), [eight, twelve, 3])
-  assert.equal(times('every 1h', eight, '2026-02-02T08:10Z'), [eight, eight, 1])
-})
-
-next('finds a rare calendar day', () => {
-  assert.equal(after('0 9 29 2 *', '2026-03-01T00:00Z', 'UTC', 1), ['2028-02-29T09:00:00+00:00'])
-})
 
 next.run()

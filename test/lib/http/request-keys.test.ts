@@ -1,18 +1,10 @@
-/** The keys of requests: bounded in number and time, private replies in memory only, damaged files replaced. */
-import {
-  appendFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+/** The keys of requests: bounded in number and time, private replies in memory only, torn lines skipped. */
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock, type TestClock } from '../../_clock.ts'
-import { KeyJournal } from '../../../lib/http/request-key-journal.ts'
 import { RequestKeys } from '../../../lib/http/request-keys.ts'
 
 const test = suite<{ dir: string; clock: TestClock }>('request keys')
@@ -25,30 +17,21 @@ test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const REPLY = { status: 200, type: 'application/json', headers: {}, text: '{"word":"quartz"}' }
 
-const open = (state: { dir: string; clock: TestClock }, maxKeys?: number) => {
-  const lines: string[] = []
-  const path = join(state.dir, 'cache', 'requests.db')
-  const keys = new RequestKeys(path, {
-    addon: undefined,
-    clock: state.clock,
-    log: line => lines.push(line),
-    ...(maxKeys !== undefined && { maxKeys }),
-  })
-  return Object.assign(keys, { path, lines })
-}
+const filesOf = ({ dir }: { dir: string }) => join(dir, 'request-keys')
+
+const open = (state: { dir: string; clock: TestClock }, maxKeys?: number) =>
+  new RequestKeys(filesOf(state), state.clock, line => assert.unreachable(line), maxKeys)
 
 test('a reply that may not be stored is never in a file, and is gone after a restart', state => {
   const keys = open(state)
   keys.begin('a', 'print')
   keys.end('a', REPLY, 'memory')
   assert.equal(keys.find('a'), { fingerprint: 'print', isDone: true, reply: REPLY })
-  keys.close()
-  const dir = join(state.dir, 'cache')
+  const dir = filesOf(state)
   for (const name of readdirSync(dir))
     assert.not(readFileSync(join(dir, name)).includes('quartz'), name)
   const again = open(state)
   assert.equal(again.find('a'), { fingerprint: 'print', isDone: true, reply: null })
-  again.close()
 })
 
 test('replies in memory have a common bound: the oldest leave', state => {
@@ -60,7 +43,6 @@ test('replies in memory have a common bound: the oldest leave', state => {
   }
   const isKept = (id: string) => keys.find(id)?.reply !== null
   assert.equal(['a', 'b', 'c', 'd', 'e'].map(isKept), [false, true, true, true, true])
-  keys.close()
 })
 
 test('a request without an end is known as such; a released one is not known', state => {
@@ -68,11 +50,9 @@ test('a request without an end is known as such; a released one is not known', s
   keys.begin('a', 'print')
   keys.begin('b', 'print')
   keys.release('b')
-  keys.close()
   const again = open(state)
   assert.equal(again.find('a'), { fingerprint: 'print', isDone: false, reply: null })
   assert.is(again.find('b'), undefined)
-  again.close()
 })
 
 test('keys are kept for a day, and no more than a number of them', async state => {
@@ -88,54 +68,31 @@ test('keys are kept for a day, and no more than a number of them', async state =
   assert.is(keys.find('k399'), undefined)
   keys.begin('next', 'print')
   assert.is(keys.find('k399'), undefined)
-  keys.close()
 })
 
-test('a damaged file is replaced', state => {
+test('what an earlier process or another machine began is known: not again what may have been done, and its reply', async state => {
+  const files = filesOf(state)
   const first = open(state)
-  first.begin('a', 'print')
-  first.close()
-  writeFileSync(first.path, 'this is no database, and longer than a header '.repeat(30))
-  const keys = open(state)
-  assert.is(keys.find('a'), undefined)
-  keys.begin('a', 'print')
-  assert.is(keys.lines.length, 1)
-  keys.close()
-})
-
-test('what another machine began is known here: not again what may have been done, and its reply', async state => {
-  const files = join(state.dir, 'request-keys')
-  const openShared = (name: string) =>
-    new RequestKeys(join(state.dir, name, 'requests.db'), {
-      addon: undefined,
-      clock: state.clock,
-      log: line => assert.unreachable(line),
-      journal: new KeyJournal(files, state.clock),
-    })
-  const first = openShared('first')
   for (const id of ['cut', 'freed', 'kept', 'private']) first.begin(id, `print of ${id}`)
   first.release('freed')
   first.end('kept', REPLY, 'disk')
   first.end('private', { ...REPLY, text: 'secret' }, 'memory')
-  first.close()
   const [name = ''] = readdirSync(files)
   const text = readFileSync(join(files, name), 'utf8')
   assert.not.match(text, 'secret')
   // A kill tears the last line.
   appendFileSync(join(files, name), '{}\n{"t":"begun","id":7}\n{"t":"begun","id":"to')
-  const second = openShared('second')
+  const second = open(state)
   assert.is(second.find('freed'), undefined)
   assert.equal(second.find('cut'), { fingerprint: 'print of cut', isDone: false, reply: null })
   assert.equal(second.find('kept'), { fingerprint: 'print of kept', isDone: true, reply: REPLY })
   assert.equal(second.find('private')?.reply, null)
   second.begin('after', 'print')
-  second.close()
-  const third = openShared('third')
+  const third = open(state)
   assert.ok(third.find('after'), 'a torn line does not take the next one with it')
   await state.clock.advance(3 * 24 * 3_600_000)
   third.begin('later', 'print')
   assert.is(readdirSync(files).length, 1)
-  third.close()
 })
 
 test.run()

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import { conflict, unauthorized } from '../../../lib/errors.ts'
+import { conflict } from '../../../lib/errors.ts'
 import {
   bytes,
   empty,
@@ -204,18 +204,6 @@ test('replies 404 to unknown paths of every form', async ({ at }) => {
   )
 })
 
-test('replies 405 with Allow to other methods', async ({ at }) => {
-  for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-    const answer = await fetch(`${at.url}/api/echo`, { method })
-    assert.is(answer.status, 405)
-    assert.is(answer.headers.get('allow'), 'GET, HEAD, POST')
-    assert.type((await answer.json()).error, 'string')
-  }
-  const posted = await at.post('/open', {})
-  assert.is(posted.status, 405)
-  assert.is(posted.headers.get('allow'), 'GET, HEAD')
-})
-
 test('HEAD is GET without a body or effects', async ({ at }) => {
   const answer = await fetch(`${at.url}/open`, { method: 'HEAD' })
   assert.is(answer.status, 200)
@@ -254,30 +242,6 @@ test('reports invalid input as one sentence', async ({ at }) => {
   assert.is(await ask({ title: 0, id: 'x' }), 'title must be text')
   assert.is(await ask({ title: 'toolong', id: 'x' }), 'title must have at most 5 characters')
   assert.is(await ask({ title: 'x', id: 'x', tags: ['a', 1] }), 'tags.1 must be text')
-})
-
-test('sends compact JSON with an ETag, and 304 for a match', async ({ at }) => {
-  const first = await at.get('/open')
-  assert.is(await first.text(), '{"word":"hello"}')
-  assert.is(first.headers.get('content-type'), 'application/json; charset=utf-8')
-  assert.is(first.headers.get('cache-control'), 'no-cache')
-  const etag = first.headers.get('etag') ?? ''
-  for (const asked of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
-    const second = await at.get('/open', { 'If-None-Match': asked })
-    assert.is(second.status, 304, asked)
-    assert.is(await second.text(), '')
-    assert.equal([second.headers.get('etag'), second.headers.get('content-length')], [etag, null])
-    assert.equal(missingHeaders(second.headers), [])
-  }
-  assert.is((await at.get('/open', { 'If-None-Match': '"other"' })).status, 200)
-  const parts = await at.get('/api/parts')
-  assert.equal([await parts.text(), parts.headers.get('etag')], ['{"a":"ü"}', '"p"'])
-  assert.is((await at.get('/api/parts', { 'If-None-Match': '"p"' })).status, 304)
-  const stored = await at.get('/api/cookies')
-  assert.equal(
-    [stored.headers.get('cache-control'), stored.headers.get('etag')],
-    ['no-store', null],
-  )
 })
 
 test('writes replies as described', async ({ at }) => {
@@ -343,40 +307,6 @@ test('hides internal errors from clients', async ({ at }) => {
   assert.not.match(await full.text(), 'secret')
 })
 
-test('with a password: pages redirect to /login, calls get a 401, public endpoints pass', async ({
-  locked,
-}) => {
-  for (const path of ['/', '/session/x', '/nope', '/index.php']) {
-    const answer = await locked.get(path)
-    assert.equal([answer.status, answer.headers.get('location')], [302, '/login'], path)
-    assert.is(answer.headers.get('content-length'), '0')
-  }
-  for (const path of ['/api/echo', '/api/nope', '/api', '/api/stream']) {
-    const answer = await locked.get(path)
-    assert.equal(
-      [answer.status, await answer.text()],
-      [401, '{"error":"Authentication required","code":"sign_in_required"}'],
-      path,
-    )
-  }
-  assert.is((await locked.post('/api/echo', {})).status, 401)
-  assert.is((await locked.post('/', {})).status, 401)
-  assert.is((await fetch(`${locked.url}/api/echo`, { method: 'PUT' })).status, 401)
-  assert.is(
-    (await locked.get('/', { 'X-Forwarded-Prefix': '/at/here/' })).headers.get('location'),
-    '/at/here/login',
-  )
-  assert.is(
-    (await locked.get('/', { 'X-Forwarded-Prefix': '//evil.example' })).headers.get('location'),
-    '/login',
-  )
-  assert.is((await locked.get('/open')).status, 200)
-  assert.is((await locked.get('/static/x')).status, 200)
-  assert.is((await locked.get('/api/echo', { Cookie: 'agent_session=bad' })).status, 401)
-  assert.is((await locked.get('/api/echo', { Cookie: 'agent_session=good' })).status, 200)
-  assert.is((await locked.get('/nope', { Cookie: 'agent_session=good' })).status, 404)
-})
-
 test('loopback-only endpoints are 404 for other clients', async ({ at }) => {
   assert.is((await at.get('/api/inject')).status, 200)
   for (const name of [
@@ -397,55 +327,6 @@ test('loopback-only endpoints are 404 for other clients', async ({ at }) => {
       (await fetch(`${at.url}/api/inject`, { method: 'PUT', headers: { [name]: 'x' } })).status,
       404,
     )
-  }
-})
-
-test('endpoints for programs need a token, reject pages of other sites and programs of the agent, and word errors their way', async () => {
-  let isChild = false
-  const programs = await openServer(
-    {
-      'GET /v1/word': endpoint({
-        summary: 'word',
-        byToken: true,
-        errorBody: ({ status, body }) => ({
-          body: { wrong: body.error },
-          headers: { 'x-status': String(status) },
-        }),
-        output: z.object({ word: z.string() }),
-        run: ctx => ({ word: ctx.app.word }),
-      }),
-    },
-    {
-      isOwnChild: () => isChild,
-      authenticator: {
-        isRequired: () => true,
-        personOf: () => OWNER,
-        may: () => true,
-        tokens: {
-          isGiven: () => false,
-          admit(headers) {
-            if (headers['x-api-key'] !== 'good') throw unauthorized('No token')
-            return OWNER
-          },
-          isValid: () => true,
-        },
-      },
-    },
-  )
-  try {
-    const without = await programs.get('/v1/word')
-    assert.equal([without.status, await without.json()], [401, { wrong: 'No token' }])
-    assert.is(without.headers.get('x-status'), '401')
-    const good = { 'x-api-key': 'good' }
-    assert.equal(await (await programs.get('/v1/word', good)).json(), { word: 'hello' })
-    const site = await programs.get('/v1/word', { ...good, Origin: 'https://other.example' })
-    assert.is(site.status, 403)
-    isChild = true
-    const child = await programs.get('/v1/word', good)
-    assert.is(child.status, 403)
-    assert.match((await child.json()).wrong, 'Programs started by the agent')
-  } finally {
-    await programs.close()
   }
 })
 

@@ -1,7 +1,7 @@
 /** The model list in groups: what is in it, with which ids. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { builtinModels, ROUTER_MODELS } from '../../../lib/models/builtin-models.ts'
+import { builtinModels } from '../../../lib/models/builtin-models.ts'
 import { modelGroups } from '../../../lib/models/model-groups.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
 import { ModelList } from '../../../lib/schema/model.ts'
@@ -254,7 +254,7 @@ test('results are copies: changing one does not affect others', () => {
     group.models.length = 0
     group.provider = 'x'
   }
-  assert.is(modelGroups(home, bare).groups[0]?.models.length, ROUTER_MODELS.length)
+  assert.is(modelGroups(home, bare).groups[0]?.models.length, builtinModels('openrouter')?.length)
   const demo = modelGroups(homeOf({}), bare)
   demo.groups[0]!.models[0]!.label = 'x'
   assert.is(

@@ -1,8 +1,8 @@
 /** Headers and time limits of config.yaml, from the file to the request. */
+import { httpProvider } from '../../../lib/agent/providers/http-provider.ts'
+import { FORMATS } from '../../../lib/agent/providers/registry.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createAnthropicMessages } from '../../../lib/agent/providers/anthropic-messages.ts'
-import { createOpenAiChat } from '../../../lib/agent/providers/openai-chat.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
@@ -175,10 +175,10 @@ test('on the wire: betas are added to ours, other headers replace them', async (
   const server = await createProvider({ text: 'x' }, { text: 'x' })
   const clock = createTestClock()
   try {
-    for await (const _ of createAnthropicMessages({ clock })(
+    for await (const _ of httpProvider(FORMATS.anthropic_messages, { clock })(
       asking(server.url, { headers: { 'anthropic-beta': 'context-1m', 'x-tag': 't' } }),
     ));
-    for await (const _ of createOpenAiChat({ clock })(
+    for await (const _ of httpProvider(FORMATS.chat_completions, { clock })(
       asking(server.url, { headers: { authorization: 'Basic abc', 'user-agent': 'mine' } }),
     ));
     const [first, second] = server.requests.map(({ headers }) => headers)
@@ -200,7 +200,7 @@ for (const [name, extra, ms] of LIMITS)
     const clock = createTestClock()
     try {
       const reading = (async () => {
-        for await (const _ of createOpenAiChat({ clock })(asking(server.url, extra)));
+        for await (const _ of httpProvider(FORMATS.chat_completions, { clock })(asking(server.url, extra)));
         return 'ended'
       })().catch((error: { type: string; retryable: boolean }) => [error.type, error.retryable])
       await until(() => clock.waiting().includes(ms) && server.requests.length === 1)

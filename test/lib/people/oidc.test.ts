@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
-import { isSameUser } from '../../../lib/people/external-identity.ts'
+import { isSameUser } from '../../../lib/people/identities.ts'
 import { Oidc, OidcFailure } from '../../../lib/people/oidc.ts'
 import { parseCookies } from '../../../lib/http/cookies.ts'
 

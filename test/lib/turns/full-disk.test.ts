@@ -8,7 +8,7 @@ import type { Agent, ModelEndpoint } from '../../../lib/agent/types.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { Hub } from '../../../lib/http/hub.ts'
 import { Sessions } from '../../../lib/sessions/sessions.ts'
-import { createTurns } from '../../../lib/turns/turns.ts'
+import { Turns } from '../../../lib/turns/turns.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { createTestClock } from '../../_clock.ts'
 
@@ -48,7 +48,7 @@ const setup = (agent: Agent) => {
   const ended: unknown[] = []
   const done: string[] = []
   const started = () =>
-    createTurns({
+    new Turns({
       sessions,
       hub: new Hub({ boot: '0badcafe', clock }),
       liveDir: join(dir, 'live'),
@@ -192,7 +192,7 @@ disk(
     })
     try {
       const { turn, result } = await home.start('hello')
-      const { append } = turn.log
+      const append = turn.log.append.bind(turn.log)
       turn.log.append = event => {
         if (event.type === 'done') throw new UserError('full', 'The disk is full')
         return append(event)
@@ -213,7 +213,7 @@ disk(
     const home = setup(async () => ({ status: 'finished', text: '', ...outcome }))
     try {
       const { turn, result } = await home.start('hello')
-      const { append } = turn.log
+      const append = turn.log.append.bind(turn.log)
       turn.log.append = event => {
         if (event.type !== 'done') return append(event)
         home.state.full = true

@@ -1,8 +1,8 @@
 /** The closing messages of an interrupted turn. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { closingMessages, failureText } from '../../../lib/turns/interrupted-turn.ts'
-import { createLiveState } from '../../../lib/turns/live-turn.ts'
+import { closingMessages } from '../../../lib/turns/interrupted-turn.ts'
+import { LiveState } from '../../../lib/turns/live-turn.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('interrupted turn')
@@ -18,7 +18,7 @@ const message = (id: string, role: 'user' | 'assistant', content: string) =>
 const token = (text: string) => ({ type: 'token', data: { message_id: 'm1', text } }) as const
 
 const withCall = () => {
-  const live = createLiveState(createTestClock(AT * 1_000))
+  const live = new LiveState(createTestClock(AT * 1_000))
   const call = {
     id: 'c1',
     type: 'function' as const,
@@ -33,14 +33,8 @@ const withCall = () => {
   return live
 }
 
-test('a turn without output gets the note only', () => {
-  assert.equal(closingMessages(createLiveState(createTestClock(AT * 1_000)), ends, AT), [
-    { role: 'assistant', content: '*Task cancelled.*', _error: true, timestamp: AT },
-  ])
-})
-
 test('partial text becomes a message without its thinking block', () => {
-  const live = createLiveState(createTestClock(AT * 1_000))
+  const live = new LiveState(createTestClock(AT * 1_000))
   live.apply(token('<think>hm</think>Half a'))
   const [partial] = closingMessages(live, ends, AT)
   assert.equal(partial, {
@@ -53,7 +47,7 @@ test('partial text becomes a message without its thinking block', () => {
 })
 
 test('text that a retry withdrew counts again when nothing followed', () => {
-  const live = createLiveState(createTestClock(AT * 1_000))
+  const live = new LiveState(createTestClock(AT * 1_000))
   live.apply(token('before'))
   live.apply(retry)
   assert.is(closingMessages(live, ends, AT)[0]?.content, 'before')
@@ -65,13 +59,6 @@ test('text that a retry withdrew counts again when nothing followed', () => {
   assert.is(closingMessages(live, ends, AT)[0]?.content, ends.note)
 })
 
-test('reasoning that a retry withdrew counts again as well', () => {
-  const live = createLiveState(createTestClock(AT * 1_000))
-  live.apply({ type: 'reasoning', data: { message_id: 'm1', text: 'hm' } })
-  live.apply(retry)
-  assert.is(closingMessages(live, ends, AT)[0]?.reasoning, 'hm')
-})
-
 test('an unanswered call gets a result with its partial output and the reason', () => {
   const live = withCall()
   live.apply({ type: 'tool_output', data: { tid: 'c1', text: 'half' } })
@@ -81,34 +68,6 @@ test('an unanswered call gets a result with its partial output and the reason', 
     output: 'half',
     error: 'Stopped by the user.',
   })
-})
-
-test('the output of a call that has ended is kept until its result is recorded', () => {
-  const live = withCall()
-  live.apply({ type: 'tool_output', data: { tid: 'c1', text: 'all of it' } })
-  live.apply({
-    type: 'tool_complete',
-    data: {
-      event_type: 'tool.completed',
-      tid: 'c1',
-      name: 'terminal',
-      preview: null,
-      args: {},
-      duration: 1,
-      is_error: false,
-    },
-  })
-  assert.equal(live.tools(), [], 'it does not run')
-  const [result] = closingMessages(live, ends, AT)
-  assert.is(JSON.parse(String(result?.content)).output, 'all of it')
-})
-
-test('the failure text has a label, the message and the hint', () => {
-  assert.is(
-    failureText({ type: 'network', message: 'No route.', hint: 'Check the cable.' }),
-    '**Network error:** No route.\n\n*Check the cable.*',
-  )
-  assert.is(failureText({ type: 'error', message: 'Broken.' }), '**Error:** Broken.')
 })
 
 test.run()

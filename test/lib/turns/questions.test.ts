@@ -2,10 +2,11 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Unapproved } from '../../../lib/base/unapproved.ts'
+import type { Hub } from '../../../lib/http/hub.ts'
 import type { TurnEvent } from '../../../lib/schema/event.ts'
-import type { Question } from '../../../lib/schema/question.ts'
-import { idOf } from '../../../lib/turns/open-questions.ts'
-import { createQuestions } from '../../../lib/turns/questions.ts'
+import { idOf, type Question } from '../../../lib/schema/question.ts'
+import type { Sessions } from '../../../lib/sessions/sessions.ts'
+import { Questions } from '../../../lib/turns/questions.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const questions = suite('questions')
@@ -15,22 +16,29 @@ const setup = () => {
   const received: string[] = []
   const events: TurnEvent[] = []
   const waiting: number[] = []
-  const page = { isOpen: false }
+  const lines: string[] = []
+  const state = { isOpen: false, isFull: false }
   const clock = createTestClock(1_000)
-  const q = createQuestions({
-    append: (_, entries) => journal.push(...entries),
-    askedAfter: () => undefined,
-    setLive: (_, patch) => waiting.push(patch.waiting ?? -1),
-    emit(_, event) {
+  const sessions = {
+    append(_: string, entries: { t: string }[]) {
+      if (state.isFull) throw new Error('no space')
+      journal.push(...entries)
+    },
+    setLive: (_: string, patch: { waiting?: number }) => waiting.push(patch.waiting ?? -1),
+    tail: () => ({ messages: [] }),
+  } as unknown as Sessions
+  const hub = {
+    publish: (_: string, event: { type: string }) => received.push(event.type),
+    isShown: () => state.isOpen,
+  } as unknown as Hub
+  const log = (line: string) => void lines.push(line)
+  const q = new Questions({ sessions, hub, clock, log }, () => ({
+    append(event) {
       events.push(event)
       received.push(event.type)
     },
-    publish: event => received.push(event.type),
-    isShown: () => page.isOpen,
-    clock,
-    log: () => {},
-  })
-  return { q, clock, page, journal, events, received, waiting }
+  }))
+  return { q, clock, state, journal, events, received, waiting, lines }
 }
 
 const ask = (session_id: string, command = 'rm -rf x') => ({
@@ -41,16 +49,6 @@ const ask = (session_id: string, command = 'rm -rf x') => ({
   description: 'deletes',
 })
 const idIn = (open: Question[], at = 0) => idOf(open[at]!)
-
-questions('accepts no answer when nothing is open', () => {
-  const { q, journal } = setup()
-  assert.equal(q.respond('a', 'approval', undefined, 'once', 'x'), {
-    accepted: false,
-    answer: null,
-  })
-  assert.equal(q.respond('a', 'approval', 'nope', 'once', 'x'), { accepted: false, answer: null })
-  assert.equal(journal, [])
-})
 
 questions('of a thousand questions, it is known how they were answered', async () => {
   const { q } = setup()
@@ -96,17 +94,6 @@ questions('makes every invisible character visible', async () => {
   q.close()
 })
 
-questions('an unknown id never answers another question', async () => {
-  const { q } = setup()
-  const answer = q.approve(ask('a'), 0)
-  assert.not.ok(q.respond('a', 'approval', 'stale', 'once', 'x').accepted)
-  assert.not.ok(q.respond('b', 'approval', idIn(q.pending('a')), 'once', 'x').accepted)
-  assert.not.ok(q.respond('a', 'clarify', idIn(q.pending('a')), 'once', 'x').accepted)
-  assert.is(q.pending('a').length, 1)
-  q.respond('a', 'approval', undefined, 'deny', 'x')
-  assert.is(await answer, 'deny')
-})
-
 questions(
   'a row in the journal comes before its event, and the answer before its effect',
   async () => {
@@ -128,33 +115,13 @@ questions(
   },
 )
 
-questions('the first answer wins and a later one gets the winning answer', async () => {
-  const { q } = setup()
-  const answer = q.approve(ask('a'), 0)
-  const id = idIn(q.pending('a'))
-  assert.equal(q.respond('a', 'approval', id, 'deny', 'desk'), { accepted: true, answer: 'deny' })
-  assert.equal(q.respond('a', 'approval', id, 'once', 'phone'), { accepted: false, answer: 'deny' })
-  assert.is(await answer, 'deny')
-})
-
-questions('twenty parallel questions each get their own answer', async () => {
-  const { q } = setup()
-  const waits = Array.from({ length: 20 }, (_, i) => q.approve(ask('a', `rm ${i}`), 0))
-  const ids = q.pending('a').map(idOf)
-  const choices = ids.map((_, i) => (i % 3 === 0 ? 'deny' : 'once'))
-  const order = ids.map((_, i) => (i * 7) % 20)
-  for (const i of order) q.respond('a', 'approval', ids[i], choices[i]!, 'x')
-  assert.equal(await Promise.all(waits), choices)
-  assert.equal(q.all(), [])
-})
-
 const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
   work.catch((error: unknown) => (error instanceof Unapproved ? error.reason : error))
 
 questions(
   'a question waits while a page is open, and its time limit begins anew then',
   async () => {
-    const { q, clock, page, events } = setup()
+    const { q, clock, state: page, events } = setup()
     page.isOpen = true
     const answer = reasonOf(q.approve(ask('a'), 5))
     await clock.advance(12)
@@ -170,7 +137,7 @@ questions(
 questions(
   'after a restart, a question whose time has passed waits its whole limit for pages that connect again',
   async () => {
-    const { q, clock, page, journal } = setup()
+    const { q, clock, state: page, journal } = setup()
     const asked = {
       ...{ kind: 'approval' as const, approval_id: 'kept', ...ask('a') },
       ...{ requested_at: 0.1, expires_at: 0.105 },
@@ -247,23 +214,9 @@ questions(
 questions(
   'an answer that cannot be written is a no all the same, and nothing is left open',
   async () => {
-    const lines: string[] = []
-    let full = false
-    const clock = createTestClock()
-    const q = createQuestions({
-      append: () => {
-        if (full) throw new Error('no space')
-      },
-      askedAfter: () => undefined,
-      setLive: () => {},
-      emit: () => {},
-      publish: () => {},
-      isShown: () => false,
-      clock,
-      log: line => lines.push(line),
-    })
+    const { q, clock, state, lines } = setup()
     const answer = reasonOf(q.approve(ask('a'), 5))
-    full = true
+    state.isFull = true
     await clock.advance(5)
     assert.is(await answer, 'timeout')
     assert.equal([q.all(), lines.length], [[], 1])

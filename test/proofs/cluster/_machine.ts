@@ -14,10 +14,7 @@ export type Machine = ReturnType<typeof createMachine>
 
 const KEY = 'a key that is only used in this test 01'
 
-export const createMachine = (
-  url: string,
-  { key = KEY as string | null, cell = 'default' } = {},
-) => {
+export const createMachine = (url: string, { key = KEY, cell = 'default' } = {}) => {
   const userHome = mkdtempSync(join(tmpdir(), 'machine-'))
   const home = join(userHome, '.agent')
   const state = join(home, 'webui')
@@ -43,7 +40,7 @@ export const createMachine = (
       })
       const { signal, onWait } = options
       const one = await cluster.own(cell, {
-        files: new CellFileRules(config, key !== null),
+        files: new CellFileRules(config),
         stateDir: config.stateDir,
         ...(signal && { signal }),
         ...(onWait && { onWait }),

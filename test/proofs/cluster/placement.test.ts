@@ -163,21 +163,6 @@ else {
     assert.equal([await b.take(), await a.take()], [null, null])
   })
 
-  test('without a key a cell stays with the worker that has its files', async () => {
-    await add('anna')
-    const a = await worker()
-    const b = await worker({ name: 'b' })
-    await directory.ask('anna')
-    await db.query("update agent_webui.worker set used = 2 where name = 'b'")
-    assert.is(await a.take(), 'anna')
-    const machine = createMachine(db.url, { cell: 'anna', key: null })
-    await (await machine.own()).release(5_000)
-    await a.end()
-    assert.is(await directory.ask('anna'), 'none')
-    assert.is(await b.take(), null)
-    await machine.close()
-  })
-
   test('an owner that was killed: its cell is started when it is asked for, and by itself after a while', async () => {
     await add('anna')
     const a = await worker()

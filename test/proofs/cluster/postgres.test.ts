@@ -1,6 +1,16 @@
 /** Cells in a real PostgreSQL: one owner, files that follow it, and nothing lost when the database or the owner is killed. */
 import { createHash } from 'node:crypto'
-import { readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -22,6 +32,18 @@ const machine = (options: Parameters<typeof createMachine>[1] = {}): Machine => 
   machines.push(made)
   return made
 }
+
+/** What `diff -r` compares, and modes; without what belongs to the machine. */
+const treeOf = (root: string): string[] =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter(path => !/^webui\/(?:cluster\.json|conflicts)/.test(path))
+    .sort()
+    .map(path => {
+      const at = join(root, path)
+      const isFolder = statSync(at).isDirectory()
+      const content = isFolder ? 'folder' : readFileSync(at, 'base64').slice(-80)
+      return `${path} ${isFolder ? '' : statSync(at).mode & 0o700} ${content}`
+    })
 
 const refuses = async (work: Promise<unknown>, pattern: RegExp): Promise<void> => {
   const error = await work.then(
@@ -46,10 +68,13 @@ test.after(async () => {
 
 if (skipped) test.skip('there is no PostgreSQL for this platform', () => undefined)
 else {
-  test('a cell with another key, or with none, is refused before it is taken', async () => {
+  test('a cell with another key, or of a version that needed none, is refused before it is taken', async () => {
     const first = await machine().own()
     await first.release(5_000)
-    await refuses(machine({ key: null }).own(), /sealed with a key/)
+    const unsealed = machine({ cell: 'unsealed' })
+    await (await unsealed.own()).release(5_000)
+    await db.query("update agent_webui.cell set key_check = 'unsealed' where name = 'unsealed'")
+    await refuses(unsealed.own(), /made without a key/)
     await refuses(machine({ key: 'another key, as long as this one 0001' }).own(), /another key/)
     assert.is((await machine().own()).epoch, 2)
   })
@@ -75,15 +100,26 @@ else {
     first.announce('http://a')
     await first.release(5_000)
     const b = machine()
+    /** The owner that is there gives signs of life: the database has none of them until it is replaced. */
+    const ownAfterKill = async () => {
+      const owning = b.own()
+      let isOwned = false
+      void owning.then(() => {
+        isOwned = true
+      })
+      await until(async () => {
+        await db.query("update agent_webui.cell set seen = clock_timestamp() - interval '1 hour'")
+        return isOwned
+      }, 'the takeover')
+      return owning
+    }
     const killed = await b.own()
     assert.is(killed.tookOver, true)
-    // As after a kill: nothing is released.
-    await db.query("update agent_webui.cell set seen = clock_timestamp() - interval '1 hour'")
-    const next = await b.own()
+    const next = await ownAfterKill()
     assert.is(next.tookOver, true)
     next.announce('http://b')
-    await db.query("update agent_webui.cell set seen = clock_timestamp() - interval '1 hour'")
-    assert.is((await b.own()).tookOver, false, 'it has served here')
+    await until(() => next.isSettled())
+    assert.is((await ownAfterKill()).tookOver, false, 'it has served here')
   })
 
   test('a directory with chats of its own does not join a cell that has others', async () => {
@@ -153,28 +189,9 @@ else {
       'webui/sessions/one.jsonl',
     ])
       assert.is(b.read(path), a.read(path), path)
-    const stored = await db.query('select path, bytes from agent_webui.chunk')
+    const stored = await db.query('select bytes from agent_webui.chunk')
     assert.ok(stored.length > 0)
     for (const { bytes } of stored) assert.not.match(String(bytes), /secret-in-a-file|grüße|theme/)
-  })
-
-  test('without a key, files that may contain secrets stay on their machine', async () => {
-    const a = machine({ key: null })
-    a.write('.env', 'SOME_API_KEY=secret-in-a-file\n')
-    a.write('config.yaml', 'model: x\n')
-    a.write('skills/s/SKILL.md', '# s\n')
-    a.write('webui/settings.json', '{}\n')
-    await (await a.own()).release(5_000)
-    const paths = await db.query('select path from agent_webui.file order by path')
-    assert.equal(
-      paths.map(({ path }) => path),
-      ['home/skills/s/SKILL.md'],
-    )
-    const b = machine({ key: null })
-    b.write('.env', 'OTHER_API_KEY=of-this-machine\n')
-    await b.own()
-    assert.match(b.read('.env'), /of-this-machine/)
-    assert.is(b.read('skills/s/SKILL.md'), '# s\n')
   })
 
   test('deleted, renamed, and replaced files follow; only what is new is read and sent', async () => {
@@ -189,7 +206,8 @@ else {
     a.write('webui/sessions/purged.jsonl', '{"n":2}\n')
     await owned.release(5_000)
     const chunks = await db.query(
-      "select at from agent_webui.chunk where path = 'state/sessions/kept.jsonl' order by at",
+      `select at from agent_webui.chunk join agent_webui.file using (cell, key, version)
+       where path = 'state/sessions/kept.jsonl' order by at`,
     )
     assert.equal(
       chunks.map(({ at }) => Number(at)),
@@ -218,6 +236,168 @@ else {
     ])
     assert.is(a.read('webui/sessions/kept.jsonl'), '{"n":1}\n{"n":2}\n{"n":3}\n{"n":4}\n')
     assert.not(a.has('webui/conflicts'))
+  })
+
+  test('a hostile directory moves whole: the longest path, a large file in parts, empty folders, odd names, links', async () => {
+    const a = machine()
+    const deep = Array.from({ length: 12 }, (_, at) => String(at % 10).repeat(230)).join('/')
+    a.write(`skills/${deep}/SKILL.md`, '# deep\n')
+    a.write('skills/large/model.bin', `${'0123456789abcdef'.repeat(1 << 17)}end`)
+    for (const name of ["'quoted' $(name) `x`", 'line\nbreak', 'ünï 日本 🙂', '-rf', ' '])
+      a.write(`skills/${name}/SKILL.md`, name)
+    for (const name of ['second/skills', 'second/cron', 'third'])
+      mkdirSync(join(a.home, 'profiles', name), { recursive: true, mode: 0o700 })
+    symlinkSync('SKILL.md', join(a.home, 'skills', ' ', 'link.md'))
+    writeFileSync(join(a.home, 'skills', '-rf', 'script'), '#!/bin/sh\n', { mode: 0o700 })
+    symlinkSync('-rf', join(a.home, 'skills', 'linked-folder'))
+    await (await a.own()).release(5_000)
+    assert.match(a.warnings.join(), /home\/skills\/linked-folder: it is a link to a folder/)
+    unlinkSync(join(a.home, 'skills', 'linked-folder'))
+    const [chunk] = await db.query(
+      'select max(octet_length(bytes)) as largest from agent_webui.chunk',
+    )
+    assert.ok(Number(chunk?.largest) < 600_000, 'no statement is larger than a slow line carries')
+
+    const b = machine()
+    const second = await b.own()
+    assert.equal(treeOf(b.home), treeOf(a.home))
+    assert.equal(b.warnings, [])
+    // What the next owner empties, removes, or replaces by a folder.
+    rmSync(join(b.home, 'skills', '-rf', 'script'))
+    rmSync(join(b.home, 'skills', '-rf', 'SKILL.md'))
+    rmSync(join(b.home, 'profiles', 'third'), { recursive: true })
+    rmSync(join(b.home, 'skills', 'large', 'model.bin'))
+    b.write('skills/large/model.bin/parts/1', 'one')
+    await second.release(5_000)
+    await a.own()
+    assert.equal(treeOf(a.home), treeOf(b.home))
+  })
+
+  test('a file that the database refuses is set aside and named; the others continue', async () => {
+    const a = machine()
+    const owned = await a.own()
+    await db.query("alter table agent_webui.file add constraint odd check (path not like '%odd%')")
+    a.write('skills/odd/SKILL.md', 'odd')
+    a.append('one', '{"n":1}')
+    await owned.settled()
+    a.append('one', '{"n":2}')
+    await owned.settled()
+    assert.equal(
+      a.warnings.filter(line => line.includes('keeps no copy')).map(line => line.split(':')[0]),
+      ['The cluster keeps no copy of home/skills/odd/SKILL.md'],
+    )
+    await owned.release(5_000)
+    const b = machine()
+    await b.own()
+    assert.is(b.read('webui/sessions/one.jsonl'), '{"n":1}\n{"n":2}\n')
+  })
+
+  test('a file that is damaged in the database is named and left out; the others are there', async () => {
+    const a = machine()
+    a.write('skills/a/SKILL.md', 'a')
+    a.write('skills/b/SKILL.md', 'b')
+    await (await a.own()).release(5_000)
+    await db.query(
+      `update agent_webui.chunk set bytes = substring(bytes from 1 for 20) from agent_webui.file f
+       where f.key = chunk.key and f.path = 'home/skills/a/SKILL.md'`,
+    )
+    const b = machine()
+    await b.own()
+    assert.not(b.has('skills/a/SKILL.md'))
+    assert.is(b.read('skills/b/SKILL.md'), 'b')
+    assert.match(b.warnings.join('\n'), /home\/skills\/a\/SKILL.md of the cluster is left out/)
+  })
+
+  const TABLES = ['cell', 'claim', 'file', 'chunk', 'member']
+  /** As a failover to a standby that lags, or a restored backup. */
+  const remember = async () => {
+    for (const table of TABLES)
+      await db.query(`create table agent_webui.${table}_before as table agent_webui.${table}`)
+  }
+  const goBack = async () => {
+    const steps = TABLES.map(
+      table => `insert into agent_webui.${table} select * from agent_webui.${table}_before;`,
+    )
+    await db.query(`begin; delete from agent_webui.cell; ${steps.join(' ')} commit;
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'agent-webui' and pid <> pg_backend_pid()`)
+  }
+
+  test('the database goes back by some transactions: the owner sends again what it lacks', async () => {
+    const a = machine()
+    const owned = await a.own()
+    owned.announce('http://127.0.0.1:1')
+    a.append('one', '{"n":1}')
+    await owned.settled()
+    await remember()
+    a.append('one', '{"n":2}')
+    a.append('late', '{"n":1}')
+    a.write('webui/settings.json', '{"bot_name":"Hugo"}\n')
+    mkdirSync(join(a.home, 'profiles', 'second'), { recursive: true })
+    await owned.settled()
+    await goBack()
+    a.append('one', '{"n":3}')
+    await owned.settled()
+    await owned.release(5_000)
+    const b = machine()
+    await b.own()
+    assert.equal(treeOf(b.home), treeOf(a.home))
+    assert.match(b.read('webui/settings.json'), /Hugo/)
+  })
+
+  test('the database forgets an owner: its number is given again, and neither side loses what it has', async () => {
+    const a = machine()
+    a.append('one', '{"n":1}')
+    await (await a.own()).release(5_000)
+    await remember()
+    const again = await a.own()
+    a.append('one', '{"n":2,"by":"a"}')
+    await again.release(5_000)
+    await goBack()
+    const b = machine()
+    const other = await b.own()
+    assert.is(other.epoch, again.epoch)
+    b.append('one', '{"n":2,"by":"b"}')
+    await other.release(5_000)
+    await a.own()
+    assert.is(a.read('webui/sessions/one.jsonl'), '{"n":1}\n{"n":2,"by":"b"}\n')
+    const [time = ''] = readdirSync(join(a.state, 'conflicts'))
+    assert.match(a.read(`webui/conflicts/${time}/state/sessions/one.jsonl`), /"by":"a"/)
+  })
+
+  test('the database forgets an owner that comes back itself: what it has is sent', async () => {
+    const a = machine()
+    a.append('one', '{"n":1}')
+    await (await a.own()).release(5_000)
+    await remember()
+    const again = await a.own()
+    a.append('one', '{"n":2}')
+    await again.release(5_000)
+    await goBack()
+    const third = await a.own()
+    assert.ok(third.epoch > again.epoch)
+    await third.release(5_000)
+    const b = machine()
+    await b.own()
+    assert.is(b.read('webui/sessions/one.jsonl'), '{"n":1}\n{"n":2}\n')
+  })
+
+  test('a program of before writes through the function that it knows', async () => {
+    const a = machine()
+    const owned = await a.own()
+    const push = (batch: number, kind: string, at: number, text: string) =>
+      db.query(
+        `select agent_webui.push('default', 1, $1, array[$2], array['state/sessions/old.jsonl'],
+           array[$3::bigint], array[$4::bigint], array[384], array[null::bytea], array[$5::bytea]) as result`,
+        [batch, kind, at, Buffer.byteLength(text), Buffer.from(text)],
+      )
+    assert.equal(await push(100, 'write', 0, '{"n":1}\n'), [{ result: 'written' }])
+    assert.equal(await push(101, 'append', 8, '{"n":2}\n'), [{ result: 'written' }])
+    const [file] = await db.query(
+      "select size from agent_webui.file where path = 'state/sessions/old.jsonl'",
+    )
+    assert.is(Number(file?.size), 16)
+    await owned.release(0)
   })
 
   test('an owner that was replaced writes nothing and may answer nothing; what it had beyond is set aside', async () => {

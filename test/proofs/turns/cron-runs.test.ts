@@ -101,19 +101,6 @@ runs('a run creates a session, an output file and a record', async ({ chat }) =>
   assert.not.match(provider.requests[1]!.body.messages[0].content, /scheduled run/)
 })
 
-runs(
-  'a one-shot job is removed after its run; its output, history and completion remain',
-  async ({ chat }) => {
-    chat.provider.push({ text: 'Done.' })
-    const id = await create(chat.app, { schedule: '30m' })
-    await runNow(chat.app, id)
-    assert.is(await listed(chat.app, id), undefined)
-    assert.match(await outputOf(chat.app, id), /## Response\n\nDone\./)
-    const { completions } = (await chat.app.get('/api/crons/recent')).body
-    assert.equal([completions[0].job_id, completions[0].status], [id, 'ok'])
-  },
-)
-
 runs('puts skills, in order, and the script’s output before the prompt', async ({ chat }) => {
   const { app, provider } = chat
   for (const name of ['news', 'style']) {
@@ -230,13 +217,6 @@ runs(
   },
 )
 
-runs('uses the job’s model, not the profile’s', async ({ chat }) => {
-  const id = await create(chat.app, { model: 'other-model' })
-  chat.provider.push({ text: 'ok' })
-  await runNow(chat.app, id)
-  assert.is(chat.provider.requests[0]!.body.model, 'other-model')
-})
-
 runs('stops a run without activity and continues with the next jobs', async ({ chat }) => {
   const { app, provider } = chat
   writeFileSync(join(app.home, '.env'), 'AGENT_CRON_TIMEOUT=0.1\n')
@@ -252,33 +232,6 @@ runs('stops a run without activity and continues with the next jobs', async ({ c
   const { sessions } = (await app.get('/api/sessions')).body
   assert.ok(sessions.every((row: { is_streaming: boolean }) => !row.is_streaming))
 })
-
-runs(
-  'a running job cannot be started again, and its profile cannot be switched or deleted',
-  async ({ chat }) => {
-    const { app, provider } = chat
-    await app.post('/api/profile/create', { name: 'other' })
-    const held = Promise.withResolvers<void>()
-    provider.clear()
-    provider.push({ gate: held.promise, text: 'ok' })
-    const id = await create(app)
-    await app.post('/api/crons/run', { job_id: id })
-    const again = (await app.post('/api/crons/run', { job_id: id })).body
-    assert.is(again.status, 'running')
-    assert.is((await listed(app, id)).running, true)
-    assert.ok(id in (await app.get('/api/crons/status')).body.running)
-    assert.is((await app.post('/api/profile/switch', { name: 'other' })).status, 409)
-    assert.is((await app.post('/api/profile/delete', { name: 'other' })).status, 409)
-    await provider.arrived(1)
-    const one = (await app.get(`/api/crons/status?job_id=${id}`)).body
-    assert.is(one.running, true)
-    assert.ok(one.session_id)
-    held.resolve()
-    await idle(app)
-    assert.is(provider.requests.length, 1)
-    assert.is((await app.post('/api/profile/switch', { name: 'other' })).status, 200)
-  },
-)
 
 runs.run()
 
@@ -476,23 +429,6 @@ together('runs the jobs of every profile in their own home with their own model'
     sessions.map((row: { profile: string; preview: string }) => [row.profile, row.preview]),
   )
   assert.equal([byProfile.get('default'), byProfile.get('other')], ['plan 0', 'plan 1'])
-  await app.close()
-  await provider.close()
-})
-
-together('records long overdue jobs as missed at startup', async () => {
-  const provider = await createProvider()
-  const app = await startApp()
-  prepare(app.home, provider.url, due(200))
-  await app.restart()
-  for (;;) {
-    const { runs: past } = (await app.get('/api/crons/history')).body
-    if (past.length === 0) continue
-    assert.equal([past[0].how, past[0].count, past.length], ['missed', 4, 1])
-    break
-  }
-  assert.ok(Date.parse((await app.get('/api/crons')).body.jobs[0]?.next_run_at ?? '') > 0)
-  assert.is(provider.requests.length, 0)
   await app.close()
   await provider.close()
 })

@@ -6,15 +6,10 @@ import * as assert from 'uvu/assert'
 import { type SpawnedApp, spawnApp } from '../../_app.ts'
 import { broken, createProvider, type Step } from '../../_provider.ts'
 import { startChat, startChatAt, textOf, types } from '../../handlers/_chat.ts'
-import { create, runNow } from '../../handlers/_crons.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('dropped streams')
 
-const refused = (wait: string): Step => ({
-  status: 503,
-  body: { error: { message: `Overloaded. Please try again in ${wait}.` } },
-})
 const listing: Step = {
   text: 'I look.',
   toolCalls: [{ id: 'c1', name: 'todo', arguments: {} }],
@@ -125,43 +120,6 @@ test('a page opened during the wait sees the reason; Stop ends the wait at once 
       ],
     )
     assert.is(chat.provider.requests.length, 2)
-  } finally {
-    await chat.close()
-  }
-})
-
-test('agent.api_max_retries sets the attempts; after the last one the text so far is kept', async () => {
-  const chat = await startChat(
-    broken(['first'], '1ms'),
-    refused('1ms'),
-    broken(['last ', 'words'], '1ms'),
-  )
-  try {
-    writeFileSync(
-      join(chat.app.home, 'config.yaml'),
-      `model:\n  provider: custom\n  base_url: ${chat.provider.url}\n  default: test-model\nagent:\n  api_max_retries: 3\n`,
-    )
-    const id = await chat.newSession()
-    const seen = await chat.turn(id, 'go')
-    assert.is(chat.provider.requests.length, 3)
-    assert.is(types(seen).filter(type => type === 'retry').length, 2)
-    const stored = await chat.messages(id)
-    assert.equal([stored[1]?.content, stored[1]?._partial], ['last words', true])
-    assert.match(String(stored[2]?.content), 'Overloaded')
-  } finally {
-    await chat.close()
-  }
-})
-
-test('an unattended run retries longer', async () => {
-  const chat = await startChat(...Array.from({ length: 7 }, () => refused('1ms')), {
-    text: 'Quiet.',
-  })
-  try {
-    await runNow(chat.app, await create(chat.app))
-    const [row] = (await chat.app.get('/api/sessions')).body.sessions
-    assert.is((await chat.messages(row.session_id)).at(-1)?.content, 'Quiet.')
-    assert.is(chat.provider.requests.length, 8)
   } finally {
     await chat.close()
   }

@@ -3,11 +3,11 @@ import { systemClock } from '../../../../lib/base/clock.ts'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
-import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
-import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
-import { createOllamaChat } from '../../../../lib/agent/providers/ollama-chat.ts'
-import type { StreamOptions } from '../../../../lib/agent/providers/stream-request.ts'
-import { createOpenAiChat } from '../../../../lib/agent/providers/openai-chat.ts'
+import {
+  type HttpProviderOptions,
+  httpProvider,
+} from '../../../../lib/agent/providers/http-provider.ts'
+import { FORMATS as ALL } from '../../../../lib/agent/providers/registry.ts'
 import type {
   AgentRequest,
   ApiMode,
@@ -29,7 +29,7 @@ export type Format = {
   apiMode: ApiMode
   path: string
   model: string
-  create: (options?: Partial<StreamOptions>) => Provider
+  create: (options?: Partial<HttpProviderOptions>) => Provider
   /** Ollama reports neither cached tokens nor content filters, and every one of its streams has an end event. */
   isNative?: true
   /** Ids of calls and of results in the order in which they were sent. */
@@ -46,7 +46,7 @@ export const FORMATS: Format[] = [
     apiMode: 'chat_completions',
     path: '/v1/chat/completions',
     model: 'some-model',
-    create: options => createOpenAiChat({ clock: systemClock, ...options }),
+    create: options => httpProvider(ALL.chat_completions, { clock: systemClock, ...options }),
     callsSent: body =>
       body.messages.flatMap((m: Body) => (m.tool_calls ?? []).map((call: Body) => call.id)),
     resultsSent: body =>
@@ -56,7 +56,7 @@ export const FORMATS: Format[] = [
     apiMode: 'anthropic_messages',
     path: '/v1/messages',
     model: 'claude-opus-4-6',
-    create: options => createAnthropicMessages({ clock: systemClock, ...options }),
+    create: options => httpProvider(ALL.anthropic_messages, { clock: systemClock, ...options }),
     callsSent: body => blocks(body, 'tool_use').map((block: Body) => block.id),
     resultsSent: body => blocks(body, 'tool_result').map((block: Body) => block.tool_use_id),
   },
@@ -64,7 +64,7 @@ export const FORMATS: Format[] = [
     apiMode: 'codex_responses',
     path: '/v1/responses',
     model: 'gpt-5.4',
-    create: options => createCodexResponses({ clock: systemClock, ...options }),
+    create: options => httpProvider(ALL.codex_responses, { clock: systemClock, ...options }),
     callsSent: body => items(body, 'function_call').map((item: Body) => item.call_id),
     resultsSent: body => items(body, 'function_call_output').map((item: Body) => item.call_id),
   },
@@ -72,7 +72,7 @@ export const FORMATS: Format[] = [
     apiMode: 'ollama_chat',
     path: '/api/chat',
     model: 'qwen3:8b',
-    create: options => createOllamaChat({ clock: systemClock, ...options }),
+    create: options => httpProvider(ALL.ollama_chat, { clock: systemClock, ...options }),
     isNative: true,
     callsSent: body =>
       body.messages.flatMap((m: Body) => (m.tool_calls ?? []).map((call: Body) => call.id)),
@@ -119,7 +119,7 @@ export const said = (type: string, message: string) => ({ type: 'error', error: 
 
 type Ask = {
   extra?: Partial<ModelEndpoint>
-  options?: Partial<StreamOptions>
+  options?: Partial<HttpProviderOptions>
   react?: (delta: ProviderDelta) => void
   signal?: AbortSignal
   messages?: LoopMessage[]

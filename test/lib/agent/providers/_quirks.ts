@@ -236,16 +236,19 @@ const encrypted = (id: string, say: string): Step =>
   )
 
 export const OF_CHAT: Record<string, Case> = {
-  'an empty object before the arguments': {
+  'a line break, quotes of Python, a comma at the end': {
     server: [
       calling(
-        call({ index: 0, id: 'c', function: { name: 'echo', arguments: '{}' } }),
-        call({ index: 0, function: { arguments: '{"say":' } }),
-        call({ index: 0, function: { arguments: '"hi"}' } }),
+        call({ index: 0, id: 'a', function: { name: 'echo', arguments: '{"say":"one\ntwo"}' } }),
+        call({
+          index: 1,
+          id: 'b',
+          function: { name: 'echo', arguments: "{'say': 'it\\'s \"so\"',}" },
+        }),
       ),
       done,
     ],
-    result: ranOnce,
+    result: { ran: ['one\ntwo', 'it\'s "so"'], text: 'done' },
   },
   'empty text, then an empty object, then nothing': {
     server: [
@@ -280,16 +283,6 @@ export const OF_CHAT: Record<string, Case> = {
       done,
     ],
     result: ranOnce,
-  },
-  'ids but no index': {
-    server: [
-      calling(
-        call({ id: 'a', function: { name: 'echo', arguments: '{"say":"1"}' } }),
-        call({ id: 'b', function: { name: 'echo', arguments: '{"say":"2"}' } }),
-      ),
-      done,
-    ],
-    result: { ran: ['1', '2'], text: 'done' },
   },
   'null for delta, choices, content, calls and usage; usage in the middle; the role in each chunk':
     {

@@ -1,8 +1,7 @@
 /** Endpoints with their ways of sending reasoning, and servers that reject a conversation without it. */
 import { systemClock } from '../../../../lib/base/clock.ts'
-import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
-import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
-import { createOpenAiChat } from '../../../../lib/agent/providers/openai-chat.ts'
+import { httpProvider } from '../../../../lib/agent/providers/http-provider.ts'
+import { FORMATS } from '../../../../lib/agent/providers/registry.ts'
 import type { AgentRequest, ModelEndpoint, Providers } from '../../../../lib/agent/types.ts'
 import { createProvider, delta, frame, type Recorded, type Step } from '../../../_provider.ts'
 import { run } from '../_run.ts'
@@ -232,9 +231,9 @@ export const KINDS: Kind[] = [
 ]
 
 export const create = () => ({
-  chat_completions: createOpenAiChat({ clock: systemClock }),
-  anthropic_messages: createAnthropicMessages({ clock: systemClock }),
-  codex_responses: createCodexResponses({ clock: systemClock }),
+  chat_completions: httpProvider(FORMATS.chat_completions, { clock: systemClock }),
+  anthropic_messages: httpProvider(FORMATS.anthropic_messages, { clock: systemClock }),
+  codex_responses: httpProvider(FORMATS.codex_responses, { clock: systemClock }),
 })
 
 export const endpointOf = (kind: Kind, baseUrl: string): ModelEndpoint => ({

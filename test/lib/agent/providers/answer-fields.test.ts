@@ -8,7 +8,8 @@ import {
   responsesAnswer,
   withAnthropicAnswer,
 } from '../../../../lib/agent/providers/answer-fields.ts'
-import { toAnthropicBody } from '../../../../lib/agent/providers/anthropic-body.ts'
+import { toAnthropicBody } from '../../../../lib/agent/providers/anthropic-messages.ts'
+import type { Quirk } from '../../../../lib/agent/providers/quirks.ts'
 import type { ProviderRequest } from '../../../../lib/agent/types.ts'
 
 const test = suite('answer fields')
@@ -112,7 +113,7 @@ test('the whole body of Anthropic keeps the effort and the tools beside the form
   assert.is((body.tools as unknown[]).length, 1)
 })
 
-const NONE = new Set<string>()
+const NONE = new Set<Quirk>()
 /** What servers say about it, and what they say about something else. */
 const REJECTIONS: [message: string, isNamed: boolean][] = [
   ["Invalid schema for response_format 'city': 'additionalProperties' is required", true],
@@ -134,7 +135,7 @@ test('a rejection that names the form is understood first, any other one last; i
     const found = answerObjection({ message }, NONE, asked, true)
     assert.is(found?.scope, isNamed ? 'call' : undefined, message)
     assert.is(answerObjection({ message }, NONE, asked, false)?.scope, 'call', message)
-    assert.is(answerObjection({ message }, new Set(['no answer form']), asked, false), null)
+    assert.is(answerObjection({ message }, new Set<Quirk>(['no answer form']), asked, false), null)
     assert.is(answerObjection({ message }, NONE, request(LOCAL), false), null)
   }
 })

@@ -1,5 +1,7 @@
 /** The format `anthropic_messages`: thinking by generation, cache breakpoints, blocks, and rejections. */
 import { systemClock } from '../../../../lib/base/clock.ts'
+import { httpProvider } from '../../../../lib/agent/providers/http-provider.ts'
+import { FORMATS } from '../../../../lib/agent/providers/registry.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
@@ -7,10 +9,9 @@ import {
   anthropicHeaders,
   messagesUrl,
   toAnthropicBody,
-} from '../../../../lib/agent/providers/anthropic-body.ts'
-import { createAnthropicReader } from '../../../../lib/agent/providers/anthropic-events.ts'
-import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
-import type { AnthropicQuirk } from '../../../../lib/agent/providers/anthropic-thinking.ts'
+} from '../../../../lib/agent/providers/anthropic-messages.ts'
+import { AnthropicReader } from '../../../../lib/agent/providers/anthropic-events.ts'
+import type { Quirk } from '../../../../lib/agent/providers/quirks.ts'
 import type { ModelEndpoint, ProviderDelta, ProviderRequest } from '../../../../lib/agent/types.ts'
 import { createProvider, type Step } from '../../../_provider.ts'
 
@@ -58,7 +59,7 @@ const talk = async (
   try {
     const asked = { ...request(extra), ...more }
     const at = { ...asked.endpoint, baseUrl: server.url }
-    for await (const one of createAnthropicMessages({ clock: systemClock })({
+    for await (const one of httpProvider(FORMATS.anthropic_messages, { clock: systemClock })({
       ...asked,
       endpoint: at,
     }))
@@ -77,7 +78,7 @@ const talk = async (
 const headersOf = (
   extra: Partial<ModelEndpoint> = {},
   more: Partial<ProviderRequest> = {},
-  quirks: AnthropicQuirk[] = [],
+  quirks: Quirk[] = [],
 ) => anthropicHeaders(request(extra, undefined, more), new Set(quirks))
 
 test('the URL never contains the version twice', () => {
@@ -234,7 +235,7 @@ test("roles alternate; results of one batch are in one message, before the user'
     { role: 'user', content: 'one' },
     { role: 'user', content: '  ' },
     { role: 'assistant', content: 'Both.', tool_calls: [use('x'), use('y')] },
-    { role: 'tool', tool_call_id: 'x', content: 'X' },
+    { role: 'tool', tool_call_id: 'x', content: '{"error":"no"}' },
     { role: 'tool', tool_call_id: 'y', content: '' },
     { role: 'user', content: 'and?' },
     { role: 'assistant', content: '' },
@@ -254,6 +255,7 @@ test("roles alternate; results of one batch are in one message, before the user'
       ['user', 'tool_result', 'tool_result', 'text', 'text'],
     ],
   )
+  assert.is(messages[4].content[0].is_error, true)
   assert.equal(messages[4].content[1], { type: 'tool_result', tool_use_id: 'y', content: '' })
 })
 
@@ -311,33 +313,6 @@ test('a rejected signature: retries once without thinking, for this call only', 
   assert.not.match(JSON.stringify(bodies[1]), 'thinking')
 })
 
-const LEARNED: [says: string, field: (body: Record<string, unknown>) => unknown, then: unknown][] =
-  [
-    ['adaptive thinking is not supported on this model', b => b.thinking, budget(8_000)],
-    [
-      'output_config: Extra inputs are not permitted. effort',
-      b => b.output_config,
-      { effort: 'medium' },
-    ],
-    [
-      'max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens',
-      b => b.max_tokens,
-      8_192,
-    ],
-    [
-      'input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000, decrease',
-      b => b.max_tokens,
-      9_936,
-    ],
-    ['thinking: unknown field', b => b.thinking, undefined],
-  ]
-for (const [says, field, then] of LEARNED)
-  test(`objected: ${says.slice(0, 40)}`, async () => {
-    const { bodies } = await talk({}, {}, objects(says), { text: 'fine' })
-    assert.is(bodies.length, 2)
-    assert.equal(field(bodies[1]), then)
-  })
-
 test('a rejection without a known quirk is the result', async () => {
   await talk({}, {}, objects('messages: too odd')).then(
     () => assert.unreachable(),
@@ -350,7 +325,7 @@ test('a rejection without a known quirk is the result', async () => {
 
 /** The deltas of these events. */
 const reads = (...events: object[]): ProviderDelta[] => {
-  const reader = createAnthropicReader()
+  const reader = new AnthropicReader()
   const deltas = events.flatMap(event => reader.read(event))
   return [...deltas, ...reader.end()]
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createDemo } from '../../../../lib/agent/providers/demo.ts'
-import { stripMessageTags, readIntent } from '../../../../lib/agent/providers/demo-intents.ts'
+import { demo } from '../../../../lib/agent/providers/demo.ts'
+import { sceneOf } from '../../../../lib/agent/providers/demo-script.ts'
 import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
 import type { AgentRequest } from '../../../../lib/agent/types.ts'
 import { run } from '../_run.ts'
@@ -20,7 +20,7 @@ test.before.each(() => {
 test.after.each(() => bench.close())
 
 const say = (text: string, more: Partial<AgentRequest> = {}) =>
-  run(createDemo({ clock: systemClock, delayMs: 0 }), {
+  run(demo(systemClock, 0), {
     endpoint: {
       provider: 'demo',
       model: 'demo',
@@ -38,58 +38,48 @@ const say = (text: string, more: Partial<AgentRequest> = {}) =>
     ...more,
   })
 
-const SAID: [string, object][] = [
-  ['list files', { kind: 'list', path: '.' }],
-  ['List the files in src.', { kind: 'list', path: 'src' }],
-  ['please show me the files in "my docs"', { kind: 'list', path: 'my docs' }],
-  ['ls', { kind: 'list', path: '.' }],
-  ['read notes.md', { kind: 'read', path: 'notes.md' }],
-  ['Please read the file `src/a b.ts`.', { kind: 'read', path: 'src/a b.ts' }],
-  ['show me package.json', { kind: 'read', path: 'package.json' }],
-  ['find "some text" in the project', { kind: 'find', text: 'some text' }],
-  ['search for alpha beta', { kind: 'find', text: 'alpha beta' }],
-  ['create hello.txt with Hello!', { kind: 'write', path: 'hello.txt', content: 'Hello!' }],
-  [
-    'write a file called a.md with content "# Hi"',
-    { kind: 'write', path: 'a.md', content: '# Hi' },
-  ],
-  [
-    'create x.ts with\n```ts\nlet a = 1\n```',
-    { kind: 'write', path: 'x.ts', content: 'let a = 1\n' },
-  ],
-  [
-    'replace "a b" with "c" in f.txt',
-    { kind: 'edit', old: 'a b', replacement: 'c', path: 'f.txt' },
-  ],
-  ["edit f.txt: replace 'a' by ''", { kind: 'edit', old: 'a', replacement: '', path: 'f.txt' }],
-  ['run ls -la | head', { kind: 'run', command: 'ls -la | head' }],
-  ['Run the command `npm test`.', { kind: 'run', command: 'npm test' }],
-  ['run "echo hi"', { kind: 'run', command: 'echo hi' }],
-  ['run:\n```sh\necho 1\necho 2\n```', { kind: 'run', command: 'echo 1\necho 2' }],
-  ['$ uname', { kind: 'run', command: 'uname' }],
-  ['ask me something', { kind: 'ask' }],
-  ['think aloud', { kind: 'think' }],
-  ['give me a long answer', { kind: 'long', count: null }],
-  ['count to 30', { kind: 'long', count: 30 }],
-  ['show Markdown', { kind: 'markdown' }],
-  ['make a plan', { kind: 'plan', topic: '' }],
-  ['make a plan for the garden', { kind: 'plan', topic: 'the garden' }],
-  ['help', { kind: 'help' }],
-  ['what is the capital of France?', { kind: 'help' }],
-  ['', { kind: 'help' }],
+/** What is said, and the first call: its tool and some of its arguments. Without a tool: a part of the text. */
+const SAID: [said: string, tool: string, args?: Record<string, unknown>][] = [
+  ['list files', 'search_files', { path: '.' }],
+  ['List the files in src.', 'search_files', { path: 'src' }],
+  ['please show me the files in "my docs"', 'search_files', { path: 'my docs' }],
+  ['ls', 'search_files', { path: '.' }],
+  ['read notes.md', 'read_file', { path: 'notes.md' }],
+  ['Please read the file `src/a b.ts`.', 'read_file', { path: 'src/a b.ts' }],
+  ['show me package.json', 'read_file', { path: 'package.json' }],
+  ['find "some text" in the project', 'search_files', { pattern: 'some text' }],
+  ['search for alpha beta', 'search_files', { pattern: 'alpha beta' }],
+  ['create hello.txt with Hello!', 'write_file', { path: 'hello.txt', content: 'Hello!' }],
+  ['write a file called a.md with content "# Hi"', 'write_file', { path: 'a.md', content: '# Hi' }],
+  ['create x.ts with\n```ts\nlet a = 1\n```', 'write_file', { content: 'let a = 1\n' }],
+  ['replace "a b" with "c" in f.txt', 'patch', { old_string: 'a b', new_string: 'c' }],
+  ["edit f.txt: replace 'a' by ''", 'patch', { path: 'f.txt', old_string: 'a', new_string: '' }],
+  ['run ls -la | head', 'terminal', { command: 'ls -la | head' }],
+  ['Run the command `npm test`.', 'terminal', { command: 'npm test' }],
+  ['run "echo hi"', 'terminal', { command: 'echo hi' }],
+  ['run:\n```sh\necho 1\necho 2\n```', 'terminal', { command: 'echo 1\necho 2' }],
+  ['$ uname', 'terminal', { command: 'uname' }],
+  ['ask me something', 'clarify'],
+  ['make a plan', 'todo'],
+  ['make a plan for the garden', 'todo'],
+  ['think aloud', ''],
+  ['give me a long answer', ''],
+  ['count to 30', '29, 30.'],
+  ['show Markdown', '| Planet'],
+  ['help', 'not* a language model'],
+  ['what is the capital of France?', 'not* a language model'],
+  ['', 'not* a language model'],
 ]
-for (const [text, intent] of SAID)
-  test(`understands ${JSON.stringify(text)}`, () => {
-    assert.equal(readIntent(text), intent)
+for (const [said, tool, args = {}] of SAID)
+  test(`understands ${JSON.stringify(said)}`, () => {
+    const { text = '', uses } = sceneOf(said)([])
+    if (!uses) assert.ok(text.includes(tool))
+    else assert.equal(uses[0], { name: tool, args: { ...uses[0]?.args, ...args } })
   })
 
 test('parses hostile text to its end', () => {
   for (const piece of ['run ', 'a ', '"', 'replace "', 'please ', 'create x with '])
-    readIntent(piece.repeat(19_000 / piece.length))
-})
-
-test("strips the server's tags from the user's message", () => {
-  assert.is(stripMessageTags('[Workspace: /a b]\nhello\n\n[Attached files: x]'), 'hello')
+    sceneOf(piece.repeat(19_000 / piece.length))
 })
 
 test('help says what it is and how to connect a model', async () => {
@@ -180,7 +170,7 @@ test('an abort takes effect between two pieces', async () => {
   const stop = new AbortController()
   let tokens = 0
   const { outcome } = await run(
-    createDemo({ clock: systemClock, delayMs: 1 }),
+    demo(systemClock, 1),
     { signal: stop.signal, history: [{ role: 'user', content: 'long answer' }] },
     event => {
       if (event.type === 'token' && ++tokens === 3) stop.abort()

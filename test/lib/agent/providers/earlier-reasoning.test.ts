@@ -5,6 +5,7 @@ import {
   preservedThinkingFields,
   withEarlierReasoning,
 } from '../../../../lib/agent/providers/earlier-reasoning.ts'
+import type { Quirk } from '../../../../lib/agent/providers/quirks.ts'
 import type { HttpApiMode, ModelEndpoint, ProviderRequest } from '../../../../lib/agent/types.ts'
 
 const test = suite('earlier reasoning')
@@ -39,7 +40,7 @@ const request = (endpoint: ModelEndpoint): ProviderRequest => ({
 })
 
 /** Whether the earlier state stays. That of the current turn always does. */
-const isReturned = (endpoint: ModelEndpoint, ...quirks: string[]): boolean => {
+const isReturned = (endpoint: ModelEndpoint, ...quirks: Quirk[]): boolean => {
   const { messages } = withEarlierReasoning(request(endpoint), new Set(quirks))
   assert.equal(messages[1]?.providerState?.items, [2])
   return messages[0]?.providerState !== undefined

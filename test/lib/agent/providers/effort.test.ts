@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { offeredEfforts } from '../../../../lib/agent/providers/offered-efforts.ts'
-import { toBody } from '../../../../lib/agent/providers/openai-body.ts'
+import { toBody } from '../../../../lib/agent/providers/openai-chat.ts'
 import type { ModelEndpoint } from '../../../../lib/agent/types.ts'
 import type { Effort } from '../../../../lib/base/efforts.ts'
 

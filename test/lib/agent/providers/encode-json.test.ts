@@ -1,9 +1,7 @@
 /** JSON bytes of request bodies: the same as those of JSON.stringify. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createBodyMemory } from '../../../../lib/agent/providers/body-memory.ts'
 import { encodeJson } from '../../../../lib/agent/providers/encode-json.ts'
-import { createTestClock } from '../../../_clock.ts'
 
 const test = suite('encode JSON')
 
@@ -41,30 +39,6 @@ test('half characters, which strict servers reject, are replaced; text that spel
       'k\ufffd': 1,
     })
   }
-})
-
-test('a body uses the memory of one that the same server answered, never of one that may still be sent', () => {
-  const memory = createBodyMemory(createTestClock())
-  const to = (server: string) => (bytes: number) => memory.take(bytes, server)
-  const here = to('https://a.example')
-  const sent = encodeJson({ text: 'may still be sent' }, here)
-  const answered = encodeJson({ text: 'was answered' }, here)
-  memory.release(answered, 'https://a.example')
-  const next = encodeJson({ text: 'a short one' }, here)
-  assert.is(next.buffer, answered.buffer)
-  assert.is(next.toString(), '{"text":"a short one"}')
-  const third = encodeJson({ text: 'another' }, here)
-  assert.is.not(third.buffer, next.buffer)
-  assert.is(sent.toString(), '{"text":"may still be sent"}')
-  assert.is(next.toString(), '{"text":"a short one"}')
-  memory.release(next, 'https://a.example')
-  const longer = encodeJson({ text: 'x'.repeat(3_000_000) }, here)
-  assert.is.not(longer.buffer, next.buffer, 'it does not fit')
-  assert.is(JSON.parse(longer.toString()).text.length, 3_000_000)
-  memory.release(longer, 'https://a.example')
-  const elsewhere = encodeJson({ text: 'for another server' }, to('https://b.example'))
-  assert.is.not(elsewhere.buffer, longer.buffer)
-  assert.is(elsewhere.toString(), '{"text":"for another server"}')
 })
 
 test.run()

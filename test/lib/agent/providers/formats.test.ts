@@ -123,8 +123,8 @@ for (const format of FORMATS) {
         for (let round = 1; round <= 2; round++) {
           const clock = createTestClock()
           const begun = Promise.withResolvers<void>()
-          const options = { clock, staleMs: () => 120 }
-          const failed = failing(ask(server, { options, react: () => begun.resolve() }))
+          const [options, extra] = [{ clock }, { staleTimeoutMs: 120 }]
+          const failed = failing(ask(server, { options, extra, react: () => begun.resolve() }))
           const { closed } = await server.arrived(round)
           if (round === 2) await begun.promise
           await clock.advance(120)

@@ -79,7 +79,8 @@ for (const format of FORMATS) {
       const { port } = server.address() as AddressInfo
       try {
         const deltas = await ask({ url: `http://127.0.0.1:${port}/v1` } as never, {
-          options: { clock, staleMs: () => 500 },
+          options: { clock },
+          extra: { staleTimeoutMs: 500 },
         })
         assert.is(textOf(deltas), 'done')
       } finally {

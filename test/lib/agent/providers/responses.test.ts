@@ -1,13 +1,14 @@
 /** The format `codex_responses`: request shape, effort by model, unusual servers, rejections. */
 import { systemClock } from '../../../../lib/base/clock.ts'
+import { httpProvider } from '../../../../lib/agent/providers/http-provider.ts'
+import { FORMATS } from '../../../../lib/agent/providers/registry.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
 import {
   responsesHeaders,
   toResponsesBody,
-} from '../../../../lib/agent/providers/responses-body.ts'
-import { createResponsesReader } from '../../../../lib/agent/providers/responses-events.ts'
+} from '../../../../lib/agent/providers/codex-responses.ts'
+import { ResponsesReader } from '../../../../lib/agent/providers/responses-events.ts'
 import type { ModelEndpoint, ProviderDelta, ProviderRequest } from '../../../../lib/agent/types.ts'
 import type { ToolCall } from '../../../../lib/schema/message.ts'
 import { ENCRYPTED } from '../../../_formats.ts'
@@ -134,7 +135,8 @@ const talk = async (more: Partial<ProviderRequest>, ...steps: Step[]) => {
   const deltas: ProviderDelta[] = []
   try {
     const asked = request({ baseUrl: server.url, maxTokens: 100 }, { sessionKey: 's', ...more })
-    for await (const one of createCodexResponses({ clock: systemClock })(asked)) deltas.push(one)
+    for await (const one of httpProvider(FORMATS.codex_responses, { clock: systemClock })(asked))
+      deltas.push(one)
     return { deltas, bodies: server.requests.map(({ body }) => body) }
   } finally {
     await server.close()
@@ -190,26 +192,6 @@ test('a message keeps its phase, in this and in later turns, until a server refu
   assert.equal(bodies[1].input.slice(1, 3), [said('I look. Plain. '), call])
 })
 
-const LEARNED: [says: string, field: string][] = [
-  ['Encrypted content is not supported with this model.', 'include'],
-  ['Unsupported parameter: max_output_tokens', 'max_output_tokens'],
-  ['Unknown parameter: prompt_cache_key', 'prompt_cache_key'],
-  ["Unsupported parameter: 'reasoning.effort' is not supported with this model.", 'reasoning'],
-]
-for (const [says, field] of LEARNED)
-  test(`objected: ${says.slice(0, 40)}`, async () => {
-    const { bodies } = await talk({}, objects(says), { text: 'fine' })
-    assert.is(bodies.length, 2)
-    assert.ok(field in bodies[0])
-    assert.not.ok(field in bodies[1])
-  })
-
-test('an organization without access to summaries', async () => {
-  const says = 'Your organization must be verified to generate reasoning summaries.'
-  const { bodies } = await talk({}, objects(says), { text: 'fine' })
-  assert.equal(bodies[1].reasoning, { effort: 'medium' })
-})
-
 test('drops unverifiable reasoning for one call', async () => {
   const item = { type: 'reasoning', summary: [], encrypted_content: ENCRYPTED }
   const messages: ProviderRequest['messages'] = [
@@ -229,7 +211,7 @@ test('drops unverifiable reasoning for one call', async () => {
 })
 
 const reads = (...events: object[]): ProviderDelta[] => {
-  const reader = createResponsesReader()
+  const reader = new ResponsesReader()
   const deltas = events.flatMap(event => reader.read(event))
   return [...deltas, ...reader.end()]
 }

@@ -168,8 +168,8 @@ rest('a stream may take hours while data arrives', () => {
   const second = Promise.withResolvers<void>()
   return withServer([{ text: ['slow', ' answer'], middle: second.promise }], async server => {
     const begun = Promise.withResolvers<void>()
-    const options = { clock, staleMs: () => 0 }
-    const work = speaker(chat).ask(server, { options, react: () => begun.resolve() })
+    const [options, extra] = [{ clock }, { staleTimeoutMs: 0 }]
+    const work = speaker(chat).ask(server, { options, extra, react: () => begun.resolve() })
     await begun.promise
     await clock.advance(10 * 3_600_000)
     second.resolve()

@@ -9,7 +9,7 @@ const signIns = new SignIns({
   clock: systemClock,
   sharedFile: join(dir, 'shared', 'nous_auth.json'),
   log: (line, extra) => console.error(line, JSON.stringify(extra)),
-  issuers: new Map([['openai-codex', { tokenUrl }]]),
+  issuerOf: () => ({ tokenUrl }),
 })
 const signIn = { dir, provider: 'openai-codex', id: 'sign-in' }
 const key = await signIns.keyFor({ apiKey: 'old', signIn }, false)

@@ -8,10 +8,9 @@ import { suggestedPrefix } from '../../../../lib/agent/shell/prefix.ts'
 import { decideCommand } from '../../../../lib/agent/permissions/decide.ts'
 import type { ApprovalRequest } from '../../../../lib/agent/types.ts'
 import type { Approval } from '../../../../lib/schema/question.ts'
-import { coveringIds, Grants, isCovered, ruleId } from '../../../../lib/turns/context/grants.ts'
+import { coveringIds, isCovered, ruleId } from '../../../../lib/turns/context/grants.ts'
 import type { RuleScope } from '../../../../lib/schema/question.ts'
 import { readRule, ruleText } from '../../../../lib/turns/context/allow-rules.ts'
-import { createTestClock } from '../../../_clock.ts'
 
 const rules = suite('allow rules')
 const dir = realpathSync(mkdtempSync(join(tmpdir(), 'rules-')))
@@ -273,21 +272,6 @@ rules('asks again when a command has new risk reasons', () => {
   const id = given(command, 'git push --force *')
   const changed = { ...ask(command), patternKeys: ['destructive git command', 'network shell'] }
   assert.not.ok(coveringIds(changed, work).includes(id))
-})
-
-rules('grants survive a restart, for one profile, until removed', () => {
-  const path = join(dir, 'grants.json')
-  const id = given('docker rm x', 'docker rm *')
-  const open = () => new Grants(path, createTestClock(7_000))
-  const grant = { id, command: 'docker rm *', cwd: work, scope: 'profile' as const, reasons: [] }
-  open().add('default', grant)
-  const ids = coveringIds(ask('docker rm y'), work)
-  assert.ok(open().has('default', ids))
-  assert.not.ok(open().has('second', ids))
-  assert.equal(open().list('default'), [{ ...grant, profile: 'default', granted_at: 7 }])
-  assert.not.ok(open().remove('second', id))
-  assert.ok(open().remove('default', id))
-  assert.not.ok(open().has('default', ids))
 })
 
 rules.run()

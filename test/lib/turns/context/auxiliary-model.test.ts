@@ -133,39 +133,6 @@ test('falls back to the session’s model when the configured one fails or is no
   assert.is(missing.endpoint.model, 'own')
 })
 
-test('external agents are skipped for the default model; throws when no model is usable', ({
-  one,
-}) => {
-  const acp = endpointAt('', { apiMode: 'acp' })
-  const found = maker((_, id) => endpointAt(one.url, { model: `default${id}` }))
-  assert.is(found.for('vision', homeOf({}), acp).endpoint.model, 'default')
-  assert.throws(() => maker().for('vision', homeOf({}), acp), 'No model is set up.')
-  assert.throws(() => maker().for('vision', homeOf({}), unavailable('No key.')), 'No key.')
-})
-
-test('retries a busy provider only with `retry`', async ({ one }) => {
-  const busy: Step = { status: 503, body: { error: { message: 'busy' } } }
-  const auxiliary = maker().for('compression', homeOf({}), endpointAt(one.url))
-  one.push(busy, { text: 'there' })
-  assert.is(await auxiliary.ask(ask.messages, { signal: signal(), retry: true }), 'there')
-  one.push(busy)
-  const failed = await auxiliary.ask(ask.messages, { signal: signal() }).catch(error => error)
-  assert.match(failed.message, 'busy')
-  assert.is(one.requests.length, 3)
-  const stop = new AbortController()
-  stop.abort(new Error('stopped'))
-  const stopped = await auxiliary.ask(ask.messages, { signal: stop.signal }).catch(error => error)
-  assert.is(stopped.message, 'stopped')
-})
-
-test('times out', async ({ one }) => {
-  const home = homeOf({ auxiliary: { vision: { timeout: 0.05 } } })
-  one.push({ end: 'headers' })
-  const auxiliary = maker().for('vision', home, endpointAt(one.url))
-  const late = await auxiliary.ask(ask.messages, { signal: signal() }).catch(error => error)
-  assert.match(late.message, 'did not answer in')
-})
-
 test('a summary by a model in the own network is not cut', async ({ one }) => {
   // Less than any answer takes.
   const home = homeOf({ auxiliary: { compression: { timeout: 0.001 } } })

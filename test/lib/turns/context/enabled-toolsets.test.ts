@@ -1,7 +1,6 @@
 /** Which toolsets are on: named ones, composites, servers, what is forbidden, and what one conversation says. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { toolsOf } from '../../../../lib/agent/toolsets.ts'
 import { selectToolsets, withToolset } from '../../../../lib/turns/context/enabled-toolsets.ts'
 import { configOf } from '../../../_config.ts'
 
@@ -27,17 +26,6 @@ test('everything is enabled by default and by the composite in either spelling',
   assert.is(selectToolsets(configOf({})).source, 'default')
   // The key at the root is of another time.
   assert.ok(on({ toolsets: ['web'] }).includes('terminal'))
-})
-
-test('named toolsets are exactly those, even beside a composite', () => {
-  assert.equal(on(profile(['web', 'todo'])), ['web', 'todo'])
-  assert.equal(on(profile(['agent-cli', 'web'])), ['web'])
-  assert.equal(on(profile('web')), ['web'])
-  assert.equal(on(profile([])), [])
-  assert.equal(on(profile(['nothing'])), [])
-  assert.equal(on(profile(['debugging'])), ['terminal', 'web', 'file'])
-  assert.not(on(profile(['safe'])).includes('terminal'))
-  assert.not(on(profile(['agent-acp'])).includes('cronjob'))
 })
 
 test('a disabled toolset stays off in every selection', () => {
@@ -85,13 +73,6 @@ test('switching expands composites and preserves other names', () => {
   assert.ok(off.includes('browser') && off.includes('my') && !off.includes('agent-cli'))
   assert.not(off.includes('web'))
   assert.equal(withToolset(profile(['web']), 'web', false), [])
-})
-
-test('each toolset contains its tools', () => {
-  assert.equal(toolsOf('web'), ['web_search', 'web_extract'])
-  assert.equal(toolsOf('browser'), [])
-  assert.ok(toolsOf('agent-cli')?.includes('terminal'))
-  assert.is(toolsOf('nothing'), null)
 })
 
 test.run()

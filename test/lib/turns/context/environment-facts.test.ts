@@ -49,27 +49,6 @@ test('names entries, package managers and test commands', async ({ dir, put }) =
   assert.match(facts, '- Package managers: pnpm\n- Tests: pnpm test, make test')
 })
 
-test('names no test command that is not certain', async ({ dir, put }) => {
-  put('package.json', '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}')
-  put('Makefile', 'test := 1\ntests: all\n')
-  put('pyproject.toml', '[tool.black]\n')
-  assert.not.match(await factsOf(dir), 'Tests:')
-  put('package.json', 'not JSON')
-  assert.not.match(await factsOf(dir), 'Tests:')
-})
-
-test('describes the project in the repository root where the workspace does not', async ({
-  dir,
-  put,
-}) => {
-  put('Cargo.toml', '[package]')
-  put('.git/HEAD', 'ref: refs/heads/main')
-  const inner = dirname(put('src/main.rs'))
-  const facts = await factsOf(inner)
-  assert.match(facts, `- Workspace entries: main.rs\n`)
-  assert.match(facts, `- Tests (in ${dir}): cargo test`)
-})
-
 test('gives branch, changes and commits, also in a directory below and in a worktree', async ({
   dir,
   put,
@@ -113,13 +92,6 @@ test('leaves out a line that contains an instruction, and keeps the others', asy
   assert.match(facts, /\n- Workspace entries: left out, it contains an instruction to ignore/)
   assert.match(facts, '\n- Tests: make test')
   assert.not.match(facts, 'be free')
-})
-
-test('stays short in a large directory', async ({ dir, put }) => {
-  for (let n = 0; n < 300; n++) put(`${'name'.repeat(20)}-${n}`)
-  const facts = await factsOf(dir)
-  assert.ok(facts.length < 1_200, String(facts.length))
-  assert.match(facts, / … and \d+ others/)
 })
 
 test.run()

@@ -49,10 +49,4 @@ test('a server that a deny or ask rule may be about is withheld, with the rule',
   assert.equal(servers({ allow: ['mcp__echo'] }), ['echo,my-files', ''])
 })
 
-test('a server that is turned off for the chat or the profile is not passed on', () => {
-  assert.equal(servers({}, {}, ['terminal', 'echo']), ['echo', ''])
-  assert.equal(servers({}, {}, ['terminal', 'no_mcp']), ['', ''])
-  assert.equal(servers({}, { agent: { disabled_toolsets: ['echo'] } }), ['my-files', ''])
-})
-
 test.run()

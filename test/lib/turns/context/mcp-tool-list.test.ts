@@ -81,19 +81,6 @@ test('few tools are described; with many, or long ones, there is a search; a set
   assert.is(sent(toolsOf(300), { enabled: false }), '300')
 })
 
-test('a server that is not ready is found by search later, unless search is off', context => {
-  const { offer } = open(context)
-  const missing = ['late']
-  const first = offer({ tools: toolsOf(2), missing })
-  assert.equal(namesOf(first), ['tool_search', 'call_tool', 'mcp_git_tool0', 'mcp_git_tool1'])
-  const later = offer({ tools: toolsOf(3) })
-  assert.is(sentBytes(later), sentBytes(first))
-  assert.is(later.find(({ name }) => name === 'mcp_git_tool2')?.deferred, true)
-  const off = { tools: { tool_search: 'off' } }
-  assert.equal(namesOf(offer({ tools: toolsOf(1), missing }, off, 's2')), ['mcp_git_tool0'])
-  assert.is(namesOf(offer({ tools: toolsOf(2), missing }, off, 's2')).length, 2)
-})
-
 test('a described tool keeps its bytes when its server changes or stops, until the user or a compaction changes the prompt', async context => {
   const { world, offer } = open(context)
   const first = offer({ tools: toolsOf(2) })
@@ -157,20 +144,6 @@ test('our own that few conversations need are found by search, and stay so for t
   assert.equal(namesOf(offer({ own: short }, {}, 's4')), ['terminal', 'cronjob'])
   const off = offer({ own: all }, { tools: { tool_search: 'off' } }, 's3')
   assert.equal(namesOf(off), ['terminal', 'cronjob', 'skills_list'])
-})
-
-test('the list of names stays short with many servers', context => {
-  const { offer } = open(context)
-  const tools = Array.from({ length: 100 }, (_, n) =>
-    toolsOf(30).map(tool => ({
-      ...tool,
-      server: `server${n}`,
-      name: `mcp_server${n}_${tool.name}`,
-    })),
-  ).flat()
-  const search = describeTools(offer({ tools })).find(({ name }) => name === 'tool_search')
-  assert.match(search?.description ?? '', 'server0 (30): ')
-  assert.ok((search?.description.length ?? 9_999) < 4_000, String(search?.description.length))
 })
 
 test.run()

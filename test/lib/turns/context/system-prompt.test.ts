@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../../lib/base/clock.ts'
-import { rulesOf } from '../../../../lib/agent/prompt.ts'
 import { todo } from '../../../../lib/agent/tools/todo.ts'
 import type { ModelEndpoint, Tool } from '../../../../lib/agent/types.ts'
 import { Homes } from '../../../../lib/profiles/homes.ts'
@@ -98,19 +97,6 @@ const open = ({ dir }: Context) => {
   return { world, shelf, logged, tell }
 }
 
-test('asks for sentences on the way only where a person reads along', async context => {
-  const { tell } = open(context)
-  const progress = rulesOf(['todo'], { persists: true, isWatched: true }).find(
-    ({ name }) => name === 'progress',
-  )?.text
-  assert.ok(progress)
-  const isAsked = async (more: Parameters<typeof tell>[0]) => (await tell(more)).includes(progress)
-  assert.equal(
-    [await isAsked({}), await isAsked({ client: true }), await isAsked({ unattended: true })],
-    [true, false, false],
-  )
-})
-
 test('is rebuilt after a compaction and after its undo', async context => {
   const { world, tell } = open(context)
   await tell()
@@ -122,20 +108,6 @@ test('is rebuilt after a compaction and after its undo', async context => {
   assert.match(await tell(), 'Note two.')
   world.spans = []
   assert.match(await tell(), 'Note three.')
-})
-
-test('keeps the start day on later days', async context => {
-  const { world, tell } = open(context)
-  const first = await tell()
-  assert.match(first, 'began on 2026-04-08')
-  assert.is(await tell({ at: NOON + DAY }), first)
-  assert.is(world.gathered, 1)
-})
-
-test('uses the configured time zone and tolerates an invalid one', async context => {
-  const { tell } = open(context)
-  assert.match(await tell({ timezone: 'Pacific/Kiritimati' }), 'began on 2026-04-09')
-  assert.match(await tell({ timezone: 'Nowhere/Land' }), /began on 2026-04-0[789]/)
 })
 
 test('MCP tools do not change the prompt; our toolsets do', async context => {
@@ -153,13 +125,6 @@ test('an unattended turn gets no notes', async context => {
   assert.not.match(alone, 'Note one.')
   assert.ok(alone.endsWith('Nobody watches.'))
   assert.match(await tell(), 'Note one.')
-})
-
-test('a prompt that cannot be cached is used anyway', async context => {
-  const { tell, logged } = open(context)
-  writeFileSync(join(context.dir, 'prompts'), 'a file where the folder should be')
-  assert.match(await tell(), 'Note one.')
-  assert.is(logged.length, 1)
 })
 
 test('the prompt of a session in use is not swept', async context => {
