@@ -41,7 +41,7 @@ import { closeDebugger } from './commands/own-processes/close-debugger.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './commands/own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
 import { redact, redactValue } from './base/redact/redact.ts'
-import { acquireLock } from './store/instance-lock.ts'
+import { InstanceLock } from './store/instance-lock.ts'
 
 /** What the process needs of the app. */
 export type Startable = {
@@ -274,7 +274,7 @@ const run = async (
     address: urlOf(config, port),
     started_at: startedAt,
   })
-  const lock = acquireLock(config.stateDir, info(config.port), { addon })
+  const lock = new InstanceLock(config.stateDir, info(config.port), { addon })
   const supervisor = new Supervisor(config, log.warn)
   const worker = WorkerCell.of(config, clock)
   // A cell of a worker waits for seconds only.

@@ -174,7 +174,7 @@ const fileCheck = (path: string, isReplaced: boolean): Check[] => {
       ]
 }
 
-/** Not opened: see `acquireLock`. */
+/** Not opened: see `InstanceLock`. */
 const lockCheck = (path: string, machine: Machine): Check[] => {
   const error = exists(path) ? machine.fileError(path) : null
   return error === null ? [] : [noAccess(path, error, machine)]

@@ -18,6 +18,7 @@ import { dirname } from 'node:path'
 import { isObjectOrArray } from '../base/json.ts'
 import { diskFull, unavailable } from '../errors.ts'
 import { syncDir } from './atomic-write.ts'
+import { errorCode } from './file-error.ts'
 import { appendText, openFile } from './read-text.ts'
 import { reportWrite } from './write-reports.ts'
 
@@ -48,8 +49,7 @@ export type JournalOptions = {
 /** The disk is full or accepts no writes. Other errors are unexpected and passed on unchanged. */
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'])
 
-export const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && FULL.has(String(error.code))
+export const isDiskFull = (error: unknown): boolean => FULL.has(errorCode(error))
 
 const writeError = (error: unknown, path: string): unknown =>
   isDiskFull(error)

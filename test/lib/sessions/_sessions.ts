@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { suite } from 'uvu'
 import { createTestClock, type TestClock } from '../../_clock.ts'
 import { redact } from '../../../lib/base/redact/redact.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
@@ -77,7 +78,17 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
   return bench
 }
 
-/** Runs a test with a store, and always closes it. */
+/** Tests with a store each, which is always closed. */
+export const benchSuite = (name: string) => {
+  const test = suite<{ bench: Bench }>(name)
+  test.before.each(context => {
+    context.bench = openBench()
+  })
+  test.after.each(({ bench }) => bench.close())
+  return test
+}
+
+/** Runs a test with a store of its own, and always closes it. */
 export const withBench =
   (run: (bench: Bench) => unknown, change?: Partial<SessionsOptions>) => async () => {
     const bench = openBench(change)
