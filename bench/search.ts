@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:f
 import { join } from 'node:path'
 import { findRipgrep } from '../lib/agent/search/ripgrep.ts'
 import { searchFiles } from '../lib/agent/tools/search-files.ts'
-import type { ToolContext } from '../lib/agent/types.ts'
+import { callContext } from '../test/_call.ts'
 import type { Bench } from './_bench.ts'
 import { median } from './_child.ts'
 import { number } from './_table.ts'
@@ -62,17 +62,9 @@ export const measureSearch = async (bench: Bench): Promise<void> => {
   const ripgrep = await findRipgrep(ENV.PATH)
   if (!ripgrep) throw new Error('ripgrep was not found')
   const search = (path: string, pattern: string) => {
-    const ctx = {
-      workspace: root,
-      env: ENV,
-      forbidden: [],
-      signal: new AbortController().signal,
-      memo: new Map([['ripgrep', Promise.resolve(ripgrep)]]),
-    } satisfies Partial<ToolContext>
-    return searchFiles.run(
-      ctx as unknown as ToolContext,
-      searchFiles.input.parse({ path, pattern }),
-    )
+    const memo = new Map([['ripgrep', Promise.resolve(ripgrep)]])
+    const ctx = callContext({ workspace: root, env: ENV }, { memo })
+    return searchFiles.run(ctx, searchFiles.input.parse({ path, pattern }))
   }
   const print = (program: string, args: string[]) =>
     void spawnSync(program, args, {

@@ -9,16 +9,13 @@ import { type Clock, systemClock, toSeconds } from './base/clock.ts'
 import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts'
 import { setV8Flags } from './app/v8-flags.ts'
 import { openLocalHealth } from './app/local-health.ts'
-import { thisMachine } from './app/machine.ts'
-import { FORMER } from './app/former-state.ts'
 import { ownArguments } from './app/own-program.ts'
 import { watchParent } from './app/parent.ts'
-import { startChecks, startFailure, toSentence } from './app/start-checks.ts'
 import { Supervisor } from './app/supervisor.ts'
 import { type Activity, WorkerCell } from './app/worker-cell.ts'
 import { collectWhenIdle } from './base/collect-when-idle.ts'
 import { readLogSettings } from './base/read-log-settings.ts'
-import { commandOf, serverArguments } from './cli/arguments.ts'
+import { commandOf, serverArguments } from './cli/commands.ts'
 import type { Owned } from './cluster/types.ts'
 import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from './errors.ts'
@@ -33,9 +30,18 @@ import {
 } from './http/request-listener.ts'
 import { firstSegments } from './http/routes.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
+import { FORMER } from './operations/checks/former-state.ts'
+import { thisMachine } from './operations/checks/machine.ts'
+import {
+  answersOf,
+  START_QUESTIONS,
+  startFailure,
+  toSentence,
+} from './operations/checks/start-checks.ts'
 import { createLog, type Log } from './operations/log.ts'
 import { isExecutable } from './store/packed.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './operations/preflight.ts'
+import { endDetached } from './commands/own-processes/end-detached.ts'
 import { eraseSecrets } from './commands/own-processes/erase-secrets.ts'
 import { closeDebugger } from './commands/own-processes/close-debugger.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './commands/own-processes/own-processes.ts'
@@ -257,7 +263,8 @@ const run = async (
     warn: log.warn,
     isOutside: pid => pid === browser?.pid,
   })
-  const checks = startChecks(config, thisMachine, firstSegments(routes, patternRoutes))
+  const ownNames = firstSegments(routes, patternRoutes)
+  const checks = await answersOf(START_QUESTIONS, { config, machine: thisMachine, ownNames })
   const failure = startFailure(checks)
   if (failure) throw failure
   for (const check of checks) {
@@ -273,8 +280,12 @@ const run = async (
     pid: process.pid,
     address: urlOf(config, port),
     started_at: startedAt,
+    run: options.nonce,
   })
   const lock = new InstanceLock(config.stateDir, info(config.port), { addon })
+  // The model is told that they were interrupted, and may run them again.
+  const left = await endDetached(lock.killedRun)
+  if (left > 0) log.warn(`Ended ${left} processes of commands whose service was killed`)
   const supervisor = new Supervisor(config, log.warn)
   const worker = WorkerCell.of(config, clock)
   // A cell of a worker waits for seconds only.

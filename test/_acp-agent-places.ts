@@ -10,7 +10,7 @@ export const OTHER_DOT = Buffer.concat([Buffer.from(DOT, 'base64'), Buffer.from(
   'base64',
 )
 
-const resultOf = (work: Promise<unknown>): Promise<string> =>
+export const resultOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     value => JSON.stringify(value),
     error => `refused: ${error instanceof Error ? error.message : String(error)}`,
@@ -20,7 +20,6 @@ export const placeBehaviors: Behaviors = {
   /** The first word of the prompt that continues a turn. */
   async About({ text }) {
     await text('I continue.')
-    return undefined
   },
   /** Works with files of its own, and tries those of the client. */
   async own({ id, cwd, client, text, offered: { fs, terminal } }, name) {
@@ -32,6 +31,5 @@ export const placeBehaviors: Behaviors = {
       resultOf(client.createTerminal({ sessionId: id, command: `touch ${path}.touched` })),
     ])
     await text(JSON.stringify({ uid: process.getuid?.(), cwd, fs, terminal, asked }))
-    return undefined
   },
 }

@@ -38,22 +38,18 @@ const raw = (update: Record<string, unknown>): SessionUpdate => update as unknow
 
 export const realBehaviors: Behaviors = {
   /** Any permission request, as JSON, after `before`, an update of the call: says what was chosen, with the answers. */
-  async ask({ client, id, say, text }, given) {
+  async ask({ client, id, text, call }, given) {
     const { options: offered = options, before, ...toolCall } = JSON.parse(given)
-    if (before)
-      await say(
-        raw({ sessionUpdate: 'tool_call', toolCallId: toolCall.toolCallId, title: 'x', ...before }),
-      )
+    if (before) await call(toolCall.toolCallId, { title: 'x', ...before })
     const { outcome, ...rest }: RequestPermissionResponse = await client.request(
       'session/request_permission',
       { sessionId: id, toolCall, options: offered },
     )
     const answers = Object.keys(rest).length > 0 ? ` ${JSON.stringify(rest)}` : ''
     await text(`${outcome.outcome === 'selected' ? outcome.optionId : outcome.outcome}${answers}`)
-    return undefined
   },
   /** Reports tokens, as JSON: in the response, and with model calls. Then waits for a cancel, if it is told to. */
-  async spend({ say, text, answer, cancel }, given) {
+  async spend({ say, text, cancel, answer }, given) {
     const { calls = [], waits = false, ...rest } = JSON.parse(given)
     await text('Counting.')
     for (const usage of calls)
@@ -71,11 +67,10 @@ export const realBehaviors: Behaviors = {
   async note({ say, text }, notice) {
     await say(raw({ sessionUpdate: 'notice', ...JSON.parse(notice) }))
     await text('Noted.')
-    return undefined
   },
   /** Gemini: reads the file before creating it, and gives up when that fails. */
   async create(turn, name) {
-    const { client, cwd, id, say, text } = turn
+    const { client, cwd, id, text, update } = turn
     const path = join(cwd, name)
     const toolCallId = 'write_file_1'
     const head = { toolCallId, title: `Writing to ${name}`, kind: 'edit' as const }
@@ -89,66 +84,44 @@ export const realBehaviors: Behaviors = {
     }
     await read()
     await client.request('fs/write_text_file', { sessionId: id, path, content: 'hello\nworld\n' })
-    await say({
-      sessionUpdate: 'tool_call_update',
-      ...head,
-      status: 'completed',
-      content,
-      locations,
-    })
+    await update(head, { status: 'completed', content, locations })
     await text('Created.')
-    return undefined
   },
   /** opencode: the new text is in the arguments only; the result is a sentence. */
   async write(turn, rest) {
     const [name = '', ...words] = rest.split(' ')
-    const { client, cwd, id, say, text } = turn
+    const { client, cwd, id, text, call, update } = turn
     const filePath = join(cwd, name)
     const content = `${words.join('\n')}\n`
     const toolCallId = 'call_1'
     const head = { toolCallId, title: 'write', kind: 'edit' as const }
-    await say({
-      sessionUpdate: 'tool_call',
-      ...head,
-      status: 'pending',
-      locations: [],
-      rawInput: {},
-    })
+    await call(head, { status: 'pending', locations: [], rawInput: {} })
     const rawInput = { filePath, content }
     const locations = [{ path: filePath }]
-    await say({
-      sessionUpdate: 'tool_call_update',
-      ...head,
-      status: 'in_progress',
-      locations,
-      rawInput,
-    })
+    await update(head, { status: 'in_progress', locations, rawInput })
     const asked = { ...head, title: filePath, status: 'pending' as const, locations, rawInput }
     if (await isAllowed(turn, asked)) {
       await client.request('fs/write_text_file', { sessionId: id, path: filePath, content })
-      await say({
-        sessionUpdate: 'tool_call_update',
-        toolCallId,
+      await update(toolCallId, {
         status: 'completed',
         title: name,
         content: [inside('Wrote file successfully.')],
         rawOutput: { output: 'Wrote file successfully.', metadata: { exists: true } },
       })
-    } else await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' })
+    } else await update(toolCallId, { status: 'failed' })
     await text('Done.')
-    return undefined
   },
   /** Claude: sends a diff of the replaced part, writes the file itself, then sends a diff of the whole file. */
   async replace(turn, rest) {
     const [name = '', from = '', to = ''] = rest.split(' ')
-    const { cwd, say, text } = turn
+    const { cwd, text, call, update } = turn
     const path = join(cwd, name)
     const toolCallId = 'toolu_1'
     const head = { toolCallId, title: `Edit ${name}`, kind: 'edit' as const }
     const rawInput = { file_path: path, old_string: from, new_string: to, replace_all: false }
     const content: ToolCallContent[] = [{ type: 'diff', path, oldText: from, newText: to }]
-    await say({ sessionUpdate: 'tool_call', ...head, status: 'pending', rawInput: {}, content: [] })
-    await say({ sessionUpdate: 'tool_call_update', toolCallId, rawInput, content })
+    await call(head, { status: 'pending', rawInput: {}, content: [] })
+    await update(toolCallId, { rawInput, content })
     if (
       await isAllowed(turn, {
         ...head,
@@ -161,101 +134,76 @@ export const realBehaviors: Behaviors = {
       const before = readFileSync(path, 'utf8')
       const after = before.replace(from, to)
       writeFileSync(path, after)
-      await say({
-        sessionUpdate: 'tool_call_update',
-        toolCallId,
+      await update(toolCallId, {
         content: [{ type: 'diff', path, oldText: before.trimEnd(), newText: after.trimEnd() }],
       })
-      await say({
-        sessionUpdate: 'tool_call_update',
-        toolCallId,
-        status: 'completed',
-        rawOutput: 'It has been updated.',
-      })
+      await update(toolCallId, { status: 'completed', rawOutput: 'It has been updated.' })
     }
     await text('Done.')
-    return undefined
   },
   /** Claude: an overwritten file has the diff of a new one. */
   async overwrite(turn, rest) {
     const [name = '', ...words] = rest.split(' ')
-    const { cwd, say, text } = turn
+    const { cwd, text, call, update } = turn
     const path = join(cwd, name)
     const toolCallId = 'toolu_2'
     const head = { toolCallId, title: `Write ${name}`, kind: 'edit' as const }
     const newText = `${words.join('\n')}\n`
     const content: ToolCallContent[] = [{ type: 'diff', path, oldText: null, newText }]
     const rawInput = { file_path: path, content: newText }
-    await say({ sessionUpdate: 'tool_call', ...head, status: 'pending', rawInput, content })
+    await call(head, { status: 'pending', rawInput, content })
     if (await isAllowed(turn, { ...head, status: 'pending', rawInput, content })) {
       writeFileSync(path, newText)
-      await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed' })
+      await update(toolCallId, { status: 'completed' })
     }
     await text('Done.')
-    return undefined
   },
   /** A deletion has the file name only. */
   async remove(turn, name) {
-    const { cwd, say, text } = turn
+    const { cwd, text, update } = turn
     const path = join(cwd, name)
     const head = { toolCallId: 'd1', title: `Delete ${name}`, kind: 'delete' as const }
     if (await isAllowed(turn, { ...head, status: 'pending', locations: [{ path }] })) {
       if (existsSync(path)) rmSync(path)
-      await say({ sessionUpdate: 'tool_call_update', ...head, status: 'completed' })
+      await update(head, { status: 'completed' })
     }
     await text('Done.')
-    return undefined
   },
   /** Codex: runs a command itself; output and exit code are in the `_meta` of the updates. */
-  async shell({ cwd, say, text }, rest) {
+  async shell({ cwd, text, call, update }, rest) {
     const [code = '0', ...words] = rest.split(' ')
     const toolCallId = 'exec_1'
     const terminal_id = toolCallId
-    await say(
-      raw({
-        sessionUpdate: 'tool_call',
-        toolCallId,
-        name: 'exec_command',
-        kind: 'execute',
-        title: 'sh',
-        status: 'in_progress',
-        content: [{ type: 'terminal', terminalId: toolCallId }],
-        rawInput: { command: 'sh', cwd },
-        _meta: { terminal_info: { cwd, terminal_id } },
-      }),
-    )
+    await call(toolCallId, {
+      name: 'exec_command',
+      kind: 'execute',
+      title: 'sh',
+      status: 'in_progress',
+      content: [{ type: 'terminal', terminalId: toolCallId }],
+      rawInput: { command: 'sh', cwd },
+      _meta: { terminal_info: { cwd, terminal_id } },
+    })
     for (const word of words.slice(0, -1))
-      await say(
-        raw({
-          sessionUpdate: 'tool_call_update',
-          toolCallId,
-          _meta: { terminal_output_delta: { data: `${word}\n`, terminal_id } },
-        }),
-      )
-    await say(
-      raw({
-        sessionUpdate: 'tool_call_update',
-        toolCallId,
-        status: code === '0' ? 'completed' : 'failed',
-        _meta: {
-          terminal_output_delta: { data: `${words.at(-1) ?? ''}\n`, terminal_id },
-          terminal_exit:
-            code === 'killed'
-              ? { exit_code: null, signal: 'SIGKILL', terminal_id }
-              : { exit_code: Number(code), signal: null, terminal_id },
-        },
-      }),
-    )
+      await update(toolCallId, {
+        _meta: { terminal_output_delta: { data: `${word}\n`, terminal_id } },
+      })
+    await update(toolCallId, {
+      status: code === '0' ? 'completed' : 'failed',
+      _meta: {
+        terminal_output_delta: { data: `${words.at(-1) ?? ''}\n`, terminal_id },
+        terminal_exit:
+          code === 'killed'
+            ? { exit_code: null, signal: 'SIGKILL', terminal_id }
+            : { exit_code: Number(code), signal: null, terminal_id },
+      },
+    })
     await text('Ran.')
-    return undefined
   },
   /** Claude without terminals reports the exit code as text; Gemini reports nothing. */
-  async spoken({ say, text }, rest) {
+  async spoken({ text, call, update }, rest) {
     const head = { toolCallId: 'b1', title: 'make', kind: 'execute' as const }
-    await say({ sessionUpdate: 'tool_call', ...head, status: 'in_progress' })
-    await say({
-      sessionUpdate: 'tool_call_update',
-      toolCallId: 'b1',
+    await call(head, { status: 'in_progress' })
+    await update('b1', {
       ...(rest === 'nothing'
         ? { status: 'completed' as const, content: [] }
         : {
@@ -265,10 +213,9 @@ export const realBehaviors: Behaviors = {
           }),
     })
     await text('Ran.')
-    return undefined
   },
   /** opencode, Qwen Code, Codex, Gemini: a list of steps is a tool call. */
-  async steps({ say, text }, style) {
+  async steps({ text, call, update }, style) {
     const todos = [
       { id: '1', content: 'look', status: 'in_progress', priority: 'high' },
       { id: '2', content: 'change', status: 'pending', priority: 'high' },
@@ -284,16 +231,13 @@ export const realBehaviors: Behaviors = {
       title: style === 'plan' ? 'update_plan' : 'todowrite',
       kind: 'other' as const,
     }
-    await say({ sessionUpdate: 'tool_call', ...head, status: 'in_progress', rawInput })
-    await say({
-      sessionUpdate: 'tool_call_update',
-      toolCallId: 'todo_1',
+    await call(head, { status: 'in_progress', rawInput })
+    await update('todo_1', {
       status: 'completed',
       title: '2 todos',
       content: [inside(JSON.stringify(todos, null, 2))],
     })
     await text('Planned.')
-    return undefined
   },
   /** Exits during a permission request. */
   async perish({ client, id }, command) {
@@ -325,9 +269,8 @@ export const realBehaviors: Behaviors = {
       await isAllowed(turn, { ...head, status: 'pending' })
       return 'cancelled'
     }
-    await turn.say({ sessionUpdate: 'tool_call_update', toolCallId: 'l1', status: 'completed' })
+    await turn.update('l1', { status: 'completed' })
     await turn.text('Both allowed.')
-    return undefined
   },
   /** Qwen Code: two options that allow one command. */
   async yes(turn, command) {
@@ -337,12 +280,9 @@ export const realBehaviors: Behaviors = {
       { optionId: 'switch', name: 'Switch to Default Mode and allow once', kind: 'allow_once' },
       { optionId: 'no', name: 'Reject', kind: 'reject_once' },
     ])
-    await turn.say({
-      sessionUpdate: 'tool_call_update',
-      toolCallId: 'y1',
+    await turn.update('y1', {
       status: allowed ? 'completed' : 'failed',
     })
     await turn.text(allowed ? 'Yes.' : 'No.')
-    return undefined
   },
 }

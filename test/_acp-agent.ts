@@ -6,7 +6,7 @@ import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } f
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { z } from 'zod'
-import { DOT, OTHER_DOT, placeBehaviors } from './_acp-agent-places.ts'
+import { DOT, OTHER_DOT, placeBehaviors, resultOf } from './_acp-agent-places.ts'
 import { realBehaviors } from './_acp-agent-real.ts'
 import {
   type AgentContext,
@@ -98,6 +98,9 @@ export type Turn = {
   client: AgentContext
   say: (update: SessionUpdate, id?: string) => Promise<void>
   text: (words: string) => Promise<void>
+  /** A call begins, with these fields; of a stable schema or not. */
+  call: (head: string | object, fields: object) => Promise<void>
+  update: (head: string | object, fields: object) => Promise<void>
   offered: { fs?: unknown; terminal?: unknown }
   /** Settles when the client cancels. */
   cancel: Promise<'cancelled'>
@@ -113,19 +116,11 @@ export const standard: PermissionOption[] = [
   { optionId: 'c', name: 'No', kind: 'reject_once' },
 ]
 
-const resultOf = async (work: Promise<unknown>): Promise<string> => {
-  try {
-    return JSON.stringify(await work)
-  } catch (error) {
-    return `refused: ${error instanceof Error ? error.message : String(error)}`
-  }
-}
-
 const run = async (turn: Turn, toolCallId: string, command: string) => {
-  const { client, id, say } = turn
+  const { client, id, call, update } = turn
   const title = `Run ${command}`
   const rawInput = { command }
-  await say({ sessionUpdate: 'tool_call', toolCallId, title, kind: 'execute', status: 'pending' })
+  await call(toolCallId, { title, kind: 'execute', status: 'pending' })
   const { outcome }: RequestPermissionResponse = await client.request(
     'session/request_permission',
     {
@@ -136,35 +131,28 @@ const run = async (turn: Turn, toolCallId: string, command: string) => {
   )
   const answer = outcome.outcome === 'selected' ? outcome.optionId : outcome.outcome
   if (answer === 'c' || answer === 'cancelled') {
-    await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' })
+    await update(toolCallId, { status: 'failed' })
     return answer
   }
   const terminal = await client.createTerminal({ sessionId: id, command })
-  await say({
-    sessionUpdate: 'tool_call_update',
-    toolCallId,
+  await update(toolCallId, {
     status: 'in_progress',
     rawInput,
     content: [{ type: 'terminal', terminalId: terminal.id }],
   })
   const { exitCode } = await terminal.waitForExit()
   await terminal.release()
-  await say({
-    sessionUpdate: 'tool_call_update',
-    toolCallId,
-    status: 'completed',
-    rawOutput: { exitCode },
-  })
+  await update(toolCallId, { status: 'completed', rawOutput: { exitCode } })
   return answer
 }
 
-export type Behaviors = Record<string, (turn: Turn, rest: string) => Promise<string | undefined>>
+export type Behaviors = Record<string, (turn: Turn, rest: string) => Promise<unknown>>
 
-/** By the first word of the prompt; the rest is its argument. */
+/** By the first word of the prompt; the rest is its argument. What they return is the stop reason. */
 const behaviors: Behaviors = {
   ...realBehaviors,
   ...placeBehaviors,
-  async hello({ text, say }) {
+  async hello({ say, text }) {
     await say({ sessionUpdate: 'agent_thought_chunk', content: block('A greeting.') })
     await text('Hello ')
     await text('there.')
@@ -174,22 +162,17 @@ const behaviors: Behaviors = {
       size: 200_000,
       cost: { amount: 0.5, currency: 'USD' },
     })
-    return undefined
   },
-  async paint({ say, text }, what) {
+  async paint({ say, text, call, update }, what) {
     const image = (data: string) => ({ type: 'image' as const, data, mimeType: 'image/png' })
     const data = what === 'junk' ? Buffer.from('<svg/>').toString('base64') : DOT
-    await say({
-      sessionUpdate: 'tool_call',
-      toolCallId: 'i1',
+    await call('i1', {
       title: 'Paint',
       kind: 'other',
       status: 'in_progress',
       content: [{ type: 'content', content: image(data) }],
     })
-    await say({
-      sessionUpdate: 'tool_call_update',
-      toolCallId: 'i1',
+    await update('i1', {
       status: 'completed',
       content: [{ type: 'content', content: image(data) }],
     })
@@ -199,14 +182,12 @@ const behaviors: Behaviors = {
       sessionUpdate: 'agent_message_chunk',
       content: image(what === 'junk' ? data : OTHER_DOT),
     })
-    return undefined
   },
   async recall({ id, text }) {
     await text(`I have heard: ${sessions[id]?.received.join(' | ')}`)
-    return undefined
   },
   async work(turn) {
-    const { cwd, say, text } = turn
+    const { cwd, say, text, call, update } = turn
     await text('I look first.')
     await say({
       sessionUpdate: 'plan',
@@ -216,9 +197,7 @@ const behaviors: Behaviors = {
       ],
     })
     const path = join(cwd, 'a.txt')
-    await say({
-      sessionUpdate: 'tool_call',
-      toolCallId: 'r1',
+    await call('r1', {
       title: 'Read a.txt',
       kind: 'read',
       status: 'in_progress',
@@ -228,15 +207,11 @@ const behaviors: Behaviors = {
       sessionId: turn.id,
       path,
     })
-    await say({
-      sessionUpdate: 'tool_call_update',
-      toolCallId: 'r1',
+    await update('r1', {
       status: 'completed',
       content: [inside(content)],
     })
-    await say({
-      sessionUpdate: 'tool_call',
-      toolCallId: 'e1',
+    await call('e1', {
       title: 'Edit a.txt',
       kind: 'edit',
       status: 'pending',
@@ -247,48 +222,35 @@ const behaviors: Behaviors = {
       path,
       content: `${content}changed\n`,
     })
-    await say({
-      sessionUpdate: 'tool_call_update',
-      toolCallId: 'e1',
+    await update('e1', {
       status: 'completed',
       content: [{ type: 'diff', path, oldText: content, newText: `${content}changed\n` }],
     })
     await text('Done.')
-    return undefined
   },
   async run(turn, command) {
     await turn.text(`It was ${await run(turn, 'x1', command)}.`)
-    return undefined
   },
   async twice(turn, command) {
     const first = await run(turn, 't1', command)
     await turn.text(`${first} ${await run(turn, 't2', command)}`)
-    return undefined
   },
-  async together({ say, text }) {
-    const call = (toolCallId: string) =>
-      say({
-        sessionUpdate: 'tool_call',
-        toolCallId,
+  async together({ text, call, update }) {
+    const begin = (toolCallId: string) =>
+      call(toolCallId, {
         title: `Look at ${toolCallId}`,
         kind: 'search',
         status: 'in_progress',
         rawInput: { pattern: toolCallId },
       })
     const done = (toolCallId: string) =>
-      say({
-        sessionUpdate: 'tool_call_update',
-        toolCallId,
-        status: 'completed',
-        content: [inside(`found ${toolCallId}`)],
-      })
-    await call('p1')
-    await call('p2')
+      update(toolCallId, { status: 'completed', content: [inside(`found ${toolCallId}`)] })
+    await begin('p1')
+    await begin('p2')
     await done('p2')
     await done('p1')
     await done('p1')
     await text('Both.')
-    return undefined
   },
   /** File requests for a path, and a terminal, without a permission request before. */
   async unasked({ client, id, text }, given) {
@@ -299,7 +261,6 @@ const behaviors: Behaviors = {
     await text(`write ${await resultOf(client.request('fs/write_text_file', write))}\n`)
     const create = { sessionId: id, command: words.join(' ') }
     await text(`terminal ${await resultOf(client.request('terminal/create', create))}`)
-    return undefined
   },
   async outside({ client, id, text }) {
     const read = { sessionId: id, path: '/etc/hostname' }
@@ -308,7 +269,6 @@ const behaviors: Behaviors = {
     await text(await resultOf(client.request('fs/write_text_file', write)))
     const create = { sessionId: id, command: 'rm', args: ['-rf', '/'] }
     await text(await resultOf(client.request('terminal/create', create)))
-    return undefined
   },
   /** Tries to change everything, then asks to leave its plan mode. */
   async plan({ client, cwd, id, text }) {
@@ -361,11 +321,9 @@ const behaviors: Behaviors = {
       client.request('fs/write_text_file', { sessionId: id, path, content: 'x' }),
     )
     await text([...said, JSON.stringify(outcome), after].join('\n'))
-    return undefined
   },
   async mode({ text }) {
     await text(chosen.mode)
-    return undefined
   },
   async choose({ client, id, text }) {
     const { outcome } = await client.request('session/request_permission', {
@@ -379,7 +337,6 @@ const behaviors: Behaviors = {
       ],
     })
     await text(JSON.stringify(outcome))
-    return undefined
   },
   async form({ client, id, text }) {
     const answer = await client.request('elicitation/create', {
@@ -396,18 +353,15 @@ const behaviors: Behaviors = {
       },
     })
     await text(JSON.stringify(answer))
-    return undefined
   },
   /** Answers a program in prose, and where it is told that this cannot be used, as it should; `prose forever` does not. */
   async prose({ text }, rest) {
     // Who was not told the schema cannot know it later.
     isProseForever = rest.startsWith('forever') || !rest.includes('"degrees"')
     await text('Rome has 21 degrees.')
-    return undefined
   },
   async A({ text }) {
     await text(isProseForever ? 'Still prose.' : '{"city":"Rome","degrees":21}')
-    return undefined
   },
   async rotate({ id, say, text }) {
     const rotated = `${id}-next`
@@ -417,7 +371,6 @@ const behaviors: Behaviors = {
     save()
     await text('Before. ')
     await say({ sessionUpdate: 'agent_message_chunk', content: block('After.') }, rotated)
-    return undefined
   },
   async garbage({ text }) {
     await text('One. ')
@@ -425,7 +378,6 @@ const behaviors: Behaviors = {
     process.stdout.write('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":7}}\n')
     process.stdout.write('{"jsonrpc":"2.0","method":"made/up","params":{}}\n')
     await text('Two.')
-    return undefined
   },
   async die({ text }) {
     await text('I was about to ')
@@ -460,26 +412,20 @@ const behaviors: Behaviors = {
   async login() {
     throw RequestError.authRequired()
   },
-  async nothing() {
-    return undefined
-  },
+  async nothing() {},
   async servers({ id, text }) {
     await text(JSON.stringify(sessions[id]?.servers))
-    return undefined
   },
   async open({ text }) {
     const open = Object.values(sessions).filter(session => session.open)
     await text(String(open.length))
-    return undefined
   },
   async chosen({ text }) {
     await text(JSON.stringify(chosen))
-    return undefined
   },
   async title({ say, text }, title) {
     await say({ sessionUpdate: 'session_info_update', title })
     await text('Named.')
-    return undefined
   },
   /** More output than the log holds, on stdout and stderr. */
   async noise({ text }, lines) {
@@ -489,11 +435,9 @@ const behaviors: Behaviors = {
       await new Promise(resolve => process.stderr.write(some, resolve))
     }
     await text('Quiet.')
-    return undefined
   },
   async env({ text }) {
     await text(JSON.stringify(process.env))
-    return undefined
   },
 }
 
@@ -653,20 +597,27 @@ agent({ name: 'test' })
     cancelled.set(sessionId, () => resolve('cancelled'))
     const [verb = '', ...rest] = asked.split(' ')
     const tell = (update: SessionUpdate, id = sessionId) => say(client, id, update)
+    const tellCall = (sessionUpdate: string) => (head: string | object, fields: object) => {
+      const named = typeof head === 'string' ? { toolCallId: head } : head
+      return tell({ sessionUpdate, ...named, ...fields } as unknown as SessionUpdate)
+    }
     const turn: Turn = {
       id: sessionId,
       cwd: session.cwd,
       client,
       say: tell,
       text: text => tell({ sessionUpdate: 'agent_message_chunk', content: block(text) }),
+      call: tellCall('tool_call'),
+      update: tellCall('tool_call_update'),
       cancel: promise,
       offered,
       answer: {},
     }
     const behave = behaviors[verb.replace(/^\//, '')] ?? behaviors.hello
-    const stopReason = (await behave?.(turn, rest.join(' '))) ?? 'end_turn'
+    const reason = await behave?.(turn, rest.join(' '))
     save()
-    return { stopReason: stopReason as 'end_turn', ...turn.answer }
+    const stopReason = typeof reason === 'string' ? (reason as 'refusal') : 'end_turn'
+    return { stopReason, ...turn.answer }
   })
   .connect(
     ndJsonStream(

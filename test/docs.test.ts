@@ -10,12 +10,14 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse as parseYaml } from 'yaml'
 import { configKeysPage } from '../build/config-docs.ts'
-import { commandOf, serverArguments } from '../lib/cli/arguments.ts'
-import * as cli from '../lib/cli/arguments.ts'
-import { parseBackup, parseRestore } from '../lib/cli/backup-arguments.ts'
-import { parseCells } from '../lib/cli/cells.ts'
-import type { Check, CheckCode } from '../lib/cli/check.ts'
-import type { HELP } from '../lib/cli/help.ts'
+import {
+  COMMANDS,
+  commandOf,
+  isCommand,
+  serverArguments,
+  unknownCommand,
+} from '../lib/cli/commands.ts'
+import type { Check, CheckCode } from '../lib/operations/checks/check.ts'
 import { KNOWN_VARIABLES, readConfig } from '../lib/config.ts'
 import { signWebhook } from '../lib/notifications/channels.ts'
 import { parseProfileConfig } from '../lib/profiles/config.ts'
@@ -49,30 +51,12 @@ const problemsOf = <T>(list: readonly T[], name: (each: T) => string, check: (ea
 
 // ── Commands ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const noArguments = (argv: readonly string[]) => assert.equal(argv, [])
-const PARSERS: Readonly<Record<Exclude<keyof typeof HELP, 'serve'>, (argv: string[]) => unknown>> =
-  {
-    chat: cli.parseChat,
-    acp: argv => cli.parseServe('acp', argv),
-    mcp: argv => cli.parseServe('mcp', argv),
-    doctor: cli.parseDoctor,
-    backup: parseBackup,
-    restore: parseRestore,
-    export: cli.parseExport,
-    import: cli.parseImport,
-    config: cli.parseConfig,
-    password: cli.parsePassword,
-    cells: parseCells,
-    forward: noArguments,
-    worker: noArguments,
-  }
-
 /** As the program reads it. Throws for an unknown command or option. */
 const parseOwn = (argv: string[]): void => {
   const verb = commandOf(argv)
   if (verb === null) readConfig({ HOME: '/home/me' }, serverArguments(argv))
-  else if (verb === 'unknown') throw new Error(cli.unknownCommand(argv) ?? '')
-  else if (verb in PARSERS) PARSERS[verb as keyof typeof PARSERS](argv.slice(1))
+  else if (verb === 'unknown') throw new Error(unknownCommand(argv) ?? '')
+  else if (isCommand(verb)) COMMANDS[verb].parse(argv.slice(1))
 }
 
 const scripts = fields(fields(JSON.parse(read('package.json'))).scripts)

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events'
 import type { Clock } from '../base/clock.ts'
 import { thresholdOf } from './compress-plan.ts'
 import { ContextWindow } from './context-window.ts'
-import { createImageKeeper } from './images.ts'
+import { imageKeeper } from './images.ts'
 import { InstructionLookup } from './nested-instructions.ts'
 import { repairHistory } from './repair-history.ts'
 import { type Wait, waitOn } from './retry.ts'
@@ -20,7 +20,7 @@ import type {
   Outcome,
   ToolContext,
 } from './types.ts'
-import { createUsageMeter, type UsageMeter } from './usage-meter.ts'
+import { UsageMeter } from './usage-meter.ts'
 
 /** Delays and randomness of retries, replaced in tests. */
 export type EngineOptions = { wait?: Wait; random?: () => number }
@@ -71,7 +71,7 @@ export class Run {
     const { compression, resumed, chatMemo = new Map<string, unknown>() } = request
     this.request = request
     this.emit = emit
-    this.meter = createUsageMeter(
+    this.meter = new UsageMeter(
       request.endpoint,
       request.onUsage,
       compression && (endpoint => thresholdOf(compression.settings, endpoint)),
@@ -92,7 +92,7 @@ export class Run {
     )
     this.memo = new Map(todoMemo(request.history))
     this.chatMemo = chatMemo
-    this.keepImage = request.images && createImageKeeper(request.images)
+    this.keepImage = request.images && imageKeeper(request.images)
     this.steps = resumed?.steps ?? 0
     this.contextWindow = new ContextWindow(this, () => describeTools(this.request.tools))
     this.subagents = new Subagents(this, agent)

@@ -124,7 +124,7 @@ const callModel = async (
 ): Promise<Reply> => {
   const { endpoint, request, meter } = run
   const messageCount = run.messages.length
-  const usageBefore = meter.lastCall()
+  const usageBefore = meter.lastCall
   const reply = await complete({
     provider: providerFor(request.providers, endpoint.apiMode),
     request: { ...toProviderRequest(run, ask), ...more },
@@ -144,7 +144,7 @@ const callModel = async (
   if (run.verifiedEndpoint !== endpoint) request.recovery?.onEndpointSuccess?.(endpoint)
   run.verifiedEndpoint = endpoint
   // Unchanged: the provider reported no usage for this call.
-  const usage = meter.lastCall()
+  const usage = meter.lastCall
   run.contextWindow.recordUsage(usage === usageBefore ? null : usage, messageCount)
   return reply
 }

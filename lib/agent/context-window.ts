@@ -1,6 +1,6 @@
 /** Keeps the messages of a run within the model's context window: compaction before a call, shrinking after an overflow. */
 import { sentence } from '../base/sentences.ts'
-import type { Clock } from '../base/clock.ts'
+import type { Run } from './agent.ts'
 import { z } from 'zod'
 import { wordsOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'
@@ -9,8 +9,8 @@ import { sendsImages } from './images.ts'
 import { ProviderFailure } from './failure.ts'
 import { withShortResults } from './short-results.ts'
 import {
+  MIN_FACTOR_ASKED,
   isSuspicious,
-  isWorthCounting,
   leastMessageTokens,
   leastTokens,
   truncatedTo,
@@ -24,21 +24,8 @@ import {
   formatTokens,
   nextSmallerWindow,
 } from './tokens.ts'
-import type { AgentRequest, Emit, LoopMessage, ModelEndpoint, ProviderDelta } from './types.ts'
-import type { UsageMeter } from './usage-meter.ts'
+import type { LoopMessage, ModelEndpoint, ProviderDelta } from './types.ts'
 import { raiseWindowAdvice, SMALL_WINDOW } from './window-services.ts'
-
-/** The part of a run that is read and changed here. */
-type WindowRun = {
-  request: AgentRequest
-  emit: Emit
-  meter: UsageMeter
-  signal: AbortSignal
-  clock: Clock
-  memo: Map<string, unknown>
-  endpoint: ModelEndpoint
-  messages: LoopMessage[]
-}
 
 /** After a failed compaction the conversation is sent in full for this long. */
 const COOLDOWN_MS = 600_000
@@ -63,7 +50,7 @@ type CallUsage = Extract<ProviderDelta, { type: 'usage' }>
 export type Truncation = { tokens: number; message: string }
 
 export class ContextWindow {
-  readonly #run: WindowRun
+  readonly #run: Run
   readonly #describeTools: () => unknown
   /** Windows that turned out smaller than configured, by model; valid for the rest of the turn. */
   readonly #learned = new Map<string, number>()
@@ -72,15 +59,13 @@ export class ContextWindow {
   #overflows = 0
   #isReduced = false
   #hasWarned = false
-  /** The counts of the call before; null when they did not look like those of a truncated prompt. */
-  #lastCount: { counted: number; sent: number } | null = null
   /** The last call's usage and number of messages, until `findTruncation` has judged them. */
   #unjudged: { usage: CallUsage; count: number } | null = null
   /** Tokens of the system prompt and the tools; cached, because schemas are long and do not change. */
   #fixedTokens: number | null = null
 
   /** `describeTools` returns the tools as the provider receives them. */
-  constructor(run: WindowRun, describeTools: () => unknown) {
+  constructor(run: Run, describeTools: () => unknown) {
     this.#run = run
     this.#describeTools = describeTools
   }
@@ -117,14 +102,12 @@ export class ContextWindow {
   async findTruncation(): Promise<Truncation | null> {
     const run = this.#run
     const last = this.#unjudged
-    const before = this.#lastCount
     this.#unjudged = null
-    this.#lastCount = null
     if (!last) return null
     const messages = run.messages.slice(0, last.count)
     // Cheap, and higher than the estimate that decides.
     const most = this.#fixed() + estimateAllTokens(messages)
-    if (!isWorthCounting(last.usage.inputTokens, most)) return null
+    if (most < last.usage.inputTokens * MIN_FACTOR_ASKED) return null
     const fixed = leastTokens(run.request.system) + leastTokens(this.#toolText())
     const newest = messages.findLastIndex(({ role }) => role === 'assistant') + 1
     const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = last.usage
@@ -133,9 +116,7 @@ export class ContextWindow {
       cached: cacheReadTokens + cacheWriteTokens,
       sent: fixed + leastMessageTokens(messages),
       added: leastMessageTokens(messages.slice(newest)) + (newest === 0 ? fixed : 0),
-      ...(before && { before }),
     }
-    this.#lastCount = { counted: prompt.counted, sent: prompt.sent }
     if (!isSuspicious(prompt)) return null
     const served = (await run.request.windows?.ask(run.endpoint)) ?? null
     const tokens = truncatedTo(prompt, served)

@@ -54,17 +54,6 @@ export type ForwardedMcpServer =
 
 export type TokenCounts = { input: number; output: number; read: number; written: number }
 
-/** The tokens that an agent reported with its last answer, to tell totals of the session from those of a turn. */
-export type ReportedUsage = {
-  last: TokenCounts
-  /** What was left out of the count because the reports were taken for totals. */
-  omitted: TokenCounts
-  /** How many reports in a row were larger than the one before. */
-  rises: number
-  /** Reports are of their turn, because one of them was smaller than the one before. */
-  isOfTurn: boolean
-}
-
 /** Why an agent could not be used without a sign-in, and the ways to sign in. */
 export type SignIn = {
   /** The agent's own sentence; '' if it says no more than that. */
@@ -76,8 +65,6 @@ export type SignIn = {
 /** Links a session of ours to the external agent's session. Stored in the journal. */
 export type ExternalSession = {
   session_id: string
-  /** Earlier ids: agents may rotate them. */
-  aliases: string[]
   /** Our session it was created for; a copy of that session must not share it. */
   owner: string
   cwd: string
@@ -87,8 +74,8 @@ export type ExternalSession = {
   sent: string
   /** Cost of the whole session in US dollars, as reported by the agent. */
   cost: number
-  /** Null until it has reported tokens. */
-  reported: ReportedUsage | null
+  /** The last total of tokens that it reported; null: none yet, or it reports those of each turn. */
+  reported: { last: TokenCounts } | null
   /** The chosen mode, and options by id. An agent loses them when its process ends. */
   mode: string | null
   options: Readonly<Record<string, string | boolean>>

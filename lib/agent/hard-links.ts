@@ -16,19 +16,22 @@ export const statIfExists = (path: string): Stats | undefined => {
   }
 }
 
-/**
- * Finds the first of these files and folders (`**` matches any folders) that contains a hard link to a file. They are read once
- * for each file system of which such a file is asked for: a link leads to the same one.
- */
-export const createHardLinks = (
-  paths: readonly string[],
-): ((target: string) => string | undefined) => {
-  const byDevice = new Map<number, Map<number, string>>()
-  return target => {
+/** The hard links in files and folders, of which `**` matches any folders. */
+export class HardLinks {
+  readonly #paths: readonly string[]
+  /** Read once for each file system of which a file is asked for: a link leads to the same one. */
+  readonly #byDevice = new Map<number, Map<number, string>>()
+
+  constructor(paths: readonly string[]) {
+    this.#paths = paths
+  }
+
+  /** The first of the paths that contains a hard link to `target`. */
+  find(target: string): string | undefined {
     const file = statIfExists(target)
     if (!file?.isFile() || file.nlink < 2) return undefined
-    const inodes = byDevice.get(file.dev) ?? readInodes(paths, file.dev)
-    byDevice.set(file.dev, inodes)
+    const inodes = this.#byDevice.get(file.dev) ?? readInodes(this.#paths, file.dev)
+    this.#byDevice.set(file.dev, inodes)
     return inodes.get(file.ino)
   }
 }
@@ -54,6 +57,5 @@ const readInodes = (paths: readonly string[], device: number): Map<number, strin
   return found
 }
 
-/** The first of these files and folders that contains a hard link to `target`. */
 export const findHardLink = (paths: readonly string[], target: string): string | undefined =>
-  createHardLinks(paths)(target)
+  new HardLinks(paths).find(target)

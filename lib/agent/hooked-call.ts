@@ -81,14 +81,15 @@ export const askForHook = async (
   { decision, reason }: BeforeCall,
   { name }: Pick<Tool, 'name'>,
   preview: string | null,
-  ctx: Pick<ToolContext, 'approve' | 'workspace'>,
+  approve: ToolContext['approve'],
+  cwd: string,
 ): Promise<ToolResult | null> => {
   if (decision !== 'ask') return null
-  const choice = await ctx.approve({
+  const choice = await approve({
     command: preview ? `${name}: ${preview}` : name,
     patternKeys: [`hook: ${name}`],
     description: `A hook asks for your approval.${reason === '' ? '' : ` ${reason}`}`,
-    cwd: ctx.workspace,
+    cwd,
     // No setting and no earlier answer applies: the hook asks each time.
     ...CONTROL_APPROVAL,
   })

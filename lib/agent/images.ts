@@ -62,8 +62,8 @@ export const tooLargeImage = (): UnusableImage =>
     `The image has more than ${MAX_IMAGE_BYTES >> 20} MB. Make a smaller copy.`,
   )
 
-/** Stores images for one run. The function throws an `UnusableImage`. */
-export const createImageKeeper = ({ save }: Pick<ImageStore, 'save'>) => {
+/** Stores images for one run. What it returns throws an `UnusableImage`. */
+export const imageKeeper = ({ save }: Pick<ImageStore, 'save'>) => {
   const kept = new Set<string>()
   let bytesLeft = MAX_RUN_BYTES
   return (bytes: Buffer, name: string): StoredImage => {

@@ -2,7 +2,8 @@
 import { dirname } from 'node:path'
 import { asObject, isObject } from '../base/json.ts'
 import { truncateText } from './prompt.ts'
-import type { AgentRequest, LoopMessage } from './types.ts'
+import type { Run } from './agent.ts'
+import type { LoopMessage } from './types.ts'
 
 /** An instruction file that applies to the files of a directory. Paths are absolute; `applies_to` ends with a separator. */
 export type DirectoryInstructions = { file: string; applies_to: string; text: string }
@@ -58,11 +59,11 @@ export const instructionFilesIn = (
 
 /** The instructions of a run for the files that its tools touch. */
 export class InstructionLookup {
-  readonly #run: { request: AgentRequest; messages: readonly LoopMessage[] }
+  readonly #run: Run
   /** Directories whose files the model can read in these messages. */
   #done: { messages: readonly LoopMessage[]; dirs: Set<string> }
 
-  constructor(run: { request: AgentRequest; messages: readonly LoopMessage[] }) {
+  constructor(run: Run) {
     this.#run = run
     this.#done = { messages: run.messages, dirs: new Set() }
   }

@@ -32,14 +32,15 @@ type Terminal = { command: string; workdir?: string; background?: boolean; acces
 const terminalContext = (ctx: ToolContext, input: Terminal): ToolContext | null => {
   const { command, workdir, background, access } = input
   if (background) return null
-  const reading = { ...ctx, env: { ...ctx.env, ...READING_GIT_ENV }, processes: undefined }
-  const runner = ctx.runner?.readOnly?.()
-  if (runner) return access === undefined ? { ...reading, runner } : null
-  const state = shellStateOf(ctx, ctx.workspace)
-  const cwd = workdir === undefined ? directoryOf(ctx) : resolvePath(ctx, workdir)
-  const env = { ...environmentAfter(ctx.env, state), ...READING_GIT_ENV }
-  const isReading = isReadingCommand(command, shellContextFor({ ...ctx, env }, cwd))
-  return isReading ? reading : null
+  const { turn } = ctx
+  const quiet = { ...turn, env: { ...turn.env, ...READING_GIT_ENV }, processes: undefined }
+  const runner = turn.runner?.readOnly?.()
+  if (runner) return access === undefined ? { ...ctx, turn: { ...quiet, runner } } : null
+  const state = shellStateOf(ctx)
+  const cwd = workdir === undefined ? directoryOf(ctx) : resolvePath(turn, workdir)
+  const env = { ...environmentAfter(turn.env, state), ...READING_GIT_ENV }
+  const isReading = isReadingCommand(command, shellContextFor({ ...turn, env }, cwd))
+  return isReading ? { ...ctx, turn: quiet } : null
 }
 
 /** That a server calls its tool read-only is no proof, so the user decides, once per turn and tool. */
@@ -50,7 +51,7 @@ const askAboutServerTool = async (tool: Tool, input: unknown, ctx: ToolContext) 
     command: `${tool.name} ${JSON.stringify(input)}`,
     patternKeys: [`mcp: ${tool.name}`],
     description: `Plan mode is on. The server “${tool.server}” says that this tool only reads, which can't be checked. Allowing it covers this turn.`,
-    cwd: ctx.workspace,
+    cwd: ctx.turn.workspace,
     ...CONTROL_APPROVAL,
   })
   if (choice !== 'deny') ctx.memo.set(key, true)
@@ -110,7 +111,7 @@ export const underPlanMode = async (
       refusal(
         ctx,
         tool.name === 'terminal'
-          ? ctx.runner?.readOnly
+          ? ctx.turn.runner?.readOnly
             ? 'Commands run read-only, not in the background, and without the argument access; this one'
             : 'Only plain reading commands run (ls, cat, grep, rg, find, git log, git diff, …), not in the background; this one'
           : `The tool ${tool.name}`,

@@ -19,7 +19,7 @@ const EMPTY_WORDS = new Set(
  * Lower-case words without the end of a plural: `listPullRequests` and `list_pull_request` are the same. The `e` goes too, so
  * that `branches` is `branch` and `caches` is `cache`.
  */
-export const wordsOf = (text: string): string[] =>
+const wordsOf = (text: string): string[] =>
   (text.replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, '$1 ').match(/[\p{L}\p{N}]+/gu) ?? []).map(word =>
     word.toLowerCase().replace(/(?<=\p{L}{3})(?:es?|(?<!s)s)$/u, ''),
   )

@@ -213,7 +213,7 @@ const invokeTool = async (
   }
   const waitingCall = () => (hasBegun ? {} : { waitingCall: call.id })
   const ctx: ToolContext = {
-    ...request,
+    turn: request,
     callId: call.id,
     signal,
     // An abandoned tool may still print: drop it.
@@ -263,7 +263,6 @@ const invokeTool = async (
     onFile: path => void entry.files.push(path),
     memo: run.memo,
     chatMemo: run.chatMemo,
-    clock: run.clock,
     addUsage: usage => run.meter?.addUsage(usage),
   }
   try {
@@ -273,7 +272,15 @@ const invokeTool = async (
     const ruled = checked.within(planned)
     if (request.hooks && !before) return await invokeHooked(entry, tool, run, request.hooks)
     if (!(await ruled.askFirst())) return errorResult('The user denied this call.', 'user')
-    const denied = before && (await askForHook(before, tool, entry.preview, planned))
+    const denied =
+      before &&
+      (await askForHook(
+        before,
+        tool,
+        entry.preview,
+        ask => planned.approve(ask),
+        request.workspace,
+      ))
     if (denied) return denied
     const work = Promise.resolve().then(() =>
       tool.run({ ...planned, approve: ruled.approve }, entry.input),

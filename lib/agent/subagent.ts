@@ -1,10 +1,10 @@
 /** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
 import { oneLine, shorten } from '../base/shorten.ts'
 import { because } from './reasons.ts'
-import type { Clock } from '../base/clock.ts'
+import type { Run } from './agent.ts'
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
-import { spentSince, type UsageMeter } from './usage-meter.ts'
+import { spentSince } from './usage-meter.ts'
 import { workingRules } from './prompt.ts'
 import { toolInfo } from '../base/tools.ts'
 import { toolsOf } from './toolsets.ts'
@@ -14,8 +14,6 @@ import type {
   AgentEvent,
   AgentRequest,
   Delegation,
-  Emit,
-  ModelEndpoint,
   SubagentKind,
   SubagentRef,
   Outcome,
@@ -28,16 +26,6 @@ import type {
 /** Subagents of one run that work at the same time. */
 const MAX_PARALLEL = 3
 
-/** The part of a run a subagent needs. */
-export type ParentRun = {
-  request: AgentRequest
-  emit: Emit
-  meter: UsageMeter
-  signal: AbortSignal
-  endpoint: ModelEndpoint
-  clock: Clock
-}
-
 /** What hooks see as the kind of a subagent. */
 const SUBAGENT_NAME = 'general-purpose'
 
@@ -45,12 +33,12 @@ export const DELEGATE_TOOL = 'delegate_task'
 
 /** The subagents of one run. Tasks beyond `MAX_PARALLEL` wait. */
 export class Subagents {
-  readonly #parent: ParentRun
+  readonly #parent: Run
   readonly #agent: Agent
   readonly #waiting: (() => void)[] = []
   #free = MAX_PARALLEL
 
-  constructor(parent: ParentRun, agent: Agent) {
+  constructor(parent: Run, agent: Agent) {
     this.#parent = parent
     this.#agent = agent
   }
@@ -71,7 +59,7 @@ export class Subagents {
 }
 
 const runSubagent = async (
-  parent: ParentRun,
+  parent: Run,
   agent: Agent,
   delegation: Delegation,
   from: SubagentRef,
@@ -116,10 +104,7 @@ const stepsOf = ({ maxSteps }: Delegation, task: SubagentTask): number =>
   Math.min(task.maxSteps ?? maxSteps, maxSteps)
 
 /** An error before the run starts becomes a failed outcome, so that sibling tasks continue. */
-const failedAsOutcome = async (
-  parent: ParentRun,
-  run: () => Promise<Outcome>,
-): Promise<Outcome> => {
+const failedAsOutcome = async (parent: Run, run: () => Promise<Outcome>): Promise<Outcome> => {
   try {
     return await run()
   } catch (error) {
@@ -140,7 +125,7 @@ const reasonOf = ({ status, steps }: Outcome, maxSteps: number): SubagentResult[
 
 /** The parent's request with a new conversation, fewer tools, and ids prefixed by the task. */
 const toRequest = (
-  { request, endpoint, meter, signal }: ParentRun,
+  { request, endpoint, meter, signal }: Run,
   delegation: Delegation,
   prefix: string,
   task: SubagentTask,

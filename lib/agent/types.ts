@@ -19,7 +19,8 @@ import type { ProviderFailure } from './failure.ts'
 import type { Hooks } from './hooks.ts'
 import type { ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
-import type { Rules } from './permissions/types.ts'
+import type { Access } from './permissions/types.ts'
+import type { Rules } from './permissions/rules.ts'
 import type { ObservedCall, ProviderRequest, Providers } from './provider-types.ts'
 import type { Delegation, SubagentResult, SubagentTask } from './subagent-types.ts'
 import type {
@@ -182,7 +183,7 @@ export type TurnServices = CommandScope & {
   signal: AbortSignal
   /** Whether commands may reach this now, by an earlier answer or a setting. Absent: no. */
   allowsNetwork?: (key: string) => boolean
-  /** Records a checkpoint; await it before changing files. For a tool, it rejects when the run was stopped. */
+  /** Records a checkpoint; await it before changing files. */
   beforeChange?: (what: ChangeScope) => Promise<void>
   /** Told of the run's own calls, just before their events: those of a subagent belong to the call that started it. Must not throw. */
   calls?: { started: (callId: string) => void; ended: (callId: string) => void }
@@ -204,42 +205,48 @@ export type TurnServices = CommandScope & {
   checkBudget?: () => Promise<Words | null>
 }
 
-/** Everything a tool works with. A tool reads no global state. */
-export type ToolContext = TurnServices &
-  Memos & {
-    callId: string
-    /** Emits live output for the page; the model reads only the result. */
-    output: (text: string) => void
-    /** Throws `Unapproved` when no one denied it, but no one allowed it either. */
-    approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
-    /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
-    clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
-    /** A longer result is shortened; absent: only the general limits apply. */
-    maxResultChars?: number
-    /** Saves text that is too long for a result to a file and returns its path; null when that failed. */
-    offload?: (text: string) => string | null
-    /** Stores an image for the result, so that a model can see it. Throws the reason when that is not possible; absent: text only. */
-    keepImage?: (bytes: Buffer, name: string) => StoredImage
-    /** Stores bytes of another kind with the session and returns the path, which tools may read; null when that failed. */
-    keepFile?: (bytes: Buffer, ending: string) => string | null
-    /** Calls another available tool as the model would: validated, approved, recorded. Never rejects. */
-    call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
-    /** Names of the available tools. */
-    toolNames?: readonly string[]
-    /** Runs a subagent; absent where delegation is not allowed. Never rejects. */
-    spawn?: (task: SubagentTask) => Promise<SubagentResult>
-    /** Called for every file that was read or written, by real path. */
-    onFile?: (fullPath: string) => void
-    /** Called for every command that starts, where commands have a runner. */
-    onCommand?: (ranIn: RunsIn) => void
-    /**
-     * To be called before the call does what a second one would repeat: from then on it is not made again after a restart.
-     * `output`, `beforeChange`, `onCommand`, `spawn`, and `call` imply it.
-     */
-    onBegin?: () => void
-    /** Counts a model call of the tool in the turn. */
-    addUsage?: (usage: Usage) => void
-  }
+/** The services of a turn by reference, and what its tools remember. */
+export type CallScope = Memos & { turn: TurnServices }
+
+/** One call of a tool: everything it works with. A tool reads no global state. */
+export type ToolContext = CallScope & {
+  callId: string
+  /** Aborted with the turn, and when the run ends. */
+  signal: AbortSignal
+  /** As in `TurnServices`. Rejects when the run was stopped. */
+  beforeChange?: (what: ChangeScope) => Promise<void>
+  /** Emits live output for the page; the model reads only the result. */
+  output: (text: string) => void
+  /** Throws `Unapproved` when no one denied it, but no one allowed it either. */
+  approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
+  /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
+  clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
+  /** A longer result is shortened; absent: only the general limits apply. */
+  maxResultChars?: number
+  /** Saves text that is too long for a result to a file and returns its path; null when that failed. */
+  offload?: (text: string) => string | null
+  /** Stores an image for the result, so that a model can see it. Throws the reason when that is not possible; absent: text only. */
+  keepImage?: (bytes: Buffer, name: string) => StoredImage
+  /** Stores bytes of another kind with the session and returns the path, which tools may read; null when that failed. */
+  keepFile?: (bytes: Buffer, ending: string) => string | null
+  /** Calls another available tool as the model would: validated, approved, recorded. Never rejects. */
+  call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
+  /** Names of the available tools. */
+  toolNames?: readonly string[]
+  /** Runs a subagent; absent where delegation is not allowed. Never rejects. */
+  spawn?: (task: SubagentTask) => Promise<SubagentResult>
+  /** Called for every file that was read or written, by real path. */
+  onFile?: (fullPath: string) => void
+  /** Called for every command that starts, where commands have a runner. */
+  onCommand?: (ranIn: RunsIn) => void
+  /**
+   * To be called before the call does what a second one would repeat: from then on it is not made again after a restart.
+   * `output`, `beforeChange`, `onCommand`, `spawn`, and `call` imply it.
+   */
+  onBegin?: () => void
+  /** Counts a model call of the tool in the turn. */
+  addUsage?: (usage: Usage) => void
+}
 
 /** `content` is what the model reads (JSON text by convention), `preview` one line for the page. */
 export type ToolResult = {
@@ -282,6 +289,8 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   preview: (input: z.output<I>) => string
   /** For tools of other kinds than `read`: whether a call with this input changes nothing. Plan mode allows such calls. */
   onlyReads?: (input: z.output<I>) => boolean
+  /** What a call with this input reaches, by which permission rules decide. Absent: nothing but itself. */
+  reaches?: (input: z.output<I>, call: CallScope) => readonly Access[]
   run: (ctx: ToolContext, input: z.output<I>) => Promise<ToolResult> | ToolResult
 }
 

@@ -13,84 +13,92 @@ export type SpentTokens = Pick<
   'input_tokens' | 'output_tokens' | 'estimated_cost' | 'cache_read_tokens' | 'cache_write_tokens'
 >
 
-/** What was spent between two totals of one run. */
-export const spentSince = (before: SpentTokens, total: SpentTokens): SpentTokens => ({
-  input_tokens: total.input_tokens - before.input_tokens,
-  output_tokens: total.output_tokens - before.output_tokens,
-  estimated_cost: total.estimated_cost - before.estimated_cost,
+const combined = (a: SpentTokens, b: SpentTokens, sign: 1 | -1): SpentTokens => ({
+  input_tokens: a.input_tokens + sign * b.input_tokens,
+  output_tokens: a.output_tokens + sign * b.output_tokens,
+  estimated_cost: a.estimated_cost + sign * b.estimated_cost,
   ...cacheTokens(
-    (total.cache_read_tokens ?? 0) - (before.cache_read_tokens ?? 0),
-    (total.cache_write_tokens ?? 0) - (before.cache_write_tokens ?? 0),
+    (a.cache_read_tokens ?? 0) + sign * (b.cache_read_tokens ?? 0),
+    (a.cache_write_tokens ?? 0) + sign * (b.cache_write_tokens ?? 0),
   ),
 })
 
+/** What was spent between two totals of one run. */
+export const spentSince = (before: SpentTokens, total: SpentTokens): SpentTokens =>
+  combined(total, before, -1)
+
 type UsageDelta = Extract<ProviderDelta, { type: 'usage' }>
 
-export const createUsageMeter = (
-  endpoint: ModelEndpoint,
-  onChange: (total: Usage) => void = () => {},
-  /** Tokens at which the conversation is compacted; 0: never. */
-  thresholdOf: (endpoint: ModelEndpoint) => number = defaultThreshold,
-  /** What the turn used in an earlier process. */
-  before: Usage = emptyUsage,
-) => {
-  let current = endpoint
-  let input = before.input_tokens
-  let output = before.output_tokens
-  let cost = before.estimated_cost
-  let cacheRead = before.cache_read_tokens ?? 0
-  let cacheWrite = before.cache_write_tokens ?? 0
-  let lastPromptTokens = before.last_prompt_tokens ?? 0
-  let lastCall: UsageDelta | null = null
-  const meter = {
-    /** Adds one call. A cost reported by the provider takes precedence over the price list. */
-    addCall(usage: UsageDelta): void {
-      input += usage.inputTokens
-      output += usage.outputTokens
-      cacheRead += usage.cacheReadTokens ?? 0
-      cacheWrite += usage.cacheWriteTokens ?? 0
-      lastPromptTokens = usage.inputTokens
-      lastCall = usage
-      cost += usage.cost ?? costOf(usage, current.price)
-      onChange(meter.total())
-    },
-    /** Adds usage of other models, such as subagents and summaries. */
-    addUsage(more: SpentTokens): void {
-      input += more.input_tokens
-      output += more.output_tokens
-      cacheRead += more.cache_read_tokens ?? 0
-      cacheWrite += more.cache_write_tokens ?? 0
-      cost += more.estimated_cost
-      onChange(meter.total())
-    },
-    /** Prices and limits of later calls. */
-    setEndpoint(next: ModelEndpoint): void {
-      current = next
-    },
-    /** Replaces the last measured prompt length, after a compaction. */
-    setNextPromptTokens(tokens: number): void {
-      lastPromptTokens = tokens
-      onChange(meter.total())
-    },
-    /** The usage of the last call that reported any; another object after each. */
-    lastCall: () => lastCall,
-    lastPromptTokens: () => lastPromptTokens,
-    total(): Usage {
-      return {
-        input_tokens: input,
-        output_tokens: output,
-        estimated_cost: cost,
-        context_length: current.contextLength,
-        threshold_tokens: thresholdOf(current),
-        last_prompt_tokens: lastPromptTokens,
-        ...cacheTokens(cacheRead, cacheWrite),
-      }
-    },
-  }
-  return meter
-}
+export class UsageMeter {
+  #endpoint: ModelEndpoint
+  readonly #onChange: (total: Usage) => void
+  readonly #thresholdOf: (endpoint: ModelEndpoint) => number
+  #spent: SpentTokens
+  #lastPromptTokens: number
+  #lastCall: UsageDelta | null = null
 
-export type UsageMeter = ReturnType<typeof createUsageMeter>
+  /** `thresholdOf`: tokens at which the conversation is compacted; 0: never. `before`: what the turn used in an earlier process. */
+  constructor(
+    endpoint: ModelEndpoint,
+    onChange: (total: Usage) => void = () => {},
+    thresholdOf: (endpoint: ModelEndpoint) => number = defaultThreshold,
+    before: Usage = emptyUsage,
+  ) {
+    this.#endpoint = endpoint
+    this.#onChange = onChange
+    this.#thresholdOf = thresholdOf
+    this.#spent = before
+    this.#lastPromptTokens = before.last_prompt_tokens ?? 0
+  }
+
+  /** Adds one call. A cost reported by the provider takes precedence over the price list. */
+  addCall(usage: UsageDelta): void {
+    this.#lastPromptTokens = usage.inputTokens
+    this.#lastCall = usage
+    this.addUsage({
+      input_tokens: usage.inputTokens,
+      output_tokens: usage.outputTokens,
+      estimated_cost: usage.cost ?? costOf(usage, this.#endpoint.price),
+      cache_read_tokens: usage.cacheReadTokens ?? 0,
+      cache_write_tokens: usage.cacheWriteTokens ?? 0,
+    })
+  }
+
+  /** Adds usage of other models, such as subagents and summaries. */
+  addUsage(more: SpentTokens): void {
+    this.#spent = combined(this.#spent, more, 1)
+    this.#onChange(this.total())
+  }
+
+  /** Prices and limits of later calls. */
+  setEndpoint(next: ModelEndpoint): void {
+    this.#endpoint = next
+  }
+
+  /** Replaces the last measured prompt length, after a compaction. */
+  setNextPromptTokens(tokens: number): void {
+    this.#lastPromptTokens = tokens
+    this.#onChange(this.total())
+  }
+
+  /** The usage of the last call that reported any; another object after each. */
+  get lastCall(): UsageDelta | null {
+    return this.#lastCall
+  }
+
+  total(): Usage {
+    const { input_tokens, output_tokens, estimated_cost } = this.#spent
+    return {
+      input_tokens,
+      output_tokens,
+      estimated_cost,
+      context_length: this.#endpoint.contextLength,
+      threshold_tokens: this.#thresholdOf(this.#endpoint),
+      last_prompt_tokens: this.#lastPromptTokens,
+      ...cacheTokens(this.#spent.cache_read_tokens ?? 0, this.#spent.cache_write_tokens ?? 0),
+    }
+  }
+}
 
 /** Cost in US dollars. Cached tokens are part of the prompt and may have their own prices. */
 const costOf = (usage: UsageDelta, price: ModelEndpoint['price']): number => {

@@ -7,7 +7,6 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
 import { ClientApi } from '../client-api/client-api.ts'
 import { Conversations } from '../client-api/conversations.ts'
-import { ModelNames } from '../client-api/model-names.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { SettingChanges } from '../commands/guards/setting-changes.ts'
@@ -19,7 +18,7 @@ import { Ctx } from '../context.ts'
 import { Cron } from '../cron/cron.ts'
 import { missing } from '../errors.ts'
 import type { Authenticator } from '../http/access.ts'
-import { createAssets } from '../http/assets.ts'
+import { createAssets } from '../http/static.ts'
 import { ProxyCheck } from '../http/proxy-check.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { CountedRequest } from '../http/write-response.ts'
@@ -57,7 +56,7 @@ import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
 import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
-import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
+import { type StartingFacts, startingFacts } from '../turns/context/starting-facts.ts'
 import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
 import { ExternalAgentOptions } from '../turns/external-agent-options.ts'
 import { ExternalAgentSessions } from '../turns/external-agent-sessions.ts'
@@ -68,7 +67,6 @@ import { SideQuestions } from '../turns/side-questions.ts'
 import { TurnStarter } from '../turns/start-turn.ts'
 import type { Turns } from '../turns/turns.ts'
 import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
-import { createDocuments } from '../workspaces/documents/documents.ts'
 import { FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
@@ -81,7 +79,7 @@ import type { CommandRunners } from './command-runners.ts'
 import { AppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { importTarget } from './import-target.ts'
-import { thisMachine } from './machine.ts'
+import { thisMachine } from '../operations/checks/machine.ts'
 import { Maintenance } from './maintenance.ts'
 import { EventReports, type NotificationTestOptions } from '../notifications/event-reports.ts'
 import { Readiness } from './readiness.ts'
@@ -213,7 +211,6 @@ export class App extends AppData {
   readonly reports: EventReports
   readonly notifications: EventReports['notifications']
 
-  readonly #startingFacts: StartingFactsCache
   readonly #installing = new AbortController()
 
   static async open(config: Config, log: Log, options: AppOptions = {}): Promise<App> {
@@ -328,7 +325,7 @@ export class App extends AppData {
     this.processes = new ProcessRegistry({
       clock,
       resolve: id => sessions.resolve(id),
-      endOthers: () => endDetached(config.env[MARK_VARIABLE]),
+      endOthers: async () => void (await endDetached(config.env[MARK_VARIABLE])),
       onEnded: (id, ended) => this.#reportProcess(id, ended),
     })
     this.fileSearch = new FileSearch(listFiles, clock)
@@ -338,7 +335,6 @@ export class App extends AppData {
       isEnabled: config.hasTerminal,
       resolve: id => sessions.resolve(id),
     })
-    this.#startingFacts = new StartingFactsCache(clock, { path, userHome })
 
     const liveDir = join(stateDir, 'live')
     this.#engine = createEngine({
@@ -374,7 +370,7 @@ export class App extends AppData {
       onQueue: id => this.queue.publish(id),
       onPlanAnswer: (id, answer) => void this.queue.answerPlan(id, answer),
     })
-    const { models, turns, endpointOf } = this.#engine
+    const { models, turns } = this.#engine
     this.models = models
     this.turns = turns
     this.mcp = this.#engine.mcp
@@ -405,21 +401,13 @@ export class App extends AppData {
     this.externalAgentOptions = new ExternalAgentOptions(this.#engine)
     this.externalAgentSessions = new ExternalAgentSessions(this.#engine, turns)
     this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
-    this.clientApi = new ClientApi({
-      sessions,
+    this.clientApi = new ClientApi(
+      this.#engine,
       turns,
-      turnStarter: this.turnStarter,
-      tokens: this.apiTokens,
-      homes,
-      workspaces,
-      toolOutput: this.toolOutput,
-      conversations: this.apiConversations,
-      modelNames: new ModelNames(models),
-      endpointOf,
-      fetchImage: (...asked) => this.web.imageForPage(...asked),
-      readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
-      log: log.warn,
-    })
+      this.turnStarter,
+      this,
+      this.apiConversations,
+    )
     this.cron = new Cron({
       clock,
       isSole: cell.epoch > 0,
@@ -442,15 +430,11 @@ export class App extends AppData {
     })
 
     this.authenticator = authenticatorOf(this.auth, this.apiTokens)
-    this.pairing = new Pairing({ clock, isSignedIn: hash => this.auth.isSignedIn(hash) })
-    this.passkeys = new Passkeys({ people: this.people, clock, log })
-    this.invitations = new Invitations({
-      people: this.people,
-      clock,
-      onRemoved: id => {
-        this.auth.endPerson(id)
-        this.notifications.store.removeDevicesOf((_, person) => person === id)
-      },
+    this.pairing = new Pairing(clock, hash => this.auth.isSignedIn(hash))
+    this.passkeys = new Passkeys(this.people, clock, log)
+    this.invitations = new Invitations(this.people, clock, id => {
+      this.auth.endPerson(id)
+      this.notifications.store.removeDevicesOf((_, person) => person === id)
     })
     this.oidc = this.#openOidc(dispatcher)
     this.pairingThrottle = new Throttle({ clock })
@@ -479,7 +463,8 @@ export class App extends AppData {
   }
 
   startingFacts(home: Home, workspace: string): Promise<StartingFacts> {
-    return this.#startingFacts.of(this.files.areas.scopeFor(home, workspace))
+    const { env, userHome } = this.config
+    return startingFacts(this.files.areas.scopeFor(home, workspace), { path: env.PATH, userHome })
   }
 
   /** What a terminal of the person runs. */

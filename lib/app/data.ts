@@ -10,8 +10,6 @@ import { Codes } from '../people/codes.ts'
 import { Identities } from '../people/identities.ts'
 import { People } from '../people/people.ts'
 import { openSigningKey, signing } from '../people/signing-key.ts'
-import { mayToken } from '../people/may.ts'
-import { Throttle } from '../people/throttle.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
@@ -147,16 +145,11 @@ export class AppData {
     const own = new OwnSecrets(config)
     this.maskSecret = own.add
     this.#acceptFirstSettings(options.isConfigTrusted === true)
-    this.audit = new Audit(join(stateDir, 'audit.jsonl'), { clock, redact, warn: log.warn })
+    this.audit = new Audit(join(stateDir, 'audit.jsonl'), clock, redact, log.warn)
     this.people = new People(stateDir, log.warn)
     this.personalSettings = new PersonalSettings(this.settings, this.people)
-    this.codes = new Codes({
-      people: this.people,
-      throttlePath: join(stateDir, 'auth-code-throttle.json'),
-      clock,
-      warn: log.warn,
-      onSecret: own.add,
-    })
+    const codeThrottle = join(stateDir, 'auth-code-throttle.json')
+    this.codes = new Codes(this.people, codeThrottle, clock, log.warn, own.add)
     this.identities = new Identities(this.people, clock)
     this.auth = new Auth(stateDir, this.people, {
       clock,
@@ -179,11 +172,7 @@ export class AppData {
           this.audit.note('sign-in', { address, device: agent, detail: `proxy ${user}` }),
       },
     })
-    this.apiTokens = new ApiTokens(join(stateDir, 'api-tokens.json'), {
-      clock,
-      throttle: new Throttle({ clock }),
-      mayCall: mayToken,
-    })
+    this.apiTokens = new ApiTokens(join(stateDir, 'api-tokens.json'), clock)
     this.requestKeys = new RequestKeys(join(stateDir, 'request-keys'), clock, log.warn)
     this.#unwatch = [
       watchSecrets(createKnownSecrets(() => this.homes.list())),

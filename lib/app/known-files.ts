@@ -2,7 +2,6 @@
  * The JSON files of the state directory that people and other programs can damage, each in the form that the service reads it
  * in: one table for the log of a start, the page, SIGHUP, and `doctor`.
  */
-import type { UnreadableFile } from '../schema/file-problem.ts'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { ApiTokensFile } from '../people/api-tokens.ts'
@@ -10,6 +9,7 @@ import { SignInsFile } from '../people/sign-ins.ts'
 import { PasswordRecord } from '../people/password-record.ts'
 import { People } from '../people/people.ts'
 import { ThrottleFile } from '../people/throttle.ts'
+import type { KnownFile } from '../operations/checks/check.ts'
 import { BackupsFile } from '../operations/backups/backups.ts'
 import { AcceptedGuardsFile } from '../commands/guards/accepted-guards.ts'
 import { OutboxFile } from '../notifications/outbox.ts'
@@ -98,12 +98,6 @@ const FILES: Readonly<Record<string, Known>> = {
 }
 
 const REPAIRED = 'it was repaired since; restart the service, which reads it at the start only'
-
-export type KnownFile = Pick<Known, 'until' | 'isReplaced'> & {
-  name: string
-  path: string
-  problem: () => UnreadableFile | null
-}
 
 const watchFile = (path: string, { parse, isReadOnce }: Known): KnownFile['problem'] => {
   const file = new JsonFile(path, parse)

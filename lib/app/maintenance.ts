@@ -2,7 +2,8 @@
 import { every } from '../base/clock.ts'
 import { redact } from '../base/redact/redact.ts'
 import { type SettingChanges, watchSettingChanges } from '../commands/guards/setting-changes.ts'
-import { createFileCheck, FileProblems } from '../operations/file-problems.ts'
+import { FileProblems } from '../operations/file-problems.ts'
+import type { Home } from '../profiles/home.ts'
 import type { App } from './app.ts'
 import { knownFiles } from './known-files.ts'
 
@@ -17,16 +18,13 @@ export class Maintenance {
   constructor(app: App) {
     const { config, log, clock, homes, workspaces, cron, checkpoints, turns } = app
     this.#app = app
-    this.fileProblems = new FileProblems({
-      clock,
-      check: createFileCheck({
-        ...{ homes, workspaces },
-        own: knownFiles(config.stateDir).filter(({ isReplaced }) => !isReplaced),
-        jobsOf: home => cron.of(home).jobs,
-      }),
-      log: log.warn,
-      notify: app.notify,
-    })
+    const sources = {
+      homes,
+      workspaces,
+      own: knownFiles(config.stateDir).filter(({ isReplaced }) => !isReplaced),
+      jobsOf: (home: Home) => cron.of(home).jobs,
+    }
+    this.fileProblems = new FileProblems(sources, log.warn, app.notify, clock)
     // Whoever looks at the log right after the start finds them there.
     this.fileProblems.list()
     this.settingChanges = watchSettingChanges({

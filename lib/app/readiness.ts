@@ -1,7 +1,7 @@
 /** Whether the service can take requests: what `/ready` answers to a load balancer or an orchestrator. */
 import type { Clock } from '../base/clock.ts'
-import { stateChecks } from './start-checks.ts'
-import type { Machine } from './machine.ts'
+import type { Machine } from '../operations/checks/machine.ts'
+import { stateChecks } from '../operations/checks/start-checks.ts'
 
 /** Seen by anyone who can reach the service, so no sentence names a path. */
 const REASONS = {

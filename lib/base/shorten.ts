@@ -13,5 +13,11 @@ export const shortenCounting = (text: string, chars: number): string =>
     ? `${text.slice(0, chars).toWellFormed()}… (${text.length - chars} more characters)`
     : text
 
+/** Beginning and end, with what is left out between them. */
+export const shortenMiddle = (text: string, chars: number): string =>
+  text.length > chars
+    ? `${text.slice(0, chars * 0.4).toWellFormed()}\n[… ${text.length - chars} characters left out …]\n${text.slice(-chars * 0.6).toWellFormed()}`
+    : text
+
 /** White space of any kind and length is one space. */
 export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()

@@ -1,6 +1,6 @@
 /**
  * The tools of the engine: everything that is decided by a tool's name. A new tool is its file in lib/agent/tools, its line in
- * `toolbox.ts`, and its line here. What a call reaches is in `call-access.ts`, how it looks on the page in `describe-tool-call.ts`.
+ * `toolbox.ts`, and its line here.
  */
 
 export type ToolInfo = {
@@ -29,11 +29,44 @@ export type ToolInfo = {
   changes?: 'skills' | 'notes' | 'tasks'
   /** The part of the guards that closes it. */
   closedBy?: 'scripts' | 'memory' | 'skills'
+  /** What the host agent calls a tool like it, in its sessions. */
+  also?: readonly string[]
+  /** How the page shows a call. Absent: by the name of the tool, as a tool of an MCP server. */
+  shown?: ShownCall
 }
+
+export type ShownCall = {
+  icon:
+    | 'terminal'
+    | 'file'
+    | 'edit'
+    | 'search'
+    | 'globe'
+    | 'checklist'
+    | 'brain'
+    | 'star'
+    | 'clock'
+    | 'image'
+    | 'question'
+    | 'branch'
+  /** The words that the page has as `verb.…`: by the action of the call, where it has one that is listed. */
+  verb: string
+  verbs?: Readonly<Record<string, string>>
+  /** The argument that the words are about: the first one that there is. */
+  about?: readonly string[]
+  isCode?: true
+  /** Further arguments that the line of the call, or its result, says. */
+  implied?: readonly string[]
+}
+
+/** Models also write the names that other agents use; the call ran with ours. */
+const PATH = ['path', 'file_path', 'filePath', 'absolute_path']
 
 export const TOOLS: readonly ToolInfo[] = [
   {
     name: 'terminal',
+    shown: { icon: 'terminal', verb: 'ran', about: ['command', 'cmd'], isCode: true },
+    also: ['shell', 'bash'],
     toolset: 'terminal',
     common: ['Bash'],
     reach: 'command',
@@ -44,6 +77,21 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'process',
+    shown: {
+      icon: 'terminal',
+      verb: 'process.read',
+      verbs: {
+        list: 'process.list',
+        wait: 'process.wait',
+        kill: 'process.kill',
+        write: 'process.send',
+        submit: 'process.send',
+        close: 'process.send',
+      },
+      about: ['session_id'],
+      isCode: true,
+      implied: ['action', 'timeout'],
+    },
     toolset: 'terminal',
     common: ['BashOutput', 'KillShell'],
     reach: 'command',
@@ -52,6 +100,7 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'read_file',
+    shown: { icon: 'file', verb: 'read', about: PATH, isCode: true, implied: ['offset', 'limit'] },
     toolset: 'file',
     common: ['Read'],
     reach: 'read',
@@ -62,6 +111,7 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'write_file',
+    shown: { icon: 'edit', verb: 'wrote', about: PATH, isCode: true },
     toolset: 'file',
     common: ['Write'],
     reach: 'write',
@@ -72,6 +122,8 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'patch',
+    shown: { icon: 'edit', verb: 'edited', about: [...PATH, 'patch', 'input'], isCode: true },
+    also: ['edit_file'],
     toolset: 'file',
     common: ['Edit', 'MultiEdit'],
     reach: 'write',
@@ -82,6 +134,7 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'search_files',
+    shown: { icon: 'search', verb: 'searched', about: ['pattern'] },
     toolset: 'file',
     common: ['Grep', 'Glob'],
     reach: 'read',
@@ -92,6 +145,7 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'execute_code',
+    shown: { icon: 'terminal', verb: 'script' },
     toolset: 'code_execution',
     reach: 'command',
     kind: 'execute',
@@ -103,6 +157,7 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'web_search',
+    shown: { icon: 'globe', verb: 'web', about: ['query'] },
     toolset: 'web',
     common: ['WebSearch'],
     kind: 'fetch',
@@ -112,6 +167,8 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'web_extract',
+    shown: { icon: 'globe', verb: 'read', about: ['urls'] },
+    also: ['fetch'],
     toolset: 'web',
     common: ['WebFetch'],
     reach: 'host',
@@ -122,14 +179,22 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'vision_analyze',
+    shown: { icon: 'image', verb: 'image', about: ['image_url', 'image', 'path'] },
     toolset: 'vision',
     reach: 'read',
     kind: 'read',
     shared: 'Looked at a picture',
   },
-  { name: 'skills_list', toolset: 'skills', kind: 'read', shared: 'Used a skill' },
+  {
+    name: 'skills_list',
+    shown: { icon: 'star', verb: 'skills', about: ['category'] },
+    toolset: 'skills',
+    kind: 'read',
+    shared: 'Used a skill',
+  },
   {
     name: 'skill_view',
+    shown: { icon: 'star', verb: 'skill', about: ['name'] },
     toolset: 'skills',
     common: ['Skill'],
     kind: 'read',
@@ -138,6 +203,13 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'skill_manage',
+    shown: {
+      icon: 'star',
+      verb: 'skill.changed',
+      verbs: { create: 'skill.created', delete: 'skill.deleted' },
+      about: ['name'],
+      implied: ['action'],
+    },
     toolset: 'skills',
     changes: 'skills',
     closedBy: 'skills',
@@ -145,6 +217,12 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'memory',
+    shown: {
+      icon: 'brain',
+      verb: 'memory',
+      about: ['content', 'old_text'],
+      implied: ['action', 'target'],
+    },
     toolset: 'memory',
     changes: 'notes',
     closedBy: 'memory',
@@ -154,12 +232,14 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'session_search',
+    shown: { icon: 'search', verb: 'sessions', about: ['query'] },
     toolset: 'session_search',
     kind: 'search',
     shared: 'Searched past chats',
   },
   {
     name: 'todo',
+    shown: { icon: 'checklist', verb: 'planned' },
     toolset: 'todo',
     common: ['TodoWrite'],
     kind: 'think',
@@ -168,6 +248,7 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'clarify',
+    shown: { icon: 'question', verb: 'question', about: ['question'] },
     toolset: 'clarify',
     common: ['AskUserQuestion'],
     needsUser: true,
@@ -176,6 +257,8 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'delegate_task',
+    shown: { icon: 'branch', verb: 'subagent', about: ['goal', 'tasks'] },
+    also: ['subagent_progress'],
     toolset: 'delegation',
     common: ['Task', 'Agent'],
     reach: 'agent',
@@ -184,6 +267,13 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'cronjob',
+    shown: {
+      icon: 'clock',
+      verb: 'task.changed',
+      verbs: { create: 'task.created', list: 'task.list', remove: 'task.removed', run: 'task.ran' },
+      about: ['name', 'job_id'],
+      implied: ['action', 'schedule', 'prompt'],
+    },
     toolset: 'cronjob',
     changes: 'tasks',
     needsUser: true,
@@ -191,12 +281,18 @@ export const TOOLS: readonly ToolInfo[] = [
   },
   {
     name: 'exit_plan_mode',
+    shown: { icon: 'checklist', verb: 'plan' },
     toolset: null,
     kind: 'switch_mode',
     inSmallWindow: true,
     shared: 'Proposed a plan',
   },
-  { name: 'tool_search', toolset: null, kind: 'search' },
+  {
+    name: 'tool_search',
+    shown: { icon: 'search', verb: 'tools', about: ['query'] },
+    toolset: null,
+    kind: 'search',
+  },
   { name: 'call_tool', toolset: null },
 ]
 
@@ -225,6 +321,10 @@ export const TOOLSETS: Readonly<Record<string, string>> = {
 }
 
 const BY_NAME: ReadonlyMap<string, ToolInfo> = new Map(TOOLS.map(tool => [tool.name, tool]))
+
+/** By a name of the host agent, too. */
+export const shownCall = (name: string): ShownCall | undefined =>
+  (toolInfo(name) ?? TOOLS.find(({ also }) => also?.includes(name)))?.shown
 
 /** Undefined for a tool of an MCP server, or of the client. */
 export const toolInfo = (name: string): ToolInfo | undefined => BY_NAME.get(name)

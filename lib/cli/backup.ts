@@ -12,10 +12,24 @@ import { forbidden, invalid, missing } from '../errors.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { Homes } from '../profiles/homes.ts'
 import { readText } from '../store/read-text.ts'
-import type { BackupArguments, RestoreArguments } from './backup-arguments.ts'
-import type { Terminal } from './terminal.ts'
+import type { CommandContext } from './run.ts'
 
-type Place = { config: Config; terminal: Terminal; cwd: string }
+type BackupArguments = {
+  file: string
+  /** Empty: all profiles. */
+  profiles: string[]
+  withKeys: boolean
+  passphraseFile: string | null
+}
+
+type RestoreArguments = {
+  file: string
+  /** Null: the configured places. */
+  to: string | null
+  mode: 'restore' | 'list' | 'check'
+  withoutKeys: boolean
+  passphraseFile: string | null
+}
 
 /** For a program that runs without a terminal. An argument would be visible in the process list and the shell history. */
 const VARIABLE = 'AGENT_WEBUI_BACKUP_PASSPHRASE'
@@ -41,7 +55,7 @@ const checkPerson = (config: Config): void => {
 }
 
 /** From the file, the variable, or the terminal; null when none of them has one. */
-const givenPassphrase = (file: string | null, { config, cwd }: Place): string | null => {
+const givenPassphrase = (file: string | null, { config, cwd }: CommandContext): string | null => {
   if (file === null) return config.env[VARIABLE] ?? null
   const { text, problem } = readText(resolve(cwd, file))
   if (text === null) throw invalid(`${file}: ${problem ?? 'there is no such file'}`)
@@ -50,7 +64,7 @@ const givenPassphrase = (file: string | null, { config, cwd }: Place): string | 
 
 const HOW = `Put the passphrase into a file and use --passphrase-file, or set ${VARIABLE}.`
 
-const newPassphrase = async (file: string | null, place: Place): Promise<string> => {
+const newPassphrase = async (file: string | null, place: CommandContext): Promise<string> => {
   const { terminal } = place
   const given = givenPassphrase(file, place)
   if (given === null && !terminal.interactive)
@@ -91,7 +105,7 @@ const report = (
 
 export const backup = async (
   { file, profiles, withKeys, passphraseFile }: BackupArguments,
-  { version, addon, ...place }: Place & { version: string; addon: string | undefined },
+  place: CommandContext,
 ): Promise<number> => {
   const { config, terminal, cwd } = place
   if (withKeys) checkPerson(config)
@@ -107,11 +121,10 @@ export const backup = async (
     now: systemClock.now(),
     target: resolve(cwd, file),
     passphrase,
-    version,
-    addon,
+    version: await place.version(),
+    addon: place.addon,
   })
   terminal.out(report(made, withKeys))
-  await terminal.drain()
   return 0
 }
 
@@ -141,7 +154,7 @@ const nextSteps = (
 
 export const restore = async (
   { file, to, mode, withoutKeys, passphraseFile }: RestoreArguments,
-  place: Place,
+  place: CommandContext,
 ): Promise<number> => {
   const { config, terminal, cwd } = place
   const path = resolve(cwd, file)
@@ -152,7 +165,6 @@ export const restore = async (
         if (type === 'file') terminal.out(`${String(size).padStart(12)}  ${name}\n`)
     terminal.note(describe(read).trimEnd())
     if (mode === 'check') terminal.out('The backup is complete and undamaged.\n')
-    await terminal.drain()
     return 0
   }
   checkPerson(config)
@@ -177,6 +189,5 @@ export const restore = async (
     },
   })
   terminal.out(nextSteps(restored, { home, isConfigured: to === null }))
-  await terminal.drain()
   return 0
 }

@@ -1,56 +1,9 @@
 /** `agent-webui cells`: the cells that workers run, and who may use them. */
 import { clusterUrl } from '../app/cell.ts'
-import { isCellName, isLabel } from '../base/cluster-settings.ts'
-import type { CellEntry } from '../cluster/directory.ts'
-import { Directory } from '../cluster/directory.ts'
-import type { Config } from '../config.ts'
-import { splitEquals, valueAt } from './arguments.ts'
-import type { Terminal } from './terminal.ts'
-
-export type CellsArguments =
-  | { action: 'list'; json: boolean }
-  | { action: 'add'; cell: string; title: string; labels: string[]; people: string[] }
-  | { action: 'allow' | 'revoke'; cell: string; people: string[] }
-  | { action: 'remove'; cell: string }
-
-const SEE = 'See agent-webui cells --help.'
-
-export const parseCells = (argv: readonly string[]): CellsArguments => {
-  const [action = 'list', ...rest] = splitEquals(argv)
-  const words: string[] = []
-  const labels: string[] = []
-  let title = ''
-  let json = false
-  for (let at = 0; at < rest.length; at++) {
-    const word = rest[at] as string
-    if (word === '--title' && action === 'add') title = valueAt(rest, ++at, word)
-    else if (word === '--label' && action === 'add') labels.push(valueAt(rest, ++at, word))
-    else if (word === '--json' && action === 'list') json = true
-    else if (word.startsWith('-'))
-      throw new Error(`"${word}" is not an option of cells ${action}. ${SEE}`)
-    else words.push(word)
-  }
-  const [cell, ...people] = words
-  if (action === 'list' && cell === undefined) return { action, json }
-  if (action !== 'add' && action !== 'allow' && action !== 'revoke' && action !== 'remove')
-    throw new Error(
-      `cells list, add, allow, revoke, or remove, not "${[action, ...words].join(' ')}". ${SEE}`,
-    )
-  if (cell === undefined) throw new Error(`cells ${action} needs the name of a cell. ${SEE}`)
-  if (!isCellName(cell) || cell !== cell.toLowerCase())
-    throw new Error(`A cell has a name of small letters, digits, and . _ @ -, not "${cell}".`)
-  if (action === 'add') {
-    const odd = labels.find(label => !isLabel(label))
-    if (odd !== undefined) throw new Error(`"${odd}" is not a label.`)
-    return { action, cell, title, labels, people }
-  }
-  if (action === 'remove') {
-    if (people.length > 0) throw new Error(`cells remove takes one cell at a time. ${SEE}`)
-    return { action, cell }
-  }
-  if (people.length === 0) throw new Error(`cells ${action} needs the names of people. ${SEE}`)
-  return { action, cell, people }
-}
+import { databaseProblem, sqlState } from '../cluster/database.ts'
+import { type CellEntry, Directory, type WorkerEntry } from '../cluster/directory.ts'
+import type { CellsArguments } from './commands.ts'
+import type { CommandContext } from './run.ts'
 
 const stateOf = ({ isManaged, isAwake, worker, wakeAt }: CellEntry): string => {
   if (isAwake) return isManaged && worker !== null ? `runs on ${worker}` : 'runs'
@@ -69,24 +22,53 @@ const lineOf = (cell: CellEntry): string =>
     .filter(part => part !== '')
     .join('  ')
 
-export const changeCells = async (
-  given: CellsArguments,
-  { config, terminal }: { config: Config; terminal: Terminal },
+/** The database of the cluster, for one change. */
+const withDirectory = async (
+  { config: { cluster }, terminal }: CommandContext,
+  work: (directory: Directory, print: (text: string) => void) => Promise<void>,
 ): Promise<number> => {
-  if (config.cluster === null)
-    throw new Error('cells needs AGENT_WEBUI_CLUSTER_URL: the database of the cluster.')
-  const directory = new Directory(clusterUrl(config.cluster))
+  if (cluster === null)
+    throw new Error('This needs AGENT_WEBUI_CLUSTER_URL: the database of the cluster.')
+  const directory = new Directory(clusterUrl(cluster))
   try {
-    if (given.action === 'list') {
-      const cells = await directory.list()
-      if (given.json) terminal.out(`${JSON.stringify(cells, null, 2)}\n`)
-      else for (const cell of cells) terminal.out(`${lineOf(cell)}\n`)
-    } else if (given.action === 'add') await directory.add(given.cell, given)
-    else if (given.action === 'remove') await directory.remove(given.cell)
-    else await directory[given.action](given.cell, given.people)
-    await terminal.drain()
+    await work(directory, text => terminal.out(`${text}\n`))
     return 0
+  } catch (error) {
+    throw sqlState(error) === '' ? error : new Error(`${databaseProblem(error)}.`)
   } finally {
     directory.close()
   }
 }
+
+export const changeCells = (given: CellsArguments, context: CommandContext): Promise<number> =>
+  withDirectory(context, async (directory, print) => {
+    if (given.action === 'list') {
+      const cells = await directory.list()
+      if (given.json) print(JSON.stringify(cells, null, 2))
+      else for (const cell of cells) print(lineOf(cell))
+    } else if (given.action === 'add') await directory.add(given.cell, given)
+    else if (given.action === 'change') await directory.change(given.cell, given)
+    else if (given.action === 'move') await directory.move(given.cell, given.worker)
+    else if (given.action === 'remove') await directory.remove(given.cell, given.purges)
+    else await directory[given.action](given.cell, given.people)
+  })
+
+const workerLine = ({ name, address, used, capacity, labels, isDraining }: WorkerEntry): string =>
+  [
+    name,
+    address,
+    `runs ${used} of ${capacity}${isDraining ? ', drains' : ''}`,
+    ...(labels.length > 0 ? [`labels: ${labels.join(', ')}`] : []),
+  ].join('  ')
+
+/** Lists the workers, or takes one out of service or back. */
+export const changeWorkers = (
+  { worker, isDraining, json }: { worker: string | null; isDraining: boolean; json: boolean },
+  context: CommandContext,
+): Promise<number> =>
+  withDirectory(context, async (directory, print) => {
+    if (worker !== null) return directory.drain(worker, isDraining)
+    const workers = await directory.workers()
+    if (json) print(JSON.stringify(workers, null, 2))
+    else for (const each of workers) print(workerLine(each))
+  })

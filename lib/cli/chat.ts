@@ -1,25 +1,27 @@
 /** `agent-webui chat`: a chat at the terminal, in the current directory, recorded in the host agent's state.db. */
 import { fromSeconds } from '../base/clock.ts'
-import type { Config } from '../config.ts'
-import { invalid, messageOf, missing } from '../errors.ts'
-import type { Home } from '../profiles/home.ts'
+import { missing } from '../errors.ts'
 import type { SessionMode } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
 import { isPlanning } from '../turns/context/plan-mode.ts'
-import type { ChatArguments } from './arguments.ts'
-import { type RecordedSession, RecordedSessions } from './recorded-sessions.ts'
+import type { CommandContext } from './run.ts'
+import {
+  openRecordedSessions,
+  type RecordedSession,
+  type RecordedSessions,
+} from './recorded-sessions.ts'
 import type { Terminal } from './terminal.ts'
-import { createTerminalEngine, type TerminalEngine } from './terminal-engine.ts'
+import type { TerminalEngine } from './terminal-engine.ts'
 import { TurnOutput } from './turn-output.ts'
 
-export type ChatOptions = {
-  config: Config
-  addon: string | undefined
-  version: string
-  terminal: Terminal
-  cwd: string
-  /** Calls `interrupt` with the exit code of a signal; returns a function that removes the listener. */
-  onInterrupt: (interrupt: (code: number) => void) => () => void
+export type ChatArguments = {
+  message: string | null
+  profile: string | null
+  model: string | null
+  resume: string | null
+  newest: boolean
+  plan: boolean
+  quiet: boolean
 }
 
 const [OK, FAILED, MISUSED, INTERRUPTED] = [0, 1, 2, 130]
@@ -48,81 +50,30 @@ const firstMessage = async (
   return (await terminal.readAll()).trim() || undefined
 }
 
-/** One run of the command: an engine, a home, and at most one session at a time. */
+/** One run of the command: at most one session at a time. */
 class Chat {
   readonly #terminal: Terminal
   readonly #cwd: string
   readonly #output: TurnOutput
-  readonly #engine: TerminalEngine
-  readonly #home: Home
   readonly #sessions: RecordedSessions
+  readonly #engine: TerminalEngine
   #arguments: ChatArguments
   #session: RecordedSession | null = null
   #streamId: string | null = null
   #isStopping = false
 
-  private constructor(
+  constructor(
     chatArguments: ChatArguments,
-    options: ChatOptions,
-    parts: {
-      engine: TerminalEngine
-      home: Home
-      output: TurnOutput
-      sessions: RecordedSessions
-    },
+    { terminal, cwd }: CommandContext,
+    output: TurnOutput,
+    sessions: RecordedSessions,
   ) {
     this.#arguments = chatArguments
-    this.#terminal = options.terminal
-    this.#cwd = options.cwd
-    this.#engine = parts.engine
-    this.#home = parts.home
-    this.#output = parts.output
-    this.#sessions = parts.sessions
-  }
-
-  static async open(chatArguments: ChatArguments, options: ChatOptions): Promise<Chat> {
-    const { config, addon, version, terminal } = options
-    const output = new TurnOutput(
-      terminal,
-      chatArguments.quiet,
-      () => fromSeconds(home.settings().approvals.timeout),
-      () => chat.stop(),
-      () => chat.retryNow(),
-    )
-    const engine = await createTerminalEngine(config, {
-      addon,
-      version,
-      observer: {
-        event: event => output.event(event),
-        warning: message => output.warning(message),
-        approve: (...question) => output.questions.approve(...question),
-        clarify: (...question) => output.questions.clarify(...question),
-        prompt: (id, text) => sessions.recordPrompt(id, text),
-        message: (id, message) => sessions.recordMessage(id, message),
-      },
-      surface: 'terminal',
-      problem: line => output.warning(line),
-    })
-    const openHome = (): Home => engine.homes.open(chatArguments.profile ?? engine.homes.active())
-    const home = await Promise.resolve()
-      .then(openHome)
-      .catch(async (error: unknown) => {
-        await engine.close()
-        throw error
-      })
-    let hasWarned = false
-    const sessions = new RecordedSessions({
-      engine,
-      home,
-      source: 'cli',
-      addon,
-      onError(error, file) {
-        if (!hasWarned) output.warning(`Couldn't save this session in ${file}: ${messageOf(error)}`)
-        hasWarned = true
-      },
-    })
-    const chat = new Chat(chatArguments, options, { engine, home, output, sessions })
-    return chat
+    this.#terminal = terminal
+    this.#cwd = cwd
+    this.#output = output
+    this.#sessions = sessions
+    this.#engine = sessions.engine
   }
 
   /** Whether a turn is running that was not stopped yet. */
@@ -137,12 +88,6 @@ class Chat {
 
   retryNow(): void {
     if (this.#streamId !== null) this.#engine.turns.retryNow(this.#streamId)
-  }
-
-  /** Throws a 400 when config.yaml of the profile cannot be read. */
-  requireConfig(): void {
-    const problem = this.#home.config.problem()
-    if (problem) throw invalid(`config.yaml: ${problem}`)
   }
 
   /** Sends one message and shows the answer. Returns the exit code. */
@@ -189,7 +134,6 @@ class Chat {
     await this.#engine.close()
     this.#endSession()
     await this.#sessions.flush()
-    await this.#terminal.drain()
   }
 
   #endSession(): void {
@@ -232,23 +176,42 @@ class Chat {
 }
 
 /** Runs the command. Returns the exit code: 0 done, 1 failed, 2 misused, or that of a signal. */
-export const chat = async (chatArguments: ChatArguments, options: ChatOptions): Promise<number> => {
-  const { terminal } = options
+export const chat = async (
+  chatArguments: ChatArguments,
+  context: CommandContext,
+): Promise<number> => {
+  const { terminal } = context
   const message = await firstMessage(chatArguments, terminal)
   if (message === undefined) {
     terminal.note('No message. Pass one as an argument, or pipe one in.')
     return MISUSED
   }
-  const session = await Chat.open(chatArguments, options)
+  const output = new TurnOutput(
+    terminal,
+    chatArguments.quiet,
+    () => fromSeconds(sessions.home.settings().approvals.timeout),
+    () => session.stop(),
+    () => session.retryNow(),
+  )
+  const sessions = await openRecordedSessions(context, chatArguments.profile, 'cli', {
+    observer: {
+      event: event => output.event(event),
+      warning: message => output.warning(message),
+      approve: (...question) => output.questions.approve(...question),
+      clarify: (...question) => output.questions.clarify(...question),
+    },
+    surface: 'terminal',
+    problem: line => output.warning(line),
+  })
+  const session = new Chat(chatArguments, context, output, sessions)
   const interrupted = Promise.withResolvers<number>()
   // The first Ctrl-C stops a running answer. A second one, and every other signal, ends the program.
-  const removeListener = options.onInterrupt(code => {
+  const removeListener = context.onInterrupt(code => {
     const onlyStop = code === INTERRUPTED && session.isRunning
     session.stop()
     if (!onlyStop) interrupted.resolve(code)
   })
   try {
-    session.requireConfig()
     const work = message === null ? session.prompt() : session.send(message)
     // Not awaited after a signal: it was stopped.
     work.catch(() => undefined)

@@ -1,6 +1,5 @@
 /** `agent-webui config`: shows the settings of config.yaml that wait to be confirmed, accepts them, or restores those in force. */
 import { systemClock } from '../base/clock.ts'
-import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
 import { signing } from '../people/signing-key.ts'
 import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
@@ -9,12 +8,13 @@ import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { Homes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, watchSecrets } from '../base/redact/redact.ts'
-import type { ConfigArguments } from './arguments.ts'
-import type { Terminal } from './terminal.ts'
+import type { CommandContext } from './run.ts'
+
+export type ConfigArguments = { does: 'show' | 'accept' | 'restore'; profile: string | null }
 
 export const changeConfig = async (
   { does, profile }: ConfigArguments,
-  { config, terminal }: { config: Config; terminal: Terminal },
+  { config, terminal }: CommandContext,
 ): Promise<number> => {
   if (does !== 'show' && isStartedByAgent(config))
     throw forbidden('The agent cannot confirm settings. Run the command in your own terminal.')
@@ -41,6 +41,5 @@ export const changeConfig = async (
     )
     terminal.out(`${found.file}\n\n${lines.join('\n')}\n\n${end}\n`)
   }
-  await terminal.drain()
   return 0
 }

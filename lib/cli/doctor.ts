@@ -1,28 +1,58 @@
 /**
  * `agent-webui doctor`: checks the setup and suggests fixes; with `--fix`, applies those that lose nothing. Exits with 1
- * when a check failed.
+ * when a check failed. With `--wait`, it only waits until the server of this state directory responds.
  */
-import { systemClock } from '../base/clock.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
-import { type Machine, thisMachine } from '../app/machine.ts'
-import type { Config } from '../config.ts'
-import { signing } from '../people/signing-key.ts'
-import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
-import { ModelServices } from '../models/models.ts'
-import { writeEnv } from '../profiles/write-env.ts'
-import { Homes } from '../profiles/homes.ts'
+import { clusterUrl, readClusterKey } from '../app/cell.ts'
+import { inspectContainer } from '../app/command-place.ts'
+import { knownFiles } from '../app/known-files.ts'
+import { systemClock } from '../base/clock.ts'
 import { redact } from '../base/redact/redact.ts'
+import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
+import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
+import type { Config } from '../config.ts'
+import { JobsFile } from '../cron/jobs-file.ts'
+import { readSchedule } from '../cron/parse-schedule.ts'
+import { messageOf } from '../errors.ts'
+import { ModelServices } from '../models/models.ts'
+import { addressChecks } from '../operations/checks/address-checks.ts'
+import {
+  type Check,
+  type CheckCode,
+  type CheckContext,
+  found,
+  hasFailed,
+  type Level,
+} from '../operations/checks/check.ts'
+import { runChecks } from '../operations/checks/checks.ts'
+import { thisMachine } from '../operations/checks/machine.ts'
+import { announcedAddress } from '../operations/checks/service-checks.ts'
+import { fetchHealth, urlOf } from '../operations/preflight.ts'
+import { signing } from '../people/signing-key.ts'
+import type { Home } from '../profiles/home.ts'
+import { Homes } from '../profiles/homes.ts'
+import { Skills } from '../profiles/skills/skills.ts'
+import { callableSkills } from '../profiles/slash-commands.ts'
+import { writeEnv } from '../profiles/write-env.ts'
 import { fileReason } from '../store/file-error.ts'
-import type { DoctorArguments } from './arguments.ts'
-import { addressChecks } from './check-address.ts'
-import { type Check, type CheckContext, fail, type Level } from './check.ts'
-import { runChecks } from './checks.ts'
+import { HomeGuards } from '../turns/context/guards.ts'
+import type { CommandContext } from './run.ts'
 import type { Terminal } from './terminal.ts'
 
-const MARKS: Readonly<Record<Level, string>> = { ok: '✓', warn: '!', fail: '✗' }
+export type DoctorArguments = {
+  json: boolean
+  profile: string | null
+  /** Apply what is safe. */
+  fix: boolean
+  /** Only say what `fix` would do. */
+  dryRun: boolean
+  /** How long to wait for the server to respond, instead of checking the setup; in milliseconds. */
+  waitMs: number | null
+  /** Check the server through the reverse proxy at this address, instead of the setup. */
+  url: string | null
+}
 
-const lineOf = ({ about, level, said, advice }: Check): string =>
-  `${MARKS[level]} ${about}: ${said}${advice ? `\n    ${advice}` : ''}`
+const MARKS: Readonly<Record<Level, string>> = { ok: '✓', warn: '!', fail: '✗' }
 
 const END = {
   ok: 'Everything is OK.',
@@ -36,8 +66,8 @@ const redacted = (check: Check): Check => ({
   ...(check.advice !== undefined && { advice: redact(check.advice) }),
 })
 
-/** What was or would be changed, one line each. */
-export type Repair = { does: string; problem: string | null }
+/** What was or would be changed. */
+type Repair = { does: string; problem: string | null }
 
 /** Applies each fix once. One that fails is reported, and the others are applied. */
 const repair = (checks: readonly Check[], isDryRun: boolean): Repair[] =>
@@ -57,128 +87,158 @@ const repairLine = ({ does, problem }: Repair, isDryRun: boolean): string => {
   return problem === null ? `did: ${does}` : `could not ${does}: ${problem}`
 }
 
-const report = (
-  checks: readonly Check[],
-  repairs: readonly Repair[],
-  isDryRun: boolean,
-): string => {
+const toText = (checks: readonly Check[], changes: readonly string[]): string => {
   const level = (['fail', 'warn'] as const).find(each => checks.some(check => check.level === each))
-  const changes = repairs.map(each => repairLine(each, isDryRun))
+  const lines = checks.map(
+    ({ about, level: mark, said, advice }) =>
+      `${MARKS[mark]} ${about}: ${said}${advice ? `\n    ${advice}` : ''}`,
+  )
   return [
     ...changes,
     ...(changes.length > 0 ? [''] : []),
-    ...checks.map(lineOf),
+    ...lines,
     '',
     END[level ?? 'ok'],
-  ]
-    .join('\n')
-    .concat('\n')
+    '',
+  ].join('\n')
 }
 
-/** The checks of `--url`, which need nothing of this machine. */
-export const doctorOfAddress = async (
-  url: string,
-  { json, terminal }: { json: boolean; terminal: Terminal },
-): Promise<number> => {
-  const checks = (await addressChecks(url, { clock: systemClock })).map(redacted)
-  const isOk = checks.every(({ level }) => level !== 'fail')
+/** Returns the exit code. */
+const report = (
+  terminal: Terminal,
+  given: readonly Check[],
+  json: boolean,
+  {
+    version,
+    repairs,
+    isDryRun = false,
+  }: { version?: string; repairs?: Repair[] | undefined; isDryRun?: boolean } = {},
+): number => {
+  const checks = given.map(redacted)
+  const isFailed = hasFailed(checks)
+  const node = `Node ${process.versions.node}`
+  const changes = (repairs ?? []).map(each => repairLine(each, isDryRun))
+  const body = {
+    ok: !isFailed,
+    version,
+    ...(repairs && { repairs, dry_run: isDryRun }),
+    checks: checks.map(({ fix, ...check }) => ({ ...check, ...(fix && { fix: fix.does }) })),
+  }
   terminal.out(
-    json ? `${JSON.stringify({ ok: isOk, checks }, null, 2)}\n` : report(checks, [], false),
+    json
+      ? `${JSON.stringify(body, null, 2)}\n`
+      : `${version ? `agent-webui ${version}, ${node}\n\n` : ''}${toText(checks, changes)}`,
   )
-  await terminal.drain()
-  return isOk ? 0 : 1
-}
-
-export const badEnvironment = (said: string): Check =>
-  fail(
-    'environment_invalid',
-    'environment',
-    said,
-    'Fix the environment variable, then run doctor again.',
-  )
-
-/** The parts of the program that are unpacked from its file. */
-export const notUnpacked = (said: string): Check =>
-  fail('program_not_unpacked', 'program', said, 'Then run doctor again. Until then nothing starts.')
-
-/** Without it, nothing else can be checked. */
-export const reportOnly = async (
-  check: Check,
-  { json, terminal }: { json: boolean; terminal: Terminal },
-): Promise<number> => {
-  const checks = [redacted(check)]
-  terminal.out(
-    json ? `${JSON.stringify({ ok: false, checks }, null, 2)}\n` : report(checks, [], false),
-  )
-  await terminal.drain()
-  return 1
+  return isFailed ? 1 : 0
 }
 
 /** A key that cannot be read is a finding of its own (`start-checks.ts`), and none of the others. */
 const readableSigning = (stateDir: string): ReturnType<typeof signing> => {
-  const found = signing(stateDir)
+  const key = signing(stateDir)
   try {
-    found.key()
-    return found
+    key.key()
+    return key
   } catch {
     // Named by the check of the signing key.
     return { key: () => undefined, isMarked: () => false, mark: () => undefined }
   }
 }
 
+const jobsOf = ({ dir }: Home) => new JobsFile(`${dir}/cron`, () => '')
+
 const openContext = async (
   profile: string | null,
-  given: Pick<CheckContext, 'config' | 'addon' | 'machine' | 'ownNames'>,
+  given: Omit<CheckContext, 'home' | 'homes' | 'acceptedSettings' | 'models' | 'above'>,
 ): Promise<CheckContext> => {
-  const { config } = given
-  const acceptedSettings = new AcceptedSettings(config.stateDir, readableSigning(config.stateDir), {
+  const { config, machine } = given
+  const { stateDir, userHome } = config
+  const acceptedSettings = new AcceptedSettings(stateDir, readableSigning(stateDir), {
     mayConfirm: false,
   })
   const homes = new Homes(config, systemClock, acceptedSettings)
-  const home = homes.open(profile ?? homes.active())
   const dispatcher = await createProxyDispatcher(config.env)
   const models = new ModelServices({
-    clock: systemClock,
-    config,
+    ...{ clock: systemClock, config, dispatcher, writeEnv },
     providers: createProviders(dispatcher, systemClock),
-    dispatcher,
-    writeEnv,
     log: () => undefined,
     agentModels: () => [],
   })
-  return { ...given, home, homes, acceptedSettings, models }
+  const accepted = new AcceptedGuards(`${stateDir}/accepted-guards.json`)
+  const skills = new Skills({ userHome, callable: callableSkills })
+  return {
+    ...given,
+    ...{ homes, acceptedSettings, models },
+    home: homes.open(profile ?? homes.active()),
+    above: {
+      stateFiles: () => knownFiles(stateDir),
+      jobsOf,
+      brokenTasks: home =>
+        jobsOf(home)
+          .read()
+          .filter(each => readSchedule(each.schedule, machine.clock.now(), 'UTC') === undefined)
+          .map(({ id }) => id),
+      guards: home => new HomeGuards(accepted, acceptedSettings, skills).list(home),
+      container: home => inspectContainer(home, userHome),
+      async cluster(settings) {
+        const [url, key] = [clusterUrl(settings), readClusterKey(settings)]
+        const { checkCluster } = await import('../cluster/postgres.ts')
+        await checkCluster({ url, key }, settings.cell)
+      },
+    },
+  }
 }
 
-export type DoctorServices = {
-  config: Config
-  addon: string | undefined
-  version: string
-  terminal: Terminal
-  machine?: Machine | undefined
-  ownNames?: ReadonlySet<string> | undefined
+const POLL_MS = 250
+const ANSWER_MS = 2_000
+
+/** Polls at least once, also with 0 milliseconds. Exit code 0 once the server responds, 1 when the time is up. */
+const waitForService = async (config: Config, ms: number, terminal: Terminal): Promise<number> => {
+  const clock = systemClock
+  const end = clock.monotonic() + ms
+  for (;;) {
+    // instance.json has the port when the system chose it. Without one, use the configured address.
+    const address = announcedAddress(config) ?? urlOf(config, config.port)
+    const status = await fetchHealth(address, ANSWER_MS).catch(() => null)
+    if (status === 200) {
+      terminal.out(`The server responds at ${address}\n`)
+      return 0
+    }
+    if (clock.monotonic() + POLL_MS > end) {
+      const why = status === null ? 'does not respond' : `responds with status ${status}`
+      terminal.note(`The server at ${address} ${why}`)
+      return 1
+    }
+    await clock.delay(POLL_MS)
+  }
 }
 
 export const doctor = async (
-  { json, profile, fix, dryRun }: Pick<DoctorArguments, 'json' | 'profile' | 'fix' | 'dryRun'>,
-  { config, addon, version, terminal, machine = thisMachine, ownNames = new Set() }: DoctorServices,
+  { json, profile, fix, dryRun, url, waitMs }: DoctorArguments,
+  context: CommandContext,
 ): Promise<number> => {
-  const context = await openContext(profile, { config, addon, machine, ownNames })
-  const found = await runChecks(context, version)
-  const repairs = fix ? repair(found, dryRun) : []
-  // What is left is what counts.
-  const isChanged = !dryRun && repairs.length > 0
-  const checks = (isChanged ? await runChecks(context, version) : found).map(redacted)
-  const failed = checks.some(({ level }) => level === 'fail')
-  if (json) {
-    const shown = checks.map(({ fix: possible, ...check }) =>
-      possible ? { ...check, fix: possible.does } : check,
-    )
-    const body = { ok: !failed, version, ...(fix && { repairs, dry_run: dryRun }), checks: shown }
-    terminal.out(`${JSON.stringify(body, null, 2)}\n`)
-  } else {
-    const node = `Node ${process.versions.node}`
-    terminal.out(`agent-webui ${version}, ${node}\n\n${report(checks, repairs, dryRun)}`)
+  const { terminal, machine = thisMachine, ownNames } = context
+  if (url !== null) return report(terminal, await addressChecks(url, { clock: systemClock }), json)
+  /** Null when nothing can be checked without it: that is the only finding then. */
+  const attempt = <T>(code: CheckCode, about: string, make: () => T): { made: T } | Check => {
+    try {
+      return { made: make() }
+    } catch (error) {
+      return found(code, about, messageOf(error))
+    }
   }
-  await terminal.drain()
-  return failed ? 1 : 0
+  const environment = attempt('environment_invalid', 'environment', () => context.config)
+  if (!('made' in environment)) return report(terminal, [environment], json)
+  const config = environment.made
+  if (waitMs !== null) return waitForService(config, waitMs, terminal)
+  const program = attempt('program_not_unpacked', 'program', () => context.addon)
+  if (!('made' in program)) return report(terminal, [program], json)
+  const version = await context.version()
+  const asked = { config, machine, ownNames, version, addon: program.made }
+  const opened = await openContext(profile, asked)
+  const checks = await runChecks(opened)
+  const repairs = fix ? repair(checks, dryRun) : undefined
+  // What is left is what counts.
+  const isChanged = !dryRun && repairs !== undefined && repairs.length > 0
+  const left = isChanged ? await runChecks(opened) : checks
+  return report(terminal, left, json, { version, repairs, isDryRun: dryRun })
 }

@@ -2,14 +2,12 @@
 import { makeDir } from '../store/make-dir.ts'
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Config } from '../config.ts'
 import { invalid, missing, messageOf } from '../errors.ts'
 import { idOfName, SessionFiles } from '../sessions/files.ts'
 import type { Folded } from '../sessions/fold.ts'
 import { toMarkdown, toRecord } from '../sessions/transfer.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
-import type { ExportArguments } from './arguments.ts'
-import type { Terminal } from './terminal.ts'
+import type { CommandContext } from './run.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 /** Files that both programs keep in the state directory, with the same name and format. */
@@ -25,8 +23,13 @@ const idsIn = (dir: string): string[] =>
  * machine. Existing files are never replaced. Returns exit code 1 when a session could not be read.
  */
 export const exportSessions = async (
-  { format, directory, sessions }: ExportArguments,
-  { config, terminal, cwd }: { config: Config; terminal: Terminal; cwd: string },
+  {
+    format,
+    directory,
+    /** Empty: all. */
+    sessions,
+  }: { format: 'json' | 'markdown'; directory: string; sessions: readonly string[] },
+  { config, terminal, cwd }: CommandContext,
 ): Promise<number> => {
   const from = join(config.stateDir, 'sessions')
   const files = new SessionFiles(from)
@@ -68,7 +71,6 @@ export const exportSessions = async (
   if (isJson && target !== config.stateDir && sessions.length === 0)
     copyShared(config.stateDir, target)
   terminal.out(`${written} ${written === 1 ? 'session' : 'sessions'} written to ${to}\n`)
-  await terminal.drain()
   return failed.length > 0 ? 1 : 0
 }
 

@@ -2,7 +2,7 @@
 import type { Client } from '../http/client-address.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toSeconds } from '../base/clock.ts'
-import { createAssets } from '../http/assets.ts'
+import { createAssets } from '../http/static.ts'
 import { withoutBasePath } from '../base/base-path.ts'
 import type { OwnCell } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'

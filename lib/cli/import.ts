@@ -4,7 +4,6 @@ import { importTarget } from '../app/import-target.ts'
 import { systemClock } from '../base/clock.ts'
 import { asObject, stringOrNull } from '../base/json.ts'
 import { visibleName } from '../base/visible.ts'
-import type { Config } from '../config.ts'
 import { importExport } from '../sessions/imports/imports.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { Homes } from '../profiles/homes.ts'
@@ -18,8 +17,14 @@ import { makeDir } from '../store/make-dir.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
 import { Workspaces } from '../workspaces/workspaces.ts'
-import type { ImportArguments } from './arguments.ts'
-import type { Terminal } from './terminal.ts'
+import type { CommandContext } from './run.ts'
+
+export type ImportArguments = {
+  file: string
+  profile: string | null
+  isDryRun: boolean
+  json: boolean
+}
 
 const LEFT_OUT: Readonly<Record<LeftOutCode, string>> = {
   hidden: 'messages that the other program does not show',
@@ -74,7 +79,7 @@ const sentences = ({
 /** The exit code is 1 when something was set aside. */
 export const importChats = async (
   { file, profile, isDryRun, json }: ImportArguments,
-  { config, terminal, cwd }: { config: Config; terminal: Terminal; cwd: string },
+  { config, terminal, cwd }: CommandContext,
 ): Promise<number> => {
   const { stateDir } = config
   const clock = systemClock
@@ -118,6 +123,5 @@ export const importChats = async (
       ? `${JSON.stringify(report, null, 2)}\n`
       : `${isDryRun ? 'Nothing was written. ' : ''}${sentences(report).join('\n')}\n`,
   )
-  await terminal.drain()
   return report.problem_count > 0 ? 1 : 0
 }

@@ -13,7 +13,7 @@ import { migrateDefaultModel } from '../models/default-model.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { Homes } from '../profiles/homes.ts'
 import { SettingsStore } from '../profiles/settings.ts'
-import type { PasswordArguments } from './arguments.ts'
+import type { CommandContext } from './run.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A file owned by another user could not be read by the server. */
@@ -40,8 +40,9 @@ const readPassword = async (terminal: Terminal): Promise<string> => {
 }
 
 export const changePassword = async (
-  { off, resetFactors }: PasswordArguments,
-  { config, terminal }: { config: Config; terminal: Terminal },
+  /** `resetFactors`: removes passkeys and codes instead of setting a password. */
+  { off, resetFactors }: { off: boolean; resetFactors: boolean },
+  { config, terminal }: CommandContext,
 ): Promise<number> => {
   const { stateDir } = config
   checkPerson(config)
@@ -50,7 +51,6 @@ export const changePassword = async (
   if (resetFactors) {
     new People(stateDir, line => terminal.note(line)).reset()
     terminal.out('Passkeys and one-time codes removed. The password alone signs in.\n')
-    await terminal.drain()
     if (!off) return 0
   }
   const settings = new SettingsStore(join(stateDir, 'settings.json'), {
@@ -61,7 +61,7 @@ export const changePassword = async (
   })
   const key = openSigningKey(stateDir)
   const warn = (line: string) => terminal.note(line)
-  const record = new PasswordFile({ dir: stateDir, key, settings: settings.password, warn })
+  const record = new PasswordFile(stateDir, key, settings.password, warn)
   if (off) {
     record.set(null)
     terminal.out('Password removed.\n')
@@ -75,6 +75,5 @@ export const changePassword = async (
     terminal.note(
       'AGENT_WEBUI_PASSWORD is set. A server started with it uses the variable instead.',
     )
-  await terminal.drain()
   return 0
 }

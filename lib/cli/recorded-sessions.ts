@@ -1,7 +1,7 @@
 /** Sessions of a program without the server: its engine runs their turns, and the state.db of a profile keeps them. */
 import type { ModelEndpoint, Outcome } from '../agent/types.ts'
 import type { Effort } from '../base/efforts.ts'
-import { missing, UserError } from '../errors.ts'
+import { invalid, messageOf, missing, UserError } from '../errors.ts'
 import {
   newHostSessionId,
   type RecordedMessage,
@@ -16,7 +16,13 @@ import type { Message, NewMessage } from '../schema/message.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import { makeDir } from '../store/make-dir.ts'
 import type { Turn } from '../turns/turn.ts'
-import type { TerminalEngine } from './terminal-engine.ts'
+import type { CommandContext } from './run.ts'
+import {
+  createTerminalEngine,
+  type TerminalEngine,
+  type TerminalEngineOptions,
+  type TerminalObserver,
+} from './terminal-engine.ts'
 
 export type RecordedSession = { id: string; cwd: string; model: string | null }
 
@@ -27,46 +33,41 @@ export type RecordedTurn = {
 }
 
 export class RecordedSessions {
-  readonly #engine
-  readonly #home: Home
-  readonly #addon: string | undefined
+  readonly engine: TerminalEngine
+  readonly home: Home
   readonly file: string
+  readonly #addon: string | undefined
   readonly #recorder: SessionRecorder
 
-  constructor(options: {
-    engine: TerminalEngine
-    home: Home
-    source: SessionSource
-    addon: string | undefined
-    /** Called when a write fails, with the path of the database. The session continues. */
-    onError: (error: unknown, file: string) => void
-  }) {
-    const { engine, home, source, addon, onError } = options
-    this.#engine = engine
-    this.#home = home
+  /** `onError` is called when a write fails. The session continues. */
+  constructor(
+    engine: TerminalEngine,
+    home: Home,
+    source: SessionSource,
+    addon: string | undefined,
+    onError: (error: unknown) => void,
+  ) {
+    this.engine = engine
+    this.home = home
     this.#addon = addon
     // The server creates the active home at its first start as well. Other profiles are created explicitly.
-    makeDir(this.#home.dir)
-    this.file = stateDbPath(this.#home)
-    this.#recorder = new SessionRecorder({
-      file: this.file,
-      source,
-      addon: this.#addon,
-      clock: this.#engine.clock,
-      onError: error => onError(error, this.file),
-    })
-  }
-
-  /** For the engine's observer. */
-  recordPrompt(id: string, text: string): void {
-    this.#recorder.prompt(id, text)
+    makeDir(home.dir)
+    this.file = stateDbPath(home)
+    const { clock } = engine
+    this.#recorder = new SessionRecorder({ file: this.file, source, addon, clock, onError })
   }
 
   end(id: string, reason: string): void {
     this.#recorder.end(id, reason)
   }
 
-  /** Resolves when everything is written. */
+  /** Ends what runs. Resolves when everything is written. */
+  async close(): Promise<void> {
+    await this.engine.close()
+    await this.flush()
+  }
+
+  /** Resolves when everything so far is written. */
   flush(): Promise<void> {
     return this.#recorder.flush()
   }
@@ -75,20 +76,20 @@ export class RecordedSessions {
     const { id, cwd, model } = session
     const meta = {
       workspace: cwd,
-      profile: this.#home.name,
+      profile: this.home.name,
       llm_title_generated: true,
       model,
       title: id,
     }
-    this.#engine.sessions.adopt(id, meta, messages)
+    this.engine.sessions.adopt(id, meta, messages)
     return session
   }
 
   /** The model that serves a session, or why none can be called: the turn reports it, so that the message is recorded. */
   #resolveEndpoint(wanted: string | null): { model: string; endpoint: ModelEndpoint | UserError } {
-    const { model } = this.#engine.models.compatible(this.#home, wanted)
+    const { model } = this.engine.models.compatible(this.home, wanted)
     try {
-      return { model, endpoint: this.#engine.models.endpoint(this.#home, model) }
+      return { model, endpoint: this.engine.models.endpoint(this.home, model) }
     } catch (error) {
       if (error instanceof UserError) return { model, endpoint: error }
       throw error
@@ -101,7 +102,7 @@ export class RecordedSessions {
   }
 
   create({
-    id = newHostSessionId(new Date(this.#engine.clock.now())),
+    id = newHostSessionId(new Date(this.engine.clock.now())),
     ...session
   }: Omit<RecordedSession, 'id'> & { id?: string }): RecordedSession {
     return this.#adopt({ ...session, id }, [])
@@ -124,8 +125,8 @@ export class RecordedSessions {
     if (!stored) return undefined
     const { id, cwd } = session
     const model =
-      session.model ?? stored.model ?? this.#engine.models.compatible(this.#home, null).model
-    this.#recorder.begin(id, { model, cwd, maxSteps: this.#home.settings().agent.max_turns })
+      session.model ?? stored.model ?? this.engine.models.compatible(this.home, null).model
+    this.#recorder.begin(id, { model, cwd, maxSteps: this.home.settings().agent.max_turns })
     for (const message of stored.messages) this.#recorder.message(id, message)
     const asked = stored.messages.find(({ role }) => role === 'user')?.content
     if (typeof asked === 'string') this.#recorder.title(id, provisionalTitle(asked))
@@ -142,18 +143,18 @@ export class RecordedSessions {
       requireModel = false,
     }: { attachments?: string[]; effort?: Effort | undefined; requireModel?: boolean } = {},
   ): Promise<RecordedTurn> {
-    await this.#engine.models.ready(this.#home)
+    await this.engine.models.ready(this.home)
     const { model, endpoint } = this.#resolveEndpoint(wanted)
     if (requireModel && endpoint instanceof UserError) throw endpoint
-    this.#engine.turns.requireIdle(id)
+    this.engine.turns.requireIdle(id)
     this.#recorder.begin(id, {
       model: endpoint instanceof UserError ? model : endpoint.model,
       cwd,
-      maxSteps: this.#home.settings().agent.max_turns,
+      maxSteps: this.home.settings().agent.max_turns,
     })
     this.#recorder.message(id, { role: 'user', content: text })
     this.#recorder.title(id, provisionalTitle(text))
-    const { turn, result } = await this.#engine.turns.start({
+    const { turn, result } = await this.engine.turns.start({
       sessionId: id,
       text,
       attachments,
@@ -179,8 +180,56 @@ export class RecordedSessions {
     return redact(provisionalTitle(text))
   }
 
+  recordPrompt(id: string, text: string): void {
+    this.#recorder.prompt(id, text)
+  }
+
   recordMessage(id: string, message: NewMessage): void {
     // Error notices are not part of the session.
     if (message._error !== true) this.#recorder.message(id, message as RecordedMessage)
+  }
+}
+
+/** Runs turns in a profile (null: the active one), whose state.db keeps them. Throws a UserError when it cannot be used. */
+export const openRecordedSessions = async (
+  { config, version, addon }: CommandContext,
+  profile: string | null,
+  source: SessionSource,
+  {
+    observer,
+    ...options
+  }: Omit<TerminalEngineOptions, 'addon' | 'version' | 'observer'> & {
+    observer: Omit<TerminalObserver, 'prompt' | 'message'>
+  },
+): Promise<RecordedSessions> => {
+  const engine = await createTerminalEngine(config, {
+    ...options,
+    addon,
+    version: await version(),
+    observer: {
+      ...observer,
+      prompt: (id, text) => sessions.recordPrompt(id, text),
+      message: (id, message) => sessions.recordMessage(id, message),
+    },
+  })
+  const openHome = (): Home => {
+    const home = engine.homes.open(profile ?? engine.homes.active())
+    const problem = home.config.problem()
+    if (problem) throw invalid(`config.yaml: ${problem}`)
+    return home
+  }
+  let hasFailed = false
+  const onError = (error: unknown) => {
+    if (!hasFailed)
+      options.problem(`Couldn't save this session in ${sessions.file}: ${messageOf(error)}`)
+    hasFailed = true
+  }
+  let sessions: RecordedSessions
+  try {
+    sessions = new RecordedSessions(engine, openHome(), source, addon, onError)
+    return sessions
+  } catch (error) {
+    await engine.close()
+    throw error
   }
 }

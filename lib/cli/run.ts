@@ -1,34 +1,13 @@
 /** Runs one command of the command line and returns the exit code. */
 import { join } from 'node:path'
-import { systemClock } from '../base/clock.ts'
-import type { Machine } from '../app/machine.ts'
+import { redact } from '../base/redact/redact.ts'
 import { type Config, readConfig } from '../config.ts'
-import { messageOf, SetupError, UserError } from '../errors.ts'
+import { SetupError, UserError } from '../errors.ts'
+import type { Machine } from '../operations/checks/machine.ts'
+import { readVersion } from '../operations/version.ts'
 import { errorCode, sentenceOf } from '../store/file-error.ts'
 import { packedHere } from '../store/packed.ts'
-import { redact } from '../base/redact/redact.ts'
-import { readVersion } from '../operations/version.ts'
-import {
-  parseChat,
-  parseConfig,
-  parseDoctor,
-  parseExport,
-  parseImport,
-  parsePassword,
-  parseServe,
-  unknownCommand,
-  type CliCommand,
-} from './arguments.ts'
-import { acp } from './acp/acp.ts'
-import { parseBackup, parseRestore } from './backup-arguments.ts'
-import { chat } from './chat.ts'
-import { mcp } from './mcp/mcp.ts'
-import { changeConfig } from './config.ts'
-import { badEnvironment, doctor, doctorOfAddress, notUnpacked, reportOnly } from './doctor.ts'
-import { exportSessions } from './export.ts'
-import { helpFor } from './help.ts'
-import { changePassword } from './password.ts'
-import { waitForService } from './wait-ready.ts'
+import { type CliCommand, COMMANDS, helpFor, unknownCommand } from './commands.ts'
 import { ProcessTerminal, type Terminal } from './terminal.ts'
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
@@ -54,138 +33,80 @@ const describeBuild = (): string => {
   return libc === undefined ? platform : `${platform}, built in; needs ${libc} or newer`
 }
 
-const versionOf = (config: Config): Promise<string> => {
-  const packed = packedHere()
-  const root = packed ? import.meta.dirname : join(import.meta.dirname, '../..')
-  return readVersion({ root, builtIn: packed?.version, path: config.env.PATH })
+export type ContextOptions = {
+  environment: Readonly<{ [name: string]: string | undefined }>
+  unpackAddon?: ((config: Config) => string | undefined) | undefined
+  /** Default: those of the process. */
+  terminal?: Terminal
+  cwd?: string
+  onInterrupt?: Interrupts
+  /** What `doctor` checks; for tests. */
+  machine?: Machine | undefined
+  /** First segments of the paths of the server, which `doctor` knows the base path by. */
+  ownNames?: ReadonlySet<string> | undefined
 }
 
-/** Where the bundle unpacks SQLite's addon. The state directory belongs to the server alone. */
-const cacheOf = ({ userHome, env }: Config): string =>
-  join(env.XDG_CACHE_HOME || join(userHome, '.cache'), 'agent-webui')
+/** What a command gets. What is not needed by all of them is made when it is asked for. */
+export class CommandContext {
+  readonly terminal: Terminal
+  readonly cwd: string
+  readonly onInterrupt: Interrupts
+  readonly machine: Machine | undefined
+  readonly ownNames: ReadonlySet<string>
+  readonly #options: ContextOptions
+  #config: Config | undefined
 
-/** The configuration; for `doctor`, the message of an invalid one, because `doctor` reports it. */
-const configFor = (
-  command: CliCommand,
-  environment: Readonly<{ [name: string]: string | undefined }>,
-): Config | string => {
-  try {
-    return readConfig(environment, [])
-  } catch (error) {
-    if (command !== 'doctor') throw error
-    return messageOf(error)
+  constructor(options: ContextOptions) {
+    this.#options = options
+    this.terminal = options.terminal ?? new ProcessTerminal()
+    this.cwd = options.cwd ?? process.cwd()
+    this.onInterrupt = options.onInterrupt ?? onSignals
+    this.machine = options.machine
+    this.ownNames = options.ownNames ?? new Set()
+  }
+
+  /** Throws for an environment that is not valid. */
+  get config(): Config {
+    this.#config ??= readConfig(this.#options.environment, [])
+    return this.#config
+  }
+
+  /** Path of SQLite's addon, which the bundle unpacks. The state directory belongs to the server alone. */
+  get addon(): string | undefined {
+    const { userHome, env } = this.config
+    const cache = join(env.XDG_CACHE_HOME || join(userHome, '.cache'), 'agent-webui')
+    return this.#options.unpackAddon?.({ ...this.config, stateDir: cache })
+  }
+
+  readonly version = (): Promise<string> => {
+    const packed = packedHere()
+    const root = packed ? import.meta.dirname : join(import.meta.dirname, '../..')
+    return readVersion({ root, builtIn: packed?.version, path: this.config.env.PATH })
   }
 }
 
 export const runCommand = async (
   command: CliCommand,
   argv: readonly string[],
-  given: {
-    environment: Readonly<{ [name: string]: string | undefined }>
-    unpackAddon?: ((config: Config) => string | undefined) | undefined
-    /** Default: those of the process. */
-    terminal?: Terminal
-    cwd?: string
-    onInterrupt?: Interrupts
-    /** What `doctor` checks; for tests. */
-    machine?: Machine | undefined
-    /** First segments of the paths of the server, which `doctor` knows the base path by. */
-    ownNames?: ReadonlySet<string> | undefined
-  },
+  options: ContextOptions,
 ): Promise<number> => {
-  const { terminal = new ProcessTerminal(), cwd = process.cwd() } = given
+  const context = new CommandContext(options)
+  const { terminal } = context
   try {
-    if (command === 'help') {
-      terminal.out(helpFor(argv))
-      await terminal.drain()
-      return 0
-    }
     if (command === 'unknown') throw new Error(unknownCommand(argv) ?? '')
-    const rest = argv.slice(1)
-    const checked = command === 'doctor' ? parseDoctor(rest) : null
-    if (checked && checked.url !== null)
-      return await doctorOfAddress(checked.url, { json: checked.json, terminal })
-    const config = configFor(command, given.environment)
-    const json = checked?.json === true
-    if (typeof config === 'string')
-      return await reportOnly(badEnvironment(config), { json, terminal })
-    if (checked && checked.waitMs !== null)
-      return await waitForService(config, checked.waitMs, { clock: systemClock, terminal })
-    if (command === 'config') return await changeConfig(parseConfig(rest), { config, terminal })
-    if (command === 'password')
-      return await changePassword(parsePassword(rest), { config, terminal })
-    const version = await versionOf(config)
-    if (command === 'version') {
-      terminal.out(`agent-webui ${version}\n${describeBuild()}\n`)
-      await terminal.drain()
-      return 0
-    }
-    const asked = command === 'chat' ? parseChat(rest) : null
-    const served = command === 'acp' || command === 'mcp' ? parseServe(command, rest) : null
-    const exported = command === 'export' ? parseExport(rest) : null
-    if (exported) return await exportSessions(exported, { config, terminal, cwd })
-    if (command === 'import') {
-      const { importChats } = await import('./import.ts')
-      return await importChats(parseImport(rest), { config, terminal, cwd })
-    }
-    if (command === 'forward') {
-      const { forward } = await import('./forward.ts')
-      if (rest.length > 0) throw new Error('forward takes no arguments. See forward --help.')
-      return await forward(config, { version, onInterrupt: given.onInterrupt ?? onSignals })
-    }
-    if (command === 'cells') {
-      const { changeCells, parseCells } = await import('./cells.ts')
-      return await changeCells(parseCells(rest), { config, terminal })
-    }
-    if (command === 'restore') {
-      const { restore } = await import('./backup.ts')
-      return await restore(parseRestore(rest), { config, terminal, cwd })
-    }
-    const saved = command === 'backup' ? parseBackup(rest) : null
-    let addon: string | undefined
-    try {
-      addon = given.unpackAddon?.({ ...config, stateDir: cacheOf(config) })
-    } catch (error) {
-      if (!checked) throw error
-      return await reportOnly(notUnpacked(messageOf(error)), { json, terminal })
-    }
-    if (command === 'worker') {
-      const { work } = await import('./worker.ts')
-      if (rest.length > 0) throw new Error('worker takes no arguments. See worker --help.')
-      return await work(config, { version, addon, onInterrupt: given.onInterrupt ?? onSignals })
-    }
-    if (saved) {
-      const { backup } = await import('./backup.ts')
-      return await backup(saved, { config, terminal, cwd, version, addon })
-    }
-    const shared = { config, version, terminal, addon }
-    if (checked) {
-      const { machine, ownNames } = given
-      return await doctor(checked, { ...shared, machine, ownNames })
-    }
-    if (asked)
-      return await chat(asked, {
-        ...shared,
-        cwd,
-        onInterrupt: given.onInterrupt ?? onSignals,
-      })
-    if (served)
-      return await (command === 'mcp' ? mcp : acp)(served, {
-        config,
-        version,
-        addon,
-        cwd,
-        log: line => terminal.note(line),
-        onInterrupt: given.onInterrupt ?? onSignals,
-      })
+    if (command === 'help') terminal.out(helpFor(argv))
+    else if (command === 'version')
+      terminal.out(`agent-webui ${await context.version()}\n${describeBuild()}\n`)
+    else return await COMMANDS[command].parse(argv.slice(1))(context)
     return 0
   } catch (error) {
     // A bug shows its stack, any other error its message.
     const isBug = error instanceof TypeError || error instanceof ReferenceError
     terminal.note(redact(isBug ? String(error.stack) : sentenceOf(error)))
-    await terminal.drain()
     // Of the system and of SQLite: what was asked for was right.
     const hasFailed = isBug || errorCode(error) !== ''
     return hasFailed || error instanceof UserError || error instanceof SetupError ? 1 : 2
+  } finally {
+    await terminal.drain()
   }
 }

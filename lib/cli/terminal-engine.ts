@@ -41,7 +41,17 @@ export type TerminalObserver = TurnObserver & {
   request?: (request: AgentRequest, sessionId: string) => AgentRequest
 }
 
-type SessionServers = EngineOptions['sessionServers']
+export type TerminalEngineOptions = {
+  addon: string | undefined
+  version: string
+  observer: TerminalObserver
+  /** Where answers are read; absent: where Markdown is rendered. */
+  surface?: 'terminal'
+  /** MCP servers of one session, besides those of its profile. */
+  sessionServers?: EngineOptions['sessionServers']
+  /** Receives what the server would write to its log. */
+  problem: (line: string, extra?: unknown) => void
+}
 
 export type TerminalEngine = Awaited<ReturnType<typeof createTerminalEngine>>
 
@@ -58,24 +68,7 @@ const NO_CHECKPOINTS: TurnRecorder = {
 
 export const createTerminalEngine = async (
   config: Config,
-  {
-    addon,
-    version,
-    observer,
-    problem,
-    surface,
-    sessionServers,
-  }: {
-    addon: string | undefined
-    version: string
-    observer: TerminalObserver
-    /** Where answers are read; absent: where Markdown is rendered. */
-    surface?: 'terminal'
-    /** MCP servers of one session, besides those of its profile. */
-    sessionServers?: SessionServers
-    /** Receives what the server would write to its log. */
-    problem: (line: string, extra?: unknown) => void
-  },
+  { addon, version, observer, problem, surface, sessionServers }: TerminalEngineOptions,
 ) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
   const pathOf = (name: string) => join(dir, name)

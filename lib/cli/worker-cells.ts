@@ -1,15 +1,20 @@
 /** The processes of a worker: one for each cell that it runs, with a directory, a home, and a port of its own. */
 import { mkdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
+import { namesIn } from '../base/directories.ts'
 import { ownCommand } from '../app/own-program.ts'
 import { isCellName } from '../base/cluster-settings.ts'
 import { type Exit, killGroup, signalProcess, spawnGroup, waitForClose } from '../base/process.ts'
+import { readNote } from '../cluster/directory-note.ts'
 import type { Taken } from '../cluster/placement.ts'
+import { endDetached } from '../commands/own-processes/end-detached.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../operations/log.ts'
+import { runOf } from '../store/instance-lock.ts'
 
 /** Parking takes seconds, and the database may be slow. */
 const END_MS = 40_000
@@ -135,8 +140,11 @@ export class Cells {
   readonly capacity: number
   readonly #running = new Map<string, Running>()
   readonly #failures: Failures
+  readonly #dir: string
   #isStopping = false
   readonly #reserved = new Set<number>()
+  /** Of cells that ran here: their notes are read once. */
+  readonly #ids = new Map<string, string>()
 
   constructor(
     config: Config,
@@ -151,6 +159,7 @@ export class Cells {
     this.#onEnd = onEnd
     this.capacity = config.cluster?.worker.capacity ?? 0
     this.#failures = new Failures(clock)
+    this.#dir = join(config.stateDir, 'cells')
   }
 
   /** Other programs of this machine, such as a forwarder, may listen at some of them. */
@@ -174,10 +183,13 @@ export class Cells {
 
   async #follow(cell: string, one: Running): Promise<void> {
     const exit = await one.ended.catch(messageOf)
+    const isInOrder = typeof exit !== 'string' && exit.code === 0
+    // Its commands may run on, and the next owner would run them again.
+    if (!isInOrder) await endDetached(runOf(join(this.#dir, cell, 'state')))
     this.#running.delete(cell)
     this.#reserved.delete(one.port)
     if (one.isAgain && !this.#isStopping) await this.#start(cell)
-    else if (typeof exit !== 'string' && exit.code === 0) this.#onEnd(null)
+    else if (isInOrder) this.#onEnd(null)
     // Its turns are not parked, as it had not begun to serve or took too long: another worker starts it at once.
     else if (this.#isStopping) this.#onEnd(cell)
     else if (typeof exit === 'string') this.#failed(cell, exit)
@@ -230,12 +242,36 @@ export class Cells {
     killLate(earlier, LEAVE_MS)
   }
 
-  /** Its turns are parked, and it is not started again. */
+  /** Its turns are parked, and this worker does not start it again: it was removed, or runs elsewhere. */
   remove(cell: string): void {
     const one = this.#running.get(cell)
     if (!one || one.isEnding) return
-    this.#log.info(`The cell ${cell} was removed; ending it`)
+    this.#log.info(`The cell ${cell} leaves this worker; ending it`)
     this.#stop(one)
+  }
+
+  /** Deletes the directories of cells that were purged; `find` returns which of these ids are of such. */
+  async deletePurged(find: (ids: readonly string[]) => Promise<readonly string[]>): Promise<void> {
+    const dirs = new Map<string, string>()
+    for (const cell of namesIn(this.#dir)) {
+      const id = this.#running.has(cell) ? undefined : this.#idOf(cell)
+      if (id !== undefined) dirs.set(id, cell)
+    }
+    for (const id of await find([...dirs.keys()])) {
+      const cell = dirs.get(id) ?? ''
+      await rm(join(this.#dir, cell), { recursive: true, force: true })
+      this.#ids.delete(cell)
+      this.#log.info(`The cell ${cell} was purged; its directory is deleted`)
+    }
+  }
+
+  /** Of the cell in the database whose directory this is. */
+  #idOf(cell: string): string | undefined {
+    const known = this.#ids.get(cell)
+    if (known !== undefined) return known
+    const id = readNote(join(this.#dir, cell, 'state'))?.id
+    if (id !== undefined) this.#ids.set(cell, id)
+    return id
   }
 
   /** Resolves when all have ended. */

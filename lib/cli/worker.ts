@@ -6,7 +6,7 @@ import { clusterAddress, clusterUrl } from '../app/cell.ts'
 import { openLocalHealth } from '../app/local-health.ts'
 import { Supervisor } from '../app/supervisor.ts'
 import { isLabel } from '../base/cluster-settings.ts'
-import { connect, type Database } from '../cluster/database.ts'
+import { connect, type Database, databaseProblem } from '../cluster/database.ts'
 import { isMigrated, migrate } from '../cluster/migrations.ts'
 import { WorkerRecord, type WorkerState } from '../cluster/placement.ts'
 import type { Config } from '../config.ts'
@@ -20,6 +20,8 @@ import { Cells } from './worker-cells.ts'
 
 /** Requests wake it as well. */
 const POLL_MS = 1_000
+/** How often directories of purged cells are looked for. */
+const PURGE_ROUNDS = 60
 /** An earlier worker of this name, whose connection the database has not noticed the end of. */
 const NAME_TRIES = 15
 
@@ -139,6 +141,7 @@ export const work = async (
   const link = new Link(clusterUrl(cluster), name, clock, () => nap.wake())
   let isStopping = false
   let isAway = false
+  let rounds = 0
   /** The tables are those of a newer version. */
   let isOutdated = false
   const remove = onInterrupt(() => {
@@ -164,7 +167,11 @@ export const work = async (
       )
     isOutdated = !knowsTables
     await reportFailures(record)
-    for (const cell of await record.removed(cells.names())) cells.remove(cell)
+    const leaving = await record.leaving(name, cells.names())
+    for (const cell of leaving) cells.remove(cell)
+    if (leaving.length > 0 || rounds % PURGE_ROUNDS === 0)
+      await cells.deletePurged(ids => record.purged(ids))
+    rounds += 1
     while (!isStopping && !isOutdated) {
       const taken = await record.take(state(), cells.names())
       if (taken === null) break
@@ -189,7 +196,7 @@ export const work = async (
         code = error instanceof SetupError ? EXIT_SETUP : 1
         break
       }
-      if (!isAway) log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
+      if (!isAway) log.warn(databaseProblem(error))
       isAway = true
       link.close()
     }

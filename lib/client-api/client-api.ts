@@ -3,15 +3,14 @@ import type { ContinuedWork } from '../turns/continued-turns.ts'
 import { parseDataUrl } from '../base/data-url.ts'
 import { join } from 'node:path'
 import { readImageFile } from '../agent/image-file.ts'
-import type { ReadDocument } from '../agent/tool-services.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
+import type { Services } from '../turns/context/services.ts'
 import type { TurnStarter } from '../turns/start-turn.ts'
+import type { ApiTokens } from '../people/api-tokens.ts'
+import type { Workspaces } from '../workspaces/workspaces.ts'
 import { tooMany, unauthorized, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import type { Homes } from '../profiles/homes.ts'
 import type { ApiToken } from '../schema/api-token.ts'
-import type { Sessions } from '../sessions/sessions.ts'
-import type { ToolOutput } from '../sessions/tool-output.ts'
 import type { StartedTurn, Turns } from '../turns/turns.ts'
 import type { Turn } from '../turns/turn.ts'
 import type { ApiEvent, ApiRequest, ApiResult } from './api-request.ts'
@@ -19,42 +18,10 @@ import { type Conversations, type Head, historyKey } from './conversations.ts'
 import { checkedAnswer, readRequirements, type AnswerRequirements } from './answer-requirements.ts'
 import { followTurn } from './follow-turn.ts'
 import { OWNER_FIELD, SessionLocator } from './locate-session.ts'
-import type { ModelNames } from './model-names.ts'
+import { ModelNames } from './model-names.ts'
 import { splitMessages, toResult } from './new-messages.ts'
 import { badParameter } from './parse.ts'
 import { withPdfText } from './pdfs.ts'
-
-export type ClientApiOptions = {
-  sessions: Sessions
-  turns: Turns
-  turnStarter: TurnStarter
-  homes: Homes
-  tokens: {
-    /** Null for one that is not accepted any more. */
-    find: (id: string) => ApiToken | null
-    /** Aborted when it ends. */
-    signal: (id: string) => AbortSignal
-  }
-  workspaces: {
-    last: (home: Home) => string
-    /** Throws a 400 when it cannot be used. */
-    check: (home: Home, path: string) => string
-  }
-  conversations: Conversations
-  modelNames: ModelNames
-  /** Throws a UserError when the model cannot be called; empty: the default model. */
-  endpointOf: (home: Home, model: string | null) => ModelEndpoint
-  toolOutput: ToolOutput
-  readDocument: ReadDocument
-  /** Downloads an image under the URL rules of the home. */
-  fetchImage: (
-    home: Home,
-    url: string,
-    maxBytes: number,
-    signal: AbortSignal,
-  ) => Promise<{ data: Buffer }>
-  log: (message: string, extra?: Record<string, unknown>) => void
-}
 
 const MAX_RUNNING = 8
 const MAX_IMAGES = 20
@@ -111,23 +78,36 @@ const rejectForExternalAgent = ({ functions, instructions }: ApiRequest, param: 
 }
 
 export class ClientApi {
-  readonly #options: ClientApiOptions
-  readonly #turns: ClientApiOptions['turns']
+  readonly #services: Services
+  readonly #turns: Turns
+  readonly #starter: TurnStarter
+  readonly #tokens: ApiTokens
+  readonly #workspaces: Workspaces
   readonly #conversations: Conversations
+  readonly #models: ModelNames
   readonly #locator: SessionLocator
   readonly #running = new Map<string, number>()
 
-  constructor(options: ClientApiOptions) {
-    this.#options = options
-    const { turns, conversations } = options
+  constructor(
+    services: Services,
+    turns: Turns,
+    starter: TurnStarter,
+    { apiTokens, workspaces }: { apiTokens: ApiTokens; workspaces: Workspaces },
+    conversations: Conversations,
+  ) {
+    this.#services = services
     this.#turns = turns
+    this.#starter = starter
+    this.#tokens = apiTokens
+    this.#workspaces = workspaces
     this.#conversations = conversations
-    this.#locator = new SessionLocator(options.sessions, conversations)
+    this.#models = new ModelNames(services.models)
+    this.#locator = new SessionLocator(services.sessions, conversations)
   }
 
   /** The model names of a token. */
   models({ profile }: ApiToken): Promise<string[]> {
-    return this.#options.modelNames.list(this.#options.homes.open(profile))
+    return this.#models.list(this.#services.homes.open(profile))
   }
 
   /** Throws a 429 when the token has too many running requests. Returns the function that gives the place back. */
@@ -158,7 +138,7 @@ export class ClientApi {
         throw badParameter(param, 'An image must be a base64 data URL or an http(s) URL.')
       const { data } = given
         ? { data: Buffer.from(given.data, 'base64') }
-        : await this.#options.fetchImage(home, url, MAX_IMAGE_BYTES, disconnected)
+        : await this.#services.web.imageForPage(home, url, MAX_IMAGE_BYTES, disconnected)
       const image = readImageFile(data)
       if (!image || data.length > MAX_IMAGE_BYTES)
         throw badParameter(param, 'An image must be PNG, JPEG, GIF or WebP, and at most 10 MB.')
@@ -169,8 +149,8 @@ export class ClientApi {
 
   #storeImages(sessionId: string, images: { data: Buffer; ending: string }[]): string[] {
     return images.flatMap(({ data, ending }) => {
-      const name = this.#options.toolOutput.saveImage(sessionId, data, ending)
-      return name === null ? [] : [join(this.#options.toolOutput.dirOf(sessionId), name)]
+      const name = this.#services.toolOutput.saveImage(sessionId, data, ending)
+      return name === null ? [] : [join(this.#services.toolOutput.dirOf(sessionId), name)]
     })
   }
 
@@ -216,11 +196,10 @@ export class ClientApi {
    * its token has ended. Its answer is read in the chat.
    */
   resume(sessionId: string): ContinuedWork | null {
-    const { sessions, tokens, turnStarter } = this.#options
-    const { [OWNER_FIELD]: id } = sessions.head(sessionId).meta
-    const token = typeof id === 'string' ? tokens.find(id) : null
+    const { [OWNER_FIELD]: id } = this.#services.sessions.head(sessionId).meta
+    const token = typeof id === 'string' ? this.#tokens.find(id) : null
     if (!token) return null
-    const revoked = tokens.signal(token.id)
+    const revoked = this.#tokens.signal(token.id)
     const { approvals } = token
     return {
       unattended: null,
@@ -232,7 +211,7 @@ export class ClientApi {
         approvals,
         continues: true,
       },
-      endpoint: () => turnStarter.endpointToResume(sessionId),
+      endpoint: () => this.#starter.endpointToResume(sessionId),
       onRun: started => started && this.#endWith(revoked, started),
     }
   }
@@ -257,23 +236,23 @@ export class ClientApi {
     const leave = this.#enter(token.id)
     let isStarted = false
     try {
-      const home = this.#options.homes.open(token.profile)
-      const model = await this.#options.modelNames.resolve(home, asked.model)
+      const home = this.#services.homes.open(token.profile)
+      const model = await this.#models.resolve(home, asked.model)
       const messages = await withPdfText(
         asked.messages,
-        this.#options.readDocument,
+        this.#services.readDocument,
         given.disconnected,
       )
       const request = { ...asked, model, messages }
       const demands = await readRequirements(request)
-      const isAgent = isExternal(() => this.#options.endpointOf(home, model || null))
+      const isAgent = isExternal(() => this.#services.endpointOf(home, model || null))
       if (isAgent) rejectForExternalAgent(request, param)
       const split = splitMessages(request.messages, param)
       const images = await this.#readImages(home, split.images, given)
       if (revoked.aborted) throw unauthorized('The token was revoked.')
-      const workspace = token.workspace || this.#options.workspaces.last(home)
+      const workspace = token.workspace || this.#workspaces.last(home)
       // Before a session is created for it.
-      this.#options.workspaces.check(home, workspace)
+      this.#workspaces.check(home, workspace)
       const { sessionId, replace, names } = this.#locator.locate({
         request,
         split,
@@ -287,7 +266,7 @@ export class ClientApi {
           session: sessionId,
           message: '',
         })
-      const { turn } = await this.#options.turnStarter.turn({
+      const { turn } = await this.#starter.turn({
         sessionId,
         role: 'member',
         replace,
@@ -321,7 +300,9 @@ export class ClientApi {
       const settled = this.#settle(turn, request, demands, given, (head, result) =>
         onEnd(answer, head, result),
       )
-        .catch(error => this.#options.log('could not follow a turn', { error: String(error) }))
+        .catch(error =>
+          this.#services.log.warn('could not follow a turn', { error: String(error) }),
+        )
         .finally(() => {
           release()
           leave()

@@ -23,6 +23,16 @@ export type CellEntry = {
   wakeAt: number | null
 }
 
+export type WorkerEntry = {
+  name: string
+  address: string
+  /** Cells that it runs at most, and now. */
+  capacity: number
+  used: number
+  labels: readonly string[]
+  isDraining: boolean
+}
+
 export type OwnCell = Pick<CellEntry, 'name' | 'title' | 'isAwake'> & CellStatus
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
@@ -103,12 +113,29 @@ export class Directory {
     }))
   }
 
-  /** Workers run it from now on. Without people it is that of the user of its name; a cell that is known keeps its own. */
+  /**
+   * Workers run it from now on. Without people it is that of the user of its name. A cell with files of before is refused, because
+   * its new people would read them, unless `keepsFiles`.
+   */
   async add(
     cell: string,
-    given: { title: string; labels: readonly string[]; people: readonly string[] },
+    given: {
+      title: string
+      labels: readonly string[]
+      people: readonly string[]
+      keepsFiles?: boolean
+    },
   ): Promise<void> {
-    const { title, labels, people } = given
+    const { title, labels, people, keepsFiles } = given
+    const [before] = await this.#reader.query(
+      `select is_managed, seen from agent_webui.cell c
+       where name = $1 and exists (select from agent_webui.file f where f.cell = c.name)`,
+      [cell],
+    )
+    if (before && before.is_managed !== true && !keepsFiles)
+      throw conflict(
+        `The name "${cell}" has chats and files of before${before.seen instanceof Date ? `, last used ${before.seen.toISOString()}` : ''}. Add --keep to give them to the new cell, or delete them first: agent-webui cells remove ${cell} --purge`,
+      )
     // In one statement: a cell that no one may use could not be added again.
     const [made] = await this.#reader.query(
       `with made as (
@@ -127,6 +154,37 @@ export class Directory {
       [cell, title, labels, plain(people), cell.toLowerCase()],
     )
     if (!made) throw conflict(`There is a cell "${cell}" already.`)
+  }
+
+  /** `undefined` stays as it is. New labels apply from the next start of the cell on. */
+  async change(
+    cell: string,
+    { title, labels }: { title?: string | undefined; labels?: readonly string[] | undefined },
+  ): Promise<void> {
+    await this.#require(cell)
+    await this.#reader.query(
+      `update agent_webui.cell set title = coalesce($2, title), labels = coalesce($3, labels)
+       where name = $1`,
+      [cell, title ?? null, labels ?? null],
+    )
+  }
+
+  /** The worker that runs it ends it in order, and the other one starts it. */
+  async move(cell: string, worker: string): Promise<void> {
+    await this.#require(cell)
+    const [row] = await this.#reader.query(
+      `with target as (
+         select w.name, c.labels <@ (w.labels || w.name) as fits from agent_webui.worker w, agent_webui.cell c
+         where w.name = $2 and c.name = $1
+       ), moved as (
+         update agent_webui.cell set worker = $2, asked = clock_timestamp()
+         where name = $1 and is_managed and exists (select from target where fits)
+       ) select fits from target`,
+      [cell, worker],
+    )
+    if (!row) throw missing(`There is no worker "${worker}". agent-webui workers shows them.`)
+    if (row.fits !== true)
+      throw conflict(`The worker "${worker}" lacks a label that the cell "${cell}" needs.`)
   }
 
   async allow(cell: string, people: readonly string[]): Promise<void> {
@@ -150,14 +208,49 @@ export class Directory {
     if (unknown !== undefined) throw missing(`"${unknown}" could not use the cell "${cell}".`)
   }
 
-  /** No worker runs it any more, and no one can use it. What it has written stays in the database. */
-  async remove(cell: string): Promise<void> {
+  /**
+   * No worker runs it any more, and no one can use it. What it has written stays in the database and on its workers, unless
+   * `purges`: then both delete it.
+   */
+  async remove(cell: string, purges = false): Promise<void> {
     await this.#require(cell)
-    await this.#reader.query(
-      `with gone as (delete from agent_webui.member where cell = $1)
-         update agent_webui.cell set is_managed = false, wake = null, asked = null where name = $1`,
-      [cell],
+    if (purges)
+      await this.#reader.query(
+        `with gone as (delete from agent_webui.cell where name = $1 returning id)
+         insert into agent_webui.purged (id) select id from gone`,
+        [cell],
+      )
+    else
+      await this.#reader.query(
+        `with gone as (delete from agent_webui.member where cell = $1)
+           update agent_webui.cell set is_managed = false, wake = null, asked = null where name = $1`,
+        [cell],
+      )
+  }
+
+  /** Those that gave a sign of life lately. */
+  async workers(): Promise<WorkerEntry[]> {
+    const rows = await this.#reader.query(
+      `select name, address, capacity, used, labels, is_draining from agent_webui.worker
+       where seen > clock_timestamp() - interval '${STALE_MS} milliseconds' order by name`,
     )
+    return rows.map(row => ({
+      name: String(row.name),
+      address: String(row.address),
+      capacity: Number(row.capacity),
+      used: Number(row.used),
+      labels: texts(row.labels),
+      isDraining: row.is_draining === true,
+    }))
+  }
+
+  /** A worker that drains starts no cell, and ends those that it runs, which others start. */
+  async drain(worker: string, isDraining: boolean): Promise<void> {
+    const [row] = await this.#reader.query(
+      'update agent_webui.worker set is_draining = $2 where name = $1 returning name',
+      [worker, isDraining],
+    )
+    if (!row) throw missing(`There is no worker "${worker}". agent-webui workers shows them.`)
   }
 
   async #require(cell: string): Promise<void> {

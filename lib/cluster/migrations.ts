@@ -163,6 +163,8 @@ create table agent_webui.claim (
 );
 -- Workers delete the directories of these cells.
 create table agent_webui.purged (id uuid primary key, at timestamptz not null default now());
+-- It starts no cell, and ends those that it runs.
+alter table agent_webui.worker add column is_draining boolean not null default false;
 
 alter table agent_webui.chunk drop constraint chunk_cell_path_fkey;
 alter table agent_webui.chunk drop constraint chunk_pkey;

@@ -36,7 +36,7 @@ const IS_FREE = `(c.is_released or ${IS_SILENT} or not agent_webui.is_held(c.nam
 const IS_STARTING = `(c.started > clock_timestamp() - ${ms(START_MS)}
   and exists (select from agent_webui.worker w where w.name = c.worker and ${IS_ALIVE}))`
 /** A cell asks for labels; each worker has its own name as one. */
-const MAY_RUN = 'c.labels <@ (w.labels || w.name) and c.name <> all(w.avoids)'
+const MAY_RUN = 'c.labels <@ (w.labels || w.name) and c.name <> all(w.avoids) and not w.is_draining'
 /** Of a worker. No other connection uses it. */
 const NAME_LOCK = "hashtextextended('agent-webui worker ' || $1, 0)"
 
@@ -151,15 +151,26 @@ export class WorkerRecord {
     return this.#db.query('delete from agent_webui.worker where name = $1', [name])
   }
 
-  /** Of these, those that workers run no more. */
-  async removed(cells: readonly string[]): Promise<string[]> {
+  /** Of these, those that this worker shall end: it drains, or they were removed or moved to another one. */
+  async leaving(name: string, cells: readonly string[]): Promise<string[]> {
     if (cells.length === 0) return []
     const rows = await this.#db.query(
-      'select name from agent_webui.cell where name = any($1) and is_managed',
-      [cells],
+      `select c.name from agent_webui.cell c join agent_webui.worker w on w.name = $1
+       where c.name = any($2) and c.is_managed and c.worker = $1 and not w.is_draining`,
+      [name, cells],
     )
-    const managed = rows.map(({ name }) => String(name))
-    return cells.filter(cell => !managed.includes(cell))
+    const stays = new Set(rows.map(row => String(row.name)))
+    return cells.filter(cell => !stays.has(cell))
+  }
+
+  /** Of these ids, those of cells that were purged. */
+  async purged(ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return []
+    const rows = await this.#db.query(
+      'select id from agent_webui.purged where id = any($1::uuid[])',
+      [ids],
+    )
+    return rows.map(({ id }) => String(id))
   }
 
   /**

@@ -86,10 +86,7 @@ export type AccessConfig = {
 }
 
 export class Access {
-  readonly #authenticator: Authenticator
-  readonly #config: AccessConfig
-  readonly #isOwnChild: IsOwnChild | undefined
-  readonly #clientOf: (x: Exchange) => Client
+  readonly #options
   #warn: ((text: string) => void) | undefined
   readonly #names: ReadonlySet<string>
 
@@ -101,19 +98,16 @@ export class Access {
     clientOf: (x: Exchange) => Client
     warn?: ((text: string) => void) | undefined
   }) {
-    const { authenticator, config, isOwnChild, clientOf } = options
-    this.#authenticator = authenticator
-    this.#config = config
-    this.#isOwnChild = isOwnChild
-    this.#clientOf = clientOf
+    this.#options = options
+    const { config } = options
     this.#warn = options.warn
     this.#names = ownNames(config.host, config.allowedOrigins)
   }
 
   /** Throws a 400 for a user that anyone but a trusted proxy names, a 403 for one that the agent's own programs name. */
   readUser(x: Exchange): void {
-    x.user = readUser(x.req, this.#config.authHeader, () => this.#clientOf(x))
-    if (x.user !== undefined && this.#isOwnChild?.(x.req.socket))
+    x.user = readUser(x.req, this.#options.config.authHeader, () => this.#options.clientOf(x))
+    if (x.user !== undefined && this.#options.isOwnChild?.(x.req.socket))
       throw forbidden(FROM_CHILD, { code: 'own_program' })
   }
 
@@ -126,12 +120,12 @@ export class Access {
       return
     }
     // A page of another site cannot be someone whom the proxy has signed in there.
-    if (this.#config.isVouched) return
+    if (this.#options.config.isVouched) return
     const isKnown =
       isKnownHost(host, this.#names) &&
       (req.headers['x-forwarded-host'] === undefined ||
-        isKnownHost(this.#clientOf(x).host, this.#names))
-    if (!isKnown && !this.#authenticator.isRequired())
+        isKnownHost(this.#options.clientOf(x).host, this.#names))
+    if (!isKnown && !this.#options.authenticator.isRequired())
       throw forbidden(UNKNOWN_HOST, { code: 'host_not_allowed' })
   }
 
@@ -153,7 +147,7 @@ export class Access {
     if (person) {
       // Before the role: the page shall reload, whatever the other person may do.
       this.#checkAccount(x)
-      if (endpoint && !this.#authenticator.may(person, access))
+      if (endpoint && !this.#options.authenticator.may(person, access))
         throw forbidden(REFUSED[access], { code: 'role_not_allowed' })
       x.person = person
       return true
@@ -171,20 +165,21 @@ export class Access {
       throw forbidden('Only the app’s own service worker can be used here.')
     if (!isReading(x) || endpoint.effects || this.#usesToken(x)) {
       if (!endpoint.linked) {
-        checkOrigin(req, this.#clientOf(x), this.#config.allowedOrigins)
+        checkOrigin(req, this.#options.clientOf(x), this.#options.config.allowedOrigins)
         this.#warnOfScheme(x)
       }
-      if (this.#isOwnChild?.(req.socket)) throw forbidden(FROM_CHILD, { code: 'own_program' })
+      if (this.#options.isOwnChild?.(req.socket))
+        throw forbidden(FROM_CHILD, { code: 'own_program' })
     } else if (isApi(x.path) && isCrossSite(req)) {
       // Pages may be linked to. Replies of the API are for our own pages, with or without a password.
-      checkOrigin(req, this.#clientOf(x), this.#config.allowedOrigins)
+      checkOrigin(req, this.#options.clientOf(x), this.#options.config.allowedOrigins)
     }
   }
 
   /** Whether the sign-in that this request was admitted by is still valid. */
   isStillAdmitted(x: Exchange): boolean {
     return this.#usesToken(x)
-      ? (this.#authenticator.tokens?.isValid(x.req.headers) ?? false)
+      ? (this.#options.authenticator.tokens?.isValid(x.req.headers) ?? false)
       : isSame(this.#personOf(x), x.person)
   }
 
@@ -192,21 +187,23 @@ export class Access {
     return {
       cookies: cookiesOf(x),
       headers: x.req.headers,
-      client: () => this.#clientOf(x),
+      client: () => this.#options.clientOf(x),
       user: x.user,
     }
   }
 
   #personOf(x: Exchange): Caller | undefined {
-    return this.#authenticator.isRequired()
-      ? this.#authenticator.personOf(this.#credentialsOf(x))
+    return this.#options.authenticator.isRequired()
+      ? this.#options.authenticator.personOf(this.#credentialsOf(x))
       : OWNER
   }
 
   /** Signs in whom a trusted proxy names. From then on, the request has the cookie that the response sets. */
   #admitUser(x: Exchange): Caller | undefined {
     const made =
-      x.user === undefined ? undefined : this.#authenticator.admitUser?.(this.#credentialsOf(x))
+      x.user === undefined
+        ? undefined
+        : this.#options.authenticator.admitUser?.(this.#credentialsOf(x))
     if (!made) return undefined
     x.headers.push('Set-Cookie', made.header)
     x.cookies = { ...cookiesOf(x), ...made.cookies }
@@ -215,7 +212,7 @@ export class Access {
 
   /** Public endpoints that say who is signed in must not rely on a cookie alone. */
   #refreshUser(x: Exchange): void {
-    if (!this.#config.authHeader) return
+    if (!this.#options.config.authHeader) return
     try {
       if (!this.#personOf(x)) this.#admitUser(x)
     } catch (error) {
@@ -226,7 +223,7 @@ export class Access {
 
   /** Once: the next request would say the same. */
   #warnOfScheme(x: Exchange): void {
-    const hint = this.#warn ? schemeHint(x.req, this.#clientOf(x)) : null
+    const hint = this.#warn ? schemeHint(x.req, this.#options.clientOf(x)) : null
     if (hint === null) return
     this.#warn?.(hint)
     this.#warn = undefined
@@ -236,15 +233,15 @@ export class Access {
   #usesToken({ endpoint, path, req }: Exchange): boolean {
     return (
       endpoint?.byToken === true ||
-      (isApi(path) && (this.#authenticator.tokens?.isGiven(req.headers) ?? false))
+      (isApi(path) && (this.#options.authenticator.tokens?.isGiven(req.headers) ?? false))
     )
   }
 
   #admitToken(x: Exchange, access: Asked): Caller {
-    if (!this.#authenticator.tokens) throw missing('not found')
+    if (!this.#options.authenticator.tokens) throw missing('not found')
     // Only the token counts, so that a program gets no more than it gives.
     x.cookies = {}
-    return this.#authenticator.tokens.admit(x.req.headers, this.#clientOf(x), {
+    return this.#options.authenticator.tokens.admit(x.req.headers, this.#options.clientOf(x), {
       path: x.path,
       access,
     })
@@ -256,8 +253,8 @@ export class Access {
    */
   #checkAccount(x: Exchange): void {
     const given = x.req.headers[ACCOUNT_HEADER]
-    if (given === undefined || !this.#authenticator.account) return
-    const account = this.#authenticator.account(cookiesOf(x))
+    if (given === undefined || !this.#options.authenticator.account) return
+    const account = this.#options.authenticator.account(cookiesOf(x))
     if (account !== null && account !== given)
       throw conflict(OTHER_ACCOUNT, { code: 'other_account' })
   }

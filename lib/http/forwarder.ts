@@ -27,7 +27,6 @@ import {
   type Target,
 } from './forwarded-headers.ts'
 import { securityHeaders } from './headers.ts'
-import { OpenUpstreams } from './open-upstreams.ts'
 import type { Listener } from './request-listener.ts'
 
 /** Why no process serves a cell yet. */
@@ -155,18 +154,11 @@ export const shared = <T>(
 }
 
 export class Forwarder {
-  readonly #refuse:
-    | ((req: IncomingMessage, res: ServerResponse, error: UserError) => Promise<boolean>)
-    | undefined
-  readonly #clock: Clock
-  readonly #version: string
-  readonly #routeOf: (req: IncomingMessage, res: ServerResponse) => Promise<Route | null>
-  readonly #isAllowed: (route: Route) => Promise<boolean>
-  readonly #clientOf: (req: IncomingMessage) => Client
-  readonly #log: { warn(text: string): void; error(text: string, error?: unknown): void }
+  readonly #options
   readonly #waitMs: number
   readonly #requests = new Requests()
-  readonly #upstreams: OpenUpstreams
+  /** Requests that wait for an owner's answer, or read it. */
+  readonly #upstreams = new Set<{ cell: string; epoch: number; upstream: ClientRequest }>()
   readonly #owners
   readonly #asked
   readonly #open = new Map<ServerResponse, Route>()
@@ -194,21 +186,13 @@ export class Forwarder {
     /** How often it looks whether those who were asked are still the owners, and those who read may still do so. */
     lookMs?: number | undefined
   }) {
-    this.#refuse = options.refuse
-    const { clock, version, routeOf, isAllowed, ownerOf, ask, clientOf, log } = options
-    this.#clock = clock
-    this.#version = version
-    this.#routeOf = routeOf
-    this.#isAllowed = isAllowed
-    this.#clientOf = clientOf
-    this.#log = log
-    const { waitMs = TAKEOVER_MS, lookMs = LOOK_MS } = options
+    this.#options = options
+    const { clock, ownerOf, ask, waitMs = TAKEOVER_MS, lookMs = LOOK_MS } = options
     this.#waitMs = waitMs
-    this.#upstreams = new OpenUpstreams(clock, ownerOf, lookMs)
     this.#owners = shared(clock, ownerOf, target => (target ? KNOWN_MS : 0))
     this.#asked = shared(clock, ask, () => ASK_MS)
     this.#stopLooks = every(clock, lookMs, () => {
-      if (!this.#isLooking) void this.#recheck()
+      if (!this.#isLooking) void this.#look()
     })
   }
 
@@ -216,7 +200,6 @@ export class Forwarder {
 
   close(): void {
     this.#stopLooks()
-    this.#upstreams.close()
     this.#requests.close()
   }
 
@@ -231,23 +214,23 @@ export class Forwarder {
         if (error instanceof UserError) throw error
         // Once, not for each request and try.
         if (!this.#isAway)
-          this.#log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
+          this.#options.log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
         this.#isAway = true
-        if (this.#clock.monotonic() > until) throw notServed('unmanaged')
-        await this.#clock.delay(POLL_MS)
+        if (this.#options.clock.monotonic() > until) throw notServed('unmanaged')
+        await this.#options.clock.delay(POLL_MS)
       }
     }
   }
 
   async #waitForOwner(cell: string, res: ServerResponse, until: number): Promise<Target> {
-    const fullUntil = this.#clock.monotonic() + FULL_MS
+    const fullUntil = this.#options.clock.monotonic() + FULL_MS
     for (;;) {
       const target = await this.#patiently(() => this.#owners.get(cell), until)
       if (target) return target
       const waiting = await this.#patiently(() => this.#asked.get(cell), until)
       const end = waiting === 'full' ? Math.min(until, fullUntil) : until
-      if (this.#clock.monotonic() > end || res.destroyed) throw notServed(waiting)
-      await this.#clock.delay(POLL_MS)
+      if (this.#options.clock.monotonic() > end || res.destroyed) throw notServed(waiting)
+      await this.#options.clock.delay(POLL_MS)
     }
   }
 
@@ -262,15 +245,19 @@ export class Forwarder {
       {
         method: req.method ?? 'GET',
         path: route.url,
-        headers: requestHeaders(req, this.#clientOf(req), { route, target }),
+        headers: requestHeaders(req, this.#options.clientOf(req), { route, target }),
         setHost: false,
       },
       isRepeatable(req),
     )
-    this.#upstreams.add(route.cell, target.epoch, upstream)
+    const entry = { cell: route.cell, epoch: target.epoch, upstream }
+    this.#upstreams.add(entry)
     const onGone = () => void upstream.destroy()
     res.once('close', onGone)
-    upstream.once('close', () => res.off('close', onGone))
+    upstream.once('close', () => {
+      res.off('close', onGone)
+      this.#upstreams.delete(entry)
+    })
     await connected(upstream)
     const answer = answerOf(upstream)
     // An early answer, such as a 413, ends the body; the answer decides.
@@ -300,22 +287,26 @@ export class Forwarder {
         if (error instanceof UserError) throw error
         if (!(error instanceof NotSent)) broken += 1
         if (broken > (isRepeatable(req) ? 1 : 0)) {
-          this.#log.warn(`${req.method} to the owner of ${cell} broke: ${messageOf(error)}`)
-          writeError(res, this.#version, { status: 502, error: BROKEN, code: 'bad_gateway' })
+          this.#options.log.warn(`${req.method} to the owner of ${cell} broke: ${messageOf(error)}`)
+          writeError(res, this.#options.version, {
+            status: 502,
+            error: BROKEN,
+            code: 'bad_gateway',
+          })
           return null
         }
       }
       this.#owners.forget(cell)
       // Its owner may have been killed, which the database knows before its last sign of life is old.
       const waiting = await this.#patiently(() => this.#asked.get(cell), until)
-      if (this.#clock.monotonic() > until) throw notServed(waiting)
-      await this.#clock.delay(POLL_MS)
+      if (this.#options.clock.monotonic() > until) throw notServed(waiting)
+      await this.#options.clock.delay(POLL_MS)
     }
   }
 
   async #pass(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const until = this.#clock.monotonic() + this.#waitMs
-    const route = await this.#patiently(() => this.#routeOf(req, res), until)
+    const until = this.#options.clock.monotonic() + this.#waitMs
+    const route = await this.#patiently(() => this.#options.routeOf(req, res), until)
     if (!route) return
     const answer = await this.#answered(req, res, { route, until })
     if (!answer) return
@@ -332,25 +323,33 @@ export class Forwarder {
       await this.#pass(req, res)
     } catch (error) {
       if (res.destroyed) return
-      if (!(error instanceof UserError) && !res.headersSent) this.#log.error('forwarding', error)
+      if (!(error instanceof UserError) && !res.headersSent)
+        this.#options.log.error('forwarding', error)
       if (
         error instanceof UserError &&
         !res.headersSent &&
-        (await this.#refuse?.(req, res, error).catch(() => false))
+        (await this.#options.refuse?.(req, res, error).catch(() => false))
       )
         return
       const { status, body } = toErrorReply(error)
-      writeError(res, this.#version, { status, error: body.error, code: body.code })
+      writeError(res, this.#options.version, { status, error: body.error, code: body.code })
     }
   }
 
-  /** Ends what someone reads who may not use the cell any more. */
-  async #recheck(): Promise<void> {
+  /** Without an answer of the database, the next look decides. */
+  async #look(): Promise<void> {
+    const { ownerOf, isAllowed } = this.#options
     this.#isLooking = true
-    for (const [res, route] of this.#open) {
-      // Without an answer of the database, the next look decides; the owner ends soon as well.
-      if (!(await this.#isAllowed(route).catch(() => true))) res.destroy()
+    // Another process owns the cell: a machine whose network is gone never closes a connection, and says nothing any more.
+    for (const cell of new Set([...this.#upstreams].map(each => each.cell))) {
+      const owner = await ownerOf(cell).catch(() => null)
+      for (const each of this.#upstreams)
+        if (owner && each.cell === cell && each.epoch < owner.epoch)
+          each.upstream.destroy(new Error('another process serves this now'))
     }
+    // What someone reads who may not use the cell any more; the owner ends it soon as well.
+    for (const [res, route] of this.#open)
+      if (!(await isAllowed(route).catch(() => true))) res.destroy()
     this.#isLooking = false
   }
 }

@@ -150,36 +150,70 @@ type Running = { fingerprint: string; settled: Promise<SavedReply | null> }
 
 type Work = () => unknown
 
-/** Runs `work`, or returns the reply of the first request with the same key. `input`: what it asks for, with defaults filled in. */
-export type Once = (x: Exchange, endpoint: AnyEndpoint, input: unknown, work: Work) => unknown
+const check = (known: { fingerprint: string }, fingerprint: string): void => {
+  if (known.fingerprint !== fingerprint) throw mismatch(REUSED, { code: 'idempotency_key_reused' })
+}
 
-export const createOnce = (keys: KeyStore | undefined): Once =>
-  keys ? onceWith(keys) : (_, __, ___, work) => work()
+/** Runs requests, and each of those with a key once. */
+export class Once {
+  readonly #keys: KeyStore
+  readonly #running = new Map<string, Running>()
 
-const onceWith = (keys: KeyStore): Once => {
-  const running = new Map<string, Running>()
+  constructor(keys: KeyStore) {
+    this.#keys = keys
+  }
 
-  /** Carries the request out. Nothing awaits between the look at the keys and here. */
-  const first = async (
+  /** Runs `work`, or returns the reply of the first request with the same key. `input`: what it asks for, with defaults filled in. */
+  run(x: Exchange, endpoint: AnyEndpoint, input: unknown, work: Work): unknown {
+    const key = keyOf(x)
+    if (key === undefined) return work()
+    x.requestKey = requestId(callerOf(x), key)
+    return this.#withKey(x, endpoint, x.requestKey, fingerprintOf(x, input), work)
+  }
+
+  async #withKey(
     x: Exchange,
     endpoint: AnyEndpoint,
+    id: string,
     fingerprint: string,
     work: Work,
-  ): Promise<unknown> => {
-    const id = x.requestKey!
+  ): Promise<unknown> {
+    for (let other = this.#running.get(id); other; other = this.#running.get(id)) {
+      check(other, fingerprint)
+      const reply = await other.settled
+      if (reply) return replay(reply)
+    }
+    const known = this.#keys.find(id)
+    if (known) check(known, fingerprint)
+    if (known?.reply) return replay(known.reply)
+    if (known && !endpoint.recognizes)
+      throw known.isDone
+        ? conflict(NOT_KEPT, { code: 'reply_not_kept' })
+        : conflict(INTERRUPTED, { code: 'request_interrupted' })
+    return this.#first(x, endpoint, id, fingerprint, work)
+  }
+
+  /** Carries the request out. Nothing awaits between the look at the keys and here. */
+  async #first(
+    x: Exchange,
+    endpoint: AnyEndpoint,
+    id: string,
+    fingerprint: string,
+    work: Work,
+  ): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<SavedReply | null>()
-    keys.begin(id, fingerprint)
-    running.set(id, { fingerprint, settled: promise })
+    this.#keys.begin(id, fingerprint)
+    this.#running.set(id, { fingerprint, settled: promise })
     const settle = (reply: SavedReply | null): void => {
-      running.delete(id)
+      this.#running.delete(id)
       resolve(reply)
     }
     const fail = (): void => {
-      keys.release(id)
+      this.#keys.release(id)
       settle(null)
     }
     const succeed = (reply: SavedReply | null): void => {
-      keys.end(id, reply, endpoint.once!)
+      this.#keys.end(id, reply, endpoint.once!)
       settle(reply)
     }
     try {
@@ -204,41 +238,5 @@ const onceWith = (keys: KeyStore): Once => {
       fail()
       throw error
     }
-  }
-
-  const check = (known: { fingerprint: string }, fingerprint: string): void => {
-    if (known.fingerprint !== fingerprint)
-      throw mismatch(REUSED, { code: 'idempotency_key_reused' })
-  }
-
-  const withKey = async (
-    x: Exchange,
-    endpoint: AnyEndpoint,
-    id: string,
-    input: unknown,
-    work: Work,
-  ): Promise<unknown> => {
-    const fingerprint = fingerprintOf(x, input)
-    x.requestKey = id
-    for (let other = running.get(id); other; other = running.get(id)) {
-      check(other, fingerprint)
-      const reply = await other.settled
-      if (reply) return replay(reply)
-    }
-    const known = keys.find(id)
-    if (known) check(known, fingerprint)
-    if (known?.reply) return replay(known.reply)
-    if (known && !endpoint.recognizes)
-      throw known.isDone
-        ? conflict(NOT_KEPT, { code: 'reply_not_kept' })
-        : conflict(INTERRUPTED, { code: 'request_interrupted' })
-    return first(x, endpoint, fingerprint, work)
-  }
-
-  return (x, endpoint, input, work) => {
-    const key = keyOf(x)
-    return key === undefined
-      ? work()
-      : withKey(x, endpoint, requestId(callerOf(x), key), input, work)
   }
 }

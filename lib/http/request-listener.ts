@@ -13,7 +13,7 @@ import { type Client, createClientReader } from './client-address.ts'
 import { returnToCookie } from './cookies.ts'
 import type { RouteTable } from './endpoint.ts'
 import { createOpenApiDocument } from './openapi.ts'
-import { createOnce, type KeyStore } from './once.ts'
+import { type KeyStore, Once } from './once.ts'
 import { OpenResponses } from './open-responses.ts'
 import { parseFields, parseInput, parseQuery } from './parse-input.ts'
 import { prefixHint } from './proxy-hints.ts'
@@ -158,6 +158,8 @@ const admitForm = ({ req, res }: Exchange, { maxBytes = MAX_BODY_BYTES }: AnyEnd
   if (declaredBytes(req) > MAX_BODY_BYTES && req.headers.expect) res.writeContinue()
 }
 
+const queryOf = ({ queryText }: Exchange): string => (queryText === '' ? '' : `?${queryText}`)
+
 export const createRequestListener = <Ctx>(
   routes: RouteTable,
   options: ListenerOptions<Ctx>,
@@ -181,7 +183,7 @@ export const createRequestListener = <Ctx>(
   const writer = new ResponseWriter(version, options.log, options.onRequest, options.hold)
   const createId = createIds()
   const openResponses = new OpenResponses(options.clock)
-  const once = createOnce(options.keys)
+  const once = options.keys && new Once(options.keys)
   let document: unknown
   let accessOfRoutes: (readonly [route: string, access: Asked])[] | undefined
   const services: RequestServices = {
@@ -224,19 +226,15 @@ export const createRequestListener = <Ctx>(
 
   const redirectToLogin = (x: Exchange) => {
     const { prefix, secure } = clientOf(x)
-    const query = x.queryText === '' ? '' : `?${x.queryText}`
     // Only pages that exist are worth returning to.
     if (x.endpoint?.page && x.method === 'GET')
-      x.headers.push('Set-Cookie', returnToCookie(`${x.path}${query}`, { prefix, secure }))
+      x.headers.push('Set-Cookie', returnToCookie(`${x.path}${queryOf(x)}`, { prefix, secure }))
     return redirect(`${prefix}/login`)
   }
 
   /** 404 or 405. Whether a path exists is shown only to those who may call it. */
   const rejectUnknown = (x: Exchange, match: RouteMatch | undefined) => {
-    if (x.path === '' && isReading(x)) {
-      const query = x.queryText === '' ? '' : `?${x.queryText}`
-      return redirect(`${clientOf(x).prefix}/${query}`)
-    }
+    if (x.path === '' && isReading(x)) return redirect(`${clientOf(x).prefix}/${queryOf(x)}`)
     const hint = match || !isBase(x.path) ? null : prefixHint(x.path, isPublicPath)
     if (hint !== null) throw missing(hint)
     const [GET, POST] = [match?.entry.endpoint('GET'), match?.entry.endpoint('POST')]
@@ -253,8 +251,7 @@ export const createRequestListener = <Ctx>(
     const ctx = makeCtx(x, services)
     const { audit } = endpoint
     if (!audit) return endpoint.run(ctx, input as never)
-    const result = new Promise(resolve => resolve(endpoint.run(ctx, input as never)))
-    return result.then(
+    return Promise.try(() => endpoint.run(ctx, input as never)).then(
       value => {
         audit(ctx, input as never)
         return value
@@ -283,7 +280,8 @@ export const createRequestListener = <Ctx>(
       // The sign-in may have ended, or a password may have been set, while the body arrived.
       access.admit(x, endpoint)
       const input = schema ? parseInput(schema, withParam(body, match)) : {}
-      return once(x, endpoint, input, () => run(x, endpoint, input))
+      const work = () => run(x, endpoint, input)
+      return once ? once.run(x, endpoint, input, work) : work()
     })
   }
 

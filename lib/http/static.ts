@@ -1,10 +1,28 @@
-/** Static assets from a table in memory: a request is a lookup, so no path can leave it. */
+/**
+ * The assets of the page: from the bundle, or built in memory when running from sources. A request is a lookup in their
+ * table, so no path can leave it.
+ */
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { extname } from 'node:path'
 import type { Reply } from './endpoint.ts'
 import { bytes } from './reply.ts'
-import type { Asset } from '../store/packed.ts'
+import type { Asset, AssetTable, Packed } from '../store/packed.ts'
+
+const build = async (): Promise<AssetTable> => {
+  // Development only: the bundle does not include the bundler.
+  const { buildAssets } = await import('../../build/browser.mjs')
+  return buildAssets()
+}
+
+/** Returns a function that loads the asset table on first use, so that API-only use never waits for it. */
+export const createAssets = (packed: Packed | undefined): (() => Promise<AssetTable>) => {
+  let built: Promise<AssetTable> | undefined
+  return () => {
+    built ??= packed ? Promise.resolve(packed.assets) : build()
+    return built
+  }
+}
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

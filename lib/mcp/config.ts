@@ -6,27 +6,6 @@ import { fromSeconds, toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
-/** The tools of a server that models get. An empty `include` means all. */
-export type ToolFilter = {
-  include: readonly string[]
-  exclude: readonly string[]
-  resources: boolean
-  prompts: boolean
-}
-
-/** What a server may ask of a model (MCP sampling). */
-export type SamplingSettings = {
-  isEnabled: boolean
-  /** Null: `auxiliary.mcp`, else the model of the chat. */
-  model: string | null
-  /** Empty: any. */
-  allowedModels: readonly string[]
-  /** Upper limit of tokens per answer. */
-  maxTokens: number
-  maxPerMinute: number
-  timeoutMs: number
-}
-
 type CommonSettings = {
   name: string
   enabled: boolean
@@ -106,6 +85,7 @@ const strings = z
     Object.fromEntries(Object.entries(map ?? {}).map(([key, value]) => [key, `${value ?? ''}`])),
   )
 
+/** The tools of a server that models get. An empty `include` means all. */
 const Filter = z.preprocess(
   value => (Array.isArray(value) || typeof value === 'string' ? { include: value } : (value ?? {})),
   z.object({
@@ -115,30 +95,32 @@ const Filter = z.preprocess(
     prompts: flag(true),
   }),
 )
+export type ToolFilter = z.output<typeof Filter>
 
+/** What a server may ask of a model (MCP sampling). */
 const Sampling = z.preprocess(
   value =>
     isObject(value) ? value : value === undefined || value === null ? {} : { enabled: value },
-  z
-    .object({
-      enabled: flag(true),
-      model: z.string().trim().nullish().catch(null),
-      allowed_models: words.catch([]),
-      max_tokens_cap: z.coerce.number().int().positive().catch(4_096).default(4_096),
-      max_rpm: z.coerce.number().int().positive().catch(10).default(10),
-      timeout: seconds(SAMPLING_TIMEOUT_MS),
-    })
-    .transform(
-      ({ enabled, model, allowed_models, max_tokens_cap, max_rpm, timeout }): SamplingSettings => ({
-        isEnabled: enabled,
-        model: model || null,
-        allowedModels: allowed_models,
-        maxTokens: max_tokens_cap,
-        maxPerMinute: max_rpm,
-        timeoutMs: timeout,
-      }),
-    ),
+  z.object({
+    enabled: flag(true),
+    /** Null: `auxiliary.mcp`, else the model of the chat. */
+    model: z
+      .string()
+      .trim()
+      .nullish()
+      .catch(null)
+      .transform(name => name || null),
+    /** Empty: any. */
+    allowed_models: words.catch([]),
+    /** Of an answer. */
+    max_tokens_cap: z.coerce.number().int().positive().catch(4_096).default(4_096),
+    /** Requests a minute. */
+    max_rpm: z.coerce.number().int().positive().catch(10).default(10),
+    /** In milliseconds. */
+    timeout: seconds(SAMPLING_TIMEOUT_MS),
+  }),
 )
+export type SamplingSettings = z.output<typeof Sampling>
 
 const OAuth = z
   .object({
@@ -207,7 +189,7 @@ const parseOne = (name: string, value: unknown): ServerConfig | InvalidServer =>
     hasRoots: entry.roots,
   }
   // Both are announced when the connection is made.
-  const announced = [entry.sampling.isEnabled, entry.roots]
+  const announced = [entry.sampling.enabled, entry.roots]
   if (entry.command) {
     const { command, env } = entry
     const way = { command, args: entry.args ?? [], env, cwd: entry.cwd || null }

@@ -89,7 +89,7 @@ export const connect = async (
     const options: ClientOptions = {
       capabilities: {
         elicitation: { form: {} },
-        ...(server.sampling.isEnabled && { sampling: {} }),
+        ...(server.sampling.enabled && { sampling: {} }),
         ...(server.hasRoots && { roots: { listChanged: true } }),
       },
       versionNegotiation: { mode: server.kind === 'http' ? 'auto' : 'legacy' },
@@ -101,7 +101,7 @@ export const connect = async (
       async (request, { mcpReq }) =>
         (await hooks.elicit(request.params, mcpReq.signal)) as { action: 'decline' },
     )
-    if (server.sampling.isEnabled)
+    if (server.sampling.enabled)
       client.setRequestHandler(
         'sampling/createMessage',
         async (request, { mcpReq }) =>

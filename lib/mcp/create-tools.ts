@@ -53,7 +53,13 @@ const use = async <T>(
   const server = source.find(name)
   // The server may ask in the middle of its work.
   ctx.onBegin?.()
-  const { clarify: askUser, approve, workspace, output, signal } = ctx
+  const {
+    clarify: askUser,
+    approve,
+    output,
+    signal,
+    turn: { workspace },
+  } = ctx
   const sample = source.sampleFor?.(ctx)
   return server.use(client => work(client, optionsOf(server, ctx)), {
     caller: { askUser, approve, sample, workspace, output, signal },
@@ -78,7 +84,7 @@ const requestApproval = async (
     patternKeys: [`mcp: ${label}`],
     description: `mcp: ${label}`,
     any: { of: 'arguments', name: label, key: `mcp: ${label}` },
-    cwd: ctx.workspace,
+    cwd: ctx.turn.workspace,
   })
   if (choice !== 'deny') return null
   const error = `The user denied this call (${label}).`
@@ -140,34 +146,25 @@ const toTool = (source: ServerSource, server: string, listed: ListedTool, name: 
   }
 }
 
-const readTool = <I extends z.ZodType>(tool: {
+/** Reads resources or prompts of a server. */
+type Reader = {
   name: string
-  server: string
-  summary: string
-  input: I
-  label: string
-  run: (ctx: ToolContext, input: z.output<I>) => Promise<ToolResult>
-}): Tool => ({
-  name: tool.name,
-  server: tool.server,
-  summary: tool.summary,
-  input: tool.input,
-  kind: 'read',
-  preview: args => previewOf(tool.label, args as Record<string, unknown>),
-  run: (ctx, input) => tool.run(ctx, input as z.output<I>),
-})
-
-const jsonResult = (value: unknown): ToolResult => ({ content: JSON.stringify(value) })
+  summary: (server: string) => string
+  input: z.ZodObject
+  run: (
+    client: Client,
+    options: ReturnType<typeof optionsOf>,
+    input: Record<string, string>,
+    keep: (what: string) => Keep,
+  ) => Promise<ToolResult>
+}
 
 /** Empty for servers without templates, which are not required to answer. */
 const listTemplates = async (client: Client, options: ReturnType<typeof optionsOf>) => {
   try {
     const { resourceTemplates } = await client.listResourceTemplates(undefined, options)
     return resourceTemplates.map(({ uriTemplate, name, description, mimeType }) => ({
-      uriTemplate,
-      name,
-      description,
-      mimeType,
+      ...{ uriTemplate, name, description, mimeType },
     }))
   } catch (error) {
     if (options.signal.aborted || !isUnknownMethod(error)) throw error
@@ -179,81 +176,82 @@ const listTemplates = async (client: Client, options: ReturnType<typeof optionsO
 const isUnknownMethod = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === -32601
 
-const resourceTools = (source: ServerSource, server: string, taken: Set<string>): Tool[] => [
-  readTool({
-    name: toolName(server, 'list_resources', taken),
-    server,
+const RESOURCES: readonly Reader[] = [
+  {
+    name: 'list_resources',
     // The templates are named because the uri of a templated resource is in no list.
-    summary: `List the resources of the MCP server "${server}": their uri, name and type, and templates of further uris.`,
+    summary: server =>
+      `List the resources of the MCP server "${server}": their uri, name and type, and templates of further uris.`,
     input: z.object({}),
-    label: `${server}/list_resources`,
-    run: ctx =>
-      use(source, server, ctx, async (client, options) => {
-        const { resources } = await client.listResources(undefined, options)
-        const templates = await listTemplates(client, options)
-        return jsonResult({
-          resources: resources.map(({ uri, name, description, mimeType }) => ({
-            uri,
-            name,
-            description,
-            mimeType,
-          })),
-          ...(templates.length > 0 && { templates }),
-        })
-      }),
-  }),
-  readTool({
-    name: toolName(server, 'read_resource', taken),
-    server,
-    summary: `Read one resource of the MCP server "${server}".`,
+    async run(client, options) {
+      const { resources } = await client.listResources(undefined, options)
+      const templates = await listTemplates(client, options)
+      const listed = resources.map(({ uri, name, description, mimeType }) => ({
+        ...{ uri, name, description, mimeType },
+      }))
+      const content = { resources: listed, ...(templates.length > 0 && { templates }) }
+      return { content: JSON.stringify(content) }
+    },
+  },
+  {
+    name: 'read_resource',
+    summary: server => `Read one resource of the MCP server "${server}".`,
     input: z.object({ uri: z.string().min(1) }),
-    label: `${server}/read_resource`,
-    run: (ctx, { uri }) =>
-      use(source, server, ctx, async (client, options) =>
-        resourceResult(
-          await client.readResource({ uri }, options),
-          keepOf(ctx, `${server}/${uri}`),
-        ),
-      ),
-  }),
+    run: async (client, options, { uri = '' }, keep) =>
+      resourceResult(await client.readResource({ uri }, options), keep(uri)),
+  },
 ]
 
-const promptTools = (source: ServerSource, server: string, taken: Set<string>): Tool[] => [
-  readTool({
-    name: toolName(server, 'list_prompts', taken),
-    server,
-    summary: `List the prompts of the MCP server "${server}" and the arguments they take.`,
+const PromptInput = z.object({
+  name: z.string().min(1),
+  arguments: z.record(z.string(), z.coerce.string()).default({}),
+})
+
+const PROMPTS: readonly Reader[] = [
+  {
+    name: 'list_prompts',
+    summary: server =>
+      `List the prompts of the MCP server "${server}" and the arguments they take.`,
     input: z.object({}),
-    label: `${server}/list_prompts`,
-    run: ctx =>
-      use(source, server, ctx, async (client, options) => {
-        const { prompts } = await client.listPrompts(undefined, options)
-        const shown = prompts.map(each => ({
-          name: each.name,
-          description: each.description,
-          arguments: each.arguments,
-        }))
-        return jsonResult({ prompts: shown })
-      }),
-  }),
-  readTool({
-    name: toolName(server, 'get_prompt', taken),
-    server,
-    summary: `Get one prompt of the MCP server "${server}", filled in with its arguments.`,
-    input: z.object({
-      name: z.string().min(1),
-      arguments: z.record(z.string(), z.coerce.string()).default({}),
-    }),
-    label: `${server}/get_prompt`,
-    run: (ctx, { name, arguments: given }) =>
-      use(source, server, ctx, async (client, options) =>
-        promptResult(
-          await client.getPrompt({ name, arguments: given }, options),
-          keepOf(ctx, `${server}/${name}`),
-        ),
-      ),
-  }),
+    async run(client, options) {
+      const { prompts } = await client.listPrompts(undefined, options)
+      const listed = prompts.map(({ name, description, arguments: taken }) => ({
+        ...{ name, description, arguments: taken },
+      }))
+      return { content: JSON.stringify({ prompts: listed }) }
+    },
+  },
+  {
+    name: 'get_prompt',
+    summary: server =>
+      `Get one prompt of the MCP server "${server}", filled in with its arguments.`,
+    input: PromptInput,
+    async run(client, options, input, keep) {
+      const given = PromptInput.parse(input)
+      return promptResult(await client.getPrompt(given, options), keep(given.name))
+    },
+  },
 ]
+
+const readerTool = (
+  source: ServerSource,
+  server: string,
+  reader: Reader,
+  taken: Set<string>,
+): Tool => ({
+  name: toolName(server, reader.name, taken),
+  server,
+  summary: reader.summary(server),
+  input: reader.input,
+  kind: 'read',
+  preview: args => previewOf(`${server}/${reader.name}`, args as Record<string, unknown>),
+  run: (ctx, input) =>
+    use(source, server, ctx, (client, options) =>
+      reader.run(client, options, input as Record<string, string>, what =>
+        keepOf(ctx, `${server}/${what}`),
+      ),
+    ),
+})
 
 /** The tools of all servers that have listed them, in the order of the configuration. */
 export const mcpTools = (servers: readonly McpServer[], source: ServerSource): Tool[] => {
@@ -266,8 +264,10 @@ export const mcpTools = (servers: readonly McpServer[], source: ServerSource): T
         .filter(tool => isToolEnabled(filter, tool.name))
         .toSorted(byName)
         .map(tool => toTool(source, name, tool, toolName(name, tool.name, taken))),
-      ...(found.resources && filter.resources ? resourceTools(source, name, taken) : []),
-      ...(found.prompts && filter.prompts ? promptTools(source, name, taken) : []),
+      ...[
+        ...(found.resources && filter.resources ? RESOURCES : []),
+        ...(found.prompts && filter.prompts ? PROMPTS : []),
+      ].map(reader => readerTool(source, name, reader, taken)),
     ]
   })
 }

@@ -15,7 +15,7 @@ import {
 } from './config.ts'
 import { changeWords, withCodes } from '../base/sentences.ts'
 import { hideValues } from './mask-config.ts'
-import { McpSignInService, type ServerLookup } from './oauth/sign-in-service.ts'
+import { McpSignIns, type ServerLookup } from './oauth/sign-ins.ts'
 import { TokenSource } from './oauth/token-source.ts'
 import { secretsOf, serverRows } from './server-rows.ts'
 import { McpServer } from './server.ts'
@@ -47,7 +47,7 @@ export class Mcp {
   readonly #homes = new Map<string, Map<string, McpServer>>()
   /** Servers that are being closed. */
   readonly #closing = new Set<Promise<void>>()
-  readonly signIns: McpSignInService
+  readonly signIns: McpSignIns
 
   constructor({
     version,
@@ -73,7 +73,7 @@ export class Mcp {
       current: (home, name) => this.#currentHttp(home, name),
       running: (home, name) => this.#homes.get(home.dir)?.get(name),
     }
-    this.signIns = new McpSignInService(servers, dispatcher, clock)
+    this.signIns = new McpSignIns(servers, dispatcher, clock)
   }
 
   #closeServer(server: McpServer): void {

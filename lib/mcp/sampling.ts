@@ -113,7 +113,7 @@ export class Sampling {
     caller: SamplingCaller | undefined,
     canceled: AbortSignal,
   ): Promise<Record<string, unknown>> {
-    if (!settings.isEnabled) throw new Error('Sampling is turned off for this server.')
+    if (!settings.enabled) throw new Error('Sampling is turned off for this server.')
     const parsed = Request.safeParse(params)
     if (!parsed.success) throw new Error('Only text and images can be sent to the model.')
     const { data: request } = parsed
@@ -123,10 +123,10 @@ export class Sampling {
         'Sampling is possible only during a single tool call that a user can approve.',
       )
     this.#starts = this.#starts.filter(at => this.#clock.monotonic() - at < MINUTE_MS)
-    if (this.#starts.length >= settings.maxPerMinute)
-      throw new Error(`At most ${settings.maxPerMinute} requests a minute are allowed.`)
+    if (this.#starts.length >= settings.max_rpm)
+      throw new Error(`At most ${settings.max_rpm} requests a minute are allowed.`)
     this.#starts.push(this.#clock.monotonic())
-    const maxTokens = Math.min(request.maxTokens, settings.maxTokens)
+    const maxTokens = Math.min(request.maxTokens, settings.max_tokens_cap)
     // Not `mcp: …`: that allows a tool, which could have any name.
     const label = `sampling: ${this.#server}`
     const over = AbortSignal.any([caller.signal, canceled])
@@ -140,8 +140,8 @@ export class Sampling {
       choices: ['once', 'session', 'deny'],
     })
     if (choice === 'deny') throw new Error('The user denied the request.')
-    const { model, allowedModels, timeoutMs } = settings
-    const signal = AbortSignal.any([over, AbortSignal.timeout(timeoutMs)])
+    const { model, allowed_models: allowedModels, timeout } = settings
+    const signal = AbortSignal.any([over, AbortSignal.timeout(timeout)])
     // The approval may have come after the result was given up.
     signal.throwIfAborted()
     const options = { model, allowedModels, maxTokens, signal }

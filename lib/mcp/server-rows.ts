@@ -7,7 +7,7 @@ import { type InvalidServer, isInvalid, isToolEnabled, type ServerConfig } from 
 import { changeWords, withCodes } from '../base/sentences.ts'
 import { hideValues, maskArgs, maskUrl, maskValues } from './mask-config.ts'
 import { toolName } from './tool-names.ts'
-import type { McpSignInService } from './oauth/sign-in-service.ts'
+import type { McpSignIns } from './oauth/sign-ins.ts'
 import type { McpServer } from './server.ts'
 
 export type ConfiguredServer = { config: ServerConfig | InvalidServer; server: McpServer | null }
@@ -56,7 +56,7 @@ const hostOf = (url: string | null): string | null =>
 const signInOf = (
   home: Home,
   { config, server }: ConfiguredServer,
-  signIns: McpSignInService,
+  signIns: McpSignIns,
 ): McpServerRow['sign_in'] => {
   const tokens = server?.tokens()
   const { pending, paste, failure } = signIns.status(home, config.name)
@@ -68,7 +68,7 @@ const toRow = (
   home: Home,
   listed: ConfiguredServer,
   taken: Set<string>,
-  signIns: McpSignInService,
+  signIns: McpSignIns,
 ): McpServerRow => {
   const { config, server } = listed
   const raw = rawOf(home, config.name)
@@ -101,7 +101,7 @@ const toRow = (
 export const serverRows = (
   home: Home,
   servers: readonly ConfiguredServer[],
-  signIns: McpSignInService,
+  signIns: McpSignIns,
 ): McpServerRow[] => {
   const taken = new Set<string>()
   return servers.map(each => toRow(home, each, taken, signIns))

@@ -7,54 +7,13 @@ import { failed, messageOf, wordsOf } from '../errors.ts'
 import { type Sentence, sentence, type Words } from '../base/sentences.ts'
 import type { ServerConfig } from './config.ts'
 import { type Connection, connect, type McpTarget } from './connect.ts'
-import { type AskUser, answerElicitation } from './elicitation.ts'
+import { answerForm } from '../agent/elicitation.ts'
 import { type Listing, readListing } from './list-tools.ts'
 import { SignInNeeded, type TokenSource } from './oauth/token-source.ts'
 import { Sampling, type SamplingCaller } from './sampling.ts'
 
-const MINUTE_MS = 60_000
-const STARTS_PER_MINUTE = 5
 /** Pause after the n-th failure in a row. None after the first: most servers that crash once work when restarted. */
 const BACKOFF_MS = [0, 0, 2_000, 10_000, 30_000, 60_000]
-
-export class StartLimit {
-  readonly #now: () => number
-  #failures = 0
-  #failedAtMs = 0
-  #starts: number[] = []
-
-  constructor(clock: Pick<Clock, 'monotonic'>) {
-    this.#now = clock.monotonic
-  }
-
-  mayStart(): boolean {
-    this.#starts = this.#starts.filter(at => this.#now() - at < MINUTE_MS)
-    const pauseMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0
-    return (
-      this.#starts.length < STARTS_PER_MINUTE &&
-      (this.#failures === 0 || this.#now() - this.#failedAtMs >= pauseMs)
-    )
-  }
-
-  recordStart(): undefined {
-    this.#starts.push(this.#now())
-  }
-
-  recordFailure(): void {
-    this.#failures += 1
-    this.#failedAtMs = this.#now()
-  }
-
-  recordSuccess(): void {
-    this.#failures = 0
-  }
-
-  /** The next start is allowed at once. */
-  reset(): void {
-    this.#failures = 0
-    this.#starts = []
-  }
-}
 
 export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
 
@@ -72,6 +31,9 @@ const ROOTS_WAIT_MS = 500
 
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
+
+/** Resolves with null when the user does not answer, or `signal` withdrew the question. */
+type AskUser = (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
 
 /** The call that a request of the server belongs to. `signal` is aborted when its turn ends. */
 export type Caller = SamplingCaller & { askUser: AskUser }
@@ -167,7 +129,9 @@ class Roots {
 export class McpServer {
   readonly config: ServerConfig
   readonly #options: ServerOptions
-  readonly #limit: StartLimit
+  /** Failures in a row, and the time of the last one. */
+  #failures = 0
+  #failedAtMs = 0
   #connection: Connection | null = null
   #starting: { work: Promise<void>; since: number; abort: AbortController } | null = null
   #listing: Listing | null = null
@@ -189,7 +153,6 @@ export class McpServer {
   constructor(config: ServerConfig, options: ServerOptions) {
     this.config = config
     this.#options = options
-    this.#limit = new StartLimit(options.clock)
     this.#sampling = new Sampling(config.name, options.clock)
   }
 
@@ -219,12 +182,12 @@ export class McpServer {
 
   /** Allows the next start at once: the user has asked for one. */
   resetBackoff(): void {
-    this.#limit.reset()
+    this.#failures = 0
   }
 
   /** Starts the server if it may start now, and waits for it at most `waitMs`. Never rejects: see `state` and `error`. */
   async ensureStarted(waitMs: number, signal?: AbortSignal): Promise<void> {
-    if (!this.#connection && !this.#starting && this.#limit.mayStart()) this.#start()
+    if (!this.#connection && !this.#starting && this.#mayStart()) this.#start()
     if (this.#starting) {
       // Counted from the start: a slow server delays one turn, not every turn until it is ready.
       const leftMs = this.#starting.since + waitMs - this.#clock.monotonic()
@@ -251,7 +214,7 @@ export class McpServer {
     try {
       if (this.config.hasRoots) await this.#shareRoot(connection, caller)
       const value = await work(connection.client)
-      this.#limit.recordSuccess()
+      this.#failures = 0
       return value
     } catch (cause) {
       throw signal.aborted ? cause : this.#callError(connection, cause)
@@ -293,13 +256,19 @@ export class McpServer {
     return failed(timeoutMessage(this.config.timeoutMs))
   }
 
+  #mayStart(): boolean {
+    const pauseMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0
+    return this.#failures === 0 || this.#clock.monotonic() - this.#failedAtMs >= pauseMs
+  }
+
   #appendOutput(text: string): void {
     this.#output = (this.#output + text).slice(-MAX_OUTPUT_CHARS)
   }
 
   #fail(words: Words): void {
     this.#error = words
-    this.#limit.recordFailure()
+    this.#failures += 1
+    this.#failedAtMs = this.#clock.monotonic()
   }
 
   #scheduleIdleStop(): void {
@@ -325,7 +294,6 @@ export class McpServer {
 
   #start(): void {
     if (this.#isClosed) return
-    this.#limit.recordStart()
     this.#output = ''
     const abort = new AbortController()
     this.#starting = { work: Promise.resolve(), since: this.#clock.monotonic(), abort }
@@ -361,8 +329,13 @@ export class McpServer {
       onChange: () => {
         this.#isStale = true
       },
-      elicit: (params, canceled) =>
-        answerElicitation(params, this.#onlyCaller()?.askUser, canceled),
+      elicit: (params, canceled) => {
+        const caller = this.#onlyCaller()
+        return answerForm(
+          params,
+          caller ? (question, choices) => caller.askUser(question, choices, canceled) : null,
+        )
+      },
       sample: (params, canceled) =>
         this.#sampling.answer(params, this.config.sampling, this.#onlyCaller(), canceled),
       roots: () => {

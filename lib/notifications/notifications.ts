@@ -25,7 +25,7 @@ import { Receivers, personOf, type Receiver } from './receivers.ts'
 import { Sender, type Decision } from './sender.ts'
 import { NotificationStore, SETTINGS } from './store.ts'
 import { type Translate, translatorFor } from './texts/translate.ts'
-import { createVapid } from './vapid.ts'
+import { vapidKeys } from './vapid.ts'
 
 /** A turn that continues with a queued message is not finished yet; it starts within this time. */
 const SETTLE_MS = 1_000
@@ -102,7 +102,6 @@ export class Notifications {
   readonly reportedUntil: number | null
   readonly #options: NotificationsOptions
   readonly #outbox: Outbox
-  readonly #vapid: ReturnType<typeof createVapid>
   readonly #presence: Presence
   readonly #sender: Sender
   readonly #closing = new AbortController()
@@ -113,12 +112,11 @@ export class Notifications {
     const lastChange = lastChangeOf(options)
     this.store = new NotificationStore(join(stateDir, SETTINGS), { clock })
     this.#outbox = new Outbox(join(stateDir, OUTBOX), log.warn)
-    this.#vapid = createVapid(stateDir)
     this.#presence = new Presence(clock)
     this.receivers = new Receivers({
       ...options,
       store: this.store,
-      vapid: this.#vapid,
+      vapid: () => vapidKeys(stateDir),
       post: createPost({ ...options, signal: this.#closing.signal }),
       statuses: this.#outbox,
       onRemoved: id => {
@@ -187,7 +185,7 @@ export class Notifications {
 
   /** The public half of the key pair that subscriptions are made with. */
   async publicKey(): Promise<string> {
-    return (await this.#vapid()).publicKey
+    return (await vapidKeys(this.#options.stateDir)).publicKey
   }
 
   changeSettings(patch: Partial<NotificationSettings>): void {

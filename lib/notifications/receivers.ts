@@ -44,15 +44,7 @@ const TEST = {
 } as const
 
 export class Receivers {
-  readonly #store
-  readonly #post
-  readonly #vapid
-  readonly #clock
-  readonly #redact
-  readonly #allow
-  readonly #statuses
-  readonly #onRemoved
-  readonly #log
+  readonly #options
 
   constructor(options: {
     store: NotificationStore
@@ -65,30 +57,11 @@ export class Receivers {
     onRemoved: (id: string) => void
     log: { info: (message: string) => void; warn: (message: string) => void }
   }) {
-    const {
-      store,
-      post,
-      vapid,
-      clock,
-      redact,
-      allowPush: allow,
-      statuses,
-      onRemoved,
-      log,
-    } = options
-    this.#store = store
-    this.#post = post
-    this.#vapid = vapid
-    this.#clock = clock
-    this.#redact = redact
-    this.#allow = allow
-    this.#statuses = statuses
-    this.#onRemoved = onRemoved
-    this.#log = log
+    this.#options = options
   }
 
   all(): readonly Receiver[] {
-    return [...this.#store.devices(), ...this.#store.services()]
+    return [...this.#options.store.devices(), ...this.#options.store.services()]
   }
 
   find(id: string): Receiver | undefined {
@@ -101,42 +74,54 @@ export class Receivers {
 
   send(receiver: Receiver, message: Addressed): Promise<Delivery> {
     return 'subscription' in receiver
-      ? sendWebPush(receiver, message, { vapid: this.#vapid, post: this.#post, allow: this.#allow })
-      : sendToService(receiver, message, { post: this.#post, clock: this.#clock })
+      ? sendWebPush(receiver, message, {
+          vapid: this.#options.vapid,
+          post: this.#options.post,
+          allow: this.#options.allowPush,
+        })
+      : sendToService(receiver, message, { post: this.#options.post, clock: this.#options.clock })
   }
 
   /** Records what became of a message. */
   note(receiver: Receiver, delivery: Delivery): void {
     if (delivery.how === 'gone') {
-      this.#log.info(`notifications: ${this.labelOf(receiver)} has ended its subscription`)
+      this.#options.log.info(`notifications: ${this.labelOf(receiver)} has ended its subscription`)
       this.#remove(receiver.id)
     } else if (delivery.how === 'sent') {
-      const last_sent_at = Math.floor(toSeconds(this.#clock.now()))
-      this.#statuses.setStatus(receiver.id, { last_sent_at, problem: null, problem_code: null })
+      const last_sent_at = Math.floor(toSeconds(this.#options.clock.now()))
+      this.#options.statuses.setStatus(receiver.id, {
+        last_sent_at,
+        problem: null,
+        problem_code: null,
+      })
     } else {
-      const before = this.#statuses.statusOf(receiver.id)
-      const problem = this.#redact(delivery.problem)
+      const before = this.#options.statuses.statusOf(receiver.id)
+      const problem = this.#options.redact(delivery.problem)
       if (before.problem !== problem)
-        this.#log.warn(`notifications: ${this.labelOf(receiver)}: ${problem}`)
-      this.#statuses.setStatus(receiver.id, { ...before, problem, problem_code: delivery.code })
+        this.#options.log.warn(`notifications: ${this.labelOf(receiver)}: ${problem}`)
+      this.#options.statuses.setStatus(receiver.id, {
+        ...before,
+        problem,
+        problem_code: delivery.code,
+      })
     }
   }
 
   devices(): NotificationDevice[] {
-    return this.#store
+    return this.#options.store
       .devices()
       .map(({ subscription, sign_in: _, language: _language, person: _person, ...device }) => ({
         ...device,
         service: new URL(subscription.endpoint).host,
-        ...this.#statuses.statusOf(device.id),
+        ...this.#options.statuses.statusOf(device.id),
       }))
   }
 
   services(): NotificationService[] {
-    return this.#store.services().map(({ secret, language: _, ...service }) => ({
+    return this.#options.store.services().map(({ secret, language: _, ...service }) => ({
       ...service,
       has_secret: secret !== undefined,
-      ...this.#statuses.statusOf(service.id),
+      ...this.#options.statuses.statusOf(service.id),
     }))
   }
 
@@ -152,19 +137,19 @@ export class Receivers {
       refresh?: boolean
     },
   ): void {
-    if (from.refresh && !this.#store.isKnown(subscription, from)) return
-    if (!isPushEndpoint(subscription.endpoint, this.#allow))
+    if (from.refresh && !this.#options.store.isKnown(subscription, from)) return
+    if (!isPushEndpoint(subscription.endpoint, this.#options.allowPush))
       throw invalid('The address of a push service begins with https://.', {
         code: 'invalid_address',
       })
-    checkUrl(subscription.endpoint, this.#allow)
-    this.#store.addDevice(subscription, from)
+    checkUrl(subscription.endpoint, this.#options.allowPush)
+    this.#options.store.addDevice(subscription, from)
   }
 
   /** `secret`: the signing key that was made for a webhook. */
   addService(given: NewService): { service: Service; secret: string | null } {
     checkService(given)
-    return this.#store.addService(given)
+    return this.#options.store.addService(given)
   }
 
   remove(id: string): void {
@@ -178,12 +163,12 @@ export class Receivers {
     const t = translatorOf(receiver)
     const message = {
       ...TEST,
-      id: `test-${this.#clock.now()}`,
-      at: this.#clock.now(),
+      id: `test-${this.#options.clock.now()}`,
+      at: this.#options.clock.now(),
       title: t('title.test'),
       body: t('body.test'),
       waiting,
-      base: this.#store.settings().base_url,
+      base: this.#options.store.settings().base_url,
       t,
       offers: [],
       actions: [],
@@ -191,16 +176,16 @@ export class Receivers {
     const delivery = await this.send(receiver, message)
     this.note(receiver, delivery)
     if (delivery.how !== 'sent')
-      throw unavailable(this.#redact(delivery.problem), {
+      throw unavailable(this.#options.redact(delivery.problem), {
         code: 'notification_failed',
-        values: { reason: this.#redact(delivery.problem) },
+        values: { reason: this.#options.redact(delivery.problem) },
       })
   }
 
   #remove(id: string): boolean {
-    const isFound = this.#store.remove(id)
-    this.#onRemoved(id)
-    this.#statuses.setStatus(id, null)
+    const isFound = this.#options.store.remove(id)
+    this.#options.onRemoved(id)
+    this.#options.statuses.setStatus(id, null)
     return isFound
   }
 }

@@ -14,13 +14,7 @@ const MAX_TIMER_MS = 2_147_483_647
 export type Decision = 'send' | 'drop' | { until: number }
 
 export class Sender {
-  readonly #outbox
-  readonly #clock
-  readonly #decide
-  readonly #deliver
-  readonly #onDelivery
-  readonly #firstDelayMs
-  readonly #log
+  readonly #options
   /** Receivers with a request under way. */
   readonly #busy = new Set<string>()
   /** Until when receivers want no requests (Retry-After). */
@@ -34,10 +28,12 @@ export class Sender {
   readonly #pump = (): void => {
     if (this.#closed) return
     for (const item of this.#heads()) {
-      if (this.#busy.has(item.target) || this.#dueOf(item) > this.#clock.now()) continue
-      const decision = this.#clock.now() - item.at > MAX_AGE_MS ? 'drop' : this.#decide(item)
-      if (decision === 'drop') this.#outbox.remove(each => each.id === item.id)
-      else if (decision !== 'send') this.#outbox.delay(item.id, decision.until, item.attempts)
+      if (this.#busy.has(item.target) || this.#dueOf(item) > this.#options.clock.now()) continue
+      const decision =
+        this.#options.clock.now() - item.at > MAX_AGE_MS ? 'drop' : this.#options.decide(item)
+      if (decision === 'drop') this.#options.outbox.remove(each => each.id === item.id)
+      else if (decision !== 'send')
+        this.#options.outbox.delay(item.id, decision.until, item.attempts)
       else {
         this.#busy.add(item.target)
         const work = this.#send(item)
@@ -59,14 +55,7 @@ export class Sender {
     firstDelayMs: number
     log: (message: string, extra?: Record<string, unknown>) => void
   }) {
-    const { outbox, clock, decide, deliver, onDelivery, firstDelayMs, log } = options
-    this.#outbox = outbox
-    this.#clock = clock
-    this.#decide = decide
-    this.#deliver = deliver
-    this.#onDelivery = onDelivery
-    this.#firstDelayMs = firstDelayMs
-    this.#log = log
+    this.#options = options
   }
 
   /** Nothing is decided before: the parts that decide are made later than this one. */
@@ -78,15 +67,15 @@ export class Sender {
   /** Something was added for these receivers. */
   wake(targets: readonly string[]): void {
     for (const target of targets)
-      if ((this.#held.get(target) ?? 0) <= this.#clock.now()) this.#hasten(target)
+      if ((this.#held.get(target) ?? 0) <= this.#options.clock.now()) this.#hasten(target)
     this.#schedule()
   }
 
   /** Decides now about what waits for a time, instead of then. */
   recheck(): void {
-    for (const { id, attempts, due } of this.#outbox.items())
-      if (attempts === 0 && due > this.#clock.now())
-        this.#outbox.delay(id, this.#clock.now(), attempts)
+    for (const { id, attempts, due } of this.#options.outbox.items())
+      if (attempts === 0 && due > this.#options.clock.now())
+        this.#options.outbox.delay(id, this.#options.clock.now(), attempts)
     this.#schedule()
   }
 
@@ -99,7 +88,7 @@ export class Sender {
   /** Of each receiver and chat the first item, and those that no failed one precedes: a later one must not arrive before it. */
   #heads(): Item[] {
     const failed = new Set<string>()
-    return this.#outbox.items().filter(({ target, fact, attempts }) => {
+    return this.#options.outbox.items().filter(({ target, fact, attempts }) => {
       const line = `${target} ${fact.session_id}`
       if (this.#busy.has(target) || failed.has(line)) return false
       if (attempts > 0) failed.add(line)
@@ -109,30 +98,36 @@ export class Sender {
 
   /** A receiver that answered, or for which there is news, is tried again now instead of when its delay is over. */
   #hasten(target: string): void {
-    for (const { id, attempts, due } of this.#outbox.items().filter(item => item.target === target))
-      if (attempts > 0 && due > this.#clock.now())
-        this.#outbox.delay(id, this.#clock.now(), attempts)
+    for (const { id, attempts, due } of this.#options.outbox
+      .items()
+      .filter(item => item.target === target))
+      if (attempts > 0 && due > this.#options.clock.now())
+        this.#options.outbox.delay(id, this.#options.clock.now(), attempts)
   }
 
   #settle(item: Item, delivery: Delivery): void {
     const { id, target, attempts } = item
-    if (delivery.how !== 'later') this.#outbox.remove(each => each.id === id)
+    if (delivery.how !== 'later') this.#options.outbox.remove(each => each.id === id)
     else {
-      const own = Math.min(this.#firstDelayMs * 4 ** attempts, MAX_DELAY_MS)
+      const own = Math.min(this.#options.firstDelayMs * 4 ** attempts, MAX_DELAY_MS)
       const wanted = Math.min(delivery.afterMs ?? 0, MAX_DELAY_MS)
-      if (wanted > 0) this.#held.set(target, this.#clock.now() + wanted)
-      this.#outbox.delay(id, this.#clock.now() + Math.max(own, wanted), attempts + 1)
+      if (wanted > 0) this.#held.set(target, this.#options.clock.now() + wanted)
+      this.#options.outbox.delay(
+        id,
+        this.#options.clock.now() + Math.max(own, wanted),
+        attempts + 1,
+      )
     }
     if (delivery.how === 'sent') {
       this.#held.delete(target)
       this.#hasten(target)
     }
-    this.#onDelivery(item, delivery)
+    this.#options.onDelivery(item, delivery)
   }
 
   async #send(item: Item): Promise<void> {
-    const delivery = await this.#deliver(item).catch((error: unknown): Delivery => {
-      this.#log('a notification could not be sent', { error: messageOf(error) })
+    const delivery = await this.#options.deliver(item).catch((error: unknown): Delivery => {
+      this.#options.log('a notification could not be sent', { error: messageOf(error) })
       return { how: 'refused', problem: messageOf(error), code: 'rejected' }
     })
     this.#busy.delete(item.target)
@@ -146,7 +141,7 @@ export class Sender {
     this.#cancelTimer?.()
     const due = this.#heads().map(this.#dueOf)
     if (!this.#isStarted || this.#closed || due.length === 0) return
-    const wait = Math.max(0, Math.min(...due) - this.#clock.now())
-    this.#cancelTimer = this.#clock.timer(Math.min(wait, MAX_TIMER_MS), this.#pump)
+    const wait = Math.max(0, Math.min(...due) - this.#options.clock.now())
+    this.#cancelTimer = this.#options.clock.timer(Math.min(wait, MAX_TIMER_MS), this.#pump)
   }
 }

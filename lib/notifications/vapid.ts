@@ -27,17 +27,14 @@ const readVapid = (stateDir: string): VapidKeys | null => {
 /** Imported on demand: only servers that send such messages pay for it. */
 export const loadWebPush = async () => (await import('web-push')).default
 
-export const createVapid = (stateDir: string) => {
-  let keys: VapidKeys | null = null
-  return async (): Promise<VapidKeys> => {
-    keys ??= readVapid(stateDir)
-    if (keys) return keys
-    const made = (await loadWebPush()).generateVAPIDKeys()
-    // Another request may have made them in between.
-    keys = readVapid(stateDir)
-    if (keys) return keys
-    writeAtomic(pathIn(stateDir), `${JSON.stringify(made)}\n`)
-    keys = made
-    return keys
-  }
+/** The keys of this server; makes them where there are none. */
+export const vapidKeys = async (stateDir: string): Promise<VapidKeys> => {
+  const keys = readVapid(stateDir)
+  if (keys) return keys
+  const made = (await loadWebPush()).generateVAPIDKeys()
+  // Another request may have made them in between.
+  const others = readVapid(stateDir)
+  if (others) return others
+  writeAtomic(pathIn(stateDir), `${JSON.stringify(made)}\n`)
+  return made
 }

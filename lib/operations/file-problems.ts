@@ -20,7 +20,7 @@ export type FileSources = {
 type Found = UnreadableFile & Pick<FileProblem, 'profile'>
 
 /** Everything a person or another program may write, at this moment. */
-export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources) => {
+export const findFileProblems = ({ homes, workspaces, jobsOf, own }: FileSources): Found[] => {
   const jobsProblem = (home: Home) => {
     const jobs = jobsOf(home)
     const reason = jobs.problem()
@@ -31,10 +31,8 @@ export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources)
     [...home.problems(), workspaces.problem(home), jobsProblem(home)].flatMap(found =>
       found ? [{ profile: home.name, ...found }] : [],
     )
-  return (): Found[] => {
-    const shared = own.flatMap(each => each.problem() ?? [])
-    return [...homes.list().flatMap(ofHome), ...shared.map(found => ({ profile: null, ...found }))]
-  }
+  const shared = own.flatMap(each => each.problem() ?? [])
+  return [...homes.list().flatMap(ofHome), ...shared.map(found => ({ profile: null, ...found }))]
 }
 
 const CHECK_MS = 2_000
@@ -50,13 +48,27 @@ export const toSentence = ({ file, reason, in_force }: UnreadableFile): string =
   }`
 
 export class FileProblems {
-  readonly #check: () => Found[]
+  readonly #sources: FileSources
   readonly #log: (line: string) => void
   readonly #notify: Notify
+  readonly #stopChecks: () => void
   #known = new Map<string, Found>()
+
+  constructor(
+    sources: FileSources,
+    log: (line: string) => void,
+    notify: Notify,
+    clock: Pick<Clock, 'timer'>,
+  ) {
+    this.#sources = sources
+    this.#log = log
+    this.#notify = notify
+    this.#stopChecks = every(clock, CHECK_MS, () => void this.list())
+  }
+
   /** The current problems. Reports changes since the last call. */
-  readonly list = (): FileProblem[] => {
-    const found = new Map(this.#check().map(problem => [keyOf(problem), problem]))
+  list(): FileProblem[] {
+    const found = new Map(findFileProblems(this.#sources).map(problem => [keyOf(problem), problem]))
     const before = this.#known
     this.#known = found
     for (const [key, problem] of found) {
@@ -69,8 +81,8 @@ export class FileProblems {
       })
     }
     const broken = new Set([...found.values()].map(({ file }) => file))
-    for (const { file } of new Map([...before.values()].map(each => [each.file, each])).values()) {
-      if (broken.has(file)) continue
+    const fixed = [...before.values()].map(({ file }) => file).filter(file => !broken.has(file))
+    for (const file of new Set(fixed)) {
       this.#log(`${file} can be read again`)
       this.#notify('info', `${file} can be read again.`, {
         code: 'file_readable',
@@ -79,23 +91,8 @@ export class FileProblems {
     }
     return [...found.values()].map(withCodes)
   }
-  readonly close
 
-  constructor({
-    check,
-    log,
-    notify,
-    clock,
-  }: {
-    /** The current problems. Must be cheap. */
-    check: () => Found[]
-    log: (line: string) => void
-    notify: Notify
-    clock: Pick<Clock, 'timer'>
-  }) {
-    this.#check = check
-    this.#log = log
-    this.#notify = notify
-    this.close = every(clock, CHECK_MS, this.list)
+  close(): void {
+    this.#stopChecks()
   }
 }

@@ -4,7 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isSameSecret, sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
-import type { ClientAddress, Throttle } from './throttle.ts'
+import { mayToken } from './may.ts'
+import { type ClientAddress, Throttle } from './throttle.ts'
 import { conflict, forbidden, missing, unauthorized, unavailable } from '../errors.ts'
 import { ApiToken, TokenPath, TokenScope } from '../schema/api-token.ts'
 import type { Access, Caller } from '../schema/person.ts'
@@ -51,29 +52,15 @@ export class ApiTokens {
   readonly #path: string
   readonly #clock: Clock
   readonly #throttle: Throttle
-  readonly #mayCall: (path: string) => boolean
   readonly #found
   #state
   /** Aborted when the token is revoked or the API is turned off: requests that still run end then. */
   readonly #running = new Map<string, AbortController>()
 
-  constructor(
-    path: string,
-    {
-      clock,
-      throttle,
-      mayCall,
-    }: {
-      clock: Clock
-      throttle: Throttle
-      /** False for the paths that only a person may call. */
-      mayCall: (path: string) => boolean
-    },
-  ) {
+  constructor(path: string, clock: Clock) {
     this.#path = path
     this.#clock = clock
-    this.#throttle = throttle
-    this.#mayCall = mayCall
+    this.#throttle = new Throttle({ clock })
     this.#found = this.#read()
     this.#state =
       this.#found === 'damaged' ? { version: 1 as const, enabled: false, tokens: [] } : this.#found
@@ -138,7 +125,7 @@ export class ApiTokens {
     const isApi = path.startsWith('/api')
     const scope = access === 'read' ? 'read' : 'work'
     const token = this.#admitted(headers, from, { path: isApi ? 'api' : 'v1', scope })
-    if (!this.#mayCall(path)) throw forbidden('Tokens cannot do this. Sign in to the page.')
+    if (!mayToken(path)) throw forbidden('Tokens cannot do this. Sign in to the page.')
     return {
       id: `token ${token.id}`,
       role: token.scope === 'read' ? 'viewer' : 'member',

@@ -67,15 +67,9 @@ export class Audit {
 
   constructor(
     path: string,
-    {
-      clock,
-      redact,
-      warn,
-    }: {
-      clock: Clock
-      redact: (text: string) => string
-      warn: (text: string) => void
-    },
+    clock: Clock,
+    redact: (text: string) => string,
+    warn: (text: string) => void,
   ) {
     this.#path = path
     this.#clock = clock

@@ -48,21 +48,14 @@ export class Codes {
   /** Secrets that were shown but not confirmed, by the sign-in they were shown to. */
   readonly #pending = new Map<string, { secret: string; expiresAt: number }>()
 
-  constructor({
-    people,
-    throttlePath,
-    clock,
-    warn,
-    onSecret,
-  }: {
-    people: People
-    /** Keeps wrong codes counted across a restart. */
-    throttlePath: string
-    clock: Clock
-    warn: (text: string) => void
-    /** Called with each secret, so that it can be redacted elsewhere. */
-    onSecret: (secret: string) => void
-  }) {
+  /** `throttlePath`: keeps wrong codes counted across a restart. `onSecret` gets each secret, so that it can be redacted elsewhere. */
+  constructor(
+    people: People,
+    throttlePath: string,
+    clock: Clock,
+    warn: (text: string) => void,
+    onSecret: (secret: string) => void,
+  ) {
     this.#people = people
     this.#clock = clock
     this.#onSecret = onSecret

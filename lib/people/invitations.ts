@@ -24,16 +24,8 @@ export class Invitations {
   readonly #clock: Clock
   readonly #onRemoved: (id: string) => void
 
-  constructor({
-    people,
-    clock,
-    onRemoved,
-  }: {
-    people: People
-    clock: Clock
-    /** Ends all sign-ins of a person. */
-    onRemoved: (id: string) => void
-  }) {
+  /** `onRemoved` ends all sign-ins of a person. */
+  constructor(people: People, clock: Clock, onRemoved: (id: string) => void) {
     this.#people = people
     this.#clock = clock
     this.#onRemoved = onRemoved

@@ -28,13 +28,7 @@ export class Pairing {
   readonly #codes = new Map<string, Code>()
   readonly #isOpen = ({ name }: Code): boolean => name === undefined
 
-  constructor({
-    clock,
-    isSignedIn,
-  }: {
-    clock: Clock
-    isSignedIn: (by: string) => boolean
-  }) {
+  constructor(clock: Clock, isSignedIn: (by: string) => boolean) {
     this.#clock = clock
     this.#isSignedIn = isSignedIn
   }

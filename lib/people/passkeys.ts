@@ -54,15 +54,7 @@ export class Passkeys {
   readonly #log: { warn(text: string): void }
   readonly #challenges: Challenges
 
-  constructor({
-    people,
-    clock,
-    log,
-  }: {
-    people: People
-    clock: Clock
-    log: { warn(text: string): void }
-  }) {
+  constructor(people: People, clock: Clock, log: { warn(text: string): void }) {
     this.#people = people
     this.#clock = clock
     this.#log = log

@@ -106,17 +106,7 @@ export class PasswordFile {
   #known: string | null = null
   #lastWarning = ''
 
-  constructor({
-    dir,
-    key,
-    settings,
-    warn,
-  }: {
-    dir: string
-    key: Buffer
-    settings: SettingsPassword
-    warn: (text: string) => void
-  }) {
+  constructor(dir: string, key: Buffer, settings: SettingsPassword, warn: (text: string) => void) {
     this.#key = key
     this.#settings = settings
     this.#warn = warn

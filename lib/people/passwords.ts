@@ -133,7 +133,7 @@ export class Passwords {
     this.#warn = warn
     this.#onEnvironmentHash = options.onEnvironmentHash
     this.#hasher = new PasswordHasher(key, options.iterations)
-    this.#record = new PasswordFile({ dir, key, settings, warn })
+    this.#record = new PasswordFile(dir, key, settings, warn)
     // Otherwise it could surprise once the variable is gone.
     if (config.password !== null && this.#record.state().kind !== 'none')
       warn(

@@ -12,29 +12,35 @@ export type InstanceInfo = {
   address: string
   /** Seconds since 1970. */
   started_at: number
+  /** What its commands are marked with. */
+  run?: string
+}
+
+const noteOf = (stateDir: string): Partial<InstanceInfo> => {
+  try {
+    return JSON.parse(readWholeText(join(stateDir, 'instance.json')))
+  } catch {
+    // No instance, or a damaged file.
+    return {}
+  }
 }
 
 /** The process id of the running instance; undefined when none runs or its file is unreadable. */
 export const runningPid = (stateDir: string): number | undefined => {
-  try {
-    const { pid } = JSON.parse(
-      readWholeText(join(stateDir, 'instance.json')),
-    ) as Partial<InstanceInfo>
-    return Number.isInteger(pid) ? pid : undefined
-  } catch {
-    // No instance, or a damaged file.
-    return undefined
-  }
+  const { pid } = noteOf(stateDir)
+  return Number.isInteger(pid) ? pid : undefined
 }
 
-const holderOf = (file: string): string => {
-  try {
-    const { pid, address } = JSON.parse(readWholeText(file)) as Partial<InstanceInfo>
-    return ` (process ${Number(pid)}, ${String(address).slice(0, 200)})`
-  } catch {
-    // Only part of the message, and the holder may not have written it yet.
-    return ''
-  }
+/** What the commands of the instance are marked with that runs here, or was killed here. */
+export const runOf = (stateDir: string): string | undefined => {
+  const { run } = noteOf(stateDir)
+  return typeof run === 'string' ? run : undefined
+}
+
+/** Part of a message; the holder may not have written its note yet. */
+const holderOf = (stateDir: string): string => {
+  const { pid, address } = noteOf(stateDir)
+  return pid === undefined ? '' : ` (process ${Number(pid)}, ${String(address).slice(0, 200)})`
 }
 
 const FULL = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT'])
@@ -59,6 +65,8 @@ const openLocked = (path: string, timeoutMs: number, addon: string | undefined):
 export class InstanceLock {
   readonly #db: Database
   readonly #note: string
+  /** Of an instance that ended without an end in order: what its commands are marked with. */
+  readonly killedRun: string | undefined
 
   /**
    * Takes the lock or throws an Error with a sentence. `timeoutMs`: how long to wait for a holder that is exiting, as when
@@ -76,6 +84,7 @@ export class InstanceLock {
       throw new Error(`${path} is not a regular file. Delete it and start again.`)
     try {
       this.#db = openLocked(path, timeoutMs, addon)
+      this.killedRun = runOf(stateDir)
       this.announce(info)
     } catch (error) {
       if (FULL.has(errorCode(error)))
@@ -84,7 +93,7 @@ export class InstanceLock {
         })
       if (!isBusy(error)) throw error
       throw new Error(
-        `Another agent-webui${holderOf(this.#note)} is using ${stateDir}; stop it, or set AGENT_WEBUI_STATE_DIR to a directory of its own`,
+        `Another agent-webui${holderOf(stateDir)} is using ${stateDir}; stop it, or set AGENT_WEBUI_STATE_DIR to a directory of its own`,
         { cause: error },
       )
     }

@@ -1,5 +1,5 @@
 /** Modes, options and commands of the external agent that serves a session. */
-import { setMode, setOption } from '../agent/acp/options.ts'
+import { setMode, setOption } from '../agent/acp/choices.ts'
 import { attachForSettings, toSavedSession } from '../agent/acp/attach-session.ts'
 import type { RunningAgent } from '../agent/acp/running-agent.ts'
 import type { Session } from '../agent/acp/session.ts'

@@ -1,10 +1,11 @@
 /** Earlier sessions of an external agent: lists those of a session's workspace and imports one. */
 import { redact, redactValue } from '../base/redact/redact.ts'
 import { setImmediate } from 'node:timers/promises'
-import { firstChoices, toSavedSession } from '../agent/acp/attach-session.ts'
+import { adoptSession, toSavedSession } from '../agent/acp/attach-session.ts'
+import { applyFirstChoices } from '../agent/acp/choices.ts'
 import { historyHash } from '../agent/acp/history-hash.ts'
 import { toAcpServers } from '../agent/acp/mcp-servers.ts'
-import { adoptSession, listAgentSessions } from '../agent/acp/list-sessions.ts'
+import { listAgentSessions } from '../agent/acp/list-sessions.ts'
 import { stripWorkspacePrefix } from '../agent/acp/prompt.ts'
 import { conflict } from '../errors.ts'
 import type { AgentSessions, Adopted } from '../schema/external.ts'
@@ -59,7 +60,7 @@ export class ExternalAgentSessions {
     const found = await callAgent(agent.name, work)
     if (!found) return { sessions: [], note: `${agent.name} doesn't list its sessions.` }
     const own = storedAgentSession(sessions.head(id).meta, agent.id)
-    for (const each of own?.owner === id ? [own.session_id, ...own.aliases] : []) empty.add(each)
+    if (own?.owner === id) empty.add(own.session_id)
     const held = await this.#holders(agent.id)
     const shown = found.filter(({ id: past }) => {
       const holder = held.get(past)
@@ -118,7 +119,7 @@ export class ExternalAgentSessions {
         servers,
         signal,
       )
-      await firstChoices(running, session, agent)
+      await applyFirstChoices(running, session, agent.settings, Boolean(agent.model))
       const messages = replayed?.messages ?? []
       const first = messages.find(({ role }) => role === 'user')?.content
       const name = title || (typeof first === 'string' && first ? fallbackTitle(first) : agent.name)
@@ -164,7 +165,7 @@ export class ExternalAgentSessions {
       for (const { session_id: ours } of JSON.parse(body.toString()) as SessionRow[]) {
         const kept = storedAgentSession(sessions.head(ours).meta, agent)
         if (kept?.owner !== ours) continue
-        for (const id of [kept.session_id, ...kept.aliases]) held.set(id, ours)
+        held.set(kept.session_id, ours)
       }
       cursor = next ?? undefined
       await setImmediate()

@@ -10,8 +10,7 @@ import { join } from 'node:path'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { fileStamp } from '../store/journal.ts'
-import { idOf, outlivesTurn, type Question } from '../schema/question.ts'
-import type { NewEntry } from '../sessions/entries.ts'
+import { outlivesTurn } from '../schema/question.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Failure } from '../agent/types.ts'
 import {
@@ -27,21 +26,10 @@ import { EventLog, type LoggedEvent, readLiveFile, toReaders } from './event-log
 import { elide } from './to-stream-event.ts'
 import { rebuild, usageOf } from './live-turn.ts'
 import { type ContinuedTurn, continueTurn, isFresh, isGivenUp, mayResume } from './resume.ts'
-import { endEntries } from './turn-journal.ts'
+import { endEntries, endedAnswers } from './turn-journal.ts'
 import type { TurnsOptions } from './turns.ts'
 
 type Leftover = { sessionId: string; streamId: string; path: string }
-
-/** Of questions that nobody answers any more. */
-export const endedAnswers = (questions: readonly Question[]): NewEntry[] =>
-  questions.map(question => ({
-    t: 'answered',
-    id: idOf(question),
-    kind: question.kind,
-    answer: question.kind === 'approval' ? 'deny' : '',
-    by: 'restart',
-    reason: 'ended',
-  }))
 
 /** Writes the end of one turn to its transcript, and to its log if given. `failure`: null when the user stopped it. */
 export const recoverTurn = (

@@ -17,8 +17,7 @@ import type { EventLog, LoggedEvent } from './event-log.ts'
 import { partialMessages, unansweredResults } from './interrupted-turn.ts'
 import { type LiveState, rebuild, usageOf } from './live-turn.ts'
 import { elide, toTurnEvent } from './to-stream-event.ts'
-import { endedAnswers } from './recover.ts'
-import { endEntries } from './turn-journal.ts'
+import { endEntries, endedAnswers } from './turn-journal.ts'
 import type { TurnsOptions } from './turns.ts'
 
 export type ContinuedTurn = {

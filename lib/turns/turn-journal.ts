@@ -3,6 +3,7 @@ import { toSeconds } from '../base/clock.ts'
 import type { Outcome } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
+import { idOf, type Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
 import { type Composed, sentDraftPatch } from '../sessions/drafts.ts'
@@ -134,3 +135,14 @@ export const endEntries = (
   }
   return entries
 }
+
+/** Of questions that nobody answers any more. */
+export const endedAnswers = (questions: readonly Question[]): NewEntry[] =>
+  questions.map(question => ({
+    t: 'answered',
+    id: idOf(question),
+    kind: question.kind,
+    answer: question.kind === 'approval' ? 'deny' : '',
+    by: 'restart',
+    reason: 'ended',
+  }))

@@ -1,14 +1,10 @@
 /** Fetches pages for the model: extracts the readable text and summarizes long ones. */
 import { invalid } from '../errors.ts'
-import type { Allow } from '../http/public-address.ts'
-import type { WebFetch } from './fetch.ts'
+import { fetchPage, type FetchOptions } from './fetch.ts'
 
 export type Page = { url: string; title: string; content: string }
 
-export type ExtractDeps = {
-  fetch: WebFetch
-  allow: Allow
-  check: (url: URL) => void
+export type ExtractDeps = Pick<FetchOptions, 'dispatcher' | 'resolve' | 'allow' | 'check'> & {
   /** Summarizes a long page with the auxiliary model; null when there is none. */
   summarize: ((text: string, about: { url: string; title: string }) => Promise<string>) | null
 }
@@ -43,11 +39,10 @@ export const readPage = async (
   address: string,
   signal: AbortSignal,
 ): Promise<Page> => {
-  const { fetch, allow, check, summarize } = deps
-  const fetched = await fetch(address, {
+  const { summarize, ...access } = deps
+  const fetched = await fetchPage(address, {
+    ...access,
     signal,
-    allow,
-    check,
     checkType,
     accept: 'text/html,application/xhtml+xml,text/plain;q=0.9,application/json;q=0.8,*/*;q=0.5',
     maxBytes: MAX_BYTES,

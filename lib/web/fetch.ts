@@ -15,13 +15,10 @@ import { type Allow, checkUrl, allowNone } from '../http/public-address.ts'
 
 export type Fetched = { url: string; type: string; charset: string | null; bytes: Buffer }
 
-export type FetchDeps = {
+export type FetchOptions = {
   /** The proxy, if one is configured. It resolves names itself, so ours are checked as far as possible. */
   dispatcher?: Dispatcher | undefined
-  resolve?: Resolve
-}
-
-export type FetchOptions = {
+  resolve?: Resolve | undefined
   signal: AbortSignal
   allow?: Allow
   /** Throws to reject a URL. Called for each redirect. */
@@ -73,68 +70,61 @@ const headerOf = (value: string | string[] | undefined): string =>
   (Array.isArray(value) ? value[0] : value)?.trim() ?? ''
 
 /** Throws a UserError, or the signal's reason. */
-export const createFetch = ({ dispatcher, resolve }: FetchDeps = {}) => {
-  return async (address: string, options: FetchOptions): Promise<Fetched> => {
-    const { allow = allowNone, check, maxBytes, timeoutMs } = options
-    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)])
-    const own = dispatcher ? null : await createGuardedDispatcher(allow, { resolve })
-    const { request } = await import('undici')
-    let url = checkUrl(address, allow)
-    try {
-      for (let hops = 0; ; hops += 1) {
-        check?.(url)
-        if (dispatcher) await checkForProxy(url, allow, resolve)
-        const answer = await request(url, {
-          signal,
-          dispatcher: (own ?? dispatcher) as Dispatcher,
-          headers: {
-            'user-agent': AGENT,
-            accept: options.accept,
-            'accept-encoding': 'gzip, br, deflate',
-          },
-        })
-        const { statusCode: status, headers, body } = answer
-        const drop = () => void body.on('error', () => undefined).destroy()
-        const location = headerOf(headers.location)
-        if (status >= 300 && status < 400 && location) {
-          drop()
-          if (hops === MAX_REDIRECTS) throw because('it redirects too often')
-          if (!URL.canParse(location, url)) throw because('it redirects to no address')
-          url = checkUrl(new URL(location, url).href, allow)
-          continue
-        }
-        if (status < 200 || status >= 300) {
-          drop()
-          throw because(`it answered with status ${status}`)
-        }
-        const [type = '', ...parameters] = headerOf(headers['content-type']).split(';')
-        const charset = parameters.map(each => /^\s*charset="?([^"\s]+)"?/i.exec(each)?.[1])
-        try {
-          options.checkType(type.trim().toLowerCase())
-        } catch (error) {
-          drop()
-          throw error
-        }
-        return {
-          url: url.href,
-          type: type.trim().toLowerCase(),
-          charset: charset.find(Boolean) ?? null,
-          bytes: await readBody(
-            body,
-            headerOf(headers['content-encoding']).toLowerCase(),
-            maxBytes,
-          ),
-        }
+export const fetchPage = async (address: string, options: FetchOptions): Promise<Fetched> => {
+  const { dispatcher, resolve, allow = allowNone, check, maxBytes, timeoutMs } = options
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)])
+  const own = dispatcher ? null : await createGuardedDispatcher(allow, { resolve })
+  const { request } = await import('undici')
+  let url = checkUrl(address, allow)
+  try {
+    for (let hops = 0; ; hops += 1) {
+      check?.(url)
+      if (dispatcher) await checkForProxy(url, allow, resolve)
+      const answer = await request(url, {
+        signal,
+        dispatcher: (own ?? dispatcher) as Dispatcher,
+        headers: {
+          'user-agent': AGENT,
+          accept: options.accept,
+          'accept-encoding': 'gzip, br, deflate',
+        },
+      })
+      const { statusCode: status, headers, body } = answer
+      const drop = () => void body.on('error', () => undefined).destroy()
+      const location = headerOf(headers.location)
+      if (status >= 300 && status < 400 && location) {
+        drop()
+        if (hops === MAX_REDIRECTS) throw because('it redirects too often')
+        if (!URL.canParse(location, url)) throw because('it redirects to no address')
+        url = checkUrl(new URL(location, url).href, allow)
+        continue
       }
-    } catch (error) {
-      if (options.signal.aborted) throw error
-      const refusal = refusalIn(error)
-      if (refusal) throw refusal
-      const reason = why(signal.aborted ? signal.reason : error)
-      throw unavailable(`${url.host} could not be read: ${reason}.`)
-    } finally {
-      void own?.destroy()
+      if (status < 200 || status >= 300) {
+        drop()
+        throw because(`it answered with status ${status}`)
+      }
+      const [type = '', ...parameters] = headerOf(headers['content-type']).split(';')
+      const charset = parameters.map(each => /^\s*charset="?([^"\s]+)"?/i.exec(each)?.[1])
+      try {
+        options.checkType(type.trim().toLowerCase())
+      } catch (error) {
+        drop()
+        throw error
+      }
+      return {
+        url: url.href,
+        type: type.trim().toLowerCase(),
+        charset: charset.find(Boolean) ?? null,
+        bytes: await readBody(body, headerOf(headers['content-encoding']).toLowerCase(), maxBytes),
+      }
     }
+  } catch (error) {
+    if (options.signal.aborted) throw error
+    const refusal = refusalIn(error)
+    if (refusal) throw refusal
+    const reason = why(signal.aborted ? signal.reason : error)
+    throw unavailable(`${url.host} could not be read: ${reason}.`)
+  } finally {
+    void own?.destroy()
   }
 }
-export type WebFetch = ReturnType<typeof createFetch>

@@ -7,83 +7,80 @@ export type Block = { key: number; token: Token }
 export type Footnote = Token & { type: 'footnote'; label: string; tokens: Token[] }
 export type Footnotes = ReadonlyMap<string, Footnote>
 
-export type Blocks = {
-  /** Blocks of `text`; cheap when it extends the text of the last call. `open`: more text will follow. */
-  update(text: string, open: boolean): readonly Block[]
-  /** Number of blocks at the beginning that further text doesn't change. */
-  closed(): number
-  /** Footnotes by label, in document order. */
-  footnotes(): Footnotes
-}
-
 type OpenFence = { at: number; lang: string; body: number; close: RegExp; scanned: number }
 
-export const createBlocks = (): Blocks => {
-  let text = ''
-  let final = false
-  let closedEnd = 0
-  let closed: Block[] = []
-  let links: Links = {}
-  let fence: OpenFence | null = null
-  let shown: readonly Block[] = []
+export class Blocks {
+  #text = ''
+  #final = false
+  #closedEnd = 0
+  #closed: Block[] = []
+  #links: Links = {}
+  #fence: OpenFence | null = null
+  #shown: readonly Block[] = []
 
-  const restart = () => {
-    closedEnd = 0
-    closed = []
-    links = {}
-    fence = null
+  /** Blocks of `text`; cheap when it extends the text of the last call. `open`: more text will follow. */
+  update(next: string, open: boolean): readonly Block[] {
+    // Normalizes line ends as marked does, so that the lengths of `raw` add up.
+    const text = next.includes('\r') ? next.replace(/\r\n?/g, '\n') : next
+    if (text === this.#text && this.#final === !open) return this.#shown
+    if (this.#final || !text.startsWith(this.#text)) {
+      this.#closedEnd = 0
+      this.#closed = []
+      this.#links = {}
+      this.#fence = null
+    }
+    this.#text = text
+    this.#final = !open
+    this.#advance(open)
+    const closed = this.#closed
+    const rest = text.slice(this.#closedEnd)
+    if (this.#fence) this.#shown = [...closed, fenced(text, this.#fence, closed.length)]
+    else if (!rest) this.#shown = [...closed]
+    else {
+      const tokens = lex(completePartial(rest), { ...this.#links })
+      this.#shown = [...closed, ...number(tokens, closed.length)]
+    }
+    return this.#shown
+  }
+
+  /** Number of blocks at the beginning that further text doesn't change. */
+  closed(): number {
+    return this.#closed.length
+  }
+
+  /** Footnotes by label, in document order. */
+  footnotes(): Footnotes {
+    const notes = new Map<string, Footnote>()
+    for (const { token } of this.#shown) {
+      if (token.type === 'footnote') notes.set((token as Footnote).label, token as Footnote)
+    }
+    return notes
   }
 
   /** Closes blocks that further text can't change. */
-  const close = (tokens: Token[], count: number) => {
-    for (const token of tokens.slice(0, count)) {
-      closedEnd += token.raw.length
-      if (isShown(token)) closed.push({ key: closed.length, token })
+  #close(tokens: Token[]): void {
+    for (const token of tokens) {
+      this.#closedEnd += token.raw.length
+      if (isShown(token)) this.#closed.push({ key: this.#closed.length, token })
     }
   }
 
   /** Lexes the open part. A link definition changes brackets that were already rendered as text. */
-  const advance = (open: boolean) => {
-    if (fence && (!open || isClosed(text, fence))) fence = null
-    else fence ??= openFence(text, closedEnd, open)
-    if (fence) return
-    const tokens = lex(text.slice(closedEnd), { ...links })
-    const count = open ? tokens.length - stillOpen(tokens) : tokens.length
-    const late = addLinks(links, tokens.slice(0, count)) && closed.length > 0
+  #advance(open: boolean): void {
+    const text = this.#text
+    if (this.#fence && (!open || isClosed(text, this.#fence))) this.#fence = null
+    else this.#fence ??= openFence(text, this.#closedEnd, open)
+    if (this.#fence) return
+    const tokens = lex(text.slice(this.#closedEnd), { ...this.#links })
+    const done = open ? tokens.slice(0, tokens.length - stillOpen(tokens)) : tokens
+    const late = addLinks(this.#links, done) && this.#closed.length > 0
     if (late) {
-      const end =
-        closedEnd + tokens.slice(0, count).reduce((sum, token) => sum + token.raw.length, 0)
-      closedEnd = 0
-      closed = []
-      const again = lex(text.slice(0, end), { ...links })
-      close(again, again.length)
-    } else close(tokens, count)
-    fence = openFence(text, closedEnd, open)
-  }
-
-  return {
-    update(next, open) {
-      // Normalizes line ends as marked does, so that the lengths of `raw` add up.
-      const clean = next.includes('\r') ? next.replace(/\r\n?/g, '\n') : next
-      if (clean === text && final === !open) return shown
-      if (final || !clean.startsWith(text)) restart()
-      text = clean
-      final = !open
-      advance(open)
-      const rest = text.slice(closedEnd)
-      if (fence) shown = [...closed, fenced(text, fence, closed.length)]
-      else if (!rest) shown = [...closed]
-      else shown = [...closed, ...number(lex(completePartial(rest), { ...links }), closed.length)]
-      return shown
-    },
-    closed: () => closed.length,
-    footnotes() {
-      const notes = new Map<string, Footnote>()
-      for (const { token } of shown) {
-        if (token.type === 'footnote') notes.set((token as Footnote).label, token as Footnote)
-      }
-      return notes
-    },
+      const end = this.#closedEnd + done.reduce((sum, token) => sum + token.raw.length, 0)
+      this.#closedEnd = 0
+      this.#closed = []
+      this.#close(lex(text.slice(0, end), { ...this.#links }))
+    } else this.#close(done)
+    this.#fence = openFence(text, this.#closedEnd, open)
   }
 }
 

@@ -3,7 +3,7 @@ import { useMemo, useRef } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { ScrollBox } from '../parts/scroll-box.tsx'
 import { t } from '../strings/transcript-strings.ts'
-import { createBlocks } from './blocks.ts'
+import { Blocks } from './blocks.ts'
 import type { Footnotes } from './blocks.ts'
 import { CodeBlock } from './code.tsx'
 import { inline } from './inline.tsx'
@@ -45,8 +45,8 @@ const MAX_ITEMS = 120
 type MarkdownProps = { text: string; open?: boolean; id: string; directory?: string }
 
 export function Markdown({ text, open = false, id, directory = '' }: MarkdownProps) {
-  const blocks = useRef<ReturnType<typeof createBlocks>>(null)
-  blocks.current ??= createBlocks()
+  const blocks = useRef<Blocks>(null)
+  blocks.current ??= new Blocks()
   const shown = blocks.current.update(text, open)
   const footnotes = blocks.current.footnotes()
   const grouped = groupDetails(

@@ -1,4 +1,4 @@
-/** Form rows: label, hint, control and save status. */
+/** Sections of rows: label, hint, control and save status. */
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
@@ -64,26 +64,73 @@ export const Switch = ({ id, describedBy, checked, disabled, onChange }: SwitchP
   />
 )
 
-export type SelectProps = {
+export type SelectProps<V extends string> = {
   id: string
   describedBy: string | undefined
-  value: string
-  options: readonly (readonly [value: string, label: string])[]
-  onChange: (value: string) => void
+  value: V
+  options: readonly (readonly [value: V, label: string])[]
+  onChange: (value: V) => void
 }
 
-export const Select = ({ id, describedBy, value, options, onChange }: SelectProps) => (
-  <select
-    id={id}
-    class="select"
-    aria-describedby={describedBy}
-    value={value}
-    onChange={event => onChange(event.currentTarget.value)}
-  >
-    {options.map(([key, label]) => (
-      <option key={key} value={key} selected={key === value}>
-        {label}
-      </option>
-    ))}
-  </select>
+export const Select = <V extends string>(props: SelectProps<V>) => {
+  const { id, describedBy, value, options, onChange } = props
+  return (
+    <select
+      id={id}
+      class="select"
+      aria-describedby={describedBy}
+      value={value}
+      // It has no other values than those of its options.
+      onChange={event => onChange(event.currentTarget.value as V)}
+    >
+      {options.map(([key, label]) => (
+        <option key={key} value={key} selected={key === value}>
+          {label}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+type Texts = Pick<RowProps, 'label' | 'hint'>
+
+export const SwitchRow = ({
+  label,
+  hint,
+  ...rest
+}: Texts & Omit<SwitchProps, 'id' | 'describedBy'>) => (
+  <Row
+    label={label}
+    hint={hint}
+    control={ids => <Switch id={ids.control} describedBy={ids.hint} {...rest} />}
+  />
+)
+
+export const SelectRow = <V extends string>({
+  label,
+  hint,
+  ...rest
+}: Texts & Omit<SelectProps<V>, 'id' | 'describedBy'>) => (
+  <Row
+    label={label}
+    hint={hint}
+    control={ids => <Select id={ids.control} describedBy={ids.hint} {...rest} />}
+  />
+)
+
+export type SectionProps = {
+  title: string
+  /** A sentence below the title. */
+  lead?: string
+  class?: string
+  children: ComponentChildren
+}
+
+/** A part of a page of settings. */
+export const Section = ({ title, lead, class: own, children }: SectionProps) => (
+  <section class={`view-part rows ${own ?? ''}`} aria-label={title}>
+    <h3>{title}</h3>
+    {lead && <p class="field-hint">{lead}</p>}
+    {children}
+  </section>
 )

@@ -1,6 +1,10 @@
-/** The fields of a form, each with label, control, help, and error, and the row of its buttons. A settings row is in field.tsx. */
+/** A form, its fields, each with label, control, help, and error, and the row of its buttons. A settings row is in field.tsx. */
+import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren, Ref } from 'preact'
 import { useId } from 'preact/hooks'
+import { t } from '../strings/t.ts'
+import { Button } from './button.tsx'
+import { Select, type SelectProps } from './field.tsx'
 
 export type FieldIds = { id: string; describedBy: string | undefined; isInvalid: boolean }
 
@@ -61,16 +65,17 @@ type Native = {
 
 export type TextFieldProps = Native &
   Omit<FieldProps, 'control' | 'group'> & {
-    value: string
-    onInput: (text: string) => void
     /** Suggested values. */
     options?: readonly string[]
     inputRef?: Ref<HTMLInputElement>
-  }
+  } & (
+    | { /** Holds what is written. */ text: Signal<string> }
+    | { text?: never; value: string; onInput: (text: string) => void }
+  )
 
 /** A one-line field, without autocompletion and corrections unless asked for. */
 export const TextField = (props: TextFieldProps) => {
-  const { label, bare, hint, error, value, onInput, options, inputRef, ...rest } = props
+  const { label, bare, hint, error, options, inputRef, text, ...rest } = props
   return (
     <Field
       label={label}
@@ -92,8 +97,11 @@ export const TextField = (props: TextFieldProps) => {
             {...(options && { list: `${id}-list` })}
             aria-describedby={describedBy}
             aria-invalid={isInvalid}
-            value={value}
-            onInput={event => onInput(event.currentTarget.value)}
+            value={text ? text.value : props.value}
+            onInput={({ currentTarget: { value } }) => {
+              if (text) text.value = value
+              else props.onInput(value)
+            }}
           />
           {options && (
             <datalist id={`${id}-list`}>
@@ -105,6 +113,78 @@ export const TextField = (props: TextFieldProps) => {
         </>
       )}
     />
+  )
+}
+
+/** A choice from a list, as a field of a form. */
+export const SelectField = <V extends string>({
+  label,
+  hint,
+  bare,
+  ...rest
+}: Omit<FieldProps, 'control' | 'group' | 'error'> &
+  Omit<SelectProps<V>, 'id' | 'describedBy'>) => (
+  <Field
+    label={label}
+    hint={hint}
+    {...(bare && { bare })}
+    control={({ id, describedBy }) => <Select id={id} describedBy={describedBy} {...rest} />}
+  />
+)
+
+export type FormProps = {
+  label?: string
+  class?: string
+  /** The text of the button that sends it, and the one while it is sent. */
+  submit: string
+  sending?: string
+  danger?: boolean
+  /** Nothing can be sent yet. */
+  isIncomplete?: boolean
+  /** A rejection is shown above the buttons. */
+  onSubmit: () => unknown
+  onCancel?: () => void
+  /** Buttons before these. */
+  actions?: ComponentChildren
+  children: ComponentChildren
+}
+
+/** Sends its fields once at a time. */
+export const Form = (props: FormProps) => {
+  const { label, submit, sending = submit, isIncomplete = false, onCancel, actions } = props
+  const isBusy = useSignal(false)
+  const problem = useSignal('')
+  const send = async (event: Event) => {
+    event.preventDefault()
+    if (isIncomplete || isBusy.value) return
+    isBusy.value = true
+    problem.value = ''
+    try {
+      await props.onSubmit()
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error)
+    }
+    isBusy.value = false
+  }
+  return (
+    <form
+      class={`form ${props.class ?? ''}`}
+      aria-label={label}
+      onSubmit={event => void send(event)}
+    >
+      {props.children}
+      <FormActions error={problem.value}>
+        {actions}
+        {onCancel && <Button onClick={onCancel}>{t('app.cancel')}</Button>}
+        <Button
+          kind={props.danger ? 'danger' : 'primary'}
+          type="submit"
+          disabled={isIncomplete || isBusy.value}
+        >
+          {isBusy.value ? sending : submit}
+        </Button>
+      </FormActions>
+    </form>
   )
 }
 

@@ -4,38 +4,44 @@ import type { Clock } from '../../lib/base/clock.ts'
 const FIRST_MS = 3_000
 const MAX_MS = 60_000
 
-export const createTryAgain = (clock: Pick<Clock, 'timer'>) => {
-  let ms = FIRST_MS
-  let cancel = () => {}
-  let work: (() => void) | null = null
-  /** It is being done. */
-  const stop = (): void => {
-    cancel()
-    work = null
+export class TryAgain {
+  readonly #clock: Clock
+  #ms = FIRST_MS
+  #cancel = () => {}
+  #work: (() => void) | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
+
+  /** It is being done. */
+  stop(): void {
+    this.#cancel()
+    this.#work = null
+  }
+
   /** Not later; nothing when nothing is to be done again. */
-  const now = (): void => {
-    const next = work
-    stop()
+  now(): void {
+    const next = this.#work
+    this.stop()
     next?.()
   }
-  return {
-    stop,
-    now,
-    /** It has not failed since it last succeeded. */
-    isFirst: (): boolean => ms === FIRST_MS,
-    later(next: () => void): void {
-      stop()
-      work = next
-      cancel = clock.timer(ms, now)
-      ms = Math.min(ms * 2, MAX_MS)
-    },
-    /** It succeeded, or need not be done any more. */
-    end(): void {
-      stop()
-      ms = FIRST_MS
-    },
+
+  /** It has not failed since it last succeeded. */
+  isFirst(): boolean {
+    return this.#ms === FIRST_MS
+  }
+
+  later(next: () => void): void {
+    this.stop()
+    this.#work = next
+    this.#cancel = this.#clock.timer(this.#ms, () => this.now())
+    this.#ms = Math.min(this.#ms * 2, MAX_MS)
+  }
+
+  /** It succeeded, or need not be done any more. */
+  end(): void {
+    this.stop()
+    this.#ms = FIRST_MS
   }
 }
-
-export type TryAgain = ReturnType<typeof createTryAgain>

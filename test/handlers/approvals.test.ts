@@ -164,38 +164,6 @@ const script = (command: string, id: string) => [
 ]
 
 approvals(
-  'always allows one command, not its kind: no other script and no other session’s',
-  withChat(
-    [
-      ...script("python3 -c 'print(1)'", 'c1'),
-      ...script("python3 -c 'print(1)'", 'c2'),
-      ...script("perl -e 'print 2'", 'c3'),
-      ...script("python3 -c 'print(3)'", 'c4'),
-    ],
-    async chat => {
-      const ask = async (choice: string) => {
-        const id = await chat.newSession()
-        const stream = await chat.send(id, 'go')
-        const { data } = (await chat.follow(stream, 'approval')).at(-1)!
-        await chat.app.post('/api/approval/respond', { session_id: id, choice })
-        await chat.follow(stream)
-        return data
-      }
-      await ask('always')
-      const same = await chat.turn(await chat.newSession(), 'again')
-      assert.not.ok(types(same).includes('approval'))
-      assert.equal((await ask('deny')).pattern_keys, ['script execution via -e/-c flag'])
-      await ask('deny')
-      const { grants } = (await chat.app.get('/api/approval/grants')).body
-      assert.is(grants.length, 1)
-      const revoked = await chat.app.post('/api/approval/grants/revoke', { id: grants[0].id })
-      assert.is(revoked.body.removed, true)
-      assert.equal((await chat.app.get('/api/approval/grants')).body.grants, [])
-    },
-  ),
-)
-
-approvals(
   'offers a rule, rejects one that allows more, and applies it in its session or until removed',
   withChat(
     [
@@ -282,20 +250,6 @@ approvals(
       assert.equal((await chat.app.get('/api/approval/grants')).body.grants, [])
     },
   ),
-)
-
-approvals(
-  'rejects blocked commands without asking, even when everything is allowed',
-  withChat([runs('rm -rf /'), { text: 'I cannot.' }, { text: 'A title' }], async chat => {
-    writeFileSync(
-      join(chat.app.home, 'config.yaml'),
-      `${readFileSync(join(chat.app.home, 'config.yaml'), 'utf8')}approvals:\n  mode: off\n`,
-    )
-    const id = await chat.newSession()
-    const seen = await chat.turn(id, 'burn it down')
-    assert.not.ok(types(seen).includes('approval'))
-    assert.is(seen.find(event => event.event === 'tool_complete')!.data.is_error, true)
-  }),
 )
 
 approvals(

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { gate, type Step } from '../_provider.ts'
+import type { Step } from '../_provider.ts'
 import { startChat, types } from './_chat.ts'
 
 const test = suite('budgets')
@@ -170,45 +170,6 @@ test(
     },
   ),
 )
-
-test('subagents share the budget of their turn: one approval for all of them, and none continues', async () => {
-  const delegated: Step = {
-    toolCalls: [
-      {
-        id: 'd1',
-        name: 'delegate_task',
-        arguments: { tasks: [{ goal: 'a' }, { goal: 'b' }, { goal: 'c' }] },
-      },
-    ],
-    ...used(10),
-  }
-  const { opened, open } = gate()
-  const chat = await startChat(
-    delegated,
-    { ...plan('x', 50), gate: opened },
-    { ...plan('y', 50), gate: opened },
-    { ...plan('z', 50), gate: opened },
-  )
-  try {
-    await chat.app.post('/api/budgets', { turn: { tokens: 40 } })
-    const id = await named(chat)
-    const stream = await chat.send(id, 'go')
-    await chat.provider.arrived(4)
-    open()
-    const seen = await chat.follow(stream, 'approval')
-    assert.is(types(seen).filter(type => type === 'approval').length, 1)
-    const { body } = await chat.app.get(`/api/approval/pending?session_id=${id}`)
-    assert.is(body.pending_count, 1)
-    await answer(chat, id, 'deny')
-    const rest = await chat.follow(stream)
-    assert.is(rest.find(({ event }) => event === 'apperror')?.data.type, 'budget_reached')
-    assert.is(chat.provider.requests.length, 4)
-    const { session } = (await chat.app.get(`/api/session?session_id=${id}`)).body
-    assert.is(session.input_tokens, 160)
-  } finally {
-    await chat.close()
-  }
-})
 
 test(
   'a turn that used all its steps says so in its last message, also after a reload; the next one has steps again',

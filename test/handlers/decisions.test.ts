@@ -216,36 +216,6 @@ decisions(
   ),
 )
 
-decisions('a turn that is stopped while it waits says that no one answered', async () => {
-  const chat = await startChat(run('rm -rf build', 'c1'))
-  try {
-    const id = await chat.newSession()
-    const stream = await chat.send(id, 'start')
-    await chat.follow(stream, 'approval')
-    await chat.app.post('/api/chat/cancel', { stream_id: stream })
-    await chat.follow(stream)
-    const [left] = decided(await read(chat, id)) as [Decision]
-    assert.equal([left.answer, left.reason], ['deny', 'withdrawn'])
-    const { body } = await chat.app.get('/api/sessions')
-    assert.is(body.sessions[0].last_turn_missed, undefined)
-  } finally {
-    await chat.close()
-  }
-})
-
-decisions(
-  'an import with something else in their place has none',
-  withChat([], async chat => {
-    const of = async (_decisions: unknown) => {
-      const messages = [{ role: 'user', content: 'x', _decisions }]
-      const { body } = await chat.app.post('/api/session/import', { messages })
-      return decided(body.session.messages)
-    }
-    for (const odd of ['x', {}, [null, 1, 'x', { kind: 'approval' }], [{ id: 'a', answer: 1 }]])
-      assert.equal(await of(odd), [])
-  }),
-)
-
 decisions(
   'exports and share links say them; a link keeps the command to itself unless tool output is included',
   withChat(SCRIPT, async chat => {

@@ -172,7 +172,7 @@ test('five wrong pairing codes are enough', async ({ app }) => {
 
 test('a code expires, is canceled by its maker only, and does not outlive a restart', async () => {
   const clock = createTestClock()
-  const pairing = new Pairing({ clock, isSignedIn: by => by !== 'gone' })
+  const pairing = new Pairing(clock, by => by !== 'gone')
   const first = pairing.create('a')
   await clock.advance(299_000)
   pairing.cancel(first.id, 'b')
@@ -451,11 +451,7 @@ test('the audit log is bounded, and survives a torn line', () => {
   const dir = mkdtempSync(join(tmpdir(), 'audit-'))
   try {
     const path = join(dir, 'audit.jsonl')
-    const audit = new Audit(path, {
-      clock: createTestClock(),
-      redact: text => text,
-      warn: assert.unreachable,
-    })
+    const audit = new Audit(path, createTestClock(), text => text, assert.unreachable)
     writeFileSync(path, '{"at":1,"what":"sign-o')
     audit.note('sign-out', { address: 'a', device: 'b' })
     audit.note('sign-in', { address: 'a', device: 'x'.repeat(10_000), detail: 'line\nbreak' })

@@ -1,7 +1,7 @@
 /** What a page is sent of a long result: its beginning, its end, how it ended and how long it is – with the colors it was printed in. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createOutput } from '../../lib/agent/tools/command-output.ts'
+import { CommandOutput } from '../../lib/agent/tools/command-output.ts'
 import { countResultLines, MAX_SHOWN_CHARS, shortenResult } from '../../lib/turns/result-preview.ts'
 import { parseResult } from '../../public/features/tool-calls/result-body.ts'
 import { outcomeOf } from '../../public/features/tool-calls/outcome.ts'
@@ -108,7 +108,7 @@ test('truncated values stay JSON with their short fields, within the limit', () 
 })
 
 test('output is cut between color codes, not through them', () => {
-  const printed = createOutput(createTestClock(), () => {})
+  const printed = new CommandOutput(createTestClock(), () => {})
   for (let at = 0; at < 20_000; at++)
     printed.write(Buffer.from(`\x1b[38;5;${at % 256}mword\x1b[0m `))
   printed.end()
@@ -122,7 +122,7 @@ test('output is cut between color codes, not through them', () => {
 })
 
 const createPlain = (text: string) => {
-  const printed = createOutput(createTestClock(), () => {})
+  const printed = new CommandOutput(createTestClock(), () => {})
   printed.write(Buffer.from(text))
   return printed.text()
 }

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { formerStateChecks } from '../../lib/app/former-state.ts'
+import { formerStateChecks } from '../../lib/operations/checks/former-state.ts'
 import { readConfig } from '../../lib/config.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createDesk } from '../lib/cli/_run.ts'

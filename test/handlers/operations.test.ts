@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../_clock.ts'
-import { thisMachine } from '../../lib/app/machine.ts'
+import { thisMachine } from '../../lib/operations/checks/machine.ts'
 import { Readiness } from '../../lib/app/readiness.ts'
 import { startApp, type TestApp, tokenHeaders } from '../_app.ts'
 

@@ -5,7 +5,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { gate, type Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
-import { create, idle, outputOf, runNow } from './_crons.ts'
 
 const test = suite('plan mode and turns')
 
@@ -72,44 +71,6 @@ test(
   }),
 )
 
-test(
-  'undoing the turn that carried out a plan does not turn plan mode on again',
-  withChat([present, write(), { text: 'Done.' }], async given => {
-    const { chat, app, id, dir } = given
-    const stream = await chat.send(id, 'Plan it.')
-    await chat.follow(stream, 'clarify')
-    const [{ clarify_id }] = await questions(given)
-    await app.post('/api/clarify/respond', { session_id: id, clarify_id, response: 'Approve' })
-    await chat.follow(stream)
-    assert.equal(readdirSync(dir), ['new.txt'])
-    await app.post('/api/session/undo', { session_id: id })
-    assert.is(await modeOf(given), 'normal')
-  }),
-)
-
-test('a queued message that is sent after the plan was approved runs in normal mode', async () => {
-  const given = await begin(present, { text: 'Done.' }, write('w2'), { text: 'Written.' })
-  const { chat, app, id, dir, provider } = given
-  try {
-    const stream = await chat.send(id, 'Plan it.')
-    await chat.follow(stream, 'clarify')
-    await app.post('/api/queue/add', { session_id: id, text: 'Now write.' })
-    const [{ clarify_id }] = await questions(given)
-    await app.post('/api/clarify/respond', { session_id: id, clarify_id, response: 'Approve' })
-    await provider.arrived(4)
-    const { body } = await app.get(`/api/session?session_id=${id}`)
-    const live = body.session.live?.stream_id
-    if (live) await chat.follow(live)
-    assert.equal(readdirSync(dir), ['new.txt'])
-    const tags = provider.requests[3]?.body.messages
-      .filter(({ role }: { role: string }) => role === 'user')
-      .map(({ content }: { content: string }) => /\[Mode: \w+\]/.exec(content)?.[0])
-    assert.equal(tags, ['[Mode: plan]', '[Mode: normal]'])
-  } finally {
-    await chat.close()
-  }
-})
-
 test('a steering message says which mode applies when it arrives, and lifts nothing', async () => {
   const { opened, open } = gate()
   const given = await begin(
@@ -126,22 +87,6 @@ test('a steering message says which mode applies when it arrives, and lifts noth
     await chat.follow(stream)
     assert.match(JSON.stringify(provider.requests[1]?.body.messages), 'Write it anyway.')
     assert.equal([await refusals(), readdirSync(dir)], [1, []])
-  } finally {
-    await chat.close()
-  }
-})
-
-test('a scheduled task runs as configured while a chat is in plan mode', async () => {
-  const given = await begin(write(), { text: 'Task done.' })
-  const { chat, app, provider } = given
-  try {
-    const job = await create(app)
-    await runNow(app, job)
-    await idle(app)
-    assert.match(await outputOf(app, job), 'Task done.')
-    const sent = JSON.stringify(provider.requests[0]?.body.messages)
-    assert.not.match(sent, 'Mode: plan')
-    assert.equal([await modeOf(given), await questions(given)], ['plan', []])
   } finally {
     await chat.close()
   }

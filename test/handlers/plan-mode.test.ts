@@ -319,18 +319,4 @@ for (const how of ['kill', 'restart'] as const)
     }
   })
 
-test(
-  'stopping the turn drops the plan; a new message is still in plan mode',
-  withChat([present(), write, { text: 'I cannot.' }], async ({ chat, dir, id }) => {
-    const { app } = chat
-    const stream = await chat.send(id, 'Plan it.')
-    await chat.follow(stream, 'clarify')
-    await app.post('/api/chat/cancel', { stream_id: stream })
-    assert.equal((await app.get('/api/inbox')).body.questions, [])
-    await chat.turn(id, 'Just write it.')
-    assert.is((await sessionOf(app, id)).mode, 'plan')
-    assert.not.ok(readdirSync(dir).includes('new.txt'))
-  }),
-)
-
 test.run()

@@ -4,7 +4,6 @@ import * as assert from 'uvu/assert'
 import { ProcessRegistry } from '../../lib/commands/processes.ts'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock } from '../../lib/base/clock.ts'
 import { startChat as start } from './_chat.ts'
 import { ended, until } from '../_wait.ts'
 import { createTestClock } from '../_clock.ts'
@@ -200,18 +199,6 @@ test('bounds memory and number; forgets finished processes', async () => {
   assert.match(bad, 'ENOENT')
   await all.close()
   assert.match(await own.start(started('x')).catch(error => error.message), 'shutting down')
-})
-
-test('kills a process that ignores SIGTERM', async () => {
-  const all = new ProcessRegistry({ clock: systemClock })
-  const own = all.of('a')
-  const { session_id, pid } = await own.start(
-    started('trap "" TERM; echo on; while :; do sleep 60; done'),
-  )
-  await until(() => own.read(session_id).text !== '')
-  const killed = await own.kill(session_id)
-  assert.is(killed.exit_code, 137)
-  await ended(pid)
 })
 
 test.run()

@@ -247,26 +247,6 @@ test('is not sent to another model, and again after the switch back; a fork keep
     assert.match(sentText(chat), 'Mine alone.')
   }))
 
-test('is not sent for messages that a summary replaces', () =>
-  withChat(FAMILIES[0]!, async (chat, id) => {
-    const { app, provider } = chat
-    for (const at of [1, 2, 3, 4, 5]) {
-      provider.push(usual(`Thought ${at}.`, `Answer ${at}. ${'word '.repeat(900)}`))
-      await chat.turn(id, `question ${at}`)
-    }
-    provider.push({ text: 'notes' })
-    const { status } = await app.post('/api/session/compress', { session_id: id })
-    assert.is(status, 200)
-    provider.push(usual('Thought 6.', 'a'), usual('Thought 7.', 'b'))
-    await chat.turn(id, 'question 6')
-    assert.not.match(sentText(chat), 'Thought 2.')
-    assert.match(sentText(chat), 'Thought 5.')
-    const [before] = steps(chat).slice(-1)
-    await chat.turn(id, 'question 7')
-    assert.equal(steps(chat).at(-1).messages.slice(0, before.messages.length), before.messages)
-    assert.match(sentText(chat), 'Thought 6.')
-  }))
-
 test('reasoning with a secret is not stored', async () => {
   const chat = await startChat()
   try {
@@ -318,28 +298,5 @@ test('an endpoint that requires it gets it, also in later turns, and one that re
     assert.not.match(sentText(chat), 'Wanted.')
     assert.is((await chat.messages(id)).at(-1)?.content, 'z')
   }))
-
-for (const [family, says] of [
-  [FAMILIES[5]!, 'messages.1.content.0: Invalid `signature` in `thinking` block'],
-  [
-    FAMILIES[6]!,
-    'The encrypted content gAAA could not be verified. Reason: organization mismatch.',
-  ],
-] as const)
-  test(`${family.apiMode}: reasoning that is no longer valid is left out for the rest of the session`, () =>
-    withChat(family, async (chat, id) => {
-      const { provider } = chat
-      provider.push(family.answer('Old.', 'done'))
-      await chat.turn(id, 'go')
-      const refused: Step = { status: 400, body: { error: { message: says } } }
-      provider.push(refused, family.answer('New.', '', 'b'), family.answer('End.', 'end'))
-      const count = provider.requests.length
-      await chat.turn(id, 'more')
-      assert.is(provider.requests.length, count + 3, 'rejected once')
-      assert.not.match(sentText(chat), 'Old.')
-      assert.match(sentText(chat), 'New.', 'the reasoning of this turn is valid')
-      const thinks = steps(chat).at(-1)
-      assert.ok(thinks.thinking ?? thinks.reasoning)
-    }))
 
 test.run()

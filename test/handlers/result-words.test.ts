@@ -3,15 +3,13 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { callContext } from '../_call.ts'
 import { toolSearch } from '../../lib/agent/tools/tool-search.ts'
 import { visionAnalyzeTool } from '../../lib/agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../../lib/agent/tools/web-extract.ts'
 import { webSearchTool } from '../../lib/agent/tools/web-search.ts'
-import type { ToolContext, ToolResult } from '../../lib/agent/types.ts'
-import {
-  describeToolCall,
-  isDescribed,
-} from '../../public/features/tool-calls/describe-tool-call.ts'
+import type { ToolResult } from '../../lib/agent/types.ts'
+import { describeToolCall } from '../../public/features/tool-calls/describe-tool-call.ts'
 import { parseResult } from '../../public/features/tool-calls/result-body.ts'
 import { hasFailed, outcomeOf } from '../../public/features/tool-calls/outcome.ts'
 import type { ScriptedCall } from '../_provider.ts'
@@ -111,8 +109,7 @@ const CALLS: Readonly<Record<string, Record<string, unknown>>> = {
 const ELSEWHERE = ['clarify', 'web_search', 'web_extract', 'vision_analyze', 'exit_plan_mode']
 
 const checkWords = (name: string, args: Record<string, unknown>, content: string): void => {
-  assert.ok(isDescribed(name), `${name} has no words for its line`)
-  assert.is.not(describeToolCall(name, args).icon, 'wrench')
+  assert.is.not(describeToolCall(name, args).icon, 'wrench', `${name} has no words for its line`)
   const { error, notes, body } = parseResult(name, content)
   assert.is.not(body.kind, 'fields', `${name}: ${content}`)
   assert.not.match([error, ...notes, 'text' in body ? body.text : ''].join('\n'), /[{}]|_/, name)
@@ -174,7 +171,7 @@ test('every tool that a model is offered has words for its call, its result, and
 })
 
 test('results of tools that need a server have words, too', async () => {
-  const ctx = { signal: new AbortController().signal, workspace: '/' } as ToolContext
+  const ctx = callContext()
   const contentOf = async (result: ToolResult | Promise<ToolResult>) => (await result).content
   const page = { url: 'https://example.com/a', title: 'A page', content: 'Long text' }
   const search = webSearchTool({

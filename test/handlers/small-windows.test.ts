@@ -98,26 +98,6 @@ test('a small window gets fewer tools and a short prompt, about a quarter of it,
   requirePrefix(provider.requests)
 })
 
-test('a medium window keeps all tools and cuts long texts', async context => {
-  const { chat } = context
-  const { app, provider } = chat
-  configure(chat)
-  const soul = join(app.home, 'SOUL.md')
-  writeFileSync(soul, 'Be kind and brief. '.repeat(1_000))
-  provider.local = { '/props': llamaProps(32_768) }
-  provider.otherwise = yes
-  const id = await inWorkspace(chat, 'Use tabs, not spaces. '.repeat(2_000))
-  const first = await chat.turn(id, 'hello')
-  assert.match(notesIn(first)[0] ?? '', /33k tokens at once, so this chat uses a short prompt: /)
-  await app.restart()
-  assert.equal(notesIn(await chat.turn(id, 'again')), [])
-  rmSync(soul)
-  const [one, two] = turnsOf(chat)
-  assert.ok(toolsOf(one).includes('todo'))
-  assert.ok(tokensOf(one) <= 8_192, `${tokensOf(one)} tokens`)
-  assert.is(systemOf(one), systemOf(two))
-})
-
 test('a small window of a fallback: the note names the fallback, and the chosen model keeps what it had', async context => {
   const { chat } = context
   const { app, provider } = chat
@@ -154,53 +134,6 @@ test('a small window of a fallback: the note names the fallback, and the chosen 
     rmSync(join(app.home, 'SOUL.md'))
     await other.close()
   }
-})
-
-test('a window that is large enough gets everything, also after it was small', async context => {
-  const { chat } = context
-  const { app, provider } = chat
-  configure(chat)
-  provider.local = { '/props': llamaProps(8_192) }
-  provider.otherwise = yes
-  const id = await inWorkspace(chat, 'Use tabs. '.repeat(4_000))
-  await chat.turn(id, 'hello')
-  provider.local = { '/props': llamaProps(65_536) }
-  await app.restart()
-  const later = await chat.turn(id, 'again')
-  assert.is(usageIn(later).context_length, 65_536)
-  const [small, large] = turnsOf(chat)
-  assert.equal(toolsOf(small), CORE)
-  assert.ok(toolsOf(large).length > CORE.length)
-})
-
-test('a server that rejects what is believed to fit: both turns finish', async context => {
-  const { chat } = context
-  const { provider } = chat
-  configure(chat, { context_length: 131_072 })
-  let rejected = 0
-  provider.otherwise = body => {
-    const tokens = tokensOf(body)
-    if (tokens <= 8_192) return yes()
-    rejected += 1
-    const message = `request (${tokens} tokens) exceeds the available context size (8192 tokens), try increasing it`
-    const error = {
-      code: 400,
-      message,
-      type: 'exceed_context_size_error',
-      n_prompt_tokens: tokens,
-      n_ctx: 8_192,
-    }
-    return { status: 400, body: { error } }
-  }
-  const id = await inWorkspace(chat, 'Use tabs, not spaces. '.repeat(2_000))
-  const first = await chat.turn(id, `hello ${'lorem ipsum '.repeat(300)}`)
-  assert.is(usageIn(first).context_length, 8_192)
-  assert.is(notesIn(first).length, 1)
-  const before = rejected
-  assert.ok(before > 0)
-  const second = await chat.turn(id, 'again')
-  assert.ok(usageIn(second))
-  assert.is(rejected, before, 'the window is known by now')
 })
 
 test('a server that drops the start of long prompts: noticed, compacted, and known in the next turn', async context => {
@@ -262,17 +195,6 @@ test('ollama_num_ctx is sent with every request, in the only format that honors 
     assert.is(path, '/api/chat')
     assert.equal([body.options.num_ctx, body.truncate], [32_768, false])
   }
-})
-
-test('the list of models shows the window in use', async context => {
-  const { chat } = context
-  const { app, provider } = chat
-  const model = configure(chat)
-  provider.models = [model]
-  provider.local = { '/props': llamaProps(8_192) }
-  const { body } = await app.get('/api/models')
-  const listed = body.groups.flatMap((group: { models: unknown[] }) => group.models)
-  assert.is(listed.find(({ id }: { id: string }) => id === model).context_length, 8_192)
 })
 
 test.run()

@@ -4,9 +4,8 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { StartingFactsCache } from '../../lib/turns/context/starting-facts.ts'
+import { startingFacts } from '../../lib/turns/context/starting-facts.ts'
 import { startApp } from '../_app.ts'
-import { createTestClock } from '../_clock.ts'
 
 const test = suite('starting facts')
 
@@ -44,13 +43,9 @@ test('rejects directories that are not trusted; tells an empty one from a reposi
     // Over HTTP, a fact that takes too long on a busy machine is left out.
     const { body } = await facts(shop)
     assert.equal([body.empty, body.readme, body.test_command], [false, true, 'npm test'])
-    const cache = new StartingFactsCache(createTestClock(), {
-      path: process.env.PATH,
-      userHome: app.userHome,
-      timeoutMs: 60_000,
-    })
+    const patient = { path: process.env.PATH, userHome: app.userHome, timeoutMs: 60_000 }
     const bounds = { root: realpathSync(shop), isHidden: () => false }
-    assert.equal(await cache.of(bounds), {
+    assert.equal(await startingFacts(bounds, patient), {
       empty: false,
       readme: true,
       test_command: 'npm test',
@@ -58,9 +53,6 @@ test('rejects directories that are not trusted; tells an empty one from a reposi
       todos: 2,
     })
     assert.not.ok(existsSync(join(shop, 'ran')))
-    // Kept for half a minute.
-    writeFileSync(join(shop, 'c.ts'), '')
-    assert.is((await cache.of(bounds)).changed_files, 1)
   } finally {
     await app.close()
   }

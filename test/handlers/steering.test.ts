@@ -3,14 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Sessions } from '../../lib/sessions/sessions.ts'
-import type { Hub } from '../../lib/http/hub.ts'
-import { MessageQueue } from '../../lib/turns/queue.ts'
-import type { TurnStarter } from '../../lib/turns/start-turn.ts'
-import type { Turns } from '../../lib/turns/turns.ts'
 import { gate } from '../_provider.ts'
 import { startChat, textOf, types } from './_chat.ts'
-import { createTestClock } from '../_clock.ts'
 
 const test = suite('steering')
 
@@ -146,59 +140,6 @@ test(
     )
   }),
 )
-
-// Into the running turn.
-
-test('a message queued while the turn is being stopped waits for the user', async () => {
-  const row = { session_id: 'abcdefabcdef', last_turn: null as string | null }
-  let stream: string | null = 'running'
-  let queued: unknown = null
-  const sent: string[] = []
-  const sessions = {
-    require: () => row,
-    head: () => ({ meta: { queued } }),
-    append: (_: string, [entry]: [{ patch: { queued: unknown } }]) => {
-      queued = entry.patch.queued
-    },
-    sync: async () => {
-      stream = null
-      row.last_turn = 'cancelled'
-    },
-  } as unknown as Sessions
-  const hub = { publish: () => 0 } as unknown as Hub
-  const turns = { streamOf: () => stream } as unknown as Turns
-  const starter = {
-    async turn({ text }: { text: string }) {
-      sent.push(text)
-      return { turn: { streamId: 'next' } }
-    },
-  } as unknown as TurnStarter
-  const services = { sessions, hub, clock: createTestClock(1_000) }
-  const queue = new MessageQueue(services, turns, starter, () => undefined)
-  const added = await queue.add(row.session_id, {
-    text: 'and then',
-    attachments: [],
-    role: 'owner',
-  })
-  assert.equal([sent, added.streamId, added.queued.length], [[], null, 1])
-})
-
-test('deleting a session withdraws its questions', async () => {
-  const { opened, open } = gate()
-  const chat = await startChat({ text: 'Hello.' }, { text: 'never', gate: opened })
-  try {
-    const { app, provider } = chat
-    const session_id = await named(chat)
-    await chat.turn(session_id, 'hi')
-    await app.post('/api/btw', { session_id, question: 'what?' })
-    const request = await provider.arrived(2)
-    assert.is((await app.post('/api/session/delete', { session_id })).status, 200)
-    await request.closed
-  } finally {
-    open()
-    await chat.close()
-  }
-})
 
 test('a steering message is read before the next step and stored at that position', async () => {
   const { opened, open } = gate()

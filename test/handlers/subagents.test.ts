@@ -106,22 +106,6 @@ test('every client sees the calls: by name without nesting support, nested with 
   }
 })
 
-test('stopped: the result of the call holds what the subagent did', async () => {
-  const chat = await startChat(delegate, look, { text: 'never', end: 'headers' })
-  try {
-    const id = await named(chat.app)
-    const stream = await chat.send(id, 'go')
-    await chat.provider.arrived(3)
-    await chat.app.post('/api/chat/cancel', { stream_id: stream })
-    await chat.follow(stream)
-    const { error, results } = resultsOf((await sessionOf(chat.app, id)).messages)
-    assert.is(error, 'Stopped by the user.')
-    assert.equal([results[0]?.status, results[0]?.tool_trace.length], ['interrupted', 1])
-  } finally {
-    await chat.close()
-  }
-})
-
 test('subagents of the user: listed once, with their own prompt, tools, and model; unknown names are refused', async () => {
   const chat = await startChat()
   const { app, provider } = chat

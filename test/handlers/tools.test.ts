@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { TOOLS } from '../../lib/base/tools.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import type { RequestOptions } from '../_http.ts'
 import { createProvider, type Scripted } from '../_provider.ts'
@@ -106,29 +105,6 @@ test('tools that few conversations need are found; skills are described once the
     'call_tool',
     'memory',
   ])
-})
-
-test('every available tool belongs to a toolset, and all of ours are enabled at first', async context => {
-  put(join(context.app.home, '.env'), 'SEARXNG_URL=http://127.0.0.1:1\n')
-  describeAll(context)
-  const names = await offered(context, await newSession(context.app))
-  const known = TOOLS.flatMap(({ name, toolset }) => (toolset === null ? [] : [name]))
-  assert.equal(
-    names.filter(name => !known.includes(name)),
-    [],
-  )
-  for (const name of [
-    'memory',
-    'skills_list',
-    'skill_view',
-    'skill_manage',
-    'session_search',
-    'cronjob',
-    'web_search',
-    'web_extract',
-    'vision_analyze',
-  ])
-    assert.ok(names.includes(name), name)
 })
 
 test('unavailable tools are not offered, and GET /api/tools says why', async context => {

@@ -3,9 +3,9 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Check } from '../../lib/cli/check.ts'
+import type { Check } from '../../lib/operations/checks/check.ts'
 import { startApp } from '../_app.ts'
-import { OTHER_FORMS } from '../lib/cli/_broken-files.ts'
+import { OTHER_FORMS } from '../lib/cli/_broken-setups.ts'
 import { createDesk } from '../lib/cli/_run.ts'
 
 /** Without them nobody signs in, so no page shows anything. */

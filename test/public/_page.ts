@@ -1,6 +1,8 @@
 /** Fakes for page tests: API, storage, event source. */
 import type { ApiCall } from '../../public/api.ts'
 import { ApiError } from '../../public/api.ts'
+import { Shell } from '../../public/features/shell/shell-state.ts'
+import { SignInGate } from '../../public/features/sign-in/auth.ts'
 import { createServerClock } from '../../public/parts/server-clock.ts'
 import type { JsonStorage, Platform } from '../../public/platform.ts'
 import type { Frame } from '../../lib/schema/event.ts'
@@ -64,6 +66,21 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
   }
   return { platform, clock, service, device, tab }
 }
+
+/** `left`: where the page was led to. */
+export const fakeShell = (platform: Platform, left: unknown[][] = []): Shell =>
+  new Shell(
+    {
+      platform,
+      gate: new SignInGate(),
+      history: { pushState: () => undefined, replaceState: () => undefined },
+      href: platform.base,
+      mac: false,
+      navigate: (...to) => void left.push(to),
+      copy: async () => undefined,
+    },
+    async () => undefined,
+  )
 
 /** Waits for all settled promises. */
 export const settle = async (): Promise<void> => {

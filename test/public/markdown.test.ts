@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { Lexer } from 'marked'
 import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import { createBlocks } from '../../public/markdown/blocks.ts'
+import { Blocks } from '../../public/markdown/blocks.ts'
 import { completePartial } from '../../public/markdown/complete-partial.ts'
 import { lex } from '../../lib/base/markdown/lexer.ts'
 import { diagramSize } from '../../public/markdown/diagram-size.ts'
@@ -72,7 +72,7 @@ markdown(
 
 for (const [name, text] of Object.entries(documents)) {
   markdown(`every prefix of "${name}" is drawn, and the end equals the whole`, () => {
-    const streamed = createBlocks()
+    const streamed = new Blocks()
     let drawn = streamed.update('', true)
     for (let end = 1; end <= text.length; end++) {
       drawn = streamed.update(text.slice(0, end), true)
@@ -87,7 +87,7 @@ for (const [name, text] of Object.entries(documents)) {
 }
 
 markdown('restarts on text that is no continuation', () => {
-  const blocks = createBlocks()
+  const blocks = new Blocks()
   blocks.update('one\n\ntwo\n\nthree', true)
   const drawn = blocks.update('other', true)
   assert.is(drawn.length, 1)
@@ -95,13 +95,13 @@ markdown('restarts on text that is no continuation', () => {
 })
 
 markdown('closed blocks keep their tokens while text streams in', () => {
-  const blocks = createBlocks()
+  const blocks = new Blocks()
   const first = blocks.update('one\n\ntwo\n\nthree', true)[0]
   assert.is(blocks.update('one\n\ntwo\n\nthree and more', true)[0], first)
 })
 
 markdown('a long open fence is not lexed again for each token', () => {
-  const blocks = createBlocks()
+  const blocks = new Blocks()
   let text = '```js\n'
   const { blockTokens } = Lexer.prototype
   let lexed = 0

@@ -5,8 +5,8 @@ import { runExternalTurn } from './turn.ts'
 import type { ExternalAgentContext, SignIn } from '../external-agent.ts'
 import { SignedOut, toSignedOut } from './failures.ts'
 import type { AgentRequest, Emit, ModelEndpoint, Outcome } from '../types.ts'
-import { modelsOf } from './options.ts'
-import { AgentSlot, type RunningAgent } from './running-agent.ts'
+import { modelsOf } from './choices.ts'
+import { RunningAgent } from './running-agent.ts'
 import { withStartupNotices } from './startup.ts'
 
 export type AgentLimits = {
@@ -32,8 +32,8 @@ export class ExternalAgents {
   /** Used unless the settings of an agent say otherwise. */
   readonly limits: AgentLimits
   readonly #log: (line: string) => void
-  readonly #slots = new Map<string, AgentSlot>()
-  /** Processes removed from `#slots` that have not ended yet. */
+  readonly #running = new Map<string, RunningAgent>()
+  /** Processes removed from `#running` that have not ended yet. */
   readonly #ending = new Set<Promise<void>>()
   readonly #offered = new Map<string, OfferedModel[]>()
   /** How to sign in to agents to which nobody is, by home and agent. */
@@ -66,21 +66,13 @@ export class ExternalAgents {
   ): Promise<T> {
     if (this.#isClosed) throw new Error('The service is shutting down.')
     const key = keyOf(endpoint, external.home)
-    const slot = this.#slots.get(key) ?? new AgentSlot(key, endpoint, external, this)
-    this.#slots.set(key, slot)
-    slot.cancelStop()
-    slot.users++
+    const running = this.#running.get(key) ?? new RunningAgent(key, endpoint, external, this)
+    this.#running.set(key, running)
+    running.cancelStop()
+    running.users++
     const agent = `${external.home}\n${endpoint.agent?.id}`
     try {
-      const command = endpoint.command ?? []
-      const running =
-        slot.running ??
-        (await withStartupNotices(slot.started, {
-          name: slot.name,
-          command,
-          clock: this.clock,
-          notify: say,
-        }))
+      if (!running.isStarted) await withStartupNotices(running, say)
       const done = await work(running).catch((error: unknown) => {
         const signedOut = error instanceof SignedOut ? error : toSignedOut(error, running)
         if (!signedOut) throw error
@@ -94,7 +86,7 @@ export class ExternalAgents {
       if (models) this.#offered.set(agent, models)
       return done
     } finally {
-      this.#release(slot, endpoint)
+      this.#release(running)
     }
   }
 
@@ -110,19 +102,19 @@ export class ExternalAgents {
 
   /** The agent's session of one of ours, if the agent is running. */
   peek(endpoint: ModelEndpoint, home: string, sessionKey: string) {
-    const running = this.#slots.get(keyOf(endpoint, home))?.running
+    const running = this.#running.get(keyOf(endpoint, home))
     const session = running?.sessions.get(sessionKey)
     return running && session ? { running, session } : null
   }
 
   /** The chat was deleted: no agent keeps a session for it. */
   forget(sessionKey: string): void {
-    for (const slot of this.#slots.values()) slot.running?.forget(sessionKey)
+    for (const running of this.#running.values()) running.forget(sessionKey)
   }
 
   /** How many processes run. */
   running(): number {
-    return this.#slots.size
+    return this.#running.size
   }
 
   /** An agent's output may contain a key. */
@@ -130,38 +122,36 @@ export class ExternalAgents {
     this.#log(redact(line))
   }
 
-  /** Lets no further turns use the slot. */
-  remove(slot: AgentSlot): void {
-    if (this.#slots.get(slot.key) === slot) this.#slots.delete(slot.key)
+  /** Lets no further turns use it. */
+  remove(running: RunningAgent): void {
+    if (this.#running.get(running.key) === running) this.#running.delete(running.key)
   }
 
-  /** Removes the slot and stops its process. */
-  stop(slot: AgentSlot): void {
-    this.remove(slot)
-    slot.cancelStop()
-    const stopped = slot.child.stop()
+  /** Lets no further turns use it, and stops its process. */
+  stop(running: RunningAgent): void {
+    this.remove(running)
+    running.cancelStop()
+    const stopped = running.child.stop()
     this.#ending.add(stopped)
     void stopped.finally(() => this.#ending.delete(stopped))
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const slot of [...this.#slots.values()]) this.stop(slot)
+    for (const running of [...this.#running.values()]) this.stop(running)
     await Promise.all(this.#ending)
   }
 
   /** Stops an unused process: at once if it was removed, else after its idle time. */
-  #release(slot: AgentSlot, endpoint: ModelEndpoint): void {
-    slot.users--
-    slot.running?.sweep()
-    if (slot.users > 0) return
-    if (this.#slots.get(slot.key) !== slot) {
-      this.stop(slot)
-      return
+  #release(running: RunningAgent): void {
+    running.users--
+    running.sweep()
+    if (running.users > 0) return
+    if (this.#running.get(running.key) !== running) this.stop(running)
+    else {
+      const wait = running.idleMs(NO_RESTORE_FACTOR)
+      running.cancelStop = this.clock.timer(wait, () => this.stop(running))
     }
-    const own = endpoint.agent?.settings?.idleMs ?? this.limits.idleMs
-    const wait = slot.running?.cannotRestore ? own * NO_RESTORE_FACTOR : own
-    slot.cancelStop = this.clock.timer(wait, () => this.stop(slot))
   }
 }
 

@@ -1,16 +1,16 @@
 /** Attaches one of our sessions to a session of the external agent: reuses, restores, forks, or opens one. */
 import { oneLine } from '../../base/shorten.ts'
 import type { ExternalAgentContext, ExternalSession } from '../external-agent.ts'
-import type { LoopMessage, ModelEndpoint } from '../types.ts'
+import { raceAbort } from '../retry.ts'
+import type { LoopMessage, ModelEndpoint, RunMessage } from '../types.ts'
 import type { RunningAgent } from './running-agent.ts'
 import { withTimeout } from './timeout.ts'
-import { restoreChoices } from './options.ts'
+import { applyFirstChoices, restoreChoices } from './choices.ts'
 import { errorText } from './failures.ts'
 import { type AcpMcpServer, toAcpServers } from './mcp-servers.ts'
 import { historyHash, messagesSince, messageTextAt, formatHistory } from './history-hash.ts'
-import { applyFirstChoices } from './first-choices.ts'
-import { LastMessageReader } from './replay.ts'
-import { Session } from './session.ts'
+import { LastMessageReader, Replay } from './replay.ts'
+import { type ReplayReader, Session } from './session.ts'
 import { OpenedSession } from './updates.ts'
 
 const CALL_MS = 60_000
@@ -37,51 +37,85 @@ const registerNew = ({ name, router, clock }: RunningAgent, answer: unknown): Se
   return session
 }
 
+/** Opens a session that the agent has, with the reader of what it replays. Throws when the agent refuses. */
+const reopen = async (
+  { running, cwd, mcpServers }: Place,
+  id: string,
+  method: 'session/load' | 'session/resume',
+  reader: ReplayReader,
+  signal = new AbortController().signal,
+): Promise<Session> => {
+  const { connection, router, clock, name } = running
+  const session = new Session(id, clock)
+  session.replay = reader
+  router.register(session)
+  try {
+    const work = connection.request(method, { sessionId: id, cwd, mcpServers })
+    const text = timeoutText(name, 'restore its session')
+    const answer = await raceAbort(withTimeout(work, CALL_MS, text), signal)
+    // By then all updates written before the response have been handled.
+    await new Promise(resolve => setImmediate(resolve))
+    const opened = OpenedSession.safeParse(answer ?? {})
+    if (opened.success) session.applyOpened(opened.data)
+    return session
+  } finally {
+    session.replay = null
+  }
+}
+
+/** `session/resume` doesn't replay the history; `session/load` does, which shows what the agent has received. */
+const methodsOf = ({ connection }: RunningAgent) => {
+  const { loadSession, sessionCapabilities } = connection.capabilities.agentCapabilities
+  return {
+    load: loadSession ? ('session/load' as const) : null,
+    resume: sessionCapabilities.resume ? ('session/resume' as const) : null,
+  }
+}
+
 type Restored = { session: Session; lastMessage: string }
 
-/**
- * Null if the agent can't restore sessions or no longer has this one. `session/resume` doesn't replay the history;
- * `session/load` does, which shows what the agent has received: `said` is the last user message then.
- */
+/** Null if the agent can't restore sessions or no longer has this one. `withHistory`: `lastMessage` is its last user message. */
 const restore = async (
-  { running, cwd, mcpServers }: Place,
+  place: Place,
   saved: ExternalSession,
   withHistory = false,
 ): Promise<Restored | null> => {
-  const { name, connection, router, clock, log } = running
-  const { loadSession, sessionCapabilities } = connection.capabilities.agentCapabilities
-  const load = loadSession ? 'session/load' : null
-  const resume = sessionCapabilities.resume ? 'session/resume' : null
+  const { load, resume } = methodsOf(place.running)
   const method = withHistory ? (load ?? resume) : (resume ?? load)
   if (!method) return null
-  for (const id of [saved.session_id, ...saved.aliases]) {
-    const session = new Session(id, clock)
-    const reader = new LastMessageReader()
-    session.replay = reader
-    router.register(session)
-    try {
-      const answer = await withTimeout(
-        connection.request(method, { sessionId: id, cwd, mcpServers }),
-        CALL_MS,
-        timeoutText(name, 'restore its session'),
-      )
-      const opened = OpenedSession.safeParse(answer ?? {})
-      if (opened.success) session.applyOpened(opened.data)
-      session.reported = saved.reported
-      session.isReopened = true
-      for (const alias of [saved.session_id, ...saved.aliases])
-        if (alias !== session.id) session.aliases.add(alias)
-      // By then all updates written before the response have been handled.
-      await new Promise(resolve => setImmediate(resolve))
-      return { session, lastMessage: reader.lastMessage }
-    } catch (error) {
-      // Unknown to the agent: try the session's other ids, then a new session.
-      log(`${method} ${id}: ${errorText(error)}`)
-    } finally {
-      session.replay = null
-    }
+  const reader = new LastMessageReader()
+  try {
+    const session = await reopen(place, saved.session_id, method, reader)
+    session.reported = saved.reported
+    return { session, lastMessage: reader.lastMessage }
+  } catch (error) {
+    // Unknown to the agent: a new session takes its place.
+    place.running.log(`${method} ${saved.session_id}: ${errorText(error)}`)
+    return null
   }
-  return null
+}
+
+/** Restores an earlier session of the agent. Changes nothing of ours if the agent refuses. */
+export const adoptSession = async (
+  running: RunningAgent,
+  id: string,
+  workspace: string,
+  served: { provider: string; model: string },
+  mcpServers: AcpMcpServer[],
+  signal: AbortSignal,
+): Promise<{
+  session: Session
+  /** Null if the agent resumes without replaying the history. */
+  replayed: { messages: RunMessage[]; omitted: number } | null
+}> => {
+  const { load, resume } = methodsOf(running)
+  const method = load ?? resume
+  if (!method) throw new Error(`${running.name} can't resume earlier sessions.`)
+  await running.settled()
+  const replay = new Replay(workspace, served, running.clock)
+  const place = { running, cwd: workspace, mcpServers }
+  const session = await reopen(place, id, method, replay, signal)
+  return { session, replayed: load ? replay.end() : null }
 }
 
 const fork = async (
@@ -130,7 +164,7 @@ export type AttachedSession = {
   cost: number
 }
 
-export const firstChoices = (
+const firstChoices = (
   running: RunningAgent,
   session: Session,
   agent: ModelEndpoint['agent'],
@@ -244,7 +278,6 @@ export const toSavedSession = (
   { mark, sent = '', cost }: { mark: string; sent?: string; cost: number },
 ): ExternalSession => ({
   session_id: session.id,
-  aliases: [...session.aliases].slice(-20),
   owner: ref.sessionKey ?? '',
   cwd: ref.workspace,
   mark,

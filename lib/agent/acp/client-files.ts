@@ -12,9 +12,9 @@ import type { ToolContext } from '../types.ts'
 import { checkFileRequest } from './permission-rules.ts'
 
 const resolveInWorkspace = (ctx: ToolContext, path: string): string => {
-  const fullPath = resolvePath(ctx, path)
-  if (!isInside(ctx.workspace, fullPath))
-    throw new Error(`${path} is outside the workspace ${ctx.workspace}.`)
+  const fullPath = resolvePath(ctx.turn, path)
+  if (!isInside(ctx.turn.workspace, fullPath))
+    throw new Error(`${path} is outside the workspace ${ctx.turn.workspace}.`)
   return fullPath
 }
 
@@ -60,7 +60,7 @@ export const readForAgent = async (
   limit: number | null | undefined,
 ): Promise<string> => {
   const fullPath = resolveInWorkspace(ctx, path)
-  guardRead(ctx, fullPath)
+  guardRead(ctx.turn, fullPath)
   await checkFileRequest(ctx, 'read_file', fullPath)
   const text = readExactly(fullPath, MAX_TEXT_BYTES) ?? ''
   if (line == null && limit == null) return text
@@ -76,7 +76,7 @@ const MAX_IMAGE_BYTES = 10 * 1024 * 1024
 
 const readImage = (ctx: ToolContext, path: string): Buffer | null => {
   const fullPath = resolveInWorkspace(ctx, path)
-  guardRead(ctx, fullPath)
+  guardRead(ctx.turn, fullPath)
   const fd = openIfExists(fullPath)
   if (fd === null) throw new Error(`${path} no longer exists.`)
   try {
@@ -114,8 +114,8 @@ const MAX_SHOWN_BYTES = 1024 * 1024
 /** The text for a diff: null if there is no file, undefined if it must not or can't be shown. */
 export const readForDiff = (ctx: ToolContext, path: string): string | null | undefined => {
   try {
-    const fullPath = resolvePath(ctx, path)
-    guardRead(ctx, fullPath)
+    const fullPath = resolvePath(ctx.turn, path)
+    guardRead(ctx.turn, fullPath)
     return readExactly(fullPath, MAX_SHOWN_BYTES)
   } catch {
     // Denied, not text, or too large: the diff is built from the agent's own data.
@@ -129,9 +129,9 @@ export const writeForAgent = async (
   text: string,
 ): Promise<void> => {
   const fullPath = resolveInWorkspace(ctx, path)
-  guardWrite(ctx, fullPath)
+  guardWrite(ctx.turn, fullPath)
   await checkFileRequest(ctx, 'write_file', fullPath)
-  const content = ctx.secrets?.reveal(text, textAt(fullPath)) ?? text
+  const content = ctx.turn.secrets?.reveal(text, textAt(fullPath)) ?? text
   await ctx.beforeChange?.([fullPath])
   // Resolved again, against a path component swapped for a symlink.
   if (resolveInWorkspace(ctx, path) !== fullPath)

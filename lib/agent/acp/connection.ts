@@ -1,22 +1,10 @@
 /** The ACP connection to an agent's process: initializes it, checks the protocol version, and routes its requests to services. */
 import type * as acp from '@agentclientprotocol/sdk'
 import type { AgentProcess } from './agent-process.ts'
+import type { ClientRequests } from './services.ts'
 import { withTimeout } from './timeout.ts'
 import { ndjsonStream } from './ndjson-stream.ts'
 import { InitializeResponse } from './updates.ts'
-
-/** Client methods that an agent may call. A thrown message is sent to the agent. */
-export type ClientServices = {
-  permission: (request: acp.RequestPermissionRequest) => Promise<acp.RequestPermissionResponse>
-  read: (request: acp.ReadTextFileRequest) => Promise<acp.ReadTextFileResponse>
-  write: (request: acp.WriteTextFileRequest) => Promise<acp.WriteTextFileResponse>
-  terminal: (request: acp.CreateTerminalRequest) => Promise<acp.CreateTerminalResponse>
-  output: (request: acp.TerminalOutputRequest) => acp.TerminalOutputResponse
-  wait: (request: acp.WaitForTerminalExitRequest) => Promise<acp.WaitForTerminalExitResponse>
-  kill: (request: acp.KillTerminalRequest) => acp.KillTerminalResponse
-  release: (request: acp.ReleaseTerminalRequest) => acp.ReleaseTerminalResponse
-  form: (request: acp.CreateElicitationRequest) => Promise<acp.CreateElicitationResponse>
-}
 
 /** The supported protocol version. The next draft has neither files nor terminals. */
 const PROTOCOL = 1
@@ -36,7 +24,7 @@ export const connectAgent = async (
   child: AgentProcess,
   /** Its display name, our version, how long it may take to answer, and whether it may use our files and terminals. */
   about: { name: string; version: string; startMs: number; servesFiles: boolean },
-  services: ClientServices,
+  services: ClientRequests,
   onUpdate: (params: unknown) => void,
   log: (line: string) => void,
 ) => {
@@ -58,42 +46,15 @@ export const connectAgent = async (
 
   const connection = sdk
     .client({ name: 'agent-webui' })
-    .onRequest(
-      'session/request_permission',
-      serve(params => services.permission(params)),
-    )
-    .onRequest(
-      'fs/read_text_file',
-      serve(params => services.read(params)),
-    )
-    .onRequest(
-      'fs/write_text_file',
-      serve(params => services.write(params)),
-    )
-    .onRequest(
-      'terminal/create',
-      serve(params => services.terminal(params)),
-    )
-    .onRequest(
-      'terminal/output',
-      serve(params => services.output(params)),
-    )
-    .onRequest(
-      'terminal/wait_for_exit',
-      serve(params => services.wait(params)),
-    )
-    .onRequest(
-      'terminal/kill',
-      serve(params => services.kill(params)),
-    )
-    .onRequest(
-      'terminal/release',
-      serve(params => services.release(params)),
-    )
-    .onRequest(
-      'elicitation/create',
-      serve(params => services.form(params)),
-    )
+    .onRequest('session/request_permission', serve(services.permission))
+    .onRequest('fs/read_text_file', serve(services.read))
+    .onRequest('fs/write_text_file', serve(services.write))
+    .onRequest('terminal/create', serve(services.terminal))
+    .onRequest('terminal/output', serve(services.output))
+    .onRequest('terminal/wait_for_exit', serve(services.wait))
+    .onRequest('terminal/kill', serve(services.kill))
+    .onRequest('terminal/release', serve(services.release))
+    .onRequest('elicitation/create', serve(services.form))
     .onNotification('*', ({ method }) => log(`unhandled notification: ${method}`))
     .connect(ndjsonStream(child, onUpdate, log))
 

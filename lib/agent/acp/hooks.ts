@@ -3,7 +3,7 @@ import type { Words } from '../../base/sentences.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { askForHook } from '../hooked-call.ts'
 import type { BeforeCall, HookedCall } from '../hooks.ts'
-import type { AgentRequest, ApprovalRequest } from '../types.ts'
+import type { AgentRequest, ApprovalRequest, ToolContext } from '../types.ts'
 
 export type AgentCall = {
   callId: string
@@ -40,10 +40,8 @@ const decide = async (
   if (blocked !== null)
     throw new Refusal('hook', `A hook of the user blocked this call: ${blocked}`)
   const preview = typeof call.args.command === 'string' ? call.args.command : null
-  const denied = await askForHook(before, call, preview, {
-    approve: ask => approve(ask, call.callId),
-    workspace,
-  })
+  const ask: ToolContext['approve'] = approval => approve(approval, call.callId)
+  const denied = await askForHook(before, call, preview, ask, workspace)
   if (denied) throw new Refusal('user', 'The user denied this call.')
   return before.decision === 'allow'
     ? (ask, callId) => approve({ allowedBy: 'hook', ...ask }, callId)

@@ -44,14 +44,16 @@ export const checkFileRequest = async (
   tool: 'read_file' | 'write_file',
   fullPath: string,
 ): Promise<void> => {
-  const { rules } = ctx
+  const {
+    turn: { rules },
+  } = ctx
   const kind = tool === 'read_file' ? 'read' : 'write'
   const verdict = rules?.decide({ tool, accesses: [{ kind, path: fullPath, reach: 'file' }] })
   if (!rules || !verdict) return
   if (verdict.list === 'deny') throw new Error(denial(verdict, rules))
   const choice = await ctx.approve({
     command: `${kind} ${fullPath}`,
-    cwd: ctx.workspace,
+    cwd: ctx.turn.workspace,
     ...ruleApproval(verdict, []),
   })
   if (choice === 'deny') throw new Error(`The user denied access to ${fullPath}.`)

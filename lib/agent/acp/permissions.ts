@@ -142,13 +142,10 @@ const said = (explanation: string, shown: readonly string[]): string => {
 
 const quotedFrom = (words: string): string => (words === '' ? '' : `It says: ${words}`)
 
-/** How often a question is asked again whose answer is none of the options. */
-const MAX_REPEATS = 2
-
 const sameText = (a: string, b: string): boolean =>
   a.trim().toLowerCase() === b.trim().toLowerCase()
 
-/** Asks which of several options of one kind is meant; what cannot be understood is not taken for a refusal at once. */
+/** Asks which of several options of one kind is meant. */
 const askOptions = async (
   options: readonly PermissionOption[],
   call: Call,
@@ -162,17 +159,9 @@ const askOptions = async (
     args === '{}' ? '' : shortenCounting(args, MAX_EXPLANATION_CHARS),
   ].filter(words => words !== '')
   const names = options.map(option => option.name)
-  let answer = ''
-  for (let at = 0; at <= MAX_REPEATS; at++) {
-    const repeated = at === 0 ? [] : [`“${answer}” is none of these answers.`]
-    const asked = [...repeated, ...question].join('\n\n')
-    const given = await askInstead(asked, names, request, callId)
-    answer = given
-    const chosen =
-      options.find(option => option.name === given) ??
-      options.find(option => sameText(option.name, given))
-    if (chosen) return { outcome: 'selected', optionId: chosen.optionId }
-  }
+  const answer = await askInstead(question.join('\n\n'), names, request, callId)
+  const chosen = options.find(option => sameText(option.name, answer))
+  if (chosen) return { outcome: 'selected', optionId: chosen.optionId }
   warn(`${name} got no permission: “${answer}” is none of the answers it offers.`)
   return answerFor('deny', options)
 }
@@ -190,7 +179,7 @@ export const askPermission = async (
   const shell = shellContextFor(request, workspace)
   // The agent starts it by itself, outside the sandbox of this service.
   const decision =
-    command === '' ? null : decideCommand(command, { ...request, runner: undefined, shell })
+    command === '' ? null : decideCommand(command, { ...request, runner: undefined }, shell)
   const question = decision?.kind === 'run' ? decision.ask : null
   const paths = pathsOf(call, workspace)
   const isControl =

@@ -8,7 +8,7 @@ import { shellContextFor } from '../tools/command-gate.ts'
 import type { AgentRequest } from '../types.ts'
 import type { RunningAgent } from './running-agent.ts'
 import type { Session } from './session.ts'
-import { type Modes, modesOf } from './modes.ts'
+import { type Modes, modesOf } from './choices.ts'
 import { type Call, commandOf } from './tool-calls.ts'
 
 /** Modes in which an agent changes nothing: Claude Code, Gemini CLI, and OpenCode call it `plan`, Codex `read-only`. */

@@ -1,28 +1,13 @@
 /** Starts an agent to check that it responds and that somebody is signed in to it, and stops it. */
 import { AgentProcess } from './agent-process.ts'
-import { connectAgent, type ClientServices } from './connection.ts'
+import { connectAgent } from './connection.ts'
 import { errorText, type SignedOut, toSignedOut } from './failures.ts'
+import { ClientRequests } from './services.ts'
 import { withTimeout } from './timeout.ts'
+import { UpdateRouter } from './update-router.ts'
 import { OpenedSession } from './updates.ts'
 
 const GRACE_MS = 1_000
-
-const refuse = (): never => {
-  throw new Error('No turn is running.')
-}
-
-/** Rejects all requests, because no session is open. */
-const services: ClientServices = {
-  permission: async () => ({ outcome: { outcome: 'cancelled' } }),
-  read: refuse,
-  write: refuse,
-  terminal: refuse,
-  output: refuse,
-  wait: refuse,
-  kill: refuse,
-  release: refuse,
-  form: async () => ({ action: 'cancel' }),
-}
 
 /** The agent's name and version, and how to sign in if nobody is. Throws if it doesn't respond or opens no session. */
 export const probeAgent = async ({
@@ -48,9 +33,11 @@ export const probeAgent = async ({
   const ignore = () => undefined
   const home = (!isRemote && env.HOME) || '/'
   const child = new AgentProcess(command, home, env, GRACE_MS, ignore)
+  // It knows no session, so nothing is served.
+  const refusing = new ClientRequests(name, new UpdateRouter(ignore))
   try {
     const about = { name, version, startMs, servesFiles: !isRemote }
-    const connection = await connectAgent(child, about, services, ignore, ignore)
+    const connection = await connectAgent(child, about, refusing, ignore, ignore)
     const { agentInfo, agentCapabilities } = connection.capabilities
     const title = [name, agentInfo?.version].filter(Boolean).join(' ')
     const seconds = Math.round(startMs / 1_000)

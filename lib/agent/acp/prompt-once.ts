@@ -2,6 +2,7 @@
 import { type Sentence, sentence, type Words } from '../../base/sentences.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { Usage } from '../../schema/usage.ts'
+import { raceAbort } from '../retry.ts'
 import type { AgentRequest, Emit, Failure, LoopMessage, Outcome } from '../types.ts'
 import type { AttachedSession } from './attach-session.ts'
 import { readForDiff, readImages } from './client-files.ts'
@@ -14,7 +15,7 @@ import type { Session } from './session.ts'
 import { waitAtMost } from './timeout.ts'
 import { Transcript } from './transcript.ts'
 import { PromptResult } from './updates.ts'
-import { countReport, countsOf, NO_TOKENS, toUsage, usageStyle } from './usage.ts'
+import { countsOf, NO_TOKENS, reportsTotals, sinceTotal, toUsage } from './usage.ts'
 
 export type ExternalTurn = {
   request: AgentRequest
@@ -126,20 +127,14 @@ export const promptOnce = async (
     answer => ({ answer }),
     (error: unknown) => ({ error }),
   )
-  const aborted = new Promise<Failure>(resolve => {
-    const cancel = () => resolve({ type: 'interrupted', message: 'Stopped.' })
-    if (signal.aborted) cancel()
-    else signal.addEventListener('abort', cancel, { once: true })
-  })
-  const dead = child.ended.then(how => ({ dead: `${name} ${how}.` }))
+  const abort = () => stop.resolve(STOPPED)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  const dead = child.ended.then(how => ({ dead: how }))
   const settle = (how: PromptEnd['how']) => onSettled({ how, cost: session.usage?.cost ?? cost })
   session.busy = Promise.race([answered, dead])
   try {
-    const first = await Promise.race([
-      answered,
-      dead,
-      Promise.race([stop.promise, aborted]).then(failure => ({ failure })),
-    ])
+    const first = await Promise.race([answered, dead, stop.promise.then(failure => ({ failure }))])
     if ('failure' in first) {
       // Cancelled first, then retired after the grace period.
       session.terminals.stopAll()
@@ -156,21 +151,12 @@ export const promptOnce = async (
       base.usage = measureUsage(turn, session, null, cost)
       settle('cut')
     }
-    if ('dead' in first)
-      throw new TurnFailure({ type: 'interrupted', message: first.dead, hint: RESTART_HINT })
+    if ('dead' in first) throw ended(running, first.dead)
     if ('error' in first) {
       const { steps, isEmpty } = transcript.abandon()
       if (isUnknownSession(first.error) && steps === 0) return 'unknown'
-      // The exit of the process explains more than a broken connection.
-      const how = rpcErrorCode(first.error) === null ? await child.exitReason() : null
-      if (how)
-        throw new TurnFailure({
-          type: 'interrupted',
-          message: `${name} ${how}.`,
-          hint: RESTART_HINT,
-        })
       if (isEmpty) settle('rejected')
-      throw toTurnFailure(first.error, running)
+      throw await failureOf(first.error, running)
     }
     // By then all updates written before the response have been handled.
     await new Promise(resolve => setImmediate(resolve))
@@ -180,6 +166,7 @@ export const promptOnce = async (
     await hooks.ended(outcome.text, clock.monotonic() - startedAt)
     return outcome
   } finally {
+    signal.removeEventListener('abort', abort)
     endSilence()
     transcript.abandon()
     if (session.turn?.transcript === transcript) session.turn = null
@@ -187,8 +174,6 @@ export const promptOnce = async (
     session.usedAt = clock.monotonic()
   }
 }
-
-const RESTART_HINT = sentence('turn.agent_restarts')
 
 /** The usage of the turn: what its end reports, otherwise the model calls that were reported one by one. */
 const measureUsage = (
@@ -206,15 +191,12 @@ const measureUsage = (
     ? countsOf({ inputTokens: quota.input_tokens, outputTokens: quota.output_tokens })
     : called
   if (used) {
-    const { agentInfo } = running.connection.capabilities
-    const style = usageStyle(endpoint.agent?.id ?? '', agentInfo)
-    const counted = countReport(countsOf(used), session.reported, {
-      style,
-      isReopened: session.isReopened,
-    })
-    spent = counted.spent
-    session.reported = counted.after
-    session.isReopened = false
+    spent = countsOf(used)
+    if (reportsTotals(endpoint.agent?.id ?? '', running.connection.capabilities.agentInfo)) {
+      const total = spent
+      spent = sinceTotal(total, session.reported?.last ?? null)
+      session.reported = { last: total }
+    }
   }
   const { usage } = session
   return {
@@ -258,28 +240,28 @@ export const untilAborted = async <T>(
   { running, request }: ExternalTurn,
 ): Promise<T> => {
   const dead = running.child.ended.then((how): never => {
-    throw new TurnFailure({
-      type: 'interrupted',
-      message: `${running.name} ${how}.`,
-      hint: RESTART_HINT,
-    })
-  })
-  const aborted = new Promise<never>((_, reject) => {
-    const stop = () => reject(new TurnFailure({ type: 'interrupted', message: 'Stopped.' }))
-    if (request.signal.aborted) stop()
-    else request.signal.addEventListener('abort', stop, { once: true })
+    throw ended(running, how)
   })
   try {
-    return await Promise.race([work(), dead, aborted])
+    return await raceAbort(Promise.race([work(), dead]), request.signal)
   } catch (error) {
+    if (request.signal.aborted) throw new TurnFailure(STOPPED)
     if (error instanceof TurnFailure) throw error
-    const how = rpcErrorCode(error) === null ? await running.child.exitReason() : null
-    if (how)
-      throw new TurnFailure({
-        type: 'interrupted',
-        message: `${running.name} ${how}.`,
-        hint: RESTART_HINT,
-      })
-    throw toTurnFailure(error, running)
+    throw await failureOf(error, running)
   }
+}
+
+const STOPPED: Failure = { type: 'interrupted', message: 'Stopped.' }
+
+const ended = ({ name }: RunningAgent, how: string): TurnFailure =>
+  new TurnFailure({
+    type: 'interrupted',
+    message: `${name} ${how}.`,
+    hint: sentence('turn.agent_restarts'),
+  })
+
+/** The exit of the process explains more than a broken connection. */
+const failureOf = async (error: unknown, running: RunningAgent): Promise<TurnFailure> => {
+  const how = rpcErrorCode(error) === null ? await running.child.exitReason() : null
+  return how ? ended(running, how) : toTurnFailure(error, running)
 }

@@ -1,4 +1,4 @@
-/** An external agent's process, the connection to it, and the state of its use. */
+/** An external agent's process, the connection to it, and the state of its use, from its start until it ends. */
 import type { Clock } from '../../base/clock.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { ModelEndpoint } from '../types.ts'
@@ -13,13 +13,13 @@ import { UpdateRouter } from './update-router.ts'
 
 const MAX_IDLE = 4
 
-/** A running agent process with its connection. */
 export class RunningAgent {
+  /** Identifies agent and home. */
+  readonly key: string
   readonly name: string
   readonly command: readonly string[]
   readonly clock: Clock
   readonly child: AgentProcess
-  readonly connection: Connection
   readonly router: UpdateRouter
   readonly log: (line: string) => void
   /** Of a cancelled turn. */
@@ -28,37 +28,89 @@ export class RunningAgent {
   readonly sessions = new Map<string, Session>()
   /** What it has said beside its answers, by the id of our session. */
   readonly told = new Map<string, Set<string>>()
-  readonly #slot: AgentSlot
+  /** `initialize` has been answered. */
+  readonly started: Promise<this>
+  /** How many work with it now. */
+  users = 0
+  /** It is stopped after its idle time unless this is called before. */
+  cancelStop = (): void => undefined
+  #connection: Connection | null = null
+  readonly #agents: ExternalAgents
   readonly #idleMs: number
   readonly #maxIdle: number
   readonly #closing = new Set<Promise<unknown>>()
   #cancelSweep = (): void => undefined
 
-  constructor(slot: AgentSlot, endpoint: ModelEndpoint, connection: Connection) {
-    const settings = endpoint.agent?.settings
-    this.#slot = slot
-    this.name = slot.name
-    this.command = endpoint.command ?? []
-    this.clock = slot.agents.clock
-    this.child = slot.child
-    this.connection = connection
-    this.router = slot.router
-    this.log = slot.log
-    this.graceMs = slot.agents.limits.graceMs
-    this.#idleMs = settings?.idleMs ?? slot.agents.limits.idleMs
-    this.#maxIdle = settings?.maxIdle ?? slot.agents.limits.maxIdle ?? MAX_IDLE
+  constructor(
+    key: string,
+    { agent, command = [], provider }: ModelEndpoint,
+    external: ExternalAgentContext,
+    agents: ExternalAgents,
+  ) {
+    const { clock, limits, version } = agents
+    const settings = agent?.settings
+    const servesFiles = settings?.files !== 'agent'
+    const env = { ...external.env, ...settings?.env }
+    this.key = key
+    this.name = agent?.name ?? provider
+    this.command = command
+    this.clock = clock
+    this.graceMs = limits.graceMs
+    this.#agents = agents
+    this.#idleMs = settings?.idleMs ?? limits.idleMs
+    this.#maxIdle = settings?.maxIdle ?? limits.maxIdle ?? MAX_IDLE
+    const limiter = new LogLimiter(line => agents.log(`${this.name}: ${line}`), clock)
+    this.log = line => limiter.write(line)
+    this.router = new UpdateRouter(this.log)
+    // Another user may not enter this home.
+    const cwd = (servesFiles && env.HOME) || '/'
+    this.child = new AgentProcess(command, cwd, env, limits.graceMs, this.log)
+    const startMs = settings?.startMs ?? limits.startMs ?? startTimeoutMs(command)
+    this.started = connectAgent(
+      this.child,
+      { name: this.name, version, startMs, servesFiles },
+      new ClientRequests(this.name, this.router),
+      params => this.router.route(params),
+      this.log,
+    ).then(
+      connection => {
+        this.#connection = connection
+        return this
+      },
+      (error: unknown) => {
+        agents.stop(this)
+        throw error
+      },
+    )
+    // Callers of `use` get the rejection; without one it must not be unhandled.
+    this.started.catch(() => undefined)
+    void this.child.ended.then(how => {
+      agents.remove(this)
+      this.cancelStop()
+      this.#cancelSweep()
+      if (!this.child.isStopping) this.log(how)
+    })
   }
 
-  /** Whether it would lose its sessions with its process. */
-  get cannotRestore(): boolean {
-    const { loadSession, sessionCapabilities } = this.connection.capabilities.agentCapabilities
-    return !loadSession && !sessionCapabilities.resume
+  get isStarted(): boolean {
+    return this.#connection !== null
+  }
+
+  /** Since it has started. */
+  get connection(): Connection {
+    if (!this.#connection) throw new Error(`${this.name} is still starting.`)
+    return this.#connection
+  }
+
+  /** How long it is kept without users. Longer for one that would lose its sessions with its process. */
+  idleMs(factor: number): number {
+    return this.isStarted && this.#cannotRestore ? this.#idleMs * factor : this.#idleMs
   }
 
   /** Accepts no further turns; the process ends with its last running turn. */
   retire(): void {
-    this.#slot.agents.remove(this.#slot)
-    if (this.#slot.users <= 1) this.#slot.agents.stop(this.#slot)
+    this.#agents.remove(this)
+    if (this.users <= 1) this.#agents.stop(this)
   }
 
   /** Resolves when no session is being closed: one that is can't be opened again yet. */
@@ -83,7 +135,7 @@ export class RunningAgent {
   /** Closes idle sessions that it can restore, and schedules itself for the next one. */
   sweep(): void {
     this.#cancelSweep()
-    if (!this.#closesSessions || this.cannotRestore) return
+    if (!this.isStarted || !this.#closesSessions || this.#cannotRestore) return
     const unused = this.router.opened
       .filter(({ turn, isOpening }) => turn === null && !isOpening)
       .sort((a, b) => a.usedAt - b.usedAt)
@@ -98,10 +150,6 @@ export class RunningAgent {
     this.#cancelSweep = this.clock.timer(wait, () => this.sweep())
   }
 
-  stopSweeping(): void {
-    this.#cancelSweep()
-  }
-
   /** The chat was deleted: closes its session, with its MCP servers. */
   forget(sessionKey: string): void {
     this.told.delete(sessionKey)
@@ -109,75 +157,16 @@ export class RunningAgent {
     if (!session || session.turn) return
     this.close(session)
     // An agent that can't close a session keeps it, and its MCP servers, until it ends.
-    if (!this.#closesSessions && this.sessions.size === 0 && this.#slot.users === 0)
-      this.#slot.agents.stop(this.#slot)
+    if (!this.#closesSessions && this.sessions.size === 0 && this.users === 0)
+      this.#agents.stop(this)
+  }
+
+  get #cannotRestore(): boolean {
+    const { loadSession, sessionCapabilities } = this.connection.capabilities.agentCapabilities
+    return !loadSession && !sessionCapabilities.resume
   }
 
   get #closesSessions(): boolean {
     return Boolean(this.connection.capabilities.agentCapabilities.sessionCapabilities.close)
-  }
-}
-
-/** An agent's process and its users, from its start until it ends. */
-export class AgentSlot {
-  /** Identifies agent and home. */
-  readonly key: string
-  readonly name: string
-  readonly agents: ExternalAgents
-  readonly child: AgentProcess
-  readonly router: UpdateRouter
-  readonly log: (line: string) => void
-  /** `initialize` has been answered. */
-  readonly started: Promise<RunningAgent>
-  /** Null until then. */
-  running: RunningAgent | null = null
-  users = 0
-  /** It is stopped after its idle time unless this is called before. */
-  cancelStop = (): void => undefined
-
-  constructor(
-    key: string,
-    endpoint: ModelEndpoint,
-    external: ExternalAgentContext,
-    agents: ExternalAgents,
-  ) {
-    const settings = endpoint.agent?.settings
-    const command = endpoint.command ?? []
-    const servesFiles = settings?.files !== 'agent'
-    const env = { ...external.env, ...settings?.env }
-    this.key = key
-    this.name = endpoint.agent?.name ?? endpoint.provider
-    this.agents = agents
-    const limiter = new LogLimiter(line => agents.log(`${this.name}: ${line}`), agents.clock)
-    this.log = line => limiter.write(line)
-    this.router = new UpdateRouter(this.log)
-    // Another user may not enter this home.
-    const cwd = (servesFiles && env.HOME) || '/'
-    this.child = new AgentProcess(command, cwd, env, agents.limits.graceMs, this.log)
-    const startMs = settings?.startMs ?? agents.limits.startMs ?? startTimeoutMs(command)
-    this.started = connectAgent(
-      this.child,
-      { name: this.name, version: agents.version, startMs, servesFiles },
-      new ClientRequests(this.name, this.router),
-      params => this.router.route(params),
-      this.log,
-    ).then(
-      connection => {
-        this.running = new RunningAgent(this, endpoint, connection)
-        return this.running
-      },
-      (error: unknown) => {
-        agents.stop(this)
-        throw error
-      },
-    )
-    // Callers of `use` get the rejection; without one it must not be unhandled.
-    this.started.catch(() => undefined)
-    void this.child.ended.then(how => {
-      agents.remove(this)
-      this.cancelStop()
-      this.running?.stopSweeping()
-      if (!this.child.isStopping) this.log(how)
-    })
   }
 }

@@ -1,14 +1,14 @@
 /** Serves an agent's requests during a turn: permissions, files, terminals, and questions. */
 import type * as acp from '@agentclientprotocol/sdk'
 import { Refusal } from '../../base/refusal.ts'
+import { answerForm } from '../elicitation.ts'
 import { planRefusal } from '../plan-mode.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import type { AgentRequest, ToolContext } from '../types.ts'
 import { readForAgent, writeForAgent } from './client-files.ts'
-import type { ClientServices } from './connection.ts'
 import { answerFor, askPermission, refusalWarning } from './permissions.ts'
 import { answerPlan, refusedByPlanMode } from './plan.ts'
-import { askForm, askQuestions, questionsIn } from './questions.ts'
+import { askQuestions, canAsk, questionsIn } from './questions.ts'
 import type { Session, ActiveTurn } from './session.ts'
 import { type Call, describe, explanationIn } from './tool-calls.ts'
 import type { UpdateRouter } from './update-router.ts'
@@ -20,8 +20,9 @@ export const usesOwnFiles = ({ endpoint }: AgentRequest): boolean =>
 
 /** For what the agent asks this service to do: nothing of it is offloaded, and it has no tools of ours. */
 export const toolContextOf = (request: AgentRequest, callId: string): ToolContext => ({
-  ...request,
+  turn: request,
   callId,
+  signal: request.signal,
   output: () => undefined,
   offload: () => null,
   beforeChange: async what => {
@@ -34,7 +35,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
 })
 
 /** The requests of one agent process. */
-export class ClientRequests implements ClientServices {
+export class ClientRequests {
   /** The agent's display name. */
   readonly #name: string
   readonly #router: UpdateRouter
@@ -44,7 +45,9 @@ export class ClientRequests implements ClientServices {
     this.#router = router
   }
 
-  async permission(params: acp.RequestPermissionRequest): Promise<acp.RequestPermissionResponse> {
+  permission = async (
+    params: acp.RequestPermissionRequest,
+  ): Promise<acp.RequestPermissionResponse> => {
     const { turn } = this.#router.require(params.sessionId)
     if (!turn || turn.request.signal.aborted) return { outcome: { outcome: 'cancelled' } }
     const { options } = params
@@ -77,7 +80,7 @@ export class ClientRequests implements ClientServices {
     return { outcome, ...reply }
   }
 
-  async read(params: acp.ReadTextFileRequest): Promise<acp.ReadTextFileResponse> {
+  read = async (params: acp.ReadTextFileRequest): Promise<acp.ReadTextFileResponse> => {
     const { path, line, limit, sessionId } = params
     const { turn } = this.#requireOwnTurn(sessionId)
     const work = readForAgent(toolContextOf(turn.request, 'fs'), path, line, limit)
@@ -85,7 +88,7 @@ export class ClientRequests implements ClientServices {
     return { content: turn.request.secrets?.mask(content) ?? content }
   }
 
-  async write(params: acp.WriteTextFileRequest): Promise<acp.WriteTextFileResponse> {
+  write = async (params: acp.WriteTextFileRequest): Promise<acp.WriteTextFileResponse> => {
     const { sessionId, path, content } = params
     const { turn } = this.#requireOwnTurn(sessionId)
     const write = async (): Promise<void> => {
@@ -101,40 +104,47 @@ export class ClientRequests implements ClientServices {
     return {}
   }
 
-  async terminal(params: acp.CreateTerminalRequest): Promise<acp.CreateTerminalResponse> {
+  terminal = async (params: acp.CreateTerminalRequest): Promise<acp.CreateTerminalResponse> => {
     const { session, turn } = this.#requireOwnTurn(params.sessionId)
     const ctx = toolContextOf(turn.request, 'terminal')
     const agent = { name: this.#name, allowed: turn.allowed, hooks: turn.hooks }
     return { terminalId: await turn.whileServing(session.terminals.create(ctx, params, agent)) }
   }
 
-  output({ sessionId, terminalId }: acp.TerminalOutputRequest): acp.TerminalOutputResponse {
+  output = ({ sessionId, terminalId }: acp.TerminalOutputRequest): acp.TerminalOutputResponse => {
     const { terminals, turn } = this.#router.require(sessionId)
     const printed = terminals.output(terminalId)
     return { ...printed, output: turn?.request.secrets?.mask(printed.output) ?? printed.output }
   }
 
-  async wait(params: acp.WaitForTerminalExitRequest): Promise<acp.WaitForTerminalExitResponse> {
+  wait = async (
+    params: acp.WaitForTerminalExitRequest,
+  ): Promise<acp.WaitForTerminalExitResponse> => {
     const { turn, terminals } = this.#router.require(params.sessionId)
     const ended = terminals.wait(params.terminalId)
     return turn ? turn.whileServing(ended) : ended
   }
 
-  kill({ sessionId, terminalId }: acp.KillTerminalRequest): acp.KillTerminalResponse {
+  kill = ({ sessionId, terminalId }: acp.KillTerminalRequest): acp.KillTerminalResponse => {
     this.#router.require(sessionId).terminals.kill(terminalId)
     return {}
   }
 
-  release({ sessionId, terminalId }: acp.ReleaseTerminalRequest): acp.ReleaseTerminalResponse {
+  release = ({
+    sessionId,
+    terminalId,
+  }: acp.ReleaseTerminalRequest): acp.ReleaseTerminalResponse => {
     this.#router.require(sessionId).terminals.release(terminalId)
     return {}
   }
 
-  async form(params: acp.CreateElicitationRequest): Promise<acp.CreateElicitationResponse> {
+  form = async (params: acp.CreateElicitationRequest): Promise<acp.CreateElicitationResponse> => {
     if (!('sessionId' in params) || typeof params.sessionId !== 'string')
       return { action: 'cancel' }
     const { turn } = this.#requireTurn(params.sessionId)
-    return turn.whileServing(askForm(params, turn.request, 'form'))
+    const { clarify, tools } = turn.request
+    const ask = (question: string, choices: string[]) => clarify(question, choices, 'form')
+    return turn.whileServing(answerForm(params, canAsk(tools) ? ask : null))
   }
 
   /** Throws `Refusal` where a hook blocks it. */

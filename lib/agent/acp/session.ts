@@ -1,7 +1,7 @@
 /** State of an agent's session, and how its updates change it. */
 import type { Words } from '../../base/sentences.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { ReportedUsage, TokenCounts } from '../external-agent.ts'
+import type { TokenCounts } from '../external-agent.ts'
 import type { AgentRequest } from '../types.ts'
 import type { AgentHooks } from './hooks.ts'
 import { Terminals } from './terminals.ts'
@@ -54,10 +54,8 @@ export class Session {
   modeBeforePlan: string | null = null
   commands: Command[] = []
   usage: { used: number; size: number; cost: number | null } | null = null
-  /** The tokens it has reported. */
-  reported: ReportedUsage | null = null
-  /** It was loaded again since that report. */
-  isReopened = false
+  /** The last total of tokens that it reported. */
+  reported: { last: TokenCounts } | null = null
   /** Called when the agent names the session. */
   onTitle: ((title: string) => void) | null = null
   /** Names of the MCP servers that it was opened with; empty until a turn has begun in it. */

@@ -1,6 +1,6 @@
 /** Startup timeout of an agent, and notices while it starts. */
 import { basename } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
+import type { RunningAgent } from './running-agent.ts'
 
 const START_MS = 60_000
 /** For agents downloaded on start, which can be hundreds of megabytes. */
@@ -18,35 +18,23 @@ export const isFetched = ([file = '', ...args]: readonly string[]): boolean =>
 export const startTimeoutMs = (command: readonly string[]): number =>
   isFetched(command) ? FETCH_MS : START_MS
 
-/** Notifies the user while `work` takes long. */
-export const withStartupNotices = async <T>(
-  work: Promise<T>,
-  {
-    name,
-    command,
-    clock,
-    notify,
-  }: {
-    name: string
-    command: readonly string[]
-    clock: Clock
-    notify: (words: string) => void
-  },
-): Promise<T> => {
-  const startedAt = clock.monotonic()
+/** Resolves when it has started. Notifies the user while that takes long. */
+export const withStartupNotices = async (
+  { name, command, clock, started }: RunningAgent,
+  notify: (words: string) => void,
+): Promise<void> => {
   const first = isFetched(command)
     ? `${name} is starting. ${basename(command[0] ?? '')} downloads it first if it isn't on this machine, which can take minutes.`
     : `${name} is starting.`
-  const note = (words: string) => {
+  const note = (words: string, minutes: number) => {
     notify(words)
-    cancel = clock.timer(NEXT_NOTE_MS, () => {
-      const minutes = Math.max(1, Math.round((clock.monotonic() - startedAt) / 60_000))
-      note(`${name} is still starting after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`)
-    })
+    const next = `${name} is still starting after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`
+    cancel = clock.timer(NEXT_NOTE_MS, () => note(next, minutes + 1))
   }
-  let cancel = clock.timer(isFetched(command) ? FETCH_NOTE_MS : FIRST_NOTE_MS, () => note(first))
+  const firstMs = isFetched(command) ? FETCH_NOTE_MS : FIRST_NOTE_MS
+  let cancel = clock.timer(firstMs, () => note(first, 1))
   try {
-    return await work
+    await started
   } finally {
     cancel()
   }

@@ -16,7 +16,7 @@ import { addToApproval } from './permission-rules.ts'
 import type { AgentHooks } from './hooks.ts'
 import { allowedKey } from './permissions.ts'
 import { resolvePath } from '../tools/allowed-paths.ts'
-import { createNetworkGate } from '../tools/network-gate.ts'
+import { NetworkGate } from '../tools/network-gate.ts'
 import { placeCommand, runsIn } from '../tools/place-command.ts'
 import { messageOf } from '../../errors.ts'
 import { planRefusal } from '../plan-mode.ts'
@@ -62,13 +62,13 @@ export class Terminals {
       throw new Error(`${MAX_OPEN} terminals are open. Release some of them first.`)
     const { command, args = [] } = params
     const line = args.length > 0 ? [command, ...args].map(shellQuote).join(' ') : command
-    const cwd = params.cwd ? resolvePath(ctx, params.cwd) : ctx.workspace
-    const shell = shellContextFor(ctx, cwd)
-    const decision = decideCommand(line, { ...ctx, shell })
+    const cwd = params.cwd ? resolvePath(ctx.turn, params.cwd) : ctx.turn.workspace
+    const shell = shellContextFor(ctx.turn, cwd)
+    const decision = decideCommand(line, ctx.turn, shell)
     if (decision.kind === 'refuse') throw decision.refusal
-    const refused = planRefusal(ctx.planMode, line, shell)
+    const refused = planRefusal(ctx.turn.planMode, line, shell)
     if (refused !== null) throw new Error(refused)
-    const unavailable = (await ctx.runner?.problem()) ?? null
+    const unavailable = (await ctx.turn.runner?.problem()) ?? null
     if (unavailable !== null) throw new Error(`${unavailable}`)
     const { approved, ask: question } = decision
     const { labels = [], isControl = false } = question ?? {}
@@ -76,8 +76,8 @@ export class Terminals {
       tool: 'terminal',
       accesses: [{ kind: 'command', command: line, shell }],
     }
-    const verdict = ctx.rules?.decide(call) ?? null
-    if (ctx.rules && verdict?.list === 'deny') throw new Error(denial(verdict, ctx.rules))
+    const verdict = ctx.turn.rules?.decide(call) ?? null
+    if (ctx.turn.rules && verdict?.list === 'deny') throw new Error(denial(verdict, ctx.turn.rules))
     const key = allowedKey(line, cwd)
     const isAllowed = agent.allowed.has(key)
     // An approval for a control file, or one that a rule requires, is valid once.
@@ -96,14 +96,14 @@ export class Terminals {
         command: line,
         cwd,
         question: question ?? { labels, isControl, marks: [] },
-        runsIn: runsIn(ctx.runner, approved.access),
+        runsIn: runsIn(ctx.turn.runner, approved.access),
       })
       const who = `${agent.name} asks to run a command.`
       const needed = {
         ...asked,
         ...addToApproval(verdict, labels, [who, ...stakesOf(labels)]),
       }
-      const ask = withRule(ctx.rules, call, needed)
+      const ask = withRule(ctx.turn.rules, call, needed)
       const choice = await (approve?.(ask, callId) ?? ctx.approve(ask))
       if (choice === 'deny') throw new Error(`The user denied this command (${labels.join('; ')}).`)
     }
@@ -113,9 +113,9 @@ export class Terminals {
     const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
     const program = { file: file ?? '', args: words }
     // Variables of the agent could change what a reading command does.
-    const env = { ...ctx.env, ...(ctx.planMode?.isOn() ? READING_GIT_ENV : added) }
-    const where = runsIn(ctx.runner, approved.access)
-    const gate = createNetworkGate(ctx, { command: line, cwd, runsIn: where })
+    const env = { ...ctx.turn.env, ...(ctx.turn.planMode?.isOn() ? READING_GIT_ENV : added) }
+    const where = runsIn(ctx.turn.runner, approved.access)
+    const gate = new NetworkGate(ctx, { command: line, cwd, runsIn: where })
     const place = { program, cwd, env, onTarget: gate.check }
     const placed = await placeCommand(ctx, approved, place)
     const stdio = ['ignore', 'pipe', 'pipe'] as const

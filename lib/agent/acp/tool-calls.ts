@@ -1,7 +1,7 @@
 /** Converts an agent's tool calls to calls of our tools, so that cards can render them and other models can continue from them. */
 import { resolve, relative, isAbsolute } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { shortenCounting } from '../../base/shorten.ts'
+import { shortenCounting, shortenMiddle } from '../../base/shorten.ts'
 import { asObject } from '../../base/json.ts'
 import { type Block, type CallContent, type CallUpdate, type PlanEntry, Steps } from './updates.ts'
 
@@ -200,11 +200,6 @@ export const blockText = (block: Block): string => {
   }
 }
 
-const cut = (value: string, max = MAX_CHARS): string =>
-  value.length > max
-    ? `${value.slice(0, max * 0.4)}\n[… ${value.length - max} characters left out …]\n${value.slice(-max * 0.6)}`
-    : value
-
 const rawText = (rawOutput: unknown): string => {
   if (typeof rawOutput === 'string') return rawOutput
   const raw = asObject(rawOutput)
@@ -242,10 +237,11 @@ const commandResult = (call: Call, answer: string, terminal: TerminalOutput | nu
       : code === null && isFailed
         ? 'It failed; the agent did not say how it ended.'
         : null
-  const output = cut(
+  const output = shortenMiddle(
     terminal?.output ||
       stripVTControlCharacters(call.output) ||
       words.slice(inWords?.[0].length ?? 0),
+    MAX_CHARS,
   )
   return {
     isError: isFailed || (code !== null && code !== 0) || signal !== null,
@@ -264,7 +260,7 @@ export const resultOf = (call: Call, diff: string, terminal: TerminalOutput | nu
   const answer = call.content
     .flatMap(part => (part.type === 'content' ? [blockText(part.content)] : []))
     .join('\n')
-  const words = cut(answer || rawText(call.rawOutput))
+  const words = shortenMiddle(answer || rawText(call.rawOutput), MAX_CHARS)
   const failed = isError ? { error: words || 'It failed; the agent did not say why.' } : {}
   const steps = isError ? null : stepsOf(call)
   if (steps) return { isError, content: planCall(steps).content }

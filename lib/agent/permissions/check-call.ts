@@ -4,9 +4,9 @@ import { shellContextFor } from '../tools/command-gate.ts'
 import { type Decision, decideCommand, decideScript } from './decide.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
 import type { Tool, ToolContext } from '../types.ts'
-import { callAccesses } from './call-access.ts'
 import { denial } from './denied-path.ts'
-import type { RuledCall, Rules, Verdict } from './types.ts'
+import type { RuledCall, Verdict } from './types.ts'
+import type { Rules } from './rules.ts'
 
 const ruleKey = (rule: string): string => `rule: ${rule}`
 
@@ -47,7 +47,7 @@ type Shown = Pick<ApprovalRequest, 'command' | 'cwd'> & {
 /** What the card shows, with the labels that the tool would ask about. */
 const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext): Shown => {
   const [first] = call.accesses
-  const cwd = ctx.workspace
+  const cwd = ctx.turn.workspace
   const asked = (command: string, at: string, decision: Decision): Shown => ({
     command,
     cwd: at,
@@ -56,16 +56,12 @@ const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext
   })
   if (tool.name === 'execute_code') {
     const { code } = input as { code: string }
-    return asked(code, cwd, decideScript(code, { ...ctx, shell: shellContextFor(ctx, cwd) }))
+    return asked(code, cwd, decideScript(code, ctx.turn, shellContextFor(ctx.turn, cwd)))
   }
   if (first?.kind === 'command') {
     const { command, shell } = first
     const { access } = input as { access?: 'unconfined' }
-    return asked(
-      command,
-      shell.cwd,
-      decideCommand(command, { ...ctx, shell, ...(access && { wanted: access }) }),
-    )
+    return asked(command, shell.cwd, decideCommand(command, ctx.turn, shell, access))
   }
   const paths = call.accesses.flatMap(access =>
     'path' in access && access.path ? [access.path] : [],
@@ -106,7 +102,7 @@ export const checkCall = (
   const call: RuledCall = {
     tool: tool.name,
     ...(tool.server !== undefined && { server: tool.server }),
-    accesses: callAccesses(tool.name, input, ctx),
+    accesses: tool.reaches?.(input, ctx) ?? [],
   }
   const verdict = rules.decide(call)
   const within = (running: ToolContext) => {

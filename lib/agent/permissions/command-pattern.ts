@@ -98,8 +98,9 @@ const HARMLESS_VARIABLE =
   /^(?:NODE_ENV|CI|DEBUG|FORCE_COLOR|NO_COLOR|RUST_BACKTRACE|RUST_LOG|PYTHONUNBUFFERED|TZ|LANG|LC_ALL|PORT|TERM|COLUMNS)$/
 /** Run another program without changing what it does. */
 const TRANSPARENT = /^(?:timeout|time|nice|nohup|stdbuf)$/
-/** Start other programs somewhere in their arguments: a rule for one is not about those. */
-const STARTS_INSIDE = /^(?:g?find|fd|fdfind|xargs|parallel)$/
+/** Start other programs somewhere in their arguments: a rule for one is not about those, so they are asked about. */
+const STARTS_MANY = /^(?:xargs|parallel)$/
+const STARTS_INSIDE = /^(?:g?find|fd|fdfind)$/
 const STARTS = /^(?:-exec(?:dir)?|-ok(?:dir)?|-x|-X|--exec(?:-batch)?)$/
 
 const knownArgs = ({ words }: Part): string[] | null => {
@@ -118,29 +119,11 @@ const covering = (part: Part, patterns: readonly string[]): string | null => {
   const args = knownArgs(part)
   if (args === null || program === null || /\s/.test(program) || inputs.length > 0) return null
   if (assigns.some(([variable]) => !HARMLESS_VARIABLE.test(variable))) return null
+  if (STARTS_MANY.test(name) || (STARTS_INSIDE.test(name) && args.some(arg => STARTS.test(arg))))
+    return null
   const inner = TRANSPARENT.test(program) ? args.findIndex(arg => !/^-|^\d+[smh]?$/.test(arg)) : -1
-  const found = patternFor(
-    inner < 0 ? [program, ...args].join(' ') : args.slice(inner).join(' '),
-    patterns,
-  )
-  if (found === undefined) return null
-  if (STARTS_INSIDE.test(name)) {
-    const at = /^(?:xargs|parallel)$/.test(name)
-      ? args.findIndex(arg => !arg.startsWith('-'))
-      : args.findIndex(arg => STARTS.test(arg)) + 1
-    if (at > 0 || /^(?:xargs|parallel)$/.test(name)) {
-      const started = args.slice(at).filter(arg => !/^(?:\{\}|\+|;)$/.test(arg))
-      if (
-        at < 0 ||
-        patternFor(
-          started.join(' '),
-          patterns.filter(each => !STARTS_INSIDE.test(each.split(' ')[0] ?? '')),
-        ) === undefined
-      )
-        return null
-    }
-  }
-  return found
+  const line = inner < 0 ? [program, ...args] : args.slice(inner)
+  return patternFor(line.join(' '), patterns) ?? null
 }
 
 /**

@@ -32,7 +32,7 @@ import { isTooLarge, MAX_COMMAND_CHARS } from '../shell/syntax.ts'
 import type { Part, ReadCommand, ShellContext } from '../shell/types.ts'
 import type { CommandAccess, CommandRunner } from '../tool-services.ts'
 import type { TextSpan } from '../../schema/question.ts'
-import type { ToolContext } from '../types.ts'
+import type { TurnServices } from '../types.ts'
 
 /** Where a command may run, and what it may change there. */
 export type Approved = { access: CommandAccess; changesGit?: boolean }
@@ -53,13 +53,9 @@ export type Decision =
   | { kind: 'run'; approved: Approved; ask: Question | null; isReadOnly: boolean }
 
 export type Site = Pick<
-  ToolContext,
+  TurnServices,
   'guards' | 'runner' | 'canUndo' | 'forbidden' | 'readable' | 'outside'
-> & {
-  shell: ShellContext
-  /** What the model asked for. */
-  wanted?: CommandAccess
-}
+>
 
 /** Deletes or empties files, which a checkpoint brings back where there is one. */
 const DESTRUCTIVE =
@@ -128,7 +124,8 @@ const changingLines = (
 
 const forbiddenPath = (
   read: ReadCommand,
-  { shell, forbidden, readable = [] }: Site,
+  shell: ShellContext,
+  { forbidden, readable = [] }: Site,
 ): string | undefined => {
   const roots = forbidden.map(path => realPath(path))
   const open = readable.map(path => realPath(path))
@@ -158,16 +155,24 @@ const lostWrite = (
   return `Not run: it changes ${lost.path}, which the sandbox does not allow.${otherwise}`
 }
 
-/** Decides about a command. `site.runner` must be able to run something at this moment: see `unavailableRunner`. */
-export const decideCommand = (command: string, site: Site): Decision => {
-  const { shell, guards, runner, wanted, canUndo = false, outside = 'changes' } = site
+/**
+ * Decides about a command; `wanted` is what the model asked for. The runner must be able to run something at this moment: see
+ * `unavailableRunner`.
+ */
+export const decideCommand = (
+  command: string,
+  turn: Site,
+  shell: ShellContext,
+  wanted?: CommandAccess,
+): Decision => {
+  const { guards, runner, canUndo = false, outside = 'changes' } = turn
   const denied = guards?.command(command) ?? null
   if (denied !== null) return refuse('rule', denied)
   const read = readCommand(command)
   if (isTooLarge(command) || read.parts.length >= MAX_PARTS) return refuse('checks', TOO_LONG)
   const floor = floorReason(read, command, shell)
   if (floor !== null) return refuse('checks', `Refused, and no approval can allow it: ${floor}.`)
-  const kept = forbiddenPath(read, site)
+  const kept = forbiddenPath(read, shell, turn)
   if (kept !== undefined)
     return refuse(
       'checks',
@@ -212,8 +217,11 @@ export const decideCommand = (command: string, site: Site): Decision => {
 }
 
 /** Decides about a script of `execute_code`, which is never only a reader. */
-export const decideScript = (code: string, site: Site): Decision => {
-  const { runner, guards, forbidden, shell } = site
+export const decideScript = (
+  code: string,
+  { runner, guards, forbidden }: Site,
+  shell: ShellContext,
+): Decision => {
   const texts = [code, ...literalsIn(code)]
   const denied =
     guards?.commands() ??

@@ -1,5 +1,6 @@
 /** Sentences about what a rule denies. Apart from check-call.ts, which imports the tools that use them. */
-import type { Rules, Verdict } from './types.ts'
+import type { Verdict } from './types.ts'
+import type { Rules } from './rules.ts'
 
 /** Why a rule denies a call. */
 export const denial = ({ rule }: Verdict, { source }: Rules): string =>

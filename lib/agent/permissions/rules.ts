@@ -8,19 +8,9 @@ import { commandAccesses } from './command-reach.ts'
 import { coveringPatterns, startsMatch } from './command-pattern.ts'
 import { compilePath, type PathPattern, type Place } from './path-pattern.ts'
 import { parseRule, type Rule, ruleEntries } from './rule.ts'
-import type { Access, RuledCall, RuleList, Rules, Verdict } from './types.ts'
+import { type Access, RULE_LISTS, type RuledCall, type RuleList, type Verdict } from './types.ts'
 
-export type RuleLists = Readonly<Record<RuleList, readonly Rule[]>>
-
-/** Invalid entries are left out: `listProblem` names them, and a guard refuses everything until they are corrected. */
-export const parseLists = (values: Readonly<Record<string, unknown>>): RuleLists => {
-  const parse = (list: RuleList): Rule[] =>
-    (ruleEntries(values[list]) ?? []).flatMap(entry => {
-      const parsed = parseRule(entry)
-      return parsed.ok ? [parsed.rule] : []
-    })
-  return { deny: parse('deny'), ask: parse('ask'), allow: parse('allow') }
-}
+type Lists<T> = Readonly<Record<RuleList, readonly T[]>>
 
 /** True: it applies. Null: it may apply. */
 type Match = boolean | null
@@ -104,28 +94,47 @@ const matchCall = (rule: Compiled, call: RuledCall, accesses: readonly ReadAcces
   return found === false && mayReach ? null : found
 }
 
-export type CreateRulesOptions = {
-  lists: RuleLists
-  workspace: string
-  /** As in `Place`. */
-  homes: readonly string[]
-  source: string
-}
+const parsed = (values: Readonly<Record<string, unknown>>, list: RuleList): Rule[] =>
+  (ruleEntries(values[list]) ?? []).flatMap(entry => {
+    const found = parseRule(entry)
+    return found.ok ? [found.rule] : []
+  })
 
-/** The rules for one workspace. Patterns are compiled once. */
-export const createRules = ({ lists, workspace, homes, source }: CreateRulesOptions): Rules => {
-  const place: Place = { workspace: realPath(workspace), homes }
-  const guards = (['deny', 'ask'] as const).map(list => ({
-    list,
-    rules: lists[list].map(rule => compileRule(rule, place, true)),
-  }))
-  const allow = lists.allow.map(rule => compileRule(rule, place, false))
+/** The rules of a list that deny or ask. Invalid entries are left out. */
+export const guardingRules = (values: Readonly<Record<string, unknown>>): Rule[] => [
+  ...parsed(values, 'deny'),
+  ...parsed(values, 'ask'),
+]
 
-  const decide = (call: RuledCall): Verdict | null => {
-    if (guards.every(({ rules }) => rules.length === 0)) return null
+/** The rules of a profile for one workspace. They are read on each use, because the file may change. */
+export class Rules {
+  /** Where the rules are, for sentences: the path of config.yaml. */
+  readonly source: string
+  readonly #place: Place
+  readonly #values: () => Readonly<Record<string, unknown>>
+  #compiled: { key: string; lists: Lists<Compiled> } | undefined
+
+  /** `values`: the lists as they are written. Invalid entries are left out: `listProblem` names them, and a guard refuses everything until they are corrected. */
+  constructor(
+    source: string,
+    { workspace, homes }: Place,
+    values: () => Readonly<Record<string, unknown>>,
+  ) {
+    this.source = source
+    this.#place = { workspace: realPath(workspace), homes }
+    this.#values = values
+  }
+
+  /** The strictest verdict; null when no `deny` or `ask` rule applies. */
+  decide(call: RuledCall): Verdict | null {
+    const { deny, ask } = this.#lists()
+    if (deny.length + ask.length === 0) return null
     const accesses = expand(call.accesses)
     let unsure: Verdict | null = null
-    for (const { list, rules } of guards)
+    for (const [list, rules] of [
+      ['deny', deny],
+      ['ask', ask],
+    ] as const)
       for (const rule of rules) {
         const found = matchCall(rule, call, accesses)
         if (found === true) return { list, rule: rule.text }
@@ -134,73 +143,89 @@ export const createRules = ({ lists, workspace, homes, source }: CreateRulesOpti
     return unsure
   }
 
-  /** Each of several files may be covered by another rule. */
-  const coversAll = (
-    accesses: readonly Access[],
-    kind: 'write' | 'read' | 'host',
-  ): string | null => {
-    const wanted = accesses.filter(access => access.kind === kind)
-    const rules = wanted.map(access =>
-      allow.find(rule => {
-        if (rule.what?.kind !== kind) return false
-        if (access.kind === 'host')
-          return access.host !== null && coversHost(rule.what.pattern ?? '', access.host, false)
-        return matchPath(rule, access) === true
-      }),
-    )
-    return wanted.length > 0 && rules.every(rule => rule !== undefined)
-      ? (rules[0]?.text ?? null)
-      : null
+  /** The `allow` rule that answers this approval; null when the user must be asked. Never for control files. */
+  covers(call: RuledCall, ask: ApprovalRequest): string | null {
+    const { allow } = this.#lists()
+    if (allow.length === 0 || ask.isControl || ask.rule !== undefined) return null
+    const named = allow.find(rule => namesTool(rule, call))
+    if (named) return named.text
+    const { accesses } = call
+    const has = (kind: Access['kind']) => accesses.some(access => access.kind === kind)
+    if (has('command')) return coversCommands(allow, accesses, ask)
+    const kinds = has('write') ? (['write'] as const) : (['host', 'read'] as const)
+    return kinds.map(kind => coversAll(allow, accesses, kind)).find(rule => rule !== null) ?? null
   }
 
-  const coversCommands = (accesses: readonly Access[], ask: ApprovalRequest): string | null => {
-    const rules = allow.filter(({ what }) => what?.kind === 'command')
-    const patterns = rules.flatMap(({ what }) => what?.pattern ?? [])
-    for (const access of accesses) {
-      // The approval shows more than the command when an earlier one changed the environment.
-      if (access.kind !== 'command' || access.command.trim() !== ask.command.trim()) continue
-      const { command, shell } = access
-      const used = coveringPatterns(patterns, command, readCommand(command), shell)
-      if (used)
-        return rules
-          .flatMap(({ what, text }) => (used.includes(what?.pattern ?? '') ? [text] : []))
-          .join(', ')
-    }
-    return null
+  /**
+   * Whether a listing of `root` leaves out a file: reading it is denied, or needs an approval that the root did not need.
+   * Without a root, no approval was asked for.
+   */
+  hides(root?: string): (fullPath: string) => boolean {
+    const { deny, ask } = this.#lists()
+    const match = (rule: Compiled, path: string) =>
+      matchPath(rule, { kind: 'read', path, reach: 'file' }) === true
+    // Approved for the directory: approved for what is in it.
+    const asking = root === undefined ? ask : ask.filter(rule => !match(rule, root))
+    const hiding = [...deny, ...asking].filter(({ what }) => what?.kind === 'read')
+    return path => hiding.some(rule => match(rule, path))
   }
 
-  return {
-    source,
-    decide,
-    covers(call, ask) {
-      if (allow.length === 0 || ask.isControl || ask.rule !== undefined) return null
-      const named = allow.find(rule => namesTool(rule, call))
-      if (named) return named.text
-      const { accesses } = call
-      if (accesses.some(({ kind }) => kind === 'command')) return coversCommands(accesses, ask)
-      return (
-        coversAll(accesses, 'write') ??
-        (accesses.some(({ kind }) => kind === 'write')
-          ? null
-          : (coversAll(accesses, 'host') ?? coversAll(accesses, 'read')))
-      )
-    },
-    isOffered: ({ name, server }) =>
-      !lists.deny.some(rule =>
-        namesTool(rule, { tool: name, accesses: [], ...(server !== undefined && { server }) }),
-      ),
-    hides(root) {
-      const rules = guards.map(({ list, rules: all }) => ({
-        list,
-        rules: all.filter(({ what }) => what?.kind === 'read'),
-      }))
-      const match = (rule: Compiled, path: string) =>
-        matchPath(rule, { kind: 'read', path, reach: 'file' }) === true
-      // Approved for the directory: approved for what is in it.
-      const hiding = rules.flatMap(({ list, rules: all }) =>
-        list === 'deny' || root === undefined ? all : all.filter(rule => !match(rule, root)),
-      )
-      return hiding.length === 0 ? () => false : path => hiding.some(rule => match(rule, path))
-    },
+  /** False for a tool that a rule denies with any arguments. */
+  isOffered({ name, server }: { name: string; server?: string }): boolean {
+    const call = { tool: name, accesses: [], ...(server !== undefined && { server }) }
+    return !this.#lists().deny.some(rule => namesTool(rule, call))
   }
+
+  #lists(): Lists<Compiled> {
+    const values = this.#values()
+    const key = JSON.stringify(RULE_LISTS.map(list => values[list] ?? null))
+    const compile = (list: RuleList): Compiled[] =>
+      parsed(values, list).map(rule => compileRule(rule, this.#place, list !== 'allow'))
+    if (this.#compiled?.key !== key)
+      this.#compiled = {
+        key,
+        lists: { deny: compile('deny'), ask: compile('ask'), allow: compile('allow') },
+      }
+    return this.#compiled.lists
+  }
+}
+
+/** Each of several files may be covered by another rule. */
+const coversAll = (
+  allow: readonly Compiled[],
+  accesses: readonly Access[],
+  kind: 'write' | 'read' | 'host',
+): string | null => {
+  const wanted = accesses.filter(access => access.kind === kind)
+  const rules = wanted.map(access =>
+    allow.find(rule => {
+      if (rule.what?.kind !== kind) return false
+      if (access.kind === 'host')
+        return access.host !== null && coversHost(rule.what.pattern ?? '', access.host, false)
+      return matchPath(rule, access) === true
+    }),
+  )
+  return wanted.length > 0 && rules.every(rule => rule !== undefined)
+    ? (rules[0]?.text ?? null)
+    : null
+}
+
+const coversCommands = (
+  allow: readonly Compiled[],
+  accesses: readonly Access[],
+  ask: ApprovalRequest,
+): string | null => {
+  const rules = allow.filter(({ what }) => what?.kind === 'command')
+  const patterns = rules.flatMap(({ what }) => what?.pattern ?? [])
+  for (const access of accesses) {
+    // The approval shows more than the command when an earlier one changed the environment.
+    if (access.kind !== 'command' || access.command.trim() !== ask.command.trim()) continue
+    const { command, shell } = access
+    const used = coveringPatterns(patterns, command, readCommand(command), shell)
+    if (used)
+      return rules
+        .flatMap(({ what, text }) => (used.includes(what?.pattern ?? '') ? [text] : []))
+        .join(', ')
+  }
+  return null
 }

@@ -1,6 +1,5 @@
 /** Types of permission rules: the lists of config.yaml, what a tool call reaches, and the verdict about it. */
 import type { ShellContext } from '../shell/types.ts'
-import type { ApprovalRequest } from '../tool-services.ts'
 
 /** In order of precedence: a match in an earlier list decides, whatever the later ones say. */
 export const RULE_LISTS = ['deny', 'ask', 'allow'] as const
@@ -36,20 +35,3 @@ export type RuledCall = {
 
 /** `isUnsure`: the rule may apply, but what the call reaches cannot be known before it runs. */
 export type Verdict = { list: 'deny' | 'ask'; rule: string; isUnsure?: true }
-
-/** The rules of a profile for one workspace, read on each use because the file may change. */
-export type Rules = {
-  /** The strictest verdict; null when no `deny` or `ask` rule applies. */
-  decide: (call: RuledCall) => Verdict | null
-  /** The `allow` rule that answers this approval; null when the user must be asked. Never for control files. */
-  covers: (call: RuledCall, ask: ApprovalRequest) => string | null
-  /**
-   * Whether a listing of `root` leaves out a file: reading it is denied, or needs an approval that the root did not need.
-   * Without a root, no approval was asked for.
-   */
-  hides: (root?: string) => (fullPath: string) => boolean
-  /** False for a tool that a rule denies with any arguments. */
-  isOffered: (tool: Pick<RuledCall, 'server'> & { name: string }) => boolean
-  /** Where the rules are, for sentences: the path of config.yaml. */
-  source: string
-}

@@ -68,9 +68,6 @@ const NAMED = ['--with-filename', '--null', '--color=never', '--line-buffered']
 const MAX_NAMES_BYTES = 200_000
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
-/** What is searched for. `encoding`: of files without a byte order mark; absent: UTF-8. */
-export type Query = { source: string; encoding?: 'windows-1252' | undefined }
-
 export type SearchRun = {
   ripgrep: Ripgrep
   /** The names of the files are relative to it. */
@@ -147,12 +144,6 @@ const runFor = async (
   return { text: result.stdout.toString(), isReadable: isPartial || result.code !== 2, isPartial }
 }
 
-const patternArguments = ({ source, encoding }: Query): string[] => [
-  ...(encoding ? [`--encoding=${encoding}`] : []),
-  '-e',
-  source,
-]
-
 export type Counts = {
   /** How many lines match, by relative path; files without a match are left out. */
   counts: Map<string, number>
@@ -167,7 +158,7 @@ export type Counts = {
 /** Binary files are found first, which reads them up to their first NUL only. */
 export const countMatches = async (
   search: SearchRun,
-  query: Query,
+  source: string,
   files: readonly Found[],
 ): Promise<Counts> => {
   const all: Counts = {
@@ -181,7 +172,7 @@ export const countMatches = async (
     const found = await runFor(search, ['--files-with-matches', '-e', '\\x00'], batch)
     for (const path of found.text.split('\0')) if (path) all.binary.add(path.slice('./'.length))
     const text = batch.filter(({ relative }) => !all.binary.has(relative))
-    const counted = await runFor(search, ['--count', ...patternArguments(query)], text)
+    const counted = await runFor(search, ['--count', '-e', source], text)
     for (const [, path = '', count] of counted.text.matchAll(/\.\/([^\0]*)\0(\d+)\r?\n/g))
       all.counts.set(path, Number(count))
     if (found.isPartial || counted.isPartial) return { ...all, isPartial: true }
@@ -197,14 +188,14 @@ export type LinePlace = { line: number; column: number }
 /** Where the first `max` matching lines of each file are, by relative path. */
 export const findLines = async (
   search: SearchRun,
-  query: Query,
+  source: string,
   { files, max }: { files: readonly Found[]; max: number },
 ): Promise<Map<string, LinePlace[]>> => {
   // The text of a longer line is left out: only its place is needed.
   const args = ['--line-number', '--column', '--max-columns=1', `--max-count=${max}`]
   const places = new Map<string, LinePlace[]>(files.map(({ relative }) => [relative, []]))
   for (const batch of batchesOf(files)) {
-    const { text } = await runFor(search, [...args, ...patternArguments(query)], batch)
+    const { text } = await runFor(search, [...args, '-e', source], batch)
     // No column: the match includes the end of the line.
     const found = text.matchAll(/\.\/([^\0]*)\0(\d+):(?:(\d+):)?[^\n]*\n/g)
     for (const [, path = '', line, column = 1] of found)

@@ -66,53 +66,42 @@ export const changesOwnGit = ({ parts, isFollowed }: ReadCommand): boolean =>
     )
   })
 
-const has = (rest: readonly string[], pattern: RegExp): boolean =>
-  rest.some(word => pattern.test(word))
+type Rest = readonly string[]
+const has = (pattern: RegExp) => (rest: Rest) => rest.some(word => pattern.test(word))
+const always = () => true
+
+const LOSES_HISTORY: Readonly<Record<string, (rest: Rest) => boolean>> = {
+  push: has(/^-[a-zA-Z]*[fd]|^--(?:for|mir|del|pru)|^\+|^:./),
+  branch: rest => has(/^-[a-zA-Z]*D/)(rest) || (has(/^--delete$/)(rest) && has(/^--force$/)(rest)),
+  stash: has(/^(?:drop|clear)$/),
+  reflog: has(/^(?:expire|delete|drop)$/),
+  gc: has(/^--prune/),
+  prune: always,
+  'filter-branch': always,
+  'filter-repo': always,
+  'update-ref': always,
+  replace: always,
+}
+
+const LOSES_WORK: Readonly<Record<string, (rest: Rest) => boolean>> = {
+  reset: has(/^--(?:ha|me|k)/),
+  clean: has(/^-[a-zA-Z]*f|^--fo/),
+  // With a file after the branch, that one is overwritten.
+  checkout: rest =>
+    has(/^-[a-zA-Z]*f$|^--(?:force|ours|theirs)?$|^\.\/?$|^:\/$/)(rest) ||
+    (rest.filter(word => !word.startsWith('-')).length > 1 && !has(/^-[bB]$/)(rest)),
+  restore: rest => !has(/^(?:--staged|-S)$/)(rest),
+  switch: has(/^-f$|^--(?:force|discard)/),
+  rm: has(/^-[a-z]*f|^--force$/),
+}
+
+const loses = (table: typeof LOSES_WORK, part: Part): boolean => {
+  const git = part.name === 'git' ? readGit(part) : null
+  return git !== null && Object.hasOwn(table, git.sub) && table[git.sub]?.(git.rest) === true
+}
 
 /** Loses what no checkpoint of the workspace brings back: commits, stashes, or what others have. */
-export const losesHistory = (part: Part): boolean => {
-  if (part.name !== 'git') return false
-  const git = readGit(part)
-  if (!git) return false
-  const { sub, rest } = git
-  switch (sub) {
-    case 'push':
-      return has(rest, /^-[a-zA-Z]*[fd]|^--(?:for|mir|del|pru)|^\+|^:./)
-    case 'branch':
-      return has(rest, /^-[a-zA-Z]*D|^--delete$/) && has(rest, /^-[a-zA-Z]*D|^--force$/)
-    case 'stash':
-      return has(rest, /^(?:drop|clear)$/)
-    case 'reflog':
-      return has(rest, /^(?:expire|delete|drop)$/)
-    case 'gc':
-      return has(rest, /^--prune/)
-    default:
-      return /^(?:prune|filter-branch|filter-repo|update-ref|replace)$/.test(sub)
-  }
-}
+export const losesHistory = (part: Part): boolean => loses(LOSES_HISTORY, part)
 
 /** Discards work of the folder, which a checkpoint brings back where there is one. */
-export const losesWork = (part: Part): boolean => {
-  if (part.name !== 'git') return false
-  const { sub = '', rest = [] } = readGit(part) ?? {}
-  switch (sub) {
-    case 'reset':
-      return has(rest, /^--(?:ha|me|k)/)
-    case 'clean':
-      return has(rest, /^-[a-zA-Z]*f|^--fo/)
-    case 'checkout':
-      // With a file after the branch, that one is overwritten.
-      return (
-        has(rest, /^-[a-zA-Z]*f$|^--(?:force|ours|theirs)?$|^\.\/?$|^:\/$/) ||
-        (rest.filter(word => !word.startsWith('-')).length > 1 && !has(rest, /^-[bB]$/))
-      )
-    case 'restore':
-      return !has(rest, /^(?:--staged|-S)$/)
-    case 'switch':
-      return has(rest, /^-f$|^--(?:force|discard)/)
-    case 'rm':
-      return has(rest, /^-[a-z]*f|^--force$/)
-    default:
-      return false
-  }
-}
+export const losesWork = (part: Part): boolean => loses(LOSES_WORK, part)

@@ -8,7 +8,7 @@ import { deniedPath } from '../permissions/denied-path.ts'
 import { because, stakesOf } from '../reasons.ts'
 import { CONTROL, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
-import type { PathScope, ReadScope, ToolContext } from '../types.ts'
+import type { PathScope, ReadScope, ToolContext, TurnServices } from '../types.ts'
 import { asNamedThere } from './look-alike.ts'
 import { isControlled, isCredential, isRunByOthers } from './protected-paths.ts'
 
@@ -32,8 +32,8 @@ export const resolvePath = (ctx: PathScope, path: string): string => {
 }
 
 /** The path as shown to the model: relative inside the workspace, absolute elsewhere. */
-export const displayPath = (ctx: ToolContext, fullPath: string): string => {
-  const root = realPath(ctx.workspace)
+export const displayPath = ({ workspace }: PathScope, fullPath: string): string => {
+  const root = realPath(workspace)
   if (fullPath === root) return '.'
   return fullPath.startsWith(root.endsWith(sep) ? root : root + sep)
     ? relative(root, fullPath)
@@ -92,20 +92,20 @@ export const guardRead = (ctx: PathScope, fullPath: string): void => {
 }
 
 /** Throws if writing is denied. */
-export const guardWrite = (ctx: ToolContext, fullPath: string): void => {
-  guardRead({ ...ctx, readable: [], rules: undefined }, fullPath)
-  const denied = deniedPath(ctx.rules, 'write', fullPath)
+export const guardWrite = (turn: TurnServices, fullPath: string): void => {
+  guardRead({ ...turn, readable: [], rules: undefined }, fullPath)
+  const denied = deniedPath(turn.rules, 'write', fullPath)
   if (denied !== null) throw new Refusal('rule', denied)
-  const home = ctx.env.HOME ? realPath(ctx.env.HOME) : ''
+  const home = turn.env.HOME ? realPath(turn.env.HOME) : ''
   if (SYSTEM.test(fullPath) || STARTUP.test(below(home, fullPath)))
     throw new Refusal(
       'checks',
       `Writing to ${fullPath} is denied: it is a protected file of the system or the user.`,
     )
-  const forbidden = ctx.guards?.write(fullPath) ?? null
+  const forbidden = turn.guards?.write(fullPath) ?? null
   if (forbidden !== null) throw new Refusal('rule', forbidden)
   const real = realPath(fullPath)
-  const kept = ctx.forbidden.some(path => isBelow(real, realPath(path)))
+  const kept = turn.forbidden.some(path => isBelow(real, realPath(path)))
   if (kept)
     throw new Refusal(
       'checks',
@@ -128,13 +128,13 @@ export const mayControl = async (
   verb: string,
   diff: EditDiff = () => '',
 ): Promise<boolean> => {
-  const controlled = fullPaths.filter(fullPath => isControlled(ctx, fullPath))
+  const controlled = fullPaths.filter(fullPath => isControlled(ctx.turn, fullPath))
   if (controlled.length === 0) return true
   const choice = await ctx.approve({
     command: `${verb} ${controlled.join(' ')}`,
     patternKeys: [CONTROL],
     ...because(...stakesOf([CONTROL])),
-    cwd: ctx.workspace,
+    cwd: ctx.turn.workspace,
     ...shownDiff(diff(controlled)),
     ...CONTROL_APPROVAL,
   })
@@ -157,15 +157,15 @@ export const mayWrite = async (
   if (!(await mayControl(ctx, fullPaths, verb, diff))) return false
   const outside = fullPaths.filter(
     fullPath =>
-      !isControlled(ctx, fullPath) &&
-      !isInside(ctx.workspace, fullPath) &&
+      !isControlled(ctx.turn, fullPath) &&
+      !isInside(ctx.turn.workspace, fullPath) &&
       !isInside('/tmp', fullPath),
   )
   const kept = fullPaths.filter(
     fullPath =>
-      isInside(ctx.workspace, fullPath) &&
-      ((ctx.runner?.reach?.(fullPath) ?? 'write') !== 'write' ||
-        isRunByOthers(relative(realPath(ctx.workspace), fullPath))),
+      isInside(ctx.turn.workspace, fullPath) &&
+      ((ctx.turn.runner?.reach?.(fullPath) ?? 'write') !== 'write' ||
+        isRunByOthers(relative(realPath(ctx.turn.workspace), fullPath))),
   )
   const labels = [...(outside.length > 0 ? [OUTSIDE] : []), ...(kept.length > 0 ? [PROTECTED] : [])]
   const asked = [...outside, ...kept]
@@ -180,8 +180,8 @@ export const mayWrite = async (
 
 /** Asks for approval before a file tool shows what commands in the sandbox cannot see. True if approved. */
 export const mayRead = async (ctx: ToolContext, fullPath: string, verb: string): Promise<boolean> =>
-  ctx.runner?.reach === undefined ||
-  ctx.runner.reach(fullPath) !== null ||
+  ctx.turn.runner?.reach === undefined ||
+  ctx.turn.runner.reach(fullPath) !== null ||
   askAbout(ctx, `${verb} ${fullPath}`, [UNSEEN])
 
 const askAbout = async (
@@ -194,7 +194,7 @@ const askAbout = async (
     command,
     patternKeys,
     ...because(...stakesOf(patternKeys)),
-    cwd: ctx.workspace,
+    cwd: ctx.turn.workspace,
     ...change,
   })
   return choice !== 'deny'

@@ -23,7 +23,7 @@ const toText = (bytes: Change['before']): string | null | undefined => {
 
 /** The fields for the result. Call it after the files were written. Never rejects. */
 export const checkEdits = async (
-  { checkEdits: check, signal }: ToolContext,
+  { signal, turn: { checkEdits: check } }: ToolContext,
   changes: readonly Change[],
 ): Promise<EditDiagnostics> => {
   if (!check) return {}

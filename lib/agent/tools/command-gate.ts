@@ -82,7 +82,7 @@ export type GateOptions = {
   /** What an approval shows and remembers, where the command alone does not say what it does. */
   shown?: string
   /** What the model asked for. */
-  wanted?: CommandAccess
+  wanted?: CommandAccess | undefined
 }
 
 /** How the command may run; its checkpoint is recorded then. Otherwise the refusal. */
@@ -91,13 +91,9 @@ export const approveCommand = async (
   command: string,
   { cwd, shown = command, wanted }: GateOptions,
 ): Promise<Approved | { refused: ToolResult }> => {
-  const decision = decideCommand(command, {
-    ...ctx,
-    shell: shellContextFor(ctx, cwd),
-    ...(wanted && { wanted }),
-  })
+  const decision = decideCommand(command, ctx.turn, shellContextFor(ctx.turn, cwd), wanted)
   if (decision.kind === 'refuse') return { refused: refusedResult(decision.refusal) }
-  const unavailable = await unavailableRunner(ctx)
+  const unavailable = await unavailableRunner(ctx.turn)
   if (unavailable) return { refused: unavailable }
   const { approved, ask, isReadOnly } = decision
   // What is shown says more than the command, so its parts are not all that is approved.
@@ -113,9 +109,9 @@ export const approveCommand = async (
           command: shown,
           cwd,
           question,
-          runsIn: runsIn(ctx.runner, approved.access),
+          runsIn: runsIn(ctx.turn.runner, approved.access),
         })
   if (refused) return { refused }
-  if (!isReadOnly && !ctx.runner?.isReadOnly) await ctx.beforeChange?.('workspace')
+  if (!isReadOnly && !ctx.turn.runner?.isReadOnly) await ctx.beforeChange?.('workspace')
   return approved
 }

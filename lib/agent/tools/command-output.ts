@@ -15,86 +15,97 @@ const LIVE_EVERY_MS = 40
 
 export type Printed = { output: string; colored?: string }
 
-/** `live` is called with batched pieces, colors kept; `text` returns head and tail. */
-export const createOutput = (clock: Clock, live: (text: string) => void) => {
-  const decoder = new StringDecoder('utf8')
-  let head = ''
-  let tail = ''
-  let left = 0
-  let whole: string[] = []
-  let held = 0
-  let pending = ''
-  let shown = 0
-  let cancel: (() => void) | undefined
+/** `live` is called with batched pieces, colors kept. */
+export class CommandOutput {
+  readonly #clock: Clock
+  readonly #live: (text: string) => void
+  readonly #decoder = new StringDecoder('utf8')
+  readonly #screen = new TerminalScreen(text => this.#keep(text))
+  #head = ''
+  #tail = ''
+  #left = 0
+  #whole: string[] = []
+  #held = 0
+  #pending = ''
+  #shown = 0
+  #cancel: (() => void) | undefined
 
-  const flush = () => {
-    cancel?.()
-    cancel = undefined
-    if (pending === '') return
-    const text = pending.slice(0, MAX_LIVE_CHARS - shown)
-    shown += text.length
-    pending = ''
-    live(shown >= MAX_LIVE_CHARS ? `${text}\n[… more output is not shown live …]\n` : text)
+  constructor(clock: Clock, live: (text: string) => void) {
+    this.#clock = clock
+    this.#live = live
   }
 
-  const keep = (text: string) => {
-    if (held < MAX_WHOLE_CHARS) whole.push(text.slice(0, MAX_WHOLE_CHARS - held))
-    held += text.length
-    const free = Math.max(0, HEAD_CHARS - head.length)
-    head += text.slice(0, free)
-    tail += text.slice(free)
+  write(bytes: Buffer): void {
+    this.#add(this.#decoder.write(bytes))
+  }
+
+  /** Flushes and ends the live output. */
+  end(): void {
+    this.#add(this.#decoder.end())
+    this.#screen.flush()
+    this.#flush()
+  }
+
+  /** Ends the live output of a program that is still running: what it printed, and the decoder for the rest. */
+  handOver() {
+    this.#screen.flush()
+    this.#flush()
+    const output =
+      this.#held > MAX_WHOLE_CHARS
+        ? { text: this.#tail, omitted: this.#held - this.#tail.length }
+        : { text: this.#whole.join(''), omitted: 0 }
+    return { decoder: this.#decoder, output }
+  }
+
+  /** The text for the model and, with colors, for the page: long output without its middle, with the path of the full text. */
+  text(spill: (text: string) => string | null = () => null): Printed {
+    const over = Math.max(0, this.#tail.length - TAIL_CHARS)
+    const missing = this.#left + over
+    const path =
+      missing > 0 ? spill(stripVTControlCharacters(toWhole(this.#whole, this.#held))) : null
+    this.#whole = []
+    const where = path === null ? '' : `; all of it is in ${path}`
+    const note = missing > 0 ? `\n[… ${missing} characters left out${where} …]\n` : ''
+    const [begin, end] =
+      missing > 0
+        ? [coloredHead(this.#head, this.#head.length) + RESET, coloredTail(this.#tail, over)]
+        : [this.#head, this.#tail]
+    const output = stripVTControlCharacters(`${begin}${note}${end}`)
+    const colored = stripAllButColors(`${begin}${note}${end}`)
+    return { output, ...(colored !== null && { colored }) }
+  }
+
+  #add(text: string): void {
+    this.#screen.write(text)
+    if (this.#shown >= MAX_LIVE_CHARS) return
+    this.#pending = (this.#pending + text).slice(0, MAX_LIVE_CHARS)
+    this.#cancel ??= this.#clock.timer(LIVE_EVERY_MS, () => this.#flush())
+  }
+
+  #flush(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    if (this.#pending === '') return
+    const text = this.#pending.slice(0, MAX_LIVE_CHARS - this.#shown)
+    this.#shown += text.length
+    this.#pending = ''
+    this.#live(
+      this.#shown >= MAX_LIVE_CHARS ? `${text}\n[… more output is not shown live …]\n` : text,
+    )
+  }
+
+  #keep(text: string): void {
+    if (this.#held < MAX_WHOLE_CHARS) this.#whole.push(text.slice(0, MAX_WHOLE_CHARS - this.#held))
+    this.#held += text.length
+    const free = Math.max(0, HEAD_CHARS - this.#head.length)
+    this.#head += text.slice(0, free)
+    this.#tail += text.slice(free)
     // Trim in large steps; trimming on every chunk would copy the tail each time.
-    if (tail.length > TAIL_CHARS * 4) {
+    if (this.#tail.length > TAIL_CHARS * 4) {
       // A little more, to detect a cut escape sequence.
-      left += tail.length - TAIL_CHARS - 64
-      tail = tail.slice(-TAIL_CHARS - 64)
+      this.#left += this.#tail.length - TAIL_CHARS - 64
+      this.#tail = this.#tail.slice(-TAIL_CHARS - 64)
     }
-  }
-  const screen = new TerminalScreen(keep)
-
-  const add = (text: string) => {
-    screen.write(text)
-    if (shown >= MAX_LIVE_CHARS) return
-    pending = (pending + text).slice(0, MAX_LIVE_CHARS)
-    cancel ??= clock.timer(LIVE_EVERY_MS, flush)
-  }
-
-  return {
-    write: (bytes: Buffer): void => add(decoder.write(bytes)),
-    /** Flushes and ends the live output. */
-    end(): void {
-      add(decoder.end())
-      screen.flush()
-      flush()
-    },
-    /** Ends the live output of a program that is still running: what it printed, and the decoder for the rest. */
-    handOver() {
-      screen.flush()
-      flush()
-      return {
-        decoder,
-        output:
-          held > MAX_WHOLE_CHARS
-            ? { text: tail, omitted: held - tail.length }
-            : { text: whole.join(''), omitted: 0 },
-      }
-    },
-    /** The text for the model and, with colors, for the page: long output without its middle, with the path of the full text. */
-    text(spill: (text: string) => string | null = () => null): Printed {
-      const over = Math.max(0, tail.length - TAIL_CHARS)
-      const missing = left + over
-      const path = missing > 0 ? spill(stripVTControlCharacters(toWhole(whole, held))) : null
-      whole = []
-      const where = path === null ? '' : `; all of it is in ${path}`
-      const note = missing > 0 ? `\n[… ${missing} characters left out${where} …]\n` : ''
-      const [begin, end] =
-        missing > 0
-          ? [coloredHead(head, head.length) + RESET, coloredTail(tail, over)]
-          : [head, tail]
-      const output = stripVTControlCharacters(`${begin}${note}${end}`)
-      const colored = stripAllButColors(`${begin}${note}${end}`)
-      return { output, ...(colored !== null && { colored }) }
-    },
   }
 }
 

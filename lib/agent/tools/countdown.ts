@@ -1,41 +1,46 @@
 /** A time limit that stands still while someone is asked. */
 import type { Clock } from '../../base/clock.ts'
 
-export type Countdown = {
-  /** Each needs its own `go`: several questions may be open. */
-  pause: () => void
-  go: () => void
-  stop: () => void
-}
+export class Countdown {
+  readonly #clock: Clock
+  readonly #onEnd: () => void
+  #left: number
+  #since = 0
+  #pauses = 0
+  #cancel: (() => void) | undefined
+  #isStopped = false
 
-export const createCountdown = (clock: Clock, totalMs: number, onEnd: () => void): Countdown => {
-  let left = totalMs
-  let since = 0
-  let pauses = 0
-  let cancel: (() => void) | undefined
-  let isStopped = false
-  const start = () => {
-    since = clock.monotonic()
-    cancel = clock.timer(Math.max(0, left), onEnd)
+  constructor(clock: Clock, totalMs: number, onEnd: () => void) {
+    this.#clock = clock
+    this.#left = totalMs
+    this.#onEnd = onEnd
+    this.#start()
   }
-  const halt = () => {
-    cancel?.()
-    if (cancel) left -= clock.monotonic() - since
-    cancel = undefined
+
+  /** Each needs its own `go`: several questions may be open. */
+  pause(): void {
+    this.#pauses++
+    this.#halt()
   }
-  start()
-  return {
-    pause() {
-      pauses++
-      halt()
-    },
-    go() {
-      pauses--
-      if (pauses === 0 && !isStopped) start()
-    },
-    stop() {
-      isStopped = true
-      halt()
-    },
+
+  go(): void {
+    this.#pauses--
+    if (this.#pauses === 0 && !this.#isStopped) this.#start()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#halt()
+  }
+
+  #start(): void {
+    this.#since = this.#clock.monotonic()
+    this.#cancel = this.#clock.timer(Math.max(0, this.#left), this.#onEnd)
+  }
+
+  #halt(): void {
+    this.#cancel?.()
+    if (this.#cancel) this.#left -= this.#clock.monotonic() - this.#since
+    this.#cancel = undefined
   }
 }

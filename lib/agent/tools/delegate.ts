@@ -74,7 +74,7 @@ const toResult = (
 const run = async (ctx: ToolContext, input: Input) => {
   const { spawn } = ctx
   if (!spawn) throw new Error('No subagents can be started here. Do the work yourself.')
-  const begun = ctx.clock.monotonic()
+  const begun = ctx.turn.clock.monotonic()
   const tasks = tasksOf(input)
   const limit = input.max_iterations
   const results = await Promise.all(
@@ -83,14 +83,14 @@ const run = async (ctx: ToolContext, input: Input) => {
         task,
         index,
         await spawn({ index, ...task, ...(limit !== undefined && { maxSteps: limit }) }),
-        ctx.secrets?.mask ?? (text => text),
+        ctx.turn.secrets?.mask ?? (text => text),
       ),
     ),
   )
   return {
     content: JSON.stringify({
       results,
-      total_duration_seconds: seconds(ctx.clock.monotonic() - begun),
+      total_duration_seconds: seconds(ctx.turn.clock.monotonic() - begun),
     }),
     isError: results.every(({ status }) => status !== 'completed'),
   }
@@ -105,6 +105,10 @@ export const delegate: Tool<typeof Input> = {
   parallel: true,
   // Plan mode applies to subagents, too.
   onlyReads: () => true,
+  reaches: input =>
+    tasksOf(input).flatMap(({ agent }) =>
+      agent === '' ? [] : [{ kind: 'agent' as const, name: agent }],
+    ),
   preview: input =>
     tasksOf(input)
       .map(({ agent, goal }) => (agent === '' ? goal : `${agent}: ${goal}`))

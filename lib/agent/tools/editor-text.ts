@@ -8,7 +8,7 @@ const isPlain = ({ encoding, bom }: TextBytes): boolean => encoding === 'UTF-8' 
 
 /** The file as it is in the editor; the given object when the editor has no unsaved changes. */
 export const withUnsaved = async (
-  { editor }: ToolContext,
+  { turn: { editor } }: ToolContext,
   fullPath: string,
   stored: TextFile,
 ): Promise<TextFile> => {
@@ -23,7 +23,7 @@ export const withUnsaved = async (
 
 /** Call it after the file was written. */
 export const showInEditor = async (
-  { editor }: ToolContext,
+  { turn: { editor } }: ToolContext,
   fullPath: string,
   bytes: Buffer,
 ): Promise<void> => {

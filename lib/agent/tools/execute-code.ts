@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { realPath } from '../../store/path-within.ts'
+import { scriptAccesses } from '../permissions/command-reach.ts'
 import {
   type Exit,
   killGroup,
@@ -17,9 +19,9 @@ import { openToolSocket } from '../code/tool-socket.ts'
 import { type Approved, decideScript } from '../permissions/decide.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askApproval, refusedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
-import { createCountdown } from './countdown.ts'
-import { createNetworkGate, deniedFields, type NetworkGate } from './network-gate.ts'
-import { createOutput } from './command-output.ts'
+import { Countdown } from './countdown.ts'
+import { NetworkGate } from './network-gate.ts'
+import { CommandOutput } from './command-output.ts'
 import { placeCommand, runsIn } from './place-command.ts'
 
 const KILL_AFTER_MS = 250
@@ -59,19 +61,21 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
   input,
   kind: 'execute',
   preview: ({ code }) => code.split('\n').find(line => line.trim() !== '') ?? '',
+  reaches: ({ code }, { turn }) =>
+    scriptAccesses(code, shellContextFor(turn, realPath(turn.workspace))),
   async run(ctx, { code }) {
     if (!ctx.call) throw new Error('Scripts cannot call tools here.')
-    const decision = decideScript(code, { ...ctx, shell: shellContextFor(ctx, ctx.workspace) })
+    const decision = decideScript(code, ctx.turn, shellContextFor(ctx.turn, ctx.turn.workspace))
     if (decision.kind === 'refuse') return refusedResult(decision.refusal)
-    const unavailable = await unavailableRunner(ctx)
+    const unavailable = await unavailableRunner(ctx.turn)
     if (unavailable) return unavailable
     const { approved, ask: question } = decision
-    const place = runsIn(ctx.runner, approved.access)
-    const asked = question && { command: code, cwd: ctx.workspace, question, runsIn: place }
+    const place = runsIn(ctx.turn.runner, approved.access)
+    const asked = question && { command: code, cwd: ctx.turn.workspace, question, runsIn: place }
     const refused = asked ? await askApproval(ctx, asked) : null
     if (refused) return refused
     await ctx.beforeChange?.('workspace')
-    const dir = mkdtempSync(join(ctx.runner?.sharedDir() ?? tmpdir(), 'agent-code-'))
+    const dir = mkdtempSync(join(ctx.turn.runner?.sharedDir() ?? tmpdir(), 'agent-code-'))
     try {
       const tools = Object.keys(CALLABLE).filter(name => ctx.toolNames?.includes(name))
       for (const [name, text] of Object.entries(language.files(code, tools)))
@@ -92,12 +96,10 @@ const toLine = (tool: string, args: Record<string, unknown>): string => {
 const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult> => {
   const { ctx, code, dir, limits } = run
   const over = Promise.withResolvers<void>()
-  const countdown = createCountdown(ctx.clock, limits.timeoutMs, over.resolve)
-  const gate = createNetworkGate(ctx, {
-    command: code,
-    cwd: ctx.workspace,
-    runsIn: runsIn(ctx.runner, run.approved.access),
-  })
+  const countdown = new Countdown(ctx.turn.clock, limits.timeoutMs, over.resolve)
+  const where = runsIn(ctx.turn.runner, run.approved.access)
+  const asked = { command: code, cwd: ctx.turn.workspace, runsIn: where }
+  const gate = new NetworkGate(ctx, asked)
   gate.pauses(countdown)
   const token = randomBytes(24).toString('hex')
   const failures: string[] = []
@@ -143,9 +145,9 @@ const start = async (
   { ctx, language, dir, limits, approved }: Run,
   { over, gate, token, calls, failures }: Started,
 ): Promise<ToolResult> => {
-  const startedAt = ctx.clock.monotonic()
+  const startedAt = ctx.turn.clock.monotonic()
   const env = {
-    ...ctx.env,
+    ...ctx.turn.env,
     PYTHONDONTWRITEBYTECODE: '1',
     PYTHONIOENCODING: 'utf-8',
     AGENT_TOOLS_SOCKET: join(dir, 'tools.sock'),
@@ -155,15 +157,15 @@ const start = async (
   ctx.signal.throwIfAborted()
   const placed = await placeCommand(ctx, approved, {
     program,
-    cwd: ctx.workspace,
+    cwd: ctx.turn.workspace,
     env,
     readable: [dir],
     onTarget: gate.check,
   })
   const stdio = ['ignore', 'pipe', 'pipe'] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
-  const output = createOutput(ctx.clock, ctx.output)
-  const errors = createOutput(ctx.clock, ctx.output)
+  const output = new CommandOutput(ctx.turn.clock, ctx.output)
+  const errors = new CommandOutput(ctx.turn.clock, ctx.output)
   let ended: Ended = null
   let cancelKill = () => {}
 
@@ -177,8 +179,8 @@ const start = async (
   // It may have been aborted while the program was placed.
   if (ctx.signal.aborted) cancel()
   void over.then(() => stop('timeout'))
-  readThrottled(child.stdout, output.write)
-  readThrottled(child.stderr, errors.write)
+  readThrottled(child.stdout, bytes => output.write(bytes))
+  readThrottled(child.stderr, bytes => errors.write(bytes))
   let exit: Exit
   try {
     // Everything the script has started is killed with it.
@@ -197,13 +199,13 @@ const start = async (
       status: statusOf(ended, failed),
       output: printed.output,
       tool_calls_made: calls(),
-      duration_seconds: Math.round((ctx.clock.monotonic() - startedAt) / 10) / 100,
+      duration_seconds: Math.round((ctx.turn.clock.monotonic() - startedAt) / 10) / 100,
       error: failed ? errorOf(ended, exit, complaint, limits) : null,
       ...(failures.length > 0 && {
         not_written: failures.map(failure => failure.slice(0, MAX_FAILURE_CHARS)),
       }),
       ...(!failed && complaint && { warnings: complaint }),
-      ...deniedFields(gate),
+      ...gate.fields(),
     }),
     isError: failed,
     ...(printed.colored !== undefined && { colored: printed.colored }),

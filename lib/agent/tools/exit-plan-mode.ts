@@ -45,7 +45,10 @@ export const exitPlanMode: Tool<typeof input> = {
   kind: 'ask',
   preview: ({ plan }) => plan.split('\n').find(line => line.trim() !== '') ?? '',
   async run(ctx, { plan }) {
-    const { planMode, callId } = ctx
+    const {
+      callId,
+      turn: { planMode },
+    } = ctx
     if (!planMode?.isOn())
       return {
         content: JSON.stringify({

@@ -12,9 +12,9 @@ import {
 import { messageOf } from '../../errors.ts'
 import type { CommandAccess, PlacedProgram, ProcessView, Program } from '../tool-services.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
-import { createCountdown } from './countdown.ts'
+import { Countdown } from './countdown.ts'
 import type { NetworkGate } from './network-gate.ts'
-import { createOutput, type Printed } from './command-output.ts'
+import { CommandOutput, type Printed } from './command-output.ts'
 
 /** Time between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 250
@@ -86,12 +86,12 @@ export const runForeground = async (
   ctx: ToolContext,
   { command, placed, cwd, access, timeoutMs, notify, hasReport, gate }: ForegroundOptions,
 ): Promise<ForegroundResult> => {
-  const startedAt = ctx.clock.monotonic()
+  const startedAt = ctx.turn.clock.monotonic()
   const stdio = ['ignore', 'pipe', 'ignore', hasReport ? 'pipe' : undefined] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
   const readReport = collectReport((child.stdio[3] as Readable | undefined) ?? null)
-  const output = createOutput(ctx.clock, ctx.output)
-  const stopReading = readThrottled(child.stdout, output.write)
+  const output = new CommandOutput(ctx.turn.clock, ctx.output)
+  const stopReading = readThrottled(child.stdout, bytes => output.write(bytes))
   let stopped: Stopped = null
   let whyNotMoved = ''
   let cancelKill = () => {}
@@ -111,11 +111,11 @@ export const runForeground = async (
   const onTimeout = () => {
     // It has exited; only its children hold the output open, and `closed` does not wait long for them.
     if (child.exitCode !== null || child.signalCode !== null) return
-    if (!ctx.processes || stopped) return stop('timeout')
-    const elapsedMs = ctx.clock.monotonic() - startedAt
+    if (!ctx.turn.processes || stopped) return stop('timeout')
+    const elapsedMs = ctx.turn.clock.monotonic() - startedAt
     const running = { command, cwd, access, child, closed, elapsedMs, notify }
     try {
-      moved.resolve(ctx.processes.adopt({ ...running, ...output.handOver() }))
+      moved.resolve(ctx.turn.processes.adopt({ ...running, ...output.handOver() }))
       stopReading()
     } catch (error) {
       // The registry is full: the result says so.
@@ -123,7 +123,7 @@ export const runForeground = async (
       stop('timeout')
     }
   }
-  const countdown = createCountdown(ctx.clock, timeoutMs, onTimeout)
+  const countdown = new Countdown(ctx.turn.clock, timeoutMs, onTimeout)
   gate?.pauses(countdown)
   const onAbort = () => stop('stopped')
   ctx.signal.addEventListener('abort', onAbort, { once: true })

@@ -23,33 +23,6 @@ const plainOf = (characters: string): string =>
 
 export const toPlainSigns = (text: string): string => text.replace(STRANGE, plainOf)
 
-/** The same, and the way back: null for a place within what one character became. */
-export const withPlainSigns = (text: string) => {
-  /** Where lengths differ: the end of what was replaced, in both texts. */
-  const ends: { plain: number; own: number; length: number; was: number }[] = []
-  let shift = 0
-  const plain = text.replace(STRANGE, (found, at: number) => {
-    const fresh = plainOf(found)
-    if (fresh.length === found.length) return fresh
-    const own = at + found.length
-    shift += fresh.length - found.length
-    ends.push({ plain: own + shift, own, length: fresh.length, was: found.length })
-    return fresh
-  })
-  const toOwn = (at: number): number | null => {
-    let [low, high] = [0, ends.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((ends[middle]?.plain ?? 0) <= at) low = middle + 1
-      else high = middle
-    }
-    const [before, next] = [ends[low - 1], ends[low]]
-    if (next && at > next.plain - next.length) return null
-    return before ? before.own + (at - before.plain) : at
-  }
-  return { plain, toOwn }
-}
-
 const TOKEN = /\.{3}|[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|\P{M}\p{M}*|\p{M}+/gsu
 const tokensOf = (text: string): string[] => text.match(TOKEN) ?? []
 /** The time of a comparison grows with the square of the differences. */

@@ -4,6 +4,7 @@ import { Refusal } from '../../base/refusal.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
 import type { Reason } from '../../schema/question.ts'
+import type { Rules } from '../permissions/rules.ts'
 import { because } from '../reasons.ts'
 import type { ApprovalRequest, CheckTarget, NetworkTarget } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
@@ -31,47 +32,66 @@ const reasonOf = (command: string, target: NetworkTarget): Reason => ({
 const END = 'Do not try to reach it another way.'
 
 /** A rule that denies a host to the web tools denies it to commands. */
-const deniedHost = (rules: ToolContext['rules'], host: string): string | null => {
+const deniedHost = (rules: Rules | undefined, host: string): string | null => {
   const verdict = rules?.decide({ tool: '', accesses: [{ kind: 'host', host }] })
   return rules && verdict?.list === 'deny' ? denial(verdict, rules) : null
 }
 
-export type NetworkGate = {
-  check: CheckTarget
-  /** What stands still while a question is open. */
-  pauses: (countdown: Pick<Countdown, 'pause' | 'go'>) => void
-  /** Hosts that were not allowed, for the result of the command. */
-  denied: () => string[]
-}
-
-/** For the result that the model reads. */
-export const deniedFields = ({ denied }: Pick<NetworkGate, 'denied'>) =>
-  denied().length > 0 ? { network: `Not allowed: ${denied().join(', ')}.` } : {}
-
 type Asked = Pick<ApprovalRequest, 'command' | 'cwd'> & { runsIn: RunsIn | undefined }
-type Context = Pick<ToolContext, 'approve' | 'allowsNetwork' | 'rules' | 'signal'>
+type Pausing = Pick<Countdown, 'pause' | 'go'>
 
 /** One per command: an answer for this command is remembered, a denial as well. */
-export const createNetworkGate = (ctx: Context, { command, cwd, runsIn }: Asked): NetworkGate => {
-  const answers = new Map<string, Promise<string | null>>()
-  const denied = new Set<string>()
-  let countdown: Pick<Countdown, 'pause' | 'go'> | undefined
+export class NetworkGate {
+  readonly #ctx: ToolContext
+  readonly #asked: Asked
+  readonly #answers = new Map<string, Promise<string | null>>()
+  readonly #denied = new Set<string>()
+  #countdown: Pausing | undefined
+
+  constructor(ctx: ToolContext, asked: Asked) {
+    this.#ctx = ctx
+    this.#asked = asked
+  }
+
+  /** What stands still while a question is open. */
+  pauses(countdown: Pausing): void {
+    this.#countdown = countdown
+  }
+
+  readonly check: CheckTarget = async (target, ended) => {
+    const { turn, signal } = this.#ctx
+    const ruled = deniedHost(turn.rules, target.host)
+    if (ruled !== null) return this.#refused(target, ruled)
+    const key = networkKey(target)
+    const answer = this.#answers.get(key) ?? (signal.aborted ? null : this.#ask(key, target, ended))
+    if (answer) this.#answers.set(key, answer)
+    const why = answer ? await answer : this.#withoutAsking(key, target)
+    return this.#refused(target, why)
+  }
+
+  #refused(target: NetworkTarget, why: string | null): string | null {
+    if (why !== null) this.#denied.add(placeOf(target))
+    return why
+  }
+
+  /** What of it was not allowed, for the result of the command. */
+  fields(): { network?: string } {
+    const denied = [...this.#denied]
+    return denied.length > 0 ? { network: `Not allowed: ${denied.join(', ')}.` } : {}
+  }
 
   /** After the end of the turn no one is asked: what was allowed before counts. */
-  const withoutAsking = (key: string, target: NetworkTarget): string | null =>
-    ctx.allowsNetwork?.(key)
+  #withoutAsking(key: string, target: NetworkTarget): string | null {
+    return this.#ctx.turn.allowsNetwork?.(key)
       ? null
       : `Not approved: ${placeOf(target)} was not allowed before, and the turn that could ask has ended.`
+  }
 
-  const ask = async (
-    key: string,
-    target: NetworkTarget,
-    signal: AbortSignal,
-  ): Promise<string | null> => {
-    const paused = countdown
-    paused?.pause()
+  async #ask(key: string, target: NetworkTarget, signal: AbortSignal): Promise<string | null> {
+    const { command, cwd, runsIn } = this.#asked
+    this.#countdown?.pause()
     try {
-      const choice = await ctx.approve({
+      const choice = await this.#ctx.approve({
         command,
         cwd,
         ...(runsIn && { runsIn }),
@@ -84,30 +104,9 @@ export const createNetworkGate = (ctx: Context, { command, cwd, runsIn }: Asked)
       return choice === 'deny' ? `The user denied access to ${placeOf(target)}. ${END}` : null
     } catch (error) {
       if (error instanceof Refusal) return error.message
-      return withoutAsking(key, target)
+      return this.#withoutAsking(key, target)
     } finally {
-      paused?.go()
+      this.#countdown?.go()
     }
-  }
-
-  return {
-    async check(target, ended) {
-      const key = networkKey(target)
-      const ruled = deniedHost(ctx.rules, target.host)
-      if (ruled !== null) {
-        denied.add(placeOf(target))
-        return ruled
-      }
-      const known = answers.get(key)
-      const answer = known ?? (ctx.signal.aborted ? null : ask(key, target, ended))
-      if (!known && answer) answers.set(key, answer)
-      const why = answer ? await answer : withoutAsking(key, target)
-      if (why !== null) denied.add(placeOf(target))
-      return why
-    },
-    pauses(given) {
-      countdown = given
-    },
-    denied: () => [...denied],
   }
 }

@@ -1,6 +1,6 @@
 /** Parses the V4A patch format (`*** Begin Patch` … `*** End Patch`) and converts its hunks to edits. */
 import type { Edit } from '../../store/text-bytes.ts'
-import { findMatches, lineEndAt, type Match, type Source, toEdits } from './patch-match.ts'
+import { findLines, findMatches, type Match, replaceLines, type Source } from './patch-match.ts'
 import { describeMiss } from './patch-nearest.ts'
 import { fromUnifiedDiff } from './unified-diff.ts'
 
@@ -111,6 +111,7 @@ export const planHunks = (source: Source, hunks: readonly Hunk[], path: string):
   })
 }
 
+/** `end`: the line after the hunk. */
 type Planned = { edits: Edit[]; end: number }
 
 const planHunk = (source: Source, hunk: Hunk, from: number, path: string): Planned => {
@@ -118,106 +119,76 @@ const planHunk = (source: Source, hunk: Hunk, from: number, path: string): Plann
   // A trailing empty line of a patch has no meaning.
   const [old, fresh] = withoutBlankTail(hunk)
   if (old.length === 0) return insert(source, { ...hunk, fresh }, anchors, path)
-  const found = candidates(source, old, fresh, from)
+  const found = findLines(source, old, fresh, from)
+  const quoted = old.join('\n')
   if (found.length === 0)
     throw new Error(
-      `${path}: these lines were not found:\n${old.join('\n').slice(0, 600)}\n${describeMiss(source, old.join('\n'))}`,
+      `${path}: these lines were not found:\n${quoted.slice(0, 600)}\n${describeMiss(source, quoted)}`,
     )
-  const match = pick(source, hunk, found, anchors)
+  const match = pick(source, { ...hunk, old }, found, anchors)
   if (!match)
     throw new Error(
-      `${path}: these lines are at ${found.length} places:\n${old.join('\n').slice(0, 600)}\nAdd lines around them, or an @@ line that is there once.`,
+      `${path}: these lines are at ${found.length} places:\n${quoted.slice(0, 600)}\nAdd lines around them, or an @@ line that is there once.`,
     )
-  return { edits: toEdits(source, match), end: match.end }
-}
-
-const candidates = (source: Source, old: string[], fresh: string[], from: number): Match[] => {
-  const lines = (list: string[]) => (list.length > 0 ? `${list.join('\n')}\n` : '')
-  const options = { wholeLines: true, from }
-  const whole = findMatches(source, lines(old), lines(fresh), options)
-  // The last line of a file may lack its line break.
-  return whole.length > 0 ? whole : findMatches(source, old.join('\n'), fresh.join('\n'), options)
+  return { edits: match.edits(), end: match.line + old.length }
 }
 
 /** The only matching position; undefined if there are several. */
 const pick = (
-  source: Source,
-  { atEnd, line }: Hunk,
+  { lines }: Source,
+  { atEnd, line, old }: Hunk,
   found: readonly Match[],
-  anchors: readonly Anchor[] | null,
+  anchors: readonly number[] | null,
 ): Match | undefined => {
-  const { plain, lines, starts } = source
   if (atEnd) {
     const last = found.at(-1)
-    return last && plain.slice(last.end).trim() === '' ? last : undefined
+    const rest = lines.slice((last?.line ?? 0) + old.length)
+    return rest.every(({ text }) => text.trim() === '') ? last : undefined
   }
   if (found.length === 1) return found[0]
-  if (anchors) {
-    // Models sometimes repeat the anchor as the first line of the hunk.
-    const behind = anchors.flatMap(({ before }, at) => {
-      const next = anchors[at + 1]?.before ?? plain.length + 1
-      return found.find(({ start }) => start >= before && start < next) ?? []
-    })
-    return behind.length === 1 ? behind[0] : undefined
-  }
-  const start = line === null ? undefined : starts[Math.min(line, lines.length) - 1]
-  return found.find(match => match.start === start)
+  if (!anchors) return found.find(match => match.line + 1 === line)
+  // Models sometimes repeat the anchor as the first line of the hunk.
+  const behind = anchors.flatMap((anchor, at) => {
+    const next = anchors[at + 1] ?? Infinity
+    return found.find(match => match.line >= anchor && match.line < next) ?? []
+  })
+  return behind.length === 1 ? behind[0] : undefined
 }
 
-/** Start offsets of an anchor's line and of the line after it. */
-type Anchor = { before: number; after: number }
-
-/** All positions where the anchors follow one another; null without anchors. */
+/** The lines of the last anchor, where the anchors follow one another; null without anchors. */
 const passAnchors = (
   source: Source,
   anchors: readonly string[],
   from: number,
   path: string,
-): Anchor[] | null => {
+): number[] | null => {
   if (anchors.length === 0) return null
-  return anchors.reduce<Anchor[] | null>((known, anchor) => {
-    const all = findMatches(source, anchor, anchor, { from }).map(match =>
-      lineAround(source.plain, match),
+  return anchors.reduce<number[] | null>((known, anchor) => {
+    const all = findMatches(source, anchor, anchor).flatMap(({ line }) =>
+      line >= from ? [line] : [],
     )
-    const fullPaths =
-      known?.flatMap(({ after }, at) => firstBetween(all, after, known[at + 1])) ?? all
-    if (fullPaths.length > 0) return fullPaths
+    const after =
+      known?.flatMap((line, at) => {
+        const next = known[at + 1] ?? Infinity
+        return all.find(each => each > line && each < next) ?? []
+      }) ?? all
+    if (after.length > 0) return after
     throw new Error(`${path}: the line "${anchor.trim().slice(0, 80)}" was not found.`)
   }, null)
-}
-
-const firstBetween = (all: Anchor[], from: number, next: Anchor | undefined): Anchor[] => {
-  const found = all.find(({ before }) => before >= from && before < (next?.before ?? Infinity))
-  return found ? [found] : []
-}
-
-const lineAround = (plain: string, { start, end }: Match): Anchor => {
-  const lineEnd = plain.indexOf('\n', end)
-  return {
-    before: start === 0 ? 0 : plain.lastIndexOf('\n', start - 1) + 1,
-    after: lineEnd < 0 ? plain.length : lineEnd + 1,
-  }
 }
 
 /** Inserts new lines: after the anchor, or at the end of the file. */
 const insert = (
   source: Source,
   { fresh, atEnd }: Hunk,
-  anchors: readonly Anchor[] | null,
+  anchors: readonly number[] | null,
   path: string,
 ): Planned => {
   if (fresh.length === 0) throw new Error(`${path}: a hunk of the patch changes nothing.`)
   if (anchors && anchors.length > 1 && !atEnd)
     throw new Error(`${path}: the @@ line is at ${anchors.length} places. Add lines around it.`)
-  const { plain } = source
-  const at = anchors && !atEnd ? (anchors[0]?.after ?? 0) : plain.length
-  const insertAt = source.toText(at)
-  const end = lineEndAt(source, insertAt)
-  const lines = fresh.join(end)
-  // A file without a final line break stays without one.
-  const isOpen = at === plain.length && plain !== '' && !plain.endsWith('\n')
-  const edit = { start: insertAt, end: insertAt, text: isOpen ? end + lines : lines + end }
-  return { edits: [edit], end: at }
+  const line = anchors && !atEnd ? (anchors[0] ?? 0) + 1 : source.lines.length
+  return { edits: [replaceLines(source, line, line, fresh)], end: line }
 }
 
 const withoutBlankTail = ({ old, fresh }: Hunk): [string[], string[]] => {

@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs'
 import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
+import { reachesFile } from '../permissions/reach.ts'
 import {
   encode,
   readTextBytes,
@@ -47,6 +48,20 @@ const input = z.object({
 })
 type Input = z.output<typeof input>
 
+/** Every file that a patch names. An invalid one is refused when it is applied. */
+const patchedFiles = (given: Input): string[] => {
+  if (!isPatchCall(given)) return given.path === undefined ? [] : [given.path]
+  try {
+    return parsePatch(given.patch ?? '').flatMap(operation => [
+      operation.path,
+      ...('moveTo' in operation && operation.moveTo !== null ? [operation.moveTo] : []),
+    ])
+  } catch {
+    // The result says what is wrong with it.
+    return []
+  }
+}
+
 /** One file before and after; null if it doesn't exist. */
 type Change = FileChange & {
   path: string
@@ -65,9 +80,15 @@ export const patch: Tool<typeof input> = {
     given.path ??
     /^(?:\*\*\* \w+ File:|\+\+\+) (?:b\/)?(.+)$/m.exec(given.patch ?? '')?.[1] ??
     'files',
+  // Its result shows lines of the file.
+  reaches: (given, call) =>
+    patchedFiles(given).flatMap(path => [
+      ...reachesFile('write', path, call),
+      ...reachesFile('read', path, call),
+    ]),
   run: orRefused(async (ctx, given) => {
     const changes = await (isPatchCall(given) ? planPatch(ctx, given) : planReplace(ctx, given))
-    for (const { fullPath } of changes) guardWrite(ctx, fullPath)
+    for (const { fullPath } of changes) guardWrite(ctx.turn, fullPath)
     const fullPaths = changes.map(change => change.fullPath)
     const knowledge = new Map(changes.map(change => [change.fullPath, knowledgeOf(ctx, change)]))
     const lost = changes.find(isDeletion(changes))?.fullPath
@@ -80,7 +101,7 @@ export const patch: Tool<typeof input> = {
       return deniedResult('changing these files')
     await ctx.beforeChange?.(fullPaths)
     for (const change of changes)
-      if (resolvePath(ctx, change.path) !== change.fullPath)
+      if (resolvePath(ctx.turn, change.path) !== change.fullPath)
         throw new Error(`${change.path} now leads to a different file.`)
     applyChanges(changes)
     // The rest of a file that it did not read, or of one that changed, is still unknown.
@@ -93,9 +114,9 @@ export const patch: Tool<typeof input> = {
       if (after !== null) await showInEditor(ctx, fullPath, after)
     const found = await checkEdits(ctx, changes)
     const names = (of: (change: Change) => boolean) =>
-      changes.filter(of).map(change => displayPath(ctx, change.fullPath))
+      changes.filter(of).map(change => displayPath(ctx.turn, change.fullPath))
     return {
-      preview: fullPaths.map(fullPath => displayPath(ctx, fullPath)).join(', '),
+      preview: fullPaths.map(fullPath => displayPath(ctx.turn, fullPath)).join(', '),
       content: JSON.stringify({
         success: true,
         // First, so that the page has it where a long result is cut.
@@ -131,13 +152,18 @@ type Open = {
 }
 
 const open = async (ctx: ToolContext, path: string): Promise<Open> => {
-  const fullPath = resolvePath(ctx, path)
-  guardWrite(ctx, fullPath)
+  const fullPath = resolvePath(ctx.turn, path)
+  guardWrite(ctx.turn, fullPath)
   refuseDocument(fullPath, 'Change')
   const stored = readTextFile(fullPath)
   const { file, text } = await withUnsaved(ctx, fullPath, stored)
   const versions = { before: stored.file.bytes, edited: file.bytes }
-  return { fullPath, file, versions, reveal: edited => ctx.secrets?.reveal(edited, text) ?? edited }
+  return {
+    fullPath,
+    file,
+    versions,
+    reveal: edited => ctx.turn.secrets?.reveal(edited, text) ?? edited,
+  }
 }
 
 const planReplace = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
@@ -150,7 +176,7 @@ const planReplace = async (ctx: ToolContext, given: Input): Promise<Change[]> =>
     old: reveal(old),
     fresh: reveal(fresh),
     all,
-    name: displayPath(ctx, fullPath),
+    name: displayPath(ctx.turn, fullPath),
   })
   return [{ path, fullPath, ...versions, after: splice(file, edits) }]
 }
@@ -161,7 +187,7 @@ const planPatch = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
     const { path } = operation
     const isNamed = (fullPath: string) => changes.some(change => change.fullPath === fullPath)
     const twice = new Error(`The patch names ${path} twice. Put its hunks together.`)
-    if (isNamed(resolvePath(ctx, path))) throw twice
+    if (isNamed(resolvePath(ctx.turn, path))) throw twice
     const fresh = await planOperation(ctx, operation)
     if (fresh.some(({ fullPath }) => isNamed(fullPath))) throw twice
     changes.push(...fresh)
@@ -172,12 +198,12 @@ const planPatch = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
 const planOperation = async (ctx: ToolContext, operation: Operation): Promise<Change[]> => {
   const { kind, path } = operation
   if (kind === 'add') {
-    const fullPath = resolvePath(ctx, path)
-    guardWrite(ctx, fullPath)
+    const fullPath = resolvePath(ctx.turn, path)
+    guardWrite(ctx.turn, fullPath)
     refuseDocument(fullPath, 'Write')
     if (fileExists(fullPath))
       throw new Error(`${path} exists already. Change it with "*** Update File".`)
-    const text = ctx.secrets?.reveal(operation.text, '') ?? operation.text
+    const text = ctx.turn.secrets?.reveal(operation.text, '') ?? operation.text
     return [{ path, fullPath, before: null, after: encode(text, 'UTF-8') }]
   }
   const { fullPath, file, versions, reveal } = await open(ctx, path)
@@ -194,9 +220,9 @@ const planOperation = async (ctx: ToolContext, operation: Operation): Promise<Ch
 
 /** The old file is removed last, so that the content exists at any moment. */
 const moved = (change: Change, to: string, ctx: ToolContext): Change[] => {
-  const fullPath = resolvePath(ctx, to)
+  const fullPath = resolvePath(ctx.turn, to)
   if (fullPath === change.fullPath) return [change]
-  guardWrite(ctx, fullPath)
+  guardWrite(ctx.turn, fullPath)
   if (fileExists(fullPath)) throw new Error(`${to} exists already.`)
   const { mode } = lstatSync(change.fullPath)
   return [
@@ -212,7 +238,7 @@ const textOf = (bytes: Buffer | null): string => {
 
 const toDiff = (ctx: ToolContext, { fullPath, before, edited, after }: Change): string =>
   diffOfFile(
-    displayPath(ctx, fullPath),
+    displayPath(ctx.turn, fullPath),
     before === null ? null : textOf(edited ?? before),
     after === null ? null : textOf(after),
   )

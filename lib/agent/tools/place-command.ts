@@ -34,7 +34,7 @@ export const widest = (a: RunsIn | undefined, b: RunsIn): RunsIn =>
 
 /** Rejects with a sentence when the runner cannot run it. It never runs directly instead. */
 export const placeCommand = async (
-  { runner, onCommand }: Pick<ToolContext, 'runner' | 'onCommand'>,
+  { turn: { runner }, onCommand }: ToolContext,
   { access, changesGit = false }: Approved,
   placement: Omit<CommandPlacement, 'access' | 'changesGit'>,
 ): Promise<PlacedProgram> => {

@@ -1,5 +1,6 @@
 /** Tool: lists background processes, reads their output, sends them input, and kills them. */
 import { z } from 'zod'
+import { reachesByCommand } from '../permissions/reach.ts'
 import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
@@ -51,7 +52,7 @@ const log = (processes: Processes, id: string, { offset, limit }: Input) => {
 }
 
 /** Masks before truncating, because half a secret isn't recognized. */
-const shownEnd = ({ secrets }: ToolContext, text: string, chars: number): string =>
+const shownEnd = ({ turn: { secrets } }: ToolContext, text: string, chars: number): string =>
   (secrets?.mask(text) ?? text).slice(-chars)
 
 const act = async (ctx: ToolContext, processes: Processes, given: Input): Promise<ToolResult> => {
@@ -94,9 +95,9 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
   const typed = processes.pendingInput(id) + data
   const access = processes.accessOf(id)
   // What is typed runs where the process runs.
-  const runner = access === 'unconfined' ? undefined : ctx.runner
+  const runner = access === 'unconfined' ? undefined : ctx.turn.runner
   const { cwd } = processes.view(id)
-  const approval = await approveCommand({ ...ctx, runner }, typed, { cwd })
+  const approval = await approveCommand({ ...ctx, turn: { ...ctx.turn, runner } }, typed, { cwd })
   if ('refused' in approval) return approval.refused
   await processes.write(id, action === 'submit' ? `${data}\n` : data)
   return answer({ ...stateOf(processes.view(id)), characters_written: data.length })
@@ -110,8 +111,19 @@ export const processTool: Tool<typeof input> = {
   kind: 'execute',
   preview: ({ action, session_id }) => (session_id ? `${action} ${session_id}` : action),
   onlyReads: ({ action }) => ['list', 'poll', 'log', 'wait'].includes(action),
+  reaches({ action, session_id: id, data = '' }, call) {
+    if (action !== 'write' && action !== 'submit') return []
+    const { processes } = call.turn
+    // An unknown process is refused when the call runs.
+    const known = processes?.list().find(view => view.session_id === id)
+    return known && processes
+      ? reachesByCommand(processes.pendingInput(known.session_id) + data, known.cwd, call)
+      : []
+  },
   run(ctx, given) {
-    const { processes } = ctx
+    const {
+      turn: { processes },
+    } = ctx
     if (!processes) throw new Error('Programs cannot run in the background here.')
     return act(ctx, processes, given)
   },

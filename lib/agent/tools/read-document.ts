@@ -52,7 +52,7 @@ export const readDocument = async (
   pages: string | undefined,
 ): Promise<ExtractedText | null> => {
   const kind = documentKind(fullPath)
-  if (kind === null || !ctx.readDocument) return null
+  if (kind === null || !ctx.turn.readDocument) return null
   const range = readRange(pages)
   const handle = await openPlain(fullPath)
   if (!handle) return null
@@ -72,7 +72,10 @@ export const readDocument = async (
         : toLines(
             kind,
             range,
-            await ctx.readDocument(await handle.readFile(), kind, { range, signal: ctx.signal }),
+            await ctx.turn.readDocument(await handle.readFile(), kind, {
+              range,
+              signal: ctx.signal,
+            }),
           )
     // The next page of the same document is read from here.
     ctx.memo.set('document', { key, text })

@@ -1,6 +1,7 @@
 /** Tool: reads a text file, or the text of a document, in pages with line numbers; shows an image. */
 import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
+import { reachesFile } from '../permissions/reach.ts'
 import type { Tool, ToolContext } from '../types.ts'
 import { displayPath, guardRead, mayRead, resolvePath } from './allowed-paths.ts'
 import { withUnsaved } from './editor-text.ts'
@@ -41,12 +42,13 @@ export const readFile: Tool<typeof input> = {
   input,
   kind: 'read',
   preview: ({ path }) => path,
+  reaches: ({ path }, call) => reachesFile('read', path, call),
   async run(ctx, given) {
-    const fullPath = resolvePath(ctx, given.path)
-    guardRead(ctx, fullPath)
+    const fullPath = resolvePath(ctx.turn, given.path)
+    guardRead(ctx.turn, fullPath)
     if (!(await mayRead(ctx, fullPath, 'read'))) return deniedResult(`reading ${fullPath}`)
     if (hasImageName(fullPath)) return readImage(ctx, fullPath)
-    const preview = displayPath(ctx, fullPath)
+    const preview = displayPath(ctx.turn, fullPath)
     const document = await readDocument(ctx, fullPath, given.pages)
     const large = document ? null : await readLarge(ctx, fullPath, given)
     if (large) return { preview, content: JSON.stringify(large) }

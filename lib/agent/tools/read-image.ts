@@ -10,7 +10,7 @@ import { openPlain } from './text-file.ts'
 
 /** `fullPath` is a real path that may be read. Throws an error the model can act on. */
 export const readImage = (ctx: ToolContext, fullPath: string): ToolResult => {
-  const name = displayPath(ctx, fullPath)
+  const name = displayPath(ctx.turn, fullPath)
   const bytes = readImageBytes(fullPath)
   noteKnown(ctx, fullPath, bytes)
   const found = readImageFile(bytes)

@@ -1,24 +1,20 @@
 /** Tool: searches file contents or file names, limited in time and results. */
-import { isUtf8 } from 'node:buffer'
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
+import { reachesFile } from '../permissions/reach.ts'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from '../search/gitignore.ts'
 import { displayPath, guardRead, hiddenGuard, mayRead, resolvePath } from './allowed-paths.ts'
 import { toPlainName } from './look-alike.ts'
-import { MAX_TEXT_BYTES } from './text-file.ts'
 import { within } from './within.ts'
 import { inEitherForm, literally } from '../search/pattern.ts'
 import {
-  type Counts,
   countMatches,
   findLines,
   findRipgrep,
   isPattern,
-  type LinePlace,
-  type Query,
   type Ripgrep,
   type SearchRun,
 } from '../search/ripgrep.ts'
@@ -47,16 +43,18 @@ type Input = z.output<typeof input>
 
 type Hit = { path: string } & SearchHit
 
-export const createSearchFiles = (limits = LIMITS): Tool<typeof input> => ({
+export const searchFilesTool = (limits = LIMITS): Tool<typeof input> => ({
   name: 'search_files',
   summary:
     'Search file contents by regular expression, or file names by glob (target files). Hidden files are included; .git, node_modules, files that .gitignore names, and symbolic links are skipped unless path names them, binary files always. Returns total_count, matches [{path, line, content}], files, or counts, whether the list was cut (truncated), and what was skipped (not_searched).',
   input,
   kind: 'read',
   preview: ({ pattern, path }) => (path === '.' ? pattern : `${pattern} in ${path}`),
+  // The files of a directory are checked one by one while it is listed.
+  reaches: ({ path }, call) => reachesFile('read', path || '.', call),
   async run(ctx, given) {
-    const root = resolvePath(ctx, given.path)
-    guardRead(ctx, root)
+    const root = resolvePath(ctx.turn, given.path)
+    guardRead(ctx.turn, root)
     if (!(await mayRead(ctx, root, 'search'))) return deniedResult(`searching ${root}`)
     const info = await stat(root).catch(() => null)
     if (!info) throw new Error(`${given.path} does not exist.`)
@@ -68,7 +66,7 @@ export const createSearchFiles = (limits = LIMITS): Tool<typeof input> => ({
       ? { ...NOTHING_LEFT_OUT, files: [{ fullPath: root, relative: basename(root) }] }
       : await listFiles({
           root,
-          denied: hiddenGuard(ctx, root),
+          denied: hiddenGuard(ctx.turn, root),
           signal: ctx.signal,
           until: startedAt + limits.list,
         })
@@ -78,7 +76,7 @@ export const createSearchFiles = (limits = LIMITS): Tool<typeof input> => ({
   },
 })
 
-export const searchFiles = createSearchFiles()
+export const searchFiles = searchFilesTool()
 
 const NOTHING_LEFT_OUT = { ignored: 0, unreadable: 0, isPartial: false }
 
@@ -124,7 +122,7 @@ const byName = async ({ ctx, given, listing }: Search) => {
   const page = found.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(offset, offset + limit)
   return {
     total_count: found.length,
-    files: page.map(({ fullPath }) => displayPath(ctx, fullPath)),
+    files: page.map(({ fullPath }) => displayPath(ctx.turn, fullPath)),
     truncated: offset + limit < found.length || listing.isPartial,
     ...leftOut(listing),
     ...notes(listing.isPartial && 'Not all directories were listed in time. Narrow path.'),
@@ -140,7 +138,7 @@ const ripgrepFor = async (ctx: ToolContext): Promise<Ripgrep> => {
   const found =
     known instanceof Promise
       ? known
-      : findRipgrep(ctx.env.PATH ?? '', { unpack: ctx.unpackRipgrep })
+      : findRipgrep(ctx.turn.env.PATH ?? '', { unpack: ctx.turn.unpackRipgrep })
   ctx.memo.set('ripgrep', found)
   const ripgrep = await (found as Promise<Ripgrep | null>)
   if (!ripgrep) throw new Error(NO_RIPGREP)
@@ -148,52 +146,7 @@ const ripgrepFor = async (ctx: ToolContext): Promise<Ripgrep> => {
 }
 
 /** A file with matches. */
-type Matching = { file: Found; query: Query; count: number }
-
-type Matches = Omit<Counts, 'counts'> & { matching: Matching[] }
-
-/** A file without a byte order mark that is no UTF-8. */
-const isLegacy = async ({ fullPath }: Found): Promise<boolean> => {
-  try {
-    const { size } = await stat(fullPath)
-    return size <= MAX_TEXT_BYTES && !isUtf8(await readFile(fullPath))
-  } catch {
-    // Deleted since it was searched.
-    return false
-  }
-}
-
-/** A letter beyond ASCII is another byte in an old text file, which ripgrep takes for UTF-8. */
-const searchLegacy = async (
-  search: SearchRun,
-  source: string,
-  files: readonly Found[],
-): Promise<Matching[]> => {
-  if (!/[^\0-\x7f]/.test(source)) return []
-  const query: Query = { source, encoding: 'windows-1252' }
-  const { counts } = await countMatches(search, query, files)
-  const found = files.filter(({ relative }) => counts.has(relative))
-  const legacy = await Promise.all(found.map(isLegacy))
-  return found
-    .filter((_, at) => legacy[at])
-    .map(file => ({ file, query, count: counts.get(file.relative) ?? 0 }))
-}
-
-const searchAll = async (
-  search: SearchRun,
-  source: string,
-  files: readonly Found[],
-): Promise<Matches> => {
-  const { counts, ...others } = await countMatches(search, { source }, files)
-  const matching = files
-    .filter(({ relative }) => counts.has(relative))
-    .map(file => ({ file, query: { source }, count: counts.get(file.relative) ?? 0 }))
-  const left = files.filter(({ relative }) => !counts.has(relative) && !others.binary.has(relative))
-  const legacy = await searchLegacy(search, source, left)
-  const all = [...matching, ...legacy]
-  all.sort((a, b) => (a.file.relative < b.file.relative ? -1 : 1))
-  return { ...others, matching: all }
-}
+type Matching = { file: Found; count: number }
 
 const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: Search) => {
   const { file_glob: glob, limit, offset, output_mode: mode, pattern, context } = given
@@ -203,10 +156,13 @@ const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: S
   const regular = inEitherForm(pattern.replaceAll('\0', '\\x00'))
   const isText = !(await isPattern(search, regular))
   const source = isText ? inEitherForm(literally(pattern)) : regular
-  const found = await searchAll(search, source, files)
+  const found = await countMatches(search, source, files)
   if (isFile && found.binary.size > 0) throw new Error(`${given.path} is a binary file.`)
   if (isFile && found.unreadable > 0) throw new Error(`${given.path} cannot be read.`)
-  const { matching } = found
+  const matching = files.flatMap((file): Matching[] => {
+    const count = found.counts.get(file.relative)
+    return count === undefined ? [] : [{ file, count }]
+  })
   const total = matching.reduce((sum, { count }) => sum + count, 0)
   const isPartial = listing.isPartial || found.isPartial
   const shown = mode === 'content' ? total : matching.length
@@ -214,12 +170,12 @@ const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: S
   const isEnd = offset > 0 && offset >= shown
   const searched = Math.max(found.searched, matching.length + found.binary.size)
   const forLines = { ...search, until: performance.now() + limits.lines }
-  const pathOf = ({ file }: Matching) => displayPath(ctx, file.fullPath)
+  const pathOf = ({ file }: Matching) => displayPath(ctx.turn, file.fullPath)
   return {
     total_count: total,
     ...(isPartial && { total_is_lower_bound: true }),
     ...(mode === 'content' && {
-      matches: await hitsOf(ctx, forLines, { matching, offset, limit, context }),
+      matches: await hitsOf(ctx, forLines, source, { matching, offset, limit, context }),
     }),
     ...(mode === 'files_only' && { files: listed.map(pathOf) }),
     ...(mode === 'count' && {
@@ -268,33 +224,26 @@ const partsOf = (matching: readonly Matching[], offset: number, limit: number): 
 const hitsOf = async (
   ctx: ToolContext,
   search: SearchRun,
+  source: string,
   page: { matching: readonly Matching[]; offset: number; limit: number; context: number },
 ): Promise<Hit[]> => {
   const parts = partsOf(page.matching, page.offset, page.limit)
-  // The lines before the page are in the first of its files only.
-  const first = parts.slice(0, 1)
-  const groups = [first, ...Object.values(Object.groupBy(parts.slice(1), ofEncoding))]
-  const places = new Map<Found, LinePlace[]>()
-  for (const group of groups) {
-    const query = group?.[0]?.query
-    if (!query) continue
-    const files = group.map(({ file }) => file)
-    const max = Math.max(...group.map(({ skip, take }) => skip + take))
-    const found = await findLines(search, query, { files, max })
-    for (const { file, skip, take } of group)
-      places.set(file, (found.get(file.relative) ?? []).slice(skip, skip + take))
-  }
   const hits: Hit[] = []
-  for (const { file } of parts) {
-    if (performance.now() > search.until) break
-    const wanted = { places: places.get(file) ?? [], context: page.context }
-    const path = displayPath(ctx, file.fullPath)
-    hits.push(...(await showLines(ctx, file.fullPath, wanted)).map(hit => ({ path, ...hit })))
+  // The lines before the page are in the first of its files only.
+  for (const group of [parts.slice(0, 1), parts.slice(1)]) {
+    const files = group.map(({ file }) => file)
+    const max = Math.max(0, ...group.map(({ skip, take }) => skip + take))
+    const found = await findLines(search, source, { files, max })
+    for (const { file, skip, take } of group) {
+      if (performance.now() > search.until) return hits
+      const places = (found.get(file.relative) ?? []).slice(skip, skip + take)
+      const path = displayPath(ctx.turn, file.fullPath)
+      const shown = await showLines(ctx, file.fullPath, { places, context: page.context })
+      hits.push(...shown.map(hit => ({ path, ...hit })))
+    }
   }
   return hits
 }
-
-const ofEncoding = ({ query }: Matching): string => query.encoding ?? 'utf-8'
 
 const NOTHING_UNREAD = { binary: 0, unreadable: 0, outOfTime: 0 }
 

@@ -49,7 +49,7 @@ export const standingAt = (fullPath: string): Standing | null => {
 /** The same with the unsaved changes of the editor, which the model has read instead. */
 const standingFor = async (ctx: ToolContext, fullPath: string) => {
   const stored = standingAt(fullPath)
-  const text = stored?.bytes && ctx.editor ? toTextFile(stored.bytes) : null
+  const text = stored?.bytes && ctx.turn.editor ? toTextFile(stored.bytes) : null
   if (!stored || !text) return { stored, version: stored?.version ?? null }
   const current = await withUnsaved(ctx, fullPath, text)
   const version = current === text ? stored.version : versionOf(NO_FACTS, current.file.bytes)
@@ -180,7 +180,7 @@ export const refusal = (
   fullPath: string,
   why: Exclude<Knowledge, 'known'>,
 ): ToolResult => {
-  const name = displayPath(ctx, fullPath)
+  const name = displayPath(ctx.turn, fullPath)
   const { code, error } = REFUSALS[why]
   const lines = knownIn(ctx).get(fullPath)?.unread.slice(0, MAX_NAMED).map(nameOf).join(', ')
   return {

@@ -7,7 +7,7 @@ import { shellQuote } from '../../base/shell-quote.ts'
 import { join, relative } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import type { CommandRunner } from '../tool-services.ts'
-import type { Memos, PathScope, WireMessage } from '../types.ts'
+import type { CallScope, Memos, WireMessage } from '../types.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -152,24 +152,21 @@ export const withAssignments = (command: string, { changes }: ShellState): strin
 }
 
 /** The directory of the next command, as the file tools and the rules know it. */
-export const directoryOf = (ctx: Memos & PathScope): string => {
-  const { cwd } = shellStateOf(ctx, ctx.workspace)
-  return ctx.runner?.hostPath(cwd) ?? cwd
+export const directoryOf = (call: CallScope): string => {
+  const { cwd } = shellStateOf(call)
+  return call.turn.runner?.hostPath(cwd) ?? cwd
 }
 
 type Kept = { workspace: string; state: ShellState }
 
 /** The state of one chat, or of a subagent. Another workspace begins anew. */
-export const shellStateOf = ({ memo, chatMemo }: Memos, workspace: string): ShellState => {
+export const shellStateOf = ({ memo, chatMemo, turn: { workspace } }: CallScope): ShellState => {
   const kept = (chatMemo ?? memo).get('shell') as Kept | undefined
   return kept?.workspace === workspace ? kept.state : { cwd: workspace, changes: new Map() }
 }
 
-export const saveShellState = (
-  { memo, chatMemo, workspace }: Memos & { workspace: string },
-  state: ShellState,
-): void => {
-  ;(chatMemo ?? memo).set('shell', { workspace, state } satisfies Kept)
+export const saveShellState = (memo: Memos['memo'], workspace: string, state: ShellState): void => {
+  memo.set('shell', { workspace, state } satisfies Kept)
 }
 
 /**
@@ -201,5 +198,5 @@ export const restoreDirectory = (
   const last = cwds.at(-1)
   const named = last === undefined ? workspace : String(JSON.parse(last))
   if (named === workspace || !isInside(workspace, runner?.hostPath(named) ?? named)) return
-  saveShellState({ memo: chatMemo, workspace }, { cwd: named, changes: new Map() })
+  saveShellState(chatMemo, workspace, { cwd: named, changes: new Map() })
 }

@@ -81,14 +81,14 @@ type Verb = (given: Input, ctx: ToolContext) => Record<string, unknown>
 export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => {
   /** Restores masked secrets from the current file. A new file has none. */
   const revealed = (ctx: ToolContext, edited: string, name: string, file: string | null) => {
-    if (!ctx.secrets) return edited
+    if (!ctx.turn.secrets) return edited
     let stored = ''
     try {
       stored = store.text(name, file)
     } catch {
       // A new file.
     }
-    return ctx.secrets.reveal(edited, stored)
+    return ctx.turn.secrets.reveal(edited, stored)
   }
   const patchedFile = (given: Input, ctx: ToolContext): string => {
     const { name, file_path } = given
@@ -167,7 +167,7 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
       const fullPath = changedFile(given, ctx)
       const paths = changedPaths(given, fullPath)
       for (const path of paths) {
-        const refused = ctx.guards?.write(path) ?? null
+        const refused = ctx.turn.guards?.write(path) ?? null
         if (refused !== null) throw new Refusal('rule', refused)
       }
       // Scripts of skills run later, so they need the same approval as write_file to that path.

@@ -1,14 +1,15 @@
 /** Tool: runs a shell command in the workspace, in the foreground or in the background. */
 import { isDirectory } from '../../base/directories.ts'
 import { z } from 'zod'
+import { reachesByCommand } from '../permissions/reach.ts'
 import type { Approved } from '../permissions/decide.ts'
 import { failureHint } from './failure-hint.ts'
 import type { CommandRunner } from '../tool-services.ts'
-import type { Tool, ToolContext, ToolResult } from '../types.ts'
+import type { PathScope, Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'
 import { approveCommand } from './command-gate.ts'
 import { runForeground, shellProgram, startError } from './foreground-command.ts'
-import { createNetworkGate, deniedFields, type NetworkGate } from './network-gate.ts'
+import { NetworkGate } from './network-gate.ts'
 import { placeCommand, runsIn } from './place-command.ts'
 import { seconds } from './within.ts'
 import {
@@ -68,20 +69,25 @@ const LASTING = {
   true: 'It starts in the workspace; cd, exported variables, and an activated virtual environment last for the next calls, aliases and functions do not.',
 } as const
 
+const keep = ({ memo, chatMemo = memo, turn }: ToolContext, state: ShellState): void =>
+  saveShellState(chatMemo, turn.workspace, state)
+
 /** Where a command runs. Throws when that is no directory; one that was deleted is left. */
 export const directoryFor = (ctx: ToolContext, workdir: string | undefined): string => {
-  const { workspace } = ctx
-  const cwd = workdir === undefined ? directoryOf(ctx) : resolvePath(ctx, workdir)
+  const {
+    turn: { workspace },
+  } = ctx
+  const cwd = workdir === undefined ? directoryOf(ctx) : resolvePath(ctx.turn, workdir)
   if (isDirectory(cwd)) return cwd
   if (workdir !== undefined || cwd === workspace)
     throw new Error(`The directory ${cwd} does not exist.`)
-  saveShellState(ctx, { ...shellStateOf(ctx, workspace), cwd: workspace })
+  keep(ctx, { ...shellStateOf(ctx), cwd: workspace })
   throw new Error(
     `The current directory ${cwd} was deleted. The next command runs in ${workspace}.`,
   )
 }
 
-export const createTerminal = (
+export const terminalTool = (
   settings: TerminalSettings = DEFAULTS,
 ): Tool<ReturnType<typeof inputWith>> => ({
   name: 'terminal',
@@ -89,24 +95,30 @@ export const createTerminal = (
   input: inputWith(settings),
   kind: 'execute',
   preview: ({ command }) => command,
+  reaches: ({ command, workdir }, call) =>
+    reachesByCommand(
+      command,
+      workdir === undefined ? directoryOf(call) : resolvePath(call.turn, workdir),
+      call,
+    ),
   async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify, access }) {
-    const isOutside = ctx.runner !== undefined && access === 'unconfined'
-    const kept = shellStateOf(ctx, ctx.workspace)
+    const isOutside = ctx.turn.runner !== undefined && access === 'unconfined'
+    const kept = shellStateOf(ctx)
     // Variables that a command of the sandbox has set could make an approved program run another one outside.
     const before: ShellState = isOutside ? { ...kept, changes: new Map() } : kept
     const cwd = directoryFor(ctx, workdir)
-    const env = environmentAfter(startEnvironment(ctx), before)
-    const approval = await approveCommand({ ...ctx, env }, command, {
+    const env = environmentAfter(startEnvironment(ctx.turn), before)
+    const approval = await approveCommand({ ...ctx, turn: { ...ctx.turn, env } }, command, {
       cwd,
       shown: withAssignments(command, before),
-      ...(access && { wanted: access }),
+      wanted: access,
     })
     if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()
-    const gate = createNetworkGate(ctx, {
+    const gate = new NetworkGate(ctx, {
       command,
       cwd,
-      runsIn: runsIn(ctx.runner, approval.access),
+      runsIn: runsIn(ctx.turn.runner, approval.access),
     })
     if (background) return startInBackground(ctx, approval, { command, cwd, env, notify, gate })
     const hasReport = !isOutside
@@ -130,15 +142,15 @@ export const createTerminal = (
             keepsVariables: settings.isPersistent,
           })
     const hint =
-      ctx.runner && result.isError
-        ? failureHint(String(fields.output), approval.access, ctx.runner)
+      ctx.turn.runner && result.isError
+        ? failureHint(String(fields.output), approval.access, ctx.turn.runner)
         : null
     return {
       ...result,
       content: JSON.stringify({
         ...fields,
         ...lasting,
-        ...deniedFields(gate),
+        ...gate.fields(),
         ...(hint !== null && { hint }),
       }),
     }
@@ -146,7 +158,7 @@ export const createTerminal = (
 })
 
 /** What a command starts with: in a container, the variables of its image. */
-const startEnvironment = ({ runner, env }: ToolContext): Readonly<Record<string, string>> =>
+const startEnvironment = ({ runner, env }: PathScope): Readonly<Record<string, string>> =>
   runner?.environment?.(env) ?? env
 
 /** Saves the state for the next command. Returns what the model must know about it. */
@@ -156,17 +168,19 @@ export const keepState = (
   report: string,
   { keepsCwd, keepsVariables }: { keepsCwd: boolean; keepsVariables: boolean },
 ): { cwd?: string; note?: string } => {
-  const { workspace } = ctx
-  const env = startEnvironment(ctx)
+  const {
+    turn: { workspace },
+  } = ctx
+  const env = startEnvironment(ctx.turn)
   const next = nextState(before, report, {
     env,
     workspace,
     keepsCwd,
-    own: ctx.runner?.sets,
+    own: ctx.turn.runner?.sets,
   })
   const state = keepsVariables ? next.state : { ...next.state, changes: before.changes }
   const dropped = keepsVariables ? next.dropped : []
-  saveShellState(ctx, state)
+  keep(ctx, state)
   return {
     ...((state.cwd !== workspace || state.cwd !== before.cwd) && { cwd: state.cwd }),
     ...(dropped.length > 0 && {
@@ -189,12 +203,12 @@ const startInBackground = async (
   approved: Approved,
   { command, cwd, env, notify, gate }: BackgroundOptions,
 ): Promise<ToolResult> => {
-  if (!ctx.processes) throw new Error('Commands cannot run in the background here.')
+  if (!ctx.turn.processes) throw new Error('Commands cannot run in the background here.')
   const program = shellProgram(command, env)
   const place = { program, cwd, env, hasInput: true, onTarget: gate.check }
   const placed = await placeCommand(ctx, approved, place)
   const { access } = approved
-  const { session_id, pid } = await ctx.processes
+  const { session_id, pid } = await ctx.turn.processes
     .start({ command, cwd, placed, notify, access })
     .catch((error: unknown) => {
       throw startError(placed.file, error)

@@ -7,15 +7,15 @@ import { patch } from './patch.ts'
 import { processTool } from './process.ts'
 import { readFile } from './read-file.ts'
 import { searchFiles } from './search-files.ts'
-import { createTerminal, type TerminalSettings } from './terminal.ts'
+import { terminalTool, type TerminalSettings } from './terminal.ts'
 import { todo } from './todo.ts'
 import { writeFile } from './write-file.ts'
 
 /** The loop passes only input that the tool's schema has parsed, so the type can be widened. */
 export const plain = <I extends z.ZodType>(tool: Tool<I>): Tool => tool as unknown as Tool
 
-export const createToolbox = (terminal?: TerminalSettings): readonly Tool[] => [
-  plain(createTerminal(terminal)),
+export const toolbox = (terminal?: TerminalSettings): readonly Tool[] => [
+  plain(terminalTool(terminal)),
   plain(processTool),
   plain(readFile),
   plain(writeFile),

@@ -6,6 +6,7 @@ import { Refusal } from '../../base/refusal.ts'
 import { parseDataUrl } from '../../base/data-url.ts'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { reachesFile, reachesHost } from '../permissions/reach.ts'
 import { imageType } from '../image-file.ts'
 import { MAX_IMAGE_BYTES as MAX_BYTES, VISION_TOOL } from '../images.ts'
 import type { Tool, ToolContext } from '../types.ts'
@@ -30,8 +31,8 @@ const input = z.object({
 })
 
 const readLocal = async (ctx: ToolContext, path: string): Promise<Buffer> => {
-  const fullPath = resolvePath(ctx, path)
-  guardRead(ctx, fullPath)
+  const fullPath = resolvePath(ctx.turn, path)
+  guardRead(ctx.turn, fullPath)
   if (!(await mayRead(ctx, fullPath, 'read')))
     throw new Refusal('user', `The user denied reading ${fullPath}.`)
   let fd: number
@@ -77,6 +78,11 @@ export const visionAnalyzeTool = (
   input,
   kind: 'read',
   preview: ({ image_url }) => (image_url.startsWith('data:') ? 'a picture' : image_url),
+  reaches({ image_url: given }, call) {
+    if (/^data:/i.test(given)) return []
+    if (/^https?:/i.test(given)) return [reachesHost(given)]
+    return reachesFile('read', given.replace(/^file:\/\//i, ''), call)
+  },
   async run(ctx, { image_url: given, question }) {
     const read = async (): Promise<Buffer> => {
       if (/^data:/i.test(given)) return readData(given)

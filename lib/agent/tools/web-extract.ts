@@ -1,5 +1,6 @@
 /** Tool: reads web pages as text. */
 import { z } from 'zod'
+import { reachesHost } from '../permissions/reach.ts'
 import { messageOf } from '../../errors.ts'
 import { failedResult } from '../error-result.ts'
 import type { Tool, ToolResult } from '../types.ts'
@@ -23,6 +24,7 @@ export const webExtractTool = ({ read }: WebExtractStore): Tool<typeof input> =>
   input,
   kind: 'read',
   preview: ({ urls }) => urls.join(' '),
+  reaches: ({ urls }) => urls.map(reachesHost),
   async run(ctx, { urls }) {
     const failures: ToolResult[] = []
     const results = await Promise.all(

@@ -1,6 +1,7 @@
 /** Tool: writes a whole file, creating directories as needed. */
 import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
+import { reachesFile } from '../permissions/reach.ts'
 import type { Tool } from '../types.ts'
 import { checkEdits } from './check-edits.ts'
 import { guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
@@ -26,14 +27,15 @@ export const writeFile: Tool<typeof input> = {
   input,
   kind: 'write',
   preview: ({ path }) => path,
+  reaches: ({ path }, call) => reachesFile('write', path, call),
   run: orRefused(async (ctx, { path, content: given }) => {
-    const fullPath = resolvePath(ctx, path)
-    guardWrite(ctx, fullPath)
+    const fullPath = resolvePath(ctx.turn, path)
+    guardWrite(ctx.turn, fullPath)
     if (!given.startsWith('%PDF-')) refuseDocument(fullPath, 'Write')
-    const content = ctx.secrets?.reveal(given, textAt(fullPath)) ?? given
+    const content = ctx.turn.secrets?.reveal(given, textAt(fullPath)) ?? given
     const diff = () =>
       diffOfFile(
-        displayPath(ctx, fullPath),
+        displayPath(ctx.turn, fullPath),
         fileExists(fullPath) ? textAt(fullPath) : null,
         content,
       )
@@ -42,7 +44,7 @@ export const writeFile: Tool<typeof input> = {
     if (!(await mayWrite(ctx, [fullPath], 'write', diff))) return deniedResult('writing this file')
     await ctx.beforeChange?.([fullPath])
     // Resolved again: the path may have become a symlink while the approval was open.
-    if (resolvePath(ctx, path) !== fullPath)
+    if (resolvePath(ctx.turn, path) !== fullPath)
       throw new Error(`${path} now leads to a different file.`)
     // The person may have saved the file while the approval was open.
     const { stored, refused } = await checkOverwrite(ctx, fullPath)
@@ -57,7 +59,7 @@ export const writeFile: Tool<typeof input> = {
       { fullPath, before: stored ? stored.bytes : null, after: bytes },
     ])
     return {
-      preview: displayPath(ctx, fullPath),
+      preview: displayPath(ctx.turn, fullPath),
       content: JSON.stringify({
         bytes_written: bytes.length,
         dirs_created: createdDirs,

@@ -23,42 +23,42 @@ const maskOf = (secret: string): string => {
   return secret.length < SHORTEST_SHOWN || !isCuttable(first) ? '***' : `${first}...`
 }
 
-export type CutFinder = ReturnType<typeof createCutFinder>
+export class CutFinder {
+  readonly #occurrences = new Map<string, Occurrence[]>()
 
-export const createCutFinder = (secrets: readonly string[]) => {
-  const occurrences = new Map<string, Occurrence[]>()
-  const spellings = secrets.flatMap(text => [text, JSON.stringify(text).slice(1, -1)])
-  for (const secret of new Set(spellings)) {
-    if (secret.length > LONGEST) continue
-    for (let at = 0; at + WINDOW <= secret.length; at++) {
-      const window = secret.slice(at, at + WINDOW)
-      occurrences.set(window, [...(occurrences.get(window) ?? []), { secret, at }])
+  constructor(secrets: readonly string[]) {
+    const spellings = secrets.flatMap(text => [text, JSON.stringify(text).slice(1, -1)])
+    for (const secret of new Set(spellings)) {
+      if (secret.length > LONGEST) continue
+      for (let at = 0; at + WINDOW <= secret.length; at++) {
+        const window = secret.slice(at, at + WINDOW)
+        this.#occurrences.set(window, [...(this.#occurrences.get(window) ?? []), { secret, at }])
+      }
     }
   }
 
-  return {
-    /** The start of a secret at the end of the text. */
-    end(text: string): Span[] {
-      const to = text.length - (TRUNCATED_END.exec(text)?.[0].length ?? 0)
-      const found = occurrences.get(text.slice(Math.max(0, to - WINDOW), to)) ?? []
-      const spans = found.flatMap(({ secret, at }): Span[] => {
-        const piece = secret.slice(0, at + WINDOW)
-        const fits = piece.length < secret.length && text.endsWith(piece, to) && isRevealing(piece)
-        return fits ? [{ from: to - piece.length, to, as: maskOf(secret), known: false }] : []
-      })
-      return spans.toSorted((a, b) => a.from - b.from).slice(0, 1)
-    },
-    /** The end of a secret at the start of the text, or a text that is a part of a secret as a whole. */
-    start(text: string): Span[] {
-      const from = TRUNCATED_START.exec(text)?.[0].length ?? 0
-      const found = occurrences.get(text.slice(from, from + WINDOW)) ?? []
-      const spans = found.flatMap(({ secret, at }): Span[] => {
-        const rest = secret.slice(at)
-        const piece = text.startsWith(rest, from) ? rest : text.slice(from)
-        const fits = at > 0 && rest.startsWith(piece) && isRevealing(piece)
-        return fits ? [{ from, to: from + piece.length, as: '***', known: false }] : []
-      })
-      return spans.toSorted((a, b) => b.to - a.to).slice(0, 1)
-    },
+  /** The start of a secret at the end of the text. */
+  end(text: string): Span[] {
+    const to = text.length - (TRUNCATED_END.exec(text)?.[0].length ?? 0)
+    const found = this.#occurrences.get(text.slice(Math.max(0, to - WINDOW), to)) ?? []
+    const spans = found.flatMap(({ secret, at }): Span[] => {
+      const piece = secret.slice(0, at + WINDOW)
+      const fits = piece.length < secret.length && text.endsWith(piece, to) && isRevealing(piece)
+      return fits ? [{ from: to - piece.length, to, as: maskOf(secret), known: false }] : []
+    })
+    return spans.toSorted((a, b) => a.from - b.from).slice(0, 1)
+  }
+
+  /** The end of a secret at the start of the text, or a text that is a part of a secret as a whole. */
+  start(text: string): Span[] {
+    const from = TRUNCATED_START.exec(text)?.[0].length ?? 0
+    const found = this.#occurrences.get(text.slice(from, from + WINDOW)) ?? []
+    const spans = found.flatMap(({ secret, at }): Span[] => {
+      const rest = secret.slice(at)
+      const piece = text.startsWith(rest, from) ? rest : text.slice(from)
+      const fits = at > 0 && rest.startsWith(piece) && isRevealing(piece)
+      return fits ? [{ from, to: from + piece.length, as: '***', known: false }] : []
+    })
+    return spans.toSorted((a, b) => b.to - a.to).slice(0, 1)
   }
 }

@@ -5,8 +5,8 @@
  * the set would leak everything.
  */
 import type { Clock } from '../clock.ts'
-import { createCutFinder, type CutFinder } from './cut.ts'
-import { createFinder, createKnownFinder, type Finder, type Span } from './spans.ts'
+import { CutFinder } from './cut.ts'
+import { createKnownFinder, Finder, type FindKnown, type Span } from './spans.ts'
 import { secretsInValue } from './spellings.ts'
 
 /** Returns the same array while nothing has changed. */
@@ -25,7 +25,7 @@ export class KnownSecrets {
   // Made on first use: until then, it is not known which secrets there are.
   #finder: Finder | undefined
   #cut: CutFinder | undefined
-  #values: ReturnType<typeof createKnownFinder> | undefined
+  #values: FindKnown | undefined
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock
@@ -79,7 +79,7 @@ export class KnownSecrets {
 
   finder(): Finder {
     this.#recheck()
-    this.#finder ??= createFinder(this.#secrets)
+    this.#finder ??= new Finder(this.#secrets)
     return this.#finder
   }
 
@@ -92,7 +92,7 @@ export class KnownSecrets {
 
   /** As of the last call of `finder`. */
   cut(): CutFinder {
-    this.#cut ??= createCutFinder(this.#secrets)
+    this.#cut ??= new CutFinder(this.#secrets)
     return this.#cut
   }
 }

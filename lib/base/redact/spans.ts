@@ -60,10 +60,10 @@ export const merged = (found: Span[]): Span[] => {
   return spans
 }
 
+export type FindKnown = (text: string) => readonly Span[]
+
 /** Finds known values only: it scans a text about as fast as JSON is written. */
-export const createKnownFinder = (
-  secrets: readonly string[],
-): ((text: string) => readonly Span[]) => {
+export const createKnownFinder = (secrets: readonly string[]): FindKnown => {
   if (secrets.length === 0) return () => []
   const automaton = createAutomaton(wordsOf(secrets), begins)
   return text => {
@@ -75,48 +75,48 @@ export const createKnownFinder = (
   }
 }
 
-export type Finder = ReturnType<typeof createFinder>
+export class Finder {
+  readonly #automaton
 
-export const createFinder = (secrets: readonly string[]) => {
-  const automaton = createAutomaton(words(secrets), begins)
+  constructor(secrets: readonly string[]) {
+    this.#automaton = createAutomaton(words(secrets), begins)
+  }
 
-  return {
-    /** `final`: the text is complete; otherwise an open end is pending. */
-    analyze(text: string, final: boolean): Analysis {
-      const found: Span[] = []
-      let pending = text.length
-      const waiting = automaton.scan(text, (from, to, { shape, length }) => {
-        if (!shape) {
-          const isBroken = to - from !== length
-          if (!isBroken || length >= MIN_BROKEN_CHARS) found.push({ from, to, known: true })
-          return
-        }
+  /** `final`: the text is complete; otherwise an open end is pending. */
+  analyze(text: string, final: boolean): Analysis {
+    const found: Span[] = []
+    let pending = text.length
+    const waiting = this.#automaton.scan(text, (from, to, { shape, length }) => {
+      if (!shape) {
+        const isBroken = to - from !== length
+        if (!isBroken || length >= MIN_BROKEN_CHARS) found.push({ from, to, known: true })
+        return
+      }
+      if (to - from !== length) return
+      const matched = shape.match(text, from, to, final)
+      if (matched === null) return
+      if ('pending' in matched) pending = Math.min(pending, matched.pending)
+      else found.push({ ...matched, known: false })
+    })
+    const spans = found.length > 1 ? merged(found) : found
+    if (final) return { spans, pending: text.length }
+    pending = Math.min(pending, waiting)
+    // A span that reaches into the pending part may still grow.
+    for (const span of spans) if (span.from < pending && pending < span.to) pending = span.from
+    return { spans, pending }
+  }
+
+  /** Start indexes of possible secrets, also for JSON text. */
+  suspects(text: string): number[] {
+    const offsets: number[] = []
+    this.#automaton.scan(text, (from, to, { shape, length }) => {
+      if (shape) {
         if (to - from !== length) return
-        const matched = shape.match(text, from, to, final)
-        if (matched === null) return
-        if ('pending' in matched) pending = Math.min(pending, matched.pending)
-        else found.push({ ...matched, known: false })
-      })
-      const spans = found.length > 1 ? merged(found) : found
-      if (final) return { spans, pending: text.length }
-      pending = Math.min(pending, waiting)
-      // A span that reaches into the pending part may still grow.
-      for (const span of spans) if (span.from < pending && pending < span.to) pending = span.from
-      return { spans, pending }
-    },
-
-    /** Start indexes of possible secrets, also for JSON text. */
-    suspects(text: string): number[] {
-      const offsets: number[] = []
-      automaton.scan(text, (from, to, { shape, length }) => {
-        if (shape) {
-          if (to - from !== length) return
-          shape.maybe.lastIndex = to
-          if (!shape.maybe.test(text)) return
-        }
-        offsets.push(from)
-      })
-      return offsets.toSorted((a, b) => a - b)
-    },
+        shape.maybe.lastIndex = to
+        if (!shape.maybe.test(text)) return
+      }
+      offsets.push(from)
+    })
+    return offsets.toSorted((a, b) => a - b)
   }
 }

@@ -1,26 +1,13 @@
 /** `agent-webui acp`: our engine as an agent for editors, over the Agent Client Protocol on standard input and output. */
 import { Readable, Writable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import type * as Sdk from '@agentclientprotocol/sdk'
-import type { Config } from '../../config.ts'
-import { messageOf, UserError } from '../../errors.ts'
 import { redact } from '../../base/redact/redact.ts'
-import type { ServeArguments } from '../arguments.ts'
-import { openHome } from '../open-home.ts'
-import { RecordedSessions } from '../recorded-sessions.ts'
-import type { Interrupts } from '../run.ts'
+import { messageOf, UserError } from '../../errors.ts'
+import { openRecordedSessions } from '../recorded-sessions.ts'
 import { reserveOutput } from '../reserve-output.ts'
-import { createTerminalEngine } from '../terminal-engine.ts'
-import { AcpMethods, type Methods, SetupError, toFork, toSetModel } from './methods.ts'
+import type { CommandContext } from '../run.ts'
+import { AcpMethods, SetupError, toFork } from './methods.ts'
 import { TurnFailure } from './session.ts'
-
-export type AcpOptions = {
-  config: Config
-  addon: string | undefined
-  version: string
-  log: (line: string) => void
-  onInterrupt: Interrupts
-}
 
 /** Large enough for a prompt with several images. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
@@ -39,51 +26,44 @@ const codeOf = (error: unknown): number => {
 
 /** Serves until the client disconnects. Returns the exit code. */
 export const acp = async (
-  { profile, model }: ServeArguments,
-  { config, addon, version, log: write, onInterrupt }: AcpOptions,
+  { profile, model }: { profile: string | null; model: string | null },
+  context: CommandContext,
 ): Promise<number> => {
-  const log = (line: string): void => write(redact(line))
+  const { config, terminal, onInterrupt } = context
+  const log = (line: string): void => terminal.note(redact(line))
   const sdk = await import('@agentclientprotocol/sdk')
-  let methods: Methods | null = null
-  const sessionOf = (id: string) => methods?.sessions.get(id)
-  const engine = await createTerminalEngine(config, {
-    addon,
-    version,
+  const sessions = await openRecordedSessions(context, profile, 'acp', {
     observer: {
-      event: (event, id) => sessionOf(id)?.onEvent(event),
-      request: (request, id) => sessionOf(id)?.withClient(request) ?? request,
+      event: (event, id) => methods.get(id)?.onEvent(event),
+      request: (request, id) => methods.get(id)?.withClient(request) ?? request,
       // A warning about MCP servers or shell files names no session: all running ones show it.
       warning: message => {
-        const running = methods?.sessions.all().filter(session => session.isRunning) ?? []
+        const running = methods.all().filter(session => session.isRunning)
         if (running.length === 0) log(message)
         for (const session of running) session.warn(message)
       },
-      prompt: (id, text) => sessions.recordPrompt(id, text),
-      message: (id, message) => sessions.recordMessage(id, message),
       approve: async (ask, timeoutMs) =>
-        sessionOf(ask.session_id)?.approve(ask, timeoutMs) ?? 'deny',
+        methods.get(ask.session_id)?.approve(ask, timeoutMs) ?? 'deny',
       clarify: async (question, timeoutMs) =>
-        sessionOf(question.session_id)?.clarify(question, timeoutMs) ?? null,
+        methods.get(question.session_id)?.clarify(question, timeoutMs) ?? null,
     },
-    sessionServers: id => sessionOf(id)?.servers,
-    problem: line => log(line),
+    sessionServers: id => methods.get(id)?.servers,
+    problem: log,
   })
-  const home = await openHome(engine, profile)
-  const sessions = new RecordedSessions({
-    engine,
-    home,
-    source: 'acp',
-    addon,
-    onError: (error, file) => log(`Couldn't save this session in ${file}: ${messageOf(error)}`),
+  const methods = new AcpMethods({
+    ...{ sessions, model, log, env: config.env, capabilities: {} },
+    addon: context.addon,
+    version: await context.version(),
+    // Requests come when it is open.
+    client: () => connection.client,
   })
 
-  /** Runs a method; its errors become JSON-RPC errors with our sentences. */
+  /** Errors of a method become JSON-RPC errors with our sentences. */
   const serve =
-    <P, R>(run: (methods: Methods, params: P, signal: AbortSignal) => R | Promise<R>) =>
+    <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
     async ({ params, signal }: { params: P; signal: AbortSignal }): Promise<R> => {
       try {
-        if (!methods) throw new Error('The connection is not open yet.')
-        return await run(methods, params, signal)
+        return await run(params, signal)
       } catch (error) {
         const isExpected =
           error instanceof UserError || error instanceof TurnFailure || error instanceof SetupError
@@ -93,93 +73,29 @@ export const acp = async (
       }
     }
 
-  const app = sdk
-    .agent({ name: 'agent-webui' })
-    .onRequest(
-      'initialize',
-      serve((each, params) => each.initialize(params)),
-    )
-    .onRequest(
-      'authenticate',
-      serve((each, params) => each.authenticate(params)),
-    )
-    .onRequest(
-      'session/new',
-      serve((each, params) => each.create(params)),
-    )
-    .onRequest(
-      'session/load',
-      serve((each, params) => each.load(params)),
-    )
-    .onRequest(
-      'session/resume',
-      serve((each, params) => each.resume(params)),
-    )
-    .onRequest(
-      'session/fork',
-      toFork,
-      serve((each, params) => each.fork(params)),
-    )
-    .onRequest(
-      'session/list',
-      serve((each, params) => each.list(params)),
-    )
-    .onRequest(
-      'session/close',
-      serve((each, params) => each.closeSession(params)),
-    )
-    .onRequest(
-      'session/delete',
-      serve((each, params) => each.remove(params)),
-    )
-    .onRequest(
-      'session/set_mode',
-      serve((each, params) => each.setMode(params)),
-    )
-    .onRequest(
-      'session/set_config_option',
-      serve((each, params) => each.setOption(params)),
-    )
-    .onRequest(
-      'session/prompt',
-      serve((each, params, signal) => each.prompt(params, signal)),
-    )
-    .onRequest(
-      'session/set_model',
-      toSetModel,
-      serve((each, params) => each.setModel(params)),
-    )
-    .onNotification('session/cancel', ({ params }) => methods?.cancel(params))
-  let capabilities: Sdk.ClientCapabilities = {}
-  app.onConnect(({ client }) => {
-    methods = new AcpMethods({
-      engine,
-      home,
-      sessions,
-      addon,
-      version,
-      model,
-      client,
-      env: config.env,
-      log,
-      capabilities: () => capabilities,
-      setCapabilities: given => {
-        capabilities = given
-      },
-    })
-  })
-
   const output = reserveOutput()
-  const connection = app.connect(
-    sdk.ndJsonStream(
-      Writable.toWeb(output) as WritableStream<Uint8Array>,
-      Readable.toWeb(process.stdin) as ReadableStream as globalThis.ReadableStream<Uint8Array>,
-      { maxMessageBytes: MAX_MESSAGE_BYTES },
-    ),
-  )
-  const closeAll = () => {
-    for (const session of methods?.sessions.all() ?? []) methods?.sessions.close(session)
-  }
+  const connection = sdk
+    .agent({ name: 'agent-webui' })
+    .onRequest('initialize', serve(methods.initialize))
+    .onRequest('authenticate', serve(methods.authenticate))
+    .onRequest('session/new', serve(methods.create))
+    .onRequest('session/load', serve(methods.load))
+    .onRequest('session/resume', serve(methods.resume))
+    .onRequest('session/fork', toFork, serve(methods.fork))
+    .onRequest('session/list', serve(methods.list))
+    .onRequest('session/close', serve(methods.closeSession))
+    .onRequest('session/delete', serve(methods.remove))
+    .onRequest('session/set_mode', serve(methods.setMode))
+    .onRequest('session/set_config_option', serve(methods.setOption))
+    .onRequest('session/prompt', serve(methods.prompt))
+    .onNotification('session/cancel', ({ params }) => methods.cancel(params))
+    .connect(
+      sdk.ndJsonStream(
+        Writable.toWeb(output) as WritableStream<Uint8Array>,
+        Readable.toWeb(process.stdin) as ReadableStream as globalThis.ReadableStream<Uint8Array>,
+        { maxMessageBytes: MAX_MESSAGE_BYTES },
+      ),
+    )
   const interrupted = Promise.withResolvers<number>()
   const removeListener = onInterrupt(interrupted.resolve)
   // A client that reads nothing any more is gone, although it keeps the input open.
@@ -188,9 +104,8 @@ export const acp = async (
     return await Promise.race([connection.closed.then(() => OK), interrupted.promise])
   } finally {
     removeListener()
-    closeAll()
+    for (const session of methods.all()) methods.close(session)
     connection.close()
-    await engine.close()
-    await sessions.flush()
+    await sessions.close()
   }
 }

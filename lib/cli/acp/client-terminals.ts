@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { AgentContext } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import { approveCommand } from '../../agent/tools/command-gate.ts'
-import { createOutput } from '../../agent/tools/command-output.ts'
+import { CommandOutput } from '../../agent/tools/command-output.ts'
 import { reportingScript, shellStateOf } from '../../agent/tools/shell-state.ts'
 import { directoryFor, keepState } from '../../agent/tools/terminal.ts'
 import type { Tool, ToolContext, ToolResult } from '../../agent/types.ts'
@@ -59,7 +59,7 @@ const resultOf = (
   seconds: number,
   lasting: object,
 ): ToolResult => {
-  const output = createOutput(ctx.clock, () => undefined)
+  const output = new CommandOutput(ctx.turn.clock, () => undefined)
   output.write(Buffer.from(text))
   output.end()
   const error =
@@ -80,7 +80,7 @@ const resultOf = (
 
 /** Resolves with why it has to stop. Never, if it ends before. */
 const stopOf = (
-  { signal, clock }: ToolContext,
+  { signal, turn: { clock } }: ToolContext,
   seconds: number,
 ): { stopped: Promise<Stop>; cancel: () => void } => {
   const { promise, resolve } = Promise.withResolvers<Stop>()
@@ -111,7 +111,7 @@ export const inClientTerminals = (
     ctx: ToolContext,
     { command, timeout, workdir }: z.infer<typeof Input>,
   ): Promise<ToolResult> => {
-    const before = shellStateOf(ctx, ctx.workspace)
+    const before = shellStateOf(ctx)
     const cwd = directoryFor(ctx, workdir)
     const approval = await approveCommand(ctx, command, { cwd })
     if ('refused' in approval) return approval.refused
@@ -119,14 +119,14 @@ export const inClientTerminals = (
     const dir = mkdtempSync(join(tmpdir(), 'agent-terminal-'))
     const [script, report] = [join(dir, 'start'), join(dir, 'end')]
     try {
-      writeFileSync(script, reportingScript(report, ctx.env))
+      writeFileSync(script, reportingScript(report, ctx.turn.env))
       const terminal = await client
         .createTerminal({
           sessionId,
           command: SHELL,
           args: ['-c', command],
           cwd,
-          env: changesOf({ ...ctx.env, BASH_ENV: script }, env),
+          env: changesOf({ ...ctx.turn.env, BASH_ENV: script }, env),
           outputByteLimit: MAX_OUTPUT_BYTES,
         })
         .catch((error: unknown) => {
@@ -167,10 +167,10 @@ export const inClientTerminals = (
       const read = Input.safeParse(input)
       const isOwn =
         isBroken ||
-        !findProgram(ctx.env.PATH ?? '', SHELL) ||
+        !findProgram(ctx.turn.env.PATH ?? '', SHELL) ||
         !read.success ||
         read.data.background ||
-        ctx.runner ||
+        ctx.turn.runner ||
         !isShown(ctx.callId)
       return isOwn ? tool.run(ctx, input) : runInClient(ctx, read.data)
     },

@@ -1,44 +1,43 @@
-/** The agent's side of the Agent Client Protocol, version 1: what each method of a client does. */
-import type { Home } from '../../profiles/home.ts'
-import type { RecordedSessions } from '../recorded-sessions.ts'
+/** The agent's side of the Agent Client Protocol, version 1: the sessions that a client has open, and what each of its methods does. */
 import { randomUUID } from 'node:crypto'
 import type * as acp from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import { fromSeconds } from '../../base/clock.ts'
-import { invalid, UserError } from '../../errors.ts'
-import { isFrom, listRecorded } from '../../sessions/host-db/recorded-list.ts'
-import { redact } from '../../base/redact/redact.ts'
 import { isEffort } from '../../base/efforts.ts'
+import { redact } from '../../base/redact/redact.ts'
+import { conflict, invalid, missing, UserError } from '../../errors.ts'
+import { calledByName } from '../../profiles/slash-commands.ts'
+import { isFrom, listRecorded } from '../../sessions/host-db/recorded-list.ts'
+import type { Message } from '../../schema/message.ts'
+import type { RecordedSession } from '../recorded-sessions.ts'
+import { requireDirectory } from '../require-directory.ts'
 import { DEFAULT_EFFORT, isMode, modeState } from './options.ts'
-import { OpenSessions } from './open-sessions.ts'
 import { replay } from './replay.ts'
-import type { EditorSession, SessionContext } from './session.ts'
+import { EditorSession, type SessionContext } from './session.ts'
 
 /** The supported protocol version. */
 const PROTOCOL = 1
-/** Sessions per page of a list. */
 /** Sources of the sessions that an editor sees. */
 const LISTED = ['acp', 'cli'] as const
+/** Sessions per page of a list. */
 const PAGE = 50
-const SETUP = 'setup'
 /** `fork` is not in the stable protocol yet. */
 const SESSION_CAPABILITIES = { list: {}, delete: {}, resume: {}, close: {}, fork: {} }
+/** How a session ended, as recorded. */
+const CLOSED = 'acp_close'
 
-export type MethodsOptions = SessionContext & {
-  version: string
-  addon: string | undefined
-  /** The model of new sessions; null: that of the profile. */
-  model: string | null
-  setCapabilities: (capabilities: acp.ClientCapabilities) => void
+const SETUP_HINT =
+  'Run "agent-webui" in a terminal and follow the setup page, or name a model and a key in config.yaml. "agent-webui doctor" says what is missing.'
+
+/** The command that a client completes; the user's own and skills follow it. */
+const COMPACT: acp.AvailableCommand = {
+  name: 'compact',
+  description: 'Summarize earlier messages to free space in the context window',
+  input: { hint: 'what the summary should focus on' },
 }
 
 /** No model can be called: the client shows `authMethods`. */
 export class SetupError extends Error {}
-
-/** Of drafts of the protocol before its configuration options. */
-const SetModel = z.object({ sessionId: z.string(), modelId: z.string() })
-type SetModel = z.infer<typeof SetModel>
-export const toSetModel = (params: unknown): SetModel => SetModel.parse(params)
 
 /** Not in the stable protocol yet. */
 const Fork = z.object({
@@ -49,39 +48,87 @@ const Fork = z.object({
 type Fork = z.infer<typeof Fork>
 export const toFork = (params: unknown): Fork => Fork.parse(params)
 
-export type Methods = AcpMethods
+const toMap = (pairs: readonly { name: string; value: string }[]): Record<string, string> =>
+  Object.fromEntries(pairs.map(({ name, value }) => [name, value]))
 
-const SETUP_HINT =
-  'Run "agent-webui" in a terminal and follow the setup page, or name a model and a key in config.yaml. "agent-webui doctor" says what is missing.'
+/** As in `mcp_servers`. Commands start in the directory of the session. */
+const toServers = (servers: readonly acp.McpServer[], cwd: string): Record<string, unknown> =>
+  Object.fromEntries(
+    servers.map(server => {
+      if ('command' in server) {
+        const { command, args, env } = server
+        return [server.name, { command, args, env: toMap(env), cwd }]
+      }
+      const transport = server.type === 'sse' ? { transport: 'sse' } : {}
+      return [server.name, { url: server.url, headers: toMap(server.headers), ...transport }]
+    }),
+  )
+
+type MethodsContext = SessionContext & {
+  version: string
+  addon: string | undefined
+  /** The model of new sessions; null: that of the profile. */
+  model: string | null
+}
+
+type Resumed = { session: EditorSession; messages: readonly Message[] }
 
 export class AcpMethods {
-  readonly #options: MethodsOptions
-  readonly #engine
-  readonly #home: Home
-  readonly #sessions: RecordedSessions
-  readonly #addon: string | undefined
-  readonly #version: string
-  readonly #model: string | null
-  readonly sessions: OpenSessions
+  readonly #context: MethodsContext
+  readonly #open = new Map<string, EditorSession>()
+  #resuming: Promise<unknown> = Promise.resolve()
 
-  constructor(options: MethodsOptions) {
-    this.#options = options
-    const { engine, home, sessions, addon, version, model } = options
-    this.#engine = engine
-    this.#home = home
-    this.#sessions = sessions
-    this.#addon = addon
-    this.#version = version
-    this.#model = model
-    this.sessions = new OpenSessions(options)
+  constructor(context: MethodsContext) {
+    this.#context = context
+  }
+
+  get(id: string): EditorSession | undefined {
+    return this.#open.get(id)
+  }
+
+  all(): EditorSession[] {
+    return [...this.#open.values()]
+  }
+
+  close(session: EditorSession): void {
+    const { sessions } = this.#context
+    session.cancel()
+    this.#open.delete(session.id)
+    if (session.servers) sessions.engine.mcp.forget(session.servers.dir)
+    sessions.end(session.id, CLOSED)
+  }
+
+  #require(id: string): EditorSession {
+    const session = this.#open.get(id)
+    if (!session) throw missing(`The session ${id} is not open. Create or load one first.`)
+    return session
+  }
+
+  /** It is not running: a copy, or what replaces it, would lack the end of the turn. */
+  #requireIdle(id: string): EditorSession | undefined {
+    const session = this.#open.get(id)
+    if (session?.isRunning)
+      throw conflict('A prompt is running in this session. Wait for its end, or cancel it.')
+    return session
+  }
+
+  #add(
+    session: RecordedSession,
+    servers: readonly acp.McpServer[],
+    hasTitle: boolean,
+  ): EditorSession {
+    const own = toServers(servers, session.cwd)
+    const added = new EditorSession(this.#context, session, { servers: own, hasTitle })
+    this.#open.set(session.id, added)
+    return added
   }
 
   /** Why no model can be called, or null. */
   async #modelProblem(model: string | null): Promise<UserError | null> {
+    const { engine, home } = this.#context.sessions
     try {
-      await this.#engine.models.ready(this.#home)
-      const wanted = this.#engine.models.compatible(this.#home, model).model
-      const { apiMode } = this.#engine.models.endpoint(this.#home, wanted)
+      await engine.models.ready(home)
+      const { apiMode } = engine.models.endpoint(home, engine.models.compatible(home, model).model)
       // Without any setup there is only the scripted model, which must not answer in place of a real one.
       return apiMode === 'demo' && model !== 'demo' ? invalid('No provider is set up yet.') : null
     } catch (error) {
@@ -90,83 +137,123 @@ export class AcpMethods {
     }
   }
 
-  async #requireUsable(wanted: string): Promise<void> {
-    const problem = await this.#modelProblem(wanted)
-    if (problem) throw problem
+  /** The error tells the client to show the setup. */
+  async #requireModel(): Promise<void> {
+    const problem = await this.#modelProblem(this.#context.model)
+    if (problem) throw new SetupError(`${problem.message} ${SETUP_HINT}`)
   }
 
-  /** As `requireUsable`, as an error that tells the client to show the setup. */
-  async #requireModel(model: string | null): Promise<void> {
-    const problem = await this.#modelProblem(model)
-    if (problem) throw new SetupError(`${problem.message} ${SETUP_HINT}`)
+  #commands(): acp.AvailableCommand[] {
+    const { engine, home } = this.#context.sessions
+    const { skills } = engine
+    return [
+      COMPACT,
+      ...calledByName(skills.list(home), skills.commands(home)).map(
+        ({ name, description, args_hint: hint }) => ({
+          name,
+          description: redact(description) || name,
+          input: { hint: hint || 'request' },
+        }),
+      ),
+    ]
   }
 
   /** The end of a response about a session that is now open. */
   async #settingsOf(session: EditorSession) {
-    const { configOptions, models } = await session.options()
-    this.sessions.announceCommands(session)
-    return { modes: modeState(session.mode), configOptions, models }
+    const configOptions = await session.options()
+    // After the response, because some clients ignore updates of a session they do not know yet.
+    setImmediate(() => {
+      const availableCommands = this.#commands()
+      session.push({ sessionUpdate: 'available_commands_update', availableCommands })
+    })
+    return { modes: modeState(session.mode), configOptions }
   }
 
-  async initialize({ clientCapabilities }: acp.InitializeRequest): Promise<acp.InitializeResponse> {
-    this.#options.setCapabilities(clientCapabilities ?? {})
-    const problem = await this.#modelProblem(this.#model)
+  initialize = async (request: acp.InitializeRequest): Promise<acp.InitializeResponse> => {
+    this.#context.capabilities = request.clientCapabilities ?? {}
+    const problem = await this.#modelProblem(this.#context.model)
+    const description = `${redact(problem?.message ?? '')} ${SETUP_HINT}`
     return {
       protocolVersion: PROTOCOL,
-      agentInfo: { name: 'agent-webui', title: 'Agent Web UI', version: this.#version },
+      agentInfo: { name: 'agent-webui', title: 'Agent Web UI', version: this.#context.version },
       agentCapabilities: {
         loadSession: true,
         promptCapabilities: { image: true, audio: false, embeddedContext: true },
         mcpCapabilities: { http: true, sse: true },
         sessionCapabilities: SESSION_CAPABILITIES,
       },
-      authMethods: problem
-        ? [
-            {
-              id: SETUP,
-              name: 'Set up a model',
-              description: `${redact(problem.message)} ${SETUP_HINT}`,
-            },
-          ]
-        : [],
+      authMethods: problem ? [{ id: 'setup', name: 'Set up a model', description }] : [],
     }
   }
 
   /** Nothing is entered through the protocol: it only checks whether the setup is done by now. */
-  async authenticate(_: acp.AuthenticateRequest): Promise<acp.AuthenticateResponse> {
-    await this.#requireModel(this.#model)
+  authenticate = async (_: acp.AuthenticateRequest): Promise<acp.AuthenticateResponse> => {
+    await this.#requireModel()
     return {}
   }
 
-  async create(request: acp.NewSessionRequest): Promise<acp.NewSessionResponse> {
-    await this.#requireModel(this.#model)
-    const session = this.sessions.create(request, { id: randomUUID(), model: this.#model })
+  create = async ({ cwd, mcpServers }: acp.NewSessionRequest): Promise<acp.NewSessionResponse> => {
+    const { model, sessions } = this.#context
+    await this.#requireModel()
+    requireDirectory(cwd, 'cwd')
+    const created = sessions.create({ id: randomUUID(), cwd, model })
+    const session = this.#add(created, mcpServers, false)
     return { sessionId: session.id, ...(await this.#settingsOf(session)) }
   }
 
-  async load(request: acp.LoadSessionRequest): Promise<acp.LoadSessionResponse> {
-    const { session, messages } = await this.sessions.resume(request)
-    const place = { workspace: session.cwd, env: this.#home.env(), forbidden: [] }
+  /** Opens a stored session, or again one that is open, with the servers and the directory of this request. */
+  async #resume(request: acp.ResumeSessionRequest): Promise<Resumed> {
+    const { sessionId, cwd, mcpServers = [] } = request
+    const { sessions } = this.#context
+    requireDirectory(cwd, 'cwd')
+    const before = this.#requireIdle(sessionId)
+    if (before) this.close(before)
+    // Everything is in state.db; another program may have continued the session.
+    await sessions.flush()
+    await sessions.engine.sessions.erase(sessionId)
+    const { session, messages } = sessions.resume(sessionId, { cwd, model: null })
+    return { session: this.#add(session, mcpServers, true), messages }
+  }
+
+  /** One after the other: two requests for one session would both add it. */
+  #resumeInTurn(request: acp.ResumeSessionRequest): Promise<Resumed> {
+    const resumed = this.#resuming.then(() => this.#resume(request))
+    this.#resuming = resumed.catch(() => undefined)
+    return resumed
+  }
+
+  load = async (request: acp.LoadSessionRequest): Promise<acp.LoadSessionResponse> => {
+    const { session, messages } = await this.#resumeInTurn(request)
+    const env = this.#context.sessions.home.env()
+    const place = { workspace: session.cwd, env, forbidden: [] }
     for (const update of replay(messages, place)) session.push(update)
     // The whole history comes before the response.
     await session.sent()
     return this.#settingsOf(session)
   }
 
-  async resume(request: acp.ResumeSessionRequest): Promise<acp.ResumeSessionResponse> {
-    return this.#settingsOf((await this.sessions.resume(request)).session)
-  }
+  resume = async (request: acp.ResumeSessionRequest): Promise<acp.ResumeSessionResponse> =>
+    this.#settingsOf((await this.#resumeInTurn(request)).session)
 
-  /** A copy that goes on by itself; the original stays as it is. */
-  async fork(request: Fork): Promise<object> {
-    const session = await this.sessions.fork(request, randomUUID())
+  /** A copy under a new id that goes on by itself, with the model of an open session; the original stays as it is. */
+  fork = async ({ sessionId, cwd, mcpServers = [] }: Fork): Promise<object> => {
+    const { sessions } = this.#context
+    requireDirectory(cwd, 'cwd')
+    const original = this.#requireIdle(sessionId)
+    await sessions.flush()
+    const place = { id: randomUUID(), cwd, model: original?.model ?? null }
+    // A session without a message is open, but not stored.
+    const copy = sessions.copy(sessionId, place) ?? (original ? sessions.create(place) : undefined)
+    if (!copy) throw missing(`There is no session "${sessionId}".`)
+    const session = this.#add(copy, mcpServers, true)
     return { sessionId: session.id, ...(await this.#settingsOf(session)) }
   }
 
-  list({ cwd, cursor }: acp.ListSessionsRequest): acp.ListSessionsResponse {
+  list = ({ cwd, cursor }: acp.ListSessionsRequest): acp.ListSessionsResponse => {
+    const { sessions, addon } = this.#context
     const from = Number(cursor ?? 0)
     if (!Number.isSafeInteger(from) || from < 0) throw invalid('The cursor is not valid.')
-    const all = listRecorded(this.#sessions.file, this.#addon, LISTED).filter(
+    const all = listRecorded(sessions.file, addon, LISTED).filter(
       entry => entry.cwd !== '' && (cwd == null || entry.cwd === cwd),
     )
     const more = all.length > from + PAGE
@@ -181,62 +268,50 @@ export class AcpMethods {
     }
   }
 
-  closeSession({ sessionId }: acp.CloseSessionRequest): acp.CloseSessionResponse {
-    this.sessions.close(this.sessions.require(sessionId))
+  closeSession = ({ sessionId }: acp.CloseSessionRequest): acp.CloseSessionResponse => {
+    this.close(this.#require(sessionId))
     return {}
   }
 
-  async remove({ sessionId }: acp.DeleteSessionRequest): Promise<acp.DeleteSessionResponse> {
-    const session = this.sessions.get(sessionId)
-    if (session) this.sessions.close(session)
-    await this.#sessions.flush()
+  remove = async ({ sessionId }: acp.DeleteSessionRequest): Promise<acp.DeleteSessionResponse> => {
+    const { sessions, addon } = this.#context
+    const session = this.#open.get(sessionId)
+    if (session) this.close(session)
+    await sessions.flush()
     // Deleting what does not exist has the same result. A client cannot delete what it does not see in the list.
-    if (!isFrom(this.#sessions.file, this.#addon, sessionId, LISTED)) return {}
-    await this.#engine.hostSessions.remove(this.#home, sessionId, { permanent: true })
+    if (isFrom(sessions.file, addon, sessionId, LISTED))
+      await sessions.engine.hostSessions.remove(sessions.home, sessionId, { permanent: true })
     return {}
   }
 
-  setMode({ sessionId, modeId }: acp.SetSessionModeRequest): acp.SetSessionModeResponse {
-    const session = this.sessions.require(sessionId)
-    if (!isMode(modeId)) throw invalid(`There is no mode "${modeId}".`)
-    session.setMode(modeId)
+  setMode = (request: acp.SetSessionModeRequest): acp.SetSessionModeResponse => {
+    const session = this.#require(request.sessionId)
+    if (!isMode(request.modeId)) throw invalid(`There is no mode "${request.modeId}".`)
+    session.setMode(request.modeId)
     return {}
   }
 
-  async setOption(
+  setOption = async (
     request: acp.SetSessionConfigOptionRequest,
-  ): Promise<acp.SetSessionConfigOptionResponse> {
-    const { sessionId, configId } = request
-    const session = this.sessions.require(sessionId)
+  ): Promise<acp.SetSessionConfigOptionResponse> => {
+    const { configId } = request
+    const session = this.#require(request.sessionId)
     const value = String(request.value)
     if (configId === 'mode' && isMode(value)) {
       session.setMode(value)
       session.push({ sessionUpdate: 'current_mode_update', currentModeId: value })
     } else if (configId === 'effort' && (value === DEFAULT_EFFORT || isEffort(value)))
-      session.setEffort(isEffort(value) ? value : null)
+      session.effort = isEffort(value) ? value : null
     else if (configId === 'model') {
-      await this.#requireUsable(value)
-      session.setModel(value)
+      const problem = await this.#modelProblem(value)
+      if (problem) throw problem
+      session.model = value
     } else throw invalid(`"${configId}" cannot be set to "${value}".`)
-    return { configOptions: (await session.options()).configOptions }
+    return { configOptions: await session.options() }
   }
 
-  /** For clients without configuration options. */
-  async setModel({ sessionId, modelId }: SetModel): Promise<object> {
-    const session = this.sessions.require(sessionId)
-    await this.#requireUsable(modelId)
-    session.setModel(modelId)
-    return {}
-  }
+  prompt = (request: acp.PromptRequest, signal: AbortSignal): Promise<acp.PromptResponse> =>
+    this.#require(request.sessionId).prompt(request.prompt, signal)
 
-  prompt(
-    { sessionId, prompt }: acp.PromptRequest,
-    signal: AbortSignal,
-  ): Promise<acp.PromptResponse> {
-    return this.sessions.require(sessionId).prompt(prompt, signal)
-  }
-
-  cancel({ sessionId }: acp.CancelNotification): void {
-    this.sessions.get(sessionId)?.cancel()
-  }
+  cancel = ({ sessionId }: acp.CancelNotification): void => this.#open.get(sessionId)?.cancel()
 }

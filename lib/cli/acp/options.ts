@@ -33,7 +33,7 @@ export const modeState = (current: ModeId): SessionModeState => ({
 /** The profile's own effort. */
 export const DEFAULT_EFFORT = 'default'
 
-export type OptionState = {
+type OptionState = {
   mode: ModeId
   /** The id of the model in use. */
   model: string
@@ -42,13 +42,12 @@ export type OptionState = {
   models: ModelList
 }
 
-export type SettingLists = {
-  configOptions: SessionConfigOption[]
-  /** The same models for clients without configuration options. */
-  models: { currentModelId: string; availableModels: { modelId: string; name: string }[] }
-}
-
-export const settingLists = ({ mode, model, effort, models }: OptionState): SettingLists => {
+export const configOptions = ({
+  mode,
+  model,
+  effort,
+  models,
+}: OptionState): SessionConfigOption[] => {
   const listed = models.groups
     .filter(group => group.models.length > 0)
     .map(({ provider, provider_id: group, models: list }) => ({
@@ -60,42 +59,33 @@ export const settingLists = ({ mode, model, effort, models }: OptionState): Sett
   const current = [
     { group: 'current', name: 'Configured', options: [{ value: model, name: model }] },
   ]
-  const groups = isListed ? listed : [...current, ...listed]
-  return {
-    models: {
-      currentModelId: model,
-      availableModels: groups
-        .flatMap(({ options }) => options)
-        .map(({ value, name }) => ({ modelId: value, name })),
+  return [
+    {
+      type: 'select',
+      id: 'mode',
+      name: 'Mode',
+      category: 'mode',
+      currentValue: mode,
+      options: MODES.map(({ id, name, description }) => ({ value: id, name, description })),
     },
-    configOptions: [
-      {
-        type: 'select',
-        id: 'mode',
-        name: 'Mode',
-        category: 'mode',
-        currentValue: mode,
-        options: MODES.map(({ id, name, description }) => ({ value: id, name, description })),
-      },
-      {
-        type: 'select',
-        id: 'model',
-        name: 'Model',
-        category: 'model',
-        currentValue: model,
-        options: groups,
-      },
-      {
-        type: 'select',
-        id: 'effort',
-        name: 'Reasoning effort',
-        category: 'thought_level',
-        currentValue: effort ?? DEFAULT_EFFORT,
-        options: [
-          { value: DEFAULT_EFFORT, name: 'Default' },
-          ...EFFORTS.map(value => ({ value, name: value })),
-        ],
-      },
-    ],
-  }
+    {
+      type: 'select',
+      id: 'model',
+      name: 'Model',
+      category: 'model',
+      currentValue: model,
+      options: isListed ? listed : [...current, ...listed],
+    },
+    {
+      type: 'select',
+      id: 'effort',
+      name: 'Reasoning effort',
+      category: 'thought_level',
+      currentValue: effort ?? DEFAULT_EFFORT,
+      options: [
+        { value: DEFAULT_EFFORT, name: 'Default' },
+        ...EFFORTS.map(value => ({ value, name: value })),
+      ],
+    },
+  ]
 }

@@ -13,13 +13,14 @@ import { Unapproved } from '../../base/unapproved.ts'
 import { messageOf } from '../../errors.ts'
 import { ApprovalChoice } from '../../schema/question.ts'
 import type { Questions } from '../../turns/questions.ts'
+import { answerIn, CHOICE_NAMES, formFields } from '../answer-form.ts'
 
 /** The protocol has no kind for the session; its name says how long it holds. */
-const OPTIONS: Readonly<Record<ApprovalChoice, Omit<PermissionOption, 'optionId'>>> = {
-  once: { kind: 'allow_once', name: 'Allow once' },
-  session: { kind: 'allow_always', name: 'Allow for this session' },
-  always: { kind: 'allow_always', name: 'Always allow' },
-  deny: { kind: 'reject_once', name: 'Deny' },
+const KINDS: Readonly<Record<ApprovalChoice, PermissionOption['kind']>> = {
+  once: 'allow_once',
+  session: 'allow_always',
+  always: 'allow_always',
+  deny: 'reject_once',
 }
 
 export type QuestionsOptions = {
@@ -84,7 +85,9 @@ export const askApproval = async (
   timeoutMs: number,
 ): Promise<ApprovalChoice> => {
   const choices = ask.choices ?? ApprovalChoice.options
-  const offered = choices.map(choice => ({ optionId: choice, ...OPTIONS[choice] }))
+  const offered = choices.map(choice => ({
+    ...{ optionId: choice, kind: KINDS[choice], name: CHOICE_NAMES[choice] },
+  }))
   const { command, description, cwd, diff } = ask
   const what = options.call ? '' : `\n\n${command}`
   const shown = `${description}${what}${diff && !options.call?.content.length ? `\n\n${diff}` : ''}`
@@ -118,22 +121,11 @@ const askForm = async (
       sessionId,
       ...(call && { toolCallId: call.id }),
       message: question,
-      requestedSchema: {
-        type: 'object',
-        properties:
-          choices.length === 0
-            ? { answer: { type: 'string', title: 'Answer' } }
-            : {
-                choice: { type: 'string', title: 'Answer', enum: [...choices] },
-                answer: { type: 'string', title: 'Another answer' },
-              },
-      },
+      requestedSchema: { type: 'object', properties: formFields(choices) },
     },
     cancellation(signal, timeoutOf(timeoutMs)),
   )
-  if (answer.action !== 'accept') return null
-  const { answer: own, choice } = asObject(asObject(answer).content)
-  return asString(own).trim() || asString(choice) || null
+  return answer.action === 'accept' ? answerIn(asObject(answer).content) : null
 }
 
 /** Null when there is no answer, or no way to ask. */

@@ -1,5 +1,6 @@
 /** Shows a stored session to a client: its messages as `session/update` notifications, in order. */
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import { textOf } from '../../agent/tokens.ts'
 import { parseArguments } from '../../agent/tool-calls.ts'
 import type { Message } from '../../schema/message.ts'
 import { redact, redactValue } from '../../base/redact/redact.ts'
@@ -18,11 +19,6 @@ const previewOf = (args: Readonly<Record<string, unknown>>): string | null => {
   const value = args.command ?? args.path ?? args.query ?? Object.values(args)[0]
   return typeof value === 'string' ? (value.split('\n')[0] ?? null) : null
 }
-
-const textOf = ({ content }: Message): string =>
-  typeof content === 'string'
-    ? content
-    : content.map(part => (typeof part.text === 'string' ? part.text : `[${part.type}]`)).join('\n')
 
 const chunk = (
   sessionUpdate: 'user_message_chunk' | 'agent_message_chunk' | 'agent_thought_chunk',

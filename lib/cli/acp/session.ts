@@ -6,6 +6,7 @@ import type {
   ClientCapabilities,
   ContentBlock,
   PromptResponse,
+  SessionConfigOption,
   SessionUpdate,
   StopReason,
 } from '@agentclientprotocol/sdk'
@@ -15,16 +16,14 @@ import type { AgentEvent, AgentRequest, Failure, Outcome } from '../../agent/typ
 import type { Effort } from '../../base/efforts.ts'
 import { conflict, UserError } from '../../errors.ts'
 import type { McpHome } from '../../mcp/mcp.ts'
-import type { Home } from '../../profiles/home.ts'
 import { redact } from '../../base/redact/redact.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { Questions } from '../../turns/questions.ts'
 import type { RecordedSession, RecordedSessions, RecordedTurn } from '../recorded-sessions.ts'
-import type { TerminalEngine } from '../terminal-engine.ts'
 import { inClientTerminals } from './client-terminals.ts'
 import { editorFiles } from './editor-files.ts'
-import { type ModeId, type SettingLists, settingLists } from './options.ts'
+import { configOptions, type ModeId } from './options.ts'
 import { Outbox } from './outbox.ts'
 import { readPrompt } from './prompt-blocks.ts'
 import { askApproval, askQuestion, type QuestionsOptions } from './questions.ts'
@@ -35,11 +34,10 @@ type McpServers = Readonly<Record<string, unknown>>
 
 /** What all sessions of a connection share. */
 export type SessionContext = {
-  engine: TerminalEngine
-  home: Home
   sessions: RecordedSessions
-  client: AgentContext
-  capabilities: () => ClientCapabilities
+  client: () => AgentContext
+  /** What the client can do, since `initialize`. */
+  capabilities: ClientCapabilities
   /** The environment of this process. */
   env: Readonly<Record<string, string>>
   log: (line: string) => void
@@ -74,7 +72,8 @@ export class EditorSession {
   /** The tool call whose question is being asked. */
   readonly #asking = new AsyncLocalStorage<string>()
   #mode: ModeId = 'default'
-  #effort: Effort | null = null
+  /** Null: that of the profile. */
+  effort: Effort | null = null
   #running: Running | null = null
   /** Of the turns before the running one, in dollars. */
   #cost = 0
@@ -87,12 +86,12 @@ export class EditorSession {
     session: RecordedSession,
     { servers, hasTitle }: { servers: McpServers; hasTitle: boolean },
   ) {
-    const { client, home } = context
+    const { home } = context.sessions
     this.#context = context
     this.#session = session
     this.#hasTitle = hasTitle
     this.#outbox = new Outbox(update =>
-      client.notify('session/update', { sessionId: session.id, update }),
+      context.client().notify('session/update', { sessionId: session.id, update }),
     )
     if (Object.keys(servers).length > 0)
       this.servers = {
@@ -114,6 +113,10 @@ export class EditorSession {
     return this.#session.model
   }
 
+  set model(model: string | null) {
+    this.#session.model = model
+  }
+
   get mode(): ModeId {
     return this.#mode
   }
@@ -133,7 +136,7 @@ export class EditorSession {
   // ── Settings ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   setMode(mode: ModeId): void {
-    const { sessions } = this.#context.engine
+    const { sessions } = this.#context.sessions.engine
     this.#mode = mode
     // A session that was never in plan mode does not mention modes to the model.
     const wasPlanning = sessions.head(this.id).meta.mode != null
@@ -142,16 +145,8 @@ export class EditorSession {
     sessions.append(this.id, [{ t: 'meta', patch }])
   }
 
-  setModel(model: string): void {
-    this.#session.model = model
-  }
-
-  setEffort(effort: Effort | null): void {
-    this.#effort = effort
-  }
-
-  async options(): Promise<SettingLists> {
-    const { engine, home } = this.#context
+  async options(): Promise<SessionConfigOption[]> {
+    const { engine, home } = this.#context.sessions
     const late = new Promise<null>(resolve => engine.clock.timer(MODELS_MS, () => resolve(null)))
     const models = (await Promise.race([engine.models.list(home), late])) ?? {
       active_provider: null,
@@ -159,7 +154,7 @@ export class EditorSession {
       groups: [],
     }
     const { model } = engine.models.compatible(home, this.#session.model)
-    return settingLists({ mode: this.#mode, model, effort: this.#effort, models })
+    return configOptions({ mode: this.#mode, model, effort: this.effort, models })
   }
 
   // ── Turns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -191,7 +186,7 @@ export class EditorSession {
     const running = this.#running
     if (!running) return
     running.cancel.abort()
-    const { turns } = this.#context.engine
+    const { turns } = this.#context.sessions.engine
     if (running.streamId !== null) turns.cancel(running.streamId)
     turns.interrupt(this.id)
   }
@@ -205,7 +200,8 @@ export class EditorSession {
   withClient(request: AgentRequest): AgentRequest {
     const running = this.#running
     if (!running) return request
-    const { client, capabilities, log } = this.#context
+    const { capabilities, env, log, sessions } = this.#context
+    const client = this.#context.client()
     const { planMode } = request
     running.updates = new TurnUpdates(
       request,
@@ -214,21 +210,21 @@ export class EditorSession {
     )
     const editor = editorFiles({
       client,
-      capabilities: capabilities().fs,
+      capabilities: capabilities.fs,
       sessionId: this.id,
       cwd: this.cwd,
       log,
     })
     const { updates } = running
-    const isLasting = this.#context.home.settings().terminal.persistent_shell
+    const isLasting = sessions.home.settings().terminal.persistent_shell
     const tools =
-      capabilities().terminal && !isLasting
+      capabilities.terminal && !isLasting
         ? request.tools.map(tool =>
             tool.name === 'terminal'
               ? inClientTerminals(tool, {
                   client,
                   sessionId: this.id,
-                  env: this.#context.env,
+                  env,
                   isShown: id => updates.has(id),
                   show: (...of) => updates.showTerminal(...of),
                   log,
@@ -281,8 +277,8 @@ export class EditorSession {
     const callId = this.#asking.getStore()
     const isKnown = callId !== undefined && running.updates?.has(callId)
     return {
-      client,
-      capabilities: capabilities(),
+      client: client(),
+      capabilities,
       sessionId: this.id,
       signal: running.cancel.signal,
       call: isKnown ? { id: callId, content: running.updates?.contentOf(callId) ?? [] } : null,
@@ -300,11 +296,12 @@ export class EditorSession {
   }
 
   async #turn(blocks: readonly ContentBlock[], running: Running): Promise<StopReason> {
-    const { engine, sessions } = this.#context
+    const { sessions } = this.#context
+    const { engine } = sessions
     const { text, attachments } = readPrompt(blocks, join(engine.dir, 'prompts', this.id))
     const started = await sessions.send(this.#session, text, {
       attachments,
-      effort: this.#effort ?? undefined,
+      effort: this.effort ?? undefined,
     })
     running.streamId = started.turn.streamId
     if (running.cancel.signal.aborted) engine.turns.cancel(running.streamId)
@@ -320,14 +317,15 @@ export class EditorSession {
   /** A cancelled turn has ended for the client once its commands had a moment to stop. */
   #ending({ result }: RecordedTurn, signal: AbortSignal): Promise<Outcome | null> {
     const { promise, resolve } = Promise.withResolvers<null>()
-    const stop = () => void this.#context.engine.clock.timer(CANCEL_MS, () => resolve(null))
+    const stop = () =>
+      void this.#context.sessions.engine.clock.timer(CANCEL_MS, () => resolve(null))
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
     return Promise.race([result, promise])
   }
 
   async #compact(topic: string, running: Running): Promise<StopReason> {
-    const { compressions } = this.#context.engine
+    const { compressions } = this.#context.sessions.engine
     try {
       const { tokens } = await compressions.compress(this.id, topic.trim(), running.cancel.signal)
       const [before, after] = tokens.map(formatTokens)
@@ -349,7 +347,7 @@ export class EditorSession {
   /** Clients without notices show thoughts, which are not part of the answer either. */
   #notice(text: string): void {
     const title = redact(text)
-    if (this.#context.capabilities().session?.notices)
+    if (this.#context.capabilities.session?.notices)
       this.push({ sessionUpdate: 'notice', severity: 'info', title })
     else
       this.push({
@@ -380,7 +378,7 @@ export class EditorSession {
     this.push({
       sessionUpdate: 'session_info_update',
       ...(title && { title }),
-      updatedAt: new Date(this.#context.engine.clock.now()).toISOString(),
+      updatedAt: new Date(this.#context.sessions.engine.clock.now()).toISOString(),
     })
   }
 }

@@ -7,6 +7,7 @@ import { textAt } from '../../agent/tools/text-file.ts'
 import type { PathScope } from '../../agent/types.ts'
 import { codeBlock } from '../../base/code-block.ts'
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
+import { shortenMiddle } from '../../base/shorten.ts'
 import { toolInfo } from '../../base/tools.ts'
 import { visibleName } from '../../base/visible.ts'
 import { redact } from '../../base/redact/redact.ts'
@@ -130,14 +131,9 @@ export const locationsOf = (name: string, args: JsonObject, place: Place): ToolC
 
 const MAX_TEXT_CHARS = 30_000
 
-const shorten = (text: string): string =>
-  text.length <= MAX_TEXT_CHARS
-    ? text
-    : `${text.slice(0, MAX_TEXT_CHARS / 2)}\n[… ${text.length - MAX_TEXT_CHARS} characters left out]\n${text.slice(-MAX_TEXT_CHARS / 2)}`
-
 /** A code block: clients render text as Markdown. */
 export const codeContent = (text: string): ToolCallContent[] => {
-  const shown = shorten(text.trimEnd())
+  const shown = shortenMiddle(text.trimEnd(), MAX_TEXT_CHARS)
   if (shown.trim() === '') return []
   return [{ type: 'content', content: { type: 'text', text: codeBlock(shown) } }]
 }

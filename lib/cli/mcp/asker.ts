@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import type { AgentEvent } from '../../agent/types.ts'
-import { asObject, asString } from '../../base/json.ts'
+import { asObject } from '../../base/json.ts'
+import { redact } from '../../base/redact/redact.ts'
 import { Unapproved } from '../../base/unapproved.ts'
 import { conflict, invalid, messageOf } from '../../errors.ts'
-import type { RecordedEntry } from '../../sessions/host-db/recorded-list.ts'
-import { redact } from '../../base/redact/redact.ts'
 import { ApprovalChoice } from '../../schema/question.ts'
+import type { RecordedEntry } from '../../sessions/host-db/recorded-list.ts'
 import type { Questions } from '../../turns/questions.ts'
+import { answerIn, CHOICE_NAMES, formFields } from '../answer-form.ts'
 import type { RecordedSession, RecordedSessions } from '../recorded-sessions.ts'
 import { requireDirectory } from '../require-directory.ts'
-import type { TerminalEngine } from '../terminal-engine.ts'
 
 export type Request = {
   prompt: string
@@ -29,17 +29,7 @@ export type Answer = {
 
 type Running = { context: ServerContext; steps: number; notes: string[]; signal: AbortSignal }
 
-const CHOICES: Readonly<Record<ApprovalChoice, string>> = {
-  once: 'Allow once',
-  session: 'Allow for this session',
-  always: 'Always allow',
-  deny: 'Deny',
-}
-
-type FormFields = Record<string, { type: 'string'; title: string; enum?: string[] }>
-
-export type AskerOptions = {
-  engine: TerminalEngine
+type AskerOptions = {
   sessions: RecordedSessions
   /** Those of command-line programs in state.db, with the directory of each. */
   recorded: () => RecordedEntry[]
@@ -53,42 +43,37 @@ export type AskerOptions = {
   log: (line: string) => void
 }
 
+/** Null when the client declines. */
+const askForm = async (
+  { context, signal }: Running,
+  message: string,
+  properties: ReturnType<typeof formFields>,
+  timeoutMs: number,
+): Promise<Record<string, unknown> | null> => {
+  const { action, content } = await context.mcpReq.elicitInput(
+    { mode: 'form', message, requestedSchema: { type: 'object', properties } },
+    // Zero means no limit; the SDK has no such value.
+    { signal, timeout: timeoutMs > 0 ? timeoutMs : 2 ** 31 - 1 },
+  )
+  return action === 'accept' ? asObject(content) : null
+}
+
 export class Asker {
   readonly #options: AskerOptions
-  readonly #engine
-  readonly #sessions: RecordedSessions
-  readonly #recorded: () => RecordedEntry[]
-  readonly #isOfServer: (id: string) => boolean
-  readonly #cwd: string
-  readonly #hasForms: () => boolean
-  readonly #log: (line: string) => void
   readonly #open = new Map<string, RecordedSession>()
   readonly #running = new Map<string, Running>()
 
   constructor(options: AskerOptions) {
     this.#options = options
-    const { engine, sessions, recorded, isOfServer, cwd, hasForms, log } = options
-    this.#engine = engine
-    this.#sessions = sessions
-    this.#recorded = recorded
-    this.#isOfServer = isOfServer
-    this.#cwd = cwd
-    this.#hasForms = hasForms
-    this.#log = log
   }
 
   #sessionFor({ session_id: id, workspace, model }: Request): RecordedSession {
+    const { sessions, cwd, model: usual } = this.#options
     const place = workspace === undefined ? undefined : requireDirectory(workspace, 'workspace')
-    const known = id === undefined ? undefined : this.#open.get(id)
     const session =
-      known ??
-      (id === undefined
-        ? this.#sessions.create({
-            id: randomUUID(),
-            cwd: place ?? this.#cwd,
-            model: this.#options.model,
-          })
-        : this.#resume(id, place))
+      id === undefined
+        ? sessions.create({ id: randomUUID(), cwd: place ?? cwd, model: usual })
+        : (this.#open.get(id) ?? this.#resume(id, place))
     if (place !== undefined && place !== session.cwd)
       throw invalid(`The session ${session.id} works in ${session.cwd}. Leave workspace out.`)
     if (model !== undefined) session.model = model
@@ -97,31 +82,18 @@ export class Asker {
   }
 
   #resume(id: string, place: string | undefined): RecordedSession {
-    if (this.#isOfServer(id))
+    const { sessions, recorded, isOfServer, cwd } = this.#options
+    if (isOfServer(id))
       throw invalid(
         `The session ${id} belongs to the server, which alone continues it: open it in the page. read_session returns its messages.`,
       )
-    const known = this.#recorded().find(entry => entry.id === id)?.cwd
-    return this.#sessions.resume(id, { cwd: place ?? (known || this.#cwd), model: null }).session
-  }
-
-  /** Null when the client cannot be asked, or declines. */
-  async #askForm(
-    { context, signal }: Running,
-    message: string,
-    properties: FormFields,
-    timeoutMs: number,
-  ): Promise<Record<string, unknown> | null> {
-    const { action, content } = await context.mcpReq.elicitInput(
-      { mode: 'form', message, requestedSchema: { type: 'object', properties } },
-      // Zero means no limit; the SDK has no such value.
-      { signal, timeout: timeoutMs > 0 ? timeoutMs : 2 ** 31 - 1 },
-    )
-    return action === 'accept' ? asObject(content) : null
+    const known = recorded().find(entry => entry.id === id)?.cwd
+    return sessions.resume(id, { cwd: place ?? (known || cwd), model: null }).session
   }
 
   /** Runs a whole turn. Throws a UserError or an Error with the reason when there is no answer. */
   async ask(request: Request, context: ServerContext): Promise<Answer> {
+    const { sessions } = this.#options
     const { signal } = context.mcpReq
     if (request.prompt.trim() === '') throw invalid('The prompt is empty.')
     const session = this.#sessionFor(request)
@@ -130,13 +102,11 @@ export class Asker {
     const state: Running = { context, steps: 0, notes: [], signal }
     this.#running.set(session.id, state)
     try {
-      const { turn, result } = await this.#sessions.send(session, request.prompt, {
-        requireModel: true,
-      })
-      const stop = () => void this.#engine.turns.cancel(turn.streamId)
+      const sent = await sessions.send(session, request.prompt, { requireModel: true })
+      const stop = () => void sessions.engine.turns.cancel(sent.turn.streamId)
       if (signal.aborted) stop()
       signal.addEventListener('abort', stop, { once: true })
-      const outcome = await result
+      const outcome = await sent.result
       signal.removeEventListener('abort', stop)
       if (signal.aborted) throw new Error('The request was cancelled.')
       if (outcome?.status !== 'finished') {
@@ -157,33 +127,22 @@ export class Asker {
   ): Promise<ApprovalChoice> {
     const state = this.#running.get(ask.session_id)
     if (!state) return 'deny'
-    const { command, description, cwd: place, diff } = ask
-    if (!this.#hasForms()) {
-      state.notes.push(
-        `Denied, because this client cannot show approvals: ${command} (${description})`,
-      )
+    const { command, description, cwd: place, diff, choices = ApprovalChoice.options } = ask
+    if (!this.#options.hasForms()) {
+      const why = `Denied, because this client cannot show approvals: ${command} (${description})`
+      state.notes.push(why)
       throw new Unapproved('noOne')
     }
-    const choices = ask.choices ?? ApprovalChoice.options
     const message = [description, command, diff, place && `In ${place}`].filter(Boolean)
+    const names = choices.map(choice => CHOICE_NAMES[choice])
+    const fields = { decision: { type: 'string' as const, title: 'Decision', enum: names } }
     try {
-      const answer = await this.#askForm(
-        state,
-        message.join('\n\n'),
-        {
-          decision: {
-            type: 'string',
-            title: 'Decision',
-            enum: choices.map(choice => CHOICES[choice]),
-          },
-        },
-        timeoutMs,
-      )
-      return choices.find(choice => CHOICES[choice] === answer?.decision) ?? 'deny'
+      const answer = await askForm(state, message.join('\n\n'), fields, timeoutMs)
+      return choices.find(choice => CHOICE_NAMES[choice] === answer?.decision) ?? 'deny'
     } catch (error) {
       if (state.signal.aborted) return 'deny'
       state.notes.push(`Denied without an answer: ${command}`)
-      this.#log(`An approval got no answer: ${messageOf(error)}`)
+      this.#options.log(`An approval got no answer: ${messageOf(error)}`)
       const isLate = error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
       throw new Unapproved(isLate ? 'timeout' : 'noOne')
     }
@@ -194,18 +153,11 @@ export class Asker {
     timeoutMs: number,
   ): Promise<string | null> {
     const state = this.#running.get(session_id)
-    if (!state || !this.#hasForms()) return null
-    const own = {
-      type: 'string' as const,
-      title: choices.length > 0 ? 'Another answer' : 'Answer',
-    }
-    const choice = { type: 'string' as const, title: 'Answer', enum: [...choices] }
-    const properties: FormFields = choices.length > 0 ? { choice, answer: own } : { answer: own }
+    if (!state || !this.#options.hasForms()) return null
     try {
-      const answer = await this.#askForm(state, question, properties, timeoutMs)
-      return asString(answer?.answer).trim() || asString(answer?.choice) || null
+      return answerIn(await askForm(state, question, formFields(choices), timeoutMs))
     } catch (error) {
-      this.#log(`A question got no answer: ${messageOf(error)}`)
+      this.#options.log(`A question got no answer: ${messageOf(error)}`)
       return null
     }
   }
@@ -218,26 +170,24 @@ export class Asker {
     state.steps += 1
     if (progressToken === undefined) return
     const message = redact(`${event.name} ${event.preview ?? ''}`.trim())
-    state.context.mcpReq
-      .notify({
-        method: 'notifications/progress',
-        params: { progressToken, progress: state.steps, message },
-      })
-      // The client is gone: the end of the connection ends the turn.
-      .catch(() => undefined)
+    const params = { progressToken, progress: state.steps, message }
+    // A client that is gone: the end of the connection ends the turn.
+    state.context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
   }
 
   warn(message: string): void {
-    this.#log(message)
+    this.#options.log(message)
     for (const { notes } of this.#running.values()) notes.push(redact(message))
   }
 
   /** Stops everything that runs, at the end of the connection. */
   close(): void {
+    const { sessions } = this.#options
+    const { turns } = sessions.engine
     for (const id of this.#running.keys()) {
-      const stream = this.#engine.turns.streamOf(id)
-      if (stream !== null) this.#engine.turns.cancel(stream)
+      const stream = turns.streamOf(id)
+      if (stream !== null) turns.cancel(stream)
     }
-    for (const id of this.#open.keys()) this.#sessions.end(id, 'mcp_close')
+    for (const id of this.#open.keys()) sessions.end(id, 'mcp_close')
   }
 }

@@ -1,28 +1,15 @@
 /** `agent-webui mcp`: sessions, search, and the agent itself as tools of an MCP server, on standard input and output. */
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { Config } from '../../config.ts'
+import { redact } from '../../base/redact/redact.ts'
 import { messageOf } from '../../errors.ts'
 import { listRecorded } from '../../sessions/host-db/recorded-list.ts'
-import { redact } from '../../base/redact/redact.ts'
 import { StoredSessions } from '../../sessions/stored-sessions.ts'
-import type { ServeArguments } from '../arguments.ts'
-import { openHome } from '../open-home.ts'
-import { RecordedSessions } from '../recorded-sessions.ts'
+import { openRecordedSessions } from '../recorded-sessions.ts'
 import { reserveOutput } from '../reserve-output.ts'
-import type { Interrupts } from '../run.ts'
-import { createTerminalEngine } from '../terminal-engine.ts'
+import type { CommandContext } from '../run.ts'
 import { Asker } from './asker.ts'
 import { SessionLibrary } from './session-library.ts'
-
-export type McpOptions = {
-  config: Config
-  addon: string | undefined
-  version: string
-  log: (line: string) => void
-  cwd: string
-  onInterrupt: Interrupts
-}
 
 const OK = 0
 
@@ -39,81 +26,57 @@ const Session = z.object({
 const INSTRUCTIONS =
   'Sessions of a personal AI agent on this machine. Read and search its earlier conversations, or ask it: ask_agent runs a whole turn with its own tools, in a workspace on this machine.'
 
-/** Errors are results that the model reads; the reason is a sentence. */
-const result = async <T extends object>(
-  work: () => T | Promise<T>,
-  log: (line: string) => void,
-): Promise<CallToolResult> => {
-  try {
-    const structuredContent = { ...(await work()) } as Record<string, unknown>
-    const text =
-      typeof structuredContent.text === 'string'
-        ? structuredContent.text
-        : JSON.stringify(structuredContent)
-    return { content: [{ type: 'text', text }], structuredContent }
-  } catch (error) {
-    if (error instanceof TypeError) log(String(error.stack))
-    const text = redact(messageOf(error))
-    return { content: [{ type: 'text', text }], isError: true }
-  }
-}
-
 /** Serves until the client disconnects. Returns the exit code. */
 export const mcp = async (
-  { profile, model }: ServeArguments,
-  { config, addon, version, log: write, cwd, onInterrupt }: McpOptions,
+  { profile, model }: { profile: string | null; model: string | null },
+  context: CommandContext,
 ): Promise<number> => {
-  const log = (line: string): void => write(redact(line))
+  const { config, addon, cwd, terminal, onInterrupt } = context
+  const log = (line: string): void => terminal.note(redact(line))
   const { McpServer } = await import('@modelcontextprotocol/server')
   const { StdioServerTransport } = await import('@modelcontextprotocol/server/stdio')
-  let asker: Asker | null = null
-  const engine = await createTerminalEngine(config, {
-    addon,
-    version,
+  const sessions = await openRecordedSessions(context, profile, 'mcp', {
     observer: {
-      event: (event, id) => asker?.event(event, id),
-      warning: message => asker?.warn(message) ?? log(message),
-      prompt: (id, text) => sessions.recordPrompt(id, text),
-      message: (id, message) => sessions.recordMessage(id, message),
-      approve: async (ask, timeoutMs) => asker?.approve(ask, timeoutMs) ?? 'deny',
-      clarify: async (question, timeoutMs) => asker?.clarify(question, timeoutMs) ?? null,
+      event: (event, id) => asker.event(event, id),
+      warning: message => asker.warn(message),
+      approve: (ask, timeoutMs) => asker.approve(ask, timeoutMs),
+      clarify: (question, timeoutMs) => asker.clarify(question, timeoutMs),
     },
-    problem: line => log(line),
-  })
-  const home = await openHome(engine, profile)
-  const sessions = new RecordedSessions({
-    engine,
-    home,
-    source: 'mcp',
-    addon,
-    onError: (error, file) => log(`Couldn't save this session in ${file}: ${messageOf(error)}`),
+    problem: log,
   })
   const stored = new StoredSessions(config.stateDir, addon)
   const recorded = () => listRecorded(sessions.file, addon, ['cli', 'acp', 'mcp'])
   const library = new SessionLibrary(
-    home,
+    sessions.home,
     stored,
-    engine.hostSessions,
+    sessions.engine.hostSessions,
     () => new Map(recorded().map(({ id, cwd: place }) => [id, place])),
   )
+  const version = await context.version()
   const server = new McpServer(
     { name: 'agent-webui', title: 'Agent Web UI', version },
     { instructions: INSTRUCTIONS },
   )
-  const own = new Asker({
-    engine,
-    sessions,
-    recorded,
-    isOfServer: id => stored.session(id, home.name) !== undefined,
-    model,
-    cwd,
+  const asker = new Asker({
+    ...{ sessions, recorded, model, cwd, log },
+    isOfServer: id => stored.session(id, sessions.home.name) !== undefined,
     hasForms: () => {
       const offered = server.server.getClientCapabilities()?.elicitation
       return offered !== undefined && (offered.form !== undefined || offered.url === undefined)
     },
-    log,
   })
-  asker = own
+
+  /** Errors are results that the model reads; the reason is a sentence. */
+  const result = async (work: () => object | Promise<object>): Promise<CallToolResult> => {
+    try {
+      const structuredContent = { ...(await work()) } as Record<string, unknown>
+      const { text = JSON.stringify(structuredContent) } = structuredContent
+      return { content: [{ type: 'text', text: String(text) }], structuredContent }
+    } catch (error) {
+      if (error instanceof TypeError) log(String(error.stack))
+      return { content: [{ type: 'text', text: redact(messageOf(error)) }], isError: true }
+    }
+  }
 
   const readOnly = { readOnlyHint: true, openWorldHint: false }
   server.registerTool(
@@ -127,7 +90,7 @@ export const mcp = async (
       outputSchema: z.object({ sessions: z.array(Session), total: z.number() }),
       annotations: readOnly,
     },
-    ({ limit, offset }) => result(() => library.list(limit, offset), log),
+    ({ limit, offset }) => result(() => library.list(limit, offset)),
   )
   server.registerTool(
     'read_session',
@@ -154,7 +117,7 @@ export const mcp = async (
       }),
       annotations: readOnly,
     },
-    ({ session_id, limit, before }) => result(() => library.read(session_id, limit, before), log),
+    ({ session_id, limit, before }) => result(() => library.read(session_id, limit, before)),
   )
   server.registerTool(
     'search_sessions',
@@ -168,7 +131,7 @@ export const mcp = async (
       outputSchema: z.object({ hits: z.array(Session.extend({ snippet: z.string() })) }),
       annotations: readOnly,
     },
-    ({ query, limit }) => result(() => library.search(query, limit), log),
+    ({ query, limit }) => result(() => library.search(query, limit)),
   )
   server.registerTool(
     'ask_agent',
@@ -196,7 +159,7 @@ export const mcp = async (
       }),
       annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
     },
-    (request, context: ServerContext) => result(() => own.ask(request, context), log),
+    (request, asking: ServerContext) => result(() => asker.ask(request, asking)),
   )
 
   const interrupted = Promise.withResolvers<number>()
@@ -213,9 +176,8 @@ export const mcp = async (
     return await interrupted.promise
   } finally {
     removeListener()
-    own.close()
+    asker.close()
     await server.close()
-    await engine.close()
-    await sessions.flush()
+    await sessions.close()
   }
 }

@@ -1,5 +1,7 @@
 /** The sessions of a profile, as MCP tools see them: those of the server, and those of command-line programs in state.db. */
+import { textOf } from '../../agent/tokens.ts'
 import { fromSeconds } from '../../base/clock.ts'
+import { shortenCounting } from '../../base/shorten.ts'
 import type { HostSessions } from '../../sessions/host-db/host-sessions.ts'
 import { missing } from '../../errors.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -45,15 +47,7 @@ const toEntry = (row: SessionRow): SessionEntry => ({
   source: typeof row.source_tag === 'string' && row.source_tag ? row.source_tag : 'webui',
 })
 
-const textOf = ({ content }: Message): string =>
-  typeof content === 'string'
-    ? content
-    : content.map(part => (typeof part.text === 'string' ? part.text : `[${part.type}]`)).join('\n')
-
-const shorten = (text: string): string =>
-  text.length <= MAX_TEXT_CHARS
-    ? text
-    : `${text.slice(0, MAX_TEXT_CHARS)}\n[… ${text.length - MAX_TEXT_CHARS} more characters]`
+const shorten = (text: string): string => shortenCounting(text, MAX_TEXT_CHARS)
 
 const toMessage = (message: Message): MessageEntry => ({
   role: message.role,

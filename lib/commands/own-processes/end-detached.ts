@@ -1,6 +1,6 @@
 /**
- * Ends the commands of the agent that have left their process group (`setsid`, `nohup`): they must not outlive the service that
- * is responsible for them. Linux only: elsewhere the environment of another process cannot be read.
+ * Ends the commands of the agent that have left their process group (`setsid`, `nohup`), or whose service was killed: they must
+ * not outlive the service that is responsible for them. Linux only: elsewhere the environment of another process cannot be read.
  */
 import { readdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -24,14 +24,16 @@ const detached = (nonce: string): number[] =>
       )
     })
 
-/** `nonce`: the value of MARK_VARIABLE; undefined where this process marks nothing. */
-export const endDetached = async (nonce: string | undefined): Promise<void> => {
-  if (process.platform !== 'linux' || nonce === undefined) return
+/** How many were ended. `nonce`: the value of MARK_VARIABLE; undefined where a process marks nothing. */
+export const endDetached = async (nonce: string | undefined): Promise<number> => {
+  if (process.platform !== 'linux' || nonce === undefined) return 0
+  const found = detached(nonce).length
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     for (const pid of detached(nonce)) signalProcess(pid, signal)
     for (let waited = 0; waited < GRACE_MS; waited += LOOK_EVERY_MS) {
-      if (detached(nonce).length === 0) return
+      if (detached(nonce).length === 0) return found
       await delay(LOOK_EVERY_MS)
     }
   }
+  return found
 }

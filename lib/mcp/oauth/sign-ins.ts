@@ -12,12 +12,13 @@ import type {
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import { visibleWords } from '../../base/visible.ts'
-import { invalid, messageOf, unavailable, UserError } from '../../errors.ts'
+import { invalid, messageOf, missing, unavailable, UserError } from '../../errors.ts'
 import type { Home } from '../../profiles/home.ts'
 import type { HttpServer } from '../config.ts'
+import type { McpServer } from '../server.ts'
 import { type AuthFetchOptions, createAuthFetch } from './auth-fetch.ts'
 import { discover } from './discover.ts'
-import { signInFile } from './stored-sign-in.ts'
+import { signInFile, type StoredSignIn } from './stored-sign-in.ts'
 import { type Challenge, reasonOf, toStoredTokens } from './token-source.ts'
 
 /** The browser that begins or ends a sign-in: its cookie for this purpose, and its login session. */
@@ -57,6 +58,8 @@ const MAX_PENDING = 100
 /** What remains when an authorization server accepts only addresses of this machine. Nothing has to listen there. */
 const LOOPBACK_REDIRECT = 'http://127.0.0.1:33418/callback'
 const REVOKE_TIMEOUT_MS = 5_000
+/** Finding out what a server says to a request without a token. */
+const START_WAIT_MS = 10_000
 
 const EXPIRED =
   'This sign-in has expired, was already used, or began in another browser. Start it again.'
@@ -71,9 +74,20 @@ const sentenceFor = (code: string): string => {
   return `The sign-in failed: the authorization server answered “${visibleWords(code.slice(0, 60))}”.`
 }
 
-export class McpSignIns {
+/** Where the sign-ins find their server. */
+export type ServerLookup = {
   /** The server as it is configured now; null when it was removed. */
-  readonly #current: (home: Home, name: string) => HttpServer | null
+  current: (home: Home, name: string) => HttpServer | null
+  /** The enabled server of this name. */
+  find: (home: Home, name: string) => McpServer
+  /** The server if it exists already. */
+  running: (home: Home, name: string) => McpServer | undefined
+}
+
+type Started = { redirectUri: string; browser: Browser; signal: AbortSignal }
+
+export class McpSignIns {
+  readonly #servers: ServerLookup
   readonly #dispatcher: Dispatcher | undefined
   readonly #clock: Clock
   /** By `state`. */
@@ -81,12 +95,8 @@ export class McpSignIns {
   /** Why the last sign-in to a server failed, by home and server. */
   readonly #failures = new Map<string, string>()
 
-  constructor(
-    current: (home: Home, name: string) => HttpServer | null,
-    dispatcher: Dispatcher | undefined,
-    clock: Clock,
-  ) {
-    this.#current = current
+  constructor(servers: ServerLookup, dispatcher: Dispatcher | undefined, clock: Clock) {
+    this.#servers = servers
     this.#dispatcher = dispatcher
     this.#clock = clock
   }
@@ -98,13 +108,30 @@ export class McpSignIns {
     return { pending: pending !== undefined, paste: pending?.paste ?? false, failure }
   }
 
+  /** Starts a sign-in. The page sends the browser to the returned address. Throws a UserError. */
+  async start(home: Home, name: string, at: Started): Promise<StartedSignIn> {
+    const config = this.#servers.current(home, name)
+    if (!config)
+      throw missing(`There is no MCP server "${name}" with an address.`, {
+        code: 'mcp_server_not_found',
+        values: { name },
+      })
+    if (!config.enabled) throw invalid('Enable the server first.', { code: 'mcp_off' })
+    const server = this.#servers.find(home, name)
+    // Its answer to a request without a token says where to sign in.
+    server.resetBackoff()
+    await server.ensureStarted(START_WAIT_MS, at.signal)
+    return this.begin(home, config, server.tokens()?.challenge() ?? {}, at)
+  }
+
   /** `redirectUri` is our own callback as the browser sees it. Throws a UserError. */
   async begin(
     home: Home,
     server: HttpServer,
-    at: { challenge: Challenge; redirectUri: string; browser: Browser; signal: AbortSignal },
+    challenge: Challenge,
+    at: Started,
   ): Promise<StartedSignIn> {
-    const { challenge, browser, signal } = at
+    const { browser, signal } = at
     this.cancel(home, server.name)
     const options = { ...this.#fetchOptions(home, server), signal }
     const target = await discover(server, challenge, options)
@@ -161,11 +188,15 @@ export class McpSignIns {
     try {
       await this.#exchange(pending, reply)
       this.#failures.delete(key)
-      return { home, name: server.name, ok: true }
     } catch (error) {
       this.#failures.set(key, messageOf(error))
       return { home, name: server.name, ok: false }
     }
+    const running = this.#servers.running(home, server.name)
+    await running?.restart()
+    // In the background: the page shows its state.
+    void running?.ensureStarted(0)
+    return { home, name: server.name, ok: true }
   }
 
   /** Ends a sign-in that waits for the browser, and forgets why the last one failed. */
@@ -175,14 +206,23 @@ export class McpSignIns {
     this.#failures.delete(keyOf(home, name))
   }
 
-  /** Deletes the tokens, then asks the authorization server to revoke them (RFC 7009). Null, or why it could not. */
-  async signOut(home: Home, server: HttpServer): Promise<string | null> {
-    this.cancel(home, server.name)
+  /** Deletes and revokes the tokens of a server, if it has any. Null, or why they could not be revoked. */
+  async signOut(home: Home, name: string): Promise<string | null> {
+    const server = this.#servers.current(home, name)
+    if (!server) return null
+    this.cancel(home, name)
     const file = signInFile(home.dir, server)
     const stored = file.read()
     file.remove()
-    const token = stored?.grant?.refresh_token ?? stored?.grant?.access_token
-    if (!stored || token === undefined) return null
+    const problem = stored && (await this.#revoke(home, server, stored))
+    await this.#servers.running(home, name)?.restart()
+    return problem
+  }
+
+  /** RFC 7009. Null, or why it could not. */
+  async #revoke(home: Home, server: HttpServer, stored: StoredSignIn): Promise<string | null> {
+    const token = stored.grant?.refresh_token ?? stored.grant?.access_token
+    if (token === undefined) return null
     const { client, metadata } = stored
     if (metadata.revocation_endpoint === undefined)
       return 'The authorization server offers no way to revoke tokens; they end by themselves.'
@@ -272,7 +312,7 @@ export class McpSignIns {
 
   async #exchange(pending: Pending, { code, error, iss }: SignInReply): Promise<void> {
     const { home, server, metadata, client, resource } = pending
-    if (this.#current(home, server.name)?.url !== server.url)
+    if (this.#servers.current(home, server.name)?.url !== server.url)
       throw unavailable(
         'The address of the server has changed during the sign-in. Start it again.',
         {

@@ -13,7 +13,7 @@ import { isCorrupt, openDatabase } from '../../store/sqlite.ts'
 import { FORMAT } from './format.ts'
 import type { Place } from './places.ts'
 import { readArchive } from './read-archive.ts'
-import { createWalk } from './walk.ts'
+import { walk } from './walk.ts'
 import { type Problem, type Written, writeArchive } from './write-archive.ts'
 
 export type BackupOptions = {
@@ -77,29 +77,33 @@ const checkTarget = ({ target, places }: BackupOptions): string => {
 const PAGES = 200
 
 /** Copies with SQLite's backup API, which sees one state of the database however many programs write to it. */
-const createDatabaseCopier =
-  (dir: string, addon: string | undefined, problems: Problem[]) => async (file: string) => {
-    const copy = partialIn(dir)
-    const remove = () => {
-      for (const end of ['', '-journal', '-wal', '-shm']) rmSync(copy + end, { force: true })
-    }
-    try {
-      const db = openDatabase(file, { mustExist: true, addon, pragmas: ['query_only = ON'] })
-      try {
-        await db.backup(copy, { progress: () => PAGES })
-      } finally {
-        db.close()
-      }
-      return { file: copy, remove }
-    } catch (error) {
-      remove()
-      if (isDiskFull(error) || errorCode(error) === 'SQLITE_FULL') throw error
-      // Its bytes are saved as they are: better than nothing, and another program may be able to repair them.
-      if (!isCorrupt(error))
-        problems.push({ path: file, reason: `SQLite could not copy it: ${messageOf(error)}` })
-      return null
-    }
+const copyDatabase = async (
+  file: string,
+  dir: string,
+  addon: string | undefined,
+  problems: Problem[],
+) => {
+  const copy = partialIn(dir)
+  const remove = () => {
+    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(copy + end, { force: true })
   }
+  try {
+    const db = openDatabase(file, { mustExist: true, addon, pragmas: ['query_only = ON'] })
+    try {
+      await db.backup(copy, { progress: () => PAGES })
+    } finally {
+      db.close()
+    }
+    return { file: copy, remove }
+  } catch (error) {
+    remove()
+    if (isDiskFull(error) || errorCode(error) === 'SQLITE_FULL') throw error
+    // Its bytes are saved as they are: better than nothing, and another program may be able to repair them.
+    if (!isCorrupt(error))
+      problems.push({ path: file, reason: `SQLite could not copy it: ${messageOf(error)}` })
+    return null
+  }
+}
 
 /** Like a rename that replaces nothing. */
 const giveName = (partial: string, target: string): void => {
@@ -119,10 +123,8 @@ const giveName = (partial: string, target: string): void => {
 const write = async (partial: string, options: BackupOptions, dir: string): Promise<Written> => {
   const { places, excluded, passphrase, version, withoutKeys, workFactor, addon } = options
   const problems: Problem[] = []
-  const walk = createWalk({
-    excluded: [...excluded, ...places.map(place => place.dir)],
-    onProblem: (path, reason) => problems.push({ path, reason }),
-  })
+  const outside = [...excluded, ...places.map(place => place.dir)]
+  const found = walk(places, outside, (path, reason) => void problems.push({ path, reason }))
   const handle = await open(partial, 'wx', 0o600)
   try {
     const written = await writeArchive(handle, {
@@ -136,12 +138,12 @@ const write = async (partial: string, options: BackupOptions, dir: string): Prom
           root === 'home' ? ['default'] : root === 'state' ? [] : [basename(root)],
         ),
       },
-      found: walk(places),
+      found,
       now: options.now,
       problems,
       passphrase,
       withoutKeys,
-      copyDatabase: createDatabaseCopier(dir, addon, problems),
+      copyDatabase: file => copyDatabase(file, dir, addon, problems),
       workFactor,
       signal: options.signal,
     })

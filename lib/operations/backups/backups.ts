@@ -41,12 +41,7 @@ export const BackupsFile = z.object({
 })
 
 export class Backups {
-  readonly #saved
-  readonly #make
-  readonly #hasKeys
-  readonly #suggestedDir
-  readonly #log
-  readonly #clock
+  readonly #options
   readonly #file
   readonly #stopped = new AbortController()
   #running: Promise<void> | null = null
@@ -63,14 +58,8 @@ export class Backups {
     log: { info(text: string): void; warn(text: string): void }
     clock: Clock
   }) {
-    const { path, saved, make, hasKeys, suggestedDir, log, clock } = options
-    this.#saved = saved
-    this.#make = make
-    this.#hasKeys = hasKeys
-    this.#suggestedDir = suggestedDir
-    this.#log = log
-    this.#clock = clock
-    this.#file = new JsonFile(path, value => BackupsFile.parse(value ?? {}))
+    this.#options = options
+    this.#file = new JsonFile(options.path, value => BackupsFile.parse(value ?? {}))
   }
 
   state(): BackupState {
@@ -80,9 +69,9 @@ export class Backups {
       was_scheduled: settings.enabled === true,
       running: this.#running !== null,
       last,
-      has_keys: this.#hasKeys,
+      has_keys: this.#options.hasKeys,
       files: this.#filesIn(settings.dir),
-      suggested_dir: this.#suggestedDir,
+      suggested_dir: this.#options.suggestedDir,
     }
   }
 
@@ -147,7 +136,7 @@ export class Backups {
       throw invalid('Enter the full path of a folder, such as /backups.', {
         code: 'backup_path_relative',
       })
-    const place = this.#saved().find(each => isInside(each, dir))
+    const place = this.#options.saved().find(each => isInside(each, dir))
     if (place)
       throw invalid(
         `${dir} is inside ${place}, which is what gets saved. Choose a folder outside of it.`,
@@ -170,12 +159,12 @@ export class Backups {
     const name = backupName(startedAt)
     try {
       this.#checkDir(settings.dir)
-      const { problems } = await this.#make(join(settings.dir, name), this.#stopped.signal)
+      const { problems } = await this.#options.make(join(settings.dir, name), this.#stopped.signal)
       for (const { path: problem, reason } of problems.slice(0, 20))
-        this.#log.warn(`backup: ${problem}: ${reason}`)
+        this.#options.log.warn(`backup: ${problem}: ${reason}`)
       return { at, ok: true, name, error: '', problems: problems.length }
     } catch (error) {
-      if (!(error instanceof UserError)) this.#log.warn(`backup: ${messageOf(error)}`)
+      if (!(error instanceof UserError)) this.#options.log.warn(`backup: ${messageOf(error)}`)
       const known = error instanceof UserError && { code: error.code, ...error.extra }
       return BackupResult.parse({
         ...{ at, ok: false, name: null, error: messageOf(error), problems: 0 },
@@ -185,15 +174,15 @@ export class Backups {
   }
 
   #run(): void {
-    const startedAt = this.#clock.now()
+    const startedAt = this.#options.clock.now()
     this.#running = this.#perform(startedAt)
       .then(last => {
         // The service ends, which is no failure.
         if (this.#stopped.signal.aborted) return
         this.#file.write({ ...this.#file.read(), last })
-        if (last.ok) this.#log.info(`backup: ${last.name}`)
+        if (last.ok) this.#options.log.info(`backup: ${last.name}`)
       })
-      .catch((error: unknown) => this.#log.warn(`backup: ${messageOf(error)}`))
+      .catch((error: unknown) => this.#options.log.warn(`backup: ${messageOf(error)}`))
       .finally(() => {
         this.#running = null
       })

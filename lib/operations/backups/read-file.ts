@@ -13,7 +13,7 @@ const LF = 10
 /** What is known of a file after its content was read. */
 export type Outcome = { size: number; padding: number; changed: boolean }
 
-export type OpenedFile = {
+type OpenedFile = {
   mode: number
   mtimeMs: number
   /** Bytes of the entry. */

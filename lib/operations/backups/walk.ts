@@ -12,13 +12,6 @@ export type Found =
   /** `file` is the path to read. */
   | { type: 'file'; path: string; file: string; treatment: Exclude<Treatment, 'skip'> }
 
-export type WalkOptions = {
-  /** Real paths that are not entered: other places, the target, checkouts. */
-  excluded: readonly string[]
-  /** Something is not in the backup, and why. */
-  onProblem: (path: string, reason: string) => void
-}
-
 /** Listing a directory again finds what was moved into it while it was read. */
 const MAX_LISTINGS = 3
 
@@ -36,7 +29,15 @@ const targetWithin = async (place: Place, full: string, target: string): Promise
   }
 }
 
-export const createWalk = ({ excluded, onProblem }: WalkOptions) => {
+/**
+ * `excluded`: real paths that are not entered: other places, the target, checkouts. `onProblem` is told what is not in the
+ * backup, and why.
+ */
+export async function* walk(
+  places: readonly Place[],
+  excluded: readonly string[],
+  onProblem: (path: string, reason: string) => void,
+): AsyncGenerator<Found> {
   const seen = new Set<string>()
 
   /** A link to a file outside is saved as that file, because people keep config.yaml in a repository and link to it. */
@@ -119,21 +120,19 @@ export const createWalk = ({ excluded, onProblem }: WalkOptions) => {
     return { type: 'directory', path: place.root, mode, mtimeMs }
   }
 
-  return async function* (places: readonly Place[]): AsyncGenerator<Found> {
-    const states = places.filter(({ kind }) => kind === 'state')
-    for (const place of states) {
-      yield await root(place)
-      // Live logs before journals: recovery then finds in the journal whatever the log says is finished. Outputs after the
-      // journals that refer to them.
-      for (const name of ['live', 'sessions', 'tool-output']) yield* below(place, name)
-      yield* directory(place, '', false)
-    }
-    for (const place of places.filter(({ kind }) => kind === 'home')) {
-      yield await root(place)
-      yield* directory(place, '', false)
-    }
-    // What homes refer to, and what was moved between directories: chats that began, were renamed, or came back from the trash.
-    for (const place of states)
-      for (const name of ['sessions', 'tool-output', 'trash']) yield* below(place, name)
+  const states = places.filter(({ kind }) => kind === 'state')
+  for (const place of states) {
+    yield await root(place)
+    // Live logs before journals: recovery then finds in the journal whatever the log says is finished. Outputs after the
+    // journals that refer to them.
+    for (const name of ['live', 'sessions', 'tool-output']) yield* below(place, name)
+    yield* directory(place, '', false)
   }
+  for (const place of places.filter(({ kind }) => kind === 'home')) {
+    yield await root(place)
+    yield* directory(place, '', false)
+  }
+  // What homes refer to, and what was moved between directories: chats that began, were renamed, or came back from the trash.
+  for (const place of states)
+    for (const name of ['sessions', 'tool-output', 'trash']) yield* below(place, name)
 }

@@ -7,7 +7,7 @@ import { sha256 } from '../../base/sha256.ts'
 import { invalid, messageOf } from '../../errors.ts'
 import { type Head, HEAD, KEYS, MANIFEST, type ManifestLine } from './format.ts'
 import { encryptKeys, type KeyFile, MAX_KEYS_BYTES } from './keys.ts'
-import { openForBackup, type OpenedFile } from './read-file.ts'
+import { openForBackup } from './read-file.ts'
 import { errorCode } from '../../store/file-error.ts'
 import { isDiskFull as isFull } from '../../store/journal.ts'
 import { TarWriter } from './tar.ts'
@@ -44,39 +44,6 @@ export type ArchiveOptions = {
 
 type FoundFile = Extract<Found, { type: 'file' }>
 
-type Open = (file: FoundFile) => Promise<OpenedFile | null>
-
-/** Decides about the files that this version does not know, and names them: a later version may keep keys there. */
-const createUnknown = ({ passphrase, withoutKeys, problems }: ArchiveOptions, open: Open) => {
-  /** Large files are no key files. */
-  const hasKeys = async (file: FoundFile): Promise<boolean> => {
-    const opened = await open(file)
-    if (!opened) return false
-    try {
-      const text = opened.whole?.toString() ?? ''
-      return withoutKeys(file.path, text) !== text
-    } finally {
-      await opened.close()
-    }
-  }
-
-  return async (file: FoundFile): Promise<FoundFile> => {
-    const entry = unknownEntry(file.path)
-    if (entry === null) return file
-    const isKey = file.treatment === 'key' || (await hasKeys(file))
-    const isMissing = isKey && passphrase === null
-    // A file that may have keys is named itself, the other ones by their entry.
-    const path = isMissing ? file.path : entry
-    if (!problems.some(each => each.path === path)) {
-      const reason = isMissing
-        ? 'not saved, because it may have keys; --with-keys saves it'
-        : 'saved, but this version does not know it: see whether it has keys'
-      problems.push({ path, reason })
-    }
-    return isKey ? { ...file, treatment: 'key' } : file
-  }
-}
-
 class ArchiveEntries {
   readonly #writer: TarWriter
   readonly #passphrase: string | null
@@ -87,8 +54,19 @@ class ArchiveEntries {
   readonly keys: KeyFile[] = []
   readonly written: Written
   #keyBytes = 0
+
+  constructor(writer: TarWriter, options: ArchiveOptions) {
+    this.#writer = writer
+    const { passphrase, withoutKeys, copyDatabase, problems } = options
+    this.#passphrase = passphrase
+    this.#withoutKeys = withoutKeys
+    this.#copyDatabase = copyDatabase
+    this.#problems = problems
+    this.written = { files: 0, bytes: 0, keyFiles: [], problems }
+  }
+
   /** Null when the file is gone, or may not be read, which is a problem of that file alone. */
-  readonly #open = async ({ path, file }: FoundFile, isJournal = false) => {
+  async #open({ path, file }: FoundFile, isJournal = false) {
     try {
       return await openForBackup(file, { isJournal })
     } catch (error) {
@@ -97,12 +75,43 @@ class ArchiveEntries {
       return null
     }
   }
-  readonly #addKey = async (file: FoundFile): Promise<void> => {
+
+  /** Large files are no key files. */
+  async #hasKeys(file: FoundFile): Promise<boolean> {
+    const opened = await this.#open(file)
+    if (!opened) return false
+    try {
+      const text = opened.whole?.toString() ?? ''
+      return this.#withoutKeys(file.path, text) !== text
+    } finally {
+      await opened.close()
+    }
+  }
+
+  /** Decides about the files that this version does not know, and names them: a later version may keep keys there. */
+  async #treatUnknown(file: FoundFile): Promise<FoundFile> {
+    const entry = unknownEntry(file.path)
+    if (entry === null) return file
+    const isKey = file.treatment === 'key' || (await this.#hasKeys(file))
+    const isMissing = isKey && this.#passphrase === null
+    // A file that may have keys is named itself, the other ones by their entry.
+    const path = isMissing ? file.path : entry
+    if (!this.#problems.some(each => each.path === path)) {
+      const reason = isMissing
+        ? 'not saved, because it may have keys; --with-keys saves it'
+        : 'saved, but this version does not know it: see whether it has keys'
+      this.#problems.push({ path, reason })
+    }
+    return isKey ? { ...file, treatment: 'key' } : file
+  }
+
+  async #addKey(file: FoundFile): Promise<void> {
     if (this.#passphrase === null) return void this.written.keyFiles.push(file.path)
     const whole = await this.#readWhole(file)
     if (whole) this.#keepKey(whole)
   }
-  readonly #addStripped = async (file: FoundFile): Promise<void> => {
+
+  async #addStripped(file: FoundFile): Promise<void> {
     const whole = await this.#readWhole(file)
     if (!whole) return
     const text = whole.content.toString('utf8')
@@ -113,7 +122,8 @@ class ArchiveEntries {
     this.#keepKey(whole)
     await this.addBytes(whole, Buffer.from(stripped), { keys_removed: true })
   }
-  readonly #addContent = async (file: FoundFile): Promise<void> => {
+
+  async #addContent(file: FoundFile): Promise<void> {
     const opened = await this.#open(file, file.treatment === 'journal')
     if (!opened) return
     try {
@@ -153,7 +163,8 @@ class ArchiveEntries {
       await opened.close()
     }
   }
-  readonly #addDatabase = async (file: FoundFile): Promise<void> => {
+
+  async #addDatabase(file: FoundFile): Promise<void> {
     const copy = await this.#copyDatabase(file.file)
     if (!copy) return this.#addContent({ ...file, treatment: 'save' })
     try {
@@ -161,25 +172,6 @@ class ArchiveEntries {
     } finally {
       copy.remove()
     }
-  }
-  readonly #treatUnknown
-  readonly #add = {
-    save: this.#addContent,
-    journal: this.#addContent,
-    database: this.#addDatabase,
-    strip: this.#addStripped,
-    key: this.#addKey,
-  } satisfies Record<FoundFile['treatment'], (file: FoundFile) => Promise<void>>
-
-  constructor(writer: TarWriter, options: ArchiveOptions) {
-    this.#writer = writer
-    const { passphrase, withoutKeys, copyDatabase, problems } = options
-    this.#passphrase = passphrase
-    this.#withoutKeys = withoutKeys
-    this.#copyDatabase = copyDatabase
-    this.#problems = problems
-    this.written = { files: 0, bytes: 0, keyFiles: [], problems }
-    this.#treatUnknown = createUnknown(options, this.#open)
   }
 
   async addBytes(
@@ -195,7 +187,9 @@ class ArchiveEntries {
   async add(entry: Found): Promise<void> {
     if (entry.type === 'file') {
       const file = await this.#treatUnknown(entry)
-      return this.#add[file.treatment](file)
+      if (file.treatment === 'key') return this.#addKey(file)
+      if (file.treatment === 'strip') return this.#addStripped(file)
+      return file.treatment === 'database' ? this.#addDatabase(file) : this.#addContent(file)
     }
     const { path, type, mtimeMs } = entry
     const mode = entry.mode & 0o777

@@ -66,9 +66,7 @@ export const simulatedUpdates: UpdateCheck = {
 }
 
 export class UpdateChecker {
-  readonly #checkouts: () => Checkouts
-  readonly #env: Readonly<Record<string, string>>
-  readonly #clock: Clock
+  readonly #options
   #cached: { at: number; found: UpdateCheck } | null = null
   #running: Promise<UpdateCheck> | null = null
 
@@ -77,20 +75,18 @@ export class UpdateChecker {
     env: Readonly<Record<string, string>>
     clock: Clock
   }) {
-    this.#checkouts = options.checkouts
-    this.#env = options.env
-    this.#clock = options.clock
+    this.#options = options
   }
 
   /** Concurrent calls share one check. */
   async check({ force = false } = {}): Promise<UpdateCheck> {
     if (this.#running) return this.#running
-    if (!force && this.#cached && this.#clock.monotonic() - this.#cached.at < CACHE_MS)
+    if (!force && this.#cached && this.#options.clock.monotonic() - this.#cached.at < CACHE_MS)
       return this.#cached.found
     this.#running = this.#fetchStates()
     try {
       const found = await this.#running
-      this.#cached = { at: this.#clock.monotonic(), found }
+      this.#cached = { at: this.#options.clock.monotonic(), found }
       return found
     } finally {
       this.#running = null
@@ -113,10 +109,10 @@ export class UpdateChecker {
   }
 
   async #fetchStates(): Promise<UpdateCheck> {
-    const { webui, agent } = this.#checkouts()
+    const { webui, agent } = this.#options.checkouts()
     const one = (name: string, dir: string | null) =>
-      isCheckout(dir) ? stateOf(name, gitIn(dir, this.#env)) : null
+      isCheckout(dir) ? stateOf(name, gitIn(dir, this.#options.env)) : null
     const [ours, theirs] = await Promise.all([one('webui', webui), one('agent', agent)])
-    return { webui: ours, agent: theirs, checked_at: toSeconds(this.#clock.now()) }
+    return { webui: ours, agent: theirs, checked_at: toSeconds(this.#options.clock.now()) }
   }
 }

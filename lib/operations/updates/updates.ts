@@ -43,12 +43,8 @@ const buildIn = async (dir: string, env: Readonly<Record<string, string>>): Prom
 const CURRENT = { message: 'Already up to date', code: 'current' } as const
 
 export class Updates {
+  readonly #options
   readonly #checker: UpdateChecker
-  readonly #checkouts: () => Checkouts
-  readonly #env: Readonly<Record<string, string>>
-  readonly #restart: (() => Promise<unknown>) | undefined
-  readonly #clock: Clock
-  readonly #log: (line: string, extra?: Record<string, unknown>) => void
   readonly #build: (dir: string) => Promise<string>
   /** The running update or restart; a restart never releases it. */
   #running: Promise<unknown> | null = null
@@ -64,12 +60,8 @@ export class Updates {
     /** Installs dependencies and builds; returns what went wrong, or an empty string. For tests. */
     build?: (dir: string) => Promise<string>
   }) {
+    this.#options = options
     this.#checker = new UpdateChecker(options)
-    this.#checkouts = options.checkouts
-    this.#env = options.env
-    this.#restart = options.restart
-    this.#clock = options.clock
-    this.#log = options.log
     this.#build = options.build ?? (dir => buildIn(dir, options.env))
   }
 
@@ -102,20 +94,20 @@ export class Updates {
   /** Waits for a running update and blocks later ones. */
   async #replace(): Promise<void> {
     while (this.#running) await this.#running
-    const leaving = Promise.resolve(this.#restart?.())
+    const leaving = Promise.resolve(this.#options.restart?.())
     this.#running = leaving
     // Still running: the restart has failed, and the old version stays.
     await leaving.catch((error: unknown) =>
-      this.#log('the restart failed', { error: messageOf(error) }),
+      this.#options.log('the restart failed', { error: messageOf(error) }),
     )
     this.#running = null
   }
 
   async #update(target: UpdateTarget, force: boolean): Promise<UpdateResult> {
     await this.#checker.whenIdle()
-    const dir = this.#checkouts()[target]
+    const dir = this.#options.checkouts()[target]
     if (!isCheckout(dir)) return { ok: false, message: 'Not a git repository', code: 'no_checkout' }
-    const git = gitIn(dir, this.#env)
+    const git = gitIn(dir, this.#options.env)
     const pulled = await (force ? resetToRemote(git) : pull(git))
     const { failure } = pulled
     if (failure && !pulled.changed) return { ...failure, target }
@@ -135,7 +127,7 @@ export class Updates {
     }
     const problem = await this.#build(dir)
     if (problem !== '') {
-      this.#log('the new version could not be built', { problem })
+      this.#options.log('the new version could not be built', { problem })
       const reason = problem.slice(0, MAX_ERROR_CHARS)
       // The version that runs is that of the checkout again, so that the update is offered again. Local changes stay.
       const isBack = (await git(['reset', '--quiet', '--keep', pulled.from])).ok
@@ -151,12 +143,12 @@ export class Updates {
         ...(failure?.stash_conflict && { stash_conflict: true as const }),
       }
     }
-    if (!this.#restart) {
+    if (!this.#options.restart) {
       const message = `${done.message}; start it again by hand`
       return { ...done, message, code: 'by_hand', target, restart_scheduled: false }
     }
     // The running version must match the checkout, also when local changes are still stashed.
-    this.#cancelRestart = this.#clock.timer(RESTART_MS, () => void this.#replace())
+    this.#cancelRestart = this.#options.clock.timer(RESTART_MS, () => void this.#replace())
     const message = failure ? failure.message : 'Updated; restarting'
     return {
       ...done,

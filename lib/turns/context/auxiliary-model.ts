@@ -9,7 +9,7 @@ import { ProviderFailure } from '../../agent/failure.ts'
 import { providerFor } from '../../agent/providers/registry.ts'
 import { type Wait, waitOn } from '../../agent/retry.ts'
 import { complete } from '../../agent/complete.ts'
-import { createUsageMeter } from '../../agent/usage-meter.ts'
+import { UsageMeter } from '../../agent/usage-meter.ts'
 import type { ModelEndpoint, Providers, WireMessage } from '../../agent/types.ts'
 import { UserError, unavailable } from '../../errors.ts'
 import type { ModelServices } from '../../models/models.ts'
@@ -179,7 +179,7 @@ export class AuxiliaryModels {
     { signal, maxTokens, onUsage, retry }: AskOptions,
   ): Promise<string> {
     const deadline = AbortSignal.timeout(timeoutMs)
-    const tally = createUsageMeter(endpoint)
+    const tally = new UsageMeter(endpoint)
     try {
       const { text: answer } = await complete({
         provider: providerFor(this.#providers, endpoint.apiMode),

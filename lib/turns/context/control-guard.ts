@@ -3,7 +3,7 @@
  * and outside the sandbox. A member changes none of them, by whatever request.
  */
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
-import { createHardLinks } from '../../agent/hard-links.ts'
+import { HardLinks } from '../../agent/hard-links.ts'
 import { forbidden } from '../../errors.ts'
 import type { BaseCtx } from '../../http/request-context.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -48,13 +48,13 @@ const changedEntries = (path: string): string[] => [
 const createGuard = (control: readonly string[], root: string): ControlGuard => {
   const decisive = new Set(control.flatMap(passedEntries).map(fold))
   const folders = control.map(path => fold(realPath(path)))
-  const linked = createHardLinks(control)
+  const linked = new HardLinks(control)
   const isControl = (entry: string): boolean => {
     const place = fold(entry)
     return (
       decisive.has(place) ||
       folders.some(folder => place.startsWith(folder + sep)) ||
-      linked(entry) !== undefined
+      linked.find(entry) !== undefined
     )
   }
   return paths => {

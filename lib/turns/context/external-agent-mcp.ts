@@ -1,6 +1,6 @@
 /** The MCP servers of a session, in the form that external agents accept, and those that they are not given. */
 import type { ForwardedMcpServer, WithheldServer } from '../../agent/external-agent.ts'
-import { parseLists } from '../../agent/permissions/rules.ts'
+import { guardingRules } from '../../agent/permissions/rules.ts'
 import type { Rule } from '../../agent/permissions/rule.ts'
 import { asObject } from '../../base/json.ts'
 import { isInvalid, parseServers, type ToolFilter } from '../../mcp/config.ts'
@@ -33,14 +33,14 @@ export const serversFor = (
   toolsets: unknown,
 ): { passed: ForwardedMcpServer[]; withheld: WithheldServer[] } => {
   const { mcp: isEnabled } = selectToolsets(config, toolsets)
-  const { deny, ask } = parseLists(asObject(config.permissions))
+  const rules = guardingRules(asObject(config.permissions))
   const servers = parseServers(config).flatMap(server =>
     isInvalid(server) || !server.enabled || !isEnabled(server.name) || !isWhole(server.filter)
       ? []
       : [server],
   )
   const withheld = servers.flatMap(({ name }) => {
-    const rule = [...deny, ...ask].find(each => mayName(each, name))
+    const rule = rules.find(each => mayName(each, name))
     return rule ? [{ name, rule: rule.text }] : []
   })
   const passed = servers

@@ -19,16 +19,12 @@ const Counts = z.object({
 /** Under the key `acp` of the session's record, by agent. Tolerant, because the file may have been edited by hand. */
 const StoredAgentSession = z.object({
   session_id: z.string().min(1),
-  aliases: z.array(z.string()).catch([]),
   owner: z.string().catch(''),
   cwd: z.string().catch(''),
   mark: z.string().catch(''),
   sent: z.string().catch(''),
   cost: z.number().catch(0),
-  reported: z
-    .object({ last: Counts, omitted: Counts, rises: z.number(), isOfTurn: z.boolean() })
-    .nullable()
-    .catch(null),
+  reported: z.object({ last: Counts }).nullable().catch(null),
   mode: z.string().nullable().catch(null),
   options: z.record(z.string(), z.union([z.string(), z.boolean()])).catch({}),
 })

@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { shorten } from '../../base/shorten.ts'
 import { visibleName } from '../../base/visible.ts'
-import { openGit, type Git, type WorkspaceGitOptions } from '../../workspaces/git.ts'
+import { openGit, type WorkspaceGitOptions } from '../../workspaces/git.ts'
 
 /** Per command. A repository that needs longer is described without the answer. */
 const TIMEOUT_MS = 400
@@ -22,14 +22,19 @@ export const STATUS = [
   '--ignore-submodules=dirty',
 ]
 
-/** The output of a command; null when it failed, took too long, or printed too much. */
-const read = async (git: Git, args: readonly string[]): Promise<string | null> => {
-  try {
-    const { text, code, isCut } = await git(args, { maxBytes: MAX_BYTES })
-    return code === 0 && !isCut ? text.replace(/\n$/, '') : null
-  } catch {
-    // A timeout: the fact is left out.
-    return null
+/** Asks git in a repository; null without git. An answer is null when the command failed, took too long, or printed too much. */
+export const openFacts = async (root: string, options: WorkspaceGitOptions) => {
+  const git = await openGit(root, { timeoutMs: TIMEOUT_MS, ...options }).catch(() => undefined)
+  if (!git) return null
+  /** `none`: the exit code that says that nothing was found. */
+  return async (args: readonly string[], none = 0): Promise<string | null> => {
+    try {
+      const { text, code, isCut } = await git(args, { maxBytes: MAX_BYTES })
+      return (code === 0 || code === none) && !isCut ? text.replace(/\n$/, '') : null
+    } catch {
+      // A timeout: the fact is left out.
+      return null
+    }
   }
 }
 
@@ -68,13 +73,13 @@ const kindOf = (root: string): string[] => {
 
 /** Lines for the prompt; empty without a repository or without git. `root`: the real path of the repository. */
 export const gitFacts = async (root: string, options: WorkspaceGitOptions): Promise<string[]> => {
-  const git = await openGit(root, { timeoutMs: TIMEOUT_MS, ...options }).catch(() => undefined)
-  if (!git) return []
+  const read = await openFacts(root, options)
+  if (!read) return []
   const [branch, main, status, log] = await Promise.all([
-    read(git, ['symbolic-ref', '--short', '-q', 'HEAD']),
-    read(git, ['symbolic-ref', '--short', '-q', 'refs/remotes/origin/HEAD']),
-    read(git, STATUS),
-    read(git, ['log', `-${COMMITS}`, '--no-show-signature', '--no-decorate', '--format=%s']),
+    read(['symbolic-ref', '--short', '-q', 'HEAD']),
+    read(['symbolic-ref', '--short', '-q', 'refs/remotes/origin/HEAD']),
+    read(STATUS),
+    read(['log', `-${COMMITS}`, '--no-show-signature', '--no-decorate', '--format=%s']),
   ])
   // Damaged.
   if (status === null && log === null) return []

@@ -1,7 +1,7 @@
 /** The images of a turn: how they are sent, and which of the attached files are images. */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import {
-  createImageKeeper,
+  imageKeeper,
   type ImageProblem,
   type ImageStore,
   UnusableImage,
@@ -57,7 +57,7 @@ export const attachImages = async (
 ): Promise<AttachedImages> => {
   const images: StoredImage[] = []
   const leftOut: LeftOut[] = []
-  const keep = createImageKeeper(store)
+  const keep = imageKeeper(store)
   for (const path of store.mode === 'text' ? [] : paths.filter(hasImageName)) {
     // Up to 10 MB are read and hashed at a time; running turns must not wait for twenty of them.
     await nextTick()

@@ -9,7 +9,7 @@ import type { TurnScope } from './turn-scope.ts'
 /** Calls a model for a server. */
 const sampleFor =
   ({ home, turn }: TurnScope, { auxiliary }: Services) =>
-  ({ addUsage, checkBudget }: ToolContext): Sample =>
+  ({ addUsage, turn: { checkBudget } }: ToolContext): Sample =>
   async (messages, { model, allowedModels, maxTokens, signal }) => {
     const own = turn.endpoint instanceof UserError ? null : turn.endpoint
     const { endpoint, ask } = auxiliary.for('mcp', home, own, model ?? undefined)

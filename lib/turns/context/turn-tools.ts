@@ -1,7 +1,7 @@
 /** The tools of a turn: the engine's own and those of its home, minus the disabled ones. */
 import { exitPlanMode } from '../../agent/tools/exit-plan-mode.ts'
 import { clarify } from '../../agent/tools/clarify.ts'
-import { createToolbox, plain } from '../../agent/tools/toolbox.ts'
+import { toolbox, plain } from '../../agent/tools/toolbox.ts'
 import { toolsetOf } from '../../agent/toolsets.ts'
 import { toolInfo } from '../../base/tools.ts'
 import type { Tool } from '../../agent/types.ts'
@@ -43,14 +43,14 @@ export const turnTools = async (scope: TurnScope, services: Services): Promise<r
   const { timeout: timeoutS, persistent_shell: isPersistent } = scope.config.terminal
   const { home, workspace, sessionId: owner } = scope
   const runner = services.runners.runnerFor({ home, workspace, owner })
-  const toolbox = createToolbox({ timeoutS, isPersistent, runner })
+  const builtIn = toolbox({ timeoutS, isPersistent, runner })
   const rules = rulesFor(home, workspace, home.childEnv())
   // A denied tool is not described: that saves its tokens, and a call that can only fail.
   const isOffered = (tool: Tool) => isSelected(tool, selection) && rules.isOffered(tool)
   const isUsable = usableIn(scope)
   // From the first use of plan mode on, so that turning it off and on again changes nothing that is sent before it.
   const planning = scope.meta.mode ? [plain(exitPlanMode)] : []
-  const own = [...[...toolbox, ...homeTools(scope, services)].filter(isOffered), ...planning]
+  const own = [...[...builtIn, ...homeTools(scope, services)].filter(isOffered), ...planning]
   const all = listTools(
     scope,
     {
@@ -62,5 +62,5 @@ export const turnTools = async (scope: TurnScope, services: Services): Promise<r
     services.sessions,
     services.promptCache,
   )
-  return [...all, ...(scope.turn.client?.tools ?? []).filter(rules.isOffered)]
+  return [...all, ...(scope.turn.client?.tools ?? []).filter(tool => rules.isOffered(tool))]
 }

@@ -29,15 +29,8 @@ const allowOf = async (home: Home): Promise<Allow> => {
 }
 
 const openWeb = async (home: Home, dispatcher: Dispatcher | undefined) => {
-  const [{ createFetch }, { createUrlCheck }] = await Promise.all([
-    import('../../web/fetch.ts'),
-    import('../../web/url-rules.ts'),
-  ])
-  return {
-    fetch: createFetch({ dispatcher }),
-    check: createUrlCheck(home),
-    allow: await allowOf(home),
-  }
+  const { createUrlCheck } = await import('../../web/url-rules.ts')
+  return { dispatcher, check: createUrlCheck(home), allow: await allowOf(home) }
 }
 
 type Check = (url: URL) => void
@@ -156,9 +149,12 @@ export class WebServices {
     signal: AbortSignal,
     tool?: string,
   ): Promise<Buffer> {
-    const { fetch, ...opened } = await openWeb(home, this.#dispatcher)
+    const [{ fetchPage }, opened] = await Promise.all([
+      import('../../web/fetch.ts'),
+      openWeb(home, this.#dispatcher),
+    ])
     const check = tool ? withRules(opened.check, home, tool, url) : opened.check
-    const { bytes } = await fetch(url, {
+    const { bytes } = await fetchPage(url, {
       ...opened,
       check,
       signal,

@@ -6,7 +6,8 @@ import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { PlanCard, PlanText } from './plan-card.tsx'
 import { AnswerNote } from './answer-note.tsx'
-import { answerState, writeAnswer, writtenAnswer } from './answer.ts'
+import { answerState } from './answer.ts'
+import { Reply } from './reply.tsx'
 
 export type QuestionCardProps = {
   question: Clarify
@@ -39,53 +40,31 @@ function ReadOnlyQuestion({ question }: Pick<QuestionCardProps, 'question'>) {
   )
 }
 
+const LOOK = {
+  choices: 'ask-choices',
+  form: 'ask-form',
+  input: 'ask-input',
+  button: 'ask-button',
+  main: 'ask-button ask-main',
+}
+
 function OpenQuestion({ question, onAnswer }: QuestionCardProps) {
-  const { isSent: sent, isSettled, words } = answerState(question)
-  const text = writtenAnswer(question)
-  const answer = (given: string) => {
-    if (given.trim()) onAnswer(given.trim())
-  }
-  const submit = (event: Event) => {
-    event.preventDefault()
-    answer(text)
-  }
+  const { isSettled, words } = answerState(question)
   return (
     <article class="ask" aria-label={t('ask.question')}>
       <h3 class="ask-title">
         <Icon name="question" /> {t('ask.question')}
       </h3>
       <p class="ask-why ask-question">{visibleText(question.question)}</p>
-      {!isSettled && question.choices_offered.length > 0 && (
-        <div class="ask-choices">
-          {question.choices_offered.map(choice => (
-            <button
-              key={choice}
-              type="button"
-              class="ask-button"
-              disabled={sent}
-              onClick={() => answer(choice)}
-            >
-              {visibleText(choice)}
-            </button>
-          ))}
-        </div>
-      )}
       {!isSettled && (
-        <form class="ask-form" onSubmit={submit}>
-          <input
-            class="ask-input"
-            aria-label={t('ask.answer')}
-            placeholder={
-              question.choices_offered.length > 0 ? t('ask.answer.hint') : t('ask.answer')
-            }
-            value={text}
-            disabled={sent}
-            onInput={event => writeAnswer(question, event.currentTarget.value)}
-          />
-          <button type="submit" class="ask-button ask-main" disabled={sent || !text.trim()}>
-            {t('ask.answer.send')}
-          </button>
-        </form>
+        <Reply
+          question={question}
+          look={LOOK}
+          label={t('ask.answer')}
+          hint={t('ask.answer.hint')}
+          send={t('ask.answer.send')}
+          onAnswer={onAnswer}
+        />
       )}
       <AnswerNote words={words} />
     </article>

@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { BackupSettings, BackupState } from '../../../lib/schema/backup.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { Row } from '../../parts/field.tsx'
+import { Row, Section } from '../../parts/field.tsx'
 import { Field } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { LoadState } from '../../parts/load-state.ts'
@@ -65,8 +65,7 @@ const LastResult = ({ state: { last, running } }: Pick<PartProps, 'state'>) => {
 }
 
 const Files = ({ state, onRun }: Pick<PartProps, 'state'> & { onRun: () => void }) => (
-  <section class="view-part rows" aria-label={t('backups.files')}>
-    <h3>{t('backups.files')}</h3>
+  <Section title={t('backups.files')}>
     <div class="backup-now">
       <Button icon="download" disabled={state.running} onClick={onRun}>
         {t('backups.now')}
@@ -93,7 +92,7 @@ const Files = ({ state, onRun }: Pick<PartProps, 'state'> & { onRun: () => void 
         )}
       />
     ))}
-  </section>
+  </Section>
 )
 
 export const BackupSettingsView = () => {

@@ -1,9 +1,10 @@
 /** An approval or a question of a cell, to be answered in the list. */
-import { visibleName, visibleText } from '../../../lib/base/visible.ts'
+import { visibleText } from '../../../lib/base/visible.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import type { Route } from '../../parts/may.ts'
 import { AnswerNote } from '../approvals/answer-note.tsx'
-import { answerState, writeAnswer, writtenAnswer } from '../approvals/answer.ts'
+import { answerState } from '../approvals/answer.ts'
+import { Reply } from '../approvals/reply.tsx'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { whyAsked } from '../approvals/stake-strings.ts'
 import { isAnswerable } from '../inbox/answerable.ts'
@@ -11,6 +12,8 @@ import { t as shared } from '../inbox/strings.ts'
 
 /** All of it is on the page, above the buttons. */
 const MAX_CHARS = 4_000
+
+const LOOK = { choices: 'buttons', form: 'buttons', input: '', button: '', main: 'main' }
 
 export type WaitingItemProps = {
   question: Question
@@ -45,7 +48,6 @@ const Asked = ({ question }: { question: Question }) =>
 export const WaitingItem = (props: WaitingItemProps) => {
   const { question, href, allows, onAnswer } = props
   const { isSent, isSettled, words } = answerState(question)
-  const text = writtenAnswer(question)
   const isDecided =
     !isSettled && isAnswerable(question, { allows, maxChars: MAX_CHARS, showsChange: true })
   const isDenied =
@@ -53,43 +55,18 @@ export const WaitingItem = (props: WaitingItemProps) => {
   const mayReply = !isSettled && question.kind === 'clarify' && allows('POST /api/clarify/respond')
   /** Read and answered in its chat. */
   const isPlan = mayReply && question.plan === true
-  const isReplied = mayReply && !isPlan
-  const answer = (given: string): void => {
-    if (given.trim()) onAnswer(given.trim())
-  }
   return (
     <>
       <Asked question={question} />
-      {isReplied && question.choices_offered.length > 0 && (
-        <div class="buttons">
-          {question.choices_offered.map(choice => (
-            <button key={choice} type="button" disabled={isSent} onClick={() => answer(choice)}>
-              {visibleName(choice)}
-            </button>
-          ))}
-        </div>
-      )}
-      {isReplied && (
-        <form
-          class="buttons"
-          onSubmit={event => {
-            event.preventDefault()
-            answer(text)
-          }}
-        >
-          <input
-            aria-label={shared('waiting.reply')}
-            placeholder={shared('waiting.reply')}
-            value={text}
-            disabled={isSent}
-            onInput={event => {
-              writeAnswer(question, event.currentTarget.value)
-            }}
-          />
-          <button type="submit" class="main" disabled={isSent || !text.trim()}>
-            {shared('waiting.send')}
-          </button>
-        </form>
+      {mayReply && !isPlan && (
+        <Reply
+          question={question}
+          look={LOOK}
+          label={shared('waiting.reply')}
+          hint={shared('waiting.reply')}
+          send={shared('waiting.send')}
+          onAnswer={onAnswer}
+        />
       )}
       <AnswerNote words={words} />
       <div class="buttons">

@@ -18,8 +18,8 @@ export type Attachment = Queued<{ picture: string | null }>
 export type Arrived = { sizeBytes: number; picture: string | null }
 
 export type AttachmentsOptions = {
-  platform: Pick<Platform, 'upload'>
-  composer: Pick<Composer, 'addFile' | 'removeFile' | 'files' | 'text' | 'edit'>
+  platform: Platform
+  composer: Composer
   ensureSession: () => Promise<string>
   /** Creates a `blob:` URL. */
   pictureOf?: (file: File) => string

@@ -50,7 +50,7 @@ const splitPath = (query: string): { directory: string; name: string } => {
 }
 
 export type CompletionOptions = {
-  platform: Pick<Platform, 'clock'>
+  platform: Platform
   /** Called for each completion, because skills can be added and removed. */
   commands: () => readonly { name: string; argument: string; summary: string }[]
   /** Entries of a workspace directory. */

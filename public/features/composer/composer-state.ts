@@ -18,7 +18,7 @@ import type { ReasoningState } from './reasoning.ts'
 import type { SkillCommands } from '../skills/skill-commands.ts'
 
 export type ComposerOptions = {
-  shell: Pick<Shell, 'platform' | 'toasts'>
+  shell: Shell
   settings: SettingsState
   draft: Composer
   workspaces: Workspaces

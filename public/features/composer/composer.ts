@@ -46,7 +46,7 @@ export class Composer {
     () => !/\S/.test(this.text.value) && this.files.value.length + this.comments.value.length === 0,
   )
 
-  constructor(platform: Pick<Platform, 'api' | 'drafts' | 'clock'>, options: ComposerOptions) {
+  constructor(platform: Platform, options: ComposerOptions) {
     this.#options = options
     this.#stored = new StoredDraft(platform, options, this.#kept)
     const { draft, isUnsaved } = this.#stored.load()

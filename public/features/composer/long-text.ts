@@ -26,7 +26,7 @@ export type LongText =
 type Attached = { id: number; text: string; before: string; after: string }
 
 export type LongTextOptions = {
-  composer: Pick<Composer, 'text' | 'edit'>
+  composer: Composer
   /** Attaches a file; returns its number. */
   add: (file: File) => number
   /** Whether it is among the attachments of the message, and not failed. */

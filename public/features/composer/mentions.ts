@@ -28,7 +28,7 @@ export type FindMentions = { query: string; sessionId: string; files: readonly S
 
 /** Files, chats, and skills; a group whose best name contains the query is before the others. */
 export const withMentions = async (
-  { api, clock }: Pick<Platform, 'api' | 'clock'>,
+  { api, clock }: Platform,
   { query, sessionId, files }: FindMentions,
 ): Promise<Suggestion[]> => {
   const { mentions } = await api('GET /api/mentions', {

@@ -5,10 +5,10 @@ import type { Platform } from '../../platform.ts'
 export type Personality = { name: string; description: string }
 
 export class Personalities {
-  readonly #platform: Pick<Platform, 'api'>
+  readonly #platform: Platform
   readonly list = signal<readonly Personality[]>([])
 
-  constructor(platform: Pick<Platform, 'api'>) {
+  constructor(platform: Platform) {
     this.#platform = platform
   }
 

@@ -3,7 +3,7 @@ import type { App } from '../../app.ts'
 
 /** Before what is written there; a command that was put there before is replaced. */
 export const putIntoMessage = (
-  { composer: { draft }, shell: { route }, pane }: Pick<App, 'composer' | 'shell' | 'pane'>,
+  { composer: { draft }, shell: { route }, pane }: App,
   text: string,
 ): void => {
   route.backToChat()

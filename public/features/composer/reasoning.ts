@@ -9,14 +9,14 @@ export const isEffortChoice = (text: string): text is Effort | 'default' =>
   text === 'default' || isEffort(text)
 
 export class ReasoningState {
-  readonly #platform: Pick<Platform, 'api'>
+  readonly #platform: Platform
   readonly effort = signal<Effort | ''>('')
   readonly shown = signal(true)
   /** Of the chat's model: what it does not know is not offered. */
   readonly offered = signal<readonly Effort[]>(EFFORTS)
   #asked = ''
 
-  constructor(platform: Pick<Platform, 'api'>) {
+  constructor(platform: Platform) {
     this.#platform = platform
   }
 

@@ -4,7 +4,7 @@ import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Choice } from '../messages/outbox.ts'
 import { isUnreachable } from '../../api.ts'
-import { createTryAgain, type TryAgain } from '../../parts/try-again.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 import { randomId } from '../../parts/random-id.ts'
 import type { JsonStorage, Platform } from '../../platform.ts'
 
@@ -50,7 +50,7 @@ export type DraftPlace = {
 }
 
 export class StoredDraft {
-  readonly #platform: Pick<Platform, 'api' | 'drafts' | 'clock'>
+  readonly #platform: Platform
   readonly #place: Required<DraftPlace>
   /** The draft as it is written now. */
   readonly #now: () => Written
@@ -68,12 +68,12 @@ export class StoredDraft {
   #cancel = () => {}
 
   constructor(
-    platform: Pick<Platform, 'api' | 'drafts' | 'clock'>,
+    platform: Platform,
     { sessionId, key, savesDraft = () => true }: DraftPlace,
     now: () => Written,
   ) {
     this.#platform = platform
-    this.#again = createTryAgain(platform.clock)
+    this.#again = new TryAgain(platform.clock)
     this.#place = { sessionId, key: NEW + key, savesDraft }
     this.#now = now
   }

@@ -19,7 +19,7 @@ export type TurnActionsOptions = {
   key: string
   sessions: Sessions
   chat: Transcript
-  draft: Pick<Composer, 'restoreDraft'>
+  draft: Composer
   queue: Queue
   choices: SessionChoices
   outbox: Outbox

@@ -33,12 +33,12 @@ const groupsOf = (choices: readonly ExternalChoice[], query: string): PickerGrou
 }
 
 export const AgentChip = ({ id }: { id: string }) => {
-  const { api, attempt, copy, layout, toasts } = useShell()
+  const { platform, attempt, copy, layout, toasts } = useShell()
   const { skillCommands } = useComposer()
   const { transcript: chat } = useChat()
   const agent = useMemo(
     () =>
-      new ExternalAgentState({ api }, commands => {
+      new ExternalAgentState(platform, commands => {
         skillCommands.more.value = commands
       }),
     [],

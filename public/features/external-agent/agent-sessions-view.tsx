@@ -20,7 +20,7 @@ type AgentSessionsProps = {
 }
 
 export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps) => {
-  const { api, toasts, attempt } = useShell()
+  const { platform, toasts, attempt } = useShell()
   const sessions = useSessions()
   const { transcript: openChat } = useChat()
   const pane = usePane()
@@ -28,7 +28,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
   const past = useMemo(
     () =>
       new EarlierSessions({
-        platform: { api },
+        platform,
         upsert: row => sessions.upsert(row),
         open: id => pane.follow(id),
         notify: note => void toasts.show(note),
@@ -80,7 +80,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
             })),
           },
         ]}
-        empty={found ? found.note || t('past.none') : t('past.loading')}
+        empty={found ? found.note || t('past.none') : t('app.loading')}
         query={query.value}
         onQuery={
           (found?.sessions.length ?? 0) >= SEARCH_FROM

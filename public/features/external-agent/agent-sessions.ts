@@ -15,7 +15,7 @@ export type CurrentSession = {
 }
 
 export type AgentSessionsOptions = {
-  platform: Pick<Platform, 'api'>
+  platform: Platform
   upsert: (row: SessionRow) => void
   open: (id: string) => void
   notify: (note: string) => void

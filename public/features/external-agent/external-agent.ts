@@ -50,14 +50,14 @@ export const choicesOf = (
 ]
 
 export class ExternalAgentState {
-  readonly #platform: Pick<Platform, 'api'>
+  readonly #platform: Platform
   readonly #offer: (commands: SkillCommand[]) => void
   readonly current = signal<ExternalAgent | null>(null)
   readonly busy = signal(false)
   /** The session shown; replies for another one are dropped. */
   #wanted = ''
 
-  constructor(platform: Pick<Platform, 'api'>, offer: (commands: SkillCommand[]) => void) {
+  constructor(platform: Platform, offer: (commands: SkillCommand[]) => void) {
     this.#platform = platform
     this.#offer = offer
   }

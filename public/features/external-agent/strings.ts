@@ -12,7 +12,6 @@ const enAgent = {
   past: 'Resume a {name} session…',
   'past.head': '{name} sessions in this workspace',
   'past.search': 'Find a session',
-  'past.loading': 'Loading…',
   'past.none': 'No matching sessions',
   here: 'Already open',
   signIn: 'Sign in to {name}',

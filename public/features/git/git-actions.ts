@@ -1,11 +1,11 @@
 /** What the person does with the repository: stage, commit, branches, remotes; and the history. */
-import { signal, type Signal } from '@preact/signals'
-import { ApiError } from '../../api.ts'
+import { signal } from '@preact/signals'
+import { type ApiCall, ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
-import type { Platform } from '../../platform.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Toasts } from '../shell/toast.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import type { Change, GitChanges, LoadedDiff } from '../workspace/git-changes.ts'
 import { nameOf } from '../../parts/file-kind.ts'
 import { GitHistory } from './git-history.ts'
@@ -16,32 +16,45 @@ export type Overview = Api['GET /api/git/overview']['output']
 /** Hooks that wait for the person's decision, and what continues with it. */
 export type HookQuestion = { names: readonly string[]; go: (choice: string) => void }
 
-export type GitActionsOptions = {
-  platform: Pick<Platform, 'api'>
-  sessionId: string
-  toasts: Toasts
-  ask: (question: Confirmation) => void
-  changes: GitChanges
-  chooseWorkspace: (path: string) => Promise<void>
-}
-
 type Hooks = { names: string[]; id: string }
 
-/** Runs what changes the repository, and asks about its hooks. */
-class Runner {
-  readonly #toasts: Toasts
-  readonly #reload: () => Promise<void>
+export class GitActions {
+  readonly api: ApiCall
+  readonly session: { session_id: string }
+  readonly ask: (question: Confirmation) => void
+  /** Moves the chat to another workspace. */
+  readonly chooseWorkspace: (path: string) => Promise<void>
+  readonly newest = createResponseOrder()
+  readonly overview = signal<Overview | null>(null)
+  readonly message = signal('')
+  /** The action that runs. */
   readonly busy = signal('')
   readonly hookQuestion = signal<HookQuestion | null>(null)
+  readonly history: GitHistory
+  readonly worktrees: Worktrees
+  readonly #toasts: Toasts
+  readonly #changes: GitChanges
   /** How often the workspace was replaced by another one. */
   #resets = 0
 
-  constructor(toasts: Toasts, reload: () => Promise<void>) {
-    this.#toasts = toasts
-    this.#reload = reload
+  constructor(
+    shell: Shell,
+    sessionId: string,
+    changes: GitChanges,
+    ask: (question: Confirmation) => void,
+    chooseWorkspace: (path: string) => Promise<void>,
+  ) {
+    this.api = shell.api
+    this.#toasts = shell.toasts
+    this.session = { session_id: sessionId }
+    this.#changes = changes
+    this.ask = ask
+    this.chooseWorkspace = chooseWorkspace
+    this.history = new GitHistory(shell, this.session)
+    this.worktrees = new Worktrees(this)
   }
 
-  /** One at a time: git locks the index. False when it failed, which is shown. */
+  /** Changes the repository, one at a time: git locks the index. False when it failed, which is shown. */
   readonly run = async (
     name: string,
     work: () => Promise<unknown>,
@@ -61,20 +74,21 @@ class Runner {
       return false
     } finally {
       this.busy.value = ''
-      await this.#reload()
+      await Promise.all([this.#changes.load(), this.load(), this.worktrees.load()])
+      if (this.history.list.value) await this.history.load(true)
     }
   }
 
   /** Repeats the work with the person's decision when hooks would run. */
-  readonly withHooks = async (
+  async #withHooks(
     name: string,
-    work: (hooks: string | undefined) => Promise<unknown>,
+    work: (hooks: { hooks?: string }) => Promise<unknown>,
     done: string,
     choice?: string,
-  ): Promise<boolean> => {
+  ): Promise<boolean> {
     const begun = this.#resets
     try {
-      return await this.run(name, () => work(choice), done)
+      return await this.run(name, () => work(choice ? { hooks: choice } : {}), done)
     } catch (error) {
       // The decision would run in another repository.
       if (begun !== this.#resets) return false
@@ -87,7 +101,7 @@ class Runner {
             resolve(
               answer === 'cancel'
                 ? false
-                : this.withHooks(name, work, done, answer === 'run' ? id : 'skip'),
+                : this.#withHooks(name, work, done, answer === 'run' ? id : 'skip'),
             )
           },
         }
@@ -95,62 +109,14 @@ class Runner {
     }
   }
 
-  reset(): void {
-    this.#resets += 1
-    this.hookQuestion.value?.go('cancel')
-  }
-}
-
-export class GitActions {
-  readonly #options: GitActionsOptions
-  readonly overview = signal<Overview | null>(null)
-  readonly message = signal('')
-  readonly #session
-  readonly #newest = createResponseOrder()
-  readonly history
-  readonly #runner
-  readonly busy: Signal<string>
-  readonly hookQuestion: Signal<HookQuestion | null>
-  readonly #run
-  readonly #withHooks
-  readonly worktrees
-
-  constructor(options: GitActionsOptions) {
-    const { sessionId, toasts } = options
-    const { api } = options.platform
-    this.#options = options
-    this.#session = { session_id: sessionId }
-    this.history = new GitHistory({ api, toasts, session: this.#session, newest: this.#newest })
-    this.#runner = new Runner(toasts, this.#reload)
-    const { busy, hookQuestion, run, withHooks } = this.#runner
-    this.busy = busy
-    this.hookQuestion = hookQuestion
-    this.#run = run
-    this.#withHooks = withHooks
-    this.worktrees = new Worktrees({
-      ...options,
-      api,
-      session: this.#session,
-      newest: this.#newest,
-      run: this.#run,
-    })
-  }
-
-  readonly #reload = async (): Promise<void> => {
-    await Promise.all([this.#options.changes.load(), this.load(), this.worktrees.load()])
-    if (this.history.list.value) await this.history.load(true)
-  }
-
   async load(): Promise<void> {
-    const { changes } = this.#options
-    const { api } = this.#options.platform
-    const isNewest = this.#newest('overview')
-    if (!changes.status.value?.is_git) {
+    const isNewest = this.newest('overview')
+    if (!this.#changes.status.value?.is_git) {
       if (isNewest()) this.overview.value = null
       return
     }
     try {
-      const found = await api('GET /api/git/overview', this.#session)
+      const found = await this.api('GET /api/git/overview', this.session)
       if (isNewest()) this.overview.value = found
     } catch {
       // The list of changes reports that Git cannot be used; without this the tools are not shown.
@@ -160,8 +126,9 @@ export class GitActions {
 
   /** The session works in another workspace. What was written as a message is kept. */
   reset(): void {
-    this.#newest.dropPending()
-    this.#runner.reset()
+    this.newest.dropPending()
+    this.#resets += 1
+    this.hookQuestion.value?.go('cancel')
     this.overview.value = null
     this.worktrees.list.value = []
     this.history.reset()
@@ -169,42 +136,40 @@ export class GitActions {
 
   /** Stages a change, or unstages a staged one; only these lines of its diff when given. */
   move(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<boolean> {
-    return this.#run('stage', () => this.#stageOne(change, loaded, lines))
+    return this.run('stage', () => this.#stageOne(change, loaded, lines))
   }
 
   moveAll(list: readonly Change[]): Promise<boolean> {
-    const { api } = this.#options.platform
-    return this.#run('stage', () => {
+    return this.run('stage', () => {
       const paths = list.map(({ path }) => path)
-      if (list[0]?.kind !== 'staged') return api('POST /api/git/stage', { ...this.#session, paths })
+      if (list[0]?.kind !== 'staged')
+        return this.api('POST /api/git/stage', { ...this.session, paths })
       const old = list.flatMap(({ from }) => from ?? [])
-      return api('POST /api/git/unstage', { ...this.#session, paths: [...paths, ...old] })
+      return this.api('POST /api/git/unstage', { ...this.session, paths: [...paths, ...old] })
     })
   }
 
   async discard(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
-    const { api } = this.#options.platform
-    const { toasts } = this.#options
-    await this.#run('discard', async () => {
-      const found = await api('POST /api/git/discard', this.#selection(change, loaded, lines))
-      const input = { ...this.#session, ...found }
-      toasts.show(t('git.discarded', { name: nameOf(change.path) }), {
+    await this.run('discard', async () => {
+      const found = await this.api('POST /api/git/discard', this.#selection(change, loaded, lines))
+      const input = { ...this.session, ...found }
+      this.#toasts.show(t('git.discarded', { name: nameOf(change.path) }), {
         action: {
           label: t('git.undo'),
-          run: () => void this.#run('undo', () => api('POST /api/git/undo-discard', input)),
+          run: () => void this.run('undo', () => this.api('POST /api/git/undo-discard', input)),
         },
       })
     })
   }
 
   async commit(): Promise<void> {
-    const input = { ...this.#session, message: this.message.value }
+    const input = { ...this.session, message: this.message.value }
     const isDone = await this.#withHooks(
       'commit',
       hooks =>
-        this.#options.platform.api('POST /api/git/commit', {
+        this.api('POST /api/git/commit', {
           ...input,
-          ...(hooks ? { hooks } : {}),
+          ...hooks,
         }),
       t('git.committed'),
     )
@@ -214,29 +179,25 @@ export class GitActions {
   }
 
   switchTo(name: string, remote: boolean): Promise<boolean> {
-    return this.#run('branch', () =>
-      this.#options.platform.api('POST /api/git/switch', { ...this.#session, name, remote }),
+    return this.run('branch', () =>
+      this.api('POST /api/git/switch', { ...this.session, name, remote }),
     )
   }
 
   createBranch(name: string): Promise<boolean> {
-    return this.#run('branch', () =>
-      this.#options.platform.api('POST /api/git/switch', { ...this.#session, name, create: true }),
+    return this.run('branch', () =>
+      this.api('POST /api/git/switch', { ...this.session, name, create: true }),
     )
   }
 
   fetch(): Promise<boolean> {
-    return this.#run(
-      'fetch',
-      () => this.#options.platform.api('POST /api/git/fetch', this.#session),
-      t('git.fetched'),
-    )
+    return this.run('fetch', () => this.api('POST /api/git/fetch', this.session), t('git.fetched'))
   }
 
   pull(name: string): Promise<boolean> {
-    return this.#run(
+    return this.run(
       'pull',
-      () => this.#options.platform.api('POST /api/git/pull', this.#session),
+      () => this.api('POST /api/git/pull', this.session),
       t('git.pulled', { name }),
     )
   }
@@ -245,29 +206,27 @@ export class GitActions {
     return this.#withHooks(
       'push',
       hooks =>
-        this.#options.platform.api('POST /api/git/push', {
-          ...this.#session,
-          ...(hooks ? { hooks } : {}),
+        this.api('POST /api/git/push', {
+          ...this.session,
+          ...hooks,
         }),
       t('git.pushed'),
     )
   }
 
   abort(name: string): void {
-    const { ask } = this.#options
-    const { api } = this.#options.platform
-    ask({
+    this.ask({
       title: t('git.abort.title', { name }),
       text: t('git.abort.text'),
       confirm: t('git.abort', { name }),
       danger: true,
-      run: () => void this.#run('abort', () => api('POST /api/git/abort', this.#session)),
+      run: () => void this.run('abort', () => this.api('POST /api/git/abort', this.session)),
     })
   }
 
   #selection({ path }: Change, loaded: LoadedDiff | undefined, lines?: readonly number[]) {
     return {
-      ...this.#session,
+      ...this.session,
       path,
       ...(loaded?.id ? { id: loaded.id } : {}),
       ...(lines ? { lines: [...lines] } : {}),
@@ -275,12 +234,14 @@ export class GitActions {
   }
 
   #stageOne(change: Change, loaded?: LoadedDiff, lines?: readonly number[]) {
-    const { api } = this.#options.platform
     return change.kind === 'staged'
-      ? api('POST /api/git/unstage', {
+      ? this.api('POST /api/git/unstage', {
           ...this.#selection(change, loaded, lines),
           ...(change.from ? { old_path: change.from } : {}),
         })
-      : api('POST /api/git/stage', { ...this.#selection(change, loaded, lines), kind: change.kind })
+      : this.api('POST /api/git/stage', {
+          ...this.#selection(change, loaded, lines),
+          kind: change.kind,
+        })
   }
 }

@@ -1,37 +1,32 @@
 /** The commits of the current branch, and the diffs of opened ones. */
 import { signal } from '@preact/signals'
-import type { ApiCall } from '../../api.ts'
 import type { Api } from '../../../router.ts'
-import type { ResponseOrder } from '../../parts/response-order.ts'
-import type { Toasts } from '../shell/toast.ts'
+import { createResponseOrder } from '../../parts/response-order.ts'
+import type { Shell } from '../shell/shell-state.ts'
 
 export type LogEntry = Api['GET /api/git/log']['output']['commits'][number]
 export type CommitDiff = Api['GET /api/git/commit']['output']
 
-export type HistoryOptions = {
-  api: ApiCall
-  toasts: Toasts
-  session: { session_id: string }
-  newest: ResponseOrder
-}
-
 export class GitHistory {
-  readonly #options: HistoryOptions
+  readonly #shell: Shell
+  readonly #session: { session_id: string }
+  readonly #newest = createResponseOrder()
   /** Null while it is not shown. */
   readonly list = signal<{ commits: readonly LogEntry[]; more: boolean } | null>(null)
   readonly diffs = signal<ReadonlyMap<string, CommitDiff | 'loading' | 'failed'>>(new Map())
 
-  constructor(options: HistoryOptions) {
-    this.#options = options
+  constructor(shell: Shell, session: { session_id: string }) {
+    this.#shell = shell
+    this.#session = session
   }
 
   /** The next commits; the newest ones with `isNew`. */
   async load(isNew = false): Promise<void> {
-    const { newest, api, session, toasts } = this.#options
-    const isNewest = newest('log')
+    const { api, toasts } = this.#shell
+    const isNewest = this.#newest('')
     const shown = isNew ? [] : (this.list.value?.commits ?? [])
     try {
-      const found = await api('GET /api/git/log', { ...session, skip: shown.length })
+      const found = await api('GET /api/git/log', { ...this.#session, skip: shown.length })
       if (isNewest()) this.list.value = { commits: [...shown, ...found.commits], more: found.more }
     } catch (error) {
       toasts.showError(error)
@@ -39,16 +34,19 @@ export class GitHistory {
   }
 
   reset(): void {
+    this.#newest.dropPending()
     this.list.value = null
     this.diffs.value = new Map()
   }
 
   async toggle(id: string): Promise<void> {
-    const { api, session } = this.#options
     if (this.diffs.value.has(id)) return this.#put(id, null)
     this.#put(id, 'loading')
     try {
-      const found = await api('GET /api/git/commit', { ...session, commit: id })
+      const found = await this.#shell.api('GET /api/git/commit', {
+        ...this.#session,
+        commit: id,
+      })
       // It may have been closed.
       if (this.diffs.value.has(id)) this.#put(id, found)
     } catch {

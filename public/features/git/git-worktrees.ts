@@ -3,36 +3,24 @@ import { joinSentences } from '../../strings/join-sentences.ts'
 import { signal } from '@preact/signals'
 import { asObject } from '../../../lib/base/json.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
-import type { ApiError, ApiCall } from '../../api.ts'
+import type { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
-import type { ResponseOrder } from '../../parts/response-order.ts'
-import type { Confirmation } from '../shell/layout.ts'
 import { formatBytes } from '../../parts/file-kind.ts'
+import type { GitActions } from './git-actions.ts'
 import { t } from './strings.ts'
 
 export type Worktree = Api['GET /api/git/worktrees']['output']['worktrees'][number]
 
-export type WorktreesOptions = {
-  api: ApiCall
-  session: { session_id: string }
-  newest: ResponseOrder
-  ask: (question: Confirmation) => void
-  /** One action at a time; false when it failed, which is shown. */
-  run: (name: string, work: () => Promise<unknown>, done?: string) => Promise<boolean>
-  /** Moves the chat to another workspace. */
-  chooseWorkspace: (path: string) => Promise<void>
-}
-
 export class Worktrees {
-  readonly #options: WorktreesOptions
+  readonly #git: GitActions
   readonly list = signal<readonly Worktree[]>([])
 
-  constructor(options: WorktreesOptions) {
-    this.#options = options
+  constructor(git: GitActions) {
+    this.#git = git
   }
 
   async load(): Promise<void> {
-    const { newest, api, session } = this.#options
+    const { newest, api, session } = this.#git
     const isNewest = newest('worktrees')
     try {
       const { worktrees } = await api('GET /api/git/worktrees', session)
@@ -44,7 +32,7 @@ export class Worktrees {
   }
 
   create(branch: string, carry: boolean): Promise<boolean> {
-    const { run, api, session, chooseWorkspace } = this.#options
+    const { run, api, session, chooseWorkspace } = this.#git
     return run('worktree', async () => {
       const { path } = await api('POST /api/git/worktree/create', { ...session, branch, carry })
       await chooseWorkspace(path)
@@ -52,12 +40,12 @@ export class Worktrees {
   }
 
   open(path: string): Promise<boolean> {
-    const { run, chooseWorkspace } = this.#options
+    const { run, chooseWorkspace } = this.#git
     return run('worktree', () => chooseWorkspace(path))
   }
 
   update(base: string): Promise<boolean> {
-    const { run, api, session } = this.#options
+    const { run, api, session } = this.#git
     return run(
       'worktree',
       () => api('POST /api/git/worktree/update', session),
@@ -66,7 +54,7 @@ export class Worktrees {
   }
 
   merge({ base }: Worktree): Promise<boolean> {
-    const { run, api, session } = this.#options
+    const { run, api, session } = this.#git
     return run(
       'worktree',
       () => api('POST /api/git/worktree/merge', session),
@@ -96,7 +84,7 @@ export class Worktrees {
             size: formatBytes(Number(bytes)),
           }),
       ]
-      this.#options.ask({
+      this.#git.ask({
         title: t(isWork ? 'git.tree.lose.title' : 'git.tree.lose.files'),
         text: joinSentences(...sentences),
         confirm: t('git.tree.lose.run'),
@@ -107,7 +95,7 @@ export class Worktrees {
   }
 
   #removeNow(tree: Worktree, force: boolean): Promise<boolean> {
-    const { run, api, session, chooseWorkspace } = this.#options
+    const { run, api, session, chooseWorkspace } = this.#git
     return run(
       'worktree',
       async () => {

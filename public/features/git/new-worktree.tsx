@@ -2,10 +2,9 @@
 import { useSignal } from '@preact/signals'
 
 import type { App } from '../../app.ts'
-import { Button } from '../../parts/button.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { FormActions, TextField } from '../../parts/form.tsx'
+import { Form, TextField } from '../../parts/form.tsx'
 import { workspaceFacts } from './workspace-facts.ts'
 import { t } from './worktree-strings.ts'
 
@@ -21,23 +20,16 @@ export const NewWorktreeDialog = ({ isDirty, onClose, onCreate }: Props) => {
   return (
     <Dialog title={t('title')} onClose={onClose} closeLabel={t('app.close')}>
       <p class="dialog-text">{t('text')}</p>
-      <form
-        class="form"
-        onSubmit={event => {
-          event.preventDefault()
+      <Form
+        submit={t('create')}
+        isIncomplete={!branch.value.trim()}
+        onSubmit={() => {
           onClose()
           onCreate(branch.value.trim(), carry.value)
         }}
+        onCancel={onClose}
       >
-        <TextField
-          label={t('git.branch.name')}
-          dir="ltr"
-          autofocus
-          value={branch.value}
-          onInput={next => {
-            branch.value = next
-          }}
-        />
+        <TextField label={t('git.branch.name')} dir="ltr" autofocus text={branch} />
         {isDirty && (
           <label class="git-check">
             <input
@@ -50,13 +42,7 @@ export const NewWorktreeDialog = ({ isDirty, onClose, onCreate }: Props) => {
             {t('carry')}
           </label>
         )}
-        <FormActions>
-          <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={!branch.value.trim()}>
-            {t('create')}
-          </Button>
-        </FormActions>
-      </form>
+      </Form>
     </Dialog>
   )
 }

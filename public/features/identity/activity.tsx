@@ -6,7 +6,7 @@ import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { Row, Select } from '../../parts/field.tsx'
+import { Section, SelectRow } from '../../parts/field.tsx'
 import { OWNER_NAME } from '../../../lib/base/owner-name.ts'
 import { deviceName } from './device-name.ts'
 import { t } from './strings.ts'
@@ -111,26 +111,19 @@ export const Activity = () => {
   if (!shown) return null
 
   return (
-    <section class="view-part rows" aria-label={t('activity.title')}>
-      <h3>{t('activity.title')}</h3>
-      <Row
+    <Section title={t('activity.title')}>
+      <SelectRow
         label={t('activity.filter')}
         hint={t('activity.text')}
-        control={ids => (
-          <Select
-            id={ids.control}
-            describedBy={ids.hint}
-            value={group.value}
-            options={[
-              ['', t('activity.all')],
-              ...GROUP_NAMES.map(name => [name, t(`activity.group.${name}`)] as const),
-            ]}
-            onChange={value => {
-              group.value = value
-              void load(0)
-            }}
-          />
-        )}
+        value={group.value}
+        options={[
+          ['', t('activity.all')],
+          ...GROUP_NAMES.map(name => [name, t(`activity.group.${name}`)] as const),
+        ]}
+        onChange={value => {
+          group.value = value
+          void load(0)
+        }}
       />
       {shown.length === 0 && <p class="field-hint">{t('activity.none')}</p>}
       <ul class="activity">
@@ -150,6 +143,6 @@ export const Activity = () => {
           <Button onClick={() => void load(shown.length)}>{t('activity.more')}</Button>
         </div>
       )}
-    </section>
+    </Section>
   )
 }

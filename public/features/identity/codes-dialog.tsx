@@ -5,7 +5,7 @@ import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { FormActions, TextField } from '../../parts/form.tsx'
+import { Form, FormActions, TextField } from '../../parts/form.tsx'
 import type { Shell } from './confirm-password.tsx'
 import { QrCode } from './qr-code.tsx'
 import { t } from './strings.ts'
@@ -17,22 +17,17 @@ type SetupProps = { made: Made; onDone: (recovery: readonly string[]) => void; o
 const Setup = ({ made, onDone, onClose }: SetupProps) => {
   const { api } = useShell()
   const code = useSignal('')
-  const error = useSignal('')
-  const isBusy = useSignal(false)
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    isBusy.value = true
-    error.value = ''
-    try {
-      onDone((await api('POST /api/auth/totp/enable', { code: code.value })).recovery)
-    } catch (caught) {
-      error.value = caught instanceof Error ? caught.message : String(caught)
-    }
-    isBusy.value = false
-  }
+  const submit = async () =>
+    onDone((await api('POST /api/auth/totp/enable', { code: code.value })).recovery)
   return (
-    <Dialog title={t('codes.setup')} onClose={onClose} closeLabel={t('confirm.cancel')}>
-      <form class="form pair-body" onSubmit={event => void submit(event)}>
+    <Dialog title={t('codes.setup')} onClose={onClose} closeLabel={t('app.cancel')}>
+      <Form
+        class="pair-body"
+        submit={t('codes.turnon')}
+        isIncomplete={code.value.trim() === ''}
+        onSubmit={submit}
+        onCancel={onClose}
+      >
         <p>{t('codes.scan')}</p>
         <div class="pair-link">
           <QrCode text={made.uri} label={t('codes.qr')} />
@@ -50,19 +45,9 @@ const Setup = ({ made, onDone, onClose }: SetupProps) => {
           autofocus
           dir="ltr"
           maxLength={10}
-          error={error.value}
-          value={code.value}
-          onInput={text => {
-            code.value = text
-          }}
+          text={code}
         />
-        <FormActions>
-          <Button onClick={onClose}>{t('confirm.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={isBusy.value || code.value.trim() === ''}>
-            {t('codes.turnon')}
-          </Button>
-        </FormActions>
-      </form>
+      </Form>
     </Dialog>
   )
 }
@@ -88,7 +73,7 @@ const Recovery = ({ codes, onClose }: { codes: readonly string[]; onClose: () =>
 )
 
 export const openRecovery = (
-  { layout }: Pick<Shell, 'layout'>,
+  { layout }: Shell,
   codes: readonly string[],
   onClose: () => void,
 ): void => {
@@ -103,7 +88,7 @@ export const openRecovery = (
   )
 }
 
-export const openSetup = (shell: Pick<Shell, 'layout'>, made: Made, onClose: () => void): void => {
+export const openSetup = (shell: Shell, made: Made, onClose: () => void): void => {
   shell.layout.overlay.value = (
     <Setup
       made={made}

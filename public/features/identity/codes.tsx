@@ -1,24 +1,15 @@
 /** Settings → Security: one-time codes after the password. */
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import type { Api } from '../../../router.ts'
+import { useLoaded } from '../shell/use-loaded.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { Row } from '../../parts/field.tsx'
+import { Row, Section } from '../../parts/field.tsx'
 import { confirmed } from './confirm-password.tsx'
 import { t } from './strings.ts'
-
-type State = Api['GET /api/auth/totp']['output']
 
 export const Codes = () => {
   const shell = useShell()
   const { attempt, api, toasts } = shell
-  const state = useSignal<State | null>(null)
-  const load = () =>
-    attempt(async () => {
-      state.value = await api('GET /api/auth/totp')
-    })
-  useEffect(() => void load(), [])
+  const [state, load] = useLoaded(() => api('GET /api/auth/totp'))
   const shown = state.value
   if (!shown) return null
 
@@ -51,8 +42,7 @@ export const Codes = () => {
     })
 
   return (
-    <section class="view-part rows" aria-label={t('codes.title')}>
-      <h3>{t('codes.title')}</h3>
+    <Section title={t('codes.title')}>
       <Row
         label={t('codes.label')}
         hint={t('codes.hint')}
@@ -78,6 +68,6 @@ export const Codes = () => {
           )}
         />
       )}
-    </section>
+    </Section>
   )
 }

@@ -2,9 +2,8 @@
 import { useSignal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { useShell } from '../../contexts.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { FormActions, TextField } from '../../parts/form.tsx'
+import { Form, TextField } from '../../parts/form.tsx'
 import { t } from './strings.ts'
 
 export type Shell = ReturnType<typeof useShell>
@@ -17,48 +16,30 @@ type Props = {
 
 const ConfirmPassword = ({ run, onCancel }: Props) => {
   const password = useSignal('')
-  const error = useSignal('')
-  const isBusy = useSignal(false)
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    isBusy.value = true
-    error.value = ''
-    try {
-      await run(password.value)
-    } catch (caught) {
-      error.value = caught instanceof Error ? caught.message : String(caught)
-    }
-    isBusy.value = false
-  }
   return (
     <Dialog title={t('confirm.title')} onClose={onCancel}>
-      <form class="form" onSubmit={event => void submit(event)}>
+      <Form
+        submit={t('confirm.continue')}
+        isIncomplete={password.value === ''}
+        onSubmit={() => run(password.value)}
+        onCancel={onCancel}
+      >
         <p>{t('confirm.text')}</p>
         <TextField
           label={t('confirm.password')}
           type="password"
           autocomplete="current-password"
           autofocus
-          error={error.value}
-          value={password.value}
-          onInput={text => {
-            password.value = text
-          }}
+          text={password}
         />
-        <FormActions>
-          <Button onClick={onCancel}>{t('confirm.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={isBusy.value || password.value === ''}>
-            {t('confirm.continue')}
-          </Button>
-        </FormActions>
-      </form>
+      </Form>
     </Dialog>
   )
 }
 
 /** Calls `run`, and again with the password when the server asks for it. Undefined: the person canceled. */
 export const confirmed = async <T,>(
-  { layout }: Pick<Shell, 'layout'>,
+  { layout }: Shell,
   run: (password?: string) => Promise<T>,
 ): Promise<T | undefined> => {
   try {

@@ -1,13 +1,13 @@
 /** The signed-in devices: their names, how and when they were used, renaming them and signing them out. */
+import { useLoaded } from '../shell/use-loaded.ts'
 import { type Clock, toSeconds } from '../../../lib/base/clock.ts'
 import { formatFull } from '../../parts/relative-time.ts'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { Row } from '../../parts/field.tsx'
+import { Row, Section } from '../../parts/field.tsx'
 import { deviceName } from './device-name.ts'
 import { RenameForm } from './rename-form.tsx'
 import { t } from './strings.ts'
@@ -36,13 +36,8 @@ const hintOf = (
 export const Devices = () => {
   const shell = useShell()
   const { attempt, api, layout, toasts } = shell
-  const devices = useSignal<readonly Device[]>([])
+  const [devices, load] = useLoaded(() => api('GET /api/auth/devices'))
   const renaming = useSignal<string | null>(null)
-  const load = () =>
-    attempt(async () => {
-      devices.value = (await api('GET /api/auth/devices')).devices
-    })
-  useEffect(() => void load(), [])
 
   const revoke = (id: string) =>
     attempt(async () => {
@@ -65,9 +60,9 @@ export const Devices = () => {
     }
   }
 
+  const all = devices.value?.devices ?? []
   return (
-    <section class="view-part rows" aria-label={t('devices.title')}>
-      <h3>{t('devices.title')}</h3>
+    <Section title={t('devices.title')}>
       <Row
         label={t('pair.row')}
         hint={t('pair.row.hint')}
@@ -84,7 +79,7 @@ export const Devices = () => {
           </Button>
         )}
       />
-      {devices.value.map(device =>
+      {all.map(device =>
         device.id === renaming.value ? (
           <RenameForm
             key={device.id}
@@ -126,7 +121,7 @@ export const Devices = () => {
           />
         ),
       )}
-      {devices.value.length > 1 && (
+      {all.length > 1 && (
         <Row
           label={t('devices.others')}
           hint={t('devices.others.hint')}
@@ -137,6 +132,6 @@ export const Devices = () => {
           )}
         />
       )}
-    </section>
+    </Section>
   )
 }

@@ -1,11 +1,11 @@
 /** Settings → Security: accounts at a provider that sign the person in here. */
-import { useSignal } from '@preact/signals'
+import { useLoaded } from '../shell/use-loaded.ts'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { Row } from '../../parts/field.tsx'
+import { Row, Section } from '../../parts/field.tsx'
 import { formatFull } from '../../parts/relative-time.ts'
 import { confirmed } from './confirm-password.tsx'
 import { t } from './strings.ts'
@@ -19,13 +19,8 @@ const hostOf = (issuer: string): string =>
 export const Linked = () => {
   const shell = useShell()
   const { attempt, api, layout, toasts, navigate } = shell
-  const view = useSignal<View | null>(null)
-  const load = () =>
-    attempt(async () => {
-      view.value = await api('GET /api/auth/linked')
-    })
+  const [view, load] = useLoaded(() => api('GET /api/auth/linked'))
   useEffect(() => {
-    void load()
     const url = new URL(location.href)
     if (!url.searchParams.has('sign_in')) return
     toasts.show(t('linked.failed'))
@@ -71,8 +66,7 @@ export const Linked = () => {
   ]
 
   return (
-    <section class="view-part rows" aria-label={t('linked.title')}>
-      <h3>{t('linked.title')}</h3>
+    <Section title={t('linked.title')}>
       {shown.linked.map(account => (
         <Row
           key={`${account.issuer} ${account.subject}`}
@@ -109,6 +103,6 @@ export const Linked = () => {
           )}
         />
       ))}
-    </section>
+    </Section>
   )
 }

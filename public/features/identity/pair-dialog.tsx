@@ -60,10 +60,7 @@ const Waiting = ({ pairing, left }: { pairing: Pairing; left: number }) => {
         options={reachable}
         hint={isOpenable ? note : undefined}
         error={isOpenable ? undefined : note}
-        value={address.value}
-        onInput={text => {
-          address.value = text
-        }}
+        text={address}
       />
       {isOpenable && (
         <div class="pair-link">
@@ -113,7 +110,7 @@ const PairDialog = ({ pairing, onAgain, onClose }: DialogProps) => {
     onClose(state === 'paired')
   }
   return (
-    <Dialog title={t('pair.title')} onClose={close} closeLabel={t('pair.close')}>
+    <Dialog title={t('pair.title')} onClose={close} closeLabel={t('app.close')}>
       <div class="pair-body">
         {state === 'waiting' && <Waiting pairing={pairing} left={left.value} />}
         <div role="status">
@@ -129,7 +126,7 @@ const PairDialog = ({ pairing, onAgain, onClose }: DialogProps) => {
           <FormActions>
             {state === 'gone' && <Button onClick={onAgain}>{t('pair.again')}</Button>}
             <Button kind="primary" onClick={close}>
-              {t('pair.close')}
+              {t('app.close')}
             </Button>
           </FormActions>
         )}

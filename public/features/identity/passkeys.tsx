@@ -1,12 +1,12 @@
 /** Settings → Security: the passkeys, adding one, renaming and deleting them. */
+import { useLoaded } from '../shell/use-loaded.ts'
 import { formatFull } from '../../parts/relative-time.ts'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { Row } from '../../parts/field.tsx'
+import { Row, Section } from '../../parts/field.tsx'
 import { confirmed } from './confirm-password.tsx'
 import { deviceName } from './device-name.ts'
 import { RenameForm } from './rename-form.tsx'
@@ -38,14 +38,9 @@ const isClosed = (error: unknown): boolean =>
 export const Passkeys = () => {
   const shell = useShell()
   const { attempt, api, layout, toasts } = shell
-  const list = useSignal<List | null>(null)
+  const [list, load] = useLoaded(() => api('POST /api/auth/passkeys', {}))
   const renaming = useSignal<string | null>(null)
   const isBusy = useSignal(false)
-  const load = () =>
-    attempt(async () => {
-      list.value = await api('POST /api/auth/passkeys', {})
-    })
-  useEffect(() => void load(), [])
   const shown = list.value
   if (!shown) return null
 
@@ -97,8 +92,7 @@ export const Passkeys = () => {
 
   const why = obstacle(shown)
   return (
-    <section class="view-part rows" aria-label={t('passkeys.title')}>
-      <h3>{t('passkeys.title')}</h3>
+    <Section title={t('passkeys.title')}>
       <Row
         label={t('passkeys.add')}
         hint={why || t('passkeys.text')}
@@ -151,6 +145,6 @@ export const Passkeys = () => {
           />
         ),
       )}
-    </section>
+    </Section>
   )
 }

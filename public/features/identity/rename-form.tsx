@@ -1,8 +1,7 @@
 /** Takes the place of a row while its name is edited. */
 import { useSignal } from '@preact/signals'
 import { useShell } from '../../contexts.ts'
-import { Button } from '../../parts/button.tsx'
-import { FormActions, TextField } from '../../parts/form.tsx'
+import { Form, TextField } from '../../parts/form.tsx'
 import { t } from './strings.ts'
 
 type Props = {
@@ -15,31 +14,14 @@ type Props = {
 export const RenameForm = ({ name, hint, save, onDone }: Props) => {
   const { attempt } = useShell()
   const text = useSignal(name)
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    await attempt(async () => {
+  const submit = () =>
+    attempt(async () => {
       await save(text.value)
       onDone()
     })
-  }
   return (
-    <form class="form" onSubmit={event => void submit(event)}>
-      <TextField
-        label={t('devices.name')}
-        hint={hint}
-        maxLength={60}
-        autofocus
-        value={text.value}
-        onInput={value => {
-          text.value = value
-        }}
-      />
-      <FormActions>
-        <Button onClick={onDone}>{t('devices.cancel')}</Button>
-        <Button kind="primary" type="submit">
-          {t('devices.save')}
-        </Button>
-      </FormActions>
-    </form>
+    <Form submit={t('devices.save')} onSubmit={submit} onCancel={onDone}>
+      <TextField label={t('devices.name')} hint={hint} maxLength={60} autofocus text={text} />
+    </Form>
   )
 }

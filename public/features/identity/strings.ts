@@ -19,7 +19,6 @@ export const t = translator('identity', {
   'devices.name': 'Name',
   'devices.name.hint': 'Leave empty to show the browser’s name.',
   'devices.save': 'Save',
-  'devices.cancel': 'Cancel',
   'devices.revoke': 'Sign out',
   'devices.revoke.what': 'Sign out {name}',
   'devices.revoked': 'Signed out',
@@ -32,7 +31,6 @@ export const t = translator('identity', {
   'confirm.text': 'Enter your password to continue.',
   'confirm.password': 'Password',
   'confirm.continue': 'Continue',
-  'confirm.cancel': 'Cancel',
   'pair.row': 'Pair another device',
   'pair.row.hint': 'Scan a QR code with your phone to sign it in, without typing the password.',
   'pair.button': 'Pair',
@@ -51,7 +49,6 @@ export const t = translator('identity', {
   'pair.done': '{name} is paired.',
   'pair.done.unnamed': 'The device is paired.',
   'pair.done.hint': 'It stays signed in for 30 days.',
-  'pair.close': 'Close',
   'passkeys.title': 'Passkeys',
   'passkeys.text': 'Sign in with your fingerprint, face, or device PIN instead of the password.',
   'passkeys.nohost':

@@ -8,8 +8,8 @@ import type { LoadState } from '../../parts/load-state.ts'
 type Reply<R extends 'GET /api/running' | 'GET /api/inbox'> = R extends 'GET /api/running'
   ? Awaited<ReturnType<typeof loadRunning>>
   : Awaited<ReturnType<typeof loadInbox>>
-const loadRunning = ({ api }: Pick<Shell, 'api'>) => api('GET /api/running')
-const loadInbox = ({ api }: Pick<Shell, 'api'>) => api('GET /api/inbox')
+const loadRunning = ({ api }: Shell) => api('GET /api/running')
+const loadInbox = ({ api }: Shell) => api('GET /api/inbox')
 
 export type RunningTurn = Reply<'GET /api/running'>['turns'][number]
 export type Troubled = Reply<'GET /api/inbox'>['troubled'][number]

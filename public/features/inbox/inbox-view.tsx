@@ -45,7 +45,7 @@ const Unsent = ({ message, title }: { message: Listed; title: string | null }) =
             {t('trouble.open')}
           </Button>
         )}
-        <Button onClick={() => void attempt(() => outbox.retry(id))}>{t('unsent.retry')}</Button>
+        <Button onClick={() => void attempt(() => outbox.retry(id))}>{t('list.retry')}</Button>
         <Button onClick={() => void copy(text)}>{t('unsent.copy')}</Button>
         <Button kind="quiet" onClick={() => void attempt(() => outbox.remove(id))}>
           {t('unsent.remove')}

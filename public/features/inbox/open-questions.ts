@@ -8,14 +8,14 @@ const idOf = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
 
 export class Inbox {
-  readonly #platform: Pick<Platform, 'api'>
+  readonly #platform: Platform
   readonly #onAsked: (question: Question) => () => void
   readonly open = signal<ReadonlyMap<string, Question>>(new Map())
   readonly #ends = new Map<string, () => void>()
   readonly count = computed(() => this.open.value.size)
 
   constructor(
-    platform: Pick<Platform, 'api'>,
+    platform: Platform,
     /** Returns what ends with the question. */
     onAsked: (question: Question) => () => void,
   ) {

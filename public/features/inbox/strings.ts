@@ -52,7 +52,6 @@ export const t = translator('inbox', {
 
   'unsent.head': 'Not sent',
   'unsent.reason': 'Not sent: {reason}',
-  'unsent.retry': 'Retry',
   'unsent.copy': 'Copy',
   'unsent.remove': 'Remove message',
 })

@@ -6,7 +6,8 @@ import { useSessions, useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { may } from '../../parts/may.ts'
 import { AnswerNote } from '../approvals/answer-note.tsx'
-import { answerState, answerWithToast, writeAnswer, writtenAnswer } from '../approvals/answer.ts'
+import { answerState, answerWithToast } from '../approvals/answer.ts'
+import { Reply } from '../approvals/reply.tsx'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { isAnswerable } from './answerable.ts'
 import { t } from './strings.ts'
@@ -19,16 +20,21 @@ export type WaitingProps = {
   replies?: boolean
 }
 
+const LOOK = {
+  choices: 'waiting-buttons',
+  form: 'waiting-reply',
+  input: 'input',
+  button: 'button button-plain',
+  main: 'button button-primary',
+}
+
 /** What is asked, and the buttons that answer it. `data-key`: the key that presses a button in the inbox. */
 export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
   const { api, route, toasts } = useShell()
   const sessions = useSessions()
   const session_id = question.session_id
   const { isSent, isSettled, words } = answerState(question)
-  const text = writtenAnswer(question)
-  const answer = (given: string) => {
-    if (given.trim()) void answerWithToast({ api, toasts }, question, given.trim())
-  }
+  const answer = (given: string) => void answerWithToast({ api, toasts }, question, given)
   const isWhole = isAnswerable(question)
   const isHere = isWhole && !isSettled
   const takesReply =
@@ -58,36 +64,16 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
           {visibleText(question.question)}
         </p>
       )}
-      {takesReply && question.choices_offered.length > 0 && (
-        <div class="waiting-buttons">
-          {question.choices_offered.map(choice => (
-            <Button key={choice} disabled={isSent} onClick={() => answer(choice)}>
-              {visibleText(choice)}
-            </Button>
-          ))}
-        </div>
-      )}
       {takesReply && (
-        <form
-          class="waiting-reply"
-          onSubmit={event => {
-            event.preventDefault()
-            answer(text)
-          }}
-        >
-          <input
-            class="input"
-            data-key="r"
-            aria-label={t('waiting.reply')}
-            placeholder={t('waiting.reply')}
-            value={text}
-            disabled={isSent}
-            onInput={event => writeAnswer(question, event.currentTarget.value)}
-          />
-          <Button kind="primary" type="submit" disabled={isSent || !text.trim()}>
-            {t('waiting.send')}
-          </Button>
-        </form>
+        <Reply
+          question={question}
+          look={LOOK}
+          label={t('waiting.reply')}
+          hint={t('waiting.reply')}
+          send={t('waiting.send')}
+          keyName="r"
+          onAnswer={answer}
+        />
       )}
       <AnswerNote words={words} />
       <div class="waiting-buttons">

@@ -162,7 +162,7 @@ const Lightbox = ({ pictures, first, onClose }: Props) => {
         <a class="icon-button" href={src} download="" aria-label={t('lightbox.download')}>
           <Icon name="download" size={18} />
         </a>
-        <IconButton icon="close" label={t('lightbox.close')} onClick={onClose} />
+        <IconButton icon="close" label={t('app.close')} onClick={onClose} />
       </header>
       <div class="lightbox-stage" {...gestures}>
         {broken.value === src ? (

@@ -3,7 +3,6 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator('lightbox', {
   'lightbox.title': 'Image {number} of {total}',
-  'lightbox.close': 'Close',
   'lightbox.next': 'Next image',
   'lightbox.previous': 'Previous image',
   'lightbox.in': 'Zoom in',

@@ -1,10 +1,7 @@
 /** The form that adds an MCP server or changes one. */
 import { joinSentences } from '../../strings/join-sentences.ts'
-import { useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
-import { Button } from '../../parts/button.tsx'
-import { Select } from '../../parts/field.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { useEffect, useRef } from 'preact/hooks'
+import { Field, Form, SelectField, TextField } from '../../parts/form.tsx'
 import type { McpDraft, McpState } from './mcp.ts'
 import { t } from './strings.ts'
 import { useShell } from '../../contexts.ts'
@@ -60,71 +57,48 @@ const FormField = ({ mcp, draft, field, lines = false }: FieldProps) => {
 
 export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
   const { attempt } = useShell()
-  const busy = useSignal(false)
-  const id = useId()
-  const form = useRef<HTMLFormElement>(null)
+  const form = useRef<HTMLElement>(null)
   // The form is below the list and may be out of view.
   useEffect(() => {
     form.current?.scrollIntoView({ block: 'nearest' })
     form.current?.querySelector<HTMLElement>('input:not(:disabled)')?.focus()
   }, [])
+  const title = draft.isNew ? t('form.new') : t('form.edit', { name: draft.name })
   const isProgram = draft.kind === 'stdio'
   const blank = draft.name.trim() === '' || (isProgram ? draft.line : draft.url).trim() === ''
-  const save = async (event: Event) => {
-    event.preventDefault()
-    if (blank || busy.value) return
-    busy.value = true
-    await attempt(() => mcp.save())
-    busy.value = false
-  }
   return (
-    <form
-      ref={form}
-      class="form mcp-form"
-      aria-labelledby={`${id}-title`}
-      onSubmit={event => void save(event)}
-    >
-      <h3 id={`${id}-title`}>
-        {draft.isNew ? t('form.new') : t('form.edit', { name: draft.name })}
-      </h3>
-      {draft.isNew && <FormField mcp={mcp} draft={draft} field="name" />}
-      <Field
-        label={t('form.kind')}
-        control={ids => (
-          <Select
-            id={ids.id}
-            describedBy={undefined}
-            value={draft.kind}
-            options={(['stdio', 'http'] as const).map(
-              kind => [kind, t(`form.kind.${kind}`)] as const,
-            )}
-            onChange={value => mcp.set({ kind: value === 'http' ? 'http' : 'stdio' })}
-          />
+    <section ref={form} class="mcp-form" aria-label={title}>
+      <Form
+        submit={t('form.save')}
+        sending={t('form.saving')}
+        isIncomplete={blank}
+        onSubmit={() => attempt(() => mcp.save())}
+        onCancel={() => {
+          mcp.draft.value = null
+        }}
+      >
+        <h3>{title}</h3>
+        {draft.isNew && <FormField mcp={mcp} draft={draft} field="name" />}
+        <SelectField
+          label={t('form.kind')}
+          value={draft.kind}
+          options={(['stdio', 'http'] as const).map(
+            kind => [kind, t(`form.kind.${kind}`)] as const,
+          )}
+          onChange={kind => mcp.set({ kind })}
+        />
+        {isProgram ? (
+          <>
+            <FormField mcp={mcp} draft={draft} field="line" />
+            <FormField mcp={mcp} draft={draft} field="env" lines />
+          </>
+        ) : (
+          <>
+            <FormField mcp={mcp} draft={draft} field="url" />
+            <FormField mcp={mcp} draft={draft} field="headers" lines />
+          </>
         )}
-      />
-      {isProgram ? (
-        <>
-          <FormField mcp={mcp} draft={draft} field="line" />
-          <FormField mcp={mcp} draft={draft} field="env" lines />
-        </>
-      ) : (
-        <>
-          <FormField mcp={mcp} draft={draft} field="url" />
-          <FormField mcp={mcp} draft={draft} field="headers" lines />
-        </>
-      )}
-      <FormActions>
-        <Button
-          onClick={() => {
-            mcp.draft.value = null
-          }}
-        >
-          {t('form.cancel')}
-        </Button>
-        <Button kind="primary" type="submit" disabled={blank || busy.value}>
-          {t(busy.value ? 'form.saving' : 'form.save')}
-        </Button>
-      </FormActions>
-    </form>
+      </Form>
+    </section>
   )
 }

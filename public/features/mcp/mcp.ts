@@ -88,10 +88,8 @@ const draftOf = (row: McpServerRow): McpDraft => ({
 const serverRoute = <M extends 'PUT' | 'PATCH' | 'DELETE'>(method: M, name: string) =>
   `${method} /api/mcp/servers/${encodeURIComponent(name)}` as `${M} /api/mcp/servers/:name`
 
-type McpOptions = Pick<Shell, 'api' | 'toasts'>
-
 export class McpState {
-  readonly #options: McpOptions
+  readonly #shell: Shell
   readonly rows = signal<readonly McpServerRow[]>([])
   readonly problem = signal<Problem | null>(null)
   readonly state = signal<LoadState>('loading')
@@ -104,12 +102,12 @@ export class McpState {
     this.rows.value.some(row => row.state === 'starting' || row.sign_in.state === 'pending'),
   )
 
-  constructor(options: McpOptions) {
-    this.#options = options
+  constructor(shell: Shell) {
+    this.#shell = shell
   }
 
   load(): Promise<void> {
-    const { toasts, api } = this.#options
+    const { toasts, api } = this.#shell
     return runLoad(this.state, toasts, async () => {
       const reply = await api('GET /api/mcp/servers')
       this.rows.value = reply.servers
@@ -120,7 +118,7 @@ export class McpState {
   async test(name: string): Promise<void> {
     this.#setTest(name, { busy: true })
     try {
-      const { ok, message, tools, sentences } = await this.#options.api('POST /api/mcp/test', {
+      const { ok, message, tools, sentences } = await this.#shell.api('POST /api/mcp/test', {
         name,
       })
       const words = ok ? t('test.ok', { count: tools.length }) : message
@@ -135,22 +133,22 @@ export class McpState {
     const { [name]: _, ...others } = this.signInPages.value
     this.signInPages.value = others
     this.#setTest(name, null)
-    const started = await this.#options.api('POST /api/mcp/oauth/start', { name })
+    const started = await this.#shell.api('POST /api/mcp/oauth/start', { name })
     this.signInPages.value = { ...others, [name]: started.url }
     await this.load()
     return started
   }
 
   finishSignIn(address: string): Promise<void> {
-    return this.#change(() => this.#options.api('POST /api/mcp/oauth/finish', { address }))
+    return this.#change(() => this.#shell.api('POST /api/mcp/oauth/finish', { address }))
   }
 
   cancelSignIn(name: string): Promise<void> {
-    return this.#change(() => this.#options.api('POST /api/mcp/oauth/cancel', { name }))
+    return this.#change(() => this.#shell.api('POST /api/mcp/oauth/cancel', { name }))
   }
 
   signOut(name: string): Promise<void> {
-    const { api, toasts } = this.#options
+    const { api, toasts } = this.#shell
     return this.#change(async () => {
       const { problem } = await api('POST /api/mcp/oauth/sign-out', { name })
       this.#setTest(name, null)
@@ -167,17 +165,17 @@ export class McpState {
   }
 
   enable(name: string, enabled: boolean): Promise<void> {
-    return this.#change(() => this.#options.api(serverRoute('PATCH', name), { name, enabled }))
+    return this.#change(() => this.#shell.api(serverRoute('PATCH', name), { name, enabled }))
   }
 
   enableTool({ server, tool }: McpTool, enabled: boolean): Promise<void> {
     return this.#change(() =>
-      this.#options.api(serverRoute('PATCH', server), { name: server, tool, enabled }),
+      this.#shell.api(serverRoute('PATCH', server), { name: server, tool, enabled }),
     )
   }
 
   remove(name: string): Promise<void> {
-    const { api, toasts } = this.#options
+    const { api, toasts } = this.#shell
     return this.#change(async () => {
       await api(serverRoute('DELETE', name), { name })
       this.#setTest(name, null)
@@ -197,7 +195,7 @@ export class McpState {
     const [command = '', ...args] = words
     const isProgram = form.kind === 'stdio'
     const name = form.name.trim()
-    await this.#options.api(serverRoute('PUT', name), {
+    await this.#shell.api(serverRoute('PUT', name), {
       name,
       ...(isProgram
         ? { command, args, env, url: '', headers: {} }

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { McpServerRow } from '../../../lib/schema/mcp.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { FormActions, TextField } from '../../parts/form.tsx'
+import { Form, TextField } from '../../parts/form.tsx'
 import { TestResult } from '../models/models-view.tsx'
 import type { McpState } from './mcp.ts'
 import { t } from './strings.ts'
@@ -42,10 +42,6 @@ const Waiting = ({ row: { name, sign_in: signIn }, mcp }: Props) => {
   const { attempt } = useShell()
   const address = useSignal('')
   const url = mcp.signInPages.value[name]
-  const finish = (event: Event) => {
-    event.preventDefault()
-    if (address.value.trim() !== '') void attempt(() => mcp.finishSignIn(address.value))
-  }
   return (
     <>
       <p class="field-hint" role="status">
@@ -60,20 +56,13 @@ const Waiting = ({ row: { name, sign_in: signIn }, mcp }: Props) => {
       )}
       <details class="mcp-more" open={signIn.paste}>
         <summary>{t('signIn.paste')}</summary>
-        <form class="form" onSubmit={finish}>
-          <TextField
-            label={t('signIn.paste.label')}
-            value={address.value}
-            onInput={text => {
-              address.value = text
-            }}
-          />
-          <FormActions>
-            <Button type="submit" disabled={address.value.trim() === ''}>
-              {t('signIn.finish')}
-            </Button>
-          </FormActions>
-        </form>
+        <Form
+          submit={t('signIn.finish')}
+          isIncomplete={address.value.trim() === ''}
+          onSubmit={() => attempt(() => mcp.finishSignIn(address.value))}
+        >
+          <TextField label={t('signIn.paste.label')} text={address} />
+        </Form>
       </details>
       <Button onClick={() => void attempt(() => mcp.cancelSignIn(name))}>
         {t('signIn.cancel')}

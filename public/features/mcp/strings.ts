@@ -77,7 +77,6 @@ const enMcp = {
   'form.hidden': 'Hidden values are kept.',
   'form.save': 'Save and test',
   'form.saving': 'Saving…',
-  'form.cancel': 'Cancel',
   'form.bad.line': 'Unclosed quote in the command.',
   'form.bad.pairs': 'Each line needs a name and a value.',
 } as const

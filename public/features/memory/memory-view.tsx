@@ -2,7 +2,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Button } from '../../parts/button.tsx'
-import { Field, FormActions } from '../../parts/form.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
+import { Field } from '../../parts/form.tsx'
 import {
   countOf,
   entriesOf,
@@ -14,7 +15,6 @@ import {
   type NoteName,
 } from './memory.ts'
 import { t } from './strings.ts'
-import { ConflictNote } from '../../parts/conflict-note.tsx'
 import { useApp } from '../shell/context.ts'
 import { View } from '../shell/view.tsx'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
@@ -62,30 +62,16 @@ const Reading = ({ name, text }: { name: NoteName; text: string }) => {
 
 const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
   const area = useRef<HTMLTextAreaElement>(null)
-  const draft = memory.drafts.value[name]
-  const conflict = memory.conflicts.value[name]
+  const file = memory.edited[name]
+  const draft = file.draft.value
   useEffect(() => area.current?.focus(), [])
   if (!draft) return null
-  const save = (overwrite = false) => void memory.save(name, { overwrite })
   return (
-    <form
-      class="form form-wide"
-      onSubmit={event => {
-        event.preventDefault()
-        save()
-      }}
-      onKeyDown={event => {
-        if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
-        event.preventDefault()
-        save()
-      }}
+    <EditForm
+      file={file}
+      onSave={overwrite => void memory.save(name, overwrite)}
+      onDiscardMine={() => memory.discardMine(name)}
     >
-      {conflict && (
-        <ConflictNote
-          onDiscardMine={() => memory.discardMine(name)}
-          onOverwrite={() => save(true)}
-        />
-      )}
       <Field
         label={t(`memory.${name}`)}
         bare
@@ -98,22 +84,16 @@ const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
             rows={Math.min(24, Math.max(6, draft.text.split('\n').length + 1))}
             aria-describedby={describedBy}
             value={draft.text}
-            onInput={event => memory.change(name, event.currentTarget.value)}
+            onInput={event => file.change({ text: event.currentTarget.value })}
           />
         )}
       />
-      <FormActions error={draft.problem}>
-        <Button onClick={() => memory.cancel(name)}>{t('app.cancel')}</Button>
-        <Button kind="primary" type="submit" disabled={draft.busy}>
-          {draft.busy ? t('app.saving') : t('app.save')}
-        </Button>
-      </FormActions>
-    </form>
+    </EditForm>
   )
 }
 
 const Card = ({ memory, name, note }: { memory: MemoryState; name: NoteName; note: Note }) => {
-  const draft = memory.drafts.value[name]
+  const draft = memory.edited[name].draft.value
   const title = t(`memory.${name}`)
   return (
     <section class="note-card" aria-labelledby={`note-${name}`}>

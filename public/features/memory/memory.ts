@@ -1,16 +1,15 @@
 /** The agent's notes, their drafts, and conflicts with the files on disk. */
 import { signal } from '@preact/signals'
-import { ApiError } from '../../api.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
+import { EditedFile } from '../../parts/edited-file.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
-import type { Loading } from '../skills/skills.ts'
+import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
 export const NOTES = ['memory', 'user', 'soul'] as const
 export type NoteName = (typeof NOTES)[number]
 export type Note = { text: string; version: string; limit: number; path: string }
-export type NoteDraft = { text: string; version: string; busy: boolean; problem: string }
-export type NoteConflict = { text: string; version: string }
+type NoteDraft = { text: string; version: string | null }
 
 /** Entries are separated by a line that contains only §. */
 export const entriesOf = (text: string): string[] =>
@@ -25,24 +24,21 @@ export const levelOf = (count: number, limit: number): 'low' | 'middle' | 'high'
   count > limit ? 'high' : count > limit * 0.8 ? 'middle' : 'low'
 
 export class MemoryState {
-  readonly #shell: Pick<Shell, 'api' | 'toasts'> & { unsaved?: Set<string> }
+  readonly #shell: Shell
   readonly notes = signal<Readonly<Record<NoteName, Note>> | null>(null)
-  readonly state = signal<Loading>('loading')
-  readonly drafts = signal<Readonly<Partial<Record<NoteName, NoteDraft>>>>({})
-  readonly conflicts = signal<Readonly<Partial<Record<NoteName, NoteConflict>>>>({})
+  readonly state = signal<LoadState>('loading')
+  readonly edited: Readonly<Record<NoteName, EditedFile<NoteDraft>>>
 
-  constructor(shell: Pick<Shell, 'api' | 'toasts'> & { unsaved?: Set<string> }) {
+  constructor(shell: Shell) {
+    const edited = (name: NoteName) =>
+      new EditedFile<NoteDraft>(`note-${name}`, shell.layout.unsaved)
     this.#shell = shell
+    this.edited = { memory: edited('memory'), user: edited('user'), soul: edited('soul') }
   }
 
-  readonly #discardDraft = (name: NoteName): void => {
-    this.#setDraft(name, null)
-    this.#setConflict(name, null)
-  }
-
-  async load(): Promise<void> {
+  load(): Promise<void> {
     const { api, toasts } = this.#shell
-    try {
+    return runLoad(this.state, toasts, async () => {
       const reply = await api('GET /api/memory')
       this.notes.value = Object.fromEntries(
         NOTES.map(name => [
@@ -55,81 +51,33 @@ export class MemoryState {
           },
         ]),
       ) as Record<NoteName, Note>
-      this.state.value = 'ready'
-    } catch (error) {
-      if (!this.notes.value) this.state.value = 'failed'
-      toasts.showError(error)
-    }
+    })
   }
 
   edit(name: NoteName): void {
     const note = this.notes.value?.[name]
-    if (note)
-      this.#setDraft(name, { text: note.text, version: note.version, busy: false, problem: '' })
+    if (note) this.edited[name].begin({ text: note.text, version: note.version })
   }
 
-  change(name: NoteName, text: string): void {
-    const draft = this.drafts.value[name]
-    if (draft) this.#setDraft(name, { ...draft, text })
-  }
-
-  readonly cancel = this.#discardDraft
-
-  async save(name: NoteName, { overwrite = false } = {}): Promise<boolean> {
+  async save(name: NoteName, overwrite = false): Promise<void> {
     const { api, toasts } = this.#shell
-    const draft = this.drafts.value[name]
-    if (!draft || draft.busy) return false
-    this.#setDraft(name, { ...draft, busy: true, problem: '' })
-    const version = (overwrite && this.conflicts.value[name]?.version) || draft.version
-    try {
-      await api('POST /api/memory/write', {
+    const saved = await this.edited[name].save(overwrite, ({ text, version }, theirs) =>
+      api('POST /api/memory/write', {
         section: name,
-        content: draft.text,
-        expected_version: version,
-      })
-      this.#discardDraft(name)
-      toasts.show(t('memory.saved', { name: t(`memory.${name}`) }))
-      await this.load()
-      return true
-    } catch (error) {
-      const { content, version: at } = error instanceof ApiError ? error.body : {}
-      if (typeof content === 'string' && typeof at === 'string')
-        this.#setConflict(name, { text: content, version: at })
-      const problem = error instanceof Error ? error.message : String(error)
-      this.#setDraft(name, {
-        ...draft,
-        busy: false,
-        problem: typeof at === 'string' ? '' : problem,
-      })
-      return false
-    }
+        content: text,
+        expected_version: theirs ?? version ?? undefined,
+      }),
+    )
+    if (!saved) return
+    toasts.show(t('memory.saved', { name: t(`memory.${name}`) }))
+    await this.load()
   }
 
+  /** Replaces the draft with what is on disk. */
   discardMine(name: NoteName): void {
-    const theirs = this.conflicts.value[name]
-    if (theirs) this.#setDraft(name, { ...theirs, busy: false, problem: '' })
-    this.#setConflict(name, null)
-  }
-
-  #setDraft(name: NoteName, draft: NoteDraft | null): void {
-    const { unsaved } = this.#shell
-    const { [name]: _, ...others } = this.drafts.value
-    this.drafts.value = draft ? { ...others, [name]: draft } : others
-    if (draft) unsaved?.add(`note-${name}`)
-    else unsaved?.delete(`note-${name}`)
-  }
-
-  #setConflict(name: NoteName, conflict: NoteConflict | null): void {
-    const { [name]: _, ...others } = this.conflicts.value
-    this.conflicts.value = conflict ? { ...others, [name]: conflict } : others
+    const { content, version } = this.edited[name].conflict.value ?? {}
+    if (typeof content === 'string' && version) this.edited[name].begin({ text: content, version })
   }
 }
 
-export const memoryOf = lazyState(
-  app =>
-    new MemoryState({
-      api: app.shell.api,
-      toasts: app.shell.toasts,
-      unsaved: app.shell.layout.unsaved,
-    }),
-)
+export const memoryOf = lazyState(app => new MemoryState(app.shell))

@@ -20,7 +20,7 @@ import { ChatMessages, type View, whole } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { createTryAgain } from '../../parts/try-again.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 
 /** Fields of the session besides its messages. */
 type Details = Pick<
@@ -103,7 +103,7 @@ const withSent = (chat: TranscriptState, sent: readonly Listed[]): TranscriptSta
 }
 
 export type TranscriptOptions = {
-  platform: Pick<Platform, 'api' | 'nextFrame' | 'clock' | 'serverClock'>
+  platform: Platform
   cursors: EventCursors
   toasts: Toasts
   /** Empty until the session was created. */
@@ -161,7 +161,7 @@ export class Transcript {
     this.#stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
     this.#state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
     this.#read = new ReadSession(rowOf)
-    this.#again = createTryAgain(clock)
+    this.#again = new TryAgain(clock)
     this.#sent = computed(() =>
       outbox
         .of(key, sessionId.value || null)

@@ -3,8 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Select } from '../../parts/field.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { FormActions, SelectField, TextField } from '../../parts/form.tsx'
 import { type Connect, connectOf, type ModelSource } from './connect.ts'
 import { providersOf } from './providers.ts'
 import { t } from './strings.ts'
@@ -110,17 +109,11 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
         />
       )}
       {models.length > 0 ? (
-        <Field
+        <SelectField
           label={t('setup.model')}
-          control={({ id }) => (
-            <Select
-              id={id}
-              describedBy={undefined}
-              value={connect.typed.model.value}
-              options={models.map(model => [model.id, model.label] as const)}
-              onChange={value => connect.type('model', value)}
-            />
-          )}
+          value={connect.typed.model.value}
+          options={models.map(model => [model.id, model.label] as const)}
+          onChange={value => connect.type('model', value)}
         />
       ) : (
         <TextField
@@ -152,7 +145,7 @@ export const ConnectDialog = () => {
     app.models.onboarding.open.value = false
   }
   return (
-    <Dialog title={t('setup.title')} closeLabel={t('setup.close')} onClose={close}>
+    <Dialog title={t('setup.title')} closeLabel={t('app.close')} onClose={close}>
       <form class="connect" onSubmit={event => void start(event)}>
         <p class="view-lead">{t('setup.lead')}</p>
         {connect.loaded.value ? (

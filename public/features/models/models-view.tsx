@@ -3,8 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
 import { Button } from '../../parts/button.tsx'
-import { Select } from '../../parts/field.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { Form, SelectField, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { type Providers, providersOf, type TestStatus } from './providers.ts'
 import { causeText, serverText } from '../../strings/server-text.ts'
@@ -101,38 +100,39 @@ const AddKey = ({ providers }: { providers: Providers }) => {
   const { attempt } = useShell()
   const provider = useSignal('openrouter')
   const key = useSignal('')
-  const busy = useSignal(false)
   const row = providers.addable.value.find(each => each.id === provider.value)
   const blank = key.value.trim() === ''
   const status = providers.tests.value.new
-  const save = async (event: Event) => {
-    event.preventDefault()
-    if (blank || busy.value) return
-    busy.value = true
-    await attempt(async () => {
+  const save = () =>
+    attempt(async () => {
       await providers.save(provider.value, key.value)
       key.value = ''
       providers.setTest('new', null)
     })
-    busy.value = false
-  }
   const clearTest = () => providers.setTest('new', null)
   return (
-    <form class="form" onSubmit={event => void save(event)}>
-      <Field
+    <Form
+      submit={t('add.save')}
+      sending={t('add.saving')}
+      isIncomplete={blank}
+      onSubmit={save}
+      actions={
+        <Button
+          disabled={blank || status?.busy === true}
+          onClick={() => void providers.test('new', { provider: provider.value, key: key.value })}
+        >
+          {t('add.test')}
+        </Button>
+      }
+    >
+      <SelectField
         label={t('add.provider')}
-        control={({ id }) => (
-          <Select
-            id={id}
-            describedBy={undefined}
-            value={provider.value}
-            options={providers.addable.value.map(each => [each.id, each.display_name] as const)}
-            onChange={value => {
-              provider.value = value
-              clearTest()
-            }}
-          />
-        )}
+        value={provider.value}
+        options={providers.addable.value.map(each => [each.id, each.display_name] as const)}
+        onChange={value => {
+          provider.value = value
+          clearTest()
+        }}
       />
       <TextField
         label={t('add.key')}
@@ -155,18 +155,7 @@ const AddKey = ({ providers }: { providers: Providers }) => {
         }}
       />
       <TestResult status={status} />
-      <FormActions>
-        <Button
-          disabled={blank || status?.busy === true}
-          onClick={() => void providers.test('new', { provider: provider.value, key: key.value })}
-        >
-          {t('add.test')}
-        </Button>
-        <Button kind="primary" type="submit" disabled={blank || busy.value}>
-          {t(busy.value ? 'add.saving' : 'add.save')}
-        </Button>
-      </FormActions>
-    </form>
+    </Form>
   )
 }
 

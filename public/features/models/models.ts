@@ -4,13 +4,13 @@ import type { ModelGroup, ModelOption } from '../../../lib/schema/model.ts'
 import type { Platform } from '../../platform.ts'
 
 class Onboarding {
-  readonly #platform: Pick<Platform, 'api'>
+  readonly #platform: Platform
   /** Null until loaded, which happens only with the demo model. */
   readonly needed = signal<boolean | null>(null)
   /** The dialog that connects a model. */
   readonly open = signal(false)
 
-  constructor(platform: Pick<Platform, 'api'>) {
+  constructor(platform: Platform) {
     this.#platform = platform
   }
 
@@ -64,7 +64,7 @@ export const matchModels = (models: readonly Model[], query: string): Model[] =>
 }
 
 export class Models {
-  readonly #platform: Pick<Platform, 'api' | 'device'>
+  readonly #platform: Platform
   readonly groups = signal<readonly ModelGroup[]>([])
   /** The model of sessions that have not selected one. */
   readonly defaultId = signal('')
@@ -91,11 +91,11 @@ export class Models {
     }),
   )
 
-  constructor(platform: Pick<Platform, 'api' | 'device'>) {
-    const { device, api } = platform
+  constructor(platform: Platform) {
+    const { device } = platform
     this.#platform = platform
     this.#recentIds = signal<readonly string[]>(device.read('recent-models', []))
-    this.onboarding = new Onboarding({ api })
+    this.onboarding = new Onboarding(platform)
   }
 
   labelOf(id: string | null): string {

@@ -12,10 +12,9 @@ export type TestStatus =
   | (Pick<ProviderTestResult, 'ok' | 'message' | 'hint' | 'sentences'> & { busy: false })
 export type KeyInput = { provider: string; key: string; model?: string; baseUrl?: string }
 
-type ProvidersOptions = { shell: Pick<Shell, 'api' | 'toasts'>; models: Models }
-
 export class Providers {
-  readonly #options: ProvidersOptions
+  readonly #shell: Shell
+  readonly #models: Models
   readonly rows = signal<readonly ProviderRow[]>([])
   readonly active = signal<string | null>(null)
   readonly state = signal<LoadState>('loading')
@@ -34,12 +33,13 @@ export class Providers {
       .toSorted((a, b) => a.display_name.localeCompare(b.display_name)),
   )
 
-  constructor(options: ProvidersOptions) {
-    this.#options = options
+  constructor(shell: Shell, models: Models) {
+    this.#shell = shell
+    this.#models = models
   }
 
   load(): Promise<void> {
-    const { toasts, api } = this.#options.shell
+    const { toasts, api } = this.#shell
     return runLoad(this.state, toasts, async () => {
       const reply = await api('GET /api/providers')
       this.rows.value = reply.providers
@@ -56,7 +56,7 @@ export class Providers {
   async test(at: string, { provider, key, model, baseUrl }: KeyInput): Promise<boolean> {
     this.setTest(at, { busy: true })
     try {
-      const { ok, message, hint } = await this.#options.shell.api('POST /api/providers/test', {
+      const { ok, message, hint } = await this.#shell.api('POST /api/providers/test', {
         provider,
         ...(key ? { api_key: key } : {}),
         ...(model ? { model } : {}),
@@ -72,14 +72,14 @@ export class Providers {
   }
 
   async save(provider: string, key: string): Promise<void> {
-    const { api, toasts } = this.#options.shell
+    const { api, toasts } = this.#shell
     const { display_name } = await api('POST /api/providers', { provider, api_key: key })
     toasts.show(t('add.saved', { name: display_name }))
     await this.#changed()
   }
 
   async remove(provider: string): Promise<void> {
-    const { api, toasts } = this.#options.shell
+    const { api, toasts } = this.#shell
     const { display_name } = await api('POST /api/providers/delete', { provider })
     this.setTest(provider, null)
     toasts.show(t('keys.removed', { name: display_name }))
@@ -89,7 +89,7 @@ export class Providers {
   async scan(): Promise<void> {
     this.servers.value = 'looking'
     try {
-      this.servers.value = (await this.#options.shell.api('GET /api/models/local')).servers
+      this.servers.value = (await this.#shell.api('GET /api/models/local')).servers
     } catch (error) {
       this.servers.value = null
       throw error
@@ -97,7 +97,7 @@ export class Providers {
   }
 
   async use(server: LocalServer, model: string): Promise<void> {
-    const { api, toasts } = this.#options.shell
+    const { api, toasts } = this.#shell
     await api('POST /api/providers/self-hosted', {
       name: server.name,
       base_url: server.base_url,
@@ -114,8 +114,8 @@ export class Providers {
 
   /** A changed key changes the model menu as well. */
   async #changed(): Promise<void> {
-    await Promise.all([this.load(), this.#options.models.load()])
+    await Promise.all([this.load(), this.#models.load()])
   }
 }
 
-export const providersOf = lazyState(app => new Providers(app))
+export const providersOf = lazyState(app => new Providers(app.shell, app.models))

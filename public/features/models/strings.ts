@@ -51,7 +51,6 @@ const enProviders = {
 
   'setup.title': 'Connect a model',
   'setup.lead': 'Choose where your models run. You can change this later in Settings.',
-  'setup.close': 'Close',
   'setup.found': 'Ready to use',
   'setup.found.key': 'Key found: {source}',
   'setup.found.local': 'Running on this machine · {models}',

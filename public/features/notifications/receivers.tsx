@@ -2,7 +2,7 @@
 import type { NotificationProblem } from '../../../lib/schema/notification.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { Row } from '../../parts/field.tsx'
+import { Row, Section } from '../../parts/field.tsx'
 import { formatFull } from '../../parts/relative-time.ts'
 import type { PartProps } from './view.tsx'
 import { problems, t } from './strings.ts'
@@ -96,8 +96,7 @@ export const Receivers = ({
   change,
 }: PartProps & { state: NotificationState; here: string | null }) =>
   state.devices.length === 0 ? null : (
-    <section class="view-part rows" aria-label={t('notify.devices')}>
-      <h3>{t('notify.devices')}</h3>
+    <Section title={t('notify.devices')}>
       {state.devices.map(device => (
         <ReceiverRow
           key={device.id}
@@ -108,5 +107,5 @@ export const Receivers = ({
           {...(device.id === here && { beforeRemoval: unsubscribeHere })}
         />
       ))}
-    </section>
+    </Section>
   )

@@ -5,8 +5,8 @@ import type { NotificationServiceType } from '../../../lib/schema/notification.t
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { Select } from '../../parts/field.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { Section } from '../../parts/field.tsx'
+import { Form, SelectField, TextField } from '../../parts/form.tsx'
 import type { PartProps } from './view.tsx'
 import { ReceiverRow } from './receivers.tsx'
 import { t } from './strings.ts'
@@ -24,9 +24,7 @@ const NewService = ({ state, change, onSecret, onDone }: NewServiceProps) => {
   const url = useSignal('https://ntfy.sh')
   const topic = useSignal('')
   const secret = useSignal('')
-  const isBusy = useSignal(false)
-  const pick = (value: string) => {
-    const next = TYPES.find(each => each === value) ?? 'ntfy'
+  const pick = (next: NotificationServiceType) => {
     if (url.value === '' || url.value === 'https://ntfy.sh')
       url.value = next === 'ntfy' ? 'https://ntfy.sh' : ''
     type.value = next
@@ -36,10 +34,8 @@ const NewService = ({ state, change, onSecret, onDone }: NewServiceProps) => {
     (type.value !== 'ntfy' || topic.value.trim() !== '') &&
     (type.value !== 'gotify' || secret.value.trim() !== '')
 
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    isBusy.value = true
-    await change(async () => {
+  const submit = () =>
+    change(async () => {
       const added = await api('POST /api/notifications/services', {
         type: type.value,
         url: url.value,
@@ -56,32 +52,21 @@ const NewService = ({ state, change, onSecret, onDone }: NewServiceProps) => {
             settings: { base_url: new URL('.', document.baseURI).href },
           })
     })
-    isBusy.value = false
-  }
 
   return (
-    <form class="form" onSubmit={event => void submit(event)}>
-      <Field
+    <Form submit={t('notify.add')} isIncomplete={!isReady} onSubmit={submit} onCancel={onDone}>
+      <SelectField
         label={t('notify.type')}
-        control={({ id, describedBy }) => (
-          <Select
-            id={id}
-            describedBy={describedBy}
-            value={type.value}
-            options={TYPES.map(each => [each, t(`notify.${each}`)] as const)}
-            onChange={pick}
-          />
-        )}
+        value={type.value}
+        options={TYPES.map(each => [each, t(`notify.${each}`)] as const)}
+        onChange={pick}
       />
       <TextField
         label={t('notify.url')}
         hint={t(`notify.url.${type.value}`)}
         type="url"
         dir="ltr"
-        value={url.value}
-        onInput={text => {
-          url.value = text
-        }}
+        text={url}
       />
       {type.value === 'ntfy' && (
         <TextField
@@ -89,10 +74,7 @@ const NewService = ({ state, change, onSecret, onDone }: NewServiceProps) => {
           hint={t('notify.topic.hint')}
           dir="ltr"
           maxLength={64}
-          value={topic.value}
-          onInput={text => {
-            topic.value = text
-          }}
+          text={topic}
         />
       )}
       {type.value !== 'webhook' && (
@@ -102,19 +84,10 @@ const NewService = ({ state, change, onSecret, onDone }: NewServiceProps) => {
           type="password"
           autocomplete="off"
           dir="ltr"
-          value={secret.value}
-          onInput={text => {
-            secret.value = text
-          }}
+          text={secret}
         />
       )}
-      <FormActions>
-        <Button onClick={onDone}>{t('notify.cancel')}</Button>
-        <Button kind="primary" type="submit" disabled={isBusy.value || !isReady}>
-          {t('notify.add')}
-        </Button>
-      </FormActions>
-    </form>
+    </Form>
   )
 }
 
@@ -126,9 +99,7 @@ export const Services = ({
   const isAdding = useSignal(false)
   const secret = useSignal<string | null>(null)
   return (
-    <section class="view-part rows" aria-label={t('notify.services')}>
-      <h3>{t('notify.services')}</h3>
-      <p class="field-hint">{t('notify.services.text')}</p>
+    <Section title={t('notify.services')} lead={t('notify.services.text')}>
       {secret.value && (
         <div class="api-secret" role="status">
           <p>{t('notify.secret')}</p>
@@ -172,6 +143,6 @@ export const Services = ({
           </Button>
         </div>
       )}
-    </section>
+    </Section>
   )
 }

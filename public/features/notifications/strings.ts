@@ -82,7 +82,6 @@ export const t = translator('notifications', {
   'notify.token.ntfy': 'Access token',
   'notify.token.ntfy.hint': 'Only for protected topics',
   'notify.token.gotify': 'Application token',
-  'notify.cancel': 'Cancel',
   'notify.added': '{name} added',
   'notify.secret': 'Signing key of the webhook',
   'notify.secret.hint': 'Copy it now. It won’t be shown again.',

@@ -6,7 +6,7 @@ import { forgetEndpoint, knownEndpoint, rememberEndpoint } from '../../sw/push-e
 import { t } from './strings.ts'
 
 export type NotificationState = Api['GET /api/notifications']['output']
-type Call = Pick<Shell, 'api' | 'platform'>
+type Call = Shell
 
 /** How long the service worker may take to become ready. */
 const READY_MS = 10_000

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { isPageAddress } from '../../../lib/base/page-address.ts'
 import type { NotificationKind, NotificationSettings } from '../../../lib/schema/notification.ts'
 import { useShell } from '../../contexts.ts'
-import { Row, Select, Switch } from '../../parts/field.tsx'
+import { Row, Section, SelectRow, SwitchRow } from '../../parts/field.tsx'
 import { Field } from '../../parts/form.tsx'
 import { may } from '../../parts/may.ts'
 import type { LoadState } from '../../parts/load-state.ts'
@@ -44,13 +44,14 @@ type SettingsProps = {
 }
 
 const ThisDevice = ({ here, change }: { here: string | null } & Pick<PartProps, 'change'>) => {
-  const { api, platform, toasts } = useShell()
+  const shell = useShell()
+  const { api, toasts } = shell
   const support = supportHere()
   const isOn = here !== null
   const turn = (on: boolean) =>
     void change(async () => {
       if (on) {
-        const state = await subscribeHere({ api, platform })
+        const state = await subscribeHere(shell)
         toasts.show(t('notify.enabled'))
         return state
       }
@@ -60,78 +61,50 @@ const ThisDevice = ({ here, change }: { here: string | null } & Pick<PartProps, 
       return state
     })
   return (
-    <section class="view-part rows" aria-label={t('notify.device')}>
-      <h3>{t('notify.device')}</h3>
-      <Row
+    <Section title={t('notify.device')}>
+      <SwitchRow
         label={t('notify.on')}
         hint={support === 'ok' ? t('notify.on.hint') : t(`notify.${support}`)}
-        control={ids => (
-          <Switch
-            id={ids.control}
-            describedBy={ids.hint}
-            checked={isOn}
-            disabled={support !== 'ok' && !isOn}
-            onChange={turn}
-          />
-        )}
+        checked={isOn}
+        disabled={support !== 'ok' && !isOn}
+        onChange={turn}
       />
-    </section>
+    </Section>
   )
 }
 
 const Kinds = ({ settings, save }: SettingsProps) => (
-  <section class="view-part rows" aria-label={t('notify.kinds')}>
-    <h3>{t('notify.kinds')}</h3>
-    <p class="field-hint">{t('notify.looking')}</p>
+  <Section title={t('notify.kinds')} lead={t('notify.looking')}>
     {KINDS.map(([kind, label, hint]) => (
-      <Row
+      <SwitchRow
         key={kind}
         label={t(label)}
         hint={hint && t(hint)}
-        control={ids => (
-          <Switch
-            id={ids.control}
-            describedBy={ids.hint}
-            checked={settings.kinds.includes(kind)}
-            onChange={on => {
-              const others = settings.kinds.filter(each => each !== kind)
-              save({ kinds: on ? [...others, kind] : others })
-            }}
-          />
-        )}
+        checked={settings.kinds.includes(kind)}
+        onChange={on => {
+          const others = settings.kinds.filter(each => each !== kind)
+          save({ kinds: on ? [...others, kind] : others })
+        }}
       />
     ))}
-  </section>
+  </Section>
 )
 
 const Privacy = ({ settings, save }: SettingsProps) => (
-  <section class="view-part rows" aria-label={t('notify.privacy')}>
-    <h3>{t('notify.privacy')}</h3>
-    <Row
+  <Section title={t('notify.privacy')}>
+    <SwitchRow
       label={t('notify.content')}
       hint={t('notify.content.hint')}
-      control={ids => (
-        <Switch
-          id={ids.control}
-          describedBy={ids.hint}
-          checked={settings.content}
-          onChange={content => save({ content })}
-        />
-      )}
+      checked={settings.content}
+      onChange={content => save({ content })}
     />
-    <Row
+    <SwitchRow
       label={t('notify.risky')}
       hint={t('notify.risky.hint')}
-      control={ids => (
-        <Switch
-          id={ids.control}
-          describedBy={ids.hint}
-          checked={settings.allow_risky}
-          onChange={allow_risky => save({ allow_risky })}
-        />
-      )}
+      checked={settings.allow_risky}
+      onChange={allow_risky => save({ allow_risky })}
     />
-  </section>
+  </Section>
 )
 
 const urgentOf = ({ urgent }: NotificationSettings): 'none' | 'asks' | 'custom' => {
@@ -148,19 +121,12 @@ const Quiet = ({ settings, save }: SettingsProps) => {
     save({ quiet: { ...quiet, zone: timeZone, ...patch } })
   const urgent = urgentOf(settings)
   return (
-    <section class="view-part rows" aria-label={t('notify.quiet')}>
-      <h3>{t('notify.quiet')}</h3>
-      <Row
+    <Section title={t('notify.quiet')}>
+      <SwitchRow
         label={t('notify.quiet.on')}
         hint={t('notify.quiet.hint', { zone: quiet.enabled ? quiet.zone : timeZone })}
-        control={ids => (
-          <Switch
-            id={ids.control}
-            describedBy={ids.hint}
-            checked={quiet.enabled}
-            onChange={enabled => change({ enabled })}
-          />
-        )}
+        checked={quiet.enabled}
+        onChange={enabled => change({ enabled })}
       />
       {quiet.enabled && (
         <>
@@ -183,27 +149,21 @@ const Quiet = ({ settings, save }: SettingsProps) => {
               )}
             />
           ))}
-          <Row
+          <SelectRow
             label={t('notify.quiet.urgent')}
-            control={ids => (
-              <Select
-                id={ids.control}
-                describedBy={ids.hint}
-                value={urgent}
-                options={[
-                  ['none', t('notify.quiet.none')],
-                  ['asks', t('notify.quiet.asks')],
-                  ...(urgent === 'custom' ? [['custom', t('notify.quiet.custom')] as const] : []),
-                ]}
-                onChange={value => {
-                  if (value !== 'custom') save({ urgent: value === 'asks' ? [...ASKS] : [] })
-                }}
-              />
-            )}
+            value={urgent}
+            options={[
+              ['none', t('notify.quiet.none')],
+              ['asks', t('notify.quiet.asks')],
+              ...(urgent === 'custom' ? [['custom', t('notify.quiet.custom')] as const] : []),
+            ]}
+            onChange={value => {
+              if (value !== 'custom') save({ urgent: value === 'asks' ? [...ASKS] : [] })
+            }}
           />
         </>
       )}
-    </section>
+    </Section>
   )
 }
 

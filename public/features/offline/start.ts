@@ -7,7 +7,7 @@ import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
 import { CREATED } from '../chat/chats.ts'
 import { draftsPrefix, type Platform, type JsonStorage } from '../../platform.ts'
-import { createTryAgain } from '../../parts/try-again.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 import { takeShared } from './shared-content.ts'
 import { reportUnsavedChanges } from './unsaved-changes.ts'
 import { t } from './strings.ts'
@@ -83,7 +83,7 @@ export const followCreated = (
 /** Sends what waits when there is a connection. */
 const startOutbox = async (app: Page): Promise<void> => {
   const outbox = app.outbox
-  const again = createTryAgain(app.shell.platform.clock)
+  const again = new TryAgain(app.shell.platform.clock)
   const send = async (): Promise<void> => {
     again.stop()
     if (app.shell.connection.state.peek().kind !== 'live') return

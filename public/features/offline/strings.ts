@@ -8,7 +8,6 @@ export const t = translator('offline', {
   },
   'outbox.note': 'Not sent yet. Sends when you’re back online.',
   'outbox.held': 'Not sent: {reason}',
-  'outbox.retry': 'Retry',
   'outbox.edit': 'Edit message',
   'outbox.edit.open': 'First resend or cancel the message that you are editing.',
   'outbox.remove': 'Remove message',

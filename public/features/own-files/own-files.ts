@@ -1,11 +1,11 @@
 /** State of the views of own commands and subagents: the list, the open file, and the form. */
-import { computed, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { OwnFile, OwnFileKind, OwnFileRow } from '../../../lib/schema/own-file.ts'
-import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
 import type { Shell } from '../shell/shell-state.ts'
+import { EditedFile } from '../../parts/edited-file.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
-import type { LoadState } from '../../parts/load-state.ts'
+import { type LoadState, runLoad } from '../../parts/load-state.ts'
 import { t } from './strings.ts'
 
 export type OwnDraft = {
@@ -38,7 +38,7 @@ const blank: OwnDraft = {
 }
 
 /** `/review` for a command, the name alone for a subagent. */
-export const titleOf = ({ kind, called }: Pick<OwnFileRow, 'kind' | 'called'>): string =>
+export const titleOf = ({ kind, called }: OwnFileRow | OwnFile): string =>
   kind === 'command' ? `/${called}` : called
 
 const matches = (row: OwnFileRow, query: string): boolean =>
@@ -83,48 +83,36 @@ const saveInput = (kind: OwnFileKind, draft: OwnDraft) => {
   return { ...common, fields, text: draft.text }
 }
 
-type Options = Pick<Shell, 'api' | 'toasts'> & {
-  kind: OwnFileKind
-  onChanged: () => void
-  unsaved: Set<string>
-}
-
-export class OwnFilesState {
-  readonly #options: Options
-  readonly rows = signal<readonly OwnFileRow[]>([])
-  readonly state = signal<LoadState>('loading')
-  readonly query = signal('')
-  readonly open = signal<OwnFile | null>(null)
-  readonly opening = signal<LoadState>('ready')
-  readonly draft = signal<OwnDraft | null>(null)
-  readonly busy = signal(false)
-  readonly problem = signal('')
-  /** The version on disk that a save would overwrite; null inside when the file was deleted. */
-  readonly conflict = signal<{ version: string | null } | null>(null)
-  readonly kind: 'command' | 'subagent'
-  readonly shown = computed(() =>
+/** The list of one kind, the open file, and the draft of one. */
+export class OwnFilesState extends EditedFile<OwnDraft> {
+  readonly #shell: Shell
+  readonly #onChanged: () => void
+  readonly rows: Signal<readonly OwnFileRow[]> = signal([])
+  readonly state: Signal<LoadState> = signal('loading')
+  readonly query: Signal<string> = signal('')
+  readonly open: Signal<OwnFile | null> = signal(null)
+  readonly opening: Signal<LoadState> = signal('ready')
+  readonly kind: OwnFileKind
+  readonly shown: ReadonlySignal<OwnFileRow[]> = computed(() =>
     this.rows.value.filter(row => matches(row, this.query.value.trim())),
   )
 
-  constructor(options: Options) {
-    const { kind } = options
-    this.#options = options
+  constructor(shell: Shell, kind: OwnFileKind, onChanged: () => void) {
+    super(kind, shell.layout.unsaved)
+    this.#shell = shell
     this.kind = kind
+    this.#onChanged = onChanged
   }
 
-  async load(): Promise<void> {
-    const { api, toasts } = this.#options
-    try {
+  load(): Promise<void> {
+    const { api, toasts } = this.#shell
+    return runLoad(this.state, toasts, async () => {
       this.rows.value = (await api('GET /api/own-files', { kind: this.kind })).files
-      this.state.value = 'ready'
-    } catch (error) {
-      if (this.rows.value.length === 0) this.state.value = 'failed'
-      toasts.showError(error)
-    }
+    })
   }
 
   async read(name: string | null): Promise<void> {
-    const { api } = this.#options
+    const { api } = this.#shell
     if (name !== this.open.value?.name) this.open.value = null
     if (name === null) return
     this.opening.value = 'loading'
@@ -138,59 +126,37 @@ export class OwnFilesState {
   }
 
   create(given: Partial<OwnDraft> = {}): void {
-    this.#setDraft({ ...blank, ...given })
+    this.begin({ ...blank, ...given })
   }
 
   edit(): void {
     const file = this.open.value
-    if (file && !file.read_only) this.#setDraft(toDraft(file))
+    if (file && !file.read_only) this.begin(toDraft(file))
   }
 
   /** A new file with the values of the open one. */
   duplicate(): void {
     const file = this.open.value
-    if (file) this.#setDraft({ ...toDraft(file), of: '', name: '', version: null })
-  }
-
-  change(patch: Partial<OwnDraft>): void {
-    if (this.draft.value) this.draft.value = { ...this.draft.value, ...patch }
-  }
-
-  cancel(): void {
-    this.#setDraft(null)
+    if (file) this.begin({ ...toDraft(file), of: '', name: '', version: null })
   }
 
   /** Resolves to the name it is saved under, or null when the server rejects it. */
-  async save({ overwrite = false } = {}): Promise<string | null> {
-    const { api, toasts } = this.#options
-    const now = this.draft.value
-    if (!now || this.busy.value) return null
-    this.busy.value = true
-    this.problem.value = ''
-    const version = overwrite ? (this.conflict.value?.version ?? null) : now.version
-    // A deleted file is created again.
-    const input = overwrite && version === null ? { ...now, of: '' } : now
-    try {
-      const { file } = await api('POST /api/own-files/save', {
+  async saveFile(overwrite = false): Promise<string | null> {
+    const { api, toasts } = this.#shell
+    const file = await this.save(overwrite, async (draft, version) => {
+      // A deleted file is created again.
+      const input = overwrite && version === null ? { ...draft, of: '' } : draft
+      const reply = await api('POST /api/own-files/save', {
         ...saveInput(this.kind, input),
         ...(version !== null && input.of !== '' && { expected_version: version }),
       })
-      this.#setDraft(null)
-      this.open.value = file
-      toasts.show(t('own.saved', { name: titleOf(file) }))
-      await this.#changed()
-      return file.name
-    } catch (error) {
-      const code = error instanceof ApiError ? error.body.code : undefined
-      const isStale = now.of !== '' && error instanceof ApiError && error.status === 409
-      if (isStale && (code === 'file_changed' || code === 'file_not_found')) {
-        const theirs = error.body.version
-        this.conflict.value = { version: typeof theirs === 'string' ? theirs : null }
-      } else this.problem.value = error instanceof Error ? error.message : String(error)
-      return null
-    } finally {
-      this.busy.value = false
-    }
+      return reply.file
+    })
+    if (!file) return null
+    this.open.value = file
+    toasts.show(t('own.saved', { name: titleOf(file) }))
+    await this.#changed()
+    return file.name
   }
 
   /** Replaces the draft with the version on disk. */
@@ -198,11 +164,11 @@ export class OwnFilesState {
     const name = this.draft.value?.of
     if (!name) return
     await this.read(name)
-    this.#setDraft(this.open.value ? toDraft(this.open.value) : null)
+    this.begin(this.open.value && toDraft(this.open.value))
   }
 
   async remove(file: OwnFile): Promise<void> {
-    const { api, toasts } = this.#options
+    const { api, toasts } = this.#shell
     const { name, version } = file
     await api('POST /api/own-files/delete', { kind: this.kind, name, expected_version: version })
     this.open.value = null
@@ -210,31 +176,15 @@ export class OwnFilesState {
     await this.#changed()
   }
 
-  #setDraft(next: OwnDraft | null): void {
-    const { unsaved } = this.#options
-    this.draft.value = next
-    this.conflict.value = null
-    this.problem.value = ''
-    if (next) unsaved.add(this.kind)
-    else unsaved.delete(this.kind)
-  }
-
   async #changed(): Promise<void> {
-    this.#options.onChanged()
+    this.#onChanged()
     await this.load()
   }
 }
 
 const stateOf = (kind: OwnFileKind) =>
   lazyState(
-    app =>
-      new OwnFilesState({
-        kind,
-        api: app.shell.api,
-        toasts: app.shell.toasts,
-        onChanged: () => void app.composer.skillCommands.load(),
-        unsaved: app.shell.layout.unsaved,
-      }),
+    app => new OwnFilesState(app.shell, kind, () => void app.composer.skillCommands.load()),
     // A message of the chat beside this one starts a command as well.
     { isShared: true },
   )

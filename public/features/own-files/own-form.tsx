@@ -1,9 +1,8 @@
 /** The form of a command or subagent: its keys, its text, and conflicts with the file on disk. */
 import { useModels } from '../../contexts.ts'
 import { useEffect, useRef } from 'preact/hooks'
-import { Button } from '../../parts/button.tsx'
-import { ConflictNote } from '../../parts/conflict-note.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
+import { Field, TextField } from '../../parts/form.tsx'
 import type { OwnDraft, OwnFilesState } from './own-files.ts'
 import { t } from './strings.ts'
 
@@ -93,35 +92,25 @@ export const OwnForm = ({ files, draft, onSaved }: OwnFormProps) => {
   const isNew = draft.of === ''
   const title = isNew ? t(`own.${kind}.new`) : t('own.form.edit', { name: draft.name })
   const heading = useRef(isNew ? null : title).current ?? title
-  const { value: conflict } = files.conflict
-  const save = async (options?: { overwrite: boolean }) => {
-    const name = await files.save(options)
+  const save = async (overwrite: boolean) => {
+    const name = await files.saveFile(overwrite)
     if (name !== null) onSaved(name)
   }
-  const incomplete = !draft.name.trim() || !(draft.content ?? draft.text).trim()
   return (
-    <form
-      class="form form-wide"
-      aria-label={heading}
-      onSubmit={event => {
-        event.preventDefault()
-        void save()
-      }}
-      onKeyDown={event => {
-        if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
-        event.preventDefault()
-        if (!incomplete) void save()
-      }}
+    <EditForm
+      file={files}
+      label={heading}
+      isIncomplete={!draft.name.trim() || !(draft.content ?? draft.text).trim()}
+      gone={t('own.gone')}
+      head={
+        <>
+          <h2 class="view-title">{heading}</h2>
+          {draft.content === null && <Fields files={files} draft={draft} />}
+        </>
+      }
+      onSave={overwrite => void save(overwrite)}
+      onDiscardMine={() => void files.discardMine()}
     >
-      <h2 class="view-title">{heading}</h2>
-      {draft.content === null && <Fields files={files} draft={draft} />}
-      {conflict && (
-        <ConflictNote
-          {...(conflict.version === null ? { text: t('own.gone') } : {})}
-          onDiscardMine={conflict.version === null ? undefined : () => void files.discardMine()}
-          onOverwrite={() => void save({ overwrite: true })}
-        />
-      )}
       {draft.content === null ? (
         <Area
           label={t(`own.${kind}.text`)}
@@ -137,12 +126,6 @@ export const OwnForm = ({ files, draft, onSaved }: OwnFormProps) => {
           onInput={content => files.change({ content })}
         />
       )}
-      <FormActions error={files.problem.value}>
-        <Button onClick={() => files.cancel()}>{t('app.cancel')}</Button>
-        <Button kind="primary" type="submit" disabled={incomplete || files.busy.value}>
-          {files.busy.value ? t('app.saving') : t('app.save')}
-        </Button>
-      </FormActions>
-    </form>
+    </EditForm>
   )
 }

@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact'
 import type { OwnFile } from '../../../lib/schema/own-file.ts'
 import { listOf } from '../../strings/t.ts'
 import { Button } from '../../parts/button.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { MenuButton } from '../../parts/menu-button.tsx'
+import { NoteBox } from '../../parts/note-box.tsx'
 import { LoadNote } from '../../parts/view-state.tsx'
 import { useApp } from '../shell/context.ts'
 import { putIntoMessage } from '../composer/put-into-message.ts'
@@ -14,25 +14,22 @@ import { t } from './strings.ts'
 
 const Notes = ({ file }: { file: OwnFile }) => {
   const { problem } = file
-  const lines = [
-    problem === 'front_matter'
-      ? t('own.problem.front_matter', {
-          problem: causeText(file.front_matter_problem ?? '', file.sentences?.front_matter_problem),
-        })
-      : problem && t(`own.problem.${problem}`),
-    file.read_only && t('own.readonly'),
-    file.other_keys.length > 0 && t('own.other', { keys: file.other_keys }),
-  ].filter((line): line is string => typeof line === 'string' && line !== '')
-  if (lines.length === 0) return null
   return (
-    <div class={`note-box${problem ? ' note-warn' : ''}`}>
-      <Icon name={problem ? 'alert' : 'info'} size={18} />
-      <div class="note-text">
-        {lines.map(line => (
-          <p key={line}>{line}</p>
-        ))}
-      </div>
-    </div>
+    <NoteBox
+      warns={problem !== null}
+      lines={[
+        problem === 'front_matter'
+          ? t('own.problem.front_matter', {
+              problem: causeText(
+                file.front_matter_problem ?? '',
+                file.sentences?.front_matter_problem,
+              ),
+            })
+          : problem && t(`own.problem.${problem}`),
+        file.read_only && t('own.readonly'),
+        file.other_keys.length > 0 && t('own.other', { keys: file.other_keys }),
+      ]}
+    />
   )
 }
 

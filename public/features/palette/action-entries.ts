@@ -6,7 +6,7 @@ import { type PlainKey, t as ta } from '../../strings/t.ts'
 import { openOutline } from '../outline/open-outline.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { isHostSession } from '../sessions/host-session.ts'
-import { t as tm } from '../sessions/menu-strings.ts'
+import { chatItems, exportItems } from '../sessions/session-menu.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { Route as View } from '../shell/route.ts'
 import type { Tab } from '../panel/panel.ts'
@@ -50,110 +50,44 @@ const VIEWS: readonly {
 
 const ofChat = (app: App): Action[] => {
   const { layout, route } = app.shell
-  const sessions = app.sessions
   const { transcript: chat } = app.chat
-  const row = sessions.row(route.sessionId.value)
+  const row = app.sessions.row(route.sessionId.value)
   if (!row) return []
-  const id = row.session_id
+  const items = chatItems(app, row, () => {
+    layout.renamingRow.value = row.session_id
+  })
   const keys = (text: string) => formatKeys(text, layout.mac)
-  const isOurs = !isHostSession(row)
-  const share = async () => (await import('../shares/share-dialog.tsx')).openShare(app, id)
-  const mute = async () => (await import('../notifications/mute.ts')).askMute(app, id)
+  const named = (...ids: readonly (keyof typeof items)[]) =>
+    ids.map((id): Action => {
+      const { label, icon, run, ...rest } = items[id]
+      return { id, label, icon, run, ...('asks' in rest && { asks: rest.asks }) }
+    })
   const more: Action[] = [
-    {
-      id: 'move',
-      icon: 'folder',
-      label: ta('projects.move'),
-      asks: 'POST /api/session/move',
-      run: () => app.projects.openMove(id),
-    },
-    {
-      id: 'branch',
-      icon: 'branch',
-      label: tm('row.branch'),
-      asks: 'POST /api/session/branch',
-      run: () => app.sessionActions.branch(id),
-    },
-    {
-      id: 'duplicate',
-      icon: 'duplicate',
-      label: tm('row.duplicate'),
-      asks: 'POST /api/session/duplicate',
-      run: () => app.sessionActions.duplicate(id),
-    },
-    ...(['md', 'json', 'html'] as const).map(
-      (format): Action => ({
+    ...named('move', 'branch', 'duplicate'),
+    ...exportItems(app, row.session_id).map(
+      ({ format, ...item }): Action => ({
+        ...item,
         id: `export-${format}`,
-        icon: 'download',
-        label: tm(`row.export.${format}`),
         words: words('export'),
-        run: () => app.sessionActions.exportAs(id, format),
       }),
     ),
-    ...(isOurs
-      ? ([
-          {
-            id: 'share',
-            icon: 'link',
-            label: tm('row.share'),
-            asks: 'POST /api/shares/create',
-            run: share,
-          },
-          {
-            id: 'mute',
-            icon: 'bell',
-            label: tm('row.notify'),
-            asks: 'POST /api/notifications/mute',
-            run: mute,
-          },
-          {
-            id: 'clear',
-            icon: 'undo',
-            label: tm('row.clear'),
-            asks: 'POST /api/session/clear',
-            run: () => app.sessionActions.confirmClear(id),
-          },
-        ] as const)
-      : []),
-    {
-      id: 'delete',
-      icon: 'trash',
-      label: ta('row.delete'),
-      asks: 'POST /api/session/delete',
-      run: () => app.sessionActions.remove(id),
-    },
-    {
-      id: 'erase',
-      icon: 'trash',
-      label: tm('row.delete.permanent'),
-      asks: 'POST /api/session/purge',
-      run: () => app.sessionActions.confirmDeletePermanently(id),
-    },
-    ...(chat.chat.value.messages.length > 0
-      ? ([
-          {
-            id: 'find',
-            icon: 'search',
-            label: ta('keys.find'),
-            keys: keys('mod+f'),
-            run() {
-              route.backToChat()
-              layout.findOpen.value = true
-            },
-          },
-          {
-            id: 'outline',
-            icon: 'list',
-            label: ta('keys.outline'),
-            keys: keys('mod+j'),
-            run() {
-              route.backToChat()
-              openOutline(app)
-            },
-          },
-        ] as const)
-      : []),
+    ...(isHostSession(row) ? [] : named('share', 'mute', 'clear')),
+    ...named('delete', 'erase'),
   ]
+  if (chat.chat.value.messages.length > 0)
+    more.push(
+      { id: 'find', ...items.find },
+      {
+        id: 'outline',
+        icon: 'list',
+        label: ta('keys.outline'),
+        keys: keys('mod+j'),
+        run() {
+          route.backToChat()
+          openOutline(app)
+        },
+      },
+    )
   return [
     ...(chat.busy.value
       ? ([
@@ -167,29 +101,7 @@ const ofChat = (app: App): Action[] => {
           },
         ] as const)
       : []),
-    {
-      id: 'rename',
-      icon: 'edit',
-      label: tm('row.rename'),
-      asks: 'POST /api/session/rename',
-      run() {
-        layout.renamingRow.value = id
-      },
-    },
-    {
-      id: 'pin',
-      icon: 'pin',
-      label: ta(row.pinned ? 'row.unpin' : 'row.pin'),
-      asks: 'POST /api/session/pin',
-      run: () => sessions.pin(id, !row.pinned),
-    },
-    {
-      id: 'archive',
-      icon: 'archive',
-      label: tm(row.archived ? 'row.unarchive' : 'row.archive'),
-      asks: 'POST /api/session/archive',
-      run: () => app.sessionActions.archive(id, !row.archived),
-    },
+    ...named('rename', 'pin', 'archive'),
     ...more.map(action => ({ ...action, searchOnly: true })),
   ]
 }

@@ -23,7 +23,7 @@ const MAX_RECENT = 5
 const RECENT_KEY = 'palette-recent'
 
 export type PaletteOptions = {
-  platform: Pick<Platform, 'clock' | 'device'>
+  platform: Platform
   /** What the page knows. Read again whenever it changes. */
   local: () => readonly Entry[]
   /** What the server finds for a query. */

@@ -173,7 +173,7 @@ const GitChanges = () => {
         <p>{t('git.failed')}</p>
         <p class="faint">{changes.error.value}</p>
         <Button icon="refresh" onClick={() => void changes.load()}>
-          {t('files.again')}
+          {t('list.retry')}
         </Button>
       </div>
     )

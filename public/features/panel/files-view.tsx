@@ -109,7 +109,7 @@ const TreeOrStatus = () => {
   if (!root || (root.state === 'loading' && root.entries.length === 0)) {
     return (
       <p class="panel-note panel-late" role="status">
-        {t('files.loading')}
+        {t('app.loading')}
       </p>
     )
   }
@@ -118,7 +118,7 @@ const TreeOrStatus = () => {
       <div class="panel-blank" role="alert">
         <p>{t('files.failed')}</p>
         <Button icon="refresh" onClick={() => void files.load('')}>
-          {t('files.again')}
+          {t('list.retry')}
         </Button>
       </div>
     )

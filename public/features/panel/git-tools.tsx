@@ -7,7 +7,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
-import { FormActions, TextField } from '../../parts/form.tsx'
+import { Form, FormActions, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { Menu, MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
@@ -28,30 +28,17 @@ const NewBranch = ({ onClose }: { onClose: () => void }) => {
   const name = useSignal('')
   return (
     <Dialog title={t('git.branch.title')} onClose={onClose} closeLabel={t('app.close')}>
-      <form
-        class="form"
-        onSubmit={event => {
-          event.preventDefault()
+      <Form
+        submit={t('git.branch.create')}
+        isIncomplete={!name.value.trim()}
+        onSubmit={() => {
           onClose()
           void actions.createBranch(name.value.trim())
         }}
+        onCancel={onClose}
       >
-        <TextField
-          label={t('git.branch.name')}
-          dir="ltr"
-          autofocus
-          value={name.value}
-          onInput={next => {
-            name.value = next
-          }}
-        />
-        <FormActions>
-          <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={!name.value.trim()}>
-            {t('git.branch.create')}
-          </Button>
-        </FormActions>
-      </form>
+        <TextField label={t('git.branch.name')} dir="ltr" autofocus text={name} />
+      </Form>
     </Dialog>
   )
 }

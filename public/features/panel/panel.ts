@@ -29,7 +29,7 @@ export class ChatPanel {
 
 /** The panel of a pane. */
 export class PanelFrame {
-  readonly #platform: Pick<Platform, 'device'>
+  readonly #platform: Platform
   readonly #isNamed: boolean
   readonly #open: Signal<boolean>
   /** Under 1100 px the panel is an overlay and never opens by itself. */
@@ -42,7 +42,7 @@ export class PanelFrame {
   /** The open file covers the page. */
   readonly full = signal(false)
 
-  constructor(platform: Pick<Platform, 'device'>, href: string) {
+  constructor(platform: Platform, href: string) {
     const { device } = platform
     this.#platform = platform
     this.#isNamed = targetOf(href) !== null

@@ -50,7 +50,7 @@ const Contents = ({ doc }: { doc: Doc }) => {
   if (doc.state === 'loading') {
     return (
       <p class="panel-note panel-late" role="status">
-        {t('preview.loading')}
+        {t('app.loading')}
       </p>
     )
   }
@@ -64,7 +64,7 @@ const Contents = ({ doc }: { doc: Doc }) => {
       <div class="panel-blank" role="alert">
         <p>{doc.error || t('preview.failed')}</p>
         <Button icon="refresh" onClick={() => preview.reload()}>
-          {t('files.again')}
+          {t('list.retry')}
         </Button>
       </div>
     )

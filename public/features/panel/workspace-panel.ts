@@ -2,7 +2,7 @@
  * The workspace of one session: its file tree, open file, Git, changes by turn, processes and terminals. It belongs to the chat
  * and outlives its views: what was begun ends here, whatever chat is shown then.
  */
-import { batch, computed, effect, untracked } from '@preact/signals'
+import { batch, computed, effect, type ReadonlySignal, untracked } from '@preact/signals'
 import type { App } from '../../app.ts'
 import { urlOf } from '../../api.ts'
 import { GitActions } from '../git/git-actions.ts'
@@ -15,26 +15,21 @@ import { OpenFile } from '../workspace/open-file.ts'
 import { formatTarget, insideWorkspace } from '../../parts/target.ts'
 import { Processes } from '../workspace/processes.ts'
 import { t } from '../workspace/strings.ts'
-import { turnChangesOf } from '../workspace/turn-changes.ts'
-import type { Platform } from '../../platform.ts'
-import { type DroppedFolder, UploadQueue } from '../../upload-queue.ts'
-import type { Toasts } from '../shell/toast.ts'
-
-type FileUploadsOptions = {
-  platform: Pick<Platform, 'upload'>
-  toasts: Toasts
-  sessionId: string
-  onArrived: (directory: string) => void
-}
+import { type TurnChanges, turnChangesOf } from '../workspace/turn-changes.ts'
+import { type DroppedFolder, type Queued, UploadQueue } from '../../upload-queue.ts'
+import type { Shell } from '../shell/shell-state.ts'
 
 export class FileUploads {
-  readonly #options: FileUploadsOptions
   readonly #queue: UploadQueue<string>
-  readonly list
+  readonly #onArrived: (directory: string) => void
+  readonly list: ReadonlySignal<readonly Queued<string>[]>
 
-  constructor(options: FileUploadsOptions) {
-    const { platform, sessionId, onArrived, toasts } = options
-    this.#options = options
+  constructor(
+    { platform, toasts }: Shell,
+    sessionId: string,
+    onArrived: (directory: string) => void,
+  ) {
+    this.#onArrived = onArrived
     this.#queue = new UploadQueue<string>({
       platform,
       target: async ({ more: directory }) => ({ sessionId, ...(directory && { directory }) }),
@@ -58,54 +53,45 @@ export class FileUploads {
   cancel(id: number): void {
     const one = this.#queue.list.peek().find(each => each.id === id)
     this.#queue.remove(id)
-    if (one && 'send' in one.file) this.#options.onArrived(one.more)
+    if (one && 'send' in one.file) this.#onArrived(one.more)
   }
 }
 
 export class WorkspacePanel {
   readonly #app: App
-  readonly #ask
-  readonly changes
-  readonly openFile
-  readonly files
-  readonly uploads
-  readonly git
-  readonly turns
-  readonly processes
-  readonly terminals
+  readonly changes: GitChanges
+  readonly openFile: OpenFile
+  readonly files: FileTree
+  readonly uploads: FileUploads
+  readonly git: GitActions
+  readonly turns: TurnChanges
+  readonly processes: Processes
+  readonly terminals: Terminals
   #workspace: string | null = null
   readonly sessionId: string
 
   constructor(app: App, sessionId: string) {
     const { shell, pane, chat } = app
-    const { platform, toasts } = app.shell
+    const ask = askWhenShown(shell.layout, pane.isShown)
+    const onChanged = () => void this.changes.load()
     this.#app = app
-    this.#ask = askWhenShown(shell.layout, pane.isShown)
-    this.changes = new GitChanges(platform, sessionId)
-    this.openFile = new OpenFile({
-      ...{ platform, sessionId, toasts, ask: this.#ask },
-      onSaved: () => void this.changes.load(),
-    })
-    this.files = new FileTree({
-      ...{ platform, sessionId, toasts },
-      onMoved: (from, to) => this.openFile.moved(from, to),
-      onChanged: () => void this.changes.load(),
-    })
-    this.uploads = new FileUploads({
-      ...{ platform, sessionId, toasts },
-      onArrived: directory => {
-        void this.files.load(directory)
-        void this.changes.load()
-      },
-    })
-    this.git = new GitActions({
-      ...{ platform, sessionId, toasts, ask: this.#ask, changes: this.changes },
-      chooseWorkspace: path => chat.choices.chooseWorkspace(path),
-    })
-    this.turns = turnChangesOf(app)
-    this.processes = new Processes({ platform, sessionId, toasts })
-    this.terminals = new Terminals({ platform, sessionId, toasts, ask: this.#ask })
     this.sessionId = sessionId
+    this.changes = new GitChanges(shell, sessionId)
+    this.openFile = new OpenFile(shell, sessionId, ask, onChanged)
+    this.files = new FileTree(shell, sessionId, {
+      onMoved: (from, to) => this.openFile.moved(from, to),
+      onChanged,
+    })
+    this.uploads = new FileUploads(shell, sessionId, directory => {
+      void this.files.load(directory)
+      onChanged()
+    })
+    this.git = new GitActions(shell, sessionId, this.changes, ask, path =>
+      chat.choices.chooseWorkspace(path),
+    )
+    this.turns = turnChangesOf(app)
+    this.processes = new Processes(shell, sessionId)
+    this.terminals = new Terminals(shell, sessionId, ask)
   }
 
   refresh(): void {

@@ -10,7 +10,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Row } from '../../parts/field.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { Field, Form, FormActions, SelectField, TextField } from '../../parts/form.tsx'
 import { confirmed, type Shell } from '../identity/confirm-password.tsx'
 import { QrCode } from '../identity/qr-code.tsx'
 import { t } from './strings.ts'
@@ -73,55 +73,35 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
   const only = profiles.list.value.length === 1 ? profiles.list.value.map(each => each.name) : []
   const given = chosen.value ?? only
   const signInAs = useSignal(person?.sign_in_as ?? '')
-  const isBusy = useSignal(false)
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    isBusy.value = true
-    await save({
+  const submit = () =>
+    save({
       name: name.value.trim(),
       role: role.value,
       profiles: [...given],
       // Never of an owner: an address alone must not make one.
       sign_in_as: role.value === 'owner' ? '' : signInAs.value.trim(),
     })
-    isBusy.value = false
-  }
   const toggle = (profile: string, isGiven: boolean) => {
     const others = given.filter(each => each !== profile)
     chosen.value = isGiven ? [...others, profile] : others
   }
   return (
-    <form class="form" onSubmit={event => void submit(event)}>
-      <TextField
-        label={t('people.name')}
-        maxLength={60}
-        autofocus
-        value={name.value}
-        onInput={text => {
-          name.value = text
-        }}
-      />
+    <Form
+      submit={t(person ? 'people.save' : 'people.invite')}
+      isIncomplete={name.value.trim() === ''}
+      onSubmit={submit}
+      onCancel={onCancel}
+    >
+      <TextField label={t('people.name')} maxLength={60} autofocus text={name} />
       {!person?.first && (
-        <Field
+        <SelectField
           label={t('people.role')}
           hint={t(`people.role.hint.${role.value}`)}
-          control={({ id, describedBy }) => (
-            <select
-              id={id}
-              class="input"
-              aria-describedby={describedBy}
-              value={role.value}
-              onChange={event => {
-                role.value = event.currentTarget.value as Role
-              }}
-            >
-              {ROLES.map(each => (
-                <option key={each} value={each}>
-                  {t(`people.role.${each}`)}
-                </option>
-              ))}
-            </select>
-          )}
+          value={role.value}
+          options={ROLES.map(each => [each, t(`people.role.${each}`)] as const)}
+          onChange={chosen => {
+            role.value = chosen
+          }}
         />
       )}
       {role.value !== 'owner' && (
@@ -148,19 +128,10 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
           hint={t('people.sign_in_as.hint')}
           dir="ltr"
           maxLength={320}
-          value={signInAs.value}
-          onInput={text => {
-            signInAs.value = text
-          }}
+          text={signInAs}
         />
       )}
-      <FormActions>
-        <Button onClick={onCancel}>{t('people.cancel')}</Button>
-        <Button kind="primary" type="submit" disabled={isBusy.value || name.value.trim() === ''}>
-          {t(person ? 'people.save' : 'people.invite')}
-        </Button>
-      </FormActions>
-    </form>
+    </Form>
   )
 }
 

@@ -27,7 +27,6 @@ export const t = translator('people', {
   'people.sign_in_as.hint':
     'Their email address at the provider, or their name at the proxy, if you use single sign-on.',
   'people.save': 'Save',
-  'people.cancel': 'Cancel',
   'people.link.new': 'New link',
   'people.link.title': 'Invite {name}',
   'people.link.text':

@@ -1,10 +1,8 @@
 /** The form for a new or cloned profile. */
 import { useSignal } from '@preact/signals'
 import type { Profile } from '../../../lib/schema/profile.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Select } from '../../parts/field.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { Form, SelectField, TextField } from '../../parts/form.tsx'
 import { isProfileName } from './profiles.ts'
 import { t } from './strings.ts'
 import { useProfiles, useShell } from '../../contexts.ts'
@@ -31,32 +29,22 @@ export const ProfileForm = ({
   const model = useSignal('')
   const url = useSignal('')
   const key = useSignal('')
-  const error = useSignal('')
-  const busy = useSignal(false)
   const problem = nameProblem(name.value, list)
   const badUrl = url.value !== '' && !/^https?:\/\/./.test(url.value)
 
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    busy.value = true
-    error.value = ''
+  const submit = async () => {
     const made = name.value
-    try {
-      await profiles.create({
-        name: made,
-        ...(from.value ? { clone_from: from.value } : {}),
-        ...(model.value.trim() ? { model: model.value.trim() } : {}),
-        ...(url.value.trim() ? { base_url: url.value.trim() } : {}),
-        ...(key.value.trim() ? { api_key: key.value.trim() } : {}),
-      })
-      onClose()
-      toasts.show(t('profiles.created', { name: made }), {
-        action: { label: t('profiles.enter'), run: () => void profiles.switchTo(made) },
-      })
-    } catch (refused) {
-      error.value = refused instanceof Error ? refused.message : String(refused)
-      busy.value = false
-    }
+    await profiles.create({
+      name: made,
+      ...(from.value ? { clone_from: from.value } : {}),
+      ...(model.value.trim() ? { model: model.value.trim() } : {}),
+      ...(url.value.trim() ? { base_url: url.value.trim() } : {}),
+      ...(key.value.trim() ? { api_key: key.value.trim() } : {}),
+    })
+    onClose()
+    toasts.show(t('profiles.created', { name: made }), {
+      action: { label: t('profiles.enter'), run: () => void profiles.switchTo(made) },
+    })
   }
 
   return (
@@ -65,79 +53,57 @@ export const ProfileForm = ({
       closeLabel={t('app.close')}
       onClose={onClose}
     >
-      <form class="form profile-form" onSubmit={event => void submit(event)}>
+      <Form
+        class="profile-form"
+        submit={t('profiles.form.create')}
+        isIncomplete={name.value === '' || problem !== undefined || badUrl}
+        onSubmit={submit}
+        onCancel={onClose}
+      >
         <TextField
           label={t('profiles.form.name')}
           hint={t('profiles.form.name.hint')}
-          value={name.value}
-          onInput={text => {
-            name.value = text
-          }}
+          text={name}
           error={problem}
           maxLength={64}
           autofocus
         />
-        <Field
+        <SelectField
           label={t('profiles.form.source')}
-          control={({ id, describedBy }) => (
-            <Select
-              id={id}
-              describedBy={describedBy}
-              value={from.value}
-              options={[
-                ['', t('profiles.form.source.empty')],
-                ...list.map(
-                  profile =>
-                    [profile.name, t('profiles.form.source.of', { name: profile.name })] as const,
-                ),
-              ]}
-              onChange={value => {
-                from.value = value
-              }}
-            />
-          )}
+          value={from.value}
+          options={[
+            ['', t('profiles.form.source.empty')],
+            ...list.map(
+              profile =>
+                [profile.name, t('profiles.form.source.of', { name: profile.name })] as const,
+            ),
+          ]}
+          onChange={value => {
+            from.value = value
+          }}
         />
         <details class="profile-own">
           <summary>{t('profiles.form.own')}</summary>
           <TextField
             label={t('profiles.form.model')}
             hint={t('profiles.form.model.hint')}
-            value={model.value}
-            onInput={text => {
-              model.value = text
-            }}
+            text={model}
           />
           <TextField
             label={t('profiles.form.url')}
             hint={t('profiles.form.url.hint')}
-            value={url.value}
-            onInput={text => {
-              url.value = text
-            }}
+            text={url}
             error={badUrl ? t('profiles.form.url.bad') : undefined}
           />
           <TextField
             label={t('profiles.form.key')}
             hint={t('profiles.form.key.hint')}
-            value={key.value}
-            onInput={text => {
-              key.value = text
-            }}
+            text={key}
             type="password"
             autocomplete="new-password"
           />
         </details>
-        <FormActions error={error.value}>
-          <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button
-            kind="primary"
-            type="submit"
-            disabled={busy.value || name.value === '' || problem !== undefined || badUrl}
-          >
-            {t('profiles.form.create')}
-          </Button>
-        </FormActions>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -24,7 +24,7 @@ export const PROFILE_KEY = 'profile'
 const PENDING_TOAST = 'said'
 
 export type ProfilesOptions = {
-  platform: Pick<Platform, 'api' | 'device' | 'base' | 'tab'>
+  platform: Platform
   toasts: Toasts
   navigate: (url: string) => void
   /** Of all chats. */

@@ -2,9 +2,8 @@
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import type { Project } from '../../../lib/schema/project.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { Field, Form, TextField } from '../../parts/form.tsx'
 import { Picker } from '../../parts/picker.tsx'
 import type { ProjectDialog, ProjectInput, Projects } from './projects.ts'
 import { titleOf } from '../sessions/sessions.ts'
@@ -76,20 +75,10 @@ const EditProject = ({ project, sessionId, onClose }: EditProps) => {
   const projects = useProjects()
   const name = useSignal(project?.name ?? '')
   const color = useSignal(project?.color ?? '')
-  const error = useSignal('')
-  const busy = useSignal(false)
-
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    busy.value = true
-    try {
-      const input = { name: name.value.trim(), color: color.value || null }
-      await saveProject(projects, project, input, sessionId)
-      onClose()
-    } catch (refused) {
-      error.value = refused instanceof Error ? refused.message : String(refused)
-      busy.value = false
-    }
+  const submit = async () => {
+    const input = { name: name.value.trim(), color: color.value || null }
+    await saveProject(projects, project, input, sessionId)
+    onClose()
   }
 
   return (
@@ -98,29 +87,20 @@ const EditProject = ({ project, sessionId, onClose }: EditProps) => {
       closeLabel={t('app.close')}
       onClose={onClose}
     >
-      <form class="form" onSubmit={event => void submit(event)}>
-        <TextField
-          label={t('projects.name')}
-          maxLength={128}
-          autofocus
-          value={name.value}
-          onInput={text => {
-            name.value = text
-          }}
-        />
+      <Form
+        submit={t(project ? 'projects.save' : 'projects.create')}
+        isIncomplete={name.value.trim() === ''}
+        onSubmit={submit}
+        onCancel={onClose}
+      >
+        <TextField label={t('projects.name')} maxLength={128} autofocus text={name} />
         <Swatches
           value={color.value}
           onChange={chosen => {
             color.value = chosen
           }}
         />
-        <FormActions error={error.value}>
-          <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={busy.value || name.value.trim() === ''}>
-            {t(project ? 'projects.save' : 'projects.create')}
-          </Button>
-        </FormActions>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -32,7 +32,7 @@ export class Projects {
   /** Sessions of each project. */
   readonly counts: ReadonlySignal<ReadonlyMap<string, number>>
   readonly dialog = signal<ProjectDialog | null>(null)
-  readonly #shell: Pick<Shell, 'platform' | 'toasts' | 'layout' | 'attempt'>
+  readonly #shell: Shell
   readonly #sessions: Sessions
   readonly #byId = computed(
     () => new Map(this.list.value.map(project => [project.project_id, project])),
@@ -40,10 +40,7 @@ export class Projects {
   readonly #wanted: Signal<string>
   readonly #wantedTag = signal('')
 
-  constructor(
-    shell: Pick<Shell, 'platform' | 'toasts' | 'layout' | 'attempt'>,
-    sessions: Sessions,
-  ) {
+  constructor(shell: Shell, sessions: Sessions) {
     const { device } = shell.platform
     this.#shell = shell
     this.#sessions = sessions

@@ -1,7 +1,7 @@
 /** Queue, steering, side questions and auto-approve; loaded on first use. */
 import { isUnreachable } from '../../api.ts'
 import type { App } from '../../app.ts'
-import { createTryAgain } from '../../parts/try-again.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
 import { withoutFiles } from '../messages/message-text.ts'
@@ -64,7 +64,7 @@ export const steeringActions = {
     const known = chat.chat.peek().queued.find(each => each.id === item)
     const held = known && draftOf(known)
     const remove = () => app.shell.api('POST /api/queue/remove', { session_id: id, id: item })
-    const again = createTryAgain(platform.clock)
+    const again = new TryAgain(platform.clock)
     const repeat = () =>
       void remove().catch((error: unknown) => isUnreachable(error) && again.later(repeat))
     // Removed there, it would be nowhere if the page were left before the reply.

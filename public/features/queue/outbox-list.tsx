@@ -11,7 +11,7 @@ import type { App } from '../../app.ts'
 import { t as tPage } from '../../strings/t.ts'
 import type { Transcript } from '../messages/transcript.ts'
 
-type Place = Pick<App, 'chat' | 'outbox' | 'pane' | 'shell'>
+type Place = App
 
 export const editWaiting = async (app: Place, message: Listed): Promise<void> => {
   const { outbox, pane, shell } = app
@@ -63,7 +63,7 @@ const Item = ({ message }: { message: Listed }) => {
         <IconButton
           icon="refresh"
           size={14}
-          label={t('outbox.retry')}
+          label={t('list.retry')}
           onClick={() => void attempt(() => outbox.retry(message.id))}
         />
       )}

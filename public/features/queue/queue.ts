@@ -7,11 +7,11 @@ import type { Platform } from '../../platform.ts'
 type Sent = { client_message_id: string; draft?: string } | undefined
 
 export class Queue {
-  readonly #platform: Pick<Platform, 'api'>
+  readonly #platform: Platform
   /** Stream id of the side question whose card is open on this page. */
   readonly aside = signal('')
 
-  constructor(platform: Pick<Platform, 'api'>) {
+  constructor(platform: Platform) {
     this.#platform = platform
   }
 

@@ -15,7 +15,7 @@ const MAX_ASKED = 200
 const MAX_KEPT = 4_000
 
 export type KnownNamesOptions = {
-  platform: Pick<Platform, 'api' | 'clock'>
+  platform: Platform
   /** A turn is running: the agent may create what is missing now. */
   busy: { readonly value: boolean }
 }

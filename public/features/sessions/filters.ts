@@ -15,7 +15,7 @@ export const originOf = (row: SessionRow): Origin => {
 }
 
 export class Filters {
-  readonly #platform: Pick<Platform, 'device'>
+  readonly #platform: Platform
   readonly #refetch: () => void
   readonly origin: Signal<Choice>
   readonly everyProfile: Signal<boolean>
@@ -27,7 +27,7 @@ export class Filters {
   readonly narrowed = computed(() => this.origin.value !== '' && this.origin.value !== 'any')
 
   constructor(
-    platform: Pick<Platform, 'device'>,
+    platform: Platform,
     rows: ReadonlySignal<readonly SessionRow[]>,
     profile: ReadonlySignal<string>,
     /** Called when rows are needed that were not fetched. */

@@ -9,9 +9,9 @@ import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
 
 export type HostSessionsOptions = {
-  platform: Pick<Platform, 'api'>
-  settings: Pick<SettingsState, 'current' | 'save'>
-  connection: Pick<Connection, 'watchesHostSessions' | 'setWatchesHostSessions'>
+  platform: Platform
+  settings: SettingsState
+  connection: Connection
   toasts: Toasts
   profile: ReadonlySignal<string>
   /** Fetches the list again. */

@@ -15,7 +15,7 @@ const PAUSE_MS = 200
 const MAX_RESULTS = 50
 
 export class Search {
-  readonly #platform: Pick<Platform, 'api' | 'clock'>
+  readonly #platform: Platform
   readonly #rows: () => readonly SessionRow[]
   readonly #profile: () => string
   readonly query = signal('')
@@ -25,7 +25,7 @@ export class Search {
   #asking = new AbortController()
 
   constructor(
-    platform: Pick<Platform, 'api' | 'clock'>,
+    platform: Platform,
     rows: () => readonly SessionRow[],
     /** Empty until known. */
     profile: () => string = () => '',

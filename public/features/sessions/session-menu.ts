@@ -1,132 +1,149 @@
-/** Menu of a session, used in the sidebar and in the chat header. */
+/** What can be done with a chat: the entries of its menu (sidebar and header), and of the palette. */
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { App } from '../../app.ts'
-import { formatKeys } from '../shell/keys.ts'
 import type { MenuItem } from '../../parts/menu-button.tsx'
+import { formatKeys } from '../shell/keys.ts'
 import { isHostSession } from './host-session.ts'
 import { t } from './menu-strings.ts'
 
-const find = (app: App): MenuItem => ({
-  label: t('keys.find'),
-  icon: 'search',
-  keys: formatKeys('mod+f', app.shell.layout.mac),
-  run: () => {
-    app.shell.layout.findOpen.value = true
-  },
-})
-
-/** Tools can be customized for the open chat only. */
-const tools = (app: App): MenuItem => ({
-  label: t('row.tools'),
-  icon: 'wrench',
-  asks: 'POST /api/session/toolsets',
-  run: () => app.shell.route.go({ view: 'settings', section: 'tools' }),
-})
-
-export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
+export const chatItems = (app: App, row: SessionRow, rename: () => void) => {
   const id = row.session_id
-  const isOpen = id === app.chat.transcript.sessionId.value
-  // Host sessions can't be exported or cleared before they are imported.
-  const isOurs = !isHostSession(row)
-  const formats: MenuItem[] = (['md', 'json', 'html'] as const).map(format => ({
-    label: t(`row.export.${format}`),
-    icon: 'download',
-    run: () => app.sessionActions.exportAs(id, format),
-  }))
-  const share: MenuItem = {
-    label: t('row.share'),
-    icon: 'link',
-    asks: 'POST /api/shares/create',
-    run: () =>
-      void app.shell.attempt(async () =>
-        (await import('../shares/share-dialog.tsx')).openShare(app, id),
-      ),
-  }
-  const mute: MenuItem = {
-    label: t('row.notify'),
-    icon: 'bell',
-    asks: 'POST /api/notifications/mute',
-    run: () =>
-      void app.shell.attempt(async () =>
-        (await import('../notifications/mute.ts')).askMute(app, id),
-      ),
-  }
-  const clear: MenuItem = {
-    label: t('row.clear'),
-    icon: 'undo',
-    asks: 'POST /api/session/clear',
-    run: () => app.sessionActions.confirmClear(id),
-  }
-  const more: MenuItem[] = [
-    {
-      label: t('row.duplicate'),
-      icon: 'duplicate',
-      asks: 'POST /api/session/duplicate',
-      run: () => void app.sessionActions.duplicate(id),
-    },
-    {
-      label: t('row.branch'),
-      icon: 'branch',
-      asks: 'POST /api/session/branch',
-      run: () => void app.sessionActions.branch(id),
-    },
-    ...(isOurs ? [mute] : []),
-    ...(isOpen ? [tools(app)] : []),
-    'line',
-    ...(isOurs ? [clear] : []),
-    {
-      label: t('row.delete.permanent'),
-      icon: 'trash',
-      danger: true,
-      asks: 'POST /api/session/purge',
-      run: () => app.sessionActions.confirmDeletePermanently(id),
-    },
-  ]
-  const beside: MenuItem = {
-    label: t('row.beside'),
-    icon: 'panel',
-    run: () => app.shell.route.openBeside(id),
-  }
-  return [
-    ...(app.shell.route.isOpen(id) ? [] : [beside]),
-    {
+  const { layout, route, attempt } = app.shell
+  const actions = app.sessionActions
+  return {
+    rename: {
       label: t('row.rename'),
       icon: 'edit',
       keys: 'F2',
       asks: 'POST /api/session/rename',
       run: rename,
     },
-    {
+    pin: {
       label: t(row.pinned ? 'row.unpin' : 'row.pin'),
       icon: 'pin',
       asks: 'POST /api/session/pin',
-      run: () => void app.sessions.pin(id, !row.pinned),
+      run: () => app.sessions.pin(id, !row.pinned),
     },
-    {
+    archive: {
+      label: t(row.archived ? 'row.unarchive' : 'row.archive'),
+      icon: 'archive',
+      asks: 'POST /api/session/archive',
+      run: () => actions.archive(id, !row.archived),
+    },
+    move: {
       label: t('projects.move'),
       icon: 'folder',
       asks: 'POST /api/session/move',
       run: () => app.projects.openMove(id),
     },
-    {
-      label: t(row.archived ? 'row.unarchive' : 'row.archive'),
-      icon: 'archive',
-      asks: 'POST /api/session/archive',
-      run: () => void app.sessionActions.archive(id, !row.archived),
+    branch: {
+      label: t('row.branch'),
+      icon: 'branch',
+      asks: 'POST /api/session/branch',
+      run: () => actions.branch(id),
     },
-    ...(isOpen ? [find(app)] : []),
-    'line',
-    ...(isOurs
-      ? [share, { label: t('row.export'), icon: 'download' as const, items: formats }]
-      : []),
-    { label: t('row.more'), icon: 'more', items: more },
-    'line',
-    {
+    duplicate: {
+      label: t('row.duplicate'),
+      icon: 'duplicate',
+      asks: 'POST /api/session/duplicate',
+      run: () => actions.duplicate(id),
+    },
+    share: {
+      label: t('row.share'),
+      icon: 'link',
+      asks: 'POST /api/shares/create',
+      run: () =>
+        attempt(async () => (await import('../shares/share-dialog.tsx')).openShare(app, id)),
+    },
+    mute: {
+      label: t('row.notify'),
+      icon: 'bell',
+      asks: 'POST /api/notifications/mute',
+      run: () => attempt(async () => (await import('../notifications/mute.ts')).askMute(app, id)),
+    },
+    clear: {
+      label: t('row.clear'),
+      icon: 'undo',
+      asks: 'POST /api/session/clear',
+      run: () => actions.confirmClear(id),
+    },
+    delete: {
       label: t('row.delete'),
       icon: 'trash',
       keys: 'Del',
       asks: 'POST /api/session/delete',
-      run: () => void app.sessionActions.remove(id),
+      run: () => actions.remove(id),
     },
+    erase: {
+      label: t('row.delete.permanent'),
+      icon: 'trash',
+      danger: true,
+      asks: 'POST /api/session/purge',
+      run: () => actions.confirmDeletePermanently(id),
+    },
+    find: {
+      label: t('keys.find'),
+      icon: 'search',
+      keys: formatKeys('mod+f', layout.mac),
+      run() {
+        route.backToChat()
+        layout.findOpen.value = true
+      },
+    },
+  } as const satisfies Record<string, MenuItem>
+}
+
+export const exportItems = (app: App, id: string) =>
+  (['md', 'json', 'html'] as const).map(format => ({
+    format,
+    label: t(`row.export.${format}`),
+    icon: 'download' as const,
+    run: () => app.sessionActions.exportAs(id, format),
+  }))
+
+export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
+  const id = row.session_id
+  const isOpen = id === app.chat.transcript.sessionId.value
+  // Host sessions can't be exported or cleared before they are imported.
+  const isOurs = !isHostSession(row)
+  const items = chatItems(app, row, rename)
+  /** Tools can be customized for the open chat only. */
+  const tools: MenuItem = {
+    label: t('row.tools'),
+    icon: 'wrench',
+    asks: 'POST /api/session/toolsets',
+    run: () => app.shell.route.go({ view: 'settings', section: 'tools' }),
+  }
+  const more: MenuItem[] = [
+    items.duplicate,
+    items.branch,
+    ...(isOurs ? [items.mute] : []),
+    ...(isOpen ? [tools] : []),
+    'line',
+    ...(isOurs ? [items.clear] : []),
+    items.erase,
+  ]
+  const beside: MenuItem = {
+    label: t('row.beside'),
+    icon: 'panel',
+    run: () => app.shell.route.openBeside(id),
+  }
+  const download: MenuItem = {
+    label: t('row.export'),
+    icon: 'download',
+    items: exportItems(app, id),
+  }
+  return [
+    ...(app.shell.route.isOpen(id) ? [] : [beside]),
+    items.rename,
+    items.pin,
+    items.move,
+    items.archive,
+    ...(isOpen ? [items.find] : []),
+    'line',
+    ...(isOurs ? [items.share, download] : []),
+    { label: t('row.more'), icon: 'more', items: more },
+    'line',
+    items.delete,
   ]
 }

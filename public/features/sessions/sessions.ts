@@ -67,7 +67,7 @@ const PAGE_SIZE = 100
 const MAX_LIMIT = 500
 
 export type SessionsOptions = {
-  platform: Pick<Platform, 'api' | 'clock' | 'device'>
+  platform: Platform
   toasts: Toasts
   profile: ReadonlySignal<string>
   /** The active filters. */

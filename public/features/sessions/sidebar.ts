@@ -15,12 +15,12 @@ type Seen = Readonly<Record<string, number>>
 const MAX_ENTRIES = 500
 
 export class Unread {
-  readonly #platform: Pick<Platform, 'device' | 'clock'>
+  readonly #platform: Platform
   readonly #counts: Signal<Readonly<Record<string, number>>>
   // Messages from before the first visit don't count as unread.
   readonly #since: number
 
-  constructor(platform: Pick<Platform, 'device' | 'clock'>) {
+  constructor(platform: Platform) {
     const { device, clock } = platform
     this.#platform = platform
     this.#counts = signal<Seen>(device.read<Seen>('viewed', {}))

@@ -1,9 +1,8 @@
 /** Tags of the selected chats: check one to add it to all of them, clear it to remove it. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { Field, Form, TextField } from '../../parts/form.tsx'
 import { tagsOf } from './tags.ts'
 import { useApp } from '../shell/context.ts'
 import { tagAll } from './bulk-actions.ts'
@@ -51,8 +50,7 @@ export const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
   const close = () => {
     layout.overlay.value = null
   }
-  const submit = (event: Event) => {
-    event.preventDefault()
+  const submit = () => {
     const fresh = parseTags(typed.value)
     if (fresh === null) {
       error.value = t('selection.tags.bad')
@@ -70,7 +68,12 @@ export const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
       closeLabel={t('app.close')}
       onClose={close}
     >
-      <form class="form" onSubmit={submit}>
+      <Form
+        submit={t('app.save')}
+        isIncomplete={typed.value.trim() === '' && Object.keys(changed.value).length === 0}
+        onSubmit={submit}
+        onCancel={close}
+      >
         {tags.length > 0 && (
           <Field
             label={t('selection.tags')}
@@ -102,17 +105,7 @@ export const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
             error.value = ''
           }}
         />
-        <FormActions>
-          <Button onClick={close}>{t('app.cancel')}</Button>
-          <Button
-            kind="primary"
-            type="submit"
-            disabled={typed.value.trim() === '' && Object.keys(changed.value).length === 0}
-          >
-            {t('app.save')}
-          </Button>
-        </FormActions>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -1,10 +1,9 @@
 /** The "always allow" rules of the profile, and removing them. */
+import { useLoaded } from '../shell/use-loaded.ts'
 import { formatFull } from '../../parts/relative-time.ts'
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
-import { Row } from '../../parts/field.tsx'
+import { Row, Section } from '../../parts/field.tsx'
 import { t } from '../settings/strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useShell } from '../../contexts.ts'
@@ -25,24 +24,18 @@ const whatOf = ({ command, any }: Grant): string => {
 
 export const AllowedCommands = () => {
   const { attempt, api } = useShell()
-  const grants = useSignal<readonly Grant[]>([])
-  const load = () =>
-    attempt(async () => {
-      grants.value = (await api('GET /api/approval/grants')).grants
-    })
-  useEffect(() => void load(), [])
+  const [grants, load] = useLoaded(() => api('GET /api/approval/grants'))
 
   const remove = async (id: string) => {
     await attempt(() => api('POST /api/approval/grants/revoke', { id }))
     await load()
   }
 
-  if (grants.value.length === 0) return null
+  const all = grants.value?.grants ?? []
+  if (all.length === 0) return null
   return (
-    <section class="view-part rows" aria-label={t('allowed.title')}>
-      <h3>{t('allowed.title')}</h3>
-      <p class="field-hint">{t('allowed.text')}</p>
-      {grants.value.toReversed().map(grant => (
+    <Section title={t('allowed.title')} lead={t('allowed.text')}>
+      {all.toReversed().map(grant => (
         <Row
           key={grant.id}
           label={
@@ -65,6 +58,6 @@ export const AllowedCommands = () => {
           )}
         />
       ))}
-    </section>
+    </Section>
   )
 }

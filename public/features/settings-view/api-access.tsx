@@ -1,4 +1,5 @@
 /** API access: the switch, and the tokens of other programs. A token is shown once, when it is made. */
+import { useLoaded } from '../shell/use-loaded.ts'
 import { type Clock, fromSeconds } from '../../../lib/base/clock.ts'
 import { formatFull } from '../../parts/relative-time.ts'
 import { useSignal } from '@preact/signals'
@@ -7,8 +8,8 @@ import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { Row, Select, Switch } from '../../parts/field.tsx'
-import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { Row, Section, SwitchRow } from '../../parts/field.tsx'
+import { Form, SelectField, TextField } from '../../parts/form.tsx'
 import { confirmed } from '../identity/confirm-password.tsx'
 import { t } from '../settings/strings.ts'
 
@@ -60,7 +61,6 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
   const days = useSignal(DEFAULT_DAYS)
   const scope = useSignal<Token['scope']>('work')
   const paths = useSignal<Paths>('v1')
-  const isBusy = useSignal(false)
   useEffect(() => {
     void attempt(async () => {
       const found = await api('GET /api/profiles')
@@ -69,10 +69,8 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
     })
   }, [])
 
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    isBusy.value = true
-    await attempt(async () => {
+  const submit = () =>
+    attempt(async () => {
       const made = await confirmed(shell, password =>
         api('POST /api/tokens/create', {
           name: name.value,
@@ -88,148 +86,98 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
       )
       if (made) onMade({ name: name.value, secret: made.secret })
     })
-    isBusy.value = false
-  }
 
   return (
-    <form class="form" onSubmit={event => void submit(event)}>
+    <Form
+      submit={t('api.new')}
+      isIncomplete={name.value.trim() === ''}
+      onSubmit={submit}
+      onCancel={onCancel}
+    >
       <TextField
         label={t('api.name')}
         maxLength={100}
         placeholder={t('api.name.hint')}
-        value={name.value}
-        onInput={text => {
-          name.value = text
-        }}
+        text={name}
       />
       {profiles.value.length > 1 && (
-        <Field
+        <SelectField
           label={t('api.profile')}
-          control={({ id, describedBy }) => (
-            <Select
-              id={id}
-              describedBy={describedBy}
-              value={profile.value}
-              options={profiles.value.map(each => [each, each] as const)}
-              onChange={value => {
-                profile.value = value
-              }}
-            />
-          )}
+          value={profile.value}
+          options={profiles.value.map(each => [each, each] as const)}
+          onChange={value => {
+            profile.value = value
+          }}
         />
       )}
-      <Field
+      <SelectField
         label={t('api.expiry')}
-        control={({ id, describedBy }) => (
-          <Select
-            id={id}
-            describedBy={describedBy}
-            value={days.value}
-            options={expiries()}
-            onChange={value => {
-              days.value = value
-            }}
-          />
-        )}
+        value={days.value}
+        options={expiries()}
+        onChange={value => {
+          days.value = value
+        }}
       />
-      <Field
+      <SelectField
         label={t('api.scope')}
-        control={({ id, describedBy }) => (
-          <Select
-            id={id}
-            describedBy={describedBy}
-            value={scope.value}
-            options={[
-              ['work', t('api.scope.work')],
-              ['read', t('api.scope.read')],
-            ]}
-            onChange={value => {
-              scope.value = value === 'read' ? 'read' : 'work'
-            }}
-          />
-        )}
+        value={scope.value}
+        options={[
+          ['work', t('api.scope.work')],
+          ['read', t('api.scope.read')],
+        ]}
+        onChange={value => {
+          scope.value = value
+        }}
       />
-      <Field
+      <SelectField
         label={t('api.paths')}
-        control={({ id, describedBy }) => (
-          <Select
-            id={id}
-            describedBy={describedBy}
-            value={paths.value}
-            options={[
-              ['v1', t('api.paths.v1')],
-              ['api', t('api.paths.api')],
-              ['both', t('api.paths.both')],
-            ]}
-            onChange={value => {
-              paths.value = value as Paths
-            }}
-          />
-        )}
+        value={paths.value}
+        options={[
+          ['v1', t('api.paths.v1')],
+          ['api', t('api.paths.api')],
+          ['both', t('api.paths.both')],
+        ]}
+        onChange={value => {
+          paths.value = value
+        }}
       />
       <TextField
         label={t('api.workspace')}
         hint={t('api.workspace.hint')}
         dir="ltr"
-        value={workspace.value}
-        onInput={text => {
-          workspace.value = text
+        text={workspace}
+      />
+      <SelectField
+        label={t('api.approvals')}
+        value={approvals.value}
+        options={[
+          ['ask', t('api.approvals.ask')],
+          ['deny', t('api.approvals.deny')],
+        ]}
+        onChange={value => {
+          approvals.value = value
         }}
       />
-      <Field
-        label={t('api.approvals')}
-        control={({ id, describedBy }) => (
-          <Select
-            id={id}
-            describedBy={describedBy}
-            value={approvals.value}
-            options={[
-              ['ask', t('api.approvals.ask')],
-              ['deny', t('api.approvals.deny')],
-            ]}
-            onChange={value => {
-              approvals.value = value === 'deny' ? 'deny' : 'ask'
-            }}
-          />
-        )}
-      />
-      <Field
+      <SelectField
         label={t('api.disconnect')}
-        control={({ id, describedBy }) => (
-          <Select
-            id={id}
-            describedBy={describedBy}
-            value={disconnect.value}
-            options={[
-              ['stop', t('api.disconnect.stop')],
-              ['continue', t('api.disconnect.continue')],
-            ]}
-            onChange={value => {
-              disconnect.value = value === 'continue' ? 'continue' : 'stop'
-            }}
-          />
-        )}
+        value={disconnect.value}
+        options={[
+          ['stop', t('api.disconnect.stop')],
+          ['continue', t('api.disconnect.continue')],
+        ]}
+        onChange={value => {
+          disconnect.value = value
+        }}
       />
-      <FormActions>
-        <Button onClick={onCancel}>{t('api.cancel')}</Button>
-        <Button kind="primary" type="submit" disabled={isBusy.value || name.value.trim() === ''}>
-          {t('api.new')}
-        </Button>
-      </FormActions>
-    </form>
+    </Form>
   )
 }
 
 export const ApiAccess = () => {
   const { attempt, api, layout, platform } = useShell()
-  const access = useSignal<Access | null>(null)
+  const [access, load] = useLoaded(() => api('GET /api/tokens'))
   const isAdding = useSignal(false)
   const made = useSignal<Made | null>(null)
-  const load = () =>
-    attempt(async () => {
-      access.value = await api('GET /api/tokens')
-    })
-  useEffect(() => void load(), [])
   const shown = access.value
   if (!shown) return null
 
@@ -251,19 +199,12 @@ export const ApiAccess = () => {
   }
 
   return (
-    <section class="view-part rows" aria-label={t('api.title')}>
-      <h3>{t('api.title')}</h3>
-      <Row
+    <Section title={t('api.title')}>
+      <SwitchRow
         label={t('api.enable')}
         hint={t('api.enable.hint', { address: new URL('v1', document.baseURI).href })}
-        control={ids => (
-          <Switch
-            id={ids.control}
-            describedBy={ids.hint}
-            checked={shown.enabled}
-            onChange={enable}
-          />
-        )}
+        checked={shown.enabled}
+        onChange={enable}
       />
       {made.value && (
         <div class="api-secret" role="status">
@@ -317,6 +258,6 @@ export const ApiAccess = () => {
           </div>
         )
       )}
-    </section>
+    </Section>
   )
 }

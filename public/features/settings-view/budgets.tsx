@@ -1,6 +1,7 @@
 /** Settings → Budgets: six limits, each saved when its field loses focus. */
+import { useLoaded } from '../shell/use-loaded.ts'
 import { useSignal } from '@preact/signals'
-import { useEffect, useId } from 'preact/hooks'
+import { useId } from 'preact/hooks'
 import { Field } from '../../parts/form.tsx'
 import { LoadingNote } from '../../parts/view-state.tsx'
 import { formatCost } from '../../parts/amounts.ts'
@@ -11,22 +12,10 @@ const scopes = ['turn', 'session', 'day'] as const
 const measures = ['tokens', 'usd'] as const
 type Scope = (typeof scopes)[number]
 type Measure = (typeof measures)[number]
-type Limit = { tokens?: number | undefined; usd?: number | undefined }
-type Shown = {
-  budgets: Record<Scope, Limit>
-  /** Model calls in one turn. */
-  steps: number
-  today: { tokens: number; usd: number }
-}
 
 export const BudgetSettings = () => {
   const { attempt, api, toasts } = useShell()
-  const shown = useSignal<Shown | null>(null)
-  useEffect(() => {
-    void attempt(async () => {
-      shown.value = await api('GET /api/budgets', {})
-    })
-  }, [])
+  const [shown] = useLoaded(() => api('GET /api/budgets', {}))
   const save = (scope: Scope, measure: Measure, value: number | null) =>
     attempt(async () => {
       shown.value = await api('POST /api/budgets', { [scope]: { [measure]: value } })

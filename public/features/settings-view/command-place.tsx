@@ -1,11 +1,11 @@
 /** Settings → Security: where commands run, whether that works, and the switches of the sandbox and its network. */
+import { useLoaded } from '../shell/use-loaded.ts'
 import { joinSentences } from '../../strings/join-sentences.ts'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { visibleText } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
-import { Row, Select, Switch } from '../../parts/field.tsx'
+import { Row, Section, Select, SelectRow, SwitchRow } from '../../parts/field.tsx'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from '../settings/command-place-strings.ts'
 
@@ -62,15 +62,10 @@ const isOutside = (value: string): value is (typeof OUTSIDE)[number] =>
 
 export const CommandPlace = () => {
   const { api, attempt, layout } = useShell()
-  const loaded = useSignal<Place | null>(null)
+  const [loaded] = useLoaded(() => api('GET /api/sandbox'))
   /** A switch keeps its position until the change is confirmed and saved, so it has to be drawn again. */
   const changes = useSignal(0)
   void changes.value
-  useEffect(() => {
-    void attempt(async () => {
-      loaded.value = await api('GET /api/sandbox')
-    })
-  }, [])
   const { value: place } = loaded
   if (place === null) return null
   const { enabled, network } = place.sandbox
@@ -102,9 +97,7 @@ export const CommandPlace = () => {
     }
   }
   return (
-    <section class="view-part rows command-place" aria-label={t('place.title')}>
-      <h3>{t('place.title')}</h3>
-      <p class="field-hint">{leadOf(place)}</p>
+    <Section title={t('place.title')} lead={leadOf(place)} class="command-place">
       {place.problem !== null && (
         <p class="form-error" role="alert">
           {t('place.problem', {
@@ -127,35 +120,23 @@ export const CommandPlace = () => {
         )}
       />
       {place.place === 'computer' && (
-        <Row
+        <SelectRow
           label={t('place.outside.label')}
           hint={t(`place.outside.${place.outside}.hint`)}
-          control={ids => (
-            <Select
-              id={ids.control}
-              describedBy={ids.hint}
-              value={place.outside}
-              options={OUTSIDE.map(each => [each, t(`place.outside.${each}`)] as const)}
-              onChange={chosen => isOutside(chosen) && void save({ outside: chosen })}
-            />
-          )}
+          value={place.outside}
+          options={OUTSIDE.map(each => [each, t(`place.outside.${each}`)] as const)}
+          onChange={chosen => isOutside(chosen) && void save({ outside: chosen })}
         />
       )}
       {enabled !== false && (
-        <Row
+        <SwitchRow
           label={t('place.network.label')}
           hint={networkHint(place)}
-          control={ids => (
-            <Switch
-              id={ids.control}
-              describedBy={ids.hint}
-              checked={network === true}
-              onChange={setNetwork}
-            />
-          )}
+          checked={network === true}
+          onChange={setNetwork}
         />
       )}
       <p class="field-hint">{t('place.applies', { source: place.source })}</p>
-    </section>
+    </Section>
   )
 }

@@ -1,11 +1,10 @@
 /** Settings → Security: the permission rules of the profile by list, and what they would do to a command, path, or address. */
+import { useLoaded } from '../shell/use-loaded.ts'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
 import { ApiError } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
-import { Select } from '../../parts/field.tsx'
-import { Field, TextField } from '../../parts/form.tsx'
+import { SelectField, TextField } from '../../parts/form.tsx'
 import { useShell } from '../../contexts.ts'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from '../settings/permission-strings.ts'
@@ -51,15 +50,12 @@ const RuleForm = ({ label, placeholder, initial, confirm, save, cancel }: RuleFo
         dir="ltr"
         {...(placeholder && { placeholder })}
         error={error.value}
-        value={text.value}
-        onInput={next => {
-          text.value = next
-        }}
+        text={text}
       />
       <Button type="submit">{confirm}</Button>
       {cancel && (
         <Button kind="quiet" onClick={cancel}>
-          {t('rules.cancel')}
+          {t('app.cancel')}
         </Button>
       )}
     </form>
@@ -179,22 +175,16 @@ const TryRules = () => {
       <h4 class="rule-head">{t('rules.try')}</h4>
       <p class="field-hint">{t('rules.try.hint')}</p>
       <form class="form-line" onSubmit={submit}>
-        <Field
+        <SelectField
           label={t('rules.try.kind')}
           bare
-          control={({ id, describedBy }) => (
-            <Select
-              id={id}
-              describedBy={describedBy}
-              value={kind.value}
-              options={kinds.map(each => [each, t(`rules.kind.${each}`)] as const)}
-              onChange={next =>
-                change(() => {
-                  kind.value = next as Kind
-                })
-              }
-            />
-          )}
+          value={kind.value}
+          options={kinds.map(each => [each, t(`rules.kind.${each}`)] as const)}
+          onChange={next =>
+            change(() => {
+              kind.value = next as Kind
+            })
+          }
         />
         <TextField
           label={t(`rules.kind.${kind.value}`)}
@@ -218,13 +208,8 @@ const TryRules = () => {
 }
 
 export const PermissionRules = () => {
-  const { attempt, api, configProblems } = useShell()
-  const permissions = useSignal<Permissions | null>(null)
-  useEffect(() => {
-    void attempt(async () => {
-      permissions.value = await api('GET /api/permissions')
-    })
-  }, [])
+  const { api, configProblems } = useShell()
+  const [permissions] = useLoaded(() => api('GET /api/permissions'))
   const save: Save = async change => {
     try {
       permissions.value = await api('POST /api/permissions', change)

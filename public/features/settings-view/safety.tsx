@@ -1,15 +1,13 @@
 /** Safeguards that config.yaml asks for and this server does not implement: what each blocks, and accepting its absence. */
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLoaded } from '../shell/use-loaded.ts'
 import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
-import { Row } from '../../parts/field.tsx'
+import { Row, Section } from '../../parts/field.tsx'
 import { t } from '../settings/strings.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { useShell } from '../../contexts.ts'
 
-type Guards = Api['GET /api/guards']['output']['guards']
-type Guard = Guards[number]
+type Guard = Api['GET /api/guards']['output']['guards'][number]
 
 /** A safeguard that blocks nothing can only be dismissed. */
 const verbOf = ({ closes, accepted }: Guard) => {
@@ -25,14 +23,10 @@ const hintOf = ({ why, closes, accepted }: Guard): string => {
 
 export const Safety = () => {
   const { attempt, api, configProblems } = useShell()
-  const guards = useSignal<Guards>([])
   const known = configProblems.current.value
-  useEffect(() => {
-    void attempt(async () => {
-      guards.value = (await api('GET /api/guards')).guards
-    })
-  }, [known])
-  if (guards.value.length === 0) return null
+  const [guards] = useLoaded(() => api('GET /api/guards'), [known])
+  const all = guards.value?.guards ?? []
+  if (all.length === 0) return null
   const toRow = (guard: Guard) => {
     const { key, value, value_id, accepted } = guard
     const verb = verbOf(guard)
@@ -47,7 +41,7 @@ export const Safety = () => {
             aria-label={t(`settings.safety.${verb}.of`, { key })}
             onClick={() =>
               void attempt(async () => {
-                guards.value = (await configProblems.accept(key, value_id, !accepted)).guards
+                guards.value = await configProblems.accept(key, value_id, !accepted)
               })
             }
           >
@@ -57,15 +51,14 @@ export const Safety = () => {
       />
     )
   }
-  const closing = guards.value.filter(({ closes }) => closes.length > 0)
-  const notes = guards.value.filter(({ closes }) => closes.length === 0)
+  const closing = all.filter(({ closes }) => closes.length > 0)
+  const notes = all.filter(({ closes }) => closes.length === 0)
   return (
-    <section class="view-part rows safeguards" aria-label={t('settings.safety')}>
-      <h3>{t('settings.safety')}</h3>
+    <Section title={t('settings.safety')} class="safeguards">
       {closing.length > 0 && <p class="field-hint">{t('settings.safety.text')}</p>}
       {closing.map(toRow)}
       {notes.length > 0 && <p class="field-hint">{t('settings.safety.notes')}</p>}
       {notes.map(toRow)}
-    </section>
+    </Section>
   )
 }

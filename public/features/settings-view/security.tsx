@@ -1,9 +1,10 @@
 /** Settings → Security: password, sign-out, devices, API access, where commands run, allowed commands, safeguards. */
+import { useLoaded } from '../shell/use-loaded.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import { Row } from '../../parts/field.tsx'
-import { FormActions, TextField } from '../../parts/form.tsx'
+import { Row, Section } from '../../parts/field.tsx'
+import { Form, TextField } from '../../parts/form.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { t } from '../settings/strings.ts'
 import { AllowedCommands } from './allowed-commands.tsx'
@@ -21,24 +22,16 @@ import { visibleName, visibleText } from '../../../lib/base/visible.ts'
 import { formatFull } from '../../parts/relative-time.ts'
 import type { Api } from '../../../router.ts'
 
-type Ignored = Api['GET /api/config/problems']['output']['ignored']
-
 const IgnoredSettings = () => {
-  const { attempt, api, configProblems } = useShell()
-  const ignored = useSignal<Ignored>([])
+  const { api, configProblems } = useShell()
   const known = configProblems.current.value
-  useEffect(() => {
-    void attempt(async () => {
-      // Absent in an answer that an earlier version of the service kept for offline use.
-      ignored.value = (await api('GET /api/config/problems')).ignored ?? []
-    })
-  }, [known])
-  if (ignored.value.length === 0) return null
+  const [ignored] = useLoaded(() => api('GET /api/config/problems'), [known])
+  // Absent in an answer that an earlier version of the service kept for offline use.
+  const all = ignored.value?.ignored ?? []
+  if (all.length === 0) return null
   return (
-    <section class="view-part rows safeguards" aria-label={t('settings.ignored')}>
-      <h3>{t('settings.ignored')}</h3>
-      <p class="field-hint">{t('settings.ignored.text')}</p>
-      {ignored.value.map(({ key, why }) => (
+    <Section title={t('settings.ignored')} lead={t('settings.ignored.text')} class="safeguards">
+      {all.map(({ key, why }) => (
         <div class="field" key={key}>
           <div class="field-text">
             <code dir="ltr">{visibleName(key)}</code>
@@ -46,7 +39,7 @@ const IgnoredSettings = () => {
           </div>
         </div>
       ))}
-    </section>
+    </Section>
   )
 }
 
@@ -67,19 +60,13 @@ const countsOf = ({ runs, blocks, failures }: Hook): string =>
   ].join(' · ')
 
 const Hooks = () => {
-  const { attempt, api } = useShell()
-  const hooks = useSignal<readonly Hook[]>([])
-  useEffect(() => {
-    void attempt(async () => {
-      hooks.value = (await api('GET /api/hooks')).hooks
-    })
-  }, [])
-  if (hooks.value.length === 0) return null
+  const { api } = useShell()
+  const [hooks] = useLoaded(() => api('GET /api/hooks'))
+  const all = hooks.value?.hooks ?? []
+  if (all.length === 0) return null
   return (
-    <section class="view-part rows" aria-label={t('hooks.title')}>
-      <h3>{t('hooks.title')}</h3>
-      <p class="field-hint">{t('hooks.text')}</p>
-      {hooks.value.map((hook, index) => (
+    <Section title={t('hooks.title')} lead={t('hooks.text')}>
+      {all.map((hook, index) => (
         <Row
           key={index}
           label={
@@ -91,7 +78,7 @@ const Hooks = () => {
           control={ids => <span id={ids.control}>{countsOf(hook)}</span>}
         />
       ))}
-    </section>
+    </Section>
   )
 }
 
@@ -104,9 +91,11 @@ const ChangedSettings = () => {
   const settle = (accept: boolean) =>
     void attempt(() => configProblems.settle(changed.change_id, accept))
   return (
-    <section class="view-part rows safeguards" aria-label={t('settings.changed')}>
-      <h3>{t('settings.changed')}</h3>
-      <p class="field-hint">{t('settings.changed.text', { file: changed.file })}</p>
+    <Section
+      title={t('settings.changed')}
+      lead={t('settings.changed.text', { file: changed.file })}
+      class="safeguards"
+    >
       {changed.changes.map(({ key, accepted, now }) => (
         <div class="field" key={key}>
           <div class="field-text">
@@ -125,7 +114,7 @@ const ChangedSettings = () => {
           {t('settings.changed.restore')}
         </Button>
       </div>
-    </section>
+    </Section>
   )
 }
 
@@ -148,15 +137,11 @@ const PasswordForm = ({ change }: { change: boolean }) => {
   const first = useSignal('')
   const second = useSignal('')
   const error = useSignal('')
-  const busy = useSignal(false)
-
-  const submit = async (event: Event) => {
-    event.preventDefault()
+  const submit = async () => {
+    error.value = ''
     if (first.value.trim().length < MIN_PASSWORD_LENGTH) error.value = t('settings.password.short')
     else if (first.value !== second.value) error.value = t('settings.password.differ')
-    else {
-      error.value = ''
-      busy.value = true
+    else
       await attempt(async () => {
         const done = await confirmed(shell, async current => {
           await settings.setPassword(first.value, current)
@@ -167,37 +152,28 @@ const PasswordForm = ({ change }: { change: boolean }) => {
         second.value = ''
         toasts.show(t('settings.password.done'))
       })
-      busy.value = false
-    }
   }
 
   return (
-    <form class="form" onSubmit={event => void submit(event)}>
+    <Form
+      submit={t(change ? 'settings.password.change' : 'settings.password.set')}
+      isIncomplete={first.value === ''}
+      onSubmit={submit}
+    >
       <TextField
         label={t('settings.password.new')}
         error={error.value}
         type="password"
         autocomplete="new-password"
-        value={first.value}
-        onInput={text => {
-          first.value = text
-        }}
+        text={first}
       />
       <TextField
         label={t('settings.password.again')}
         type="password"
         autocomplete="new-password"
-        value={second.value}
-        onInput={text => {
-          second.value = text
-        }}
+        text={second}
       />
-      <FormActions>
-        <Button kind="primary" type="submit" disabled={busy.value || first.value === ''}>
-          {t(change ? 'settings.password.change' : 'settings.password.set')}
-        </Button>
-      </FormActions>
-    </form>
+    </Form>
   )
 }
 

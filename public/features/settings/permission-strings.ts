@@ -22,7 +22,6 @@ const enPermissions = {
   'rules.edit': 'Edit',
   'rules.edit.what': 'Edit {rule}',
   'rules.save': 'Save',
-  'rules.cancel': 'Cancel',
   'rules.remove': 'Remove',
   'rules.remove.what': 'Remove {rule}',
   'rules.remove.title': 'Remove this rule?',

@@ -51,7 +51,7 @@ export const writeLook = (page: Element, settings: Look): void => {
 }
 
 export class SettingsState {
-  readonly #platform: Pick<Platform, 'api' | 'clock'>
+  readonly #platform: Platform
   readonly #toasts: Toasts
   readonly current: Signal<Settings>
   readonly version = signal<string | null>(null)
@@ -72,7 +72,7 @@ export class SettingsState {
   readonly detailed = computed(() => this.current.value.sidebar_density === 'detailed')
 
   constructor(
-    platform: Pick<Platform, 'api' | 'clock'>,
+    platform: Platform,
     toasts: Toasts,
     /** What the server put into the page, used by the first paint. */
     look: Partial<Look> = {},

@@ -136,7 +136,6 @@ const enSettings = {
   'api.disconnect': 'When the program disconnects',
   'api.disconnect.stop': 'Stop',
   'api.disconnect.continue': 'Continue',
-  'api.cancel': 'Cancel',
   'api.secret': 'Token for {name}',
   'api.secret.hint': 'Copy it now. It won’t be shown again.',
   'api.copy': 'Copy token',

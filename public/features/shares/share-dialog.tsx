@@ -1,4 +1,5 @@
 /** Dialog that makes a read-only link to a chat and lists its links. A link is shown once, when it is made. */
+import { useLoaded } from '../shell/use-loaded.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { App } from '../../app.ts'
@@ -6,7 +7,7 @@ import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Row, Select, Switch } from '../../parts/field.tsx'
+import { SelectRow, SwitchRow } from '../../parts/field.tsx'
 import { FormActions } from '../../parts/form.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { LoadingNote } from '../../parts/view-state.tsx'
@@ -87,37 +88,23 @@ const ShareForm = ({ sessionId, onMade }: FormProps) => {
     <form onSubmit={event => void submit(event)}>
       <p class="dialog-text">{t('share.lead')}</p>
       <div class="rows">
-        <Row
+        <SelectRow
           label={t('share.days')}
-          control={ids => (
-            <Select
-              id={ids.control}
-              describedBy={ids.hint}
-              value={String(days.value)}
-              options={DAYS.map(
-                count => [String(count), t('share.days.option', { count })] as const,
-              )}
-              onChange={value => {
-                days.value = Number(value)
-              }}
-            />
-          )}
+          value={String(days.value)}
+          options={DAYS.map(count => [String(count), t('share.days.option', { count })] as const)}
+          onChange={value => {
+            days.value = Number(value)
+          }}
         />
         {PARTS.map(([part, label, hint]) => (
-          <Row
+          <SwitchRow
             key={part}
             label={t(label)}
             hint={t(hint)}
-            control={ids => (
-              <Switch
-                id={ids.control}
-                describedBy={ids.hint}
-                checked={parts.value[part]}
-                onChange={checked => {
-                  parts.value = { ...parts.value, [part]: checked }
-                }}
-              />
-            )}
+            checked={parts.value[part]}
+            onChange={checked => {
+              parts.value = { ...parts.value, [part]: checked }
+            }}
           />
         ))}
       </div>
@@ -140,15 +127,8 @@ const ShareForm = ({ sessionId, onMade }: FormProps) => {
 
 const ShareDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => void }) => {
   const { attempt, api, toasts } = useShell()
-  const links = useSignal<Links | null>(null)
+  const [links] = useLoaded(() => api('GET /api/shares'))
   const url = useSignal('')
-  useEffect(
-    () =>
-      void attempt(async () => {
-        links.value = await api('GET /api/shares')
-      }),
-    [],
-  )
   const shown = links.value
   const own = shown?.shares.filter(link => link.session_id === sessionId) ?? []
 

@@ -1,22 +1,14 @@
 /** Settings → Security: whether chats can be shared by link, and all links. */
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLoaded } from '../shell/use-loaded.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { Row, Switch } from '../../parts/field.tsx'
-import { type Links, ShareList } from './share-list.tsx'
+import { Section, SwitchRow } from '../../parts/field.tsx'
+import { ShareList } from './share-list.tsx'
 import { t } from './strings.ts'
 
 export const ShareSettings = () => {
   const { attempt, api, layout, toasts } = useShell()
-  const links = useSignal<Links | null>(null)
-  useEffect(
-    () =>
-      void attempt(async () => {
-        links.value = await api('GET /api/shares')
-      }),
-    [],
-  )
+  const [links] = useLoaded(() => api('GET /api/shares'))
   const shown = links.value
   if (!shown) return null
 
@@ -34,23 +26,16 @@ export const ShareSettings = () => {
   }
 
   return (
-    <section class="view-part rows" aria-label={t('share.settings')}>
-      <h3>{t('share.settings')}</h3>
-      <Row
+    <Section title={t('share.settings')}>
+      <SwitchRow
         label={t('share.allow')}
         hint={t('share.allow.hint')}
-        control={ids => (
-          <Switch
-            id={ids.control}
-            describedBy={ids.hint}
-            checked={shown.enabled}
-            onChange={enabled =>
-              void attempt(async () => {
-                links.value = await api('POST /api/shares/enable', { enabled })
-              })
-            }
-          />
-        )}
+        checked={shown.enabled}
+        onChange={enabled =>
+          void attempt(async () => {
+            links.value = await api('POST /api/shares/enable', { enabled })
+          })
+        }
       />
       <ShareList
         links={shown.shares}
@@ -69,6 +54,6 @@ export const ShareSettings = () => {
           </Button>
         </div>
       )}
-    </section>
+    </Section>
   )
 }

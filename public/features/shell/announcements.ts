@@ -8,12 +8,12 @@ export type Announcement = { id: number; text: string }
 const KEPT_MS = 7_000
 
 export class Announcements {
-  readonly #platform: Pick<Platform, 'clock'>
+  readonly #platform: Platform
   /** The content of the live region, the oldest first. */
   readonly list: Signal<readonly Announcement[]> = signal<readonly Announcement[]>([])
   #count = 0
 
-  constructor(platform: Pick<Platform, 'clock'>) {
+  constructor(platform: Platform) {
     this.#platform = platform
   }
 

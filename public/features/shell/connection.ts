@@ -8,7 +8,7 @@ const POLL_MS = 30_000
 const QUIET_MS = 1_500
 
 export class Connection {
-  readonly #platform: Pick<Platform, 'clock'>
+  readonly #platform: Platform
   readonly #poll: () => Promise<unknown>
   readonly state = signal<StreamState>({ kind: 'idle' })
   readonly watchesHostSessions = signal(true)
@@ -25,7 +25,7 @@ export class Connection {
   #cancelQuiet = () => {}
   #polling = false
 
-  constructor(platform: Pick<Platform, 'clock'>, poll: () => Promise<unknown>) {
+  constructor(platform: Platform, poll: () => Promise<unknown>) {
     this.#platform = platform
     this.#poll = poll
   }

@@ -21,7 +21,7 @@ const SIDEBAR_DEFAULT = 272
 
 const clamp = (px: number): number => Math.round(Math.min(SIDEBAR_MAX, Math.max(SIDEBAR_MIN, px)))
 
-export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) => {
+export const createLayout = ({ device }: Platform, mac = false) => {
   const sidebar = signal(device.read('sidebar', true))
   const width = signal(clamp(device.read('sidebar-width', SIDEBAR_DEFAULT)))
   const drawer = signal(false)

@@ -12,13 +12,13 @@ const MAX_TOASTS = 4
 
 /** `copy` puts text on the clipboard and confirms it. */
 export class Toasts {
-  readonly #platform: Pick<Platform, 'clock'>
+  readonly #platform: Platform
   readonly #copy: ((text: string) => unknown) | undefined
   readonly list = signal<readonly Toast[]>([])
   readonly #timers = new Map<number, () => void>()
   #last = 0
 
-  constructor(platform: Pick<Platform, 'clock'>, copy?: (text: string) => unknown) {
+  constructor(platform: Platform, copy?: (text: string) => unknown) {
     this.#platform = platform
     this.#copy = copy
   }

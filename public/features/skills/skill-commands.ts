@@ -5,12 +5,12 @@ import type { Platform } from '../../platform.ts'
 export type SkillCommand = { name: string; summary: string; argument: string }
 
 export class SkillCommands {
-  readonly #platform: Pick<Platform, 'api'>
+  readonly #platform: Platform
   readonly list = signal<readonly SkillCommand[]>([])
   /** Commands of the external agent of the open chat. */
   readonly more = signal<readonly SkillCommand[]>([])
 
-  constructor(platform: Pick<Platform, 'api'>) {
+  constructor(platform: Platform) {
     this.#platform = platform
   }
 

@@ -1,7 +1,7 @@
-/** The form of a skill: the text being written, saving it, and conflicts with the file on disk. */
-import { type ReadonlySignal, signal } from '@preact/signals'
-import type { Skill } from '../../../lib/schema/skill.ts'
-import { ApiError } from '../../api.ts'
+/** What is edited of skills: the text of one, and one file beside it. */
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import type { LinkedFile, Skill } from '../../../lib/schema/skill.ts'
+import { EditedFile } from '../../parts/edited-file.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 
@@ -14,17 +14,8 @@ export type SkillDraft = {
   version: string | null
 }
 
-/** What the server has now; null when the skill was deleted. */
-export type DiskVersion = { content: string | null; version: string | null }
-
 /** The name as the server stores it. */
 const slugOf = (name: string): string => name.trim().toLowerCase().replace(/\s+/g, '-')
-
-/** The version on disk, from the body of a 409. */
-export const diskVersionOf = ({ content, version }: ApiError['body']): DiskVersion => ({
-  content: typeof content === 'string' ? content : null,
-  version: typeof version === 'string' ? version : null,
-})
 
 const PLACEHOLDER = 'my-skill'
 
@@ -35,97 +26,120 @@ const withName = (content: string, from: string, to: string): string =>
     `name: ${slugOf(to) || PLACEHOLDER}`,
   )
 
-export type SkillDraftOptions = Pick<Shell, 'api' | 'toasts'> & {
-  unsaved?: Set<string>
-  open: ReadonlySignal<Skill | null>
-  onSaved: () => Promise<void>
+/** Replaces the draft with what is on disk. */
+const discardMine = <D extends { content: string; version: string | null }>(
+  file: EditedFile<D>,
+): void => {
+  const { content, version } = file.conflict.value ?? {}
+  const now = file.draft.value
+  if (now && typeof content === 'string' && version) file.begin({ ...now, content, version })
 }
 
-export class SkillForm {
-  readonly #options: SkillDraftOptions
-  readonly draft = signal<SkillDraft | null>(null)
-  readonly busy = signal(false)
-  readonly problem = signal('')
-  readonly conflict = signal<DiskVersion | null>(null)
+export class SkillForm extends EditedFile<SkillDraft> {
+  readonly #shell: Shell
+  readonly #onSaved: () => Promise<void>
 
-  constructor(options: SkillDraftOptions) {
-    this.#options = options
+  constructor(shell: Shell, onSaved: () => Promise<void>) {
+    super('skill', shell.layout.unsaved)
+    this.#shell = shell
+    this.#onSaved = onSaved
   }
 
-  readonly #discardDraft = (): void => {
-    this.#setDraft(null)
-    this.conflict.value = null
-    this.problem.value = ''
-  }
-
-  readonly create = (): void => {
+  create(): void {
     const content = t('skills.template', { name: PLACEHOLDER })
-    this.#setDraft({ of: '', name: '', category: '', content, version: null })
+    this.begin({ of: '', name: '', category: '', content, version: null })
   }
 
-  readonly edit = (): void => {
-    const skill = this.#options.open.value
-    if (!skill || skill.read_only) return
+  edit(skill: Skill): void {
     const { name, category, content, version } = skill
-    this.#setDraft({ of: name, name, category: category ?? '', content, version })
+    this.begin({ of: name, name, category: category ?? '', content, version })
   }
 
-  readonly change = (patch: Partial<SkillDraft>): void => {
+  rename(name: string): void {
     const now = this.draft.value
-    if (!now) return
-    const isRename = patch.name !== undefined && now.of === ''
-    const content = isRename ? withName(now.content, now.name, patch.name ?? '') : now.content
-    this.#setDraft({ ...now, content, ...patch })
+    if (now) this.change({ name, content: withName(now.content, now.name, name) })
   }
 
   /** Resolves to the name it is saved under, or null when the server rejects it. */
-  readonly save = async ({ overwrite = false } = {}): Promise<string | null> => {
-    const { api, toasts, onSaved } = this.#options
-    const now = this.draft.value
-    if (!now || this.busy.value) return null
-    this.busy.value = true
-    this.problem.value = ''
-    const { of, content, category } = now
-    const version = overwrite ? (this.conflict.value?.version ?? null) : now.version
-    try {
-      const saved = await api('POST /api/skills/save', {
-        name: of || now.name,
+  async saveSkill(overwrite = false): Promise<string | null> {
+    const { api, toasts } = this.#shell
+    const saved = await this.save(overwrite, async ({ of, name, content, category }, version) => {
+      const reply = await api('POST /api/skills/save', {
+        name: of || name,
         content,
         // null removes the category; a missing one keeps it.
         category: category.trim() || null,
         ...(of === '' ? { create: true } : {}),
         ...(version === null ? {} : { expected_version: version }),
       })
-      this.#discardDraft()
-      toasts.show(t('skills.saved', { name: of || saved.name }))
-      await onSaved()
-      return saved.name
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 409 && of !== '')
-        this.conflict.value = diskVersionOf(error.body)
-      else this.problem.value = error instanceof Error ? error.message : String(error)
-      return null
-    } finally {
-      this.busy.value = false
-    }
+      toasts.show(t('skills.saved', { name: of || reply.name }))
+      return reply.name
+    })
+    if (saved !== null) await this.#onSaved()
+    return saved
   }
 
-  /** Replaces the draft with the version on disk. */
-  readonly discardMine = (): void => {
-    const theirs = this.conflict.value
-    const now = this.draft.value
-    if (now && theirs?.content !== null && theirs) {
-      this.#setDraft({ ...now, content: theirs.content, version: theirs.version })
-    }
-    this.conflict.value = null
+  discardMine(): void {
+    discardMine(this)
+  }
+}
+
+export type FileDraft = { skill: string; path: string; content: string; version: string | null }
+
+/** The open file of a skill. Its draft is kept while another skill is open. */
+export class SkillFile extends EditedFile<FileDraft> {
+  readonly #shell: Shell
+  readonly #skill: ReadonlySignal<Skill | null>
+  readonly open: Signal<LinkedFile | null> = signal(null)
+
+  constructor(shell: Shell, skill: ReadonlySignal<Skill | null>) {
+    super('skill-file', shell.layout.unsaved)
+    this.#shell = shell
+    this.#skill = skill
   }
 
-  readonly cancel = this.#discardDraft
+  close(): void {
+    this.open.value = null
+  }
 
-  #setDraft(next: SkillDraft | null): void {
-    const { unsaved } = this.#options
-    this.draft.value = next
-    if (next) unsaved?.add('skill')
-    else unsaved?.delete('skill')
+  edit(): void {
+    const { toasts } = this.#shell
+    const file = this.open.value
+    const of = this.#skill.value
+    if (!file || !of || of.read_only || file.is_binary) return
+    if (this.draft.value) {
+      toasts.show(t('skills.file.other', { name: this.draft.value.path }), { kind: 'error' })
+      return
+    }
+    const { path, content, version } = file
+    this.begin({ skill: of.name, path, content, version })
+  }
+
+  async read(path: string): Promise<void> {
+    const of = this.#skill.value
+    if (!of) return
+    await this.#shell.attempt(async () => {
+      const found = await this.#shell.api('GET /api/skills/content', { name: of.name, file: path })
+      if (this.#skill.value === of && 'is_binary' in found) this.open.value = found
+    })
+  }
+
+  async saveFile(overwrite = false): Promise<void> {
+    const { api, toasts } = this.#shell
+    const saved = await this.save(overwrite, async (draft, version) => {
+      await api('POST /api/skills/save', {
+        name: draft.skill,
+        file: draft.path,
+        content: draft.content,
+        ...(version === null ? {} : { expected_version: version }),
+      })
+      toasts.show(t('skills.saved', { name: draft.path }))
+      return draft
+    })
+    if (saved && this.#skill.value?.name === saved.skill) await this.read(saved.path)
+  }
+
+  discardMine(): void {
+    discardMine(this)
   }
 }

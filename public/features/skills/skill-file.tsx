@@ -3,40 +3,27 @@ import { formatBytes } from '../../parts/file-kind.ts'
 import { useId } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { FormActions } from '../../parts/form.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import type { FileDraft, SkillFile } from './open-skill-file.ts'
+import type { FileDraft, SkillFile } from './skill-draft.ts'
 import { t } from './strings.ts'
-import { ConflictNote } from '../../parts/conflict-note.tsx'
 
 const MAX_BYTES = 1 << 20
 
 const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
   const id = useId()
-  const { value: conflict } = file.conflict
   const isTooLong = new TextEncoder().encode(draft.content).length > MAX_BYTES
-  const blocked = draft.content === '' || isTooLong || file.busy.value
   return (
-    <form
-      class="form form-wide skill-file-form"
-      aria-label={t('skills.form.edit', { name: draft.path })}
-      onSubmit={event => {
-        event.preventDefault()
-        void file.save()
-      }}
-      onKeyDown={event => {
-        if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
-        event.preventDefault()
-        if (!blocked) void file.save()
-      }}
+    <EditForm
+      file={file}
+      class="skill-file-form"
+      label={t('skills.form.edit', { name: draft.path })}
+      isIncomplete={draft.content === '' || isTooLong}
+      error={isTooLong ? t('skills.file.long') : null}
+      gone={t('skills.file.removed')}
+      onSave={overwrite => void file.saveFile(overwrite)}
+      onDiscardMine={() => file.discardMine()}
     >
-      {conflict && (
-        <ConflictNote
-          {...(conflict.content === null ? { text: t('skills.file.removed') } : {})}
-          onDiscardMine={conflict.content === null ? undefined : file.discardMine}
-          onOverwrite={() => void file.save({ overwrite: true })}
-        />
-      )}
       <label class="sr-only" for={id}>
         {t('skills.text')}
       </label>
@@ -45,15 +32,9 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
         class="mono-area"
         spellcheck={false}
         value={draft.content}
-        onInput={event => file.change(event.currentTarget.value)}
+        onInput={event => file.change({ content: event.currentTarget.value })}
       />
-      <FormActions error={isTooLong ? t('skills.file.long') : file.problem.value}>
-        <Button onClick={file.cancel}>{t('app.cancel')}</Button>
-        <Button kind="primary" type="submit" disabled={blocked}>
-          {file.busy.value ? t('app.saving') : t('app.save')}
-        </Button>
-      </FormActions>
-    </form>
+    </EditForm>
   )
 }
 
@@ -70,7 +51,7 @@ export const LinkedFile = ({ file, skill, readOnly }: LinkedFileProps) => {
       <header>
         <code>{path}</code>
         {!readOnly && !found.is_binary && !editing && (
-          <Button asks="POST /api/skills/save" icon="edit" onClick={file.edit}>
+          <Button asks="POST /api/skills/save" icon="edit" onClick={() => file.edit()}>
             {t('app.edit')}
           </Button>
         )}
@@ -78,7 +59,7 @@ export const LinkedFile = ({ file, skill, readOnly }: LinkedFileProps) => {
           icon="close"
           size={16}
           label={t('skills.file.close', { name: path })}
-          onClick={file.close}
+          onClick={() => file.close()}
         />
       </header>
       {editing ? (

@@ -6,6 +6,7 @@ import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
+import { NoteBox } from '../../parts/note-box.tsx'
 import { MenuButton } from '../../parts/menu-button.tsx'
 import { bodyOf, type SkillsState } from './skills.ts'
 import { enSkills, t } from './strings.ts'
@@ -59,22 +60,16 @@ const Notes = ({ skill }: { skill: Skill }) => {
     ...skill.missing_required_commands,
     ...skill.missing_credential_files,
   ]
-  const lines = [
-    skill.read_only && t('skills.readonly'),
-    !skill.compatible && t('skills.unsupported'),
-    missing.length > 0 && t('skills.needs', { names: missing }),
-    missing.length > 0 && skill.setup_help,
-  ].filter((line): line is string => typeof line === 'string' && line !== '')
-  if (lines.length === 0) return null
   return (
-    <div class={`note-box${missing.length > 0 ? ' note-warn' : ''}`}>
-      <Icon name={missing.length > 0 ? 'alert' : 'info'} size={18} />
-      <div class="note-text">
-        {lines.map(line => (
-          <p key={line}>{line}</p>
-        ))}
-      </div>
-    </div>
+    <NoteBox
+      warns={missing.length > 0}
+      lines={[
+        skill.read_only && t('skills.readonly'),
+        !skill.compatible && t('skills.unsupported'),
+        missing.length > 0 && t('skills.needs', { names: missing }),
+        missing.length > 0 && skill.setup_help,
+      ]}
+    />
   )
 }
 
@@ -118,7 +113,7 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
         )}
         {!skill.read_only && may('POST /api/skills/save') && (
           <>
-            <Button icon="edit" onClick={() => skills.form.edit()}>
+            <Button icon="edit" onClick={() => skills.form.edit(skill)}>
               {t('app.edit')}
             </Button>
             <MenuButton

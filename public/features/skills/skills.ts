@@ -1,13 +1,12 @@
 /** The profile's skills: the list, the open skill with its files, and the form. */
-import { computed, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { Skill, SkillCategory, SkillRow } from '../../../lib/schema/skill.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
-import { SkillFile } from './open-skill-file.ts'
-import { SkillForm } from './skill-draft.ts'
+import { type LoadState, runLoad } from '../../parts/load-state.ts'
+import { SkillFile, SkillForm } from './skill-draft.ts'
 
-export type Loading = 'loading' | 'ready' | 'failed'
 export type SkillGroup = { category: string | null; description: string; skills: SkillRow[] }
 
 const matches = (row: SkillRow, query: string): boolean =>
@@ -39,48 +38,36 @@ export const groupSkills = (
 export const bodyOf = (content: string): string =>
   content.replace(/^\uFEFF?---[ \t]*\r?\n[\s\S]*?\n---[ \t]*(?:\r?\n|$)/, '').trim()
 
-type SkillsOptions = Pick<Shell, 'api' | 'toasts'> & {
-  onChanged?: () => void
-  unsaved?: Set<string>
-}
-
 export class SkillsState {
-  readonly #options: SkillsOptions
-  readonly rows = signal<readonly SkillRow[]>([])
-  readonly categories = signal<readonly SkillCategory[]>([])
-  readonly state = signal<Loading>('loading')
-  readonly query = signal('')
-  readonly open = signal<Skill | null>(null)
-  readonly opening = signal<Loading>('ready')
-  readonly file
-  readonly form
-  readonly groups = computed(() =>
+  readonly #shell: Shell
+  readonly #onChanged: () => void
+  readonly rows: Signal<readonly SkillRow[]> = signal([])
+  readonly categories: Signal<readonly SkillCategory[]> = signal([])
+  readonly state: Signal<LoadState> = signal('loading')
+  readonly query: Signal<string> = signal('')
+  readonly open: Signal<Skill | null> = signal(null)
+  readonly opening: Signal<LoadState> = signal('ready')
+  readonly file: SkillFile
+  readonly form: SkillForm
+  readonly groups: ReadonlySignal<SkillGroup[]> = computed(() =>
     groupSkills(this.rows.value, this.categories.value, this.query.value),
   )
 
-  constructor(options: SkillsOptions) {
-    const { api, toasts, unsaved } = options
-    this.#options = options
-    this.file = new SkillFile({ api, toasts, unsaved }, this.open)
-    this.form = new SkillForm({ api, toasts, unsaved, open: this.open, onSaved: this.#changed })
+  /** `onChanged`: the list of skills, or whether one is enabled. */
+  constructor(shell: Shell, onChanged: () => void) {
+    this.#shell = shell
+    this.#onChanged = onChanged
+    this.file = new SkillFile(shell, this.open)
+    this.form = new SkillForm(shell, () => this.#changed())
   }
 
-  readonly #changed = async (): Promise<void> => {
-    this.#options.onChanged?.()
-    await this.load()
-  }
-
-  async load(): Promise<void> {
-    const { api, toasts } = this.#options
-    try {
+  load(): Promise<void> {
+    const { api, toasts } = this.#shell
+    return runLoad(this.state, toasts, async () => {
       const reply = await api('GET /api/skills', { all: '1' })
       this.rows.value = reply.skills
       this.categories.value = reply.categories
-      this.state.value = 'ready'
-    } catch (error) {
-      if (this.rows.value.length === 0) this.state.value = 'failed'
-      toasts.showError(error)
-    }
+    })
   }
 
   async read(name: string | null): Promise<void> {
@@ -91,7 +78,7 @@ export class SkillsState {
     if (name === null) return
     this.opening.value = 'loading'
     try {
-      const found = await this.#options.api('GET /api/skills/content', { name })
+      const found = await this.#shell.api('GET /api/skills/content', { name })
       if ('success' in found) this.open.value = found
       this.opening.value = 'ready'
     } catch {
@@ -101,7 +88,7 @@ export class SkillsState {
   }
 
   async toggle(name: string, enabled: boolean): Promise<void> {
-    const { api, onChanged, toasts } = this.#options
+    const { api, toasts } = this.#shell
     const set = (on: boolean) => {
       this.rows.value = this.rows.value.map(row =>
         row.name === name ? { ...row, enabled: on } : row,
@@ -111,7 +98,7 @@ export class SkillsState {
     set(enabled)
     try {
       await api('POST /api/skills/toggle', { name, enabled })
-      onChanged?.()
+      this.#onChanged()
     } catch (error) {
       set(!enabled)
       toasts.showError(error)
@@ -119,20 +106,19 @@ export class SkillsState {
   }
 
   async remove(name: string): Promise<void> {
-    const { api, toasts } = this.#options
+    const { api, toasts } = this.#shell
     await api('POST /api/skills/delete', { name })
     this.open.value = null
     toasts.show(t('skills.deleted', { name }))
     await this.#changed()
   }
+
+  async #changed(): Promise<void> {
+    this.#onChanged()
+    await this.load()
+  }
 }
 
 export const skillsOf = lazyState(
-  app =>
-    new SkillsState({
-      api: app.shell.api,
-      toasts: app.shell.toasts,
-      onChanged: () => void app.composer.skillCommands.load(),
-      unsaved: app.shell.layout.unsaved,
-    }),
+  app => new SkillsState(app.shell, () => void app.composer.skillCommands.load()),
 )

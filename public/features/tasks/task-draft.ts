@@ -4,7 +4,6 @@ import { signal } from '@preact/signals'
 import type { JsonObject } from '../../../lib/base/json.ts'
 import type { Job } from '../../../lib/schema/cron.ts'
 import type { Shell } from '../shell/shell-state.ts'
-import type { Platform } from '../../platform.ts'
 import { t } from './strings.ts'
 
 export type TaskDraft = {
@@ -61,19 +60,18 @@ const draftOf = (job: Job): TaskDraft => {
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
-export type TaskDraftOptions = Pick<Shell, 'api' | 'toasts'> &
-  Pick<Platform, 'clock'> & { unsaved?: Set<string>; onSaved: () => Promise<void> }
-
 export class TaskForm {
-  readonly #options: TaskDraftOptions
+  readonly #shell: Shell
+  readonly #onSaved: () => Promise<void>
   readonly draft = signal<TaskDraft | null>(null)
   readonly preview = signal<SchedulePreview>({ kind: 'empty' })
   /** Names to choose from; null until they are loaded. */
   readonly skills = signal<readonly string[] | null>(null)
   #cancelPreview = () => {}
 
-  constructor(options: TaskDraftOptions) {
-    this.#options = options
+  constructor(shell: Shell, onSaved: () => Promise<void>) {
+    this.#shell = shell
+    this.#onSaved = onSaved
   }
 
   readonly create = (): void => this.#open(EMPTY)
@@ -86,7 +84,7 @@ export class TaskForm {
     const { schedule } = patch
     if (schedule === undefined) return
     this.#cancelPreview()
-    this.#cancelPreview = this.#options.clock.timer(
+    this.#cancelPreview = this.#shell.platform.clock.timer(
       PREVIEW_DELAY_MS,
       () => void this.#loadPreview(schedule),
     )
@@ -96,15 +94,14 @@ export class TaskForm {
 
   /** Resolves to the task's id, or to null when the server rejects it; `problem` then says why. */
   readonly save = async (): Promise<string | null> => {
-    const { toasts, onSaved } = this.#options
     const value = this.draft.value
     if (!value || value.busy) return null
     this.#setDraft({ ...value, busy: true, problem: '' })
     try {
       const job = await this.#send(value)
       this.#setDraft(null)
-      toasts.show(t('said.saved', { name: job.name }))
-      await onSaved()
+      this.#shell.toasts.show(t('said.saved', { name: job.name }))
+      await this.#onSaved()
       return job.id
     } catch (error) {
       this.#setDraft({ ...value, busy: false, problem: messageOf(error) })
@@ -113,10 +110,10 @@ export class TaskForm {
   }
 
   #setDraft(value: TaskDraft | null): void {
-    const { unsaved } = this.#options
+    const { unsaved } = this.#shell.layout
     this.draft.value = value
-    if (value) unsaved?.add('task')
-    else unsaved?.delete('task')
+    if (value) unsaved.add('task')
+    else unsaved.delete('task')
   }
 
   async #loadPreview(schedule: string): Promise<void> {
@@ -126,7 +123,7 @@ export class TaskForm {
     }
     let found: SchedulePreview
     try {
-      const reply = await this.#options.api('POST /api/crons/preview', { schedule })
+      const reply = await this.#shell.api('POST /api/crons/preview', { schedule })
       const { kind, display, words, next, timezone } = reply
       const [run_at] = next
       const minutes = Number(/^every (\d+)m$/.exec(display)?.[1])
@@ -145,7 +142,7 @@ export class TaskForm {
     void this.#loadPreview(value.schedule)
     // Without the list the field still shows the skills already chosen.
     if (this.skills.value === null)
-      void this.#options.api('GET /api/skills', {}).then(
+      void this.#shell.api('GET /api/skills', {}).then(
         reply => {
           this.skills.value = reply.skills.map(({ name }) => name)
         },
@@ -154,7 +151,7 @@ export class TaskForm {
   }
 
   async #send(value: TaskDraft): Promise<Job> {
-    const { api } = this.#options
+    const { api } = this.#shell
     const { id, name, prompt, schedule, model, script, scheduleBefore } = value
     const fields = { name, prompt, model, script, skills: [...value.skills] }
     if (!id) return (await api('POST /api/crons/create', { ...fields, schedule })).job

@@ -4,9 +4,8 @@ import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { LoadState } from '../../parts/load-state.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
-import type { Platform } from '../../platform.ts'
 import type { Confirmation } from '../shell/layout.ts'
-import type { Toasts } from '../shell/toast.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 
 export type Terminal = Api['GET /api/terminals']['output']['terminals'][number]
@@ -15,15 +14,9 @@ type Size = { cols: number; rows: number }
 /** Until the screen is measured. */
 const FIRST_SIZE: Size = { cols: 80, rows: 24 }
 
-export type TerminalsOptions = {
-  platform: Pick<Platform, 'api'>
-  sessionId: string
-  toasts: Toasts
-  ask: (question: Confirmation) => void
-}
-
 export class Terminals {
-  readonly #options: TerminalsOptions
+  readonly #shell: Shell
+  readonly #ask: (question: Confirmation) => void
   readonly list = signal<readonly Terminal[]>([])
   readonly problem = signal<Problem | null>(null)
   readonly state = signal<LoadState>('loading')
@@ -41,14 +34,14 @@ export class Terminals {
   )
   readonly sessionId: string
 
-  constructor(options: TerminalsOptions) {
-    const { sessionId } = options
-    this.#options = options
+  constructor(shell: Shell, sessionId: string, ask: (question: Confirmation) => void) {
+    this.#shell = shell
+    this.#ask = ask
     this.sessionId = sessionId
   }
 
   async load(): Promise<void> {
-    const { api } = this.#options.platform
+    const { api } = this.#shell
     const isNewest = this.#newest('')
     try {
       const found = await api('GET /api/terminals', { session_id: this.sessionId })
@@ -63,8 +56,7 @@ export class Terminals {
   }
 
   async open(): Promise<void> {
-    const { api } = this.#options.platform
-    const { toasts } = this.#options
+    const { api, toasts } = this.#shell
     if (this.isOpening.value) return
     this.isOpening.value = true
     try {
@@ -112,7 +104,7 @@ export class Terminals {
 
   close(terminal: Terminal): void {
     if (terminal.status === 'exited') return void this.#remove(terminal)
-    this.#options.ask({
+    this.#ask({
       title: t('terminal.close.title'),
       text: t('terminal.close.text'),
       confirm: t('terminal.close.run'),
@@ -122,7 +114,7 @@ export class Terminals {
   }
 
   resize(id: string, next: Size): void {
-    const { api } = this.#options.platform
+    const { api } = this.#shell
     Object.assign(this.size, next)
     const terminal = this.list.value.find(({ terminal_id }) => terminal_id === id)
     // The note that it has ended changes the height; it may be closed when the request arrives.
@@ -133,8 +125,7 @@ export class Terminals {
   }
 
   async #remove({ terminal_id }: Terminal): Promise<void> {
-    const { api } = this.#options.platform
-    const { toasts } = this.#options
+    const { api, toasts } = this.#shell
     try {
       await api('POST /api/terminal/close', { session_id: this.sessionId, terminal_id })
     } catch (error) {

@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks'
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import type { RunsIn } from '../../../lib/schema/command-place.ts'
+import { shownCall } from '../../../lib/base/tools.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { diffOfEdit } from '../../parts/diff.ts'
@@ -122,21 +123,6 @@ const firstLine = ({ offset }: Args): number | undefined =>
 
 /** Arguments already visible in a diff. */
 const IN_DIFF = new Set(['mode', 'path', 'patch', 'old_string', 'new_string'])
-/** Arguments that the line of the call or the result says. */
-const IMPLIED: Readonly<Record<string, readonly string[]>> = {
-  read_file: ['offset', 'limit'],
-  search_files: ['pattern'],
-  web_search: ['query'],
-  web_extract: ['urls'],
-  session_search: ['query'],
-  tool_search: ['query'],
-  memory: ['action', 'target', 'content'],
-  skill_view: ['name'],
-  skill_manage: ['action', 'name'],
-  cronjob: ['action', 'job_id', 'name', 'schedule', 'prompt'],
-  process: ['action', 'session_id', 'timeout'],
-}
-
 type InputProps = {
   name: string
   args: Args
@@ -173,10 +159,10 @@ function Input({ name, args, shown, named }: InputProps) {
       </ScrollBox>
     )
   }
+  const { about = [], implied = [] } = shownCall(name) ?? {}
+  const said = new Set([...about.filter(key => key !== 'path'), ...implied])
   const isSaid = (key: string) =>
-    (shown && IN_DIFF.has(key)) ||
-    (named && key === 'path') ||
-    (IMPLIED[name]?.includes(key) ?? false)
+    (shown && IN_DIFF.has(key)) || (named && key === 'path') || said.has(key)
   const rest = Object.entries(args).filter(([key]) => !isSaid(key))
   if (rest.length === 0 || name === 'todo') return null
   return (

@@ -1,4 +1,5 @@
-/** Reads the fields `diagnostics` and `diagnostics_note` of a result, also of one that is cut behind them. */
+/** Reads the fields `diagnostics` and `diagnostics_note` of a result. */
+import { parseFields } from './outcome.ts'
 
 export type Problem = {
   /** Blank for a line that names no place. */
@@ -6,19 +7,6 @@ export type Problem = {
   line: number
   kind: 'error' | 'warning' | null
   text: string
-}
-
-const STRING = '"(?:[^"\\\\]|\\\\.)*"'
-const LIST = new RegExp(`"diagnostics":(\\[(?:${STRING},?)*\\])`)
-const NOTE = new RegExp(`"diagnostics_note":(${STRING})`)
-
-const parse = (json: string | undefined): unknown => {
-  try {
-    return JSON.parse(json ?? 'null')
-  } catch {
-    // Not JSON after all: nothing to show.
-    return null
-  }
 }
 
 const toProblem = (said: string): Problem => {
@@ -30,10 +18,9 @@ const toProblem = (said: string): Problem => {
 }
 
 export const parseDiagnostics = (content: string): { problems: Problem[]; note: string } => {
-  const list = parse(LIST.exec(content)?.[1])
-  const note = parse(NOTE.exec(content)?.[1])
+  const { diagnostics, diagnostics_note: note } = parseFields(content) ?? {}
   return {
-    problems: Array.isArray(list) ? list.map(String).map(toProblem) : [],
+    problems: Array.isArray(diagnostics) ? diagnostics.map(String).map(toProblem) : [],
     note: typeof note === 'string' ? note : '',
   }
 }

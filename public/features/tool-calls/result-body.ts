@@ -1,10 +1,11 @@
 /** What an opened tool card shows of a result: sentences, and a body by its kind. No result is shown as raw JSON. */
 import { parseDiff } from '../../parts/diff.ts'
 import type { FileDiff } from '../../parts/diff.ts'
+import { toolInfo } from '../../../lib/base/tools.ts'
 import { t } from './strings.ts'
 import { errorIn, type Fields, parseFields } from './outcome.ts'
 import { type Todo, toTodo } from './todo.ts'
-import { list, object, outputBody, text, toMatch, TOOLS } from './tool-words.ts'
+import { inWords, list, object, outputBody, text, toMatch } from './tool-words.ts'
 
 export type Match = { path: string; line: number | null; text: string }
 /** One entry of a list: a page of the web, a chat, a skill, a task. */
@@ -52,7 +53,7 @@ export const parseResult = (
     : parsed
 }
 
-/** Written by `truncateResult` and `createOutput` of the engine. */
+/** Written by `truncateResult` and `CommandOutput` of the engine. */
 const STORED = /^\[This result has \d+ characters\. All of it is in (\/.+?): read it[^\]]*\]\n/
 const STORED_OUTPUT = /\[… \d+ characters left out; all of it is in (\/.+?) …\]/
 
@@ -62,13 +63,12 @@ const parseContent = (name: string, whole: string): ParsedResult => {
   const fields = parseFields(content)
   if (!fields) return { stored, error: '', notes: [], body: plainBody(content) }
   const error = errorIn(fields)
-  const known = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined
-  const said = known?.(fields) ?? {}
+  const said = toolInfo(name) && inWords(fields)
   // A failed call lacks the fields of a successful one, which does not mean that it found nothing.
   const body: Body =
-    error && known && !hasContent(said.body)
+    error && said && !hasContent(said.body)
       ? { kind: 'nothing' }
-      : (said.body ?? bodyByShape(fields))
+      : (said?.body ?? bodyByShape(fields))
   const general = [
     text(fields.warning),
     text(fields.note),
@@ -76,14 +76,14 @@ const parseContent = (name: string, whole: string): ParsedResult => {
     text(fields.warnings),
     fields._instructions === undefined ? '' : t('note.instructions'),
   ]
-  const notes = [...(said.notes ?? []), ...(known || body.kind !== 'fields' ? general : [])]
+  const notes = [...(said?.notes ?? []), ...(said || body.kind !== 'fields' ? general : [])]
   return { stored, error, notes: [...new Set(notes.filter(Boolean))], body }
 }
 
-const hasContent = (body: Body | undefined): boolean =>
-  body?.kind === 'output' ||
-  (body?.kind === 'items' && body.items.length > 0) ||
-  (body?.kind === 'matches' && body.matches.length > 0)
+const hasContent = (body: Body): boolean =>
+  body.kind === 'output' ||
+  (body.kind === 'items' && body.items.length > 0) ||
+  (body.kind === 'matches' && body.matches.length > 0)
 
 /** A JSON list, as some MCP servers return, or text. */
 const plainBody = (content: string): Body => {

@@ -1,5 +1,6 @@
-/** Results of each tool in words: sentences, and lists instead of fields. */
+/** Results of our tools in words: sentences, and lists instead of fields. */
 import { isObject } from '../../../lib/base/json.ts'
+import { parseDiff } from '../../parts/diff.ts'
 import { formatBytes } from '../../parts/file-kind.ts'
 import type { Body, Item, Match } from './result-body.ts'
 import { t } from './strings.ts'
@@ -21,217 +22,135 @@ const item = (title: unknown, more: Partial<Item> = {}): Item => ({
 })
 const join = (...parts: unknown[]): string => parts.map(text).filter(Boolean).join(' · ')
 
-type Said = { notes?: string[]; body?: Body }
-
-/** One entry for each tool whose result has words of its own. Other results are shown by their shape. */
-export const TOOLS: Readonly<Record<string, (fields: Fields) => Said>> = {
-  terminal: fields => ({
-    notes: [
-      fields.pid !== undefined && text(fields.session_id)
-        ? t('note.background', { id: text(fields.session_id) })
-        : '',
-      text(fields.cwd) ? t('note.cwd', { cwd: text(fields.cwd) }) : '',
-    ],
-    ...(fields.pid === undefined && { body: outputBody(fields) }),
-    ...(text(fields.output).startsWith('Started in the background.') && {
-      body: { kind: 'nothing' },
+/** Lists of our tools, by the name of the field. */
+const LISTS: Readonly<Record<string, (one: Fields) => Item>> = {
+  processes: one =>
+    item(one.command, {
+      note: join(one.session_id, processState(one)),
+      text: text(one.output_preview),
     }),
-  }),
-  execute_code: fields => ({
-    notes: [
-      number(fields.tool_calls_made)
-        ? t('note.calls', { count: number(fields.tool_calls_made)! })
-        : '',
-    ],
-    body: outputBody(fields),
-  }),
-  process: fields =>
-    Array.isArray(fields.processes)
-      ? {
-          notes: fields.processes.length === 0 ? [t('note.processes.none')] : [],
-          body: {
-            kind: 'items',
-            items: fields.processes.map(object).map(one =>
-              item(one.command, {
-                note: join(one.session_id, processState(one)),
-                text: text(one.output_preview),
-              }),
-            ),
-          },
-        }
-      : {
-          notes: [
-            processState(fields),
-            fields.timed_out === true ? t('note.process.wait') : '',
-            number(fields.characters_written) === null
-              ? ''
-              : t('note.process.sent', { count: number(fields.characters_written)! }),
-          ],
-          body:
-            'output' in fields || 'output_preview' in fields
-              ? { kind: 'output', text: raw(fields.output ?? fields.output_preview) }
-              : { kind: 'nothing' },
-        },
-  read_file: fields =>
-    typeof fields.content === 'string'
-      ? {
-          notes: [
-            number(fields.total_lines) === null
-              ? ''
-              : t('note.read', {
-                  count: number(fields.total_lines)!,
-                  size: formatBytes(number(fields.file_size) ?? 0),
-                }),
-            fields.unsaved_changes === true ? t('note.unsaved') : '',
-          ],
-          body: { kind: 'code', lines: numberedLines(fields.content) },
-        }
-      : {},
-  write_file: fields => ({
-    notes: [
-      number(fields.bytes_written) === null
-        ? ''
-        : t('note.wrote', { size: formatBytes(number(fields.bytes_written)!) }),
-      folders(fields.dirs_created),
-      text(fields.kept),
-    ],
-    body: { kind: 'nothing' },
-  }),
-  patch: fields => ({
-    notes: [
-      names('note.created', fields.files_created),
-      names('note.deleted', fields.files_deleted),
-    ],
-    ...(typeof fields.diff !== 'string' && { body: { kind: 'nothing' } }),
-  }),
-  search_files: fields => ({
-    notes: [
-      fields.total_is_lower_bound === true ? t('note.search.partial') : '',
-      fields.truncated === true ? t('note.search.more') : '',
-    ],
-    body: {
-      kind: 'matches',
-      matches: isObject(fields.counts)
-        ? Object.entries(fields.counts).map(([path, count]) => ({
-            path,
-            line: null,
-            text: t('note.search.count', { count: number(count) ?? 0 }),
-          }))
-        : [...list(fields.matches), ...list(fields.files)].flatMap(toMatch),
-    },
-  }),
-  todo: fields => ({
-    notes: list(fields.todos).length === 0 ? [t('note.todo.none')] : [],
-    body: { kind: 'todo', todos: list(fields.todos).flatMap(toTodo) },
-  }),
-  clarify: fields => ({ body: { kind: 'text', text: text(fields.user_response) } }),
-  exit_plan_mode: fields => ({
-    notes: [t(fields.approved === true ? 'note.plan.approved' : 'note.plan.kept')],
-    body: text(fields.feedback)
-      ? { kind: 'text', text: text(fields.feedback) }
-      : { kind: 'nothing' },
-  }),
-  delegate_task: fields => ({
-    body: {
-      kind: 'items',
-      items: list(fields.results)
-        .map(object)
-        .map(one => item(one.goal, { note: text(one.status), text: join(one.error, one.summary) })),
-    },
-  }),
-  web_search: fields => ({
-    body: itemsBody(list(object(fields.data).web).map(object).map(toPage)),
-  }),
-  web_extract: fields => ({
-    body: itemsBody(
-      list(fields.results)
-        .map(object)
-        .map(one => ({ ...toPage(one), text: text(one.error) || text(one.content) })),
-    ),
-  }),
-  session_search: fields => ({
-    body: itemsBody(
-      list(fields.results)
-        .map(object)
-        .map(one =>
-          item(text(one.title) || t('note.untitled'), {
-            note: text(one.source),
-            text:
-              text(object(list(one.matches)[0]).text) ||
-              text(one.preview) ||
-              text(object(list(one.messages)[0]).text),
-          }),
-        ),
-    ),
-  }),
-  memory: fields => ({
-    notes: [
-      text(fields.message),
-      text(fields.usage) ? t('note.memory', { usage: text(fields.usage) }) : '',
-    ],
-    body: itemsBody(
-      list(fields.entries).map(entry => item('', { text: text(entry) })),
-      true,
-    ),
-  }),
-  skills_list: fields => ({
-    notes: [text(fields.message)],
-    body: itemsBody(
-      list(fields.skills)
-        .map(object)
-        .map(one => item(one.name, { note: text(one.category), text: text(one.description) })),
-      true,
-    ),
-  }),
-  skill_view: fields => ({
-    notes: [text(fields.message)],
-    body: text(fields.content) ? { kind: 'text', text: text(fields.content) } : { kind: 'nothing' },
-  }),
-  skill_manage: fields => ({
-    notes: [text(fields.message)],
-    body: { kind: 'nothing' },
-  }),
-  cronjob: fields => ({
-    notes: [text(fields.message)],
-    body: itemsBody(
-      (fields.job ? [fields.job] : list(fields.jobs)).map(object).map(one =>
-        item(text(one.name) || one.job_id, {
-          note: join(text(one.schedule_in_words) || one.schedule, one.state),
-          text: text(one.prompt),
-        }),
-      ),
-      Boolean(fields.message) || list(fields.jobs).length > 0,
-    ),
-  }),
-  vision_analyze: fields => ({ body: { kind: 'text', text: text(fields.analysis) } }),
-  tool_search: fields => ({
-    notes: [
-      list(fields.also_matching).length > 0 ? names('note.tools.more', fields.also_matching) : '',
-    ],
-    body: itemsBody(
-      list(fields.tools)
-        .map(object)
-        .map(one => item(one.name, { text: text(one.description) })),
-    ),
-  }),
+  results: one => {
+    if ('goal' in one)
+      return item(one.goal, { note: text(one.status), text: join(one.error, one.summary) })
+    if ('url' in one) return { ...toPage(one), text: text(one.error) || text(one.content) }
+    return item(text(one.title) || t('note.untitled'), {
+      note: text(one.source),
+      text:
+        text(object(list(one.matches)[0]).text) ||
+        text(one.preview) ||
+        text(object(list(one.messages)[0]).text),
+    })
+  },
+  web: one => toPage(one),
+  entries: one => item('', { text: text(one.text) }),
+  skills: one => item(one.name, { note: text(one.category), text: text(one.description) }),
+  jobs: one =>
+    item(text(one.name) || one.job_id, {
+      note: join(text(one.schedule_in_words) || one.schedule, one.state),
+      text: text(one.prompt),
+    }),
+  tools: one => item(one.name, { text: text(one.description) }),
 }
+
+/** The items of the list that a result has; undefined when it has none. */
+const itemsIn = (fields: Fields): Item[] | undefined => {
+  const all: Fields = {
+    ...fields,
+    ...object(fields.data),
+    ...(isObject(fields.job) && { jobs: [fields.job] }),
+  }
+  const name = Object.keys(LISTS).find(each => Array.isArray(all[each]))
+  const toItem = LISTS[name ?? '']
+  return toItem && list(all[name ?? '']).map(one => toItem(isObject(one) ? one : { text: one }))
+}
+
+const bodyOf = (fields: Fields): Body => {
+  const items = itemsIn(fields)
+  if (items?.length) return { kind: 'items', items }
+  if (items) return isSaid(fields) ? { kind: 'nothing' } : { kind: 'text', text: t('note.nothing') }
+  if (typeof fields.output === 'string') return outputBody(fields)
+  if (typeof fields.output_preview === 'string')
+    return { kind: 'output', text: fields.output_preview }
+  if (Array.isArray(fields.todos)) return { kind: 'todo', todos: fields.todos.flatMap(toTodo) }
+  if (isObject(fields.counts) || Array.isArray(fields.matches) || Array.isArray(fields.files))
+    return { kind: 'matches', matches: matchesIn(fields) }
+  if (typeof fields.diff === 'string' && fields.diff)
+    return { kind: 'diff', files: parseDiff(fields.diff) }
+  const written = text(fields.content)
+  if (/^ *\d+\|/.test(raw(fields.content)))
+    return { kind: 'code', lines: numberedLines(raw(fields.content)) }
+  const said =
+    written || text(fields.user_response) || text(fields.analysis) || text(fields.feedback)
+  return said ? { kind: 'text', text: said } : { kind: 'nothing' }
+}
+
+/** The sentence of the result says that there is nothing. */
+const isSaid = ({ message, processes }: Fields): boolean =>
+  text(message) !== '' || processes !== undefined
+
+const matchesIn = ({ counts, matches, files }: Fields): Match[] =>
+  isObject(counts)
+    ? Object.entries(counts).map(([path, count]) => ({
+        path,
+        line: null,
+        text: t('note.search.count', { count: number(count) ?? 0 }),
+      }))
+    : [...list(matches), ...list(files)].flatMap(toMatch)
+
+/** Sentences for the fields that our tools have. */
+const notesOf = (fields: Fields): string[] => {
+  const { approved, processes, session_id: id } = fields
+  const count = (key: string): number | null => number(fields[key])
+  const isSearch = count('total_count') !== null
+  return [
+    fields.pid !== undefined && text(id) ? t('note.background', { id: text(id) }) : '',
+    text(fields.cwd) && !text(id) ? t('note.cwd', { cwd: text(fields.cwd) }) : '',
+    count('tool_calls_made') ? t('note.calls', { count: count('tool_calls_made')! }) : '',
+    list(processes).length === 0 && processes !== undefined ? t('note.processes.none') : '',
+    fields.pid === undefined && text(fields.status) && text(id) ? processState(fields) : '',
+    fields.timed_out === true ? t('note.process.wait') : '',
+    count('characters_written') === null
+      ? ''
+      : t('note.process.sent', { count: count('characters_written')! }),
+    count('total_lines') === null || text(id)
+      ? ''
+      : t('note.read', {
+          count: count('total_lines')!,
+          size: formatBytes(count('file_size') ?? 0),
+        }),
+    fields.unsaved_changes === true ? t('note.unsaved') : '',
+    count('bytes_written') === null
+      ? ''
+      : t('note.wrote', { size: formatBytes(count('bytes_written')!) }),
+    folders(fields.dirs_created),
+    text(fields.kept),
+    names('note.created', fields.files_created),
+    names('note.deleted', fields.files_deleted),
+    fields.total_is_lower_bound === true ? t('note.search.partial') : '',
+    isSearch && fields.truncated === true ? t('note.search.more') : '',
+    Array.isArray(fields.todos) && fields.todos.length === 0 ? t('note.todo.none') : '',
+    approved === undefined ? text(fields.message) : '',
+    approved === undefined ? '' : t(approved === true ? 'note.plan.approved' : 'note.plan.kept'),
+    text(fields.usage) ? t('note.memory', { usage: text(fields.usage) }) : '',
+    names('note.tools.more', fields.also_matching),
+  ]
+}
+
+/** The result of one of our tools. */
+export const inWords = (fields: Fields): { notes: string[]; body: Body } => ({
+  notes: notesOf(fields),
+  body: bodyOf(fields),
+})
 
 const raw = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 export const outputBody = (fields: Fields): Body =>
   typeof fields.output === 'string'
-    ? // What refused the command is said above.
-      fields.status === 'blocked'
+    ? // What refused the command, or where it runs, is said above.
+      fields.status === 'blocked' || fields.output.startsWith('Started in the background.')
       ? { kind: 'nothing' }
       : { kind: 'output', text: fields.output }
     : { kind: 'nothing' }
-
-const itemsBody = (items: Item[], isOptional = false): Body =>
-  items.length > 0
-    ? { kind: 'items', items }
-    : isOptional
-      ? { kind: 'nothing' }
-      : { kind: 'text', text: t('note.nothing') }
 
 const toPage = (one: Fields): Item => {
   const url = text(one.url ?? one.link)

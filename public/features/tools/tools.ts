@@ -6,21 +6,19 @@ import { isHostSession } from '../sessions/host-session.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
-type ToolsOptions = Pick<App, 'shell' | 'chat' | 'sessions'>
-
 export class ToolsState {
-  readonly #options: ToolsOptions
+  readonly #app: App
   readonly profile = signal<Toolsets | null>(null)
   /** Null when no session is open, or it belongs to the host agent. */
   readonly session = signal<Toolsets | null>(null)
   readonly state = signal<LoadState>('loading')
 
-  constructor(options: ToolsOptions) {
-    this.#options = options
+  constructor(app: App) {
+    this.#app = app
   }
 
   readonly toggle = (toolset: string, enabled: boolean): Promise<void> =>
-    this.#change(() => this.#options.shell.api('POST /api/tools/toggle', { toolset, enabled }))
+    this.#change(() => this.#app.shell.api('POST /api/tools/toggle', { toolset, enabled }))
 
   readonly toggleForSession = (toolset: string, on: boolean): Promise<void> => {
     const now = this.session.value
@@ -36,9 +34,9 @@ export class ToolsState {
   }
 
   load(): Promise<void> {
-    const { toasts, api } = this.#options.shell
-    const { transcript: chat } = this.#options.chat
-    const { sessions } = this.#options
+    const { toasts, api } = this.#app.shell
+    const { transcript: chat } = this.#app.chat
+    const { sessions } = this.#app
     return runLoad(this.state, toasts, async () => {
       const id = chat.sessionId.peek()
       const row = sessions.row(id)
@@ -64,14 +62,14 @@ export class ToolsState {
     try {
       await work()
     } catch (error) {
-      this.#options.shell.toasts.showError(error)
+      this.#app.shell.toasts.showError(error)
     }
     await this.load()
   }
 
   #override(session_id: string, toolsets: string[] | null): Promise<void> {
     return this.#change(() =>
-      this.#options.shell.api('POST /api/session/toolsets', { session_id, toolsets }),
+      this.#app.shell.api('POST /api/session/toolsets', { session_id, toolsets }),
     )
   }
 }

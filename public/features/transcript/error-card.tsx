@@ -144,7 +144,7 @@ export function ErrorCard(props: ErrorCardProps) {
   } else if (onRetry) {
     step = (
       <button type="button" class="ask-button" onClick={onRetry}>
-        <Icon name="refresh" /> {t('error.retry')}
+        <Icon name="refresh" /> {t('list.retry')}
       </button>
     )
   }

@@ -22,7 +22,6 @@ export const t = translator('transcript.error', {
   'error.not_ready': 'The model isn’t loaded',
   'error.model_memory': 'Not enough memory for the model',
   'error.error': 'Something went wrong',
-  'error.retry': 'Retry',
   'error.model': 'Switch model',
   'error.compact': 'Compact',
   'error.details': 'Details',

@@ -75,7 +75,7 @@ function Tools({ row }: { row: FootRow }) {
       {tool('copy', t('tx.copy.text'), () => actions.copy(toPlainText(markdown())))}
       {tool('markdown', t('tx.copy.markdown'), () => actions.copy(markdown()))}
       {may('POST /api/session/truncate') &&
-        tool('refresh', t('tx.retry'), () => actions.retry(last.id))}
+        tool('refresh', t('list.retry'), () => actions.retry(last.id))}
       {may('POST /api/session/branch') &&
         tool('branch', t('tx.branch'), () => actions.branch(last.id))}
       <span class="tx-facts">

@@ -1,6 +1,6 @@
 /** The sentences of an answer that is still being written, for screen readers: whole ones, once, in order. Code and formulas are only named. */
 import type { Token, Tokens } from '../../../lib/base/markdown/lexer.ts'
-import { createBlocks } from '../../markdown/blocks.ts'
+import { Blocks } from '../../markdown/blocks.ts'
 import { inlineText } from '../../markdown/plain-text.ts'
 import { pageLocale } from '../../strings/t.ts'
 
@@ -84,7 +84,7 @@ const completeSentences = (
 export class SpokenSentences {
   readonly #words: Words
   readonly #segmenter = new Intl.Segmenter(pageLocale(), { granularity: 'sentence' })
-  readonly #blocks = createBlocks()
+  readonly #blocks = new Blocks()
   #before = ''
   /** Blocks that are spoken completely. */
   #spokenBlocks = 0

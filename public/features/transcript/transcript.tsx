@@ -209,7 +209,7 @@ function Head({ before, failed, onAgain }: HeadProps) {
       {t(failed ? 'tx.earlier.failed' : 'tx.earlier')}
       {failed && (
         <button type="button" class="tx-link" onClick={onAgain}>
-          {t('tx.again')}
+          {t('list.retry')}
         </button>
       )}
     </p>

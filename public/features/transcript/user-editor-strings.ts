@@ -6,7 +6,6 @@ export const t = translator('transcript.user-editor', {
   'edit.note': 'The earlier version and its replies are kept.',
   'edit.command': 'Save as command',
   'edit.send': 'Resend',
-  'edit.cancel': 'Cancel',
   'edit.attached': '{count} characters attached as a file',
   'edit.remove': 'Remove {name}',
 })

@@ -67,7 +67,7 @@ export function UserEditor({ id }: { id: string }) {
           {t('edit.command')}
         </button>
         <button type="button" class="ask-button" onClick={onClose}>
-          {t('edit.cancel')}
+          {t('app.cancel')}
         </button>
         <button
           type="button"

@@ -2,7 +2,7 @@
 import type { Platform } from '../../platform.ts'
 
 export const checkForUpdatesOnce = async (options: {
-  platform: Pick<Platform, 'api' | 'tab'>
+  platform: Platform
   enabled: boolean
   simulate: boolean
   notify: () => void

@@ -15,7 +15,7 @@ const POLL_MS = 500
 const RESTART_TIMEOUT_MS = 60_000
 
 export type UpdatesOptions = {
-  platform: Pick<Platform, 'api' | 'clock'>
+  platform: Platform
   /** Reports fake updates, for development. */
   simulate: boolean
   /** Loads the page of the new version. */

@@ -5,7 +5,7 @@ import type { Api } from '../../../router.ts'
 import { urlOf } from '../../api.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
-import type { Loading } from '../skills/skills.ts'
+import type { LoadState } from '../../parts/load-state.ts'
 
 export type Report = Api['GET /api/insights']['output']
 export type DailyUsage = Report['daily'][number]
@@ -29,14 +29,14 @@ export const niceCeiling = (value: number): number => {
 }
 
 export class UsageState {
-  readonly #shell: Pick<Shell, 'api' | 'base' | 'navigate' | 'toasts'>
+  readonly #shell: Shell
   readonly #zone: string
   readonly report = signal<Report | null>(null)
-  readonly state = signal<Loading>('loading')
+  readonly state = signal<LoadState>('loading')
   readonly measure = signal<Measure>('tokens')
   #latest = 0
 
-  constructor(shell: Pick<Shell, 'api' | 'base' | 'navigate' | 'toasts'>, zone = browserZone()) {
+  constructor(shell: Shell, zone = browserZone()) {
     this.#shell = shell
     this.#zone = zone
   }

@@ -1,5 +1,4 @@
 /** A file of the workspace as the panel shows or edits it. */
-import { signal } from '@preact/signals'
 import type { Target } from '../../parts/target.ts'
 import { AUDIO, extensionOf, IMAGES, VIDEO } from '../../parts/file-kind.ts'
 
@@ -125,14 +124,3 @@ export const newDoc = (
   isRunning: text !== undefined && kindOf(path) === 'html',
   blob: null,
 })
-
-/** The open document. A reply that arrives after another one was opened is dropped by `patch`. */
-export class DocState {
-  readonly doc = signal<Doc | null>(null)
-
-  readonly isOpen = ({ id }: Doc): boolean => this.doc.value?.id === id
-
-  readonly patch = (one: Doc, change: Partial<Doc>): void => {
-    if (this.isOpen(one) && this.doc.value) this.doc.value = { ...this.doc.value, ...change }
-  }
-}

@@ -2,8 +2,7 @@
 import { signal } from '@preact/signals'
 import { directoryOf, joinPath, nameOf } from '../../parts/file-kind.ts'
 import { t } from './strings.ts'
-import type { Platform } from '../../platform.ts'
-import type { Toasts } from '../shell/toast.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { OpenDirectories } from './open-directories.ts'
 
 /** The name field shown in the tree: renaming an entry, or naming a new one. */
@@ -12,10 +11,7 @@ export type Naming =
   | { kind: 'file' | 'dir'; directory: string }
   | null
 
-export type FileTreeOptions = {
-  platform: Pick<Platform, 'api'>
-  sessionId: string
-  toasts: Toasts
+export type TreeChanges = {
   /** After a rename or move (`to`) or a deletion (`to` is null). */
   onMoved?: (from: string, to: string | null) => void
   /** After any change to the workspace's files. */
@@ -23,16 +19,16 @@ export type FileTreeOptions = {
 }
 
 export class FileTree extends OpenDirectories {
-  readonly #options: FileTreeOptions
+  readonly #on: TreeChanges
   /** The row that has the focus or gets it next. */
   readonly active = signal('')
   readonly naming = signal<Naming>(null)
   /** How often the workspace was replaced by another one. */
   #resets = 0
 
-  constructor(options: FileTreeOptions) {
-    super(options.platform, options.sessionId)
-    this.#options = options
+  constructor(shell: Shell, sessionId: string, on: TreeChanges = {}) {
+    super(shell, sessionId)
+    this.#on = on
   }
 
   toggle(path: string): void {
@@ -59,10 +55,9 @@ export class FileTree extends OpenDirectories {
 
   /** Resolves to the new path, or null when it failed. */
   async create(kind: 'file' | 'dir', directory: string, name: string): Promise<string | null> {
-    const { sessionId } = this.#options
-    const { api } = this.#options.platform
+    const { api } = this.shell
     const path = joinPath(directory, name)
-    const input = { session_id: sessionId, path }
+    const input = { ...this.session, path }
     const work = async () => {
       if (kind === 'dir') await api('POST /api/file/create-dir', input)
       else await api('POST /api/file/create', input)
@@ -72,11 +67,10 @@ export class FileTree extends OpenDirectories {
   }
 
   rename(path: string, name: string): Promise<boolean> {
-    const { sessionId } = this.#options
-    const { api } = this.#options.platform
+    const { api } = this.shell
     return this.#change(
       async moved => {
-        const input = { session_id: sessionId, path, new_name: name }
+        const input = { ...this.session, path, new_name: name }
         await api('POST /api/file/rename', input)
         moved(path, joinPath(directoryOf(path), name))
       },
@@ -86,13 +80,12 @@ export class FileTree extends OpenDirectories {
 
   /** Moving into itself or into its own directory does nothing. */
   async move(path: string, directory: string): Promise<boolean> {
-    const { sessionId, toasts } = this.#options
-    const { api } = this.#options.platform
+    const { api, toasts } = this.shell
     const inItself = directory === path || directory.startsWith(`${path}/`)
     if (inItself || directoryOf(path) === directory) return false
     return this.#change(
       async moved => {
-        const input = { session_id: sessionId, path, dest_dir: directory || '.' }
+        const input = { ...this.session, path, dest_dir: directory || '.' }
         await api('POST /api/file/move', input)
         moved(path, joinPath(directory, nameOf(path)))
         toasts.show(t('files.moved', { name: nameOf(path), to: directory || t('files.root') }))
@@ -103,11 +96,10 @@ export class FileTree extends OpenDirectories {
 
   /** Moves to the trash; the toast offers to undo it. */
   remove(path: string, type: 'dir' | 'file'): Promise<boolean> {
-    const { sessionId, toasts } = this.#options
-    const { api } = this.#options.platform
+    const { api, toasts } = this.shell
     return this.#change(
       async moved => {
-        const input = { session_id: sessionId, path, recursive: type === 'dir' }
+        const input = { ...this.session, path, recursive: type === 'dir' }
         const { trash_id: id } = await api('POST /api/file/delete', input)
         moved(path, null)
         toasts.show(t('files.deleted', { name: nameOf(path) }), {
@@ -123,7 +115,7 @@ export class FileTree extends OpenDirectories {
     work: (moved: (from: string, to: string | null) => void) => Promise<void>,
     touched: readonly string[],
   ): Promise<boolean> {
-    const { onMoved, toasts, onChanged } = this.#options
+    const { onMoved, onChanged } = this.#on
     const begun = this.#resets
     let worked = true
     try {
@@ -136,7 +128,7 @@ export class FileTree extends OpenDirectories {
       })
     } catch (error) {
       worked = false
-      toasts.showError(error)
+      this.shell.toasts.showError(error)
     }
     // Also after a failure: the tree may have been stale, or the change half done.
     await Promise.all([...new Set(touched)].map(this.load))
@@ -145,9 +137,8 @@ export class FileTree extends OpenDirectories {
   }
 
   #restore(id: string, path: string): void {
-    const { sessionId } = this.#options
-    const { api } = this.#options.platform
-    const input = { session_id: sessionId, trash_id: id }
+    const { api } = this.shell
+    const input = { ...this.session, trash_id: id }
     void this.#change(async () => {
       this.active.value = (await api('POST /api/file/restore', input)).path
     }, [directoryOf(path)])

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
-import type { Platform } from '../../platform.ts'
+import type { Shell } from '../shell/shell-state.ts'
 
 export type GitStatus = Api['GET /api/git/status']['output']
 export type ChangedFile = GitStatus['files'][number]
@@ -63,8 +63,8 @@ export const splitChanges = (
 }
 
 export class GitChanges {
-  readonly #platform: Pick<Platform, 'api'>
-  readonly #sessionId: string
+  readonly #shell: Shell
+  readonly #session: { session_id: string }
   readonly status = signal<GitStatus | null>(null)
   readonly state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
   readonly error = signal('')
@@ -90,17 +90,17 @@ export class GitChanges {
   readonly #nothing = { diff: '', binary: false, truncated: false }
   readonly count = computed(() => this.status.value?.files.length ?? 0)
 
-  constructor(platform: Pick<Platform, 'api'>, sessionId: string) {
-    this.#platform = platform
-    this.#sessionId = sessionId
+  constructor(shell: Shell, sessionId: string) {
+    this.#shell = shell
+    this.#session = { session_id: sessionId }
   }
 
   readonly #loadDiff = async ({ key, path, kind }: Change): Promise<void> => {
-    const { api } = this.#platform
+    const { api } = this.#shell
     if (!this.diffs.value.has(key)) this.#put(key, { state: 'loading', ...this.#nothing })
     const isNewest = this.#newest(key)
     try {
-      const found = await api('GET /api/git/diff', { session_id: this.#sessionId, path, kind })
+      const found = await api('GET /api/git/diff', { ...this.#session, path, kind })
       const { diff, binary, truncated, id } = found
       const part = id ? { id } : {}
       if (isNewest()) this.#put(key, { state: 'ready', diff, binary, truncated, ...part })
@@ -111,11 +111,11 @@ export class GitChanges {
   }
 
   async load(): Promise<void> {
-    const { api } = this.#platform
+    const { api } = this.#shell
     if (!this.status.value) this.state.value = 'loading'
     const isNewest = this.#newest('')
     try {
-      const found = await api('GET /api/git/status', { session_id: this.#sessionId })
+      const found = await api('GET /api/git/status', this.#session)
       if (!isNewest()) return
       this.status.value = found
       this.state.value = 'ready'

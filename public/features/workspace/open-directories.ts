@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import type { FileEntry } from '../../../lib/schema/workspace.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
-import type { Platform } from '../../platform.ts'
+import type { Shell } from '../shell/shell-state.ts'
 
 export type Directory = {
   state: 'loading' | 'ready' | 'failed'
@@ -30,26 +30,25 @@ const GIT_DIR = '.git'
 const LOADING: Directory = { state: 'loading', entries: [], total: 0, error: '' }
 
 export class OpenDirectories {
-  readonly #platform: Pick<Platform, 'api'>
-  readonly #sessionId: string
+  protected readonly shell: Shell
+  protected readonly session: { session_id: string }
   readonly directories = signal<ReadonlyMap<string, Directory>>(new Map())
   readonly opened = signal<ReadonlySet<string>>(new Set())
   readonly #newest = createResponseOrder()
   readonly rows = computed(() => this.#rowsOf('', 1))
 
-  constructor(platform: Pick<Platform, 'api'>, sessionId: string) {
-    this.#platform = platform
-    this.#sessionId = sessionId
+  constructor(shell: Shell, sessionId: string) {
+    this.shell = shell
+    this.session = { session_id: sessionId }
   }
 
   readonly load = async (path: string): Promise<void> => {
-    const { api } = this.#platform
     const known = this.directories.value.get(path)
     if (!known) this.#put(path, LOADING)
     const isNewest = this.#newest(path)
     try {
-      const input = { session_id: this.#sessionId, path: path || '.' }
-      const { entries, total } = await api('GET /api/list', input)
+      const input = { ...this.session, path: path || '.' }
+      const { entries, total } = await this.shell.api('GET /api/list', input)
       if (isNewest()) this.#put(path, { state: 'ready', entries, total, error: '' })
     } catch (error) {
       if (!isNewest()) return

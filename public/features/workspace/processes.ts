@@ -2,22 +2,16 @@
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
-import type { Platform } from '../../platform.ts'
-import type { Toasts } from '../shell/toast.ts'
+import type { Shell } from '../shell/shell-state.ts'
 
 export type Process = Api['GET /api/processes']['output']['processes'][number]
 export type ProcessLog = { state: 'loading' | 'ready' | 'failed'; text: string }
 
 const POLL_MS = 4_000
 
-export type ProcessesOptions = {
-  platform: Pick<Platform, 'api' | 'clock'>
-  sessionId: string
-  toasts: Toasts
-}
-
 export class Processes {
-  readonly #options: ProcessesOptions
+  readonly #shell: Shell
+  readonly #session: { session_id: string }
   readonly list = signal<readonly Process[]>([])
   readonly logs = signal<ReadonlyMap<string, ProcessLog>>(new Map())
   readonly running = computed(
@@ -27,15 +21,15 @@ export class Processes {
   #viewers = 0
   #stopPolling = () => {}
 
-  constructor(options: ProcessesOptions) {
-    this.#options = options
+  constructor(shell: Shell, sessionId: string) {
+    this.#shell = shell
+    this.#session = { session_id: sessionId }
   }
 
   readonly #loadLog = async (process_id: string): Promise<void> => {
-    const { api } = this.#options.platform
-    const { sessionId } = this.#options
+    const { api } = this.#shell
     try {
-      const found = await api('GET /api/process/log', { session_id: sessionId, process_id })
+      const found = await api('GET /api/process/log', { ...this.#session, process_id })
       if (this.logs.value.has(process_id))
         this.#put(process_id, { state: 'ready', text: found.output })
     } catch {
@@ -45,12 +39,11 @@ export class Processes {
   }
 
   async load(): Promise<void> {
-    const { api, clock } = this.#options.platform
-    const { sessionId } = this.#options
+    const { api, platform } = this.#shell
     this.#stopPolling()
     const isNewest = this.#newest('')
     try {
-      const { processes } = await api('GET /api/processes', { session_id: sessionId })
+      const { processes } = await api('GET /api/processes', this.#session)
       if (!isNewest()) return
       this.list.value = processes
       await Promise.all([...this.logs.value.keys()].map(this.#loadLog))
@@ -59,7 +52,7 @@ export class Processes {
     }
     this.#stopPolling()
     if (this.running.value > 0 && this.#viewers > 0)
-      this.#stopPolling = clock.timer(POLL_MS, () => void this.load())
+      this.#stopPolling = platform.clock.timer(POLL_MS, () => void this.load())
   }
 
   /** A panel shows them, until the result is called: polled from the next `load` on. */
@@ -78,10 +71,9 @@ export class Processes {
   }
 
   async kill({ process_id }: Process): Promise<void> {
-    const { api } = this.#options.platform
-    const { sessionId, toasts } = this.#options
+    const { api, toasts } = this.#shell
     try {
-      await api('POST /api/process/kill', { session_id: sessionId, process_id })
+      await api('POST /api/process/kill', { ...this.#session, process_id })
     } catch (error) {
       toasts.showError(error)
     }

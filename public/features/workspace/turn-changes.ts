@@ -1,6 +1,6 @@
 /** The file changes of each turn (its checkpoints), their diffs, and undoing them. */
 import { visibleName } from '../../../lib/base/visible.ts'
-import { signal, type Signal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
 import { t } from './turn-changes-strings.ts'
@@ -10,16 +10,12 @@ import { restoreConflicts } from './restore-conflicts.tsx'
 import type { LoadedDiff } from './git-changes.ts'
 import type { App } from '../../app.ts'
 import type { Confirmation } from '../shell/layout.ts'
-import type { Platform } from '../../platform.ts'
-import type { Toasts } from '../shell/toast.ts'
+import type { Shell } from '../shell/shell-state.ts'
 
 export type TurnChange = Api['GET /api/rollback/list']['output']['checkpoints'][number]
 export type TurnFile = TurnChange['files'][number]
 
-export type TurnChangesOptions = {
-  platform: Pick<Platform, 'api' | 'clock'>
-  sessionId: string
-  toasts: Toasts
+export type TurnPlace = {
   ask: (question: Confirmation) => void
   /** Files were restored. */
   onRestored: () => void
@@ -47,72 +43,32 @@ const namedPaths = (paths: readonly string[]): string[] => {
 /** The key of a diff. */
 export const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
 
-/** The diffs that are open. */
-class TurnDiffs {
-  readonly #api: Platform['api']
-  readonly #sessionId: string
-  readonly diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
-
-  constructor(api: Platform['api'], sessionId: string) {
-    this.#api = api
-    this.#sessionId = sessionId
-  }
-
-  readonly load = async (turn: TurnChange, file: TurnFile): Promise<void> => {
-    const key = keyOf(turn, file)
-    if (!this.diffs.value.has(key)) this.#put(key, { state: 'loading', ...nothing })
-    const { checkpoint } = turn
-    const query = { session_id: this.#sessionId, checkpoint, path: file.path }
-    try {
-      const { diff, binary, truncated, undone } = await this.#api('GET /api/rollback/diff', query)
-      // It may have been closed.
-      if (this.diffs.value.has(key))
-        this.#put(key, { state: 'ready', diff, binary, truncated, undone })
-    } catch {
-      // Shown in place of the diff; expanding it again retries.
-      if (this.diffs.value.has(key)) this.#put(key, { state: 'failed', ...nothing })
-    }
-  }
-
-  readonly close = (key: string): void => {
-    this.diffs.value = new Map([...this.diffs.value].filter(([open]) => open !== key))
-  }
-
-  #put(key: string, loaded: LoadedDiff): void {
-    this.diffs.value = new Map(this.diffs.value).set(key, loaded)
-  }
-}
-
 export class TurnChanges {
-  readonly #options: TurnChangesOptions
+  readonly #shell: Shell
+  readonly #session: { session_id: string }
+  readonly #place: TurnPlace
   readonly list = signal<readonly TurnChange[]>([])
   readonly state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
   readonly openTurns = signal<ReadonlySet<string>>(new Set())
   /** The file to scroll to once it is drawn. */
   readonly target = signal<string | null>(null)
+  /** Those that are open. */
+  readonly diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
   #followed = ''
   readonly #newest = createResponseOrder()
-  readonly diffs: Signal<ReadonlyMap<string, LoadedDiff>>
-  readonly #close
-  readonly #loadDiff
 
-  constructor(options: TurnChangesOptions) {
-    const { sessionId } = options
-    const { api } = options.platform
-    this.#options = options
-    const { diffs, close, load: loadDiff } = new TurnDiffs(api, sessionId)
-    this.diffs = diffs
-    this.#close = close
-    this.#loadDiff = loadDiff
+  constructor(shell: Shell, sessionId: string, place: TurnPlace) {
+    this.#shell = shell
+    this.#session = { session_id: sessionId }
+    this.#place = place
   }
 
   async load(): Promise<void> {
-    const { api } = this.#options.platform
-    const { sessionId } = this.#options
+    const { api } = this.#shell
     if (this.state.value === 'none') this.state.value = 'loading'
     const isNewest = this.#newest('')
     try {
-      const { checkpoints } = await api('GET /api/rollback/list', { session_id: sessionId })
+      const { checkpoints } = await api('GET /api/rollback/list', this.#session)
       if (!isNewest()) return
       this.list.value = checkpoints
       this.state.value = 'ready'
@@ -144,7 +100,8 @@ export class TurnChanges {
 
   async toggleFile(turn: TurnChange, file: TurnFile): Promise<void> {
     const key = keyOf(turn, file)
-    if (this.diffs.value.has(key)) this.#close(key)
+    if (this.diffs.value.has(key))
+      this.diffs.value = new Map([...this.diffs.value].filter(([open]) => open !== key))
     else await this.#loadDiff(turn, file)
   }
 
@@ -158,7 +115,7 @@ export class TurnChanges {
 
   undo(turn: TurnChange): void {
     const isRedo = turn.undo_of !== null
-    this.#options.ask({
+    this.#place.ask({
       title: t(isRedo ? 'ask.redo.title' : 'ask.title'),
       text: t('ask.text', { count: turn.file_count, title: titleOf(turn) }),
       confirm: t(isRedo ? 'ask.redo.yes' : 'ask.yes'),
@@ -167,7 +124,7 @@ export class TurnChanges {
   }
 
   undoFile(turn: TurnChange, { path, old_path }: TurnFile): void {
-    this.#options.ask({
+    this.#place.ask({
       title: t('ask.file.title', { path }),
       text: t('ask.file.text'),
       confirm: t('ask.file.yes'),
@@ -178,30 +135,47 @@ export class TurnChanges {
   /** Without a question: a few lines that are on the screen, and the notice offers to take it back. */
   undoHunk(turn: TurnChange, { path }: TurnFile, header: string): Promise<void> {
     return this.#restore(turn, { paths: [path], hunks: [header] }).catch(
-      this.#options.toasts.showError,
+      this.#shell.toasts.showError,
     )
   }
 
   /** Brings back what an undo has undone: all of it, or one file. */
   redo(undo: TurnChange, paths?: string[]): Promise<void> {
-    return this.#restore(undo, paths ? { paths } : {}).catch(this.#options.toasts.showError)
+    return this.#restore(undo, paths ? { paths } : {}).catch(this.#shell.toasts.showError)
   }
 
   /** Undoes the n-th newest turn, from 1, not counting undos. */
   undoNumber(n: number): void {
     const turn = this.list.value.filter(({ undo_of }) => undo_of === null)[n - 1]
     if (turn) this.undo(turn)
-    else this.#options.toasts.show(t('said.none'), { kind: 'error' })
+    else this.#shell.toasts.show(t('said.none'), { kind: 'error' })
+  }
+
+  async #loadDiff(turn: TurnChange, file: TurnFile): Promise<void> {
+    const key = keyOf(turn, file)
+    const put = (loaded: LoadedDiff) => {
+      this.diffs.value = new Map(this.diffs.value).set(key, loaded)
+    }
+    if (!this.diffs.value.has(key)) put({ state: 'loading', ...nothing })
+    const query = { ...this.#session, checkpoint: turn.checkpoint, path: file.path }
+    try {
+      const found = await this.#shell.api('GET /api/rollback/diff', query)
+      const { diff, binary, truncated, undone } = found
+      // It may have been closed.
+      if (this.diffs.value.has(key)) put({ state: 'ready', diff, binary, truncated, undone })
+    } catch {
+      // Shown in place of the diff; expanding it again retries.
+      if (this.diffs.value.has(key)) put({ state: 'failed', ...nothing })
+    }
   }
 
   async #restore(turn: TurnChange, wanted: Wanted, force = false): Promise<void> {
-    const { sessionId, toasts, onRestored, openFile, ask } = this.#options
-    const { api, clock } = this.#options.platform
+    const { onRestored, openFile, ask } = this.#place
+    const { api, toasts, platform } = this.#shell
     const { checkpoint } = turn
-    const session_id = sessionId
     try {
       const done = await api('POST /api/rollback/restore', {
-        session_id,
+        ...this.#session,
         checkpoint,
         force,
         ...wanted,
@@ -235,14 +209,14 @@ export class TurnChanges {
         return
       }
       // Deferred: the confirmation that led here has to close first.
-      clock.timer(0, () =>
+      platform.clock.timer(0, () =>
         ask({
           title: t('conflict.title'),
           text: t('conflict.text', { paths: namedPaths(conflicts.map(String)) }),
           confirm: t('conflict.yes'),
           danger: true,
           detail: restoreConflicts(conflicts.map(String), path =>
-            api('GET /api/rollback/file', { session_id, checkpoint, point: 'before', path }),
+            api('GET /api/rollback/file', { ...this.#session, checkpoint, point: 'before', path }),
           ),
           run: () => this.#restore(turn, wanted, true),
         }),
@@ -253,12 +227,8 @@ export class TurnChanges {
 
 /** The changes of a chat with a session, shared by the workspace panel and the summaries in the transcript. */
 export const turnChangesOf = ({ shell, chat, pane, panel }: App): TurnChanges => {
-  const { platform, toasts, layout } = shell
-  panel.turns.value ??= new TurnChanges({
-    platform,
-    sessionId: chat.sessionId.peek(),
-    toasts,
-    ask: askWhenShown(layout, pane.isShown),
+  panel.turns.value ??= new TurnChanges(shell, chat.sessionId.peek(), {
+    ask: askWhenShown(shell.layout, pane.isShown),
     onRestored: () => panel.contents.value?.refresh(),
     openFile: path => panel.openFile(path),
   })

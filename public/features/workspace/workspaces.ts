@@ -4,12 +4,12 @@ import type { FileEntry, FoundFile, Workspace } from '../../../lib/schema/worksp
 import type { Platform } from '../../platform.ts'
 
 export class Workspaces {
-  readonly #platform: Pick<Platform, 'api'>
+  readonly #platform: Platform
   readonly list = signal<readonly Workspace[]>([])
   /** The workspace used last, and the default of new sessions. */
   readonly last = signal('')
 
-  constructor(platform: Pick<Platform, 'api'>) {
+  constructor(platform: Platform) {
     this.#platform = platform
   }
 

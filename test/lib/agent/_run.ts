@@ -1,14 +1,18 @@
 /** Runs the loop with a scripted provider and records requests and events, for tests. */
+import { z } from 'zod'
+import type { CompressionSettings } from '../../../lib/agent/compress-plan.ts'
 import { runEngine } from '../../../lib/agent/loop.ts'
 import type { Wait } from '../../../lib/agent/retry.ts'
 import type {
   AgentEvent,
   AgentRequest,
+  ModelEndpoint,
   Outcome,
   Provider,
   ProviderDelta,
   ProviderRequest,
   RunMessage,
+  Tool,
 } from '../../../lib/agent/types.ts'
 import { createTestClock } from '../../_clock.ts'
 
@@ -48,6 +52,44 @@ export const scripted = (...scripts: Said[]) => {
   return { provider, received }
 }
 
+export const endpoint = (
+  contextLength = 100_000,
+  more: Partial<ModelEndpoint> = {},
+): ModelEndpoint => ({
+  provider: 'custom',
+  model: 'm',
+  apiMode: 'chat_completions',
+  baseUrl: '',
+  apiKey: null,
+  contextLength,
+  ...more,
+})
+
+export const toolOf = (
+  name: string,
+  run: Tool['run'] = () => ({ content: '' }),
+  more: Partial<Tool> = {},
+): Tool => ({
+  name,
+  summary: `${name}.`,
+  input: z.object({}),
+  kind: 'execute',
+  preview: () => name,
+  run,
+  ...more,
+})
+
+export const COMPRESSION: CompressionSettings = {
+  enabled: true,
+  threshold: 0.5,
+  thresholdTokens: 0,
+  modelThresholds: {},
+  targetRatio: 0.2,
+  protectFirst: 3,
+  protectLast: 20,
+  maxAttempts: 3,
+}
+
 export type Ran = {
   outcome: Outcome
   events: AgentEvent[]
@@ -67,14 +109,7 @@ export const run = async (
   let next = 0
   const outcome = await runEngine(
     {
-      endpoint: {
-        provider: 'custom',
-        model: 'm',
-        apiMode: 'chat_completions',
-        baseUrl: '',
-        apiKey: null,
-        contextLength: 100_000,
-      },
+      endpoint: endpoint(),
       system: '',
       history: [{ role: 'user', content: 'hello' }],
       tools: [],

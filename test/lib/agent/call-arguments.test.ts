@@ -7,7 +7,7 @@ import { readArguments } from '../../../lib/agent/tool-calls.ts'
 import { CALLABLE } from '../../../lib/agent/code/languages.ts'
 import { webExtractTool, type WebExtractStore } from '../../../lib/agent/tools/web-extract.ts'
 import { webSearchTool, type WebSearchStore } from '../../../lib/agent/tools/web-search.ts'
-import { createToolbox } from '../../../lib/agent/tools/toolbox.ts'
+import { toolbox } from '../../../lib/agent/tools/toolbox.ts'
 
 const test = suite('arguments of calls')
 
@@ -102,9 +102,9 @@ test('a missing bracket is told from a whole object: a text that was cut is not 
   assert.equal(['{"a":1}', '{"a":1', '{a:1}', '{a:1'].map(isClosed), [true, false, true, false])
 })
 
-const toolbox = createToolbox()
+const tools = toolbox()
 const fit = (name: string, given: Record<string, unknown>) => {
-  const tool = toolbox.find(each => each.name === name)
+  const tool = tools.find(each => each.name === name)
   if (!tool) throw new Error(`There is no tool ${name}.`)
   return coerceArguments(tool.input, given)
 }
@@ -221,7 +221,7 @@ test('scripts may give every argument that their functions name', () => {
     webExtractTool({ read: async () => ({}) } as unknown as WebExtractStore),
   ]
   for (const [name, names] of Object.entries(CALLABLE)) {
-    const input = [...toolbox, ...web].find(tool => tool.name === name)?.input
+    const input = [...tools, ...web].find(tool => tool.name === name)?.input
     const known = input instanceof z.ZodObject ? Object.keys(input.shape) : []
     assert.equal(
       names.filter(each => !known.includes(each)),

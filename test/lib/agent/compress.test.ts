@@ -1,30 +1,21 @@
 /** Compaction: the messages a summary replaces, the prompt, and failures. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { COMPRESSION } from './_run.ts'
 import { type SummaryModel, compress, mergeSummaries } from '../../../lib/agent/compress.ts'
 import {
   type CompressionSettings,
   planCompression,
   thresholdOf,
 } from '../../../lib/agent/compress-plan.ts'
-import { joinSummary, splitSummary } from '../../../lib/agent/compress-prompt.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { nextSmallerWindow, estimateAllTokens, contextLimitIn } from '../../../lib/agent/tokens.ts'
+import { estimateAllTokens } from '../../../lib/agent/tokens.ts'
 import type { LoopMessage } from '../../../lib/agent/types.ts'
 import { SUMMARY_MARK, summaryContent } from '../../../lib/schema/summary.ts'
 
 const test = suite('compression')
 
-const settings: CompressionSettings = {
-  enabled: true,
-  threshold: 0.5,
-  thresholdTokens: 0,
-  modelThresholds: {},
-  targetRatio: 0.2,
-  protectFirst: 3,
-  protectLast: 20,
-  maxAttempts: 3,
-}
+const settings = COMPRESSION
 
 const say = (role: 'user' | 'assistant', n: number, words = 40): LoopMessage => ({
   role,
@@ -51,17 +42,6 @@ const summaryOf = (from: string, to: string, text: string): LoopMessage => ({
   role: 'user',
   content: summaryContent(text),
   summary: { from, to, text },
-})
-
-test('no plan when nothing would be saved', () => {
-  const plan = (messages: LoopMessage[], minGain = 0) =>
-    planCompression(messages, { settings, threshold: 500, minGain })
-  assert.is(plan([]), null)
-  assert.is(plan(talk(3)), null, 'all of it is head and tail')
-  assert.is(plan([say('user', 1, 5_000)]), null, 'one message cannot be cut in two')
-  assert.is(plan(talk(20), 100_000), null, 'less than is asked for')
-  const old = summaryOf('m1', 'm9', 'old')
-  assert.is(plan([old, say('assistant', 10, 1), say('user', 11, 1)]), null, 'the old one alone')
 })
 
 test('keeps the first exchange and a tail that is bounded by tokens, not by count', () => {
@@ -96,12 +76,6 @@ test('never separates calls from results, and keeps them out of the head', () =>
   }
 })
 
-test('cuts behind a run of calls that reaches the head', () => {
-  const messages = [say('user', 1), call(2), result(3, 'x'.repeat(40_000)), call(4), result(5)]
-  const plan = planCompression(messages, { settings, threshold: 400 })
-  assert.equal(plan, { head: 1, tail: 3 })
-})
-
 test('messages in between keep the boundary where no message would be hidden', () => {
   // A result that was moved to its call: another message is between them in the transcript.
   const messages = [
@@ -120,17 +94,6 @@ test('messages in between keep the boundary where no message would be hidden', (
   }
 })
 
-test('updates an old summary instead of adding a second one', () => {
-  const messages = [
-    ...talk(2),
-    summaryOf('m3', 'm20', 'old'),
-    ...talk(30).map((one, at) => ({ ...one, id: `m${21 + at}` })),
-  ]
-  const plan = planCompression(messages, { settings, threshold: 600 })
-  assert.is(plan?.head, 2)
-  assert.ok((plan?.tail ?? 0) > 3)
-})
-
 test('thresholds: the configured value applies, above 1 in tokens, capped to leave tokens for the response', () => {
   const of = (more: Partial<CompressionSettings>, contextLength = 10_000, model = 'a/Model-X') =>
     thresholdOf({ ...settings, ...more }, { contextLength, model })
@@ -145,22 +108,6 @@ test('thresholds: the configured value applies, above 1 in tokens, capped to lea
   assert.is(of({ thresholdTokens: 70_000 }), 9_500)
   assert.is(of({ thresholdTokens: 700, modelThresholds: { 'model-x': 0.8 } }), 8_000)
   assert.is(of({ modelThresholds: { model: 0.8, 'model-x': 900 } }), 900)
-})
-
-test('reads context limits from error messages', () => {
-  for (const [sentence, tokens] of [
-    ["This model's maximum context length is 8192 tokens. However, you requested 9000", 8_192],
-    ['prompt is too long: 210000 tokens > 200000 maximum', 200_000],
-    ['Input exceeds the limit of 131,072 tokens', 131_072],
-    ['the request exceeds the available context size (4096 tokens)', 4_096],
-    ['maximum prompt length is 1048576 but the request contains 1100000 tokens', 1_048_576],
-    ['Please reduce the length of the messages.', 0],
-    ['Error 400: request 12345678 failed', 0],
-  ] as const)
-    assert.is(contextLimitIn(sentence), tokens, sentence)
-  assert.is(nextSmallerWindow(200_000), 131_072)
-  assert.is(nextSmallerWindow(9_000), 8_192)
-  assert.is(nextSmallerWindow(5_000), 4_096)
 })
 
 const asking = (...answers: (string | Error)[]) => {
@@ -324,15 +271,6 @@ test('merges a summary with an adjacent user message, and nothing else', () => {
     (merged?.content as { type: string }[] | undefined)?.map(({ type }) => type),
     ['text', 'image_url'],
   )
-})
-
-test('finds the sections behind the notes again', () => {
-  const parts = { notes: '```markdown\n## Goal\nx\n```', plan: '1. one', request: 'do it' }
-  const text = joinSummary(parts, ['one'])
-  assert.equal(splitSummary(text), { ...parts, notes: '## Goal\nx' })
-  const plain = { notes: 'plain', plan: '', request: '' }
-  assert.equal(splitSummary('plain'), plain)
-  assert.equal(splitSummary(joinSummary(plain, ['t'])), plain)
 })
 
 test.run()

@@ -4,35 +4,31 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import type { Compression } from '../../../lib/agent/compress.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { todo } from '../../../lib/agent/tools/todo.ts'
-import type { AgentRequest, LoopMessage, Tool } from '../../../lib/agent/types.ts'
-import { finish, run, type Said, scripted, shape, text, use } from './_run.ts'
+import type { LoopMessage } from '../../../lib/agent/types.ts'
+import {
+  COMPRESSION,
+  endpoint,
+  toolOf,
+  finish,
+  run,
+  type Said,
+  scripted,
+  text,
+  use,
+} from './_run.ts'
 
 const test = suite('context window')
 
-const read: Tool = {
-  name: 'read',
-  summary: 'reads',
-  input: z.object({ chars: z.number() }),
-  kind: 'read',
-  preview: () => '',
-  run: (_, input) => ({ content: 'z'.repeat((input as { chars: number }).chars) }),
-}
+const read = toolOf(
+  'read',
+  (_, input) => ({ content: 'z'.repeat((input as { chars: number }).chars) }),
+  { input: z.object({ chars: z.number() }), kind: 'read' },
+)
 
 const compression = (ask: Compression['callModel'], more = {}): Compression => {
   const rested = { untilMs: 0 }
   return {
-    settings: {
-      enabled: true,
-      threshold: 0.5,
-      thresholdTokens: 0,
-      modelThresholds: {},
-      targetRatio: 0.2,
-      protectFirst: 3,
-      protectLast: 20,
-      maxAttempts: 3,
-      ...more,
-    },
+    settings: { ...COMPRESSION, ...more },
     callModel: ask,
     window: 0,
     cooldown: {
@@ -59,60 +55,12 @@ const asking = (answer = '## Goal\nnotes') => {
   }
   return { ask, asked }
 }
-const endpoint = (contextLength: number): AgentRequest['endpoint'] => ({
-  provider: 'custom',
-  model: 'm',
-  apiMode: 'chat_completions',
-  baseUrl: '',
-  apiKey: null,
-  contextLength,
-})
 const says = (message: string): Said => [text(message), finish('stop')]
 const calls = (name: string, args: unknown, id: string): Said => [
   use(name, args, 0, id),
   finish('tool_calls'),
 ]
 const words = (messages: readonly LoopMessage[]) => JSON.stringify(messages)
-
-test('within a turn: keeps the task, the open steps and whole call pairs', async () => {
-  const todos = [
-    { id: '1', content: 'saw the planks', status: 'completed' },
-    { id: '2', content: 'caulk the seams', status: 'in_progress' },
-    { id: '3', content: 'load the pairs', status: 'pending' },
-  ]
-  const { provider, received } = scripted(
-    calls('todo', { todos }, 'c0'),
-    ...Array.from({ length: 12 }, (_, at) => calls('read', { chars: 1_600 }, `c${at + 1}`)),
-    says('done'),
-  )
-  const { ask, asked } = asking()
-  const { outcome, events } = await run(provider, {
-    endpoint: endpoint(6_000),
-    tools: [read, todo],
-    maxSteps: 20,
-    history: [{ role: 'user', id: 'u1', content: 'build an ark of 300 cubits' }],
-    compression: compression(ask),
-  })
-  assert.is(outcome.status, 'finished')
-  assert.ok(asked.length > 0)
-  assert.match(shape(events), /compressing compressed/)
-  const sentWords = words(received.at(-1)?.messages ?? [])
-  assert.match(sentWords, 'build an ark of 300 cubits')
-  assert.match(sentWords, 'caulk the seams (in progress)')
-  assert.match(sentWords, 'load the pairs')
-  assert.not.match(sentWords, 'saw the planks')
-  for (const { messages } of received) {
-    const ids = messages.flatMap(({ tool_calls }) => tool_calls ?? []).map(({ id }) => id)
-    const answers = messages.flatMap(({ tool_call_id }) => tool_call_id ?? [])
-    assert.equal(answers, ids, 'every call has its result')
-    const roles = messages.map(({ role }) => role)
-    assert.not.ok(roles.some((role, at) => role === 'user' && roles[at + 1] === 'user'))
-  }
-  const [first] = events.filter(event => event.type === 'compressed')
-  assert.ok(first?.type === 'compressed' && first.afterTokens < first.beforeTokens)
-  assert.ok(outcome.usage.input_tokens >= 50 * asked.length)
-  assert.ok(outcome.usage.estimated_cost >= 0.5)
-})
 
 test("the provider's count takes precedence over the estimate", async () => {
   const usage = { type: 'usage' as const, inputTokens: 4_000, outputTokens: 1 }
@@ -153,35 +101,6 @@ test('a long result beyond an unknown window loses its middle for the turn', asy
   assert.is(String(result?.content).length, 90_000, 'the transcript has all of it')
 })
 
-test('nothing left to shorten: fails with a sentence after the allowed attempts', async () => {
-  const refusal = new ProviderFailure('context_overflow', 'maximum context length is 1000 tokens')
-  const { provider, received } = scripted([refusal], [refusal], [refusal], [refusal], [refusal])
-  const { ask } = asking()
-  const { outcome } = await run(provider, {
-    endpoint: endpoint(0),
-    history: [{ role: 'user', content: 'x'.repeat(8_000) }],
-    compression: compression(ask),
-  })
-  assert.is(received.length, 1)
-  assert.is(outcome.failure?.type, 'context_overflow')
-  assert.match(
-    `${outcome.failure?.message}`,
-    'Your message alone is longer than this model can read',
-  )
-  const many = scripted(...Array.from({ length: 9 }, (): Said => [refusal]))
-  const history: LoopMessage[] = Array.from({ length: 41 }, (_, at) => ({
-    role: at % 2 ? 'assistant' : 'user',
-    content: `${at} ${'word '.repeat(200)}`,
-  }))
-  const long = await run(many.provider, {
-    endpoint: endpoint(0),
-    history,
-    compression: compression(ask),
-  })
-  assert.is(long.outcome.failure?.type, 'context_overflow')
-  assert.ok(many.received.length <= 4, String(many.received.length))
-})
-
 test('without a summary model the turn continues in full', async () => {
   const { provider, received } = scripted(says('answer'))
   const broken: Compression = {
@@ -203,20 +122,6 @@ test('without a summary model the turn continues in full', async () => {
   assert.is(outcome.status, 'finished', `${outcome.failure?.message}`)
   assert.is(received[0]?.messages.length, 13)
   assert.match(JSON.stringify(events), /Couldn’t summarize.*no such model/)
-})
-
-test('without compression, or with it disabled, the conversation is sent in full', async () => {
-  const history: LoopMessage[] = Array.from({ length: 41 }, (_, at) => ({
-    role: at % 2 ? 'assistant' : 'user',
-    content: `${at} ${'word '.repeat(200)}`,
-  }))
-  const { ask, asked } = asking()
-  for (const more of [{}, { compression: compression(ask, { enabled: false }) }]) {
-    const { provider, received } = scripted(says('done'))
-    await run(provider, { history, ...more })
-    assert.is(received[0]?.messages.length, 41)
-  }
-  assert.is(asked.length, 0)
 })
 
 test.run()

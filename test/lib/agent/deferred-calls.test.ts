@@ -1,15 +1,11 @@
 /** Tools that are found by search: what counts as a call of one, how it looks on the wire, and how they are ranked. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { z } from 'zod'
+import { toolOf } from './_run.ts'
 import { unwrapCall, wrapCalls } from '../../../lib/agent/deferred-calls.ts'
-import { rankTools, wordsOf } from '../../../lib/agent/rank-tools.ts'
-import { asObject } from '../../../lib/base/json.ts'
-import { describeTool } from '../../../lib/agent/tool-schema.ts'
-import { plain } from '../../../lib/agent/tools/toolbox.ts'
-import { callTool } from '../../../lib/agent/tools/tool-search.ts'
+import { rankTools } from '../../../lib/agent/rank-tools.ts'
 import { normalizeCalls } from '../../../lib/agent/normalize-calls.ts'
-import type { Tool, WireMessage } from '../../../lib/agent/types.ts'
+import type { WireMessage } from '../../../lib/agent/types.ts'
 
 const test = suite('deferred tools')
 
@@ -79,37 +75,8 @@ test('on the wire a call and its result are those of call_tool, others are not',
   assert.equal(wrapCalls(wired), wired)
 })
 
-test('call_tool takes any object, or text where a model leaves such objects empty', () => {
-  const typeOf = (isText: boolean) => {
-    const described = describeTool(plain(callTool({ tools: [], unavailable: [], isText })))
-    return JSON.stringify(asObject(asObject(described.parameters).properties).arguments)
-  }
-  assert.match(typeOf(false), /"type":"object".*"additionalProperties":\{\}/)
-  assert.match(typeOf(true), '"type":"string"')
-})
-
-const tool = (name: string, summary: string, parameters: object = {}): Tool => ({
-  name,
-  summary,
-  input: z.looseObject({}),
-  parameters: { type: 'object', properties: parameters },
-  kind: 'read',
-  preview: () => '',
-  run: () => ({ content: '' }),
-})
-
-test('splits names and folds plurals', () => {
-  assert.equal(wordsOf('listPullRequests get_issue2URL class Änderungen'), [
-    'list',
-    'pull',
-    'request',
-    'get',
-    'issue2',
-    'url',
-    'class',
-    'änderungen',
-  ])
-})
+const tool = (name: string, summary: string, properties: object = {}) =>
+  toolOf(name, undefined, { summary, parameters: { type: 'object', properties } })
 
 test('ranks by name, description and parameters; named tools come first; nothing for nothing', () => {
   const tools = [

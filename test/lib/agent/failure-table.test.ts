@@ -1,9 +1,9 @@
 /** Every answer of `_failures.ts` over the wire: kind, type, advice, repeats, and the turn that ends with it. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { adviceOf, type FailureKind, KINDS } from '../../../lib/agent/failure-kinds.ts'
+import { adviceOf, KINDS } from '../../../lib/agent/failure-kinds.ts'
 import { ROWS } from '../../../lib/agent/failure-rows.ts'
-import { attemptsFor, retryDelayMs } from '../../../lib/agent/retry.ts'
+import { attemptsFor } from '../../../lib/agent/retry.ts'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { CASES, NOW } from './_failures.ts'
 import { FORMATS, failing, speaker, withServer } from './providers/_matrix.ts'
@@ -57,31 +57,6 @@ test('every kind a row can have is met by a case', () => {
     ROWS.map(({ kind }) => kind).filter(kind => !met.has(kind)),
     [],
   )
-})
-
-/** The time over which a call is repeated, at least and at most. */
-const spanOf = (kind: FailureKind, retryAfterMs: number | undefined, random: number): number => {
-  const failure = { kind, retryAfterMs }
-  let sum = 0
-  for (let attempt = 1; attempt < attemptsFor(failure); attempt++)
-    sum += retryDelayMs(attempt, failure, () => random)
-  return sum
-}
-
-test('a limit per minute is waited out, whatever delay the provider asks for', () => {
-  for (const retryAfterMs of [undefined, 0, 350, 2_100, 8_200, 20_000, 60_000])
-    assert.ok(spanOf('rate_limit', retryAfterMs, 0) >= 90_000, String(retryAfterMs))
-})
-
-test('calls that were limited together do not come back together', () => {
-  const failure = { retryAfterMs: 2_100 }
-  const delays = [0, 0.3, 0.9].map(random => retryDelayMs(1, failure, () => random))
-  assert.is(new Set(delays).size, 3)
-  assert.ok(delays.every(delay => delay >= 2_100))
-})
-
-test('a model is given five minutes and more to load', () => {
-  assert.ok(spanOf('loading', undefined, 0) >= 300_000)
 })
 
 test.run()

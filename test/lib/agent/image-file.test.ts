@@ -2,9 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { imageType, readImageFile } from '../../../lib/agent/image-file.ts'
-import { createImageKeeper, sendsImages } from '../../../lib/agent/images.ts'
-import { estimateAllTokens } from '../../../lib/agent/tokens.ts'
-import type { LoopMessage } from '../../../lib/agent/types.ts'
+import { imageKeeper, sendsImages } from '../../../lib/agent/images.ts'
 import { png } from '../../_images.ts'
 
 const test = suite('image files')
@@ -53,19 +51,6 @@ test('other files are no images', () => {
   assert.is(readImageFile(webp('ALPH', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), null)
 })
 
-test('an image counts by its pixels, whatever its bytes; at most 20 images count', () => {
-  const image = { file: `image-${'0'.repeat(32)}.png`, name: 'a', width: 1_500, height: 100 }
-  const message = (count: number): LoopMessage => ({
-    role: 'user',
-    content: '',
-    images: Array(count).fill({ ...image, bytes: 5_000_000 }),
-  })
-  const plain = estimateAllTokens([message(0)])
-  assert.is(estimateAllTokens([message(1)]) - plain, 200)
-  assert.is(estimateAllTokens([message(30)]) - plain, 20 * 200)
-  assert.is(estimateAllTokens([message(30)], false), plain)
-})
-
 test('images go to models that are known to accept them, unless the mode says otherwise', () => {
   const apiMode = 'chat_completions' as const
   const sent = (mode: 'auto' | 'native' | 'text') =>
@@ -78,7 +63,7 @@ test('images go to models that are known to accept them, unless the mode says ot
 
 test('one run stores a limited number of images', () => {
   let count = 0
-  const keep = createImageKeeper({ save: () => `image-${String(count++).padStart(32, '0')}.png` })
+  const keep = imageKeeper({ save: () => `image-${String(count++).padStart(32, '0')}.png` })
   for (let n = 0; n < 500; n += 1) keep(png(1, 1), 'a')
   assert.throws(() => keep(png(1, 1), 'a'), 'A turn stores 500 images at most.')
   assert.is(count, 500)

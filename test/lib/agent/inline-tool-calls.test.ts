@@ -1,21 +1,15 @@
 /** Reasoning and tool calls in the text: extracted when meant, kept when they are content. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { toolOf } from './_run.ts'
 import { z } from 'zod'
 import { holdMarkup } from '../../../lib/agent/held-markup.ts'
 import { parseInlineMarkup } from '../../../lib/agent/inline-tool-calls.ts'
-import type { AgentEvent, Tool } from '../../../lib/agent/types.ts'
+import type { AgentEvent } from '../../../lib/agent/types.ts'
 
 const test = suite('inline tool calls')
 
-const tool = (name: string, input: z.ZodType): Tool => ({
-  name,
-  summary: name,
-  input,
-  kind: 'read',
-  preview: () => name,
-  run: () => ({ content: '' }),
-})
+const tool = (name: string, input: z.ZodType) => toolOf(name, undefined, { input })
 const TOOLS = [
   tool('echo', z.object({ say: z.string().optional() })),
   tool(
@@ -74,7 +68,6 @@ const D = (word: string) => `<｜${word}｜>`
 /** One call of `echo` that says hi, in each form that models are known to write. */
 const FORMS: [string, string][] = [
   ['Hermes', '<tool_call>\n{"name": "echo", "arguments": {"say": "hi"}}\n</tool_call>'],
-  ['Hermes, one line', '<tool_call>{"name":"echo","arguments":{"say":"hi"}}</tool_call>'],
   ['Hermes without end', '<tool_call>{"name":"echo","arguments":{"say":"hi"}}'],
   ['Hermes, parameters', '<tool_call>{"name":"echo","parameters":{"say":"hi"}}</tool_call>'],
   [
@@ -87,14 +80,9 @@ const FORMS: [string, string][] = [
     '<tool_call>{"type":"function","function":{"name":"echo","arguments":{"say":"hi"}}}</tool_call>',
   ],
   ['Hermes, Python', "<tool_call>\n{'name': 'echo', 'arguments': {'say': 'hi'}}\n</tool_call>"],
-  ['Hermes, list', '<tool_call>[{"name":"echo","arguments":{"say":"hi"}}]</tool_call>'],
   [
     'Hermes, one bracket missing',
     '<tool_call>\n{"name": "echo", "arguments": {"say": "hi"}\n</tool_call>',
-  ],
-  [
-    'Hermes in a fence',
-    '<tool_call>\n```json\n{"name":"echo","arguments":{"say":"hi"}}\n```\n</tool_call>',
   ],
   [
     'Hermes with an invented result',
@@ -113,14 +101,9 @@ const FORMS: [string, string][] = [
     '<function=echo>\n<parameter=say>\nhi\n</parameter>\n</function>',
   ],
   [
-    'Qwen Coder with the end only',
-    '<function=echo>\n<parameter=say>\nhi\n</parameter>\n</function>\n</tool_call>',
-  ],
-  [
     'Qwen Coder without parameter end',
     '<tool_call>\n<function=echo>\n<parameter=say>\nhi\n</function>\n</tool_call>',
   ],
-  ['Qwen Coder on one line', '<function=echo><parameter=say>hi</parameter></function>'],
   [
     'Qwen Coder, names as attributes',
     '<function name="echo"><parameter name="say">hi</parameter></function>',
@@ -136,9 +119,7 @@ const FORMS: [string, string][] = [
     `${D('tool_calls_begin')}${D('tool_call_begin')}function${D('tool_sep')}<steptml:invoke name="echo"><steptml:parameter name="say">hi</steptml:parameter></steptml:invoke>${D('tool_call_end')}${D('tool_calls_end')}`,
   ],
   ['InternLM', '<|action_start|><|plugin|>{"name":"echo","parameters":{"say":"hi"}}<|action_end|>'],
-  ['functioncall', '<functioncall> {"name":"echo","arguments":{"say":"hi"}} </functioncall>'],
   ['GLM', '<tool_call>echo\n<arg_key>say</arg_key>\n<arg_value>hi</arg_value>\n</tool_call>'],
-  ['GLM on one line', '<tool_call>echo<arg_key>say</arg_key><arg_value>hi</arg_value></tool_call>'],
   [
     'MiniMax',
     '<minimax:tool_call>\n<invoke name="echo">\n<parameter name="say">hi</parameter>\n</invoke>\n</minimax:tool_call>',
@@ -146,11 +127,6 @@ const FORMS: [string, string][] = [
   [
     'Claude',
     '<function_calls>\n<invoke name="echo">\n<parameter name="say">hi</parameter>\n</invoke>\n</function_calls>',
-  ],
-  ['Claude without frame', '<invoke name="echo">\n<parameter name="say">hi</parameter>\n</invoke>'],
-  [
-    'Claude with a namespace',
-    '<x:function_calls><x:invoke name="echo"><x:parameter name="say">hi</x:parameter></x:invoke></x:function_calls>',
   ],
   [
     'DeepSeek DSML',
@@ -165,42 +141,19 @@ const FORMS: [string, string][] = [
     `${D('tool▁calls▁begin')}${D('tool▁call▁begin')}echo${D('tool▁sep')}{"say":"hi"}${D('tool▁call▁end')}${D('tool▁calls▁end')}${D('end▁of▁sentence')}`,
   ],
   [
-    'DeepSeek in plain characters',
-    '<|tool_calls_begin|><|tool_call_begin|>function<|tool_sep|>echo\n```json\n{"say":"hi"}\n```<|tool_call_end|><|tool_calls_end|>',
-  ],
-  [
     'Kimi',
     '<|tool_calls_section_begin|><|tool_call_begin|>functions.echo:0<|tool_call_argument_begin|>{"say":"hi"}<|tool_call_end|><|tool_calls_section_end|>',
   ],
-  [
-    'Kimi without section',
-    '<|tool_call_begin|>functions.echo:12<|tool_call_argument_begin|>{"say":"hi"}<|tool_call_end|>',
-  ],
   ['Mistral list', '[TOOL_CALLS][{"name":"echo","arguments":{"say":"hi"}}]'],
-  [
-    'Mistral list with space and end',
-    '[TOOL_CALLS] [{"name":"echo","arguments":{"say":"hi"},"id":"abcdefghi"}]</s>',
-  ],
   ['Mistral name', '[TOOL_CALLS]echo[ARGS]{"say":"hi"}'],
   ['Mistral name and id', '[TOOL_CALLS]echo[CALL_ID]a1b2c3d4e[ARGS]{"say":"hi"}'],
-  ['Mistral name, no mark', '[TOOL_CALLS]echo{"say":"hi"}'],
   ['Llama function', '<function=echo>{"say":"hi"}</function>'],
-  ['Llama function without end', '<function=echo>{"say":"hi"}'],
   ['Llama python_tag', '<|python_tag|>{"name":"echo","parameters":{"say":"hi"}}'],
-  [
-    'Llama python_tag with type',
-    '<|python_tag|>{"type":"function","name":"echo","parameters":{"say":"hi"}}<|eom_id|>',
-  ],
   ['Llama python_tag as code', '<|python_tag|>echo.call(say="hi")'],
   ['Llama 4', '[echo(say="hi")]'],
   ['an object', '{"name": "echo", "parameters": {"say": "hi"}}'],
-  ['an object, arguments', '{"name":"echo","arguments":{"say":"hi"}}'],
   ['a list', '[{"name":"echo","arguments":{"say":"hi"}}]'],
   ['LM Studio', '[TOOL_REQUEST]{"name":"echo","arguments":{"say":"hi"}}[END_TOOL_REQUEST]'],
-  [
-    'LM Studio on lines',
-    '[TOOL_REQUEST]\n{"name": "echo", "arguments": {"say": "hi"}}\n[END_TOOL_REQUEST]',
-  ],
   [
     'gpt-oss',
     '<|channel|>commentary to=functions.echo <|constrain|>json<|message|>{"say":"hi"}<|call|>',
@@ -210,20 +163,17 @@ const FORMS: [string, string][] = [
     '<|start|>assistant<|channel|>commentary to=functions.echo<|channel|>commentary json<|message|>{"say":"hi"}',
   ],
   ['gpt-oss without tokens', 'commentary to=functions.echo json{"say":"hi"}'],
-  ['gpt-oss with a role and no tokens', 'assistantcommentary to=functions.echo json{"say":"hi"}'],
   [
     'gpt-oss, recipient in the role',
     '<|start|>assistant to=functions.echo<|channel|>commentary json<|message|>{"say":"hi"}<|call|>',
   ],
   ['Granite', '<|tool_call|>[{"name":"echo","arguments":{"say":"hi"}}]'],
-  ['Phi', '<|tool_call|>[{"name":"echo","arguments":{"say":"hi"}}]<|/tool_call|>'],
   ['Nemotron', '<TOOLCALL>[{"name":"echo","arguments":{"say":"hi"}}]</TOOLCALL>'],
   [
     'Command',
     '<|START_ACTION|>[{"tool_call_id":"0","tool_name":"echo","parameters":{"say":"hi"}}]<|END_ACTION|>',
   ],
   ['Gemma', '<|tool_call>call:echo{say:<|"|>hi<|"|>}<tool_call|>'],
-  ['Gemma without end', '<|tool_call>call:echo{say:<|"|>hi<|"|>}'],
   ['FunctionGemma', '<start_function_call>call:echo{say:<escape>hi<escape>}<end_function_call>'],
   ['Liquid', '<|tool_call_start|>[echo(say="hi")]<|tool_call_end|>'],
   [
@@ -233,7 +183,7 @@ const FORMS: [string, string][] = [
   ['function_call', '<function_call>{"name":"echo","arguments":{"say":"hi"}}</function_call>'],
 ]
 /** Forms that are a call only when there is nothing else. */
-const ALONE = new Set(['Llama 4', 'an object', 'an object, arguments', 'a list'])
+const ALONE = new Set(['Llama 4', 'an object', 'a list'])
 for (const [form, text] of FORMS) {
   test(`${form}: is a call`, () => {
     assert.equal(callsIn(text), [['echo', HI]])
@@ -588,22 +538,6 @@ test('JSON that names no tool, and words about a recipient, are shown while they
     for (const char of whole) held.emit({ type: 'token', messageId: 'm', text: char })
     assert.is(shown.join(''), whole)
   }
-})
-
-test('a long text in one piece, and one of many tags, is shown', () => {
-  const page = '<div class="a">\n  <b>[x]</b> text\n</div>\n'.repeat(10_000)
-  const shown: string[] = []
-  const held = holdMarkup(event => {
-    if (event.type === 'token') shown.push(event.text)
-  }, NAMES)
-  held.emit({ type: 'token', messageId: 'm', text: page })
-  assert.is(shown.join(''), page)
-  assert.equal(parse(page).reply, reply(page))
-})
-
-test('a text about markup, however long, is read in one pass', () => {
-  const marks = '<tool_call>{"name": "echo", "arguments": {}}</tool_call> is one.\n'.repeat(5_000)
-  assert.equal(parse(marks).reply.calls, [])
 })
 
 test.run()

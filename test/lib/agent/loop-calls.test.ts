@@ -4,19 +4,14 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import type { Provider, Tool } from '../../../lib/agent/types.ts'
 import { createTestClock } from '../../_clock.ts'
-import { finish, run, scripted, type Said, text, thought, use } from './_run.ts'
+import { toolOf, finish, run, scripted, type Said, text, thought, use } from './_run.ts'
 import { echo, FORMATS, speaker, withServer } from './providers/_matrix.ts'
 
 const test = suite('calls in the loop')
 
-const ok: Tool = {
-  name: 'ok',
-  summary: 'ok',
+const ok = toolOf('ok', () => ({ content: '{"fine":true}' }), {
   input: z.object({ n: z.int().optional() }),
-  kind: 'execute',
-  preview: () => 'ok',
-  run: () => ({ content: '{"fine":true}' }),
-}
+})
 const WRITTEN = '<function=echo>\n<parameter=say>\nhi\n</parameter>\n</function>'
 const BROKEN = '<tool_call>{"name": "ok", "arguments": {"n": }}</tool_call>'
 
@@ -48,14 +43,6 @@ for (const format of FORMATS) {
     ))
 }
 
-test('a stray end of the reasoning is cut in every format', async () => {
-  for (const format of FORMATS)
-    await withServer([{ text: 'Let me see.\n</think>\n\ndone' }], async server => {
-      const { outcome, messages } = await speaker(format).converse(server)
-      assert.equal([outcome.text, messages[0]?.reasoning], ['done', 'Let me see.'], format.apiMode)
-    })
-})
-
 test('the model is told once that its call cannot be read; what it then writes is the answer', async () => {
   const { provider, received } = scripted([text(BROKEN)], [use('ok', {})], [text(BROKEN)])
   const { outcome, messages, events } = await run(provider, { tools: [ok] })
@@ -81,17 +68,6 @@ test('the model is told once that its call cannot be read; what it then writes i
     events.flatMap(event => (event.type === 'retry' ? [event.messageId] : [])),
     ['m1'],
   )
-})
-
-test('a call in the text of the last step, which has no tools, is not run, and the answer is not empty', async () => {
-  const written = '<tool_call>{"name":"ok"}</tool_call>'
-  for (const answer of ['It is done.', written]) {
-    const { provider, received } = scripted([use('ok', {})], [text(written)], [text(answer)])
-    const { outcome, messages } = await run(provider, { tools: [ok], maxSteps: 1 })
-    assert.equal([outcome.status, outcome.text], ['finished', answer])
-    assert.is(messages.filter(({ role }) => role === 'tool').length, 1)
-    assert.is(received.at(-1)?.tools.length, 0)
-  }
 })
 
 test('JSON of the form that was asked for is the answer, though it looks like a call', async () => {
@@ -121,12 +97,6 @@ test('any JSON object is the answer that was asked for, but not a call with its 
       texts,
     )
   }
-})
-
-test('a call that the server repeats under its id, with other spaces, is run once', async () => {
-  const twice = [use('ok', '{"n": 1}', 0, 'a'), use('ok', '{"n":1}', 1, 'a')]
-  const { messages } = await run(scripted(twice, [text('done')]).provider, { tools: [ok] })
-  assert.is(messages.filter(({ role }) => role === 'tool').length, 1)
 })
 
 test('a call whose arguments lack their end after the length limit is not run', async () => {
@@ -160,16 +130,6 @@ test('a call in a text that was cut is not run: its last number and what should 
     const warnings = events.flatMap(event => (event.type === 'warning' ? [event.kind] : []))
     assert.equal(warnings, ['cut'], name)
   }
-})
-
-test('a call in a thought that was cut is not run', async () => {
-  const { provider } = scripted(
-    [thought('<tool_call>{"name":"ok","arguments":{"n":1'), finish('length')],
-    [thought('[TOOL_CALLS]ok[ARGS]{"n":1'), finish('length')],
-    [text('done')],
-  )
-  const { messages } = await run(provider, { tools: [ok] })
-  assert.is(messages.filter(({ role }) => role === 'tool').length, 0)
 })
 
 test('an answer whose rest does not come is shown as cut', async () => {
@@ -217,16 +177,6 @@ test('the model is told of a call that it repeats, and then the turn ends with a
     ['repeated_calls'],
   )
   assert.is(messages.at(-1)?._step_limit, undefined)
-})
-
-test('calls that alternate without anything new are repeated; invalid ones are, too', async () => {
-  const { provider } = scripted(
-    ...again(12, n => [use('ok', { n: n % 2 === 0 ? 'x' : 2 }, 0, `c${n}`)]),
-    [text('Stuck.')],
-  )
-  const { outcome, events } = await run(provider, { tools: [ok], maxSteps: 90 })
-  assert.is(outcome.text, 'Stuck.')
-  assert.ok(events.some(event => event.type === 'warning' && event.kind === 'repeated_calls'))
 })
 
 test('a test that fails the same way after each edit, and a command that waits, are not', async () => {
@@ -294,16 +244,6 @@ test('calls of a script, and hooks, get the names of our arguments, too', async 
   assert.match(resultsIn(received)[0] ?? '', /user: there is no such argument/)
   const shown = events.flatMap(event => (event.type === 'tool' ? [event.args] : []))
   assert.equal(shown, [{}, { workdir: 'a' }])
-})
-
-test('reasoning that only mentions a call is not one', async () => {
-  const { provider } = scripted([
-    thought('The format is `<tool_call>{"name":"ok"}</tool_call>`'),
-    text('It is so.'),
-  ])
-  const { outcome, messages } = await run(provider, { tools: [ok] })
-  assert.is(outcome.text, 'It is so.')
-  assert.is(messages.length, 1)
 })
 
 test.run()

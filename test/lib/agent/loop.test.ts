@@ -1,39 +1,20 @@
 /** The loop: retries, unusual responses, tool order, stopping at any moment. */
-import { systemClock } from '../../../lib/base/clock.ts'
-import { httpProvider } from '../../../lib/agent/providers/http-provider.ts'
-import { FORMATS } from '../../../lib/agent/providers/registry.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { z } from 'zod'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import type { Tool, WireMessage } from '../../../lib/agent/types.ts'
-import { createProvider, gate } from '../../_provider.ts'
-import { finish, run, scripted, shape, text, thought, use } from './_run.ts'
+import { gate } from '../../_provider.ts'
+import { endpoint, toolOf, finish, run, scripted, shape, text, thought, use } from './_run.ts'
 import { createTestClock } from '../../_clock.ts'
 import { waitOn } from '../../../lib/agent/retry.ts'
 
 const test = suite('loop')
 
-const tool = (
-  name: string,
-  run: Tool['run'],
-  kind: Tool['kind'] = 'execute',
-  input: z.ZodType = z.object({}),
-): Tool => ({ name, summary: `${name}.`, input, kind, preview: () => name, run })
+const tool = (name: string, run: Tool['run'], kind: Tool['kind'] = 'execute') =>
+  toolOf(name, run, { kind })
 
 const ok = tool('ok', () => ({ content: '"fine"' }))
 const down = new ProviderFailure('network', 'down')
-const key = new ProviderFailure('auth_mismatch', 'wrong key', { status: 401 })
-
-// Rejections and failures first.
-
-test('a failure that will not pass is not retried', async () => {
-  const { outcome, waits } = await run(scripted([key]).provider)
-  assert.is(outcome.status, 'failed')
-  assert.is(outcome.failure?.type, 'auth_mismatch')
-  assert.ok(outcome.failure?.hint)
-  assert.equal(waits, [])
-})
 
 test('waits as long as the provider asks; fails when that is over the limit of the turn', async () => {
   const busy = (retryAfterMs: number) => new ProviderFailure('rate_limit', 'busy', { retryAfterMs })
@@ -49,17 +30,6 @@ test('waits as long as the provider asks; fails when that is over the limit of t
     const late = await run(scripted([busy(retryAfterMs)]).provider, { maxRetryWaitMs })
     assert.equal([late.outcome.failure?.type, late.waits], ['rate_limit', []])
   }
-})
-
-test('retries empty responses, then gives up', async () => {
-  const empty = [thought('…'), finish('stop')]
-  const again = await run(scripted(empty, [], [text('x')]).provider)
-  assert.is(again.outcome.text, 'x')
-  const never = await run(scripted([], [], [text('  \n')], []).provider)
-  assert.is(never.outcome.failure?.type, 'no_response')
-  assert.is(never.waits.length, 3)
-  const filtered = await run(scripted([finish('content_filter')]).provider)
-  assert.is(filtered.outcome.failure?.type, 'content_refused')
 })
 
 test('a provider that throws an unexpected value, and an emit that throws', async () => {
@@ -86,15 +56,11 @@ test('one response: deltas, message, usage', async () => {
   ])
   const { outcome, events, messages } = await run(provider, {
     system: 'You are.',
-    endpoint: {
+    endpoint: endpoint(1_000, {
       provider: 'p',
-      model: 'm',
       apiMode: 'demo',
-      baseUrl: '',
-      apiKey: null,
-      contextLength: 1000,
       price: { input: 2, output: 10 },
-    },
+    }),
   })
   assert.is(shape(events), 'reasoning token token message')
   assert.equal(messages, [
@@ -121,31 +87,6 @@ test('one response: deltas, message, usage', async () => {
   ])
 })
 
-test('sums usage over calls and keeps the last prompt length', async () => {
-  const used = (inputTokens: number) => ({
-    type: 'usage' as const,
-    inputTokens,
-    outputTokens: 1,
-    cost: 0.5,
-  })
-  const { outcome } = await run(
-    scripted([use('ok', {}), used(10)], [text('x'), used(20)]).provider,
-    { tools: [ok] },
-  )
-  assert.is(outcome.usage.input_tokens, 30)
-  assert.is(outcome.usage.last_prompt_tokens, 20)
-  assert.is(outcome.usage.estimated_cost, 1)
-})
-
-test('a refusal is streamed and recorded', async () => {
-  const { messages, outcome } = await run(
-    scripted([{ type: 'refusal', text: 'No.' }, finish('stop')]).provider,
-  )
-  assert.is(outcome.status, 'finished')
-  assert.is(messages[0]?.refusal, 'No.')
-  assert.is(messages[0]?.content, 'No.')
-})
-
 test('continues a truncated response in the same message, up to three times', async () => {
   const { provider, received } = scripted(
     [text('one '), finish('length')],
@@ -160,14 +101,6 @@ test('continues a truncated response in the same message, up to three times', as
   const long = await run(scripted(cut, cut, cut, cut).provider)
   assert.is(long.messages[0]?.content, 'xxxx')
   assert.is(long.events.at(-2)?.type, 'warning')
-})
-
-test('a failed continuation keeps the text so far', async () => {
-  const { provider } = scripted([text('half'), finish('length')], [key])
-  const { outcome, messages, events } = await run(provider)
-  assert.is(outcome.status, 'finished')
-  assert.is(messages[0]?.content, 'half')
-  assert.is(shape(events), 'token warning message')
 })
 
 test('a tool call cut at the length limit: one retry, then a failure', async () => {
@@ -256,13 +189,6 @@ test('reports unknown tools and broken arguments; three batches in a row end the
   assert.is(lost.messages.length, 9)
 })
 
-test('never sends back broken arguments', async () => {
-  const { provider, received } = scripted([use('ok', '{broken')], [text('x')])
-  const { messages } = await run(provider, { tools: [ok] })
-  assert.is(messages[0]?.tool_calls?.[0]?.function.arguments, '{broken')
-  assert.is(received[1]?.messages[1]?.tool_calls?.[0]?.function.arguments, '{}')
-})
-
 test('repairs names, keeps equal calls, drops what came twice under one id, makes ids unique', async () => {
   const { messages } = await run(
     scripted(
@@ -285,76 +211,6 @@ test('repairs names, keeps equal calls, drops what came twice under one id, make
   )
   assert.is(messages[3]?.tool_calls?.[0]?.id, 'call_m4_1')
   assert.is(messages[4]?.tool_call_id, 'call_m4_1')
-})
-
-test('converts arguments with an unambiguous meaning and rejects others', async () => {
-  const seen: unknown[] = []
-  const typed = tool(
-    'typed',
-    (_, input) => {
-      seen.push(input)
-      return { content: 'ok' }
-    },
-    'execute',
-    z.object({ n: z.int(), yes: z.boolean().optional(), list: z.array(z.string()).optional() }),
-  )
-  const { messages } = await run(
-    scripted(
-      [
-        use('typed', { n: '5', yes: 'true', list: '["a"]' }, 0),
-        use('typed', { n: 5, yes: null, list: 'a' }, 1),
-        use('typed', { n: 'five' }, 2),
-      ],
-      [text('x')],
-    ).provider,
-    { tools: [typed] },
-  )
-  assert.equal(seen, [
-    { n: 5, yes: true, list: ['a'] },
-    { n: 5, list: ['a'] },
-  ])
-  assert.match(String(messages[3]?.content), 'Invalid arguments: n')
-})
-
-test('a tool that throws, one with a long result, one that prints', async () => {
-  const { events, messages } = await run(
-    scripted([use('bad', {}, 0), use('big', {}, 1), use('loud', {}, 2)], [text('x')]).provider,
-    {
-      endpoint: {
-        provider: 'custom',
-        model: 'm',
-        apiMode: 'chat_completions',
-        baseUrl: '',
-        apiKey: null,
-        contextLength: 200_000,
-      },
-      tools: [
-        tool('bad', () => {
-          throw new Error('no such thing')
-        }),
-        tool('big', () => ({ content: `a${'x'.repeat(250_000)}z` })),
-        tool('loud', ctx => {
-          ctx.output('live')
-          return { content: 'done', preview: 'other' }
-        }),
-      ],
-    },
-  )
-  assert.is(messages[1]?.content, '{"error":"no such thing"}')
-  const big = String(messages[2]?.content)
-  assert.is(big.length, 100_000)
-  assert.ok(big.startsWith('a') && big.endsWith('z'))
-  assert.equal(
-    events.flatMap(event =>
-      event.type === 'tool_complete' ? [[event.isError, event.preview]] : [],
-    ),
-    [
-      [true, 'bad'],
-      [false, 'big'],
-      [false, 'other'],
-    ],
-  )
-  assert.ok(events.some(event => event.type === 'tool_output' && event.text === 'live'))
 })
 
 test('approvals and questions carry the call they belong to', async () => {
@@ -388,19 +244,6 @@ test('approvals and questions carry the call they belong to', async () => {
     ['c', 'id1'],
     ['which?', 'id1'],
   ])
-})
-
-test('tool state lasts as long as the run', async () => {
-  const counting = tool('counting', ctx => {
-    const count = Number(ctx.memo.get('n') ?? 0) + 1
-    ctx.memo.set('n', count)
-    return { content: String(count) }
-  })
-  const { messages } = await run(
-    scripted([use('counting', {})], [use('counting', {})], [text('x')]).provider,
-    { tools: [counting] },
-  )
-  assert.is(messages[3]?.content, '2')
 })
 
 test('at the step limit, one last call that may use no tool', async () => {
@@ -466,19 +309,6 @@ test('stopped before the start, while streaming, while waiting', async () => {
   assert.is(waiting.outcome.status, 'stopped')
 })
 
-test('stopped although the provider ignores the signal', async () => {
-  const stop = new AbortController()
-  const { outcome } = await run(
-    async function* () {
-      yield text('x')
-      await new Promise(() => {})
-    },
-    { signal: stop.signal },
-    () => stop.abort(),
-  )
-  assert.is(outcome.status, 'stopped')
-})
-
 test('stopped while tools run: one result per call, also of those that hang', async () => {
   const stop = new AbortController()
   let late: (text: string) => void = () => {}
@@ -500,23 +330,6 @@ test('stopped while tools run: one result per call, also of those that hang', as
   const count = events.length
   late('too late')
   assert.is(events.length, count)
-})
-
-test('stopped during an approval', async () => {
-  const stop = new AbortController()
-  const asking = tool('asking', async ctx => ({
-    content: await ctx.approve({ command: 'c', patternKeys: [], description: '', cwd: '/' }),
-  }))
-  const { outcome, messages } = await run(scripted([use('asking', {})]).provider, {
-    tools: [asking],
-    signal: stop.signal,
-    approve: () => {
-      queueMicrotask(() => stop.abort())
-      return new Promise(() => {})
-    },
-  })
-  assert.is(outcome.status, 'stopped')
-  assert.is(messages.length, 2)
 })
 
 test('stopped while a checkpoint is recorded: no change, no approval', async () => {
@@ -549,33 +362,6 @@ test('stopped while a checkpoint is recorded: no change, no approval', async () 
   assert.is(outcome.status, 'stopped')
   await late.promise
   assert.equal(done, ['left'])
-})
-
-// Over the wire.
-
-test('loop and provider together over HTTP', async () => {
-  const server = await createProvider(
-    { status: 500, body: {} },
-    { reasoning: 'think', toolCalls: [{ name: 'ok', arguments: {} }], portion: 5 },
-    { text: 'Done', usage: { prompt_tokens: 9, completion_tokens: 1 } },
-  )
-  const { outcome, events } = await run(httpProvider(FORMATS.chat_completions, { clock: systemClock }), {
-    tools: [ok],
-    endpoint: {
-      provider: 'custom',
-      model: 'm',
-      apiMode: 'chat_completions',
-      baseUrl: server.url,
-      apiKey: 'k',
-      contextLength: 0,
-    },
-  })
-  assert.is(outcome.text, 'Done')
-  assert.is(outcome.usage.last_prompt_tokens, 9)
-  assert.is(shape(events), 'retry reasoning message tool tool_complete message token message')
-  assert.is(server.requests[2]?.body.messages.at(-1).role, 'tool')
-  assert.is(server.requests[2]?.body.messages.at(-2).content, null)
-  await server.close()
 })
 
 test.run()

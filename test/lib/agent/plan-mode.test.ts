@@ -1,13 +1,14 @@
 /** Plan mode of the engine: tools of MCP servers, the user's answer about them, and calls that began before it. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { callContext } from '../../_call.ts'
 import { z } from 'zod'
-import { createRules, parseLists } from '../../../lib/agent/permissions/rules.ts'
+import { Rules } from '../../../lib/agent/permissions/rules.ts'
 import { underPlanMode } from '../../../lib/agent/plan-mode.ts'
 import { Refusal } from '../../../lib/base/refusal.ts'
 import { runTools } from '../../../lib/agent/run-tools.ts'
 import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
-import type { AgentRequest, Tool, ToolContext } from '../../../lib/agent/types.ts'
+import type { AgentRequest, Tool } from '../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../lib/schema/question.ts'
 import { createTestClock } from '../../_clock.ts'
 
@@ -25,22 +26,16 @@ const tool = (name: string, kind: Tool['kind'], server?: string): Tool => ({
 
 const begin = (answer: ApprovalChoice = 'once') => {
   const state = { isOn: true, asked: [] as ApprovalRequest[], changes: 0 }
-  const ctx: ToolContext = {
-    callId: 'c',
-    workspace: '/w',
-    env: {},
-    forbidden: [],
-    signal: new AbortController().signal,
-    output: () => undefined,
-    approve: async ask => {
-      state.asked.push(ask)
-      return answer
+  const ctx = callContext(
+    { workspace: '/w' },
+    {
+      async approve(ask) {
+        state.asked.push(ask)
+        return answer
+      },
+      beforeChange: async () => void state.changes++,
     },
-    clarify: async () => null,
-    beforeChange: async () => void state.changes++,
-    memo: new Map(),
-    clock: createTestClock(),
-  }
+  )
   const mode = { isOn: () => state.isOn, present: async () => null }
   return { state, ctx, run: (given: Tool) => underPlanMode(mode, given, {}, ctx) }
 }
@@ -81,12 +76,9 @@ test('does not ask about a call that a rule denies', async () => {
     workspace: '/w',
     env: {},
     planMode: { isOn: () => true, present: async () => null },
-    rules: createRules({
-      lists: parseLists({ deny: ['mcp_notes_list'] }),
-      workspace: '/w',
-      homes: [],
-      source: 'config.yaml',
-    }),
+    rules: new Rules('config.yaml', { workspace: '/w', homes: [] }, () => ({
+      deny: ['mcp_notes_list'],
+    })),
     approve: async ask => {
       asked.push(ask.command)
       return 'once'

@@ -4,10 +4,8 @@ import * as assert from 'uvu/assert'
 import {
   type RuleName,
   rulesOf,
-  truncateText,
   type StablePromptParts,
   stablePrompt,
-  systemPrompt,
   needsToolEnforcement,
   workingRules,
 } from '../../../lib/agent/prompt.ts'
@@ -30,18 +28,6 @@ const bare: StablePromptParts = {
   facts: '- System: linux',
 }
 const TOOLS = ['patch', 'terminal', 'todo', 'memory', 'session_search', 'skill_view']
-const moment = { workspace: '/w', personality: '', preamble: '' }
-
-test('omits empty parts', () => {
-  const text = stablePrompt(bare)
-  assert.ok(text.startsWith('You are a capable assistant'))
-  assert.match(
-    text,
-    /# Environment\nAs of the start.*\n- System: linux\n- The conversation began on 2026-04-08\./,
-  )
-  assert.match(text, 'You are claude-x, served by anthropic.')
-  assert.not.match(text, /\n\n\n|^\s|\s$|# Skills|# Project/)
-})
 
 test('everything in its order', () => {
   const text = stablePrompt({
@@ -116,19 +102,6 @@ test('each rule is there for the work that needs it, and only then', () => {
     )
 })
 
-/** What rules are about, as names of tools in their text. */
-const NAMED_TOOLS = ['todo', 'session_search', 'memory', 'skill_manage', 'skill_view', 'patch']
-
-test('the prompt does not mention unavailable tools', () => {
-  const skills = [{ category: '', description: '', skills: [{ name: 's', description: '' }] }]
-  const text = stablePrompt({ ...bare, tools: ['terminal'], skills, isWatched: true })
-  for (const name of NAMED_TOOLS) assert.not.match(text, new RegExp(`\\b${name}\\b`), name)
-  assert.not.match(text, /# Skills/)
-  assert.is(stablePrompt({ ...bare, enforceTools: true }), stablePrompt(bare))
-  const viewing = stablePrompt({ ...bare, tools: ['skill_view'], skills })
-  assert.match(viewing, 'follow it.\n\n- s\n')
-})
-
 test('says what is asked about only where commands run directly on this computer', () => {
   const factsOf = (more: Partial<StablePromptParts>): number =>
     (stablePrompt({ ...bare, ...more }).match(/^- .*/gm) ?? []).filter(line =>
@@ -141,29 +114,6 @@ test('says what is asked about only where commands run directly on this computer
   assert.is(factsOf({ asks: null, tools: ['terminal'] }), 0)
 })
 
-/** About four characters are a token: 700 of them, without what is the user's. */
-const MAX_CHARS = 2_800
-
-test('the whole prompt with all tools stays small', () => {
-  const tools = [...TOOLS, 'read_file', 'write_file', 'search_files', 'skill_manage', 'cronjob']
-  const stable = stablePrompt({
-    ...bare,
-    tools,
-    enforceTools: true,
-    isWatched: true,
-    asks: 'changes',
-  })
-  const { length } = systemPrompt(stable, moment)
-  assert.ok(length <= MAX_CHARS, `${length} characters`)
-})
-
-test('truncates skill descriptions to 60 characters', () => {
-  const description = '🦊'.repeat(61)
-  const skills = [{ category: '', description: '', skills: [{ name: 's', description }] }]
-  const text = stablePrompt({ ...bare, tools: ['skill_view'], skills })
-  assert.match(text, `- s: ${'🦊'.repeat(59)}…\n`)
-})
-
 test('persistence is for every model, or as the user has set', () => {
   for (const model of ['openai/GPT-5', 'qwen3-coder', 'glm-4.7', 'kimi-k2', 'claude-opus-4.6', ''])
     assert.is(needsToolEnforcement(model, 'auto'), true, model)
@@ -171,31 +121,6 @@ test('persistence is for every model, or as the user has set', () => {
   assert.is(needsToolEnforcement('gpt-5', false), false)
   assert.is(needsToolEnforcement('deepseek-chat', ['DeepSeek']), true)
   assert.is(needsToolEnforcement('gpt-5', ['deepseek', '']), false)
-})
-
-test('long text keeps 70 % of the limit from its start and 20 % from its end', () => {
-  const text = `${'a'.repeat(50_000)}${'z'.repeat(50_000)}`
-  const cut = truncateText(text, 'AGENTS.md')
-  assert.is(cut.lastIndexOf('a'.repeat(3)) >= 0 && cut.indexOf('AGENTS.md is longer') > 0, true)
-  assert.is(cut.match(/^a+/)?.[0].length, 14_000)
-  assert.is(cut.match(/z+$/)?.[0].length, 4_000)
-  assert.is(truncateText('short'), 'short')
-  const soul = stablePrompt({ ...bare, soul: 'x'.repeat(100_000) })
-  assert.ok(soul.length < 20_000)
-})
-
-test('the per-turn part follows the constant part, which does not change', () => {
-  const stable = stablePrompt(bare)
-  const plain = systemPrompt(stable, moment)
-  assert.ok(plain.startsWith(`${stable}\n\nThe active workspace is /w`))
-  for (const tag of ['[Workspace: <', '[Date: <']) assert.match(plain, tag)
-  const received = systemPrompt(stable, {
-    workspace: '/w',
-    personality: ' Be brief. ',
-    preamble: 'Nobody watches.',
-  })
-  assert.ok(received.startsWith(plain))
-  assert.ok(received.endsWith('Be brief.\n\nNobody watches.'))
 })
 
 test.run()

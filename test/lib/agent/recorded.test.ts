@@ -2,65 +2,16 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import { isReadingCommand } from '../../../lib/agent/plan-mode.ts'
 import { patch } from '../../../lib/agent/tools/patch.ts'
 import { readFile } from '../../../lib/agent/tools/read-file.ts'
-import { createTerminal } from '../../../lib/agent/tools/terminal.ts'
+import { terminalTool } from '../../../lib/agent/tools/terminal.ts'
 import { writeFile } from '../../../lib/agent/tools/write-file.ts'
 import type { ChangeScope } from '../../../lib/agent/tool-services.ts'
 import type { Tool, ToolContext } from '../../../lib/agent/types.ts'
 import { createBench } from './tools/_context.ts'
-import { run, scripted, text, use } from './_run.ts'
+import { endpoint, toolOf, run, scripted, text, use } from './_run.ts'
 
 const test = suite('checkpoints before changes')
-
-const looking = [
-  'ls -la',
-  'cat a | grep -o b | wc -l',
-  'git status && git diff',
-  'ls 2>/dev/null',
-  'ls 2>&1',
-  'find . -name a',
-  'cd sub && pwd',
-]
-const doing = [
-  '',
-  'ls > x',
-  'echo x >| y',
-  'echo x &> y',
-  'cat <> y',
-  'find . -delete',
-  'find . -exec touch {} +',
-  'find . -fprint x',
-  'git commit -m x',
-  'git diff --output=x',
-  'git -c alias.status="!touch x" status',
-  'GIT_EXTERNAL_DIFF="touch x" git diff',
-  'PATH=. ls',
-  './ls',
-  'echo $(touch a)',
-  'echo `touch x`',
-  'cat <(touch x)',
-  'sh -c "touch x"',
-  'npm test',
-  'xargs ls',
-  'echo a | tee b',
-  'ls; touch x',
-  'for f in *; do touch $f; done',
-  '$CMD',
-  'sort -o x y',
-  'rg --pre touch x',
-  'if true; then touch x; fi',
-  'ls() { touch x; }; ls',
-  'alias ls=touch; ls x',
-  "cat a <<'EOF'\nEOF\ntouch x",
-]
-
-test('an unclear command counts as one that changes something', () => {
-  const place = { home: '/root', cwd: '/work', env: { PATH: '/usr/bin:/bin' } }
-  for (const command of doing) assert.not(isReadingCommand(command, place), command)
-  for (const command of looking) assert.ok(isReadingCommand(command, place), command)
-})
 
 test('tools announce changes before they make them', async () => {
   const bench = createBench()
@@ -75,7 +26,7 @@ test('tools announce changes before they make them', async () => {
   await readFile.run(ctx, readFile.input.parse({ path: 'a.txt' }))
   await writeFile.run(ctx, { path: 'a.txt', content: 'two' })
   await patch.run(ctx, patch.input.parse({ path: 'a.txt', old_string: 'two', new_string: 'three' }))
-  const terminal = createTerminal()
+  const terminal = terminalTool()
   const command = (line: string) => terminal.run(ctx, terminal.input.parse({ command: line }))
   await command('cat a.txt')
   await command('rm -rf ~')
@@ -85,14 +36,8 @@ test('tools announce changes before they make them', async () => {
   bench.close()
 })
 
-const tool = (name: string, work: Tool['run']): Tool => ({
-  name,
-  summary: name,
-  input: z.object({ value: z.string().optional() }),
-  kind: 'read',
-  preview: () => name,
-  run: work,
-})
+const tool = (name: string, work: Tool['run']) =>
+  toolOf(name, work, { input: z.object({ value: z.string().optional() }), kind: 'read' })
 
 test('offloads results when those of one message are too long together', async () => {
   const kept: string[] = []
@@ -101,14 +46,7 @@ test('offloads results when those of one message are too long together', async (
       .provider,
     {
       // In a known window the limits depend on it.
-      endpoint: {
-        provider: 'p',
-        model: 'm',
-        apiMode: 'chat_completions',
-        baseUrl: '',
-        apiKey: null,
-        contextLength: 0,
-      },
+      endpoint: endpoint(0),
       tools: [tool('big', () => ({ content: 'x'.repeat(90_000) }))],
       offload: (callId, whole) => {
         kept.push(callId)
@@ -123,32 +61,6 @@ test('offloads results when those of one message are too long together', async (
   )
   assert.match(String(results[2]), '/kept/c2-90000')
   assert.equal(kept, ['c2'])
-})
-
-test('a tool calls another like the model would, denials included', async () => {
-  const answers: string[] = []
-  await run(scripted([use('outer', {})], [text('x')]).provider, {
-    tools: [
-      tool('outer', async ctx => {
-        for (const [name, args] of [
-          ['inner', { value: 'v' }],
-          ['inner', { value: { not: 'text' } }],
-          ['nobody', {}],
-          ['bad', {}],
-        ] as const)
-          answers.push((await ctx.call?.(name, args))?.content ?? '')
-        return { content: 'done' }
-      }),
-      tool('inner', (ctx, input) => ({ content: `${ctx.callId} ${JSON.stringify(input)}` })),
-      tool('bad', () => {
-        throw new Error('broken')
-      }),
-    ],
-  })
-  assert.is(answers[0], 'c0 {"value":"v"}')
-  assert.match(answers[1] ?? '', 'Invalid arguments')
-  assert.match(answers[2] ?? '', 'There is no tool')
-  assert.is(answers[3], '{"error":"broken"}')
 })
 
 test.run()

@@ -3,18 +3,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import type { AgentRequest, ModelEndpoint, Recovery } from '../../../lib/agent/types.ts'
-import { finish, run, scripted, shape, text, use } from './_run.ts'
+import { endpoint as endpointOf, finish, run, scripted, shape, text, use } from './_run.ts'
 
 const test = suite('endpoint recovery')
 
-const endpoint = (model: string): ModelEndpoint => ({
-  provider: 'custom',
-  model,
-  apiMode: 'chat_completions',
-  baseUrl: '',
-  apiKey: null,
-  contextLength: 1_000,
-})
+const endpoint = (model: string) => endpointOf(1_000, { model })
 const to = (model: string): Recovery => ({
   endpoint: endpoint(model),
   kind: 'fallback',
@@ -31,14 +24,6 @@ const standIns = (...left: Recovery[]) => {
   }
   return { asked, recover }
 }
-
-test('without a fallback, a limit per minute gets two minutes', async () => {
-  const { provider, received } = scripted(...Array.from({ length: 8 }, () => [limited()]))
-  const { outcome, waits } = await run(provider)
-  assert.is(outcome.failure?.type, 'rate_limit')
-  assert.is(received.length, 8)
-  assert.is(waits.length, 7)
-})
 
 test('`recover` gets back the endpoint it returned, although its window was corrected', async () => {
   const denied = () => new ProviderFailure('auth_mismatch', 'no')
@@ -92,30 +77,6 @@ test('with a fallback, makes only the attempts that are worthwhile', async () =>
   }
 })
 
-test('without another endpoint the first failure is reported, except for an overflow', async () => {
-  const denied = new ProviderFailure('auth_mismatch', 'no such key')
-  for (const [last, expected] of [
-    [new ProviderFailure('model_not_found', 'unknown'), 'auth_mismatch'],
-    [new ProviderFailure('context_overflow', 'too long'), 'context_overflow'],
-  ] as const) {
-    const { provider } = scripted([denied], [last], [last], [last], [last])
-    const { recover } = standIns(to('b'))
-    const { outcome } = await run(provider, { recovery: { recover } })
-    assert.is(outcome.failure?.type, expected)
-  }
-})
-
-test('a fallback starts the message over: the streamed part is void', async () => {
-  const cut = new ProviderFailure('network', 'cut', { retryable: false })
-  const { provider } = scripted([text('half'), cut], [text('whole')])
-  const { recover } = standIns(to('b'))
-  const { events, messages } = await run(provider, { recovery: { recover } })
-  assert.is(shape(events), 'token retry warning token message')
-  assert.equal([messages.length, messages[0]?.content], [1, 'whole'])
-  const alone = await run(scripted([text('half'), cut]).provider, { recovery: standIns() })
-  assert.is(shape(alone.events), 'token', 'the last words stay where nobody takes over')
-})
-
 test('reports a successful endpoint once, and again after a fallback', async () => {
   const use = {
     type: 'tool_call',
@@ -151,24 +112,6 @@ test('never sends provider state to another address, even under the same name', 
   assert.is(outcome.status, 'finished')
   assert.match(JSON.stringify(received[1]?.messages), 'private')
   assert.not.match(JSON.stringify(received[2]?.messages), 'private')
-})
-
-test('stopped during recovery: calls no other endpoint', async () => {
-  const stop = new AbortController()
-  const { provider, received } = scripted([limited()], [text('too late')])
-  const { outcome, events } = await run(provider, {
-    signal: stop.signal,
-    recovery: {
-      attemptLimit: () => 1,
-      recover: async () => {
-        stop.abort(new Error('stopped'))
-        return to('b')
-      },
-    },
-  })
-  assert.is(outcome.status, 'stopped')
-  assert.is(received.length, 1)
-  assert.is(shape(events), '')
 })
 
 test.run()

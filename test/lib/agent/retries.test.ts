@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import { waitOn } from '../../../lib/agent/retry.ts'
-import { finish, run, scripted, shape, text, thought } from './_run.ts'
+import { run, scripted, shape, text } from './_run.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('retries')
@@ -28,25 +28,6 @@ test('six attempts, announced, with doubling waits', async () => {
     reason: 'connection',
     provider: 'custom',
   })
-})
-
-test('gives the reason of each retry', async () => {
-  const network = (message: string, status?: number) =>
-    new ProviderFailure('network', message, { status })
-  for (const [failure, reason] of [
-    [new ProviderFailure('rate_limit', 'slow'), 'rate_limit'],
-    [network('Overloaded', 529), 'overloaded'],
-    [network('Busy', 503), 'overloaded'],
-    [new ProviderFailure('network', 'busy', { kind: 'overloaded' }), 'overloaded'],
-    [network('Oops', 500), 'server_error'],
-    [network('The connection broke off'), 'connection'],
-    [new ProviderFailure('network', 'refused', { isUnreachable: true }), 'unreachable'],
-    [new ProviderFailure('no_response', 'empty'), 'empty'],
-    [new ProviderFailure('error', 'odd', { retryable: true }), 'error'],
-  ] as const) {
-    const { events } = await run(scripted([failure], [text('x')]).provider)
-    assert.is(events[0]?.type === 'retry' && events[0].reason, reason)
-  }
 })
 
 test('ends the wait early, announces it, and removes the handle when the wait is over', async () => {
@@ -99,24 +80,6 @@ test('a wait ends with the time, with its end, and with the turn', async () => {
   )
 })
 
-test('uses the configured number of attempts, fewer for failures that rarely pass', async () => {
-  const gone = new ProviderFailure('network', 'refused', { isUnreachable: true })
-  for (const [failure, tries, made] of [
-    [down, 1, 1],
-    [down, 4, 4],
-    [gone, undefined, 3],
-    [new ProviderFailure('network', 'oops', { status: 500 }), undefined, 4],
-    [new ProviderFailure('network', 'full', { status: 529 }), undefined, 6],
-    [new ProviderFailure('rate_limit', 'slow', { status: 429 }), undefined, 8],
-    [new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 9 }), undefined, 14],
-    [gone, 8, 8],
-  ] as const) {
-    const { provider, received } = scripted(...Array.from({ length: 15 }, () => [failure]))
-    await run(provider, tries === undefined ? {} : { maxAttempts: tries })
-    assert.is(received.length, made)
-  }
-})
-
 test('a call that costs the whole prompt again is repeated once, whatever is set; others at least as often as asked', async () => {
   const cut = new ProviderFailure('network', 'cut', { kind: 'cut_while_working' })
   const full = new ProviderFailure('network', 'full', { status: 529 })
@@ -133,33 +96,6 @@ test('a call that costs the whole prompt again is repeated once, whatever is set
     await run(provider, request)
     assert.is(received.length, made)
   }
-})
-
-test('text and reasoning before a failure are void and streamed again', async () => {
-  const silent = await run(scripted([thought('hm'), down], [text('x')]).provider)
-  assert.is(shape(silent.events), 'reasoning retry token message')
-  assert.is(silent.messages[0]?.reasoning, undefined)
-  const spoken = await run(scripted([text('half'), down], [text('x')]).provider)
-  assert.is(shape(spoken.events), 'token retry token message')
-  assert.equal([spoken.outcome.text, spoken.messages.length], ['x', 1])
-})
-
-test('repeats only the failed part of a continued response', async () => {
-  const { provider, received } = scripted(
-    [thought('A'), text('one '), finish('length')],
-    [text('tw'), down],
-    [text('two'), finish('stop')],
-  )
-  const { events, messages } = await run(provider)
-  assert.is(messages[0]?.content, 'one two')
-  const said = events.slice(events.findIndex(({ type }) => type === 'retry') + 1)
-  assert.equal(
-    said.flatMap(event =>
-      event.type === 'token' || event.type === 'reasoning' ? [event.text] : [],
-    ),
-    ['A', 'one ', 'two'],
-  )
-  assert.equal(received[2]?.messages.at(-2)?.content, 'one ')
 })
 
 test.run()

@@ -1,39 +1,35 @@
 /** Runs in windows smaller than expected: silent truncation, prompts and tools that barely fit, long results. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { z } from 'zod'
 import type { Compression } from '../../../lib/agent/compress.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { resultLimits } from '../../../lib/agent/long-result.ts'
-import { leastTokens, truncatedTo } from '../../../lib/agent/silent-truncation.ts'
-import type { AgentRequest, LoopMessage, ProviderDelta, Tool } from '../../../lib/agent/types.ts'
+import { truncatedTo } from '../../../lib/agent/silent-truncation.ts'
+import type { AgentRequest, LoopMessage, ProviderDelta } from '../../../lib/agent/types.ts'
 import type { AskedWindow } from '../../../lib/agent/window-services.ts'
-import { finish, run, type Said, scripted, text, use } from './_run.ts'
+import {
+  COMPRESSION,
+  endpoint,
+  toolOf,
+  finish,
+  run,
+  type Said,
+  scripted,
+  text,
+  use,
+} from './_run.ts'
 
 const test = suite('small window')
 
-const tool = (name: string, chars = 10): Tool => ({
-  name,
-  summary: `${name} ${'does a thing. '.repeat(10)}`,
-  input: z.object({}),
-  kind: 'read',
-  preview: () => '',
-  run: () => ({ content: 'some words '.repeat(chars / 11) }),
-})
+const tool = (name: string, chars = 10) =>
+  toolOf(name, () => ({ content: 'some words '.repeat(chars / 11) }), {
+    summary: `${name} ${'does a thing. '.repeat(10)}`,
+    kind: 'read',
+  })
 const SMALL = [tool('terminal', 40_000)]
 const ALL = [...SMALL, ...Array.from({ length: 40 }, (_, at) => tool(`other_${at}`))]
 
 const compression = (window = 0): Compression => ({
-  settings: {
-    enabled: true,
-    threshold: 0.5,
-    thresholdTokens: 0,
-    modelThresholds: {},
-    targetRatio: 0.2,
-    protectFirst: 3,
-    protectLast: 20,
-    maxAttempts: 3,
-  },
+  settings: COMPRESSION,
   callModel: async () => '## Goal\nnotes',
   window,
   cooldown: { until: () => 0, start: () => undefined },
@@ -52,15 +48,7 @@ const windowsOf = (asked: AskedWindow | null = null) => {
 }
 
 const requestOf = (contextLength: number, more: Partial<AgentRequest> = {}) => ({
-  endpoint: {
-    provider: 'custom',
-    providerName: 'My Box',
-    model: 'gemma',
-    apiMode: 'chat_completions' as const,
-    baseUrl: '',
-    apiKey: null,
-    contextLength,
-  },
+  endpoint: endpoint(contextLength, { providerName: 'My Box', model: 'gemma' }),
   compression: compression(),
   ...more,
 })
@@ -129,55 +117,6 @@ test('the server’s own word decides: its window, and the advice for that progr
   assert.equal([outcome.text, roomy.learned], ['fine', []])
 })
 
-test('a count that stops growing at a common window is noticed in the next step', async () => {
-  const { windows, learned } = windowsOf()
-  const { outcome } = await run(
-    scripted(
-      [use('terminal', {}, 0, 'c1'), usage(32_768), finish('tool_calls')],
-      answer('blind', usage(32_768)),
-      answer('seen', usage(10_000)),
-    ).provider,
-    requestOf(1_000_000, { windows, tools: SMALL, history: longHistory().slice(-4) }),
-  )
-  assert.equal([outcome.text, learned], ['seen', [32_768]])
-})
-
-test('only the count of the call before says whether counts grow', async () => {
-  const { windows, learned } = windowsOf()
-  const call = (id: string, tokens: number): Said => [
-    use('terminal', {}, 0, id),
-    usage(tokens),
-    finish('tool_calls'),
-  ]
-  const { outcome } = await run(
-    scripted(call('c1', 32_768), call('c2', 30_000), answer('seen', usage(32_768))).provider,
-    requestOf(1_000_000, { windows, tools: SMALL, history: longHistory().slice(-4) }),
-  )
-  assert.equal([outcome.text, learned], ['seen', []])
-})
-
-test('the count of an earlier call is not taken for that of a call without one', async () => {
-  const { windows, learned } = windowsOf()
-  const { outcome } = await run(
-    scripted([use('terminal', {}, 0, 'c1'), usage(4_096), finish('tool_calls')], answer('fine'))
-      .provider,
-    requestOf(1_000_000, { windows, tools: [tool('terminal', 90_000)] }),
-  )
-  assert.equal([outcome.text, learned], ['fine', []])
-})
-
-test('one message beyond the window: the answer stays, with the warning', async () => {
-  const history: LoopMessage[] = [
-    { role: 'user', id: 'u1', content: 'lorem ipsum '.repeat(60_000) },
-  ]
-  const { outcome, events } = await run(
-    scripted(answer('I read a part', usage(4_096))).provider,
-    requestOf(1_000_000, { windows: windowsOf().windows, history }),
-  )
-  assert.equal([outcome.status, outcome.text], ['finished', 'I read a part'])
-  assert.is(warningsIn(events).length, 1)
-})
-
 const COUNTS: [name: string, count: Parameters<typeof truncatedTo>[0], found: number][] = [
   [
     'four thousand of two hundred thousand',
@@ -185,38 +124,6 @@ const COUNTS: [name: string, count: Parameters<typeof truncatedTo>[0], found: nu
     4_096,
   ],
   ['whole messages were dropped', { counted: 3_700, cached: 0, sent: 200_000, added: 100 }, 4_096],
-  [
-    'the same count for more',
-    {
-      counted: 8_192,
-      cached: 0,
-      sent: 10_000,
-      added: 900,
-      before: { counted: 8_192, sent: 9_100 },
-    },
-    8_192,
-  ],
-  [
-    'the same count for as much',
-    { counted: 8_192, cached: 0, sent: 10_000, added: 90, before: { counted: 8_192, sent: 9_910 } },
-    0,
-  ],
-  [
-    'a constant that is no window',
-    { counted: 5_000, cached: 0, sent: 9_000, added: 900, before: { counted: 5_000, sent: 7_000 } },
-    0,
-  ],
-  [
-    'a count near a common window that grows with what is sent',
-    {
-      counted: 131_050,
-      cached: 0,
-      sent: 140_600,
-      added: 600,
-      before: { counted: 130_500, sent: 140_000 },
-    },
-    0,
-  ],
   ['an odd window', { counted: 5_000, cached: 0, sent: 200_000, added: 100 }, 5_000],
   ['another tokenizer', { counted: 20_000, cached: 0, sent: 40_000, added: 100 }, 0],
   ['cached tokens are reported', { counted: 4_096, cached: 190_000, sent: 200_000, added: 100 }, 0],
@@ -226,18 +133,6 @@ const COUNTS: [name: string, count: Parameters<typeof truncatedTo>[0], found: nu
 ]
 for (const [name, count, found] of COUNTS)
   test(`truncation by the count: ${name}`, () => assert.is(truncatedTo(count, null), found))
-
-test('a larger window at the server acquits, a smaller one convicts sooner', () => {
-  const count = { counted: 4_000, cached: 0, sent: 9_000, added: 100 }
-  assert.is(truncatedTo(count, null), 0)
-  assert.is(truncatedTo(count, { tokens: 4_096, kind: 'ollama' }), 4_096)
-  assert.is(truncatedTo(count, { tokens: 16_384, kind: 'ollama' }), 0)
-})
-
-test('runs of one character count as few tokens', () => {
-  assert.ok(leastTokens('='.repeat(400_000)) < 5)
-  assert.is(leastTokens('ab'.repeat(200)), 100)
-})
 
 test('llama.cpp with -c 8192, believed 131072: fewer tools and a short prompt, and the turn finishes', async () => {
   const tooLong = new ProviderFailure(
@@ -283,14 +178,6 @@ test('results take a share of the window, and no more than fits in the end', asy
     assert.ok(JSON.stringify(sent).length / 4 < 8_192, 'every prompt fits')
 })
 
-test('limits of results: general ones for large and unknown windows', () => {
-  assert.equal(resultLimits(0), { one: 100_000, batch: 200_000 })
-  assert.equal(resultLimits(200_000), { one: 100_000, batch: 200_000 })
-  assert.equal(resultLimits(65_536), { one: 65_536, batch: 131_072 })
-  assert.equal(resultLimits(8_192), { one: 4_096, batch: 8_192 })
-  assert.equal(resultLimits(8_191), { one: 4_095, batch: 8_190 })
-})
-
 test('an overflow of a short prompt teaches nothing for later turns', async () => {
   const { windows, learned } = windowsOf()
   const guess = new ProviderFailure('context_overflow', 'too long', { status: 400 })
@@ -311,20 +198,6 @@ test('a long prompt that is rejected without a message teaches nothing for later
   assert.equal([outcome.status, learned], ['finished', []])
 })
 
-test('text streamed before an overflow is withdrawn', async () => {
-  const overflow = new ProviderFailure('context_overflow', 'too long', { status: 400 })
-  const { outcome, events } = await run(
-    scripted([text('half an ans'), overflow], answer('done')).provider,
-    requestOf(200_000, { history: longHistory().slice(-7) }),
-  )
-  assert.is(outcome.text, 'done')
-  const streamed = events.filter(({ type }) => type === 'token' || type === 'retry')
-  assert.equal(
-    streamed.map(({ type }) => type),
-    ['token', 'retry', 'token'],
-  )
-})
-
 test('a window that was learned too small grows with what the server counts', async () => {
   const guess = new ProviderFailure('context_overflow', 'too long', { status: 400 })
   const { windows, learned } = windowsOf()
@@ -334,32 +207,6 @@ test('a window that was learned too small grows with what the server counts', as
   )
   assert.is(outcome.status, 'finished')
   assert.equal(learned, [65_536, 131_072])
-})
-
-test('a prompt longer than the window that earlier turns knew corrects that for later turns', async () => {
-  const { windows, learned } = windowsOf()
-  const read: number[] = []
-  const { outcome } = await run(
-    scripted(answer('done', usage(20_000))).provider,
-    requestOf(16_384, { windows: { ...windows, read: (_, tokens) => void read.push(tokens) } }),
-  )
-  assert.is(outcome.status, 'finished')
-  assert.equal([read, learned], [[20_000], []])
-})
-
-test('a call that is made again and again ends the turn, though each step is compacted', async () => {
-  const { provider } = scripted(
-    ...Array.from({ length: 20 }, (_, n): Said => [use('terminal', {}, 0, `c${n}`)]),
-  )
-  const { events, messages } = await run(provider, {
-    ...requestOf(8_192, { tools: SMALL }),
-    compression: compression(),
-    maxSteps: 20,
-  })
-  assert.ok(events.some(({ type }) => type === 'compressed'))
-  const ended = events.flatMap(event => (event.type === 'warning' ? [event.kind] : []))
-  assert.ok(ended.includes('repeated_calls'), ended.join())
-  assert.is(messages.filter(({ role }) => role === 'tool').length, 6)
 })
 
 test.run()

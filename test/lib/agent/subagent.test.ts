@@ -1,7 +1,6 @@
 /** Subagents: limits, isolated failures, stopping, approvals from any depth, usage. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { z } from 'zod'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import { delegate } from '../../../lib/agent/tools/delegate.ts'
 import type {
@@ -11,18 +10,12 @@ import type {
   Tool,
   TraceEntry,
 } from '../../../lib/agent/types.ts'
-import { finish, run, text, use } from './_run.ts'
+import { toolOf, finish, run, text, use } from './_run.ts'
 
 const test = suite('subagents')
 
-const tool = (name: string, run: Tool['run'], kind: Tool['kind'] = 'execute'): Tool => ({
-  name,
-  summary: `${name}.`,
-  input: z.object({}),
-  kind,
-  preview: () => name,
-  run,
-})
+const tool = (name: string, run: Tool['run'], kind: Tool['kind'] = 'execute') =>
+  toolOf(name, run, { kind })
 const ok = tool('ok', () => ({ content: '"fine"' }))
 const delegating = delegate as unknown as Tool
 const depth = (maxDepth: number) => ({ depth: 0, maxDepth, maxSteps: 5 })
@@ -63,53 +56,6 @@ const resultsOf = (content: unknown) =>
 const request = (maxDepth = 1, tools: Tool[] = [delegating, ok]) => ({
   tools,
   delegation: depth(maxDepth),
-})
-
-// Rejections and failures first.
-
-test('rejects a missing goal, too many tasks, or disallowed delegation, and the turn continues', async () => {
-  const tooMany = Array.from({ length: 101 }, (_, i) => ({ goal: `g${i}` }))
-  const { provider } = answering((_, __, round) =>
-    round === 0
-      ? [use('delegate_task', {}, 0), use('delegate_task', { tasks: tooMany }, 1)]
-      : [text('done')],
-  )
-  const { messages, outcome } = await run(provider, request())
-  const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => `${content}`)
-  assert.match(results[0]!, 'Give a goal')
-  assert.match(results[1]!, 'Invalid arguments')
-  assert.is(outcome.status, 'finished')
-  const alone = await run(
-    answering((_, __, round) =>
-      round === 0 ? [use('delegate_task', { goal: 'x' })] : [text('done')],
-    ).provider,
-    { tools: [delegating] },
-  )
-  assert.match(String(alone.messages[1]?.content), 'No subagents can be started here')
-})
-
-test("one subagent's failure harms no sibling", async () => {
-  const { provider } = answering((goal, _, round) => {
-    if (goal === 'bad') return [new ProviderFailure('auth_mismatch', 'wrong key')]
-    if (goal === 'good') return [text('it is done')]
-    return round === 0
-      ? [use('delegate_task', { tasks: [{ goal: 'bad' }, { goal: 'good' }] })]
-      : [text('end')]
-  })
-  const { messages, outcome } = await run(provider, request())
-  assert.equal(
-    resultsOf(messages[1]?.content).map(({ status, summary, error, exit_reason }) => [
-      status,
-      summary,
-      error,
-      exit_reason,
-    ]),
-    [
-      ['failed', '', 'wrong key', 'error'],
-      ['completed', 'it is done', undefined, 'completed'],
-    ],
-  )
-  assert.is(outcome.text, 'end')
 })
 
 test('a stop reaches every subagent, whose text stays out of the transcript', async () => {
@@ -183,31 +129,6 @@ test('a subagent gets its goal, its context, fewer tools and its own steps; noth
   assert.ok(nested.every(event => 'owner' in event && event.owner?.parent === 'c0'))
   const ids = events.flatMap(event => (event.type === 'tool' ? [event.callId] : []))
   assert.equal(ids, ['c0', 'c0.0.k0', 'c0.0.k1'])
-})
-
-test('thirty tasks in one call run, three at a time', async () => {
-  const goals = Array.from({ length: 30 }, (_, i) => `g${i}`)
-  let running = 0
-  let most = 0
-  const provider: Provider = async function* ({ messages }) {
-    const goal = String(messages.find(({ role }) => role === 'user')?.content)
-    if (goal === 'hello') {
-      if (messages.some(({ role }) => role === 'tool')) yield text('done')
-      else yield use('delegate_task', { tasks: goals.map(task => ({ prompt: task })) })
-      return
-    }
-    most = Math.max(most, ++running)
-    await new Promise(resolve => setImmediate(resolve))
-    running--
-    yield text(`did ${goal}`)
-  }
-  const { messages } = await run(provider, request())
-  const results = resultsOf(messages.find(({ role }) => role === 'tool')?.content)
-  assert.equal(
-    results.map(({ summary, status }) => `${status} ${summary}`),
-    goals.map(goal => `completed did ${goal}`),
-  )
-  assert.is(most, 3)
 })
 
 test('runs tasks in parallel, at most three at a time, across parallel calls', async () => {
@@ -327,42 +248,6 @@ test('checks the budget before each call, subagents included, and ends the turn 
   )
 })
 
-// Steering and warnings.
-
-test('reads steering messages before the next call and before the turn ends', async () => {
-  const inbox = ['first', 'second'].map(text => [
-    { key: text, text, modelText: `${text} (read)`, attachments: [] },
-  ])
-  let at = 0
-  const { provider, received } = answering((_, __, round) =>
-    round === 0 ? [use('ok', {})] : [text(`answer ${round}`)],
-  )
-  const { messages, outcome, events } = await run(provider, {
-    tools: [ok],
-    // One message arrives during the first call, another during the second.
-    takeSteeringMessages: () => (received.length > at && at < 2 ? inbox[at++]! : []),
-  })
-  assert.equal(
-    messages.map(({ role, content }) => `${role} ${content}`),
-    [
-      'assistant ',
-      'tool "fine"',
-      'user first',
-      'assistant answer 1',
-      'user second',
-      'assistant answer 2',
-    ],
-  )
-  assert.is(outcome.text, 'answer 2')
-  assert.is(received[1]?.messages.at(-1)?.content, 'first (read)')
-  assert.equal(
-    events.flatMap(event =>
-      event.type === 'message' && event.steeringKey ? [event.steeringKey] : [],
-    ),
-    ['first', 'second'],
-  )
-})
-
 test('warns the model, but not the transcript, at 70 and 90 percent of the steps', async () => {
   const { provider, received } = answering((_, { tools }, round) =>
     tools.length === 0 ? [text('end')] : [use('ok', {}, 0, `k${round}`)],
@@ -394,16 +279,5 @@ for (const reason of ['content_filter', 'length'] as const)
     assert.ok(result?.summary.startsWith('Half of') && result.summary.length > 10)
     assert.not.ok(events.some(({ type }) => type === 'warning'))
   })
-
-test('that a subagent repeats itself does not say that the turn of its parent ends', async () => {
-  const { provider } = answering((goal, _, round) => {
-    if (goal === 'loop') return [use('ok', {})]
-    return round === 0 ? [use('delegate_task', { goal: 'loop' })] : [text('end')]
-  })
-  const delegation = { ...depth(1), maxSteps: 20 }
-  const { outcome, events } = await run(provider, { ...request(), delegation })
-  assert.is(outcome.text, 'end')
-  assert.not.ok(events.some(({ type }) => type === 'warning'))
-})
 
 test.run()

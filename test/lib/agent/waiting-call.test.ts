@@ -1,9 +1,9 @@
 /** Which questions a call asks again after a restart: those before it has done anything. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { z } from 'zod'
+import { toolOf } from './_run.ts'
 import { runTools } from '../../../lib/agent/run-tools.ts'
-import type { AgentRequest, Tool, ToolContext } from '../../../lib/agent/types.ts'
+import type { AgentRequest, ToolContext } from '../../../lib/agent/types.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('calls that wait for an answer')
@@ -13,14 +13,6 @@ const ASK = { command: 'x', patternKeys: [], description: '', cwd: '/' }
 /** For an approval and a question, whether the call is made again: asked after `act`, which the call does first. */
 const isWaitingAfter = async (act: (ctx: ToolContext) => unknown): Promise<boolean[]> => {
   const seen: boolean[] = []
-  const toolOf = (name: string, run: Tool['run']): Tool => ({
-    name,
-    summary: '',
-    input: z.object({}),
-    kind: 'execute',
-    preview: () => '',
-    run,
-  })
   const asks = async (ctx: ToolContext) => {
     await ctx.approve(ASK)
     await ctx.clarify('?', [])

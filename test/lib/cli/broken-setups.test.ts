@@ -15,16 +15,20 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { programEnv } from '../../../build/start-program.ts'
-import type { Machine } from '../../../lib/app/machine.ts'
-import { startChecks, startFailure, toSentence } from '../../../lib/app/start-checks.ts'
-import { CHECK_CODES, type Check, type CheckCode } from '../../../lib/cli/check.ts'
+import type { Machine } from '../../../lib/operations/checks/machine.ts'
+import {
+  answersOf,
+  START_QUESTIONS,
+  startFailure,
+  toSentence,
+} from '../../../lib/operations/checks/start-checks.ts'
+import { CHECK_CODES, type Check, type CheckCode } from '../../../lib/operations/checks/check.ts'
 import { Readiness } from '../../../lib/app/readiness.ts'
 import { type Config, readConfig } from '../../../lib/config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from '../../../lib/errors.ts'
 import { tryListen } from '../../../lib/operations/preflight.ts'
 import { createTestClock } from '../../_clock.ts'
-import { MACHINE } from './_broken-setup.ts'
-import { SETUPS } from './_broken-setups.ts'
+import { MACHINE, SETUPS } from './_broken-setups.ts'
 import { createDesk, type Desk, OWN_NAMES } from './_run.ts'
 
 const test = suite<{ desk: Desk }>('agent-webui doctor: broken setups')
@@ -65,7 +69,8 @@ const failedStart = async (
     return { said: messageOf(error), code: EXIT_SETUP }
   }
   try {
-    const failure = startFailure(startChecks(config, { ...MACHINE, ...machine }, OWN_NAMES))
+    const context = { config, machine: { ...MACHINE, ...machine }, ownNames: OWN_NAMES }
+    const failure = startFailure(await answersOf(START_QUESTIONS, context))
     if (failure) throw failure
     await tryListen(config)
     return null
@@ -100,7 +105,7 @@ const RAW = /\bE[A-Z]{4,}\b|SQLITE_|error:[0-9A-F]{6}|raw text|routines|position
 
 const seen = new Set<string>()
 
-for (const { name, make, start, doctor = [] } of SETUPS)
+for (const { name, make, start, doctor } of SETUPS)
   test(name, async ({ desk }) => {
     const state = join(desk.home, 'webui')
     mkdirSync(state, { mode: 0o700 })
@@ -303,7 +308,6 @@ const ELSEWHERE: Readonly<Record<string, readonly CheckCode[]>> = {
   'doctor.test.ts': ['guard_accepted', 'model_demo', 'settings_unconfirmed', 'sign_in_expired'],
   'proofs of agents, containers, clusters, and MCP': [
     'agent_signed_out',
-    'cluster_without_key',
     'image_missing',
     'mcp_signed_out',
   ],

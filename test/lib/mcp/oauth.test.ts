@@ -16,7 +16,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
+import { callContext } from '../../_call.ts'
+import type { Tool, ToolResult } from '../../../lib/agent/types.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { Mcp } from '../../../lib/mcp/mcp.ts'
 import type { Browser, SignInReply } from '../../../lib/mcp/oauth/sign-ins.ts'
@@ -97,19 +98,7 @@ const callTool = async (mcp: Mcp, home: Home): Promise<ToolResult> => {
   const { tools, warnings } = await mcp.tools(home, never)
   const tool: Tool | undefined = tools.find(({ name }) => name === 'mcp_p_whoami')
   if (!tool) throw new Error(warnings.join(' '))
-  const ctx: ToolContext = {
-    callId: 'c1',
-    workspace: '/',
-    env: {},
-    forbidden: [],
-    signal: never,
-    output: () => undefined,
-    approve: async () => 'deny',
-    clarify: async () => null,
-    memo: new Map(),
-    clock: systemClock,
-  }
-  return tool.run(ctx, {})
+  return tool.run(callContext(), {})
 }
 
 const whyNot = (work: Promise<unknown>): Promise<string> =>

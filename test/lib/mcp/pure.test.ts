@@ -1,7 +1,7 @@
 /** MCP without servers: argument conversion, tool names, masking, results. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { ToolContext } from '../../../lib/agent/types.ts'
+import { callContext } from '../../_call.ts'
 import { coerceArguments } from '../../../lib/mcp/coerce-arguments.ts'
 import { mcpTools } from '../../../lib/mcp/create-tools.ts'
 import { isInvalid, parseServers } from '../../../lib/mcp/config.ts'
@@ -47,7 +47,7 @@ test('a null is dropped unless the field is required or may be null', () => {
 test('limits of time that config.yaml does not name are those of the host agent', () => {
   const limits = (entry: Record<string, unknown>) =>
     parseServers({ mcp_servers: { one: { command: 'x', ...entry } } }).map(server =>
-      isInvalid(server) ? server.problem : [server.timeoutMs, server.sampling.timeoutMs],
+      isInvalid(server) ? server.problem : [server.timeoutMs, server.sampling.timeout],
     )
   assert.equal(limits({}), [[120_000, 30_000]])
   assert.equal(limits({ timeout: 'x', sampling: { timeout: 'x' } }), [[120_000, 30_000]])
@@ -88,10 +88,7 @@ test('arguments whose names providers do not accept have others there, and their
   assert.ok(names.every(name => /^[\w.-]{1,64}$/.test(name)))
   assert.equal(shown.required, ['my_arg_2', 'plain'])
   const args = Object.fromEntries(names.map(name => [name, name]))
-  await tool?.run(
-    { signal: new AbortController().signal, output() {} } as unknown as ToolContext,
-    args,
-  )
+  await tool?.run(callContext(), args)
   assert.equal(sent, [
     { 'my arg': 'my_arg_2', my_arg: 'my_arg', größe: 'gr__e', [long]: names[3], plain: 'plain' },
   ])

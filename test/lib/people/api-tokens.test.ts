@@ -6,7 +6,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import { ApiTokens } from '../../../lib/people/api-tokens.ts'
-import { Throttle } from '../../../lib/people/throttle.ts'
 import { toSeconds } from '../../../lib/base/clock.ts'
 
 const DAY_MS = 86_400_000
@@ -18,11 +17,7 @@ test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const make = (dir: string, days: number) => {
   const clock = createTestClock()
-  const tokens = new ApiTokens(join(dir, 'api-tokens.json'), {
-    clock,
-    throttle: new Throttle({ clock }),
-    mayCall: () => true,
-  })
+  const tokens = new ApiTokens(join(dir, 'api-tokens.json'), clock)
   tokens.setEnabled(true)
   const { token } = tokens.create({
     ...{ name: 'x', profile: 'default', workspace: '', scope: 'work', paths: ['v1'] },

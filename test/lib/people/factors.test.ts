@@ -29,7 +29,7 @@ const make = (dir: string, clock = createTestClock()) => {
   const people = new People(dir, warn)
   const throttlePath = join(dir, 'throttle.json')
   const onSecret = (secret: string) => void secrets.push(secret)
-  const codes = new Codes({ people, throttlePath, clock, warn, onSecret })
+  const codes = new Codes(people, throttlePath, clock, warn, onSecret)
   const auth = new Auth(dir, people, {
     codes,
     config: { password: 'correct horse', isExposed: false },

@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isForeignRecord, PasswordFile } from '../../../lib/people/password-record.ts'
+import {
+  isForeignRecord,
+  PasswordFile,
+  type SettingsPassword,
+} from '../../../lib/people/password-record.ts'
 
 const test = suite('password record')
 
@@ -15,17 +19,13 @@ const [first, second] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const open = (dir: string, key: Buffer, hash: string | null) => {
   const stored = { hash }
   const warnings: string[] = []
-  const record = new PasswordFile({
-    dir,
-    key,
-    warn: text => warnings.push(text),
-    settings: {
-      read: () => (stored.hash === null ? { kind: 'none' } : { kind: 'hash', hash: stored.hash }),
-      store: next => {
-        stored.hash = next
-      },
+  const settings: SettingsPassword = {
+    read: () => (stored.hash === null ? { kind: 'none' } : { kind: 'hash', hash: stored.hash }),
+    store: next => {
+      stored.hash = next
     },
-  })
+  }
+  const record = new PasswordFile(dir, key, settings, text => warnings.push(text))
   return { record, warnings }
 }
 

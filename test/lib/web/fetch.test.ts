@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync, brotliCompressSync } from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createFetch, type FetchOptions } from '../../../lib/web/fetch.ts'
+import { fetchPage, type FetchOptions } from '../../../lib/web/fetch.ts'
 import { readPage } from '../../../lib/web/extract.ts'
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void
@@ -54,9 +54,12 @@ const options = (more: Partial<FetchOptions> = {}): FetchOptions => ({
 /** Names lead here; nothing is asked of a real resolver. */
 const leading = (...addresses: string[]) => {
   const left = [...addresses]
-  return createFetch({
-    resolve: async () => [{ address: left.length > 1 ? left.shift()! : left[0]!, family: 4 }],
-  })
+  const resolve = async () => [{ address: left.length > 1 ? left.shift()! : left[0]!, family: 4 }]
+  return resolve
+}
+const fetching = (...addresses: string[]) => {
+  const resolve = leading(...addresses)
+  return (url: string, given: FetchOptions) => fetchPage(url, { ...given, resolve })
 }
 const said = async (work: Promise<unknown>): Promise<string> => {
   try {
@@ -72,7 +75,7 @@ test('rejects a name that resolves to this machine when connecting, and sends no
   asked,
 }) => {
   for (const address of ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::ffff:127.0.0.1']) {
-    const fetch = leading(address)
+    const fetch = fetching(address)
     const why = await said(fetch(`http://public.example:${port}/`, options({ allow: () => false })))
     assert.match(why, 'public.example is not on the public internet', address)
   }
@@ -88,7 +91,7 @@ test('rejects a name that resolves differently the second time: every lookup is 
     void res.writeHead(302, { location: '/second', connection: 'close' }).end()
   paths['/second'] = page('never')
   // 127.0.0.1 plays the public internet, the machine's second address the private network.
-  const fetch = leading('127.0.0.1', '127.0.0.2')
+  const fetch = fetching('127.0.0.1', '127.0.0.2')
   const allow = (host: string) => host === '127.0.0.1'
   const why = await said(fetch(`http://rebind.example:${port}/first`, options({ allow })))
   assert.match(why, 'public internet')
@@ -99,7 +102,7 @@ test('redirects: rejects private addresses, other schemes, credentials and endle
   port,
   paths,
 }) => {
-  const fetch = leading('127.0.0.1')
+  const fetch = fetching('127.0.0.1')
   const start = `http://public.example:${port}`
   const only = options({ allow: host => host === '127.0.0.1' })
   paths['/meta'] = redirect('http://169.254.169.254/latest')
@@ -123,7 +126,7 @@ test('checks every address of a redirect chain', async ({ port, paths }) => {
     seen.push(url.pathname)
     if (url.search) throw new Error('no')
   }
-  const fetch = leading('127.0.0.1')
+  const fetch = fetching('127.0.0.1')
   await said(fetch(`http://public.example:${port}/one`, options({ check })))
   assert.equal(seen, ['/one', '/two'])
 })
@@ -132,7 +135,7 @@ test('rejects too large bodies, also when decompressed, truncated ones and ones 
   port,
   paths,
 }) => {
-  const fetch = leading('127.0.0.1')
+  const fetch = fetching('127.0.0.1')
   const at = (path: string) => `http://public.example:${port}${path}`
   const small = options({ maxBytes: 1 << 20 })
   paths['/large'] = page('x'.repeat(2 << 20))
@@ -167,7 +170,7 @@ test('converts a page to text: the article, absolute links, its charset', async 
   paths['/zip'] = page('PK', { 'content-type': 'application/zip' })
   paths['/picture'] = page('x', { 'content-type': 'image/png' })
   const deps = {
-    fetch: leading('127.0.0.1'),
+    resolve: leading('127.0.0.1'),
     allow: here,
     check: () => undefined,
     summarize: null,
@@ -194,7 +197,7 @@ test('summarizes a long page with a model, or truncates it without one', async (
 }) => {
   const text = `${'word '.repeat(9_000)}END`
   paths['/long'] = page(text, { 'content-type': 'text/plain' })
-  const deps = { fetch: leading('127.0.0.1'), allow: here, check: () => undefined }
+  const deps = { resolve: leading('127.0.0.1'), allow: here, check: () => undefined }
   const { signal } = new AbortController()
   const url = `http://public.example:${port}/long`
   const cut = await readPage({ ...deps, summarize: null }, url, signal)

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { callContext } from '../../_call.ts'
 import { createTestClock, type TestClock } from '../../_clock.ts'
 import { bundleProgram } from '../../_program.ts'
-import { createImageKeeper } from '../../../lib/agent/images.ts'
+import { imageKeeper } from '../../../lib/agent/images.ts'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { type HomeTools, Mcp } from '../../../lib/mcp/mcp.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
@@ -69,20 +70,7 @@ const run = async (
 ): Promise<ToolResult> => {
   const tool = tools.find(each => each.name === name)
   assert.ok(tool, `${name} is not among ${tools.map(each => each.name)}`)
-  const ctx: ToolContext = {
-    callId: 'c1',
-    workspace: '/',
-    env: {},
-    forbidden: [],
-    signal: never,
-    output: () => undefined,
-    approve: async () => 'deny',
-    clarify: async () => null,
-    memo: new Map(),
-    clock: systemClock,
-    ...given,
-  }
-  return tool.run(ctx, args)
+  return tool.run(callContext({}, given), args)
 }
 
 const failing = async (work: Promise<unknown>): Promise<string> => {
@@ -123,7 +111,7 @@ test('reports a missing program, one that exits, and one that cannot list its to
   const { tools, warnings } = await ask(mcp, home)
   assert.equal(tools, [])
   const [gone = '', ends = '', lost = ''] = warnings
-  assert.match(gone, 'The program "nonesuch-program" was not found')
+  assert.match(gone, 'nonesuch-program')
   assert.match(ends, 'exit code 2')
   assert.match(lost, 'the list is lost')
   const rows = mcp.list(home)
@@ -318,7 +306,7 @@ test('elicitation reaches the user, or is declined', async ({ mcp, dir }) => {
   )
   assert.match(answered.content, '"color":"blue"')
   assert.equal(asked, ['begun', ['Which one?\n\ncolor', ['red', 'blue']]])
-  assert.match((await run(tools, 'mcp_q_ask')).content, 'decline')
+  assert.match((await run(tools, 'mcp_q_ask')).content, 'cancel')
 })
 
 test('a server gets only the keys configured for it', async ({ mcp, dir }) => {
@@ -415,7 +403,7 @@ test('real servers: everything and filesystem', async ({ mcp, dir }) => {
   const sum = await run(tools, 'mcp_everything_get-sum', { a: '2', b: 3 })
   assert.match(sum.content, '5')
   assert.match((await run(tools, 'mcp_everything_get-tiny-image')).content, '[image: image/png')
-  const keepImage = createImageKeeper({ save: () => `image-${'0'.repeat(32)}.png` })
+  const keepImage = imageKeeper({ save: () => `image-${'0'.repeat(32)}.png` })
   const seen = await run(tools, 'mcp_everything_get-tiny-image', {}, { keepImage })
   const [image] = seen.images ?? []
   assert.equal([image?.name, image?.width, image?.height], ['everything/get-tiny-image', 20, 20])

@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
+import { callContext } from '../../_call.ts'
+import type {
+  ApprovalRequest,
+  Tool,
+  ToolContext,
+  ToolResult,
+  TurnServices,
+} from '../../../lib/agent/types.ts'
 import { Mcp } from '../../../lib/mcp/mcp.ts'
 import { parseServers, type ServerConfig } from '../../../lib/mcp/config.ts'
 import { Sampling, type Sample } from '../../../lib/mcp/sampling.ts'
@@ -35,20 +42,6 @@ const homeOf = (dir: string, more: object = {}): Home => {
   return openHome({ name: 'a', dir, env: { PATH: process.env.PATH ?? '' }, clock: systemClock })
 }
 
-const contextOf = (given: Partial<ToolContext> = {}): ToolContext => ({
-  callId: 'c1',
-  workspace: '/',
-  env: {},
-  forbidden: [],
-  signal: new AbortController().signal,
-  output: () => undefined,
-  approve: async () => 'deny',
-  clarify: async () => null,
-  memo: new Map(),
-  clock: systemClock,
-  ...given,
-})
-
 const never = new AbortController().signal
 
 const run = async (
@@ -56,10 +49,11 @@ const run = async (
   name: string,
   args: object,
   given?: Partial<ToolContext>,
+  turn?: Partial<TurnServices>,
 ): Promise<ToolResult> => {
   const tool = tools.find(each => each.name === `mcp_e_${name}`)
   if (!tool) throw new Error(`${name} is not among ${tools.map(each => each.name)}`)
-  return tool.run(contextOf(given), args)
+  return tool.run(callContext(turn, given), args)
 }
 
 const ASK = { prompt: 'How tall is it?', maxTokens: 50 }
@@ -163,7 +157,7 @@ test('sampling that is approved when the call is over, or the server no longer w
   assert.equal(answered, [])
 
   const canceled = new AbortController()
-  const caller = { ...contextOf(), sample, approve: async () => 'once' as const }
+  const caller = { ...callContext(), workspace: '/', sample, approve: async () => 'once' as const }
   const params = {
     messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }],
     maxTokens: 5,
@@ -188,7 +182,13 @@ test('a server gets the workspaces of the turns that use it, where it is configu
   assert.not.ok(plain.tools.some(({ name }) => name.includes('roots')))
   const { tools } = await mcp.tools(homeOf(join(dir, 'roots'), { roots: true }), never)
   const rootsOf = async (workspace: string, turn: AbortController) => {
-    const { content } = await run(tools, 'get-roots-list', {}, { workspace, signal: turn.signal })
+    const { content } = await run(
+      tools,
+      'get-roots-list',
+      {},
+      { signal: turn.signal },
+      { workspace },
+    )
     return [...content.matchAll(/file:\S+/g)].map(([uri]) => uri)
   }
   const [one, two] = [new AbortController(), new AbortController()]

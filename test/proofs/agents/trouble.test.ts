@@ -1,8 +1,8 @@
 /** Another program's agent in every kind of trouble: each ends in a sentence, and the session stays usable. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { callContext } from '../../_call.ts'
 import {
   answerFor,
   allowedKey,
@@ -13,159 +13,131 @@ import { Terminals } from '../../../lib/agent/acp/terminals.ts'
 import type { Call } from '../../../lib/agent/acp/tool-calls.ts'
 import type { ApprovalRequest } from '../../../lib/agent/types.ts'
 import { Refusal } from '../../../lib/base/refusal.ts'
-import type { ToolContext } from '../../../lib/agent/types.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { createExternal, using } from '../../lib/agent/acp/_external.ts'
+import { agentSuite } from '../../lib/agent/acp/_external.ts'
 import { until } from '../../_wait.ts'
 
-const test = suite('acp trouble')
+const test = agentSuite('acp trouble')
 
-const failing = (traits: string, words: RegExp, options = {}) =>
-  using(traits, options, async at => {
+test('reports a missing program', async at => {
+  const endpoint = { ...at.endpoint(), command: ['/nowhere/agent'] }
+  const { outcome } = await at.say('hello', { request: { endpoint } })
+  assert.match(`${outcome.failure?.message}`, /Tester could not be started.*not found/)
+})
+
+for (const [traits, words] of [
+  ['dies', /ended with code 3: no license found/],
+  ['v2', /speaks version 2 .* version 1/],
+  ['mute', /did not answer within/],
+] as const)
+  test(`does not start: ${traits}`, async at => {
+    at.place.traits = traits
+    if (traits === 'mute') at.limit({ startMs: 300 })
     const { outcome, messages } = await at.say('hello')
     assert.is(outcome.status, 'failed')
     assert.match(`${outcome.failure?.message}`, words)
     assert.equal(messages, [])
   })
 
-test('reports a missing program', async () => {
-  const at = createExternal()
-  const endpoint = { ...at.endpoint(), command: ['/nowhere/agent'] }
-  const { outcome } = await at.say('hello', { request: { endpoint } })
-  assert.match(`${outcome.failure?.message}`, /Tester could not be started.*not found/)
-  await at.close()
+test('not signed in: reports the sign-in methods', async at => {
+  at.place.traits = 'signed-out'
+  const { outcome } = await at.say('hello')
+  assert.is(outcome.failure?.type, 'error')
+  assert.match(`${outcome.failure?.message}`, /Tester is not signed in/)
+  assert.match(`${outcome.failure?.hint}`, /Web login \(run "tester login"\)/)
 })
 
-test(
-  'reports why a program exited at startup',
-  failing('dies', /ended with code 3: no license found/),
-)
-test('rejects another protocol version', failing('v2', /speaks version 2 .* version 1/))
-test(
-  'times out without a response to initialize',
-  failing('mute', /did not answer within/, { startMs: 300 }),
-)
+test('a crash during a turn is reported, and the next turn restores the session', async at => {
+  await at.say('hello one')
+  const dead = await at.say('die now')
+  assert.is(dead.outcome.status, 'failed')
+  assert.match(`${dead.outcome.failure?.message}`, /Tester ended with code 7: out of cheese/)
+  assert.equal(dead.messages, [])
+  assert.is(dead.events[0]?.type, 'token')
+  const after = await at.say('recall')
+  assert.is(after.outcome.status, 'finished')
+  assert.is(after.text, 'I have heard: hello one | die now | recall')
+})
 
-test(
-  'not signed in: reports the sign-in methods',
-  using('signed-out', {}, async at => {
-    const { outcome } = await at.say('hello')
-    assert.is(outcome.failure?.type, 'error')
-    assert.match(`${outcome.failure?.message}`, /Tester is not signed in/)
-    assert.match(`${outcome.failure?.hint}`, /Web login \(run "tester login"\)/)
-  }),
-)
-
-test(
-  'a crash during a turn is reported, and the next turn restores the session',
-  using('', {}, async at => {
-    await at.say('hello one')
-    const dead = await at.say('die now')
-    assert.is(dead.outcome.status, 'failed')
-    assert.match(`${dead.outcome.failure?.message}`, /Tester ended with code 7: out of cheese/)
-    assert.equal(dead.messages, [])
-    assert.is(dead.events[0]?.type, 'token')
-    const after = await at.say('recall')
-    assert.is(after.outcome.status, 'finished')
-    assert.is(after.text, 'I have heard: hello one | die now | recall')
-  }),
-)
-
-test(
-  'tolerates other output on stdout and logs it',
-  using('noisy', {}, async at => {
-    const { outcome, text } = await at.say('garbage')
-    assert.is(outcome.status, 'finished')
-    assert.is(text, 'One. Two.')
-    assert.ok(at.lines.includes('Tester: Welcome to the agent!'))
-    assert.ok(at.lines.includes('Tester: npm WARN something'))
-  }),
-)
+test('tolerates other output on stdout and logs it', async at => {
+  at.place.traits = 'noisy'
+  const { outcome, text } = await at.say('garbage')
+  assert.is(outcome.status, 'finished')
+  assert.is(text, 'One. Two.')
+  assert.ok(at.lines.includes('Tester: Welcome to the agent!'))
+  assert.ok(at.lines.includes('Tester: npm WARN something'))
+})
 
 const SILENCE_MS = 15 * 60_000
 
-test(
-  'cancels a turn that hangs, then kills the agent',
-  using('stubborn', {}, async at => {
-    const turn = at.say('hang')
-    await until(() => at.clock.waiting().includes(SILENCE_MS))
-    await at.clock.advance(SILENCE_MS)
-    const { outcome } = await turn
-    assert.is(outcome.status, 'failed')
-    assert.match(`${outcome.failure?.message}`, /did not respond for 15 minutes and was stopped/)
-    assert.is(at.agents().running(), 0)
-    assert.is((await at.say('hello')).outcome.status, 'finished')
-  }),
-)
+test('cancels a turn that hangs, then kills the agent', async at => {
+  at.place.traits = 'stubborn'
+  const turn = at.say('hang')
+  await until(() => at.clock.waiting().includes(SILENCE_MS))
+  await at.clock.advance(SILENCE_MS)
+  const { outcome } = await turn
+  assert.is(outcome.status, 'failed')
+  assert.match(`${outcome.failure?.message}`, /did not respond for 15 minutes and was stopped/)
+  assert.is(at.agents().running(), 0)
+  assert.is((await at.say('hello')).outcome.status, 'finished')
+})
 
-test(
-  'cancel: the agent is notified and keeps running',
-  using('', {}, async at => {
-    const stop = new AbortController()
-    const { outcome } = await at.say('wait', {
-      signal: stop.signal,
-      react: event => event.type === 'token' && stop.abort(),
-    })
-    assert.is(outcome.status, 'stopped')
-    assert.is(at.agents().running(), 1)
-    assert.match((await at.say('recall')).text, /wait/)
-  }),
-)
+test('cancel: the agent is notified and keeps running', async at => {
+  const stop = new AbortController()
+  const { outcome } = await at.say('wait', {
+    signal: stop.signal,
+    react: event => event.type === 'token' && stop.abort(),
+  })
+  assert.is(outcome.status, 'stopped')
+  assert.is(at.agents().running(), 1)
+  assert.match((await at.say('recall')).text, /wait/)
+})
 
-test(
-  'stops an agent that ignores cancel',
-  using('deaf', { graceMs: 200 }, async at => {
-    const stop = new AbortController()
-    const { outcome } = await at.say('wait', {
-      signal: stop.signal,
-      react: event => event.type === 'token' && stop.abort(),
-    })
-    assert.is(outcome.status, 'stopped')
-    assert.is(at.agents().running(), 0)
-  }),
-)
+test('stops an agent that ignores cancel', async at => {
+  at.place.traits = 'deaf'
+  at.limit({ graceMs: 200 })
+  const stop = new AbortController()
+  const { outcome } = await at.say('wait', {
+    signal: stop.signal,
+    react: event => event.type === 'token' && stop.abort(),
+  })
+  assert.is(outcome.status, 'stopped')
+  assert.is(at.agents().running(), 0)
+})
 
-test(
-  'a flood ends the turn and is stored within the limit',
-  using('deaf', { graceMs: 200 }, async at => {
-    const { outcome, events } = await at.say('flood')
-    assert.match(`${outcome.failure?.message}`, /produced more output than one turn can hold/)
-    const length = events.reduce(
-      (sum, event) => sum + (event.type === 'token' ? event.text.length : 0),
-      0,
-    )
-    assert.ok(length <= 4 * 1024 * 1024, String(length))
-    assert.ok(events.length < 5_000, String(events.length))
-  }),
-)
+test('a flood ends the turn and is stored within the limit', async at => {
+  at.place.traits = 'deaf'
+  at.limit({ graceMs: 200 })
+  const { outcome, events } = await at.say('flood')
+  assert.match(`${outcome.failure?.message}`, /produced more output than one turn can hold/)
+  const length = events.reduce(
+    (sum, event) => sum + (event.type === 'token' ? event.text.length : 0),
+    0,
+  )
+  assert.ok(length <= 4 * 1024 * 1024, String(length))
+  assert.ok(events.length < 5_000, String(events.length))
+})
 
-test(
-  'rejects files outside and blocked commands, each with a reason',
-  using('', {}, async at => {
-    const { text } = await at.say('outside')
-    assert.match(text, /refused: \/etc\/hostname is outside the workspace/)
-    assert.match(text, /refused: \.\.\/stolen\.txt is outside/)
-    assert.match(
-      text,
-      /refused: Refused, and no approval can allow it: deleting a system directory/,
-    )
-    assert.not(existsSync(join(at.workspace, '../stolen.txt')))
-  }),
-)
+test('rejects files outside and blocked commands, each with a reason', async at => {
+  const { text } = await at.say('outside')
+  assert.match(text, /refused: \/etc\/hostname is outside the workspace/)
+  assert.match(text, /refused: \.\.\/stolen\.txt is outside/)
+  assert.match(text, /refused: Refused, and no approval can allow it: deleting a system directory/)
+  assert.not(existsSync(join(at.workspace, '../stolen.txt')))
+})
 
 test('allowing a program does not allow its arguments', async () => {
   const terminals = new Terminals()
   const asked: string[] = []
-  const ctx = {
-    workspace: '/',
-    env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
-    forbidden: [],
-    signal: new AbortController().signal,
-    approve: async ({ command }: { command: string }) => {
-      asked.push(command)
-      return 'deny'
+  const ctx = callContext(
+    { env: { HOME: '/nobody', PATH: process.env.PATH ?? '' } },
+    {
+      async approve({ command }) {
+        asked.push(command)
+        return 'deny'
+      },
     },
-  } as unknown as ToolContext
+  )
   const agent = {
     name: 'Tester',
     allowed: new Set([allowedKey('rm', '/'), allowedKey('rm -rf ./old', '/')]),
@@ -179,17 +151,19 @@ test('allowing a program does not allow its arguments', async () => {
 test('allowing applies in its folder, and for control files only once', async () => {
   const asked: string[] = []
   const terminals = new Terminals()
-  const ctx = {
-    workspace: '/',
-    env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
-    forbidden: [],
-    controlPaths: ['/tmp/config.yaml'],
-    signal: AbortSignal.abort(),
-    approve: async ({ command }: { command: string }) => {
-      asked.push(command)
-      return 'deny'
+  const ctx = callContext(
+    {
+      env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
+      controlPaths: ['/tmp/config.yaml'],
+      signal: AbortSignal.abort(),
     },
-  } as unknown as ToolContext
+    {
+      async approve({ command }) {
+        asked.push(command)
+        return 'deny'
+      },
+    },
+  )
   const removal = 'rm -rf ./old'
   const write = 'echo x >> /tmp/config.yaml'
   const agent = {
@@ -259,34 +233,26 @@ test('no permission gives access to protected files', async () => {
   assert.is(await permit('read', 'a.txt'), 'allow_once')
 })
 
-test(
-  'no permission allows a blocked command, whatever the user would answer',
-  using('', {}, async at => {
-    const { text, warnings } = await at.say('run rm -rf /')
-    assert.is(text, 'It was c.')
-    assert.equal(at.asked, [])
-    assert.match(warnings[0] ?? '', /no approval can allow it/)
-  }),
-)
+test('no permission allows a blocked command, whatever the user would answer', async at => {
+  const { text, warnings } = await at.say('run rm -rf /')
+  assert.is(text, 'It was c.')
+  assert.equal(at.asked, [])
+  assert.match(warnings[0] ?? '', /no approval can allow it/)
+})
 
-test(
-  'reports a refusal and an empty answer',
-  using('', {}, async at => {
-    assert.equal((await at.say('refuse')).warnings, ['Tester declined to continue.'])
-    assert.equal((await at.say('nothing')).warnings, ['Tester ended its turn without a response.'])
-  }),
-)
+test('reports a refusal and an empty answer', async at => {
+  assert.equal((await at.say('refuse')).warnings, ['Tester declined to continue.'])
+  assert.equal((await at.say('nothing')).warnings, ['Tester ended its turn without a response.'])
+})
 
-test(
-  'exits when idle',
-  using('', { idleMs: 50 }, async at => {
-    await at.say('hello')
-    await at.clock.advance(49)
-    assert.is(at.agents().running(), 1)
-    await at.clock.advance(1)
-    assert.is(at.agents().running(), 0)
-    assert.match((await at.say('recall')).text, /hello \| recall/)
-  }),
-)
+test('exits when idle', async at => {
+  at.limit({ idleMs: 50 })
+  await at.say('hello')
+  await at.clock.advance(49)
+  assert.is(at.agents().running(), 1)
+  await at.clock.advance(1)
+  assert.is(at.agents().running(), 0)
+  assert.match((await at.say('recall')).text, /hello \| recall/)
+})
 
 test.run()

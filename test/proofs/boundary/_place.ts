@@ -43,7 +43,7 @@ export const createPlace = (
   const containers = options.containers ?? new Containers({ clock: systemClock, log, ...options })
   const own = { source: bench.workspace, target: bench.workspace }
   const processes = new ProcessRegistry({ clock: systemClock })
-  const turnEnv = { ...bench.ctx.env, ...env, AGENT_SESSION_KEY: 's1' }
+  const turnEnv = { ...bench.ctx.turn.env, ...env, AGENT_SESSION_KEY: 's1' }
   const runner = new ContainerRunner({
     containers,
     home: bench.home,
@@ -62,7 +62,7 @@ export const createPlace = (
     forwarded: names => Object.fromEntries(names.map(name => [name, `value of ${name}`])),
     log,
   })
-  Object.assign(bench.ctx, { runner, env: turnEnv, processes: processes.of('s1') })
+  Object.assign(bench.ctx.turn, { runner, env: turnEnv, processes: processes.of('s1') })
   bench.say('once')
   return {
     bench,

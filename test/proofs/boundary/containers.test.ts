@@ -273,11 +273,13 @@ test('a time limit, a stop, and kill end everything a command started, also what
   const mark = `3${process.pid}.${Date.now() % 1_000}`
   const many = `setsid sleep ${mark} & env -i /bin/sleep ${mark} & trap '' TERM; sleep ${mark}`
   // Unattended turns have no background processes: the command is killed.
-  const { processes } = place.bench.ctx
-  place.bench.ctx.processes = undefined
+  const {
+    turn: { processes },
+  } = place.bench.ctx
+  place.bench.ctx.turn.processes = undefined
   const over = await place.run(many, { timeout: 1 })
   assert.equal([over.exit_code, processesWith(mark)], [124, []])
-  place.bench.ctx.processes = processes
+  place.bench.ctx.turn.processes = processes
   const moved = await place.run(many, { timeout: 1 })
   assert.match(moved.note, 'now in the background')
   assert.is.not(processesWith(mark).length, 0)
@@ -288,7 +290,9 @@ test('a time limit, a stop, and kill end everything a command started, also what
 test('background processes read input and keep their container; an unused one is removed', async context => {
   const { docker } = context
   const place = open(context, { ...IMAGE, lifetime_seconds: 0 })
-  const { processes } = place.bench.ctx
+  const {
+    turn: { processes },
+  } = place.bench.ctx
   const { session_id: id } = await place.run('read line; echo "got $line"; sleep 100', {
     background: true,
   })

@@ -20,7 +20,7 @@ import { openSigningKey } from '../../../lib/people/signing-key.ts'
 import { PasswordHasher } from '../../../lib/people/passwords.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { SettingsStore } from '../../../lib/profiles/settings.ts'
-import { PasswordFile } from '../../../lib/people/password-record.ts'
+import { PasswordFile, type SettingsPassword } from '../../../lib/people/password-record.ts'
 import { writeOld } from '../../_wait.ts'
 import { PASSWORD_ITERATIONS, startApp, type TestApp } from '../../_app.ts'
 
@@ -264,17 +264,13 @@ test('a record that another program wrote with settings.json is not mistaken for
   const [first, second] = ['a'.repeat(64), 'b'.repeat(64)]
   const stored = { hash: first }
   const warnings: string[] = []
-  const record = new PasswordFile({
-    dir,
-    key: Buffer.alloc(32),
-    settings: {
-      read: () => ({ kind: 'hash', hash: stored.hash }),
-      store(hash) {
-        stored.hash = hash ?? ''
-      },
+  const settings: SettingsPassword = {
+    read: () => ({ kind: 'hash', hash: stored.hash }),
+    store(hash) {
+      stored.hash = hash ?? ''
     },
-    warn: text => void warnings.push(text),
-  })
+  }
+  const record = new PasswordFile(dir, Buffer.alloc(32), settings, text => void warnings.push(text))
   record.set(second)
   const next = readFileSync(path, 'utf8')
   record.set(first)

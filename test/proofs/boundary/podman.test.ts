@@ -24,7 +24,9 @@ test('real containers: files, processes, network, background, and the end of eve
   const terminal = { docker_image: podman.image, docker_network: false, docker_env: { A: 'x y' } }
   const place = createPlace(podman.env, 'podman', terminal)
   const { bench, runner, run } = place
-  const { processes } = bench.ctx
+  const {
+    turn: { processes },
+  } = bench.ctx
   try {
     const secret = join(bench.home, 'secret')
     writeFileSync(secret, 'hidden')
@@ -52,9 +54,9 @@ test('real containers: files, processes, network, background, and the end of eve
 
     const mark = `4${process.pid}.${Date.now() % 1_000}`
     const many = `setsid sleep ${mark} & env -i /usr/bin/sleep ${mark} & trap '' TERM; sleep ${mark}`
-    bench.ctx.processes = undefined
+    bench.ctx.turn.processes = undefined
     assert.is((await run(many, { timeout: 1 })).exit_code, 124)
-    bench.ctx.processes = processes
+    bench.ctx.turn.processes = processes
     await assertGone(mark)
     const started = await run(`read a; echo "got $a"; sleep ${mark}`, { background: true })
     await processes?.write(started.session_id, 'input\n')

@@ -43,7 +43,6 @@ const openTwo = async ({ chat, opened }: World) => {
   return { a, b, page }
 }
 
-const composer = (page: Page) => page.locator('#composer')
 const open = async (page: Page, name: string): Promise<void> => {
   await page.locator('.sidebar').getByRole('link', { name }).first().click()
   await page.locator('.head h1', { hasText: name }).waitFor()
@@ -57,11 +56,6 @@ const files = (...names: string[]) =>
 const attach = (page: Page, ...names: string[]) =>
   page.locator('.composer .attach-input').setInputFiles(files(...names))
 const chips = (page: Page) => page.locator('.composer .file-name').allInnerTexts()
-const isDraftOfBeta = async (page: Page): Promise<void> => {
-  assert.is(await composer(page).inputValue(), 'half of Beta')
-  assert.equal(await chips(page), [])
-}
-
 /** Holds the first request to this path; `route` resolves when it has been made. */
 const holding = async (page: Page, path: string) => {
   const held = Promise.withResolvers<Route>()
@@ -74,9 +68,6 @@ const holding = async (page: Page, path: string) => {
   )
   return { route: held.promise }
 }
-const refuse = (route: Route) =>
-  route.fulfill({ status: 429, json: { error: 'Too many requests', code: 'rate_limited' } })
-
 const texts = async ({ chat }: World, id: string): Promise<string[]> =>
   (await chat.messages(id)).map(({ role, content }) => `${role}: ${content}`)
 const BETA = ['user: question for Beta', 'assistant: An answer.']
@@ -106,106 +97,6 @@ test('an edited message starts in its own chat, and both versions can be shown, 
   assert.is((await texts(world, a))[0], 'user: question for Alpha')
   await page.getByRole('button', { name: 'Next version' }).click()
   await page.getByText('EDITED question').waitFor()
-})
-
-test('a refused edit changes nothing; its text is in the editor when one comes back', async world => {
-  const { a, page } = await openTwo(world)
-  const before = await texts(world, a)
-  const { route } = await holding(page, 'chat/start')
-  await edit(page, 'EDITED question')
-  const held = await route
-  await openBeta(page)
-  await refuse(held)
-  await page.getByText('Too many requests').first().waitFor()
-  await isDraftOfBeta(page)
-  await open(page, 'Alpha')
-  const editor = page.getByRole('textbox', { name: 'Edit message' })
-  assert.is(await editor.inputValue(), 'EDITED question')
-  assert.equal(await texts(world, a), before)
-})
-
-test('a message that waits for its upload is sent from its own chat; the draft of the other is not', async world => {
-  const { a, b, page } = await openTwo(world)
-  const { route } = await holding(page, 'upload')
-  await attach(page, 'one.txt')
-  await composer(page).fill('look at this')
-  await page.keyboard.press('Enter')
-  const held = await route
-  await openBeta(page)
-  await isDraftOfBeta(page)
-  const started = page.waitForResponse('**/api/chat/start')
-  await held.continue()
-  await started
-  await isDraftOfBeta(page)
-  assert.equal(await texts(world, b), BETA)
-  assert.match((await texts(world, a)).join(), /look at this.*one\.txt/s)
-})
-
-test('two files go to the chat that they were given to', async world => {
-  const { page } = await openTwo(world)
-  const { route } = await holding(page, 'upload')
-  await attach(page, 'red.txt', 'blue.txt')
-  const held = await route
-  await openBeta(page)
-  const second = page.waitForResponse('**/api/upload*')
-  await held.continue()
-  await second
-  await isDraftOfBeta(page)
-  await open(page, 'Alpha')
-  await page.locator('.composer .file-name', { hasText: 'blue.txt' }).waitFor()
-  assert.equal(await chips(page), ['red.txt', 'blue.txt'])
-})
-
-test('a message on its way leaves the other chat free', async world => {
-  const { a, b, page } = await openTwo(world)
-  const { route } = await holding(page, 'chat/start')
-  await composer(page).fill('slow message')
-  await page.keyboard.press('Enter')
-  const held = await route
-  await openBeta(page)
-  assert.is(await page.getByText('slow message').count(), 0)
-  await composer(page).fill('quick message')
-  await page.getByRole('button', { name: 'Send' }).click()
-  await page.getByText('quick message').first().waitFor()
-  await page.getByText('An answer.').nth(1).waitFor()
-  await held.continue()
-  await open(page, 'Alpha')
-  await page.getByText('slow message').first().waitFor()
-  assert.match((await texts(world, a)).join(), /slow message/)
-  assert.not.match((await texts(world, b)).join(), /slow message/)
-})
-
-test('the text of a refused message goes back into its own chat', async world => {
-  const { page } = await openTwo(world)
-  const { route } = await holding(page, 'chat/start')
-  await composer(page).fill('refused message')
-  await page.keyboard.press('Enter')
-  const held = await route
-  await openBeta(page)
-  await refuse(held)
-  await page.getByText('Too many requests').first().waitFor()
-  await isDraftOfBeta(page)
-  await open(page, 'Alpha')
-  assert.is(await composer(page).inputValue(), 'refused message')
-})
-
-test('a new chat keeps its text and file, and does not call the person back', async world => {
-  const { page } = await openTwo(world)
-  await page.getByRole('button', { name: 'New chat' }).first().click()
-  await page.locator('.welcome').waitFor()
-  await composer(page).fill('half a thought')
-  const { route } = await holding(page, 'session/new')
-  await attach(page, 'new.txt')
-  const held = await route
-  await openBeta(page)
-  const uploaded = page.waitForResponse('**/api/upload*')
-  await held.continue()
-  await uploaded
-  await isDraftOfBeta(page)
-  assert.match(page.url(), /\/session\//)
-  await page.goBack()
-  await page.locator('.composer .file-name', { hasText: 'new.txt' }).waitFor()
-  assert.is(await composer(page).inputValue(), 'half a thought')
 })
 
 test('of two chats side by side, a dropped file goes to the one under the pointer', async world => {
@@ -297,14 +188,6 @@ test('a question about hooks waits in its own chat, and pushes the repository of
   await page.getByRole('button', { name: 'Continue without hooks' }).click()
   await page.getByText('Pushed', { exact: true }).waitFor()
   assert.equal([alpha.pushed(), beta.pushed()], ['main', ''])
-})
-
-test('a chat that is deleted elsewhere keeps what was written in it', async world => {
-  const { a, page } = await openTwo(world)
-  await composer(page).fill('half a thought')
-  await world.chat.app.post('/api/session/delete', { session_id: a })
-  await page.getByText('Your text is still here:').waitFor()
-  await page.getByText('half a thought').waitFor()
 })
 
 test.run()

@@ -190,19 +190,6 @@ test('saves an edit; a conflict offers its choices', async () => {
   await page.locator('.text-code').waitFor()
 })
 
-test('asks before discarding edits', async () => {
-  const page = await show(`session/${world.session}?file=src/deep/note.txt`)
-  await page.locator('.preview').getByRole('button', { name: 'Edit', exact: true }).click()
-  await page.getByRole('textbox', { name: 'Editor for note.txt' }).waitFor()
-  await page.keyboard.type('x')
-  await page.getByRole('button', { name: 'Close file' }).click()
-  await page.getByRole('button', { name: 'Cancel' }).click()
-  await page.locator('.preview-dirty').waitFor()
-  await page.getByRole('button', { name: 'Close file' }).click()
-  await page.getByRole('button', { name: 'Discard' }).click()
-  await page.locator('.preview').waitFor({ state: 'detached' })
-})
-
 test('creates, renames, moves, deletes, restores, and uploads by drop', async () => {
   const page = await show(`session/${world.session}`)
   await page.keyboard.press('Control+Shift+E')

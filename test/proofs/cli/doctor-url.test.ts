@@ -6,7 +6,10 @@ import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { addressChecks, type AddressOptions } from '../../../lib/cli/check-address.ts'
+import {
+  addressChecks,
+  type AddressOptions,
+} from '../../../lib/operations/checks/address-checks.ts'
 import { ProxyCheck } from '../../../lib/http/proxy-check.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 import { openSmallProxy } from '../../_proxies.ts'
@@ -81,7 +84,7 @@ test('a wrong address, and something else at it', async () => {
   const closed = await addressChecks(`http://127.0.0.1:${port}`, { clock: systemClock })
   assert.equal(
     closed.map(({ level, about, said }) => `${level} ${about}: ${said}`),
-    [`fail address: http://127.0.0.1:${port}: nothing listens there`],
+    [`fail address: http://127.0.0.1:${port}: connection refused`],
   )
   expect(
     await beside((_, res) => res.writeHead(502).end('<h1>Bad Gateway</h1>')),

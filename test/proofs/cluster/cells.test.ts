@@ -1,8 +1,8 @@
 /** The arguments of `agent-webui cells`, and what it prints. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { changeCells, parseCells } from '../../../lib/cli/cells.ts'
-import { readConfig } from '../../../lib/config.ts'
+import { COMMANDS } from '../../../lib/cli/commands.ts'
+import { CommandContext } from '../../../lib/cli/run.ts'
 import { findPostgres, startPostgres } from '../../_postgres.ts'
 
 const test = suite('cli/cells')
@@ -20,19 +20,13 @@ test('rejects what it does not know', () => {
     [['allow', 'x', 'anna', '--title', 't'], /"--title" is not an option/],
     [['remove', 'x', 'y'], /one cell at a time/],
     [['add', 'x', '--json'], /"--json" is not an option/],
+    [['add', 'x', '--purge'], /"--purge" is not an option/],
+    [['remove', 'x', '--keep'], /"--keep" is not an option/],
+    [['move', 'x'], /name of one worker/],
+    [['move', 'x', 'a', 'b'], /name of one worker/],
+    [['change', 'x', 'anna'], /one cell at a time/],
   ]
-  for (const [argv, pattern] of rejections) assert.throws(() => parseCells(argv), pattern)
-})
-
-test('reads names, titles, and labels', () => {
-  assert.equal(parseCells([]), { action: 'list', json: false })
-  assert.equal(parseCells(['add', 'x', 'anna', '--title=A team', '--label', 'gpu', 'ben']), {
-    action: 'add',
-    cell: 'x',
-    title: 'A team',
-    labels: ['gpu'],
-    people: ['anna', 'ben'],
-  })
+  for (const [argv, pattern] of rejections) assert.throws(() => COMMANDS.cells.parse(argv), pattern)
 })
 
 if (findPostgres() === null) test.skip('there is no PostgreSQL for this platform', () => undefined)
@@ -52,10 +46,15 @@ else
         readAll: async () => '',
         drain: async () => undefined,
       }
-      const run = async (line: string, url = db.url): Promise<string> => {
+      const run = async (
+        line: string,
+        url = db.url,
+        command: { parse: typeof COMMANDS.cells.parse } = COMMANDS.cells,
+      ): Promise<string> => {
         out = ''
         const env = { HOME: '/home/me', ...(url && { AGENT_WEBUI_CLUSTER_URL: url }) }
-        await changeCells(parseCells(line.split(' ')), { config: readConfig(env, []), terminal })
+        const context = new CommandContext({ environment: env, terminal })
+        await command.parse(line.split(' '))(context)
         return out
       }
       const error = await run('list', '').catch((reason: Error) => reason)
@@ -66,6 +65,22 @@ else
         await run('list'),
         'anna@example.com  sleeps  anna@example.com\nteam  Research  sleeps  anna@example.com, ben  labels: gpu\n',
       )
+      await run('change team --title Development --no-labels')
+      assert.match(await run('list'), /\nteam {2}Development {2}sleeps {2}anna@example.com, ben\n/)
+      const refused = await run('move team nowhere').catch((reason: Error) => reason)
+      assert.match(String(refused), /no worker "nowhere"/)
+      await db.query(
+        `insert into agent_webui.worker (name, address, capacity, used, labels, seen)
+         values ('one', 'http://10.0.0.5:8787', 10, 2, '{gpu}', clock_timestamp())`,
+      )
+      await run('move team one')
+      await run('drain one', db.url, COMMANDS.workers)
+      assert.is(
+        await run('list', db.url, COMMANDS.workers),
+        'one  http://10.0.0.5:8787  runs 2 of 10, drains  labels: gpu\n',
+      )
+      await run('resume one', db.url, COMMANDS.workers)
+      assert.match(await run('list --json', db.url, COMMANDS.workers), /"isDraining": false/)
       await run('revoke team ben anna@example.com')
       await run('allow anna@example.com carl')
       await run('remove team')

@@ -218,7 +218,7 @@ else {
       assert.is(await waiting, 'cut')
       assert.equal((await sessionOf(next, id)).messages, before.messages)
       const late = await db.query(
-        `select 1 from agent_webui.chunk older join agent_webui.chunk newer using (cell, path)
+        `select 1 from agent_webui.chunk older join agent_webui.chunk newer using (cell, key, version)
          where older.epoch < newer.epoch and older.at > newer.at`,
       )
       assert.equal(late, [], 'no byte of an earlier owner after one of a later one')
@@ -234,7 +234,10 @@ if (debian === null) proof.skip("Debian's PostgreSQL is not installed", () => un
 else
   proof("Debian's PostgreSQL: another machine has what was acknowledged", async () => {
     const db = await startPostgres(debian)
-    const env = { AGENT_WEBUI_CLUSTER_URL: db.url }
+    const env = {
+      AGENT_WEBUI_CLUSTER_URL: db.url,
+      AGENT_WEBUI_CLUSTER_KEY: 'a key that is only used in this test 01',
+    }
     const first = await spawnApp({ env, startTimeoutMs: STANDBY_MS })
     const second = spawnApp({ env, startTimeoutMs: STANDBY_MS })
     try {

@@ -31,7 +31,8 @@ const worker = async (given: Partial<WorkerState> = {}, quietMs = 0) => {
   await record.beat(state)
   return {
     begin: (name: string) => record.begin(name),
-    removed: (...asked: Parameters<WorkerRecord['removed']>) => record.removed(...asked),
+    purged: (ids: string[]) => record.purged(ids),
+    leaving: (cells: string[]) => record.leaving(state.name, cells),
     take: async (used = state.used, running: string[] = []) =>
       (await record.take({ ...state, used }, running))?.cell ?? null,
     takeWith: (running: string[]) => record.take(state, running),
@@ -47,8 +48,10 @@ const refuses = async (work: Promise<unknown>, pattern: RegExp): Promise<void> =
   )
   assert.match(error?.message ?? 'no error', pattern)
 }
-const add = (cell: string, given: { people?: string[]; labels?: string[]; title?: string } = {}) =>
-  directory.add(cell, { title: '', labels: [], people: [], ...given })
+const add = (
+  cell: string,
+  given: { people?: string[]; labels?: string[]; title?: string; keepsFiles?: boolean } = {},
+) => directory.add(cell, { title: '', labels: [], people: [], ...given })
 const namesOf = async (person: string) => (await directory.cellsOf(person)).map(({ name }) => name)
 
 const skipped = findPostgres() === null
@@ -274,13 +277,56 @@ else {
     assert.is(await again!.take(), 'anna')
   })
 
-  test('a worker learns which of its cells are run by workers no more', async () => {
-    await add('anna')
-    await add('ben')
+  test('a worker learns which of its cells leave it: removed, moved, or all of one that drains', async () => {
+    for (const cell of ['anna', 'ben', 'carl']) await add(cell)
     const a = await worker()
-    assert.equal(await a.removed([]), [])
+    const b = await worker({ name: 'b', used: 1 })
+    for (const cell of ['anna', 'ben', 'carl']) await directory.ask(cell)
+    assert.equal([await a.take(0), await a.take(0), await a.take(0)], ['anna', 'ben', 'carl'])
+    assert.equal(await a.leaving([]), [])
+    assert.equal(await a.leaving(['anna', 'ben', 'carl']), [])
     await directory.remove('ben')
-    assert.equal(await a.removed(['anna', 'ben', 'nothing']), ['ben', 'nothing'])
+    assert.equal(await a.leaving(['anna', 'ben', 'nothing']), ['ben', 'nothing'])
+    await refuses(directory.move('carl', 'nowhere'), /no worker "nowhere"/)
+    await directory.change('carl', { labels: ['gpu'] })
+    await refuses(directory.move('carl', 'b'), /lacks a label/)
+    await directory.change('carl', { labels: [], title: 'Carl’s' })
+    await directory.move('carl', 'b')
+    assert.equal(await a.leaving(['anna', 'carl']), ['carl'])
+    await db.query("update agent_webui.cell set started = null where name = 'carl'")
+    assert.is(await a.take(0), null)
+    assert.is(await b.take(), 'carl')
+    await directory.drain('a', true)
+    assert.equal(await a.leaving(['anna']), ['anna'])
+    assert.equal(
+      (await directory.workers()).map(({ name, isDraining }) => [name, isDraining]),
+      [
+        ['a', true],
+        ['b', false],
+      ],
+    )
+    await db.query("update agent_webui.cell set started = null where name = 'anna'")
+    assert.is(await a.take(0), null, 'it starts nothing')
+    assert.is(await b.take(), 'anna')
+  })
+
+  test('a name with chats of before is given to nobody else by accident', async () => {
+    await add('ben')
+    const machine = createMachine(db.url, { cell: 'ben' })
+    machine.append('one', '{"n":1}')
+    await (await machine.own()).release(5_000)
+    await directory.remove('ben')
+    await refuses(add('ben', { people: ['mallory'] }), /has chats and files of before/)
+    await add('ben', { people: ['mallory'], keepsFiles: true })
+    assert.equal(await namesOf('mallory'), ['ben'])
+    await directory.remove('ben', true)
+    assert.equal(await db.query('select * from agent_webui.chunk'), [])
+    await add('ben', { people: ['mallory'] })
+    await refuses(machine.own(), /belongs to an earlier cell "ben"/)
+    const [{ id } = { id: '' }] = await db.query('select id from agent_webui.purged')
+    const a = await worker()
+    assert.equal(await a.purged([String(id), '00000000-0000-4000-8000-000000000000']), [id])
+    await machine.close()
   })
 
   test('a name belongs to one worker at a time', async () => {

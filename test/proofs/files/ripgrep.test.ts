@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { findRipgrep, type Ripgrep } from '../../../lib/agent/search/ripgrep.ts'
-import { createSearchFiles } from '../../../lib/agent/tools/search-files.ts'
+import { searchFilesTool } from '../../../lib/agent/tools/search-files.ts'
 import { type Bench, createBench, refused } from '../../lib/agent/tools/_context.ts'
 import { ended, isAlive } from '../../_wait.ts'
 
@@ -91,7 +91,7 @@ test('opens no denied and no ignored file, whatever its name', async () => {
   symlinkSync(outside, join(bench.workspace, 'link'))
   bench.write('.gitignore', 'out/\n')
   const open = bench.write('open', 'word\n')
-  Object.assign(bench.ctx, { forbidden: [...bench.ctx.forbidden, ...denied, linked] })
+  Object.assign(bench.ctx.turn, { forbidden: [...bench.ctx.turn.forbidden, ...denied, linked] })
   for (const path of [...denied, linked, ignored, outside, open]) age(path)
   const { matches } = await search({ pattern: 'word' })
   assert.equal(
@@ -160,7 +160,7 @@ test('after the time limit, what was found is shown, and the rest is not taken f
   usePath(
     `case "$*" in *--count*) printf './a\\0001\\n'; exec sleep 60;; *) exec '${real.path}' "$@";; esac`,
   )
-  const tool = createSearchFiles({ list: 60_000, read: 2_000, lines: 60_000 })
+  const tool = searchFilesTool({ list: 60_000, read: 2_000, lines: 60_000 })
   const input = tool.input.parse({ pattern: 'word' })
   const { total_count, total_is_lower_bound, matches, not_searched, note } = JSON.parse(
     (await tool.run(bench.ctx, input)).content,

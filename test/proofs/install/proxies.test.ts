@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
-import { addressChecks } from '../../../lib/cli/check-address.ts'
+import { addressChecks } from '../../../lib/operations/checks/address-checks.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 import { endpoint, openServer } from '../../lib/http/_server.ts'
 import {

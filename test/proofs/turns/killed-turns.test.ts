@@ -5,7 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { acceptSettings, type SpawnedApp, spawnApp } from '../../_app.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
-import { until } from '../../_wait.ts'
+import { isAlive, until } from '../../_wait.ts'
 
 const test = suite('killed turns')
 
@@ -85,6 +85,23 @@ test(
     await app.start()
     const { results } = JSON.parse(contents((await sessionOf(chat)).messages, 'tool')[0]!)
     assert.equal([results[0]?.status, results[0]?.tool_trace.length], ['interrupted', 1])
+  }),
+)
+
+test(
+  'a command that ran when the service was killed has ended when the model hears of it',
+  spawned([run('echo $$ > "$HOME/pid"; exec sleep 600', 'c1')], async chat => {
+    const { app, provider } = chat
+    await start(chat)
+    const file = join(app.userHome, 'pid')
+    await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'))
+    const pid = Number(readFileSync(file, 'utf8'))
+    await app.kill()
+    assert.ok(isAlive(pid), 'nothing ends it with the service')
+    provider.push({ text: 'Done.' })
+    await app.start()
+    await provider.arrived(2)
+    assert.not(isAlive(pid))
   }),
 )
 

@@ -10,7 +10,7 @@ import type { AgentEvent } from '../../../lib/agent/events.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../../../lib/agent/provider-types.ts'
 import type { Agent, AgentRequest, ModelEndpoint, Outcome } from '../../../lib/agent/types.ts'
-import { createUsageMeter } from '../../../lib/agent/usage-meter.ts'
+import { UsageMeter } from '../../../lib/agent/usage-meter.ts'
 import { watchSecrets } from '../../../lib/base/redact/redact.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { createMetrics } from '../../../lib/operations/telemetry/metrics.ts'
@@ -106,7 +106,7 @@ const createRun = (endpoint = ENDPOINT) => {
         messageId: 'm1',
         emit: () => undefined,
         notice: () => undefined,
-        meter: createUsageMeter(endpoint),
+        meter: new UsageMeter(endpoint),
         wait: async () => undefined,
         random: () => 0,
         maxAttempts: 1,

@@ -6,6 +6,8 @@ import {
   type EarlierSession,
 } from '../../../public/features/external-agent/agent-sessions.ts'
 
+import { fakePlatform } from '../_page.ts'
+
 const test = suite('page: earlier sessions of an agent')
 
 const past: EarlierSession = {
@@ -30,7 +32,7 @@ const build = (refused = '') => {
     return answers[route]
   }
   const agent = new EarlierSessions({
-    platform: { api: api as never },
+    platform: { ...fakePlatform().platform, api: api as never },
     upsert: row => log.push(['upsert', row.session_id]),
     open: id => log.push(['open', id]),
     notify: note => log.push(['tell', note]),

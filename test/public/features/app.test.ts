@@ -4,7 +4,6 @@ import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import type { App, Page, StreamListener } from '../../../public/app.ts'
 import { commands, parseCommand } from '../../../public/features/composer/slash-commands.ts'
-import { steeringActions } from '../../../public/features/queue/actions.ts'
 import { openSecond } from '../../../public/features/frame/second-pane.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
@@ -230,20 +229,6 @@ test('a list that was asked for before an event does not overwrite it', async ()
   assert.equal([title, is_streaming], ['New title', false])
 })
 
-test('restores the text of a rejected turn', async () => {
-  const { submit, app, said, texts } = await page('session/a', {
-    [START]: () => {
-      throw new ApiError(503, 'No provider is set up', { code: 'no_provider' })
-    },
-  })
-  await submit('hello')
-  assert.equal(
-    [app.composer.draft.text.value, said(), texts()],
-    ['hello', 'No provider is set up', []],
-  )
-  assert.not.ok(app.chat.transcript.busy.value)
-})
-
 test('Retry now names the running turn and what the page has seen of it', async () => {
   const reply = { ok: true, retried: true }
   const { app, turn, say, service, said } = await page('session/a', {
@@ -286,56 +271,6 @@ test('the title of the tab has a mark when another chat has finished, until it i
   assert.is(app.pane.title.value, 'Title a · Bot')
 })
 
-test('a chat that is deleted elsewhere keeps what was written in it; one without text is left', async () => {
-  const { app, say, sessions, turn } = await page('session/a')
-  sessions.delete('a')
-  app.composer.draft.edit('half a thought')
-  say('list', 'gone', { session_id: 'a' })
-  await settle()
-  assert.equal(
-    [app.chat.transcript.state.value, app.composer.draft.text.value],
-    ['missing', 'half a thought'],
-  )
-  assert.is(app.shell.route.sessionId.value, 'a')
-  turn('done', { usage: emptyUsage, message_ids: [] })
-  assert.is(app.chat.transcript.state.value, 'missing')
-
-  sessions.set('b', {})
-  app.shell.route.openSession('b')
-  await settle()
-  say('list', 'gone', { session_id: 'b' })
-  await settle()
-  assert.is(app.shell.route.sessionId.value, null)
-})
-
-test('a message that is refused because its chat was deleted meanwhile stays in that chat', async () => {
-  const refused = Promise.withResolvers<void>()
-  const { app, say, sessions, said } = await page('session/a', {
-    async [START]() {
-      await refused.promise
-      throw new ApiError(404, 'Session not found', { code: 'session_not_found' })
-    },
-  })
-  sessions.set('b', {})
-  app.composer.draft.edit('long thought')
-  const sent = app.composer.submit()
-  await settle()
-  app.shell.route.openSession('b')
-  await settle()
-  sessions.delete('a')
-  say('list', 'gone', { session_id: 'a' })
-  refused.resolve()
-  await sent
-  await settle()
-  assert.equal([app.composer.draft.text.value, said()], ['', 'Session not found'])
-  app.shell.route.openSession('a')
-  await settle()
-  assert.equal(
-    [app.chat.transcript.state.value, app.composer.draft.text.value],
-    ['missing', 'long thought'],
-  )
-})
-
 test('keeps the row of an open session until it is deleted', async () => {
   let isDeleted = false
   const { app } = await page('session/old', {
@@ -352,16 +287,6 @@ test('keeps the row of an open session until it is deleted', async () => {
   await app.chat.transcript.reload()
   await app.sessions.load()
   assert.is(app.sessions.row('old'), undefined)
-})
-
-test('queues the message when another tab started a turn (409)', async () => {
-  const { submit, app, service } = await page('session/a', {
-    [START]: () => {
-      throw new ApiError(409, 'session already has an active stream', { code: 'session_busy' })
-    },
-  })
-  await submit('hello')
-  assert.equal([service.of(QUEUE).length, app.composer.draft.text.value], [1, ''])
 })
 
 test('shows a sent message at once and replaces it with the stored one', async () => {
@@ -399,33 +324,6 @@ test('a message names the draft that it was; sending saves no empty one over tha
   await clock.advance(600)
   const next = service.of('POST /api/session/draft')[1]
   assert.not.equal(next?.client_message_id, saved?.client_message_id)
-})
-
-test('a new chat that cannot be read after its session was created says so, and can be tried again', async () => {
-  const { app, service, submit } = await page()
-  const read = service.answers['GET /api/session']!
-  service.answers['GET /api/session'] = () => {
-    throw new ApiError(0, 'Can’t reach the server')
-  }
-  await submit('hello')
-  assert.is(app.chat.transcript.state.value, 'failed')
-  service.answers['GET /api/session'] = read
-  await app.chat.transcript.retryLoad()
-  assert.is(app.chat.transcript.state.value, 'ready')
-})
-
-test('a refused text is stored at once: nothing else has it any more', async () => {
-  const { app, device } = await page('session/a', {
-    [START]: () => {
-      throw new ApiError(429, 'Too many requests', { code: 'rate_limited' })
-    },
-    'POST /api/session/draft': () => {
-      throw new ApiError(0, 'Can’t reach the server')
-    },
-  })
-  app.composer.draft.edit('long thought')
-  await app.composer.submit()
-  assert.match(JSON.stringify(device.values.get('unsaved-drafts')), 'long thought')
 })
 
 test('a turn whose events arrive all at once leaves nothing running', async () => {
@@ -510,18 +408,6 @@ test('streams a side question during the turn; its end has the full answer', asy
   )
 })
 
-test('edits, moves and removes a queued message', async () => {
-  const queued = { id: 'q2', text: 'two\n\n[Attached files: f]', attachments: ['f'], at: 1 }
-  const { app, service } = await page('session/a', {
-    'POST /api/queue/remove': () => ({ ok: true, queued: [], removed: queued }),
-    'POST /api/queue/reorder': () => ({ ok: true, queued: [] }),
-  })
-  await steeringActions.editQueued(app, 'a', 'q2')
-  assert.equal([app.composer.draft.text.value, app.composer.draft.files.value], ['two', ['f']])
-  await steeringActions.moveUp(app, 'a', ['q1', 'q2', 'q3'], 2)
-  assert.equal(service.of('POST /api/queue/reorder')[0]?.ids, ['q1', 'q3', 'q2'])
-})
-
 test('ignores the end of an earlier turn', async () => {
   const { say, app } = await page('session/a')
   say('session:a', 'turn_started', started, { stream: 'f', pos: 1 })
@@ -568,16 +454,6 @@ test('“Can’t reach the server” disappears when the connection is back, oth
     app.shell.toasts.list.value.map(({ text }) => text),
     ['Deleted'],
   )
-})
-
-test('a reset reloads the chat and continues', async () => {
-  const { app, turn, sessions, service, texts } = await page('session/a')
-  sessions.set('a', { messages: [message('m9', 'assistant', 'later')], cursor: 'bbbbbbbb-2' })
-  turn('reset')
-  await settle()
-  assert.equal(texts(), ['later'])
-  assert.is(service.of('GET /api/session').length, 2)
-  assert.equal(app.shell.toasts.list.value, [])
 })
 
 test('discards a late reply for another chat', async () => {

@@ -24,7 +24,7 @@ const page = () => {
     })
   const composer = new Composer(fake.platform, { key: 's', sessionId: signal('s') })
   const attachments = new Attachments({
-    platform: { upload },
+    platform: { ...fake.platform, upload },
     composer,
     ensureSession: async () => 's',
     pictureOf: file => `blob:${file.name}`,

@@ -233,6 +233,13 @@ type Memory = ReturnType<typeof fakeMemory>
 /** What the page that is loaded again finds. */
 type Opened = { hold?: Hold; storage?: Memory; tab?: Memory }
 
+/** A request that is held until `release`; `begun` when it was made. */
+const holdAt = (route: string, at: number, more: Pick<Hold, 'fails' | 'isReached'> = {}) => {
+  const [begun, until] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const hold: Hold = { route, at, until: until.promise, begun: begun.resolve, ...more }
+  return { hold, begun: begun.promise, release: until.resolve }
+}
+
 const openPage = async (
   server: Server,
   href: string,
@@ -509,6 +516,30 @@ const begin = async (action: Action, hold?: Hold) => {
   return { server, app, ...opened, before: opened.fake.service.calls.length }
 }
 
+/** The action has begun, and waits for the request. */
+const runHeld = async (
+  action: Action,
+  route: string,
+  at: number,
+  more: Pick<Hold, 'fails' | 'isReached'> = {},
+  beforeRun: (app: App) => void = () => undefined,
+) => {
+  const { hold, begun, release } = holdAt(route, at, more)
+  const opened = await begin(action, hold)
+  beforeRun(opened.app)
+  const done = Promise.resolve(action.run(opened.app))
+  const ended = done.catch(() => undefined)
+  await settle()
+  void opened.page.first.shown.peek().draft.save()
+  await begun
+  const end = async () => {
+    release()
+    await ended
+    await settle()
+  }
+  return { ...opened, done, end }
+}
+
 /** The requests of an undisturbed action: route, and which one of its route since the page was opened. */
 const requestsOf = async (action: Action): Promise<{ route: string; at: number }[]> => {
   const { app, fake, before, page } = await begin(action)
@@ -563,21 +594,13 @@ for (const [name, action] of Object.entries(ACTIONS)) {
     cases += 1
     test(`${name}: another chat is opened during ${route} (${at})`, async () => {
       const expected = await undisturbed(action)
-      const begun = Promise.withResolvers<void>()
-      const release = Promise.withResolvers<void>()
-      const hold = { route, at, until: release.promise, begun: begun.resolve }
-      const { app, page, server, fake } = await begin(action, hold)
-      const done = Promise.resolve(action.run(app))
-      await settle()
-      void page.first.shown.peek().draft.save()
-      await begun.promise
+      const { page, server, fake, done, end } = await runHeld(action, route, at)
       const key = page.first.shown.peek()
       await show(page, 'b')
       const held = fake.service.calls.length
       const frame = frameOf(page)
-      release.resolve()
+      await end()
       await done
-      await settle()
       assert.equal(viewOf(page, server), expectedOther)
       assert.equal(frameOf(page), frame)
       assert.is(page.shell.route.sessionId.peek(), 'b')
@@ -588,20 +611,11 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       assert.equal(viewOf(page, server), expected)
     })
     test(`${name}: ${route} (${at}) is refused while another chat is open`, async () => {
-      const begun = Promise.withResolvers<void>()
-      const release = Promise.withResolvers<void>()
       const fails = new ApiError(400, 'No', { code: 'invalid' })
-      const hold = { route, at, until: release.promise, begun: begun.resolve, fails }
-      const { app, page, server } = await begin(action, hold)
-      const done = Promise.resolve(action.run(app)).catch(() => undefined)
-      await settle()
-      void page.first.shown.peek().draft.save()
-      await begun.promise
+      const { page, server, end } = await runHeld(action, route, at, { fails })
       const own = page.first.shown.peek()
       await show(page, 'b')
-      release.resolve()
-      await done
-      await settle()
+      await end()
       assert.equal(viewOf(page, server), expectedOther)
       await show(page, own.sessionId.peek() || null)
       const { texts, draft, stored, queued } = viewOf(page, server)
@@ -643,17 +657,10 @@ for (const [name, action] of Object.entries(ACTIONS)) {
     for (const isReached of [true, false]) {
       const where = `${route} (${at}), which has ${isReached ? '' : 'not '}arrived`
       const lost = new ApiError(0, 'Can’t reach the server')
-      const holding = (until: Promise<void>) => {
-        const begun = Promise.withResolvers<void>()
-        return { begun, hold: { route, at, until, begun: begun.resolve, fails: lost, isReached } }
-      }
       test(`${name}: the page is loaded again during ${where}`, async () => {
-        const { begun, hold } = holding(new Promise<void>(() => {}))
-        const { app, page, server, storage, tab, close } = await begin(action, hold)
-        void action.run(app)
-        await settle()
-        void page.first.shown.peek().draft.save()
-        await begun.promise
+        const { page, server, storage, tab, close } = await runHeld(action, route, at, {
+          ...{ fails: lost, isReached },
+        })
         // As when a page is left.
         for (const { draft } of page.chats.all()) void draft.save()
         await settle()
@@ -667,16 +674,11 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         assert.equal([sent, isInPage], sent > 0 ? [1, false] : [0, true])
       })
       test(`${name}: the connection is lost during ${where}`, async () => {
-        const release = Promise.withResolvers<void>()
-        const { begun, hold } = holding(release.promise)
-        const { app, page, server } = await begin(action, hold)
-        const done = action.run(app)
-        await settle()
-        void page.first.shown.peek().draft.save()
-        await begun.promise
-        release.resolve()
+        const { page, server, done, end } = await runHeld(action, route, at, {
+          ...{ fails: lost, isReached },
+        })
+        await end()
         await done
-        await settle()
         await page.outbox.flush()
         await settle()
         const { sent, isInPage } = placesOf(text, page, server)
@@ -691,24 +693,16 @@ for (const [name, action] of Object.entries(ACTIONS)) {
   for (const { route, at } of await requestsOf(action))
     for (const isShown of [true, false])
       test(`${name}: the chat is deleted elsewhere during ${route} (${at}), while ${isShown ? 'it' : 'another one'} is shown`, async () => {
-        const begun = Promise.withResolvers<void>()
-        const release = Promise.withResolvers<void>()
-        const hold = { route, at, until: release.promise, begun: begun.resolve }
-        const { app, page, server, before, fake } = await begin(action, hold)
-        // Its editor is open until the message is accepted.
-        if (name === 'edit')
-          app.chat.transcript.editing.value = { id: 'm3', text: 'edited', files: [], uploads: 0 }
-        const done = Promise.resolve(action.run(app)).catch(() => undefined)
-        await settle()
-        void page.first.shown.peek().draft.save()
-        await begun.promise
+        const { page, server, before, fake, end } = await runHeld(action, route, at, {}, app => {
+          // Its editor is open until the message is accepted.
+          if (name === 'edit')
+            app.chat.transcript.editing.value = { id: 'm3', text: 'edited', files: [], uploads: 0 }
+        })
         if (!isShown) await show(page, 'b')
         server.sessions.delete('a')
         server.tell('list', 'gone', { session_id: 'a' })
         await settle()
-        release.resolve()
-        await done
-        await settle()
+        await end()
         if (!isShown) {
           assert.equal(viewOf(page, server), expectedOther)
           await show(page, 'a')
@@ -744,15 +738,13 @@ for (const [name, action] of Object.entries(ACTIONS)) {
 
 test('an older reply does not bring back what was undone on another device', async () => {
   const server = createServer()
-  const begun = Promise.withResolvers<void>()
-  const release = Promise.withResolvers<void>()
-  const hold = { route: READ, at: 2, until: release.promise, begun: begun.resolve, isReached: true }
+  const { hold, begun, release } = holdAt(READ, 2, { isReached: true })
   const { page } = await openPage(server, 'session/a', { hold })
   const reading = page.first.app.peek().chat.transcript.reload()
-  await begun.promise
+  await begun
   server.answers['POST /api/session/undo']!({ session_id: 'a' })
   await settle()
-  release.resolve()
+  release()
   await reading
   await settle()
   const { texts, stored } = viewOf(page, server)
@@ -809,19 +801,17 @@ test('Edit on a version that waits whose message is gone puts the text into the 
 
 test('a chat that was left is released once its message is accepted, before or after that', async () => {
   for (const isLeftFirst of [true, false]) {
-    const begun = Promise.withResolvers<void>()
-    const release = Promise.withResolvers<void>()
     const server = createServer()
-    const hold = { route: START, at: 1, until: release.promise, begun: begun.resolve }
+    const { hold, begun, release } = holdAt(START, 1)
     const { page } = await openPage(server, 'session/a', { hold })
     // No event arrives.
     server.readers.clear()
     const left = page.first.shown.peek()
     const sent = write(page.first.app.peek(), 'hello')
-    await begun.promise
+    await begun
     if (isLeftFirst) await show(page, 'b')
     assert.ok(left.isInUse())
-    release.resolve()
+    release()
     await sent
     await settle()
     assert.is(left.isInUse(), !isLeftFirst)
@@ -840,11 +830,10 @@ for (const [name, action] of Object.entries(ACTIONS)) {
   for (const isLeft of [true, false])
     test(`${name}: the page is loaded again during its request, which has not arrived${isLeft ? '' : ', after it crashed'}`, async () => {
       const { route, at } = first!
-      const begun = Promise.withResolvers<void>()
-      const hold = { route, at, until: new Promise<void>(() => {}), begun: begun.resolve }
+      const { hold, begun } = holdAt(route, at)
       const { app, page, server, fake, storage, tab, close } = await begin(action, hold)
       void action.run(app)
-      await begun.promise
+      await begun
       if (isLeft) for (const { draft } of page.chats.all()) void draft.save()
       else await fake.clock.advance(1_000)
       await settle()
@@ -891,25 +880,17 @@ for (const [what, remove] of Object.entries(REMOVALS))
 
 test('an editor closes when its text is accepted, and stays with a refused one; a message further up stays in it', async () => {
   const server = createServer()
-  const begun = Promise.withResolvers<void>()
-  const release = Promise.withResolvers<void>()
-  const hold = {
-    route: START,
-    at: 1,
-    until: release.promise,
-    begun: begun.resolve,
-    isReached: true,
-  }
+  const { hold, begun, release } = holdAt(START, 1, { isReached: true })
   const { page, fake } = await openPage(server, 'session/a', { hold })
   const app = page.first.app.peek()
   const open = () =>
     (app.chat.transcript.editing.value = { id: 'm3', text: 'new', files: [], uploads: 0 })
   open()
   const sent = app.chat.turns.edit('m3', 'new')
-  await begun.promise
+  await begun
   // Its event is faster than the reply.
   assert.is(app.chat.transcript.editing.peek()?.isSending, true)
-  release.resolve()
+  release()
   await sent
   assert.equal(viewOf(page, server).draft, ['', []])
   assert.is(app.chat.transcript.editing.peek(), null)
@@ -1028,21 +1009,13 @@ test('a message removes no draft that another page of the browser has stored', a
 
 test('a queued message that is being taken back is in the draft when the page is loaded again meanwhile', async () => {
   const server = createServer()
-  const begun = Promise.withResolvers<void>()
-  const until = new Promise<void>(() => {})
-  const hold = {
-    route: 'POST /api/queue/remove',
-    at: 1,
-    until,
-    begun: begun.resolve,
-    isReached: true,
-  }
+  const { hold, begun } = holdAt('POST /api/queue/remove', 1, { isReached: true })
   const { page, storage, tab, close } = await openPage(server, 'session/a', { hold })
   const app = page.first.app.peek()
   queuedUp(app, server)
   await settle()
   void steeringActions.editQueued(app, 'a', 'q1')
-  await begun.promise
+  await begun
   close()
   const again = await openPage(server, 'session/a', { storage, tab })
   const { draft, queued } = viewOf(again.page, server)
@@ -1328,15 +1301,13 @@ for (const name of ['model', 'workspace', 'personality'] as const) {
 
   test(`${name}: of two choices the later one is shown, whatever reply comes first`, async () => {
     const server = createServer()
-    const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const until = release.promise
-    const hold = { route, at: 1, until, begun: begun.resolve, isReached: true }
+    const { hold, begun, release } = holdAt(route, 1, { isReached: true })
     const { page } = await openPage(server, 'session/a', { hold })
     const app = page.first.app.peek()
     const first = choose(app, 'one')
-    await begun.promise
+    await begun
     await choose(app, 'two')
-    release.resolve()
+    release()
     await first
     await settle()
     assert.equal([shown(app), server.sessions.get('a')!.fields[name]], ['two', 'two'])

@@ -6,9 +6,8 @@ import { MAX_FILES, readFolders } from '../../../public/features/workspace/dropp
 import { Attachments } from '../../../public/features/composer/attachments.ts'
 import { Composer } from '../../../public/features/composer/composer.ts'
 import { FileUploads } from '../../../public/features/panel/workspace-panel.ts'
-import { Toasts } from '../../../public/features/shell/toast.ts'
 import type { Upload } from '../../../public/upload.ts'
-import { fakePlatform, settle } from '../_page.ts'
+import { fakePlatform, fakeShell, settle } from '../_page.ts'
 
 type Tree = { [name: string]: string | Tree }
 
@@ -84,7 +83,7 @@ test('is one attachment in the composer, and resumes after a failure', async () 
   const composer = new Composer(fake.platform, { key: 's', sessionId: signal('s') })
   const { sent, upload } = uploading('c.txt')
   const attachments = new Attachments({
-    platform: { upload },
+    platform: { ...fake.platform, upload },
     composer,
     ensureSession: async () => 's',
   })
@@ -108,12 +107,8 @@ test('uploads into the folder it was dropped on', async () => {
   const { platform } = fakePlatform({})
   const { sent, upload } = uploading()
   const arrived: string[] = []
-  const uploads = new FileUploads({
-    platform: { upload },
-    toasts: new Toasts(platform),
-    sessionId: 's',
-    onArrived: at => arrived.push(at),
-  })
+  const shell = fakeShell({ ...platform, upload })
+  const uploads = new FileUploads(shell, 's', at => arrived.push(at))
   const { folders } = await readFolders([directory('docs', { x: '1', y: { z: '2' } })], LARGE)
   const done = uploads.add([folders[0]!], 'here')
   assert.equal(

@@ -5,6 +5,7 @@ import {
   choicesOf,
   ExternalAgentState,
 } from '../../../public/features/external-agent/external-agent.ts'
+import { fakePlatform } from '../_page.ts'
 import type { ExternalAgent } from '../../../lib/schema/external.ts'
 
 const test = suite('page: external agent chip')
@@ -44,8 +45,9 @@ const build = () => {
   const offered: string[][] = []
   const api = (route: string, input: unknown) =>
     new Promise(answer => asked.push({ route, input, answer }))
-  const agent = new ExternalAgentState({ api: api as never }, commands =>
-    offered.push(commands.map(({ name }) => name)),
+  const agent = new ExternalAgentState(
+    { ...fakePlatform().platform, api: api as never },
+    commands => offered.push(commands.map(({ name }) => name)),
   )
   return { agent, asked, offered }
 }

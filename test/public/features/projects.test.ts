@@ -4,14 +4,13 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { ApiError } from '../../../public/api.ts'
-import { createLayout } from '../../../public/features/shell/layout.ts'
 import { Profiles, isProfileName } from '../../../public/features/profiles/profiles.ts'
 import { Projects } from '../../../public/features/projects/projects.ts'
 import { tagsOf } from '../../../public/features/sessions/tags.ts'
 import { Sessions } from '../../../public/features/sessions/sessions.ts'
 import { Toasts } from '../../../public/features/shell/toast.ts'
 import { saveProject } from '../../../public/features/projects/project-dialogs.tsx'
-import { fakePlatform, fakeRow, settle } from '../_page.ts'
+import { fakePlatform, fakeRow, fakeShell, settle } from '../_page.ts'
 
 const project = (project_id: string, name = project_id) => ({
   project_id,
@@ -30,17 +29,14 @@ const setUp = async (rows: SessionRow[], answers: Answers = {}) => {
     },
     ...answers,
   })
-  const toasts = new Toasts(fake.platform)
+  const shell = fakeShell(fake.platform)
+  const { toasts, layout } = shell
   const profile = signal('default')
-  const layout = createLayout(fake.platform)
   const sessions = new Sessions({
     ...{ platform: fake.platform, toasts, profile },
     matches: row => projects.matches(row),
   })
-  const attempt = async (action: () => Promise<unknown>) => {
-    await action().catch((error: unknown) => toasts.showError(error))
-  }
-  const projects = new Projects({ platform: fake.platform, toasts, layout, attempt }, sessions)
+  const projects = new Projects(shell, sessions)
   for (const row of rows) sessions.upsert(row)
   await projects.load()
   const shown = () => sessions.items.value.flatMap(item => (item.kind === 'row' ? item.key : []))

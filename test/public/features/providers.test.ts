@@ -6,7 +6,6 @@ import { connectOf } from '../../../public/features/models/connect.ts'
 import { Models } from '../../../public/features/models/models.ts'
 import { Providers, providersOf } from '../../../public/features/models/providers.ts'
 import { Toasts } from '../../../public/features/shell/toast.ts'
-import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { fakePlatform } from '../_page.ts'
 
 const demo = {
@@ -99,17 +98,9 @@ test('labels the model chip with the demo model when none is configured', async 
   assert.is(models.labelOf('@openai:gpt-5.4'), 'gpt-5.4')
 })
 
-test('the section has its own route', () => {
-  assert.is(pathOf({ view: 'settings', section: 'models' }), 'settings/models')
-  assert.equal(parseRoute('http://host/p/', 'http://host/p/settings/models'), {
-    view: 'settings',
-    section: 'models',
-  })
-})
-
 test('lists each provider once without aliases; offers keys only where configurable', async () => {
   const { app } = build()
-  const providers = new Providers(app)
+  const providers = new Providers(app.shell, app.models)
   await providers.load()
   assert.equal(
     providers.connected.value.map(({ id }) => id),
@@ -128,7 +119,7 @@ test('lists a provider whose sign-in has expired', async () => {
       providers: [row('nous', { needs_sign_in: true }), row('xai')],
     }),
   })
-  const providers = new Providers(app)
+  const providers = new Providers(app.shell, app.models)
   await providers.load()
   assert.equal(
     providers.connected.value.map(({ id }) => id),
@@ -138,7 +129,7 @@ test('lists a provider whose sign-in has expired', async () => {
 
 test('shows a failed list, and keeps a loaded one', async () => {
   const { app, service } = build({ 'GET /api/providers': () => Promise.reject(new Error('down')) })
-  const providers = new Providers(app)
+  const providers = new Providers(app.shell, app.models)
   await providers.load()
   assert.is(providers.state.value, 'failed')
   service.answers['GET /api/providers'] = () => ({ active_provider: null, providers: [] })
@@ -152,7 +143,7 @@ test('shows test results in place, also when the server is unreachable', async (
   const { app, service } = build({
     'POST /api/providers/test': () => ({ ok: false, message: 'No', hint: 'Top it up' }),
   })
-  const providers = new Providers(app)
+  const providers = new Providers(app.shell, app.models)
   const testing = providers.test('zai', { provider: 'zai', key: '' })
   assert.equal(providers.tests.value.zai, { busy: true })
   assert.is(await testing, false)
@@ -172,7 +163,7 @@ test('reloads keys and models after saving a key', async () => {
   const { app, service, toasts } = build({
     'POST /api/providers': () => ({ display_name: 'Z.AI' }),
   })
-  await new Providers(app).save('zai', 'the-key')
+  await new Providers(app.shell, app.models).save('zai', 'the-key')
   assert.equal(service.of('POST /api/providers'), [{ provider: 'zai', api_key: 'the-key' }])
   assert.is(service.of('GET /api/models').length, 1)
   assert.is(toasts.list.value[0]?.text, 'Z.AI key saved')

@@ -4,7 +4,6 @@ import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import { Auth, SignInGate } from '../../../public/features/sign-in/auth.ts'
 import { Connection } from '../../../public/features/shell/connection.ts'
-import { Inbox } from '../../../public/features/inbox/open-questions.ts'
 import { Models, matchModels } from '../../../public/features/models/models.ts'
 import { adoptDrafts } from '../../../public/features/offline/start.ts'
 import { draftsPrefix, jsonStorage } from '../../../public/platform.ts'
@@ -236,34 +235,6 @@ test('hides a short disconnect; counts down and polls during a long one', async 
   await clock.advance(30_000)
   assert.is(polls, 3)
   connection.close()
-})
-
-test('reports a pending question once and removes it when answered', async () => {
-  const received: string[] = []
-  const { platform } = fakePlatform({
-    'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-9' }),
-  })
-  const inbox = new Inbox(platform, question => {
-    received.push(question.session_id)
-    return () => undefined
-  })
-  const data = {
-    kind: 'clarify' as const,
-    clarify_id: 'c1',
-    session_id: 's',
-    question: '?',
-    choices_offered: [],
-    requested_at: 1,
-  }
-  inbox.receive({ source: 'inbox', n: 1, type: 'asked', data })
-  inbox.receive({ source: 'inbox', n: 2, type: 'asked', data })
-  assert.equal([received, inbox.count.value], [['s'], 1])
-  const settled = { id: 'c1', session_id: 's', answer: 'x' }
-  inbox.receive({ source: 'inbox', n: 3, type: 'settled', data: settled })
-  assert.is(inbox.count.value, 0)
-  inbox.receive({ source: 'inbox', n: 4, type: 'asked', data })
-  assert.is(await inbox.load(), 'aaaaaaaa-9')
-  assert.is(inbox.count.value, 0)
 })
 
 test('unread: newer than this browser, and more messages than were seen', () => {

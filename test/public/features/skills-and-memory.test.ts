@@ -8,10 +8,9 @@ import { MemoryState, entriesOf, levelOf } from '../../../public/features/memory
 import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { SkillCommands } from '../../../public/features/skills/skill-commands.ts'
 import { bodyOf, SkillsState, groupSkills } from '../../../public/features/skills/skills.ts'
-import { Toasts } from '../../../public/features/shell/toast.ts'
 import { UsageState, formatDay, niceCeiling } from '../../../public/features/usage/usage.ts'
 import { formatCost, formatTokens } from '../../../public/parts/amounts.ts'
-import { fakePlatform } from '../_page.ts'
+import { fakePlatform, fakeShell } from '../_page.ts'
 
 const test = suite('page: skills, memory, usage')
 const base = 'http://host/any/path/'
@@ -98,34 +97,37 @@ const skillsPage = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
     'POST /api/skills/save': ({ name }) => ({ ok: true, name, path: '', version: 'v2' }),
     ...answers,
   })
-  const unsaved = new Set<string>()
-  const toasts = new Toasts(fake.platform)
-  const skills = new SkillsState({ api: fake.platform.api, toasts, unsaved })
-  return { ...fake, skills, toasts, unsaved }
+  const shell = fakeShell(fake.platform)
+  const skills = new SkillsState(shell, () => undefined)
+  return { ...fake, skills, toasts: shell.toasts, unsaved: shell.layout.unsaved }
 }
 
 test('reports a conflict for a skill that changed on disk', async () => {
   const { skills, service, unsaved } = skillsPage({
     'POST /api/skills/save': ({ name, expected_version }) => {
       if (expected_version !== 'v9')
-        throw new ApiError(409, 'changed', { content: 'theirs', version: 'v9' })
+        throw new ApiError(409, 'changed', {
+          code: 'skill_changed',
+          content: 'theirs',
+          version: 'v9',
+        })
       return { ok: true, name, path: '', version: 'v10' }
     },
   })
   await skills.load()
   await skills.read('deploy')
-  skills.form.edit()
+  skills.form.edit(skills.open.value!)
   skills.form.change({ content: 'mine' })
   assert.ok(unsaved.has('skill'))
-  assert.is(await skills.form.save(), null)
+  assert.is(await skills.form.saveSkill(), null)
   assert.equal(skills.form.conflict.value, { content: 'theirs', version: 'v9' })
   assert.is(skills.form.draft.value?.content, 'mine')
-  assert.is(await skills.form.save({ overwrite: true }), 'deploy')
+  assert.is(await skills.form.saveSkill(true), 'deploy')
   assert.is(service.of('POST /api/skills/save')[1]?.content, 'mine')
   assert.equal([skills.form.draft.value, skills.form.conflict.value, unsaved.size], [null, null, 0])
 
-  skills.form.edit()
-  await skills.form.save()
+  skills.form.edit(skills.open.value!)
+  await skills.form.saveSkill()
   skills.form.discardMine()
   assert.equal(
     [skills.form.draft.value?.content, skills.form.draft.value?.version],
@@ -137,7 +139,11 @@ test('reports a conflict for a skill file that changed on disk', async () => {
   const { skills, service, toasts, unsaved } = skillsPage({
     'POST /api/skills/save': ({ name, file, expected_version }) => {
       if (expected_version !== 'v9')
-        throw new ApiError(409, 'changed', { content: 'theirs', version: 'v9' })
+        throw new ApiError(409, 'changed', {
+          code: 'skill_changed',
+          content: 'theirs',
+          version: 'v9',
+        })
       return { ok: true, name, path: file, version: 'v10' }
     },
   })
@@ -145,9 +151,9 @@ test('reports a conflict for a skill file that changed on disk', async () => {
   await skills.read('deploy')
   await file.read('references/a.md')
   file.edit()
-  file.change('mine')
+  file.change({ content: 'mine' })
   assert.ok(unsaved.has('skill-file'))
-  assert.not.ok(await file.save())
+  await file.saveFile()
   assert.equal(file.conflict.value, { content: 'theirs', version: 'v9' })
   assert.is(file.draft.value?.content, 'mine')
 
@@ -158,14 +164,14 @@ test('reports a conflict for a skill file that changed on disk', async () => {
   assert.is(file.draft.value?.path, 'references/a.md')
   assert.match(toasts.list.value.at(-1)?.text ?? '', /changes to references\/a\.md/)
 
-  assert.ok(await file.save({ overwrite: true }))
+  await file.saveFile(true)
   const sent = service.of('POST /api/skills/save').at(-1)
   assert.equal([sent?.name, sent?.file, sent?.content], ['deploy', 'references/a.md', 'mine'])
   assert.equal([file.draft.value, unsaved.size], [null, 0])
   assert.is(file.open.value?.path, 'scripts/b.sh', 'what is looked at stays')
 
   file.edit()
-  await file.save()
+  await file.saveFile()
   file.discardMine()
   assert.equal([file.draft.value?.content, file.draft.value?.version], ['theirs', 'v9'])
   file.cancel()
@@ -175,12 +181,12 @@ test('reports a conflict for a skill file that changed on disk', async () => {
 test('updates the name in a new skill’s front matter while typing', async () => {
   const { skills, service } = skillsPage()
   skills.form.create()
-  for (const name of ['M', 'My T', 'My Tool']) skills.form.change({ name })
+  for (const name of ['M', 'My T', 'My Tool']) skills.form.rename(name)
   assert.match(skills.form.draft.value?.content ?? '', /^---\nname: my-tool\n/)
   skills.form.change({ content: '---\nname: own\n---\nx' })
-  skills.form.change({ name: 'other' })
+  skills.form.rename('other')
   assert.match(skills.form.draft.value?.content ?? '', /name: own/)
-  await skills.form.save()
+  await skills.form.saveSkill()
   const [sent] = service.of('POST /api/skills/save')
   assert.equal([sent?.name, sent?.create, sent?.expected_version], ['other', true, undefined])
 })
@@ -199,7 +205,7 @@ test('reverts a rejected toggle; shows why a new skill was rejected', async () =
   assert.equal([skills.rows.value[0]?.enabled, skills.open.value?.enabled], [true, true])
   assert.is(toasts.list.value[0]?.text, 'managed')
   skills.form.create()
-  await skills.form.save()
+  await skills.form.saveSkill()
   assert.equal([skills.form.problem.value, skills.form.conflict.value], ['managed', null])
 })
 
@@ -251,28 +257,32 @@ test('reports a conflict for a note: discard mine or overwrite', async () => {
     'GET /api/memory': () => memoryReply(now.text, now.version),
     'POST /api/memory/write': ({ content, expected_version }) => {
       if (expected_version !== now.version)
-        throw new ApiError(409, 'changed', { content: now.text, version: now.version })
+        throw new ApiError(409, 'changed', {
+          ...{ code: 'note_changed', content: now.text, version: now.version },
+        })
       Object.assign(now, { text: content, version: `${now.version}+` })
       return { ok: true }
     },
   })
-  const unsaved = new Set<string>()
-  const memory = new MemoryState({ api: platform.api, toasts: new Toasts(platform), unsaved })
+  const shell = fakeShell(platform)
+  const memory = new MemoryState(shell)
   await memory.load()
   memory.edit('memory')
-  memory.change('memory', 'mine')
+  const file = memory.edited.memory
+  file.change({ text: 'mine' })
   Object.assign(now, { text: 'agent', version: 'v2' })
-  assert.not.ok(await memory.save('memory'))
-  assert.equal(memory.conflicts.value.memory, { text: 'agent', version: 'v2' })
-  assert.is(memory.drafts.value.memory?.text, 'mine')
+  await memory.save('memory')
+  assert.equal(file.conflict.value, { content: 'agent', version: 'v2' })
+  assert.is(file.draft.value?.text, 'mine')
   memory.discardMine('memory')
-  assert.is(memory.drafts.value.memory?.text, 'agent')
-  memory.change('memory', 'mine again')
+  assert.is(file.draft.value?.text, 'agent')
+  file.change({ text: 'mine again' })
   Object.assign(now, { version: 'v3' })
-  assert.not.ok(await memory.save('memory'))
-  assert.ok(await memory.save('memory', { overwrite: true }))
+  await memory.save('memory')
+  assert.is(now.text, 'agent')
+  await memory.save('memory', true)
   assert.equal([now.text, memory.notes.value?.memory.text], ['mine again', 'mine again'])
-  assert.equal([memory.drafts.value, unsaved.size], [{}, 0])
+  assert.equal([file.draft.value, shell.layout.unsaved.size], [null, 0])
 })
 
 test('splits notes into entries and rates their length', () => {
@@ -288,16 +298,8 @@ test('usage: only the newest reply counts; the CSV has the same range and zone',
   const { platform } = fakePlatform({
     'GET /api/insights': () => new Promise(resolve => waiting.push(resolve)),
   })
-  const left: unknown[] = []
-  const usage = new UsageState(
-    {
-      api: platform.api,
-      base,
-      toasts: new Toasts(platform),
-      navigate: (...to: unknown[]) => void left.push(to),
-    },
-    'Europe/Berlin',
-  )
+  const left: unknown[][] = []
+  const usage = new UsageState(fakeShell(platform, left), 'Europe/Berlin')
   const [first, second] = [usage.load(7), usage.load(90)]
   waiting[1]?.({ days: 90 })
   waiting[0]?.({ days: 7 })

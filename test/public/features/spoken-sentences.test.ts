@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Announcements } from '../../../public/features/shell/announcements.ts'
-import { createTestClock } from '../../_clock.ts'
+import { fakePlatform } from '../_page.ts'
 import { SpokenSentences } from '../../../public/features/transcript/spoken-sentences.ts'
 
 const test = suite('spoken sentences')
@@ -88,8 +88,8 @@ test('a request that is repeated announces only what is new', () => {
 })
 
 test('the same text is announced twice, and each is removed later', async () => {
-  const clock = createTestClock()
-  const { list, announce } = new Announcements({ clock })
+  const { clock, platform } = fakePlatform()
+  const { list, announce } = new Announcements(platform)
   announce('Finished')
   await clock.advance(4_000)
   announce('Finished')

@@ -3,19 +3,17 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
 import { ApiError } from '../../../public/api.ts'
-import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { scheduleText } from '../../../public/features/tasks/task-draft.ts'
 import { TasksState, resultOf, sortJobs } from '../../../public/features/tasks/tasks.ts'
 import { readTranslation } from '../../../build/languages.ts'
 import { scheduleWords } from '../../../public/features/tasks/schedule-words.ts'
 import { setLanguage } from '../../../public/strings/t.ts'
-import { Toasts } from '../../../public/features/shell/toast.ts'
 import {
   formatDistance,
   formatDuration,
   formatMoment,
 } from '../../../public/features/tasks/times.ts'
-import { fakePlatform, settle } from '../_page.ts'
+import { fakePlatform, fakeShell, settle } from '../_page.ts'
 
 const job = (id: string, patch: Partial<Job> = {}): Job => ({
   id,
@@ -91,22 +89,12 @@ const setup = (jobs: Job[] = [job('a')], visible = () => true) => {
       throw new ApiError(404, 'Job not found')
     },
   })
-  const toasts = new Toasts(platform)
-  const unsaved = new Set<string>()
-  const { api } = platform
-  const tasks = new TasksState({ api, clock, toasts, unsaved, visible })
-  return { tasks, clock, service, toasts, unsaved, world }
+  const shell = fakeShell(platform)
+  const tasks = new TasksState(shell, visible)
+  return { tasks, clock, service, toasts: shell.toasts, unsaved: shell.layout.unsaved, world }
 }
 
 const test = suite('page: tasks')
-
-test('routes to a task and back', () => {
-  const base = 'http://host/any/path/'
-  for (const task of [null, 'a1b2', 'new']) {
-    const route = { view: 'tasks' as const, task }
-    assert.equal(parseRoute(base, base + pathOf(route)), route)
-  }
-})
 
 test('sorts running first, then by next run, then unscheduled', () => {
   const sorted = sortJobs([

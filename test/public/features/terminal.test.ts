@@ -1,4 +1,5 @@
 /** The terminal's client: output in order, input exactly once, over lost connections; keys, links. */
+import { fakePlatform, fakeShell } from '../_page.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type ApiCall, ApiError } from '../../../public/api.ts'
@@ -91,12 +92,9 @@ test('splits a long paste between characters, and drops it when the terminal has
 test('an ended terminal is not resized: it may be closed when the request arrives', async () => {
   const terminals = [{ terminal_id: 'a', ...running }]
   const { api, calls } = serve({ terminals: [{ terminals }], resize: [{}] })
-  const own = new Terminals({
-    platform: { api },
-    sessionId: 's',
-    toasts: { showError: assert.unreachable } as never,
-    ask: () => assert.unreachable(),
-  })
+  const own = new Terminals(fakeShell({ ...fakePlatform().platform, api }), 's', () =>
+    assert.unreachable(),
+  )
   await own.show()
   own.resize('a', { cols: 90, rows: 20 })
   own.ended('a', 3)

@@ -4,9 +4,8 @@ import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import { Processes } from '../../../public/features/workspace/processes.ts'
 import type { Confirmation } from '../../../public/features/shell/layout.ts'
-import { Toasts } from '../../../public/features/shell/toast.ts'
 import { TurnChanges, keyOf } from '../../../public/features/workspace/turn-changes.ts'
-import { fakePlatform, settle } from '../_page.ts'
+import { fakePlatform, fakeShell, settle } from '../_page.ts'
 
 const file = (path: string, more: object = {}) => ({
   path,
@@ -41,13 +40,11 @@ const begin = async (answers: Answers) => {
     'GET /api/rollback/list': () => ({ session_id: 's', checkpoints: [turn('t2'), turn('t1')] }),
     ...answers,
   })
-  const toasts = new Toasts(fake.platform)
+  const shell = fakeShell(fake.platform)
+  const { toasts } = shell
   const asked: Confirmation[] = []
   const seen = { restored: 0 }
-  const turns = new TurnChanges({
-    platform: fake.platform,
-    sessionId: 's',
-    toasts,
+  const turns = new TurnChanges(shell, 's', {
     ask: question => asked.push(question),
     onRestored: () => {
       seen.restored++
@@ -142,11 +139,7 @@ test('polls processes while one is running and the panel is visible', async () =
     'GET /api/processes': () => ({ session_id: 's', processes: [program] }),
     'GET /api/process/log': () => ({ process: program, output: 'out', truncated: false }),
   })
-  const background = new Processes({
-    platform: fake.platform,
-    sessionId: 's',
-    toasts: new Toasts(fake.platform),
-  })
+  const background = new Processes(fakeShell(fake.platform), 's')
   const leave = background.watch()
   await background.load()
   background.toggleLog('p1')

@@ -17,9 +17,8 @@ import { insideWorkspace, parseTarget, targetOf } from '../../../public/parts/ta
 import { ChatPanel, PanelFrame, panelOf } from '../../../public/features/panel/panel.ts'
 import { canEdit } from '../../../public/features/workspace/document.ts'
 import { OpenFile } from '../../../public/features/workspace/open-file.ts'
-import { Toasts } from '../../../public/features/shell/toast.ts'
 import { stepOf } from '../../../public/features/workspace/tree-keys.ts'
-import { fakePlatform, settle } from '../_page.ts'
+import { fakePlatform, fakeShell, settle } from '../_page.ts'
 
 const { Markdown } = await import('../../../public/markdown/markdown.tsx')
 
@@ -101,14 +100,10 @@ const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}, isRead = t
     },
     ...answers,
   })
-  const toasts = new Toasts(fake.platform)
+  const shell = fakeShell(fake.platform)
+  const { toasts } = shell
   const moved: [string, string | null][] = []
-  const files = new FileTree({
-    platform: fake.platform,
-    sessionId: 's',
-    toasts,
-    onMoved: (from, to) => moved.push([from, to]),
-  })
+  const files = new FileTree(shell, 's', { onMoved: (from, to) => moved.push([from, to]) })
   const read = files.load('')
   if (isRead) await read
   return {
@@ -239,19 +234,6 @@ trees('ignores a move into itself or into the same directory', async () => {
   ])
 })
 
-trees('restores a deleted file from the toast', async () => {
-  const { files, toasts, service } = await tree({
-    'POST /api/file/delete': () => ({ ok: true, trash_id: 't1' }),
-    'POST /api/file/restore': () => ({ ok: true, path: 'src' }),
-  })
-  await files.remove('src', 'dir')
-  assert.equal(service.of('POST /api/file/delete')[0]?.recursive, true)
-  toasts.list.value.at(-1)!.action!.run()
-  await settle()
-  assert.equal(service.of('POST /api/file/restore'), [{ session_id: 's', trash_id: 't1' }])
-  assert.is(files.active.value, 'src')
-})
-
 trees('keyboard navigation of the tree', async () => {
   const { files } = await tree()
   files.open('src')
@@ -284,14 +266,10 @@ trees(
         return { filename: name, path: '', size: 1 }
       },
     })
-    const toasts = new Toasts(platform)
+    const shell = fakeShell(platform)
+    const { toasts } = shell
     const arrived: string[] = []
-    const uploads = new FileUploads({
-      platform,
-      toasts,
-      sessionId: 's',
-      onArrived: directory => arrived.push(directory),
-    })
+    const uploads = new FileUploads(shell, 's', directory => arrived.push(directory))
     const done = uploads.add(
       [new File(['1'], 'a'), new File(['1'], 'bad'), new File(['1'], 'c')],
       'd',
@@ -318,18 +296,13 @@ const opened = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
     },
     ...answers,
   })
-  const toasts = new Toasts(fake.platform)
+  const shell = fakeShell(fake.platform)
+  const { toasts } = shell
   const asked: Confirmation[] = []
   const urls: string[] = []
-  const preview = new OpenFile({
-    platform: fake.platform,
-    sessionId: 's',
-    toasts,
-    ask: question => asked.push(question),
-    urls: {
-      create: blob => `blob:${blob.type}:${urls.push('made')}`,
-      revoke: url => urls.push(`gone ${url}`),
-    },
+  const preview = new OpenFile(shell, 's', question => asked.push(question), undefined, {
+    create: blob => `blob:${blob.type}:${urls.push('made')}`,
+    revoke: url => urls.push(`gone ${url}`),
   })
   preview.enter('/w')
   preview.open({ path: 'a.ts', line: null })
@@ -478,23 +451,6 @@ previews('what was read before a save does not replace what was saved', async ()
   assert.equal([doc().content, doc().version, disk.content], ['mine\n', 'v1+', 'mine\n'])
 })
 
-previews('another workspace: unsaved edits are kept and not written into it', async () => {
-  const { preview, doc, disk, service, asked } = await opened()
-  preview.setMode('edit')
-  preview.edit('mine\n')
-  preview.enter('/other')
-  assert.ok(doc().isMoved)
-  Object.assign(disk, { content: 'other file\n', version: 'o1' })
-  await preview.refresh()
-  await preview.saver.save()
-  assert.equal([doc().draft, doc().conflict, disk.content], ['mine\n', null, 'other file\n'])
-  assert.is(service.of('POST /api/file/save').length, 0)
-  preview.setMode('view')
-  await asked[0]?.run()
-  await settle()
-  assert.equal([doc().content, doc().isMoved, doc().version], ['other file\n', false, 'o1'])
-})
-
 previews('back in its workspace an edited file can be saved again', async () => {
   const { preview, doc, disk } = await opened()
   preview.setMode('edit')
@@ -504,14 +460,6 @@ previews('back in its workspace an edited file can be saved again', async () => 
   assert.not.ok(doc().isMoved)
   await preview.saver.save()
   assert.is(disk.content, 'mine\n')
-})
-
-previews('another workspace: a file without edits is read from it', async () => {
-  const { preview, doc, disk } = await opened()
-  Object.assign(disk, { content: 'other\n', version: 'o1' })
-  preview.enter('/other')
-  await settle()
-  assert.equal([doc().content, doc().version, doc().mode], ['other\n', 'o1', 'view'])
 })
 
 previews('shows the source of Markdown for a link to a line', async () => {
@@ -590,7 +538,7 @@ git('loads a diff when expanded, and again when files change', async () => {
     'GET /api/git/status': () => ({ branch: 'main', upstream: null, ahead: 0, behind: 0, files }),
     'GET /api/git/diff': ({ path }) => ({ path, diff: 'x', binary: false, truncated: false }),
   })
-  const changes = new GitChanges(platform, 's')
+  const changes = new GitChanges(fakeShell(platform), 's')
   await changes.load()
   const [change] = changes.lines.value.unstaged
   assert.is(service.of('GET /api/git/diff').length, 0)
@@ -611,7 +559,7 @@ git('shows why git failed', async () => {
       throw new ApiError(503, 'git is not installed')
     },
   })
-  const changes = new GitChanges(platform, 's')
+  const changes = new GitChanges(fakeShell(platform), 's')
   await changes.load()
   assert.equal([changes.state.value, changes.error.value], ['failed', 'git is not installed'])
 })

@@ -5,8 +5,8 @@ import { readText } from '../../../store/read-text.ts'
 import { join } from 'node:path'
 import { reasonFor } from '../../../agent/permissions/check-call.ts'
 import { denial } from '../../../agent/permissions/denied-path.ts'
-import { createRules, parseLists } from '../../../agent/permissions/rules.ts'
-import { RULE_LISTS, type RuledCall, type Rules } from '../../../agent/permissions/types.ts'
+import { Rules } from '../../../agent/permissions/rules.ts'
+import { RULE_LISTS, type RuledCall } from '../../../agent/permissions/types.ts'
 import { asObject } from '../../../base/json.ts'
 import type { ProfileConfig } from '../../../profiles/config.ts'
 import type { Guards } from '../../../agent/types.ts'
@@ -21,26 +21,8 @@ export const rulesFor = (
   env: Readonly<Record<string, string>>,
 ): Rules => {
   const homes = [...new Set([env.HOME ?? '', home.env().HOME ?? ''])].filter(dir => dir !== '')
-  let current: { key: string; rules: Rules } | null = null
-  const rules = (): Rules => {
-    const values = asObject(home.values().permissions)
-    const key = JSON.stringify(RULE_LISTS.map(list => values[list] ?? null))
-    if (current?.key !== key) {
-      const lists = parseLists(values)
-      current = {
-        key,
-        rules: createRules({ lists, workspace, homes, source: home.config.path }),
-      }
-    }
-    return current.rules
-  }
-  return {
-    source: home.config.path,
-    decide: call => rules().decide(call),
-    covers: (call, ask) => rules().covers(call, ask),
-    hides: root => rules().hides(root),
-    isOffered: tool => rules().isOffered(tool),
-  }
+  const values = () => asObject(home.values().permissions)
+  return new Rules(home.config.path, { workspace, homes }, values)
 }
 
 /** For digests of what is sent to a model: other rules may show other tools and files. Empty without rules, as before them. */
@@ -86,7 +68,7 @@ export const scriptDenial = (
   const command = text ?? shellQuote(path)
   const shell = { home: env.HOME ?? '', cwd: dir, workspace: dir, env }
   // Of the decision about commands only what no one could allow: changes of scripts are approved by a person.
-  const decision = decideCommand(command, { guards, shell, forbidden: [] })
+  const decision = decideCommand(command, { guards, forbidden: [] }, shell)
   if (decision.kind === 'refuse') return decision.refusal.message
   const call: RuledCall = { tool: 'terminal', accesses: [{ kind: 'command', command, shell }] }
   return rules.decide(call)?.list === 'ask' && mayApprove ? null : refusalOf(rules, call)

@@ -12,8 +12,8 @@ import {
   RULE_LISTS,
   type RuledCall,
   type RuleList,
-  type Rules,
 } from '../../../agent/permissions/types.ts'
+import type { Rules } from '../../../agent/permissions/rules.ts'
 import { asObject } from '../../../base/json.ts'
 import { visibleText } from '../../../base/visible.ts'
 import { conflict, invalid, missing } from '../../../errors.ts'
@@ -156,7 +156,7 @@ export const checkPermission = (
   const outside = approvals.outside_sandbox ?? outsideSandbox
   const decision =
     given.kind === 'command'
-      ? decideCommand(given.value, { guards, runner, outside, shell, forbidden: [], canUndo: true })
+      ? decideCommand(given.value, { guards, runner, outside, forbidden: [], canUndo: true }, shell)
       : null
   const question = decision?.kind === 'run' ? decision.ask : null
   const reasons = [...(question?.labels ?? [])]

@@ -2,6 +2,7 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { suite } from 'uvu'
 import { bundleProgram } from '../../../_program.ts'
 import { type AgentLimits, ExternalAgents } from '../../../../lib/agent/acp/agents.ts'
 import { clarify } from '../../../../lib/agent/tools/clarify.ts'
@@ -33,16 +34,13 @@ export type TurnOutput = {
   text: string
 }
 
-export const createExternal = (traits = '', options: Partial<AgentLimits> = {}) => {
+export const createExternal = (traits = '') => {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'acp-')))
   writeFileSync(join(workspace, 'a.txt'), 'first\n')
   const lines: string[] = []
   const clock = createTestClock()
-  const build = () =>
-    new ExternalAgents(clock, 'test', line => void lines.push(line), {
-      graceMs: 500,
-      ...options,
-    })
+  let limits: Partial<AgentLimits> = { graceMs: 500 }
+  const build = () => new ExternalAgents(clock, 'test', line => void lines.push(line), limits)
   let agents = build()
   const saved = new Map<string, ExternalSession>()
   const asked: ApprovalRequest[] = []
@@ -104,6 +102,11 @@ export const createExternal = (traits = '', options: Partial<AgentLimits> = {}) 
     place,
     endpoint,
     agents: () => agents,
+    /** Before the first message. */
+    limit(given: Partial<AgentLimits>) {
+      limits = { ...limits, ...given }
+      agents = build()
+    },
     /** As after a restart of the service: other processes, the same records. */
     async restart() {
       await agents.close()
@@ -182,16 +185,12 @@ export const createExternal = (traits = '', options: Partial<AgentLimits> = {}) 
   }
 }
 
-type Outside = ReturnType<typeof createExternal>
+export type Outside = ReturnType<typeof createExternal>
 
-/** Runs a test with its own agent and always disposes of it. */
-export const using =
-  (traits: string, options: Parameters<typeof createExternal>[1], run: (at: Outside) => unknown) =>
-  async () => {
-    const at = createExternal(traits, options)
-    try {
-      await run(at)
-    } finally {
-      await at.close()
-    }
-  }
+/** Each test has an agent and a workspace of its own; the agent starts with the first message. */
+export const agentSuite = (name: string) => {
+  const test = suite<Outside>(name)
+  test.before.each(at => void Object.assign(at, createExternal()))
+  test.after.each(at => at.close())
+  return test
+}

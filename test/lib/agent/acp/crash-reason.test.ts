@@ -1,5 +1,4 @@
 /** The reason of a crash, in what programs of all kinds print: the line with the error, never what is around it. */
-import { spawnSync } from 'node:child_process'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { crashReason } from '../../../../lib/agent/acp/crash-reason.ts'
@@ -14,11 +13,6 @@ const VERSION = '\n\nNode.js v24.21.0\n'
 const CASES: [what: string, printed: string, reason: string][] = [
   ['nothing', '', ''],
   ['a sentence', 'no license found\n', 'no license found'],
-  [
-    'an error of Node.js',
-    `${NODE}Error: Cannot find module "x", run npm install\n${STACK}${VERSION}`,
-    'Error: Cannot find module "x", run npm install',
-  ],
   [
     'an error of Node.js with properties',
     `${NODE}TypeError [ERR_INVALID_ARG_TYPE]: The "path" argument must be a string\n${STACK} {\n  code: 'ERR_INVALID_ARG_TYPE'\n}${VERSION}`,
@@ -35,24 +29,9 @@ const CASES: [what: string, printed: string, reason: string][] = [
     'Error: The login has expired. Run "agent login".',
   ],
   [
-    'a cause',
-    `${NODE}Error: No configuration\n${STACK} {\n  [cause]: SyntaxError: Unexpected end of JSON input\n      at JSON.parse (<anonymous>)\n}${VERSION}`,
-    'Error: No configuration',
-  ],
-  [
-    'text that was thrown',
-    `${NODE.replace('new X()', '"no key"')}no key\n(Use \`node --trace-uncaught ...\` to show where the exception was thrown)${VERSION}`,
-    'no key',
-  ],
-  [
     'a warning after it',
     `Error: no key\n${STACK}\n(node:7) [DEP0040] DeprecationWarning: The punycode module is deprecated.\n(Use \`node --trace-deprecation ...\` to show where the warning was created)\n`,
     'Error: no key',
-  ],
-  [
-    'an unrelated log line after it',
-    'TypeError: x is not a function\n    at y\n[idle-compaction] skip: cache TTL is unknown, not 1h.\n',
-    'TypeError: x is not a function',
   ],
   [
     'only logs',
@@ -86,28 +65,8 @@ const CASES: [what: string, printed: string, reason: string][] = [
   ],
   ['a shell', 'sh: 1: agent-cli: not found\n', 'sh: 1: agent-cli: not found'],
 ]
-for (const [what, printed, reason] of CASES)
-  test(`finds it: ${what}`, () => assert.is(crashReason(printed), reason))
-
-test('finds it in what this version of Node.js prints', () => {
-  const cases: [code: string, reason: string][] = [
-    [
-      'throw new Error("Cannot find module x, run npm install")',
-      'Error: Cannot find module x, run npm install',
-    ],
-    ['Promise.reject(new TypeError("no key"))', 'TypeError: no key'],
-    ['throw "no license"', 'no license'],
-    ['require("/nowhere/module.js")', "Error: Cannot find module '/nowhere/module.js'"],
-    ['const x = {}; x.y.z', "TypeError: Cannot read properties of undefined (reading 'z')"],
-    [
-      'class OwnError extends Error { name = "OwnError" }; throw new OwnError("mine")',
-      'OwnError: mine',
-    ],
-  ]
-  for (const [code, reason] of cases) {
-    const { stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8' })
-    assert.is(crashReason(stderr), reason, stderr)
-  }
+test('finds the line with the error', () => {
+  for (const [what, printed, reason] of CASES) assert.is(crashReason(printed), reason, what)
 })
 
 test.run()

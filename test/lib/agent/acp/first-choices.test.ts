@@ -1,10 +1,9 @@
 /** What a new chat with an agent starts with: the mode, model, and options of config.yaml, else a mode that asks. */
-import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { askingMode } from '../../../../lib/agent/acp/modes.ts'
-import { using } from './_external.ts'
+import { askingMode } from '../../../../lib/agent/acp/choices.ts'
+import { agentSuite } from './_external.ts'
 
-const test = suite('acp first choices')
+const test = agentSuite('acp first choices')
 
 type Given = [id: string, description: string][]
 
@@ -56,16 +55,7 @@ test('knows which mode of an agent asks', () => {
     [CLAUDE, 'auto', 'default'],
     [CLAUDE, 'acceptEdits', 'default'],
     [CLAUDE, 'default', null],
-    [
-      [
-        ['acceptEdits', 'Auto-accept file edit operations'],
-        ['default', 'Standard behavior, prompts for dangerous operations'],
-      ],
-      'acceptEdits',
-      'default',
-    ],
     [QWEN, 'auto', 'default'],
-    [QWEN, 'yolo', 'default'],
     [CODEX, 'agent', 'read-only'],
     [CODEX, 'read-only', null],
     [
@@ -92,27 +82,11 @@ test('knows which mode of an agent asks', () => {
     ],
     [
       [
-        ['default', ''],
-        ['yolo', ''],
-      ],
-      'yolo',
-      'default',
-    ],
-    [
-      [
         ['default', 'Runs everything automatically'],
         ['x', ''],
       ],
       'x',
       null,
-    ],
-    [
-      [
-        ['auto-approve', 'Auto-approves all'],
-        ['default', 'Requires approval for tool executions'],
-      ],
-      'auto-approve',
-      'default',
     ],
     [
       [
@@ -140,91 +114,79 @@ const modesIn = (current: string, modes: Given, more = {}) => ({
 })
 const settings = { env: {}, mcp: true }
 
-test(
-  'a new chat starts in a mode that asks; what is chosen in it stays',
-  using('', {}, async at => {
-    at.place.env = modesIn('auto', CLAUDE)
-    assert.equal((await at.say('mode')).text, 'default')
-    assert.equal((await at.say('hello')).warnings, [])
-    const kept = at.saved.get('tester')!
-    at.saved.set('tester', { ...kept, mode: 'acceptEdits' })
-    await at.restart()
-    assert.is((await at.say('mode')).text, 'acceptEdits')
-    at.place.env = modesIn('auto', CLAUDE, { asOption: true })
+test('a new chat starts in a mode that asks; what is chosen in it stays', async at => {
+  at.place.env = modesIn('auto', CLAUDE)
+  assert.equal((await at.say('mode')).text, 'default')
+  assert.equal((await at.say('hello')).warnings, [])
+  const kept = at.saved.get('tester')!
+  at.saved.set('tester', { ...kept, mode: 'acceptEdits' })
+  await at.restart()
+  assert.is((await at.say('mode')).text, 'acceptEdits')
+  at.place.env = modesIn('auto', CLAUDE, { asOption: true })
+  at.saved.clear()
+  await at.restart()
+  assert.is((await at.say('mode')).text, 'default')
+})
+
+test('as configured, whatever asks; what the agent does not have is said once', async at => {
+  at.place.env = modesIn('auto', CLAUDE)
+  const cases: [more: object, chosen: object, warnings: RegExp[]][] = [
+    [{ mode: 'auto' }, { mode: 'auto' }, []],
+    [{ mode: 'plan', model: 'lab/large:free' }, { mode: 'plan', model: 'lab/large:free' }, []],
+    [{ options: { loud: true } }, { mode: 'default', loud: true }, []],
+    [
+      { options: { loud: 'true', model: 'lab/large:free' } },
+      { loud: true, model: 'lab/large:free' },
+      [],
+    ],
+    [
+      { mode: 'ask' },
+      { mode: 'default' },
+      [/no mode “ask” \(acp_mode\); it offers default, .*auto/],
+    ],
+    [{ model: 'huge' }, { model: 'small' }, [/the model “huge” \(acp_model\); it offers small/]],
+    [
+      { options: { quiet: 'x', loud: 'loudly' } },
+      { loud: false },
+      [/no option “quiet” \(acp_options\); it offers model, loud/, /no “loudly” .*true, false/],
+    ],
+  ]
+  for (const [more, chosen, warnings] of cases) {
+    at.place.settings = { ...settings, ...more }
     at.saved.clear()
     await at.restart()
-    assert.is((await at.say('mode')).text, 'default')
-  }),
-)
+    const turn = await at.say('chosen')
+    const found = JSON.parse(turn.text)
+    assert.equal({ ...found, ...chosen }, found, JSON.stringify(more))
+    assert.is(turn.warnings.length, warnings.length, turn.warnings.join('\n'))
+    for (const [index, words] of warnings.entries()) assert.match(turn.warnings[index] ?? '', words)
+    assert.equal((await at.say('hello')).warnings, [])
+  }
+})
 
-test(
-  'as configured, whatever asks; what the agent does not have is said once',
-  using('', {}, async at => {
-    at.place.env = modesIn('auto', CLAUDE)
-    const cases: [more: object, chosen: object, warnings: RegExp[]][] = [
-      [{ mode: 'auto' }, { mode: 'auto' }, []],
-      [{ mode: 'plan', model: 'lab/large:free' }, { mode: 'plan', model: 'lab/large:free' }, []],
-      [{ options: { loud: true } }, { mode: 'default', loud: true }, []],
-      [
-        { options: { loud: 'true', model: 'lab/large:free' } },
-        { loud: true, model: 'lab/large:free' },
-        [],
-      ],
-      [
-        { mode: 'ask' },
-        { mode: 'default' },
-        [/no mode “ask” \(acp_mode\); it offers default, .*auto/],
-      ],
-      [{ model: 'huge' }, { model: 'small' }, [/the model “huge” \(acp_model\); it offers small/]],
-      [
-        { options: { quiet: 'x', loud: 'loudly' } },
-        { loud: false },
-        [/no option “quiet” \(acp_options\); it offers model, loud/, /no “loudly” .*true, false/],
-      ],
-    ]
-    for (const [more, chosen, warnings] of cases) {
-      at.place.settings = { ...settings, ...more }
-      at.saved.clear()
-      await at.restart()
-      const turn = await at.say('chosen')
-      const found = JSON.parse(turn.text)
-      assert.equal({ ...found, ...chosen }, found, JSON.stringify(more))
-      assert.is(turn.warnings.length, warnings.length, turn.warnings.join('\n'))
-      for (const [index, words] of warnings.entries())
-        assert.match(turn.warnings[index] ?? '', words)
-      assert.equal((await at.say('hello')).warnings, [])
-    }
-  }),
-)
+test('a model that was chosen in the menu goes before the configured one; a refusal of the agent is said', async at => {
+  at.place.traits = 'strict'
+  at.place.settings = { ...settings, model: 'huge', mode: 'free' }
+  const turn = await at.say('chosen', { model: 'lab/large:free' })
+  assert.is(JSON.parse(turn.text).model, 'lab/large:free')
+  assert.match(
+    turn.warnings.join('\n'),
+    /did not take the mode “Free hand”: .*free needs a sandbox/,
+  )
+  assert.is(turn.warnings.length, 1)
+})
 
-test(
-  'a model that was chosen in the menu goes before the configured one; a refusal of the agent is said',
-  using('strict', {}, async at => {
-    at.place.settings = { ...settings, model: 'huge', mode: 'free' }
-    const turn = await at.say('chosen', { model: 'lab/large:free' })
-    assert.is(JSON.parse(turn.text).model, 'lab/large:free')
-    assert.match(
-      turn.warnings.join('\n'),
-      /did not take the mode “Free hand”: .*free needs a sandbox/,
-    )
-    assert.is(turn.warnings.length, 1)
-  }),
-)
-
-test(
-  'what the agent repeats with each turn is shown once in a chat',
-  using('', {}, async at => {
-    const note = { severity: 'warning', title: 'Model metadata not found' }
-    const notes = async (say: { title: string }, request = {}) =>
-      (await at.say(`note ${JSON.stringify({ ...note, ...say })}`, { request })).warnings.filter(
-        words => words === say.title,
-      ).length
-    assert.is(await notes(note), 1)
-    assert.is(await notes(note), 0)
-    assert.is(await notes({ ...note, title: 'Another one' }), 1)
-    assert.is(await notes(note, { sessionKey: 'other' }), 1)
-    assert.is(await notes({ ...note, severity: 'info', title: 'x' } as typeof note), 0)
-  }),
-)
+test('what the agent repeats with each turn is shown once in a chat', async at => {
+  const note = { severity: 'warning', title: 'Model metadata not found' }
+  const notes = async (say: { title: string }, request = {}) =>
+    (await at.say(`note ${JSON.stringify({ ...note, ...say })}`, { request })).warnings.filter(
+      words => words === say.title,
+    ).length
+  assert.is(await notes(note), 1)
+  assert.is(await notes(note), 0)
+  assert.is(await notes({ ...note, title: 'Another one' }), 1)
+  assert.is(await notes(note, { sessionKey: 'other' }), 1)
+  assert.is(await notes({ ...note, severity: 'info', title: 'x' } as typeof note), 0)
+})
 
 test.run()

@@ -2,15 +2,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { adoptSession } from '../../../../lib/agent/acp/list-sessions.ts'
+import { adoptSession } from '../../../../lib/agent/acp/attach-session.ts'
 import { Replay } from '../../../../lib/agent/acp/replay.ts'
 import { ToolOutput } from '../../../../lib/sessions/tool-output.ts'
-import { using } from './_external.ts'
+import { agentSuite } from './_external.ts'
 import { createTestClock } from '../../../_clock.ts'
 
-const test = suite('acp: earlier sessions and images')
+const test = agentSuite('acp: earlier sessions and images')
 
 const served = { provider: 'acp', model: 'tester' }
 const text = (words: string) => ({ type: 'text' as const, text: words })
@@ -79,68 +78,60 @@ const painting = async (
   }
 }
 
-test(
-  'replaces invalid images with a note',
-  using('', {}, async ({ say }) => {
-    await painting(say, 'paint junk', contents => {
-      assert.not.match(contents.join(), /MEDIA/)
-      assert.match(contents.join(), /\[image, image\/png\]/)
-    })
-    // And where nothing can be kept.
-    assert.match((await say('paint')).text, /\[image, image\/png\]/)
-  }),
-)
+test('replaces invalid images with a note', async at => {
+  const { say } = at
+  await painting(say, 'paint junk', contents => {
+    assert.not.match(contents.join(), /MEDIA/)
+    assert.match(contents.join(), /\[image, image\/png\]/)
+  })
+  // And where nothing can be kept.
+  assert.match((await say('paint')).text, /\[image, image\/png\]/)
+})
 
-test(
-  'images of calls and answers become files of the session, each shown once',
-  using('', {}, async ({ say }) => {
-    await painting(say, 'paint', (contents, dir, output) => {
-      const [, result = '', answer = ''] = contents
-      const first = join(dir, '0123456789ab', 'i1.png')
-      const second = join(dir, '0123456789ab', 'answer.png')
-      assert.is(JSON.parse(result).content, `MEDIA:"${first}"`)
-      assert.equal(answer.match(/MEDIA:"[^"]+"/g), [`MEDIA:"${first}"`, `MEDIA:"${second}"`])
-      assert.is(readFileSync(first).subarray(1, 4).toString(), 'PNG')
-      assert.is(output.ownerOf(first), '0123456789ab')
-      assert.is(output.ownerOf(join(dir, '..', 'x', 'y.png')), undefined)
-      assert.is(output.ownerOf(join(dir, '0123456789ab')), undefined)
-    })
-  }),
-)
+test('images of calls and answers become files of the session, each shown once', async ({
+  say,
+}) => {
+  await painting(say, 'paint', (contents, dir, output) => {
+    const [, result = '', answer = ''] = contents
+    const first = join(dir, '0123456789ab', 'i1.png')
+    const second = join(dir, '0123456789ab', 'answer.png')
+    assert.is(JSON.parse(result).content, `MEDIA:"${first}"`)
+    assert.equal(answer.match(/MEDIA:"[^"]+"/g), [`MEDIA:"${first}"`, `MEDIA:"${second}"`])
+    assert.is(readFileSync(first).subarray(1, 4).toString(), 'PNG')
+    assert.is(output.ownerOf(first), '0123456789ab')
+    assert.is(output.ownerOf(join(dir, '..', 'x', 'y.png')), undefined)
+    assert.is(output.ownerOf(join(dir, '0123456789ab')), undefined)
+  })
+})
 
-test(
-  'the session of a deleted chat is closed, so that another chat can continue it at once',
-  using('locks lists closes', {}, async at => {
-    await at.say('hello one', { request: { sessionKey: 'one' } })
-    await at.say('hello two', { request: { sessionKey: 'two' } })
-    const id = at.agents().peek(at.endpoint(), 'default', 'one')?.session.id ?? ''
-    const adopt = () =>
-      at
-        .agents()
-        .use(at.endpoint(), at.external(), running =>
-          adoptSession(running, id, at.workspace, served, [], new AbortController().signal),
-        )
-    const [early] = await Promise.allSettled([adopt()])
-    assert.is(early.status, 'rejected')
-    at.agents().forget('nobody')
-    at.agents().forget('one')
-    assert.is(at.agents().peek(at.endpoint(), 'default', 'one'), null)
-    const { replayed } = await adopt()
-    assert.is(replayed?.messages[0]?.content, 'hello one')
-    assert.ok(at.agents().peek(at.endpoint(), 'default', 'two'))
-  }),
-)
+test('the session of a deleted chat is closed, so that another chat can continue it at once', async at => {
+  at.place.traits = 'locks lists closes'
+  await at.say('hello one', { request: { sessionKey: 'one' } })
+  await at.say('hello two', { request: { sessionKey: 'two' } })
+  const id = at.agents().peek(at.endpoint(), 'default', 'one')?.session.id ?? ''
+  const adopt = () =>
+    at
+      .agents()
+      .use(at.endpoint(), at.external(), running =>
+        adoptSession(running, id, at.workspace, served, [], new AbortController().signal),
+      )
+  const [early] = await Promise.allSettled([adopt()])
+  assert.is(early.status, 'rejected')
+  at.agents().forget('nobody')
+  at.agents().forget('one')
+  assert.is(at.agents().peek(at.endpoint(), 'default', 'one'), null)
+  const { replayed } = await adopt()
+  assert.is(replayed?.messages[0]?.content, 'hello one')
+  assert.ok(at.agents().peek(at.endpoint(), 'default', 'two'))
+})
 
-test(
-  'an agent that can’t close a session ends with the last chat that was deleted',
-  using('', {}, async at => {
-    await at.say('hello one', { request: { sessionKey: 'one' } })
-    await at.say('hello two', { request: { sessionKey: 'two' } })
-    at.agents().forget('one')
-    assert.is(at.agents().running(), 1)
-    at.agents().forget('two')
-    assert.is(at.agents().running(), 0)
-  }),
-)
+test('an agent that can’t close a session ends with the last chat that was deleted', async at => {
+  await at.say('hello one', { request: { sessionKey: 'one' } })
+  await at.say('hello two', { request: { sessionKey: 'two' } })
+  at.agents().forget('one')
+  assert.is(at.agents().running(), 1)
+  at.agents().forget('two')
+  assert.is(at.agents().running(), 0)
+})
 
 test.run()

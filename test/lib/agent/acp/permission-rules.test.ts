@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createRules, parseLists } from '../../../../lib/agent/permissions/rules.ts'
+import { Rules } from '../../../../lib/agent/permissions/rules.ts'
 import { grantId } from '../../../../lib/turns/context/grants.ts'
 import { createExternal } from './_external.ts'
 
@@ -19,12 +19,7 @@ const withAgent =
     const { workspace } = agent
     mkdirSync(join(workspace, 'secret'))
     writeFileSync(join(workspace, 'secret', 'key'), 'hidden')
-    const made = createRules({
-      lists: parseLists(lists),
-      workspace,
-      homes: [workspace],
-      source: 'config.yaml',
-    })
+    const made = new Rules('config.yaml', { workspace, homes: [workspace] }, () => lists)
     try {
       await run(agent, { rules: made })
     } finally {

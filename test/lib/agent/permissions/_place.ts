@@ -2,7 +2,7 @@
 import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRules, parseLists } from '../../../../lib/agent/permissions/rules.ts'
+import { Rules } from '../../../../lib/agent/permissions/rules.ts'
 import type { Access, RuledCall } from '../../../../lib/agent/permissions/types.ts'
 import { realPath } from '../../../../lib/store/path-within.ts'
 
@@ -32,7 +32,7 @@ export const createPlace = () => {
   const removePlace = () => rmSync(root, { recursive: true, force: true })
 
   const rulesOf = (lists: Lists) =>
-    createRules({ lists: parseLists(lists), workspace, homes: [home], source: 'config.yaml' })
+    new Rules('config.yaml', { workspace, homes: [home] }, () => lists)
 
   const shell = {
     home,

@@ -2,7 +2,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { join } from 'node:path'
-import { callAccesses } from '../../../../lib/agent/permissions/call-access.ts'
+import { delegate } from '../../../../lib/agent/tools/delegate.ts'
+import { patch } from '../../../../lib/agent/tools/patch.ts'
+import { callContext } from '../../../_call.ts'
 import { createPlace } from './_place.ts'
 
 const { commandCall, home, isAllowed, pathCall, removePlace, rulesOf, verdictOf, workspace } =
@@ -50,10 +52,9 @@ allow('does not cover a command with a part that no rule covers', () => {
 
 allow('a rule for find or xargs does not cover what they start', () => {
   const lists = { allow: ['bash(find *)', 'bash(xargs *)', 'bash(prettier *)'] }
-  for (const command of ['find . -exec rm {} +', "find . -exec sh -c 'x' ';'", 'xargs rm'])
+  for (const command of ['find . -exec rm {} +', 'find . -exec prettier {} +', 'xargs prettier'])
     assert.not(isAllowed(lists, command), command)
-  for (const command of ['find . -delete', 'find . -exec prettier {} +'])
-    assert.ok(isAllowed(lists, command), command)
+  assert.ok(isAllowed(lists, 'find . -delete'))
 })
 
 allow('covers every part, with harmless ones beside it', () => {
@@ -139,7 +140,7 @@ allow('a rule for an MCP server does not cover a server whose name begins the sa
 })
 
 allow('the files of a patch are judged in every form, with and without the mode', () => {
-  const place = { workspace, env: { HOME: home }, forbidden: [], memo: new Map() }
+  const call = callContext({ workspace, env: { HOME: home } })
   const deny = { deny: ['edit(secret.txt)'] }
   const body = '@@ -1 +1 @@\n-a\n+b'
   const forms = [
@@ -155,7 +156,7 @@ allow('the files of a patch are judged in every form, with and without the mode'
   ]
   for (const form of forms)
     for (const mode of [undefined, 'patch', 'replace']) {
-      const accesses = callAccesses('patch', { mode, ...form }, place)
+      const accesses = patch.reaches?.(patch.input.parse({ mode, ...form }), call) ?? []
       assert.is(
         verdictOf(deny, { tool: 'patch', accesses }),
         'deny',
@@ -166,12 +167,15 @@ allow('the files of a patch are judged in every form, with and without the mode'
 
 allow('a rule for a subagent covers it by name, alone or among several tasks', () => {
   const call = (args: object) => {
-    const place = { workspace, env: { HOME: home }, forbidden: [], memo: new Map() }
-    return { tool: 'delegate_task', accesses: callAccesses('delegate_task', args, place) }
+    const accesses = delegate.reaches?.(delegate.input.parse(args), callContext()) ?? []
+    return { tool: 'delegate_task', accesses }
   }
   const deny = { deny: ['Task(review*)'] }
   assert.is(verdictOf(deny, call({ goal: 'x', agent: 'Reviewer' })), 'deny')
-  assert.is(verdictOf(deny, call({ tasks: [{ agent: 'other' }, { agent: 'reviewer' }] })), 'deny')
+  assert.is(
+    verdictOf(deny, call({ tasks: ['other', 'reviewer'].map(agent => ({ goal: 'x', agent })) })),
+    'deny',
+  )
   assert.is(verdictOf(deny, call({ goal: 'x', agent: '' })), 'none')
   assert.is(verdictOf(deny, call({ goal: 'review', agent: 'other' })), 'none')
 })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { CommandAccess } from '../../../../lib/agent/tool-services.ts'
 import { decideCommand, decideScript, type Site } from '../../../../lib/agent/permissions/decide.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
 
@@ -38,19 +39,20 @@ const shell = {
   ownAddresses: ['8787'],
   isOwnProcess: (pid: number) => Math.abs(pid) === 4711,
 }
-const decide = (command: string, more: Partial<Site> = {}) =>
-  decideCommand(command, { shell, forbidden: [state], ...more })
+type More = Partial<Site> & { wanted?: CommandAccess }
+const decide = (command: string, { wanted, ...more }: More = {}) =>
+  decideCommand(command, { forbidden: [state], ...more }, shell, wanted)
 
 /** `run`, `ask`, or `refuse`. */
-const verdict = (command: string, more: Partial<Site> = {}): string => {
+const verdict = (command: string, more: More = {}): string => {
   const found = decide(command, more)
   return found.kind === 'run' ? (found.ask ? 'ask' : 'run') : found.kind
 }
-const labels = (command: string, more: Partial<Site> = {}): readonly string[] => {
+const labels = (command: string, more: More = {}): readonly string[] => {
   const found = decide(command, more)
   return found.kind === 'run' ? (found.ask?.labels ?? []) : []
 }
-const withVerdict = (wanted: string, commands: readonly string[], more: Partial<Site> = {}) =>
+const withVerdict = (wanted: string, commands: readonly string[], more: More = {}) =>
   commands.filter(command => verdict(command, more) !== wanted)
 
 const READERS = [
@@ -230,7 +232,7 @@ test('what decides about the agent, and the service itself, are the user’s, wh
   ])
     assert.ok(isControl(command), command)
   assert.not.ok(isControl('cat ~/.agent/config.yaml'))
-  const script = (code: string) => decideScript(code, { shell, forbidden: [state] })
+  const script = (code: string) => decideScript(code, { forbidden: [state] }, shell)
   const found = script(`open("${home}/.agent/config.yaml", "w").write('x')`)
   assert.ok(found.kind === 'run' && found.ask?.isControl)
   assert.is(script('#'.repeat(100_001)).kind, 'refuse')
@@ -242,11 +244,11 @@ test('what no approval permits is refused in a script as well', () => {
     "import subprocess\nsubprocess.run('dd if=/dev/zero of=/dev/sda', shell=True)",
   ])
     for (const more of [{}, { runner }]) {
-      const decision = decideScript(code, { shell, forbidden: [state], ...more })
+      const decision = decideScript(code, { forbidden: [state], ...more }, shell)
       assert.equal(decision.kind === 'refuse' && decision.refusal.by, 'checks', code)
     }
   for (const code of ['print("reboot")', "x = 'the disk is full'", 'terminal("rm -rf /")'])
-    assert.is(decideScript(code, { shell, forbidden: [state] }).kind, 'run', code)
+    assert.is(decideScript(code, { forbidden: [state] }, shell).kind, 'run', code)
 })
 
 test('some commands never run, and none reaches the state of the service', () => {

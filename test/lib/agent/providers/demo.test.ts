@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { demo } from '../../../../lib/agent/providers/demo.ts'
 import { sceneOf } from '../../../../lib/agent/providers/demo-script.ts'
-import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
+import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
 import type { AgentRequest } from '../../../../lib/agent/types.ts'
 import { run } from '../_run.ts'
 import { type Bench, createBench } from '../tools/_context.ts'
@@ -30,10 +30,10 @@ const say = (text: string, more: Partial<AgentRequest> = {}) =>
       contextLength: 8192,
     },
     history: [{ role: 'user', content: `[Workspace: ${bench.workspace}]\n${text}` }],
-    tools: [...createToolbox()],
+    tools: [...toolbox()],
     workspace: bench.workspace,
-    env: bench.ctx.env,
-    forbidden: bench.ctx.forbidden,
+    env: bench.ctx.turn.env,
+    forbidden: bench.ctx.turn.forbidden,
     outside: 'dangerous',
     ...more,
   })

@@ -8,7 +8,7 @@ import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../..
 import { createDocuments } from '../../../../lib/workspaces/documents/documents.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import type { TerminalSettings } from '../../../../lib/agent/tools/terminal.ts'
-import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
+import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
 
 export type Bench = {
   root: string
@@ -29,7 +29,7 @@ export type Bench = {
 }
 
 const toolNamed = (name: string, terminal?: TerminalSettings): Tool => {
-  const tool = createToolbox(terminal).find(candidate => candidate.name === name)
+  const tool = toolbox(terminal).find(candidate => candidate.name === name)
   if (!tool) throw new Error(`There is no tool ${name}.`)
   return tool
 }
@@ -45,12 +45,17 @@ export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Ben
   const stopping = new AbortController()
   let choice: ApprovalChoice = 'deny'
   const ctx: ToolContext = {
+    turn: {
+      workspace,
+      env: { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: home },
+      // Most tests of tools are not about what is asked.
+      outside: 'dangerous',
+      forbidden: [join(root, 'state')],
+      signal: stopping.signal,
+      readDocument: createDocuments(),
+      clock: systemClock,
+    },
     callId: 'c1',
-    workspace,
-    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: home },
-    // Most tests of tools are not about what is asked.
-    outside: 'dangerous',
-    forbidden: [join(root, 'state')],
     signal: stopping.signal,
     output: text => printed.push(text),
     approve: async ask => {
@@ -58,9 +63,7 @@ export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Ben
       return choice
     },
     clarify: async () => null,
-    readDocument: createDocuments(),
     memo: new Map(),
-    clock: systemClock,
   }
   const use = async (name: string, args: Record<string, unknown>) => {
     const tool = toolNamed(name, terminal)

@@ -5,12 +5,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { restoreDirectory, shellStateOf } from '../../../../lib/agent/tools/shell-state.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
-import { callAccesses } from '../../../../lib/agent/permissions/call-access.ts'
+import { callContext } from '../../../_call.ts'
 import type { WireMessage } from '../../../../lib/agent/types.ts'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
-import { createTerminal } from '../../../../lib/agent/tools/terminal.ts'
-import { processTool } from '../../../../lib/agent/tools/process.ts'
+import { terminalTool } from '../../../../lib/agent/tools/terminal.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 
 const test = suite('the directory of commands')
@@ -86,13 +85,6 @@ test('variables do not last, and that is no news', async () => {
   assert.is((await run('echo "[$A]"')).output, '[]\n')
 })
 
-test('a result names the directory where it is not the workspace', async () => {
-  assert.is((await run('cd sub')).cwd, join(bench.workspace, 'sub'))
-  assert.is((await run('true')).cwd, join(bench.workspace, 'sub'))
-  assert.is((await run('cd ..')).cwd, bench.workspace)
-  assert.not('cwd' in (await run('true')))
-})
-
 test('a deleted directory is left', async () => {
   await run('cd sub/deep')
   rmSync(join(bench.workspace, 'sub'), { recursive: true })
@@ -152,7 +144,7 @@ for (const [name, history, cwd] of HISTORIES)
   test(`after a restart: ${name}`, () => {
     const memo = new Map<string, unknown>()
     restoreDirectory(memo, '/w', history)
-    assert.is(shellStateOf({ memo }, '/w').cwd, cwd)
+    assert.is(shellStateOf(callContext({ workspace: '/w' }, { memo })).cwd, cwd)
   })
 
 test('in a container: the directory is the one that the container names', () => {
@@ -165,27 +157,16 @@ test('in a container: the directory is the one that the container names', () => 
     result('a', 'terminal', { output: '', cwd: '/inside/a' }),
     runner,
   )
-  assert.is(shellStateOf({ memo: chatMemo }, '/w').cwd, '/inside/a')
-  const place = { ...bench.ctx, workspace: '/w', chatMemo, runner }
-  const [access] = callAccesses('terminal', { command: 'cat x' }, place)
+  const call = callContext({ workspace: '/w', runner }, { chatMemo })
+  assert.is(shellStateOf(call).cwd, '/inside/a')
+  const terminal = terminalTool()
+  const [access] = terminal.reaches?.(terminal.input.parse({ command: 'cat x' }), call) ?? []
   assert.is(access?.kind === 'command' && access.shell.cwd, '/w/a')
-})
-
-test('times above an hour are milliseconds', () => {
-  const times = (
-    tool: { input: { parse: (given: unknown) => { timeout: number } } },
-    given: object,
-  ) =>
-    [30, 600, 3_600, 120_000, 600_000, 5_000_000, 0].map(
-      timeout => tool.input.parse({ ...given, timeout }).timeout,
-    )
-  assert.equal(times(createTerminal(), { command: 'x' }), [30, 600, 3_600, 120, 600, 3_600, 1])
-  assert.equal(times(processTool, { action: 'list' }), [30, 600, 600, 120, 600, 600, 1])
 })
 
 test('the input of a process can be ended', async () => {
   const registry = new ProcessRegistry({ clock: systemClock })
-  bench.ctx.processes = registry.of('a')
+  bench.ctx.turn.processes = registry.of('a')
   const act = (action: string, more: object = {}) =>
     bench.json('process', { action, session_id: id, ...more })
   let { session_id: id } = await run('sort', { background: true })

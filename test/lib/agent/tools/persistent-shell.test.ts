@@ -1,13 +1,12 @@
 /** The persistent shell: what does not last, what is checked again, and what one command leaves to the next. */
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
-import { type Bench, createBench, refused } from './_context.ts'
-import { isAlive } from '../../../_wait.ts'
+import { type Bench, createBench } from './_context.ts'
 
 const test = suite('persistent shell')
 
@@ -29,33 +28,13 @@ test('an approved change of what programs run does not last', async () => {
   assert.match(set.note, /^These variables do not last: .*PATH/)
   for (const name of ['LD_PRELOAD', 'HOME', 'GIT_SSH_COMMAND']) assert.match(set.note, name)
   const { output } = await run('echo "$PATH,$LD_PRELOAD,$HOME,$GIT_SSH_COMMAND,$OK"')
-  assert.is(output, `${bench.ctx.env.PATH},,${bench.home},,1\n`)
+  assert.is(output, `${bench.ctx.turn.env.PATH},,${bench.home},,1\n`)
   for (const path of [':$PATH', '.:$PATH', 'node_modules/.bin:$PATH', '']) {
     const { note } = await run(`export PATH=${path}`)
     assert.match(note, 'PATH', `PATH=${path}`)
   }
   await run('unset PATH OK')
-  assert.is((await run('echo "$PATH,$OK"')).output, `${bench.ctx.env.PATH},\n`)
-})
-
-test('functions, aliases, options, and exported functions do not last', async () => {
-  await run(
-    'ls() { echo mine; }; export -f ls; alias cat=false; set -eu; shopt -s nullglob; umask 0',
-  )
-  assert.is((await run('type -t ls cat; echo $-; umask')).output, 'file\nfile\nhBc\n0022\n')
-})
-
-test('a path is resolved in the directory that the last command left', async () => {
-  assert.is((await run(`cd ${bench.root}`)).cwd, bench.root)
-  assert.is((await run('cat state/key')).status, 'blocked')
-  await run(`cd ${bench.home}`)
-  bench.asked.length = 0
-  bench.say('deny')
-  await run('rm -r work')
-  assert.equal(
-    bench.asked.map(({ cwd }) => cwd),
-    [bench.home],
-  )
+  assert.is((await run('echo "$PATH,$OK"')).output, `${bench.ctx.turn.env.PATH},\n`)
 })
 
 test('an approval shows the values it depends on, and is asked for again with others', async () => {
@@ -77,17 +56,6 @@ test('an approval shows the values it depends on, and is asked for again with ot
     (await run('rm -rf $TARGET')).error,
     'no approval',
     'the value is known to the check',
-  )
-})
-
-test('an approval shows the settings of version managers where the command names them', async () => {
-  await run('export NVM_DIR=/a CONDA_PREFIX=/b')
-  bench.say('deny')
-  await run('rm -r build')
-  await run('rm -r "$CONDA_PREFIX/lib"')
-  assert.equal(
-    bench.asked.map(({ command }) => command),
-    ['rm -r build', `export CONDA_PREFIX=/b\nexport NVM_DIR=/a\nrm -r "$CONDA_PREFIX/lib"`],
   )
 })
 
@@ -128,7 +96,7 @@ test('directory, variables, and a virtual environment last, also after a failure
   assert.equal([used.exit_code, used.cwd, used.note], [1, `${bench.workspace}/sub`, undefined])
   const { output } = await run('echo $PATH $VIRTUAL_ENV')
   const venv = join(bench.workspace, 'sub/.venv')
-  assert.is(output, `${venv}/bin:${bench.ctx.env.PATH} ${venv}\n`)
+  assert.is(output, `${venv}/bin:${bench.ctx.turn.env.PATH} ${venv}\n`)
   await run('export PATH=/tmp/evil:$PATH')
   assert.is((await run('echo $PATH $VIRTUAL_ENV')).output, output, 'the last value that may last')
   bench.asked.length = 0
@@ -146,7 +114,7 @@ test('directory, variables, and a virtual environment last, also after a failure
 
 test('without a report the state stays: a stop, a replaced shell, an own trap, a syntax error, a move to the background', async () => {
   const registry = new ProcessRegistry({ clock: systemClock })
-  bench.ctx.processes = registry.of('a')
+  bench.ctx.turn.processes = registry.of('a')
   await run('export KEPT=1')
   for (const command of [
     'cd /; exec true',
@@ -161,34 +129,6 @@ test('without a report the state stays: a stop, a replaced shell, an own trap, a
   const waited = await bench.json('process', { action: 'wait', session_id: started.session_id })
   assert.is(waited.output, `1\n${bench.workspace}\n`)
   await registry.close()
-})
-
-test('a deleted directory is an error once; a linked workspace keeps its name', async () => {
-  await run('mkdir gone && cd gone')
-  rmSync(join(bench.workspace, 'gone'), { recursive: true })
-  assert.match(
-    await refused(run('pwd')),
-    `gone was deleted. The next command runs in ${bench.workspace}`,
-  )
-  assert.is((await run('pwd')).output, `${bench.workspace}\n`)
-  symlinkSync(bench.workspace, join(bench.root, 'link'))
-  bench.ctx.workspace = join(bench.root, 'link')
-  bench.ctx.memo.clear()
-  assert.not('cwd' in (await run('mkdir deep')))
-  assert.is((await run('cd deep')).cwd, join(bench.root, 'link/deep'))
-})
-
-test('output, errors, and exit codes are those of a plain shell', async () => {
-  const result = await run('echo out; echo err >&2; echo "$# $1"; nosuchcommand; cat; exit 9')
-  assert.equal(result, {
-    output: 'out\nerr\n0 \nbash: line 1: nosuchcommand: command not found\n',
-    exit_code: 9,
-    error: null,
-  })
-  const { cwd, output } = await run('sleep 600 & echo $!; cd /')
-  assert.is(cwd, '/')
-  assert.ok(isAlive(Number(output)))
-  process.kill(Number(output))
 })
 
 test.run()

@@ -1,5 +1,4 @@
 /** Any part of a file of any size can be read, and numbers outside the limits cost no step. */
-import { appendFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Bench, createBench, refused } from './_context.ts'
@@ -66,40 +65,9 @@ test('a large file is paged to its end by the hints', async () => {
   assert.is(count, 5_001)
 })
 
-test('a large file that grows is read on', async () => {
-  bench.write('f', text())
-  await read({ offset: LINES })
-  appendFileSync(`${bench.workspace}/f`, 'new\n')
-  assert.equal(linesOf(await read({ offset: LINES + 1 })), [`${LINES + 1}|new`])
-})
-
-test('a line of any length is cut', async () => {
-  bench.write('f', `first\n${'ü'.repeat(20_000_000)}\nlast\n`)
-  const [first, long = '', last] = linesOf(await read())
-  assert.equal([first, last], ['1|first', '3|last'])
-  assert.ok(long.length < 3_000)
-})
-
 test('a large binary file is refused', async () => {
   bench.write('f', Buffer.alloc(11 * 1024 * 1024))
   assert.match(await refused(read()), 'binary')
-})
-
-test('numbers outside the limits are moved to them', async () => {
-  bench.write('f', 'a\nb\nc\n')
-  for (const given of [{ offset: 0 }, { offset: -5 }, { limit: 5_000 }, { offset: 1.7 }])
-    assert.equal(linesOf(await read(given)), ['1|a', '2|b', '3|c'], JSON.stringify(given))
-  assert.equal(linesOf(await read({ limit: 0 })), ['1|a'])
-  for (const given of [{ limit: 0 }, { limit: 9_999 }, { offset: -1 }, { context: 99 }])
-    assert.ok((await bench.json('search_files', { pattern: 'a', ...given })).matches.length > 0)
-})
-
-test('an offset beyond the end says so, and so does an empty file', async () => {
-  bench.write('f', 'a\nb\n')
-  assert.match((await read({ offset: 3 })).note, '2 lines')
-  assert.not((await read({ offset: 2 })).note)
-  bench.write('f', '')
-  assert.ok((await read()).note)
 })
 
 test.run()

@@ -7,7 +7,6 @@ import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
 import { failureHint } from '../../../../lib/agent/tools/failure-hint.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
-import { createTerminal } from '../../../../lib/agent/tools/terminal.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
 import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
 import {
@@ -38,7 +37,7 @@ const using = async (work: (bench: Bench, tree: Tree) => Promise<void>, given: G
   const runner = { ...tree.runner, ...changed }
   const bench = createBench(undefined, { timeoutS: 20, isPersistent, runner })
   const processes = new ProcessRegistry({ clock: systemClock })
-  Object.assign(bench.ctx, {
+  Object.assign(bench.ctx.turn, {
     workspace: tree.workspace,
     env: tree.env,
     runner,
@@ -81,14 +80,6 @@ test('what cannot leave the sandbox runs unasked: unknown programs, code, deleti
     assert.ok(existsSync(join(tree.workspace, 'x.sh')))
   }))
 
-test('without checkpoints, a deletion still asks', () =>
-  using(async bench => {
-    bench.ctx.canUndo = false
-    const { status } = await bench.json('terminal', { command: 'rm -rf src' })
-    assert.is(status, 'blocked')
-    assert.equal(labels(bench), [['recursive delete']])
-  }))
-
 test('asks about destructive Git commands; a commit needs no approval', () =>
   using(async bench => {
     const commit = await bench.json('terminal', {
@@ -121,7 +112,7 @@ test('blocked commands and the guards stay above the sandbox', () =>
   using(async bench => {
     const blocked = await bench.json('terminal', { command: 'rm -rf /' })
     assert.match(blocked.error, 'no approval can allow it')
-    bench.ctx.guards = {
+    bench.ctx.turn.guards = {
       commands: () => null,
       command: () => 'Denied by a rule.',
       write: () => null,
@@ -245,19 +236,6 @@ outsideTest('file tools ask before they show or change what commands cannot', ()
     assert.is(bench.asked.length, 4)
   }),
 )
-
-test('the parameter is described only where there is a choice', () => {
-  const settings = { timeoutS: 5, isPersistent: false }
-  const { input, summary } = createTerminal(settings)
-  assert.not.ok('access' in input.shape)
-  assert.not.match(summary, 'sandbox')
-  const inside = createTerminal({
-    ...settings,
-    runner: { note: 'In a sandbox.', canLeave: true },
-  })
-  assert.ok('access' in inside.input.shape)
-  assert.match(inside.summary, 'In a sandbox.')
-})
 
 test('hints name what the sandbox forbids', () => {
   const offers = { canLeave: true } as const

@@ -88,7 +88,7 @@ test('what was printed is seen while a tool works', async () => {
 test('what was printed before the time limit is kept', async () => {
   if (language?.name !== 'Python') return console.log('skipped: there is no Python')
   const clock = createTestClock()
-  bench.ctx.clock = clock
+  bench.ctx.turn.clock = clock
   const limitMs = 1e9
   const running = run('import time\nprint("a")\ntime.sleep(600)', limitMs)
   while (!bench.printed.join('').includes('a')) await clock.advance(100)

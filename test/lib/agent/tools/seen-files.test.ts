@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
 import { runTools } from '../../../../lib/agent/run-tools.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
-import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
+import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
 import type { AgentRequest } from '../../../../lib/agent/types.ts'
 import { type Bench, createBench } from './_context.ts'
 
@@ -30,218 +30,81 @@ const nextTurn = () => {
   bench.ctx.memo = new Map()
 }
 
-type Code = 'file_changed' | 'file_not_read' | 'file_partly_read' | null
-type Case = [name: string, prepare: () => unknown, code: Code]
+const put = (text: string | Buffer) => void bench.write('f', text)
+const at = (seconds: number) => utimesSync(join(bench.workspace, 'f'), seconds, seconds)
 
-const CASES: Case[] = [
-  ['a new file', () => rmSync(join(bench.workspace, 'f')), null],
-  ['an empty file', () => bench.write('f', ''), null],
-  ['a file that was not read', () => null, 'file_not_read'],
-  [
-    'a file that was only searched',
-    () => bench.json('search_files', { pattern: 'old' }),
-    'file_not_read',
-  ],
-  ['a file that was read', read, null],
-  [
-    'a file that was read in an earlier turn',
-    async () => {
-      await read()
-      nextTurn()
-    },
-    null,
-  ],
-  [
-    'a file that was read before a restart',
-    async () => {
-      await read()
-      bench.ctx.chatMemo = new Map()
-    },
-    'file_not_read',
-  ],
-  [
-    'a file of which a part was read',
-    async () => {
-      bench.write('f', 'old\nmore\n')
-      await page(1, 1)
-    },
-    'file_partly_read',
-  ],
-  [
-    'a file that was read in parts, in any order',
-    async () => {
-      bench.write('f', '1\n2\n3\n4\n')
-      for (const at of [4, 1, 2]) await page(at, 1)
-      await page(2, 2)
-    },
-    null,
-  ],
-  [
-    'a file that was read in parts, one of which changed',
-    async () => {
-      bench.write('f', '1\n2\n')
-      await page(1, 1)
-      bench.write('f', 'mine\n2\n')
-      await page(2, 1)
-    },
-    'file_partly_read',
-  ],
-  [
-    'a file with a line that was shown in part',
-    async () => {
-      bench.write('f', `a\n${'x'.repeat(5_000)}\n`)
-      await read()
-    },
-    'file_partly_read',
-  ],
-  [
-    'a file that was read in part and patched',
-    async () => {
-      bench.write('f', 'old\n2\n')
-      await page(1, 1)
-      await edit('old', 'patched')
-      await page(2, 1)
-    },
-    'file_partly_read',
-  ],
-  [
-    'a file that was read in part, patched, and read',
-    async () => {
-      bench.write('f', 'old\n2\n')
-      await page(1, 1)
-      await edit('old', 'patched')
-      await read()
-    },
-    null,
-  ],
-  [
-    'a large file of which a page was read',
-    async () => {
-      bench.write('f', 'line\n'.repeat(2_200_000))
-      await page(1, 500)
-    },
-    'file_partly_read',
-  ],
-  [
-    'a file that was saved since',
-    async () => {
-      await read()
-      bench.write('f', 'two hours of work\n')
-    },
-    'file_changed',
-  ],
-  [
-    'a file that was saved since, in an earlier turn',
-    async () => {
-      await read()
-      nextTurn()
-      bench.write('f', 'two hours of work\n')
-    },
-    'file_changed',
-  ],
-  [
-    'a file saved with the same size and time',
-    async () => {
-      const at = new Date(1_700_000_000_000)
-      utimesSync(join(bench.workspace, 'f'), at, at)
-      await read()
-      bench.write('f', 'OLD\n')
-      utimesSync(join(bench.workspace, 'f'), at, at)
-    },
-    'file_changed',
-  ],
-  [
-    'a file that was touched only',
-    async () => {
-      await read()
-      utimesSync(join(bench.workspace, 'f'), 1, 1)
-    },
-    null,
-  ],
-  [
-    'a file that was emptied by someone',
-    async () => {
-      await read()
-      bench.write('f', '')
-    },
-    null,
-  ],
-  [
-    'its own file',
-    async () => {
-      rmSync(join(bench.workspace, 'f'))
-      await overwrite()
-    },
-    null,
-  ],
-  [
-    'its own file, changed since',
-    async () => {
-      rmSync(join(bench.workspace, 'f'))
-      await overwrite()
-      bench.write('f', 'mine\n')
-    },
-    'file_changed',
-  ],
-  [
-    'a file that it read and patched',
-    async () => {
-      await read()
-      await edit('old', 'patched')
-    },
-    null,
-  ],
-  ['a file that it patched without reading it', () => edit('old', 'patched'), 'file_not_read'],
-  [
-    'a file that changed and was patched',
-    async () => {
-      await read()
-      bench.write('f', 'old\nmine\n')
-      await edit('old', 'patched')
-    },
-    'file_changed',
-  ],
-  [
-    'a file that changed and was read again',
-    async () => {
-      await read()
-      bench.write('f', 'mine\n')
-      await read()
-    },
-    null,
-  ],
-  [
-    'a file that was deleted and made again by someone',
-    async () => {
-      await read()
-      rmSync(join(bench.workspace, 'f'))
-      bench.write('f', 'mine\n')
-    },
-    'file_changed',
-  ],
-  [
-    'a binary file that was looked at',
-    async () => {
-      bench.write('f', Buffer.from([1, 0, 2]))
-      await read().catch(() => null)
-    },
-    null,
-  ],
-  ['a binary file', () => bench.write('f', Buffer.from([1, 0, 2])), 'file_not_read'],
-  ['a large file', () => bench.write('f', Buffer.alloc(11 * 1024 * 1024, 'a')), 'file_not_read'],
-  [
-    'a file read by another name',
-    async () => {
-      symlinkSync('f', join(bench.workspace, 'link'))
-      await bench.json('read_file', { path: 'link' })
-    },
-    null,
-  ],
+/** What the agent, and others, do with the file. */
+const STEPS: Readonly<Record<string, () => unknown>> = {
+  read: () => read().catch(() => null),
+  page1: () => page(1, 1),
+  page2: () => page(2, 1),
+  'page2-3': () => page(2, 2),
+  page4: () => page(4, 1),
+  search: () => bench.json('search_files', { pattern: 'old' }),
+  patch: () => edit('old', 'patched'),
+  overwrite: () => overwrite(),
+  readLink() {
+    symlinkSync('f', join(bench.workspace, 'link'))
+    return bench.json('read_file', { path: 'link' })
+  },
+  nextTurn: () => nextTurn(),
+  restart() {
+    bench.ctx.chatMemo = new Map()
+  },
+  delete: () => rmSync(join(bench.workspace, 'f')),
+  empty: () => put(''),
+  save: () => put('two hours of work\n'),
+  saveOLD: () => put('OLD\n'),
+  grow: () => put('old\nmine\n'),
+  twoLines: () => put('old\n2\n'),
+  otherTwoLines: () => put('mine\n2\n'),
+  fourLines: () => put('1\n2\n3\n4\n'),
+  longLine: () => put(`a\n${'x'.repeat(5_000)}\n`),
+  manyLines: () => put('line\n'.repeat(2_200_000)),
+  large: () => put(Buffer.alloc(11 * 1024 * 1024, 'a')),
+  binary: () => put(Buffer.from([1, 0, 2])),
+  touch: () => at(1),
+  touchAgain: () => at(1_700_000_000),
+}
+
+type Code = 'file_changed' | 'file_not_read' | 'file_partly_read' | null
+
+const CASES: [steps: string, code: Code][] = [
+  ['delete', null],
+  ['empty', null],
+  ['', 'file_not_read'],
+  ['search', 'file_not_read'],
+  ['read', null],
+  ['read nextTurn', null],
+  ['read restart', 'file_not_read'],
+  ['twoLines page1', 'file_partly_read'],
+  ['fourLines page4 page1 page2 page2-3', null],
+  ['twoLines page1 otherTwoLines page2', 'file_partly_read'],
+  ['longLine read', 'file_partly_read'],
+  ['twoLines page1 patch page2', 'file_partly_read'],
+  ['twoLines page1 patch read', null],
+  ['manyLines page1', 'file_partly_read'],
+  ['read save', 'file_changed'],
+  ['read nextTurn save', 'file_changed'],
+  ['touchAgain read saveOLD touchAgain', 'file_changed'],
+  ['read touch', null],
+  ['read empty', null],
+  ['delete overwrite', null],
+  ['delete overwrite save', 'file_changed'],
+  ['read patch', null],
+  ['patch', 'file_not_read'],
+  ['read grow patch', 'file_changed'],
+  ['read save read', null],
+  ['read delete save', 'file_changed'],
+  ['binary read', null],
+  ['binary', 'file_not_read'],
+  ['large', 'file_not_read'],
+  ['readLink', null],
 ]
-for (const [name, prepare, code] of CASES)
-  test(`write_file over ${name}`, async () => {
+for (const [steps, code] of CASES)
+  test(`write_file after: ${steps}`, async () => {
     bench.write('f', 'old\n')
-    await prepare()
+    for (const step of steps.split(' ').filter(Boolean)) await STEPS[step]?.()
     const before = existsSync(join(bench.workspace, 'f')) ? text() : null
     const result = await bench.use('write_file', { path: 'f', content: 'new\n' })
     const { code: found = null } = JSON.parse(result.content)
@@ -320,7 +183,7 @@ test('a moved file is as known as it was', async () => {
 test('unsaved changes of an editor are not overwritten either', async () => {
   bench.write('f', 'old\n')
   let unsaved: string | null = null
-  bench.ctx.editor = { read: async () => unsaved, write: async () => undefined }
+  bench.ctx.turn.editor = { read: async () => unsaved, write: async () => undefined }
   await read()
   unsaved = 'typed\n'
   assert.is((await overwrite()).code, 'file_changed')
@@ -352,8 +215,13 @@ test('a file is not known whose text did not fit among the results of a message'
     return { id, type: 'function', function: { name: 'read_file', arguments: written } } as const
   })
   const lengths: number[] = []
-  const request = { ...bench.ctx, tools: createToolbox() } as unknown as AgentRequest
-  const { signal, memo, chatMemo = memo, clock } = bench.ctx
+  const request = { ...bench.ctx.turn, tools: toolbox() } as unknown as AgentRequest
+  const {
+    signal,
+    memo,
+    chatMemo = memo,
+    turn: { clock },
+  } = bench.ctx
   await runTools(
     calls,
     { request, emit: () => undefined, signal, memo, chatMemo, clock },

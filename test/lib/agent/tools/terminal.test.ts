@@ -1,12 +1,12 @@
 /** Commands: refused, denied, stopped, too loud, and ordinary. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
 import { type Bench, createBench, refused } from './_context.ts'
-import { ended, isAlive, until } from '../../../_wait.ts'
+import { ended, until } from '../../../_wait.ts'
 import { createTestClock } from '../../../_clock.ts'
 
 const test = suite('terminal')
@@ -24,7 +24,7 @@ const LIMIT = 300
 /** Its time limit passes once this has been printed. */
 const runBeyondLimit = async (command: string, printed: string | RegExp, more: object = {}) => {
   const clock = createTestClock()
-  bench.ctx.clock = clock
+  bench.ctx.turn.clock = clock
   let isOver = false
   const result = run(command, { timeout: LIMIT, ...more }).finally(() => {
     isOver = true
@@ -46,41 +46,14 @@ const withProcesses = (options: { maxAdopted?: number } = {}) => {
     clock: systemClock,
     onEnded: (_, { command, exit_code }) => exits.push([command, exit_code]),
   })
-  bench.ctx.processes = registry.of('a')
+  bench.ctx.turn.processes = registry.of('a')
   return { registry, exits }
 }
 const processTool = (action: string, session_id: string, more: object = {}) =>
   bench.json('process', { action, session_id, ...more })
 
-test('rejects a blocked command without asking', async () => {
-  bench.say('always')
-  const result = await run('rm -rf ~')
-  assert.is(result.status, 'blocked')
-  assert.match(result.error, 'no approval')
-  assert.equal(bench.asked, [])
-})
-
-test('a risky command requests approval; denied, it does not run', async () => {
-  bench.write('sub/file', 'x')
-  const denied = await run('rm -r sub')
-  assert.is(denied.status, 'blocked')
-  assert.ok(existsSync(join(bench.workspace, 'sub')))
-  assert.equal(bench.asked[0], {
-    command: 'rm -r sub',
-    patternKeys: ['recursive delete'],
-    description: 'It deletes folders with everything in them.',
-    marks: [{ start: 0, end: 5 }],
-    cwd: bench.workspace,
-    lines: ['rm -r sub'],
-    reasons: [{ stake: 'recursive delete' }],
-  })
-  bench.say('once')
-  assert.is((await run('rm -r sub')).exit_code, 0)
-  assert.not(existsSync(join(bench.workspace, 'sub')))
-})
-
 test('without a shell, a command is refused with a sentence, in the background as well', async () => {
-  Object.assign(bench.ctx, { env: { PATH: '/nowhere' } })
+  Object.assign(bench.ctx.turn, { env: { PATH: '/nowhere' } })
   withProcesses()
   for (const more of [{}, { background: true }])
     await run('echo here', more).then(
@@ -90,18 +63,6 @@ test('without a shell, a command is refused with a sentence, in the background a
         assert.is(error.message, said, JSON.stringify(more))
       },
     )
-})
-
-test('protected files cannot be read by name either', async () => {
-  writeFileSync(join(bench.root, 'state/key'), 'KEY')
-  for (const command of [
-    'cat ../state/key',
-    `cat "${bench.root}/state/key"`,
-    'cd .. && cat state/key',
-    'wc <../state/key',
-  ])
-    assert.is((await run(command)).status, 'blocked', command)
-  assert.equal(bench.asked, [])
 })
 
 test('output in order, exit code, no input', async () => {
@@ -116,20 +77,6 @@ test('directory and environment', async () => {
   assert.is((await run('echo $HOME')).output.trim(), bench.home)
   assert.is((await run('env | grep -c npm_', {})).output.trim(), '0')
   assert.match(await refused(run('pwd', { workdir: 'nowhere' })), 'does not exist')
-})
-
-test('colors are in the live output, not in the result', async () => {
-  const { output } = await run("printf '\\033[31mred\\033[0m'")
-  assert.is(output, 'red')
-  assert.is(bench.printed.join(''), '\u001b[31mred\u001b[0m')
-})
-
-test('long output keeps head and tail', async () => {
-  const { output } = await run('echo first; head -c 300000 /dev/zero | tr "\\0" x; echo; echo last')
-  assert.ok(output.length < 50_100)
-  assert.ok(output.startsWith('first\n') && output.endsWith('last\n'))
-  assert.match(output, 'characters left out')
-  assert.ok(bench.printed.join('').length < 201_000)
 })
 
 test('a timeout kills the whole group with exit code 124', async () => {
@@ -147,19 +94,6 @@ test('a stop kills it at once', async () => {
   const result = await run('echo $$; sleep 600')
   assert.match(result.error, 'Stopped')
   await ended(Number(result.output))
-})
-
-test('a background process does not delay the result', async () => {
-  const result = await run('sleep 600 & echo $!')
-  assert.is(result.exit_code, 0)
-  assert.ok(isAlive(Number(result.output)))
-  process.kill(Number(result.output))
-})
-
-test('a command that prints without end is stopped like any other', async () => {
-  const result = await runBeyondLimit('yes', 'y')
-  assert.is(result.exit_code, 124)
-  assert.ok(result.output.length < 50_100)
 })
 
 test('a command that outlives its limit moves to the background: output complete, exit code later', async () => {
@@ -190,25 +124,6 @@ test('a command that outlives its limit moves to the background: output complete
   await registry.close()
 })
 
-test('a loud command loses nothing when it moves; what it left running is killed with it', async () => {
-  const { registry } = withProcesses()
-  bench.say('once')
-  bench.write('loud.sh', 'sleep 600 & echo $!; i=0; while :; do i=$((i+1)); echo $i; done')
-  const moved = await runBeyondLimit('exec sh loud.sh', '\n3000\n')
-  const child = Number(moved.output.split('\n', 1)[0])
-  const killed = await processTool('kill', moved.session_id)
-  assert.equal([killed.status, killed.exit_code], ['exited', 143])
-  const { output, first_line, total_lines } = await processTool('log', moved.session_id, {
-    limit: 2_000,
-  })
-  const numbers = output.split('\n').slice(0, -1).map(Number)
-  assert.ok(numbers.every((each: number, at: number) => at === 0 || each === numbers[at - 1] + 1))
-  assert.is(first_line + 2_000, total_lines)
-  await ended(child)
-  await ended(moved.pid)
-  await registry.close()
-})
-
 test('stopping the turn leaves a moved command running; closing the service ends it', async () => {
   const { registry } = withProcesses()
   const moved = await runBeyondLimit('echo on; sleep 600', 'on')
@@ -227,19 +142,6 @@ test('the number of moved commands is limited: the next one is stopped, and the 
   assert.is(stopped.exit_code, 124)
   assert.match(stopped.error, /^Stopped after 300 seconds\. 1 commands were moved/)
   await ended(Number(stopped.output))
-  await registry.close()
-})
-
-test('a command that has exited in time is not moved because of what it left running', async () => {
-  const { registry } = withProcesses()
-  bench.say('once')
-  bench.write(
-    'left.sh',
-    '(while kill -0 $$ 2>/dev/null; do sleep 0.02; done; echo gone; sleep 5) & exit 3',
-  )
-  const result = await runBeyondLimit('exec sh left.sh', 'gone')
-  assert.is(result.exit_code, 3)
-  assert.equal((await bench.json('process', { action: 'list' })).processes, [])
   await registry.close()
 })
 

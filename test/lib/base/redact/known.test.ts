@@ -18,7 +18,7 @@ import {
   unusableCommand,
   watchSecrets,
 } from '../../../../lib/base/redact/redact.ts'
-import { createFinder } from '../../../../lib/base/redact/spans.ts'
+import { Finder } from '../../../../lib/base/redact/spans.ts'
 import { isDistinctive } from '../../../../lib/base/redact/spellings.ts'
 import { KNOWN, SHAPED } from './_secrets.ts'
 
@@ -113,7 +113,7 @@ test('redacts only known values in text the user decides on', () =>
   }))
 
 test('finds no secret in the files of this project', () => {
-  const { analyze } = createFinder(KNOWN)
+  const finder = new Finder(KNOWN)
   const files = execFileSync('git', [
     'ls-files',
     'lib',
@@ -129,7 +129,9 @@ test('finds no secret in the files of this project', () => {
     .split('\n')
     .flatMap(path => {
       const text = readFileSync(path, 'utf8')
-      return analyze(text, true).spans.map(({ from, to }) => `${path}: ${text.slice(from, to)}`)
+      return finder
+        .analyze(text, true)
+        .spans.map(({ from, to }) => `${path}: ${text.slice(from, to)}`)
     })
   assert.equal(found, [])
 })

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { callContext } from '../../../_call.ts'
 import { Terminals } from '../../../../lib/agent/acp/terminals.ts'
-import type { ToolContext } from '../../../../lib/agent/types.ts'
 import { runScript } from '../../../../lib/cron/job-script.ts'
 import { createTree, reason, SECRET, type Tree } from './_sandbox.ts'
 
@@ -31,15 +31,11 @@ const requireUntouched = (tree: Tree, output: string): void => {
 
 test('a terminal of an external agent', () =>
   using(async tree => {
-    const ctx = {
-      workspace: tree.workspace,
-      env: tree.env,
-      forbidden: [],
-      runner: tree.runner,
-      canUndo: true,
-      signal: new AbortController().signal,
-      approve: async () => 'once',
-    } as unknown as ToolContext
+    const { workspace, env: own, runner } = tree
+    const ctx = callContext(
+      { workspace, env: own, runner, canUndo: true },
+      { approve: async () => 'once' },
+    )
     const terminals = new Terminals()
     const agent = { name: 'Tester', allowed: new Set<string>() }
     writeFileSync(join(tree.workspace, 'attack.sh'), attackOf(tree))
@@ -54,7 +50,7 @@ test('a terminal of an external agent', () =>
     requireUntouched(tree, terminals.output(id).output)
     const broken = { ...tree.runner, problem: async () => 'No bwrap here.' }
     const refused = await terminals
-      .create({ ...ctx, runner: broken }, create, agent)
+      .create({ ...ctx, turn: { ...ctx.turn, runner: broken } }, create, agent)
       .catch(error => error.message)
     assert.is(refused, 'No bwrap here.')
   }))

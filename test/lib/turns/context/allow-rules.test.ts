@@ -23,7 +23,7 @@ const questionOf = (
   cwd: string,
 ): Pick<ApprovalRequest, 'patternKeys' | 'lines'> => {
   const shell = { home: '/home/u', cwd, workspace: work, env: { PATH: '/usr/bin:/bin' } }
-  const found = decideCommand(command, { shell, forbidden: [] })
+  const found = decideCommand(command, { forbidden: [] }, shell)
   const { labels = [], lines } = (found.kind === 'run' && found.ask) || {}
   return { patternKeys: [...labels], ...(lines && { lines }) }
 }

@@ -1,6 +1,6 @@
 /** What the checks of a start ask the system, so that tests can describe a machine that they do not run on. */
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 
 export type Machine = {
   /** Undefined where the system has no numeric users. */

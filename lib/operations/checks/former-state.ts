@@ -1,9 +1,9 @@
 /** Recognizes files of Hermes WebUI: in the state directory, where they are used, and in its own home, where they are not. */
 import { closeSync, existsSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Check, ok } from '../cli/check.ts'
-import type { Config } from '../config.ts'
-import { openFile } from '../store/read-text.ts'
+import { type Check, ok } from './check.ts'
+import type { Config } from '../../config.ts'
+import { openFile } from '../../store/read-text.ts'
 
 export const FORMER = 'Hermes WebUI'
 

@@ -8,12 +8,13 @@ import {
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { getCACertificates, type TLSSocket } from 'node:tls'
-import type { Clock } from '../base/clock.ts'
-import { asObject } from '../base/json.ts'
-import { visibleWords } from '../base/visible.ts'
-import { isGatewayStatus } from '../base/unreachable.ts'
-import { type Check, fail, ok, warn } from './check.ts'
-import { clockAgainst } from './check-clock.ts'
+import type { Clock } from '../../base/clock.ts'
+import { asObject } from '../../base/json.ts'
+import { visibleWords } from '../../base/visible.ts'
+import { isGatewayStatus } from '../../base/unreachable.ts'
+import { describeNetworkError } from '../../http/network-error.ts'
+import { type Check, found, ok } from './check.ts'
+import { clockAgainst } from './model-checks.ts'
 
 const ANSWER_MS = 10_000
 /** Shorter than the server keeps the stream open, so that a proxy that collects it is recognized. */
@@ -22,21 +23,8 @@ const EVENT_MS = 8_000
 const LARGE_BYTES = 2 * 1024 * 1024
 const CHECK = '/api/proxy-check'
 const MAX_SENTENCE = 1_000
-const GUIDE = 'docs/reverse-proxies.md has complete examples.'
-
 type Visit = { method?: string; headers?: Record<string, string>; body?: string }
 type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
-
-const PROBLEMS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'no such host is known',
-  EAI_AGAIN: 'the name of the host cannot be looked up now',
-  ECONNREFUSED: 'nothing listens there',
-  ECONNRESET: 'the connection was closed without an answer',
-  EHOSTUNREACH: 'there is no way to that host',
-  ENETUNREACH: 'there is no network',
-  EPROTO: 'it does not speak TLS; should the address begin with http:// ?',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS; should the address begin with http:// ?',
-}
 
 const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired',
@@ -83,9 +71,11 @@ const readStart = async (answer: IncomingMessage): Promise<Answer> => {
 }
 
 const reasonOf = (error: unknown): string => {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code?.startsWith('HPE_')) return 'it does not speak HTTP'
-  return PROBLEMS[code ?? ''] ?? message
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (code.startsWith('HPE_')) return 'it does not speak HTTP'
+  if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return 'it does not speak TLS; should the address begin with http:// ?'
+  return code === '' ? message : `${describeNetworkError(error)}`
 }
 
 const jsonOf = (text: string): Record<string, unknown> => {
@@ -97,167 +87,119 @@ const jsonOf = (text: string): Record<string, unknown> => {
 }
 
 /** "A. B." of the server: what is wrong, and what to do. It may be another program, whose text must not control the terminal. */
-const toCheck = (about: string, text: string): Check => {
+const refusal = (about: string, text: string): Check => {
   const sentence = visibleWords(text.slice(0, MAX_SENTENCE)).replace(/\s+/g, ' ')
   const [, said = sentence, advice] = /^(.+?)\.\s+(.+)$/s.exec(sentence) ?? []
-  return fail('server_refuses', about, said, advice ?? GUIDE)
+  return found('server_refuses', about, said, advice === undefined ? {} : { advice })
 }
 
 const certificateCheck = (url: URL, answer: IncomingMessage): Check[] => {
+  const about = 'certificate'
   if (url.protocol !== 'https:') return []
   const { authorized, authorizationError } = answer.socket as TLSSocket
-  const code: unknown = authorizationError
-  if (authorized) return [ok('certificate', 'valid')]
-  const problem = CERTIFICATE_PROBLEMS[String(code)] ?? `is not trusted (${String(code)})`
-  const said = `The certificate of ${url.host} ${problem}`
-  return [
-    warn(
-      'certificate_untrusted',
-      'certificate',
-      said,
-      'Browsers warn of it or refuse it. Give the proxy another.',
-    ),
-  ]
+  const code = String(authorizationError)
+  if (authorized) return [ok(about, 'valid')]
+  const problem = CERTIFICATE_PROBLEMS[code] ?? `is not trusted (${code})`
+  return [found('certificate_untrusted', about, `The certificate of ${url.host} ${problem}`)]
 }
 
 const unreachable = (url: URL, { status, headers, text }: Answer): Check => {
+  const about = 'page'
   const { error } = jsonOf(text)
-  if (typeof error === 'string') return toCheck('page', error)
-  if (isGatewayStatus(status))
-    return fail(
-      'proxy_without_server',
-      'page',
-      `The proxy at ${url.host} answers ${status}: it does not reach agent-webui`,
-      'Start agent-webui, and compare its address with the one in the configuration of the proxy.',
-    )
-  const { location = '' } = headers
-  const to = status >= 301 && status <= 308 && URL.parse(location, url.href)
-  if (to && to.hostname === url.hostname)
-    return fail(
-      'page_redirected',
-      'page',
-      `${url.href} leads to ${to.origin}${to.pathname}`,
-      `Check that address: agent-webui doctor --url ${to.origin}${to.pathname}`,
-    )
-  if (to || status === 401 || status === 407)
-    return warn(
-      'proxy_asks_sign_in',
-      'page',
-      `The proxy at ${url.host} asks for a sign-in of its own${to ? ` at ${to.host}` : ` (${status})`}`,
-      'Run this where it does not, or check in a browser.',
-    )
-  return fail(
-    'page_unknown',
-    'page',
-    `${url.href} answers ${status}, and not from agent-webui`,
-    `Compare the address with the configuration of the proxy. ${GUIDE}`,
-  )
+  const proxy = `The proxy at ${url.host}`
+  if (typeof error === 'string') return refusal(about, error)
+  if (isGatewayStatus(status)) {
+    const said = `${proxy} answers ${status}: it does not reach agent-webui`
+    return found('proxy_without_server', about, said)
+  }
+  const to = status >= 301 && status <= 308 ? URL.parse(headers.location ?? '', url.href) : null
+  if (to?.hostname === url.hostname) {
+    const place = `${to.origin}${to.pathname}`
+    const advice = `Check that address: agent-webui doctor --url ${place}`
+    return found('page_redirected', about, `${url.href} leads to ${place}`, { advice })
+  }
+  if (to || status === 401 || status === 407) {
+    const said = `${proxy} asks for a sign-in of its own${to ? ` at ${to.host}` : ` (${status})`}`
+    return found('proxy_asks_sign_in', about, said)
+  }
+  return found('page_unknown', about, `${url.href} answers ${status}, and not from agent-webui`)
 }
 
 /** The path that the first page was made for; null when the reply is no page of ours. */
 const pathOfPage = ({ status, headers, text }: Answer, url: URL): string | null => {
-  const { location } = headers
-  if (status >= 301 && status <= 308 && location && URL.canParse(location, url.href)) {
-    const to = new URL(location, url)
-    return to.host === url.host && to.pathname.endsWith('/login')
-      ? to.pathname.slice(0, -'/login'.length)
-      : null
-  }
-  const base = status === 200 ? /<base href="([^"]*)\/">/.exec(text)?.[1] : undefined
-  return base ?? null
+  if (status === 200) return /<base href="([^"]*)\/">/.exec(text)?.[1] ?? null
+  const to = status >= 301 && status <= 308 ? URL.parse(headers.location ?? '', url) : null
+  return to?.host === url.host && to.pathname.endsWith('/login')
+    ? to.pathname.slice(0, -'/login'.length)
+    : null
 }
 
-const wrongPath = (found: string, wanted: string): Check =>
-  wanted === ''
-    ? fail(
-        'path_wrong',
-        'path',
-        `The page is made for the path ${found}, but the proxy serves it at /`,
-        'Remove AGENT_WEBUI_BASE_PATH, or X-Forwarded-Prefix from the configuration of the proxy.',
-      )
-    : fail(
-        'path_wrong',
-        'path',
-        `The page is made for the path ${found || '/'}, but the proxy serves it below ${wanted}`,
-        `Make the proxy send "X-Forwarded-Prefix: ${wanted}", or set AGENT_WEBUI_BASE_PATH=${wanted}.`,
-      )
+const wrongPath = (made: string, wanted: string): Check => {
+  const place = wanted === '' ? 'at /' : `below ${wanted}`
+  const said = `The page is made for the path ${made || '/'}, but the proxy serves it ${place}`
+  const advice =
+    wanted === ''
+      ? 'Remove AGENT_WEBUI_BASE_PATH, or X-Forwarded-Prefix from the configuration of the proxy.'
+      : `Make the proxy send "X-Forwarded-Prefix: ${wanted}", or set AGENT_WEBUI_BASE_PATH=${wanted}.`
+  return found('path_wrong', 'path', said, { advice })
+}
 
 /** A proxy names itself; the server names only itself. */
 const isProxied = ({ headers }: Answer): boolean =>
   headers.via !== undefined || !/^agent-webui\b/.test(String(headers.server))
 
-const headerChecks = (url: URL, answer: Answer): Check[] => {
+const headerCheck = (url: URL, answer: Answer): Check => {
+  const about = 'proxy headers'
   const { problem, is_forwarded: isForwarded } = jsonOf(answer.text)
-  if (typeof problem === 'string') return [{ ...toCheck('proxy headers', problem), level: 'warn' }]
-  if (isProxied(answer) && isForwarded === false)
-    return [
-      warn(
-        'proxy_headers_missing',
-        'proxy headers',
-        'The proxy does not say for whom it asks, so all visitors count as this machine',
-        'Make it send X-Forwarded-For (nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;).',
-      ),
-    ]
-  return [ok('proxy headers', isForwarded ? 'OK' : `no proxy between here and ${url.host}`)]
+  if (typeof problem === 'string') return { ...refusal(about, problem), level: 'warn' }
+  if (!isProxied(answer) || isForwarded !== false)
+    return ok(about, isForwarded ? 'OK' : `no proxy between here and ${url.host}`)
+  const said = 'The proxy does not say for whom it asks, so all visitors count as this machine'
+  return found('proxy_headers_missing', about, said)
 }
 
 const originCheck = (url: URL, { status, text }: Answer): Check => {
   const { error, base_path: isOurs } = jsonOf(text)
   if (status === 200 && isOurs !== undefined)
     return ok('origin', 'changes from this address are accepted')
-  if (typeof error === 'string' && status !== 404) return toCheck('origin', error)
-  return fail(
-    'page_unknown',
-    'page',
-    `${url.href} does not know this check (${status}): it is another program, or an older agent-webui`,
-    `Compare the address with the configuration of the proxy. ${GUIDE}`,
-  )
+  if (typeof error === 'string' && status !== 404) return refusal('origin', error)
+  const said = `${url.href} does not know this check (${status}): it is another program, or an older agent-webui`
+  return found('page_unknown', 'page', said)
 }
 
 const uploadCheck = async (url: URL, post: (body: string) => Promise<Answer>): Promise<Check> => {
-  const megabytes = LARGE_BYTES / 1024 / 1024
-  const said = `The proxy refuses requests of ${megabytes} MB`
-  const advice = 'Allow 25 MB (nginx: client_max_body_size 25m;).'
+  const about = 'uploads'
+  const size = `${LARGE_BYTES / 1024 / 1024} MB`
+  const said = `The proxy refuses requests of ${size}`
   try {
     const { status } = await post(JSON.stringify({ padding: 'x'.repeat(LARGE_BYTES) }))
-    if (status === 200) return ok('uploads', `${megabytes} MB arrive`)
-    return fail('upload_refused', 'uploads', `${said} (${status})`, advice)
+    if (status === 200) return ok(about, `${size} arrive`)
+    return found('upload_refused', about, `${said} (${status})`)
   } catch (error) {
     // Some close the connection while the body is sent.
-    return fail('upload_refused', 'uploads', `${said}: ${url.host}: ${reasonOf(error)}`, advice)
+    return found('upload_refused', about, `${said}: ${url.host}: ${reasonOf(error)}`)
   }
 }
 
 /** Whether the first event comes while the stream is open. */
 const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<Check> => {
   const about = 'event stream'
-  const late = fail(
+  const late = found(
     'stream_held_back',
     about,
     'The proxy holds event streams back, so answers arrive all at once',
-    'Turn buffering off for the path (nginx: proxy_buffering off;).',
   )
   const timeout = new Promise<null>(resolve => {
     setTimeout(resolve, waitMs, null).unref()
   })
   const opened = connect(url, { headers: { Accept: 'text/event-stream' } })
-  // Rejected after the time has passed.
-  opened.catch(() => undefined)
-  const answer = await Promise.race([opened, timeout])
-  if (answer === null) {
-    void opened.then(each => each.destroy()).catch(() => undefined)
-    return late
-  }
   try {
+    const answer = await Promise.race([opened, timeout])
+    if (answer === null) return late
     if (answer.statusCode === 429)
-      return warn(
-        'too_many_checks',
-        about,
-        'Too many checks run at the same time',
-        'Run it again in ten seconds.',
-      )
+      return found('too_many_checks', about, 'Too many checks run at the same time')
     if (answer.statusCode !== 200)
-      return fail('stream_failed', about, `The event stream answers ${answer.statusCode}`, GUIDE)
+      return found('stream_failed', about, `The event stream answers ${answer.statusCode}`)
     const first = (async (): Promise<boolean> => {
       let text = ''
       for await (const chunk of answer) {
@@ -270,7 +212,8 @@ const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<
     first.catch(() => undefined)
     return (await Promise.race([first, timeout])) ? ok(about, 'events arrive at once') : late
   } finally {
-    answer.destroy()
+    // It may also open, or fail, after the time has passed.
+    void opened.then(each => each.destroy()).catch(() => undefined)
   }
 }
 
@@ -295,9 +238,9 @@ export const addressChecks = async (
     const certificate = certificateCheck(root, first)
     const page = await readStart(first)
     const ofClock = clockAgainst(root.host, page.headers.date, clock.now())
-    const found = pathOfPage(page, at('/'))
-    if (found === null) return [...certificate, unreachable(at('/'), page), ...ofClock]
-    if (found !== wanted) return [...certificate, wrongPath(found, wanted), ...ofClock]
+    const made = pathOfPage(page, at('/'))
+    if (made === null) return [...certificate, unreachable(at('/'), page), ...ofClock]
+    if (made !== wanted) return [...certificate, wrongPath(made, wanted), ...ofClock]
     const headers = {
       Origin: root.origin,
       'Sec-Fetch-Site': 'same-origin',
@@ -312,14 +255,13 @@ export const addressChecks = async (
     return [
       ...certificate,
       ok('page', `${at('/').href} answers`),
-      ...(isAccepted ? headerChecks(root, answer) : []),
+      ...(isAccepted ? [headerCheck(root, answer)] : []),
       origin,
       await streamCheck(at(CHECK), waitMs, connect),
       ...(isAccepted ? [await uploadCheck(root, post)] : []),
       ...ofClock,
     ]
   } catch (error) {
-    const advice = 'Check the address, and whether the proxy runs.'
-    return [fail('address_unreachable', 'address', `${root.origin}: ${reasonOf(error)}`, advice)]
+    return [found('address_unreachable', 'address', `${root.origin}: ${reasonOf(error)}`)]
   }
 }
