@@ -108,7 +108,7 @@ export const constantOf = (path: string, name: string): number => {
       readFileSync(path, 'utf8'),
     ) ?? []
   if (text === undefined) throw new Error(`${path} has no constant ${name}`)
-  const valueOf = (each: string) =>
+  const factorOf = (each: string) =>
     /^\d/.test(each) ? Number(each.replaceAll('_', '')) : constantOf(path, each)
-  return text.split(' * ').reduce((value, each) => value * valueOf(each), 1)
+  return text.split(' * ').reduce((value, each) => value * factorOf(each), 1)
 }
