@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, zstdCompressSync, zstdDecompress } from 'node:zlib'
 import { systemClock } from '../../base/clock.ts'
+import { localGitEnv, runGit } from '../../base/git.ts'
 import { missing } from '../../errors.ts'
 import { sha256 } from '../../base/sha256.ts'
 import { writeAtomic } from '../../store/atomic-write.ts'
@@ -28,6 +29,9 @@ export const checkpointDir = (homeDir: string, root: string): string =>
 /** The id of these bytes, as `git hash-object` computes it. */
 export const blobId = (bytes: Uint8Array): string =>
   createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
+
+const MAX_GIT_BYTES = 256 << 20
+const GIT_MS = 30_000
 
 const ID = /^[0-9a-f]{16,64}$/
 
@@ -129,11 +133,25 @@ export class CheckpointStore {
     try {
       return await decompress(await readFile(this.#own('blobs', id)))
     } catch {
+      const found = await this.#getOld(id)
+      if (found) return found
       // Deleted by hand, or the disk is damaged.
       throw missing('The stored version of this file no longer exists.', {
         code: 'checkpoint_not_found',
       })
     }
+  }
+
+  /** Earlier versions kept a Git repository here, whose ids are the same, or plain files. */
+  async #getOld(id: string): Promise<Buffer | undefined> {
+    const plain = this.#own('files', id)
+    if (existsSync(plain)) return readFile(plain)
+    if (!existsSync(join(this.dir, 'HEAD'))) return undefined
+    const env = { ...localGitEnv(undefined), HOME: this.dir, GIT_DIR: this.dir }
+    const options = { cwd: this.dir, env, maxBytes: MAX_GIT_BYTES, timeoutMs: GIT_MS }
+    // Without git, what it has cannot be had.
+    const done = await runGit(['cat-file', 'blob', id], options).catch(() => undefined)
+    return done?.code === 0 ? done.stdout : undefined
   }
 
   /** Stores the files of the workspace as they are now. `notes`: what is not among them. */
