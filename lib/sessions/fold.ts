@@ -56,7 +56,7 @@ const toSpan = ({ n, from, to, last, at }: SummaryEntry): Span => ({
   at,
 })
 
-export const toSent = ({ id, before, text, images }: Sent): Sent => ({
+const toSent = ({ id, before, text, images }: Sent): Sent => ({
   id,
   before,
   ...(text !== undefined && { text }),
@@ -138,7 +138,7 @@ export const emptySummary = (id: string): Summary => ({
 })
 
 const PREVIEW_CHARS = 120
-export const toPreview = (message: Message): string =>
+const toPreview = (message: Message): string =>
   contentText(message.content).slice(0, 2_000).replace(/\s+/g, ' ').trim().slice(0, PREVIEW_CHARS)
 
 const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
@@ -149,7 +149,7 @@ const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
   )
 
 /** A message that takes the place of another one becomes a version of it. */
-export const withVersion = (versions: readonly string[][], of: string, id: string): string[][] =>
+const withVersion = (versions: readonly string[][], of: string, id: string): string[][] =>
   versions.some(group => group.includes(of))
     ? versions.map(group => (group.includes(of) ? [...group, id] : group))
     : [...versions, [of, id]]
