@@ -44,7 +44,6 @@ import type { HookRecords } from '../profiles/hooks/records.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { Profiles } from '../profiles/profiles.ts'
 import { Skills } from '../profiles/skills/skills.ts'
-import { callableSkills } from '../profiles/slash-commands.ts'
 import { Edits } from '../sessions/edits.ts'
 import { HostSessionWatcher } from '../sessions/host-db/host-session-watcher.ts'
 import { HostSessions } from '../sessions/host-db/host-sessions.ts'
@@ -267,7 +266,7 @@ export class App extends AppData {
     this.answerThrottle = new Throttle({ clock })
     this.reports = new EventReports(this, dispatcher, options.notificationTests)
     this.notifications = this.reports.notifications
-    this.skills = new Skills({ userHome, callable: callableSkills })
+    this.skills = new Skills(userHome)
     this.guards = new HomeGuards(this.acceptedGuards, this.acceptedSettings, this.skills)
     this.profiles = new Profiles({
       homes,
@@ -317,7 +316,6 @@ export class App extends AppData {
     this.imports = new ImportJobs(join(stateDir, 'imports.json'), clock, log)
     this.checkpoints = new Checkpoints({
       boundsOf: (home, workspace) => this.files.areas.scopeFor(home, workspace),
-      path,
       clock,
       resolve: id => sessions.resolve(id),
       log: log.warn,
