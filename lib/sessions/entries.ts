@@ -90,13 +90,7 @@ export type Sent = { id: string; before: string; text?: string; images?: StoredI
 export type StoredState = { key: string; items: unknown[]; sources?: number[][] }
 
 type Kinds = {
-  session: {
-    v: 1
-    id: string
-    gen?: number
-    from?: { size: number; sha256: string }
-    meta: Meta
-  }
+  session: { v: 1; id: string; gen?: number; from?: { size: number; sha256: string }; meta: Meta }
   meta: { patch: MetaPatch }
   message: { message: Message }
   cut: { after: number }

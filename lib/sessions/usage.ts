@@ -1,4 +1,5 @@
 /** Derives a session's usage rows for the catalog from its journal. */
+import { asCount } from '../base/json.ts'
 import { cacheTokens, type Usage } from '../schema/usage.ts'
 import type { Entry, Meta } from './entries.ts'
 import type { Turn } from './fold.ts'
@@ -21,9 +22,6 @@ type Amount = Exclude<keyof UsageRow, 'n' | 'at' | 'model' | 'provider'>
 
 type Served = Pick<Turn, 'stream_id' | 'model' | 'provider'>
 
-const amount = (value: unknown): number =>
-  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
-
 /** Usage of the turns that end in these lines; `open` is the turn that started before them. */
 export const usageOf = (open: Served | null, entries: readonly Entry[]): UsageRow[] => {
   const rows: UsageRow[] = []
@@ -37,11 +35,11 @@ export const usageOf = (open: Served | null, entries: readonly Entry[]): UsageRo
       at: entry.at,
       model: served?.model ?? '',
       provider: served?.provider ?? '',
-      input_tokens: amount(entry.usage?.input_tokens),
-      output_tokens: amount(entry.usage?.output_tokens),
-      cost: amount(entry.usage?.estimated_cost),
-      cache_read_tokens: amount(entry.usage?.cache_read_tokens),
-      cache_write_tokens: amount(entry.usage?.cache_write_tokens),
+      input_tokens: asCount(entry.usage?.input_tokens),
+      output_tokens: asCount(entry.usage?.output_tokens),
+      cost: asCount(entry.usage?.estimated_cost),
+      cache_read_tokens: asCount(entry.usage?.cache_read_tokens),
+      cache_write_tokens: asCount(entry.usage?.cache_write_tokens),
     })
   }
   return rows
@@ -56,7 +54,7 @@ export const wholeUsage = (meta: Meta, turns: readonly Entry[], begunAt: unknown
   const rest = (total: unknown, of: Amount): number =>
     Math.max(
       0,
-      rows.reduce((left, row) => left - row[of], amount(total)),
+      rows.reduce((left, row) => left - row[of], asCount(total)),
     )
   const before = {
     input_tokens: rest(meta.input_tokens, 'input_tokens'),

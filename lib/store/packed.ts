@@ -203,12 +203,7 @@ export const openPacked = (text: string, selfUrl: string): Packed => {
     }),
     server(name) {
       const [code, cache] = [server[name], caches?.blocks[name]]
-      return (
-        code && {
-          code: unpack(code).toString('latin1'),
-          compiled: cache && unpack(cache),
-        }
-      )
+      return code && { code: unpack(code).toString('latin1'), compiled: cache && unpack(cache) }
     },
     searchWorker: () => unpack(worker).toString('latin1'),
     documentWorker: () => unpack(documentWorker).toString('latin1'),

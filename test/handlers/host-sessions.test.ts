@@ -237,9 +237,7 @@ for (const schema of SCHEMAS) {
         'tip',
         ['assistant', 'five'].includes(text) || text === 'four' ? 'assistant' : 'user',
         text,
-        {
-          timestamp: 1_101 + at,
-        },
+        { timestamp: 1_101 + at },
       )
     }
     assert.equal(await idsOf(app), ['tip'])

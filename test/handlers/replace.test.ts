@@ -236,12 +236,7 @@ test('a session of the command line is imported by the start that replaces one o
     const known = await messagesOf(chat, id)
     const before = known.map(({ content }) => content)
     const asked = known.findLast(({ role }) => role === 'user')!
-    const start = {
-      session_id: id,
-      replace: asked.id,
-      message: '',
-      client_message_id: 'client-1',
-    }
+    const start = { session_id: id, replace: asked.id, message: '', client_message_id: 'client-1' }
     const refused = await app.post('/api/chat/start', { ...start, workspace: '/nowhere' })
     assert.is(refused.body.code, 'workspace_missing')
     assert.equal(await shown(chat, id), before)

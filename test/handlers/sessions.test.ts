@@ -138,11 +138,7 @@ test('retry and undo remove the last message, and return 200 with an error when 
   const long = 'x'.repeat(60)
   const id = await imported(app, 'a', 'b', long, 'd')
   const undone = await app.post('/api/session/undo', { session_id: id })
-  assert.equal(undone.body, {
-    ok: true,
-    removed_count: 2,
-    removed_preview: `${'x'.repeat(40)}...`,
-  })
+  assert.equal(undone.body, { ok: true, removed_count: 2, removed_preview: `${'x'.repeat(40)}...` })
   const retried = await app.post('/api/session/retry', { session_id: id })
   assert.equal(retried.body, { ok: true, last_user_text: 'a', removed_count: 2 })
   assert.equal(await contents(app, id), [])

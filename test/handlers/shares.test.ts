@@ -227,11 +227,7 @@ shares('hostile titles, links, tables, code and raw HTML stay text', async ({ ap
   const session_id = await addChat(app, {
     title: '</title><script>alert(1)</script>\r\nSet-Cookie: a=b',
     messages: [
-      {
-        role: 'user',
-        content: '</p><script>alert(1)</script>',
-        attachments: ['<img src=x>.png'],
-      },
+      { role: 'user', content: '</p><script>alert(1)</script>', attachments: ['<img src=x>.png'] },
       {
         role: 'assistant',
         content: hostile,

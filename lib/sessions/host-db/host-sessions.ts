@@ -121,10 +121,7 @@ export class HostSessions {
         this.#warned.add(key)
         log(
           'the agent’s database lacks columns; its sessions are shown as far as they can be read',
-          {
-            home: home.dir,
-            missing: missed,
-          },
+          { home: home.dir, missing: missed },
         )
       }
       return readRows(db, this.#rowOptions(home))

@@ -26,10 +26,7 @@ const write = (name: string, platform = 'plan9-mips') => {
     return { at, size: texts.at(-1)?.length, crc32: zlib.crc32(bytes) }
   }
   const asset = { type: 'text/css', etag: 'tag', immutable: true }
-  const addAll = (bytes: Buffer) => ({
-    ...add(zlib.zstdCompressSync(bytes)),
-    bytes: bytes.length,
-  })
+  const addAll = (bytes: Buffer) => ({ ...add(zlib.zstdCompressSync(bytes)), bytes: bytes.length })
   const contents = {
     startup: addAll(Buffer.from('({})')),
     server: { './later.js': add(zlib.zstdCompressSync(Buffer.from('(later)'))) },

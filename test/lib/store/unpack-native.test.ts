@@ -107,10 +107,7 @@ test('a program is installed where it can be run, once, and written anew when it
 
 test('the real addon is written, loaded and opens a database', () => {
   const addon = readFileSync(`node_modules/better-sqlite3/prebuilds/${thisTarget()}.node`)
-  const real = {
-    sha256: createHash('sha256').update(addon).digest('hex'),
-    read: () => addon,
-  }
+  const real = { sha256: createHash('sha256').update(addon).digest('hex'), read: () => addon }
   const stateDir = fresh('state')
   const places = addonCandidates({ stateDir, cacheHome: undefined, userHome: root })
   const path = installAddon(ours(real), places)
