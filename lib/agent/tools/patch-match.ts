@@ -38,16 +38,14 @@ export type Match = { line: number; edits: () => Edit[] }
 
 /** Matches of a part of the text, which may begin and end within a line. */
 const exact = ({ text, lines, eol }: Source, old: string, fresh: string): Match[] => {
-  const [wanted, next] = [old, fresh].map(each => each.replaceAll('\n', eol)) as [string, string]
+  const parts = old.split('\n').map(part => RegExp.escape(part))
+  const wanted = new RegExp(parts.join(eol === '\r' ? '\r' : '\r?\n'), 'g')
   const matches: Match[] = []
   let line = 0
-  for (
-    let start = text.indexOf(wanted);
-    start >= 0;
-    start = text.indexOf(wanted, start + wanted.length)
-  ) {
+  for (const { index: start, 0: found } of text.matchAll(wanted)) {
     while ((lines[line + 1]?.start ?? Infinity) <= start) line++
-    matches.push({ line, edits: () => [{ start, end: start + wanted.length, text: next }] })
+    const next = fresh.replaceAll('\n', lines[line]?.eol || eol)
+    matches.push({ line, edits: () => [{ start, end: start + found.length, text: next }] })
   }
   return matches
 }
@@ -144,7 +142,7 @@ const lineEdits = (source: Source, { at, quoted, fresh, reindent }: Replaced): E
   return edits
 }
 
-/** Replaces the lines from `from` up to before `to`; each new one ends like the one in its place. */
+/** Replaces the lines from `from` up to before `to`: each new one ends like the one in its place, the last like the last. */
 export const replaceLines = (
   { text, lines, eol }: Source,
   from: number,
@@ -153,7 +151,10 @@ export const replaceLines = (
 ): Edit => {
   const start = lines[from]?.start ?? text.length
   const end = lines[to]?.start ?? text.length
-  const ends = added.map((_, nth) => (from + nth < to ? lines[from + nth]?.eol : eol) || eol)
+  const ends = added.map((_, nth) => {
+    const own = nth < added.length - 1 ? Math.min(from + nth, to - 1) : to - 1
+    return lines[own]?.eol || eol
+  })
   const written = added.map((line, nth) => line + ends[nth]).join('')
   const isOpen = end === text.length && text !== '' && lines.at(-1)?.eol === ''
   if (!isOpen || added.length === 0) return { start, end, text: written }
