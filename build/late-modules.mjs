@@ -154,7 +154,7 @@ export const LATE_MODULES = [
   'lib/schema/attachments.ts',
   'lib/schema/cron.ts',
   'lib/schema/update.ts',
-  'lib/sessions/fold-backward.ts',
+  'lib/sessions/conversion.ts',
   'lib/sessions/history.ts',
   'lib/sessions/import-messages.ts',
   'lib/sessions/import-record.ts',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { cachedFile } from '../store/cached-file.ts'
-import { jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { unreadableError, withEdits, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
@@ -179,7 +179,7 @@ export const openHome = (given: {
     accepted ? accepted.look(name, config.path, written).inForce : written
   const paths = { env: join(dir, '.env'), auth: join(dir, 'auth.json') }
   const variables = envFile(paths.env, given.env)
-  const auth = jsonFile<unknown>(
+  const auth = new JsonFile<unknown>(
     paths.auth,
     value => {
       if (value !== undefined && !isObject(value)) throw new Error('it holds no mapping')
@@ -227,7 +227,7 @@ export const openHome = (given: {
       if (auth.isLost()) throw unreadableError(paths.auth, auth.problem() ?? '')
       return value
     },
-    authProblem: auth.problem,
+    authProblem: () => auth.problem(),
     problems() {
       const { value, problem } = variables()
       const all = [
@@ -254,7 +254,7 @@ export const openHome = (given: {
     dotenv: shownDotenv,
     env: () => extended(overlay(given.env, shownDotenv())),
     childEnv: (extra = {}) => childEnvOf(lenient, extra),
-    authJson: auth.read,
+    authJson: () => auth.read(),
   }
   return withLenient(home, lenient)
 }

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
-import { type JsonFile, jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 import { type Home, memoized } from './home.ts'
 import { CREDENTIAL_FILES, TOKEN_DIRS } from './secret-files.ts'
 
@@ -95,7 +95,7 @@ const jsonFilesIn = (dir: string): string[] => {
 const openHomeSecrets = (home: Home) => {
   const opened = new Map<string, JsonFile<unknown>>()
   const fileAt = (path: string): JsonFile<unknown> => {
-    const file = opened.get(path) ?? jsonFile<unknown>(path, value => value ?? {})
+    const file = opened.get(path) ?? new JsonFile<unknown>(path, value => value ?? {})
     opened.set(path, file)
     return file
   }

@@ -11,7 +11,7 @@ import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { fileStamp } from '../store/journal.ts'
 import { outlivesTurn } from '../schema/question.ts'
-import type { Recovered, Sessions } from '../sessions/types.ts'
+import type { Recovered, Sessions } from '../sessions/sessions.ts'
 import type { Failure } from '../agent/types.ts'
 import {
   cancelledEvent,

@@ -8,7 +8,7 @@ import { invalid, missing, UserError } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
 import { cachedFile } from '../store/cached-file.ts'
 import { isInside, realPath } from '../store/path-within.ts'
-import { type JsonFile, jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { suggestDirectories } from './suggest.ts'
@@ -97,7 +97,7 @@ export class Workspaces {
     if (known) return known
     const lastPath = join(dir, 'last_workspace.txt')
     const files = {
-      list: jsonFile(join(dir, 'workspaces.json'), parseList),
+      list: new JsonFile(join(dir, 'workspaces.json'), parseList),
       last: cachedFile(lastPath, ({ text }) => text?.trim() ?? '', { maxBytes: 16 * 1024 }),
       lastPath,
     }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { redact } from '../../base/redact/redact.ts'
 import { messageOf } from '../../errors.ts'
 import { listRecorded } from '../../sessions/host-db/recorded-list.ts'
-import { createStoredSessions } from '../../sessions/stored-sessions.ts'
+import { StoredSessions } from '../../sessions/stored-sessions.ts'
 import { openRecordedSessions } from '../recorded-sessions.ts'
 import { reserveOutput } from '../reserve-output.ts'
 import type { CommandContext } from '../run.ts'
@@ -34,7 +34,7 @@ export const mcp = async (
     },
     problem: log,
   })
-  const stored = createStoredSessions({ stateDir: config.stateDir, addon })
+  const stored = new StoredSessions(config.stateDir, addon)
   const recorded = () => listRecorded(sessions.file, addon, ['cli', 'acp', 'mcp'])
   const { home, engine } = sessions
   const library = new SessionLibrary(home, stored, engine.hostSessions, recorded)

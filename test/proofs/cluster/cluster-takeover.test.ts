@@ -214,7 +214,7 @@ else {
         await until(() => first.output().includes('becomes its standby'), 'the old owner finds out')
         assert.equal((await sessionOf(client, id)).messages, session.messages)
         const late = await db.query(
-          `select 1 from agent_webui.chunk older join agent_webui.chunk newer using (cell, path)
+          `select 1 from agent_webui.chunk older join agent_webui.chunk newer using (cell, key, version)
          where older.epoch < newer.epoch and older.at > newer.at`,
         )
         assert.equal(late, [], 'no byte of an earlier owner after one of a later one')

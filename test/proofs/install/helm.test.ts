@@ -292,12 +292,12 @@ else {
 
   test('every cell has a pod, a volume, and an address of its own', () => {
     const sets = render(...PEOPLE).filter(({ kind }) => kind === 'StatefulSet')
-    const valueOf = ({ spec }: Rendered, name: string) =>
+    const variableOf = ({ spec }: Rendered, name: string) =>
       spec.template.spec.containers[0].env.find(each => each.name === name)?.value
     assert.equal(
       sets.map(set => [
-        valueOf(set, 'AGENT_WEBUI_CLUSTER_CELL'),
-        valueOf(set, 'AGENT_WEBUI_CLUSTER_ADDRESS'),
+        variableOf(set, 'AGENT_WEBUI_CLUSTER_CELL'),
+        variableOf(set, 'AGENT_WEBUI_CLUSTER_ADDRESS'),
         set.spec.replicas,
       ]),
       ['anna', 'ben'].map(name => [
