@@ -11,7 +11,7 @@ import {
 } from '../lib/schema/checkpoint.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import type { Meta, MetaPatch } from '../lib/sessions/entries.ts'
-import type { Sessions } from '../lib/sessions/types.ts'
+import type { Sessions } from '../lib/sessions/sessions.ts'
 import { correctedPatch, type UndoneChange, undonePatch } from '../lib/sessions/undone.ts'
 
 const OneSession = z.object({ session_id: SessionId })

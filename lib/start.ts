@@ -47,7 +47,7 @@ import { closeDebugger } from './commands/own-processes/close-debugger.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './commands/own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
 import { redact, redactValue } from './base/redact/redact.ts'
-import { acquireLock } from './store/instance-lock.ts'
+import { InstanceLock } from './store/instance-lock.ts'
 
 /** What the process needs of the app. */
 export type Startable = {
@@ -282,7 +282,7 @@ const run = async (
     started_at: startedAt,
     run: options.nonce,
   })
-  const lock = acquireLock(config.stateDir, info(config.port), { addon })
+  const lock = new InstanceLock(config.stateDir, info(config.port), { addon })
   // The model is told that they were interrupted, and may run them again.
   const left = await endDetached(lock.killedRun)
   if (left > 0) log.warn(`Ended ${left} processes of commands whose service was killed`)

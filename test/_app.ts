@@ -11,7 +11,7 @@ import { createServer } from '../lib/http/server.ts'
 import type { Clock } from '../lib/base/clock.ts'
 import { createLog } from '../lib/operations/log.ts'
 import { redact, redactValue } from '../lib/base/redact/redact.ts'
-import { acquireLock } from '../lib/store/instance-lock.ts'
+import { InstanceLock } from '../lib/store/instance-lock.ts'
 import { readVersion } from '../lib/operations/version.ts'
 import { routes, patternRoutes } from '../router.ts'
 import { loadAssets } from './_assets.ts'
@@ -142,7 +142,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       },
     })
     mkdirSync(config.stateDir, { recursive: true, mode: 0o700 })
-    const lock = acquireLock(config.stateDir, { pid: process.pid, address: '', started_at: 0 })
+    const lock = new InstanceLock(config.stateDir, { pid: process.pid, address: '', started_at: 0 })
     const app = await App.open(config, log, {
       assets: loadAssets,
       clock: options.clock,

@@ -100,12 +100,15 @@ export const commandsOf = (text: string): Command[] =>
       })
     })
 
-/** The value of a constant or property, from its source: `30 * 86_400_000`. */
+/** The value of a constant or property, from its source: `30 * 86_400_000`, or `STALE_MS * 2.5` with a constant of the same file. */
 export const constantOf = (path: string, name: string): number => {
+  const factor = '(?:[\\d_]+(?:\\.\\d+)?|[A-Z_]+)'
   const [, text] =
-    new RegExp(`\\b${name}(?: =|:) ([\\d_]+(?: \\* [\\d_]+)*)\\b`).exec(
+    new RegExp(`\\b${name}(?: =|:) (${factor}(?: \\* ${factor})*)\\b`).exec(
       readFileSync(path, 'utf8'),
     ) ?? []
   if (text === undefined) throw new Error(`${path} has no constant ${name}`)
-  return text.split(' * ').reduce((value, factor) => value * Number(factor.replaceAll('_', '')), 1)
+  const factorOf = (each: string) =>
+    /^\d/.test(each) ? Number(each.replaceAll('_', '')) : constantOf(path, each)
+  return text.split(' * ').reduce((value, each) => value * factorOf(each), 1)
 }

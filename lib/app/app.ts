@@ -44,17 +44,13 @@ import type { HookRecords } from '../profiles/hooks/records.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { Profiles } from '../profiles/profiles.ts'
 import { Skills } from '../profiles/skills/skills.ts'
-import { callableSkills } from '../profiles/slash-commands.ts'
-import { createEdits, type Edits } from '../sessions/edits.ts'
-import {
-  createHostSessionWatcher,
-  type HostSessionWatcher,
-} from '../sessions/host-db/host-session-watcher.ts'
-import { createHostSessions, type HostSessions } from '../sessions/host-db/host-sessions.ts'
-import { createImportJobs, type ImportJobs } from '../sessions/imports/import-jobs.ts'
+import { Edits } from '../sessions/edits.ts'
+import { HostSessionWatcher } from '../sessions/host-db/host-session-watcher.ts'
+import { HostSessions } from '../sessions/host-db/host-sessions.ts'
+import { ImportJobs } from '../sessions/imports/import-jobs.ts'
 import type { ImportTarget } from '../sessions/imports/imports.ts'
 import { SharePages } from '../sessions/shares/share-pages.ts'
-import { openShares, type Shares } from '../sessions/shares/shares.ts'
+import { Shares } from '../sessions/shares/shares.ts'
 import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
 import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
@@ -264,13 +260,13 @@ export class App extends AppData {
     this.proxyCheck = new ProxyCheck(clock)
     if (config.metricsToken !== null) this.maskSecret(config.metricsToken)
 
-    this.shares = openShares(join(stateDir, 'shares.json'), { clock, log })
+    this.shares = new Shares(join(stateDir, 'shares.json'), clock, log)
     this.sharePages = new SharePages(this.shares, this)
     this.shareThrottle = new Throttle({ clock })
     this.answerThrottle = new Throttle({ clock })
     this.reports = new EventReports(this, dispatcher, options.notificationTests)
     this.notifications = this.reports.notifications
-    this.skills = new Skills({ userHome, callable: callableSkills })
+    this.skills = new Skills(userHome)
     this.guards = new HomeGuards(this.acceptedGuards, this.acceptedSettings, this.skills)
     this.profiles = new Profiles({
       homes,
@@ -285,7 +281,7 @@ export class App extends AppData {
       },
     })
 
-    this.hostSessions = createHostSessions({
+    this.hostSessions = new HostSessions({
       sessions,
       isActive: id => this.turns.isActive(id),
       lastWorkspace: home => workspaces.last(homes.of(home.name)),
@@ -297,10 +293,10 @@ export class App extends AppData {
       onChange: home => this.hostSessionWatcher.checkNow(home),
       addon,
     })
-    this.hostSessionWatcher = createHostSessionWatcher({
+    this.hostSessionWatcher = new HostSessionWatcher({
       clock,
-      rowsOf: this.hostSessions.rows,
-      problemOf: this.hostSessions.problem,
+      rowsOf: home => this.hostSessions.rows(home),
+      problemOf: home => this.hostSessions.problem(home),
       enabled: () => settings.get().show_cli_sessions,
       publish: event => {
         if (event.changed) this.hostSessions.refreshAll(homes.of(event.profile))
@@ -317,17 +313,16 @@ export class App extends AppData {
       home => otherHomePaths(homes, homes.of(home.name)),
     )
     this.files = new SessionFiles(config, areas, clock)
-    this.imports = createImportJobs({ path: join(stateDir, 'imports.json'), log, clock })
+    this.imports = new ImportJobs(join(stateDir, 'imports.json'), clock, log)
     this.checkpoints = new Checkpoints({
       boundsOf: (home, workspace) => this.files.areas.scopeFor(home, workspace),
-      path,
       clock,
-      resolve: sessions.resolve,
+      resolve: id => sessions.resolve(id),
       log: log.warn,
     })
     this.processes = new ProcessRegistry({
       clock,
-      resolve: sessions.resolve,
+      resolve: id => sessions.resolve(id),
       endOthers: async () => void (await endDetached(config.env[MARK_VARIABLE])),
       onEnded: (id, ended) => this.#reportProcess(id, ended),
     })
@@ -336,7 +331,7 @@ export class App extends AppData {
       clock,
       path,
       isEnabled: config.hasTerminal,
-      resolve: sessions.resolve,
+      resolve: id => sessions.resolve(id),
     })
 
     const liveDir = join(stateDir, 'live')
@@ -392,7 +387,7 @@ export class App extends AppData {
     this.sideQuestions = new SideQuestions(this.#engine, turns, this.turnStarter, liveDir)
     this.sessionViews = new SessionViews(this, turns, models)
     this.backgroundPrompts = new BackgroundPrompts(sessions, hub, this.turnStarter)
-    this.edits = createEdits(
+    this.edits = new Edits(
       sessions,
       id => {
         turns.requireIdle(id)
@@ -488,8 +483,8 @@ export class App extends AppData {
     return importTarget({
       profile: home.name,
       workspace,
-      find: this.sessions.imported,
-      write: this.sessions.writeImported,
+      find: id => this.sessions.imported(id),
+      write: (id, entries) => this.sessions.writeImported(id, entries),
       area: () => this.files.areas.scopeFor(home, workspace),
       projects: isOwner ? this.projects : null,
       clock: this.clock,

@@ -26,14 +26,13 @@ import { restrictSecrets } from '../profiles/file-permissions.ts'
 import { Projects } from '../workspaces/projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../base/redact/redact.ts'
 import { WORKER_LIMITS } from '../sessions/search-client.ts'
-import { createSessions } from '../sessions/sessions.ts'
+import { Sessions } from '../sessions/sessions.ts'
 import { addonCandidates, installAddon, installProgram } from '../store/unpack-native.ts'
-import type { Sessions } from '../sessions/types.ts'
 import type { Notify } from '../schema/notice.ts'
 import { SettingsStore } from '../profiles/settings.ts'
 import { startMove } from '../operations/moved-home.ts'
 import { PersonalSettings } from '../people/personal-settings.ts'
-import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
+import { ToolOutput } from '../sessions/tool-output.ts'
 import { PromptCache } from '../turns/context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
 import { Workspaces } from '../workspaces/workspaces.ts'
@@ -186,8 +185,8 @@ export class AppData {
     })
     this.acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
     this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
-    this.toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
-    this.sessions = createSessions({
+    this.toolOutput = new ToolOutput(join(stateDir, 'tool-output'), log.warn)
+    this.sessions = new Sessions({
       dir: join(stateDir, 'sessions'),
       trashDir: join(stateDir, 'trash'),
       cacheDir: join(stateDir, 'cache'),
@@ -198,7 +197,7 @@ export class AppData {
         this.onSessionDeleted(id)
         this.hub.publish('list', { type: 'gone', data: { session_id: id, seq } }, {}, profile)
       },
-      onCopied: this.toolOutput.copyImages,
+      onCopied: (from, to) => this.toolOutput.copyImages(from, to),
       log: log.warn,
       clock,
       addon,
@@ -207,7 +206,7 @@ export class AppData {
     finishMove({ sessions: this.sessions, workspaces: this.workspaces, homes: this.homes })
     this.projects = new Projects(
       join(stateDir, 'projects.json'),
-      this.sessions.idsByProject,
+      id => this.sessions.idsByProject(id),
       id => void this.sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
       clock,
     )
@@ -238,11 +237,8 @@ export class AppData {
 
   /** The first start accepts what is there. The key that signs it exists by then. */
   #acceptFirstSettings(isTrusted: boolean): void {
-    const homes = this.homes.list()
     if (this.acceptedSettings.isNew() && !isTrusted)
-      for (const home of homes) this.acceptedSettings.accept(home.name, home.config.peek())
-    this.acceptedSettings.extend(
-      homes.map(home => ({ name: home.name, values: home.config.peek() })),
-    )
+      for (const home of this.homes.list())
+        this.acceptedSettings.accept(home.name, home.config.peek())
   }
 }

@@ -19,7 +19,7 @@ import { parseProjects } from '../workspaces/projects.ts'
 import { parseSettings } from '../profiles/settings.ts'
 import { SharesFile } from '../sessions/shares/shares.ts'
 import { ImportsFile } from '../schema/import.ts'
-import { jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 import { GrantFile } from '../turns/context/grants.ts'
 
 type Known = {
@@ -100,7 +100,7 @@ const FILES: Readonly<Record<string, Known>> = {
 const REPAIRED = 'it was repaired since; restart the service, which reads it at the start only'
 
 const watchFile = (path: string, { parse, isReadOnce }: Known): KnownFile['problem'] => {
-  const file = jsonFile(path, parse)
+  const file = new JsonFile(path, parse)
   const isOff = isReadOnce === true && file.problem() !== null
   return () => {
     const reason = file.problem() ?? (isOff ? REPAIRED : null)

@@ -14,6 +14,15 @@ export const isObjectOrArray = (value: unknown): value is object =>
 /** The object, or an empty one. */
 export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {})
 
+/** The fields of JSON text; none of text that is something else, or that was cut. */
+export const fieldsOf = (text: string): JsonObject => {
+  try {
+    return asObject(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
+
 /** The string, or an empty one. Numbers are not converted. */
 export const asString = (value: unknown): string => (typeof value === 'string' ? value : '')
 

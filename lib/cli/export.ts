@@ -3,7 +3,7 @@ import { makeDir } from '../store/make-dir.ts'
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { invalid, missing, messageOf } from '../errors.ts'
-import { createFiles, foldFile, idOfName } from '../sessions/files.ts'
+import { idOfName, SessionFiles } from '../sessions/files.ts'
 import type { Folded } from '../sessions/fold.ts'
 import { toMarkdown, toRecord } from '../sessions/transfer.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -32,7 +32,7 @@ export const exportSessions = async (
   { config, terminal, cwd }: CommandContext,
 ): Promise<number> => {
   const from = join(config.stateDir, 'sessions')
-  const files = createFiles(from)
+  const files = new SessionFiles(from)
   const target = resolve(cwd, directory)
   const isJson = format === 'json'
   const to = isJson ? join(target, 'sessions') : target
@@ -50,9 +50,8 @@ export const exportSessions = async (
   let written = 0
   for (const id of wanted) {
     try {
-      const file = files.find(id)
-      if (!file) continue
-      const folded = foldFile(file)?.folded
+      if (!files.find(id)) continue
+      const folded = files.fold(id)?.folded
       if (!folded) throw new Error('not a session file')
       if (isJson) rows.push(exportJson(folded, pathOf(id), config.userHome))
       else

@@ -9,11 +9,10 @@ import { otherHomePaths } from '../profiles/other-homes.ts'
 import { Homes } from '../profiles/homes.ts'
 import { Projects } from '../workspaces/projects.ts'
 import type { ImportReport, ImportProblemCode, LeftOutCode } from '../schema/import.ts'
-import { createFiles } from '../sessions/files.ts'
+import { SessionFiles, writeJournal } from '../sessions/files.ts'
 import { readImported } from '../sessions/imported.ts'
-import { writeJournal } from '../sessions/legacy.ts'
 import { runningPid } from '../store/instance-lock.ts'
-import { jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
@@ -86,7 +85,7 @@ export const importChats = async (
   const clock = systemClock
   const homes = new Homes(config, clock)
   const home = homes.open(profile ?? homes.active())
-  const saved = jsonFile(join(stateDir, 'settings.json'), asObject).read().default_workspace
+  const saved = new JsonFile(join(stateDir, 'settings.json'), asObject).read().default_workspace
   const standard = resolveDefaultWorkspace(config, stringOrNull(saved) ?? undefined)
   const workspace = new Workspaces(config, () => standard).defaultOf(home)
   const scopes = new FileScopes(
@@ -94,7 +93,7 @@ export const importChats = async (
     () => ({ workspace, home }),
     () => otherHomePaths(homes, home),
   )
-  const files = createFiles(join(stateDir, 'sessions'))
+  const files = new SessionFiles(join(stateDir, 'sessions'))
   if (!isDryRun) makeDir(files.dir)
   const target = importTarget({
     profile: home.name,

@@ -3,13 +3,12 @@ import type { ModelEndpoint, Outcome } from '../agent/types.ts'
 import type { Effort } from '../base/efforts.ts'
 import { invalid, messageOf, missing, UserError } from '../errors.ts'
 import {
-  createSessionRecorder,
-  newestHostSession,
   newHostSessionId,
-  readHostSession,
   type RecordedMessage,
+  SessionRecorder,
   type SessionSource,
 } from '../sessions/host-db/session-recorder.ts'
+import { listRecorded, readRecorded } from '../sessions/host-db/recorded-list.ts'
 import { stateDbPath } from '../sessions/host-db/state-db.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact } from '../base/redact/redact.ts'
@@ -38,7 +37,7 @@ export class RecordedSessions {
   readonly home: Home
   readonly file: string
   readonly #addon: string | undefined
-  readonly #recorder: ReturnType<typeof createSessionRecorder>
+  readonly #recorder: SessionRecorder
 
   /** `onError` is called when a write fails. The session continues. */
   constructor(
@@ -55,7 +54,7 @@ export class RecordedSessions {
     makeDir(home.dir)
     this.file = stateDbPath(home)
     const { clock } = engine
-    this.#recorder = createSessionRecorder({ file: this.file, source, addon, clock, onError })
+    this.#recorder = new SessionRecorder({ file: this.file, source, addon, clock, onError })
   }
 
   end(id: string, reason: string): void {
@@ -99,7 +98,7 @@ export class RecordedSessions {
 
   /** The id of the newest session of the terminal; undefined when there is none. */
   newest(): string | undefined {
-    return newestHostSession(this.file, this.#addon)
+    return listRecorded(this.file, this.#addon, ['cli'])[0]?.id
   }
 
   create({
@@ -114,7 +113,7 @@ export class RecordedSessions {
     id: string,
     { cwd, model }: Pick<RecordedSession, 'cwd' | 'model'>,
   ): { session: RecordedSession; messages: readonly Message[] } {
-    const stored = /^[\w-]+$/.test(id) ? readHostSession(this.file, this.#addon, id) : undefined
+    const stored = /^[\w-]+$/.test(id) ? readRecorded(this.file, this.#addon, id) : undefined
     if (!stored) throw missing(`There is no session "${id}" in ${this.file}.`)
     const session = { id, cwd, model: model ?? stored.model }
     return { session: this.#adopt(session, stored.messages), messages: stored.messages }
@@ -122,7 +121,7 @@ export class RecordedSessions {
 
   /** A new session with the messages of a stored one, which stays as it is. Undefined when nothing of that is stored. */
   copy(from: string, session: RecordedSession): RecordedSession | undefined {
-    const stored = /^[\w-]+$/.test(from) ? readHostSession(this.file, this.#addon, from) : undefined
+    const stored = /^[\w-]+$/.test(from) ? readRecorded(this.file, this.#addon, from) : undefined
     if (!stored) return undefined
     const { id, cwd } = session
     const model =

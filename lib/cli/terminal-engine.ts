@@ -11,8 +11,7 @@ import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
 import { systemClock } from '../base/clock.ts'
 import type { TurnRecorder } from '../workspaces/checkpoints/turn-recorder.ts'
-import { createHostSessions } from '../sessions/host-db/host-sessions.ts'
-import { callableSkills } from '../profiles/slash-commands.ts'
+import { HostSessions } from '../sessions/host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
 import { Cron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
@@ -26,10 +25,10 @@ import { packedHere } from '../store/packed.ts'
 import { Homes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, redactValue, watchSecrets } from '../base/redact/redact.ts'
-import { createSessions } from '../sessions/sessions.ts'
+import { Sessions } from '../sessions/sessions.ts'
 import { Skills } from '../profiles/skills/skills.ts'
 import { searchWorkerOf } from '../app/data.ts'
-import { createToolOutput } from '../sessions/tool-output.ts'
+import { ToolOutput } from '../sessions/tool-output.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
 import { PromptCache } from '../turns/context/prompt-cache.ts'
 import type { TurnObserver } from '../turns/context/services.ts'
@@ -79,7 +78,7 @@ export const createTerminalEngine = async (
   const homes = new Homes(config, clock, acceptedSettings)
   watchSecrets(createKnownSecrets(() => homes.list()))
   const hub = new Hub({ boot: randomBytes(4).toString('hex'), clock })
-  const sessions = createSessions({
+  const sessions = new Sessions({
     dir: pathOf('sessions'),
     trashDir: pathOf('trash'),
     cacheDir: pathOf('cache'),
@@ -92,7 +91,7 @@ export const createTerminalEngine = async (
     addon,
     ...searchWorkerOf(packedHere()),
   })
-  const hostSessions = createHostSessions({
+  const hostSessions = new HostSessions({
     sessions,
     isActive: () => false,
     lastWorkspace: home => home.dir,
@@ -104,7 +103,7 @@ export const createTerminalEngine = async (
     onChange: () => undefined,
     addon,
   })
-  const skills = new Skills({ userHome: config.userHome, callable: callableSkills })
+  const skills = new Skills(config.userHome)
   // Read only: safeguards that were accepted on the page are accepted here as well.
   const guards = new HomeGuards(
     new AcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
@@ -130,7 +129,7 @@ export const createTerminalEngine = async (
     skills,
     hub,
     promptCache: new PromptCache(pathOf('prompts'), clock, problem),
-    toolOutput: createToolOutput({ dir: pathOf('tool-output'), log: problem }),
+    toolOutput: new ToolOutput(pathOf('tool-output'), problem),
     checkpoints: { startTurn: () => NO_CHECKPOINTS, canUndo: false },
     guards,
     cron: () => cron,

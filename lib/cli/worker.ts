@@ -14,7 +14,7 @@ import { EXIT_SETUP, messageOf, SetupError } from '../errors.ts'
 import { createLog, type Log } from '../operations/log.ts'
 import { prepareStateDir, urlOf } from '../operations/preflight.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
-import { acquireLock } from '../store/instance-lock.ts'
+import { InstanceLock } from '../store/instance-lock.ts'
 import type { Interrupts } from './run.ts'
 import { Cells } from './worker-cells.ts'
 
@@ -121,7 +121,7 @@ export const work = async (
   const address = clusterAddress(config, urlOf(config, config.port))
   const health = await openLocalHealth('worker')
   const startedAt = Math.floor(toSeconds(clock.now()))
-  const lock = acquireLock(
+  const lock = new InstanceLock(
     config.stateDir,
     { pid: process.pid, address: health.address, started_at: startedAt },
     { addon },

@@ -32,7 +32,7 @@ export type Change = { key: string; seen: Seen; bytes: Buffer } & (
 )
 
 /** Of one file in one statement, which must have its answer within a sign of life, over a slow line too. */
-export const PART_BYTES = 512 << 10
+const PART_BYTES = 512 << 10
 /** Larger files are left out, with a warning. */
 const MAX_FILE_BYTES = 128 << 20
 const LF = 10

@@ -7,7 +7,7 @@ import { onWrite } from '../store/write-reports.ts'
 import { compareLocal } from './bring-up.ts'
 import { connect, type Database, databaseProblem, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
-import { type Claim, giveUp, reclaim, showStatus } from './ownership.ts'
+import { type Claim, giveUp, reclaim, showAddress, showStatus } from './ownership.ts'
 import type { Mirror } from './mirror.ts'
 import { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
@@ -96,6 +96,50 @@ class AddressNote {
   }
 }
 
+/** What the database shows of this owner: where it is reached, and how it is. */
+class Shown {
+  readonly #cell: string
+  readonly #epoch: number
+  readonly #token: string | null
+  #address: string | null = null
+  #sentAddress: string | null = null
+  #status: CellStatus | null = null
+
+  constructor({ cell, claimed, token }: OwnedOptions) {
+    this.#cell = cell
+    this.#epoch = claimed.epoch
+    this.#token = token
+  }
+
+  get isSent() {
+    return this.#sentAddress === this.#address && this.#status === null
+  }
+
+  announce(address: string): void {
+    this.#address = address
+  }
+
+  report(status: CellStatus): void {
+    this.#status = status
+  }
+
+  /** The database has forgotten it. */
+  forgetAddress(): void {
+    this.#sentAddress = null
+  }
+
+  async send(db: Database): Promise<void> {
+    const [address, status] = [this.#address, this.#status]
+    if (this.#sentAddress !== address) {
+      await showAddress(db, this.#cell, { epoch: this.#epoch, address, token: this.#token })
+      this.#sentAddress = address
+    }
+    if (!status) return
+    await showStatus(db, this.#cell, { ...status, epoch: this.#epoch })
+    if (this.#status === status) this.#status = null
+  }
+}
+
 export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   const { clock, url, cell, files, mirror, sealer, log } = options
   const { epoch, batch } = options.claimed
@@ -104,10 +148,8 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   const lease = new Lease(clock)
   const lost = new AbortController()
   const wake = new Wake(clock)
+  const shown = new Shown(options)
   let db: Database | null = options.db
-  let address: string | null = null
-  let announced: string | null = null
-  let status: CellStatus | null = null
   let phase: 'open' | 'releasing' | 'closed' = 'open'
   let failures = 0
   let isAsleep = false
@@ -134,7 +176,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     mirror.forget()
     await compareLocal({ db: next, cell, files, mirror, sealer })
     for (const key of await mirror.changed()) pending.mark(key)
-    announced = null
+    shown.forgetAddress()
   }
 
   const open = async (): Promise<Database> => {
@@ -156,19 +198,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     if (!pending.isEmpty) await sender.flush(on)
     else if (pending.hasLater) await sender.flushLater(on)
     else await sender.beat(on)
-    if (announced !== address) {
-      const text = address
-      await on.query(
-        'update agent_webui.cell set address = $3, token = $4 where name = $1 and epoch = $2',
-        [cell, epoch, text, options.token],
-      )
-      announced = text
-    }
-    if (status) {
-      const shown = status
-      await showStatus(on, cell, { ...shown, epoch })
-      if (status === shown) status = null
-    }
+    await shown.send(on)
     lease.renew(sentAt)
     // An answer that was read long after it was sent, by a process that was paused, proves nothing about now.
     if (lease.isValid()) pending.resolveCommitted()
@@ -187,11 +217,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   }
 
   const isIdle = (): boolean =>
-    pending.isEmpty &&
-    !pending.hasLater &&
-    !pending.hasWaiters &&
-    announced === address &&
-    status === null
+    pending.isEmpty && !pending.hasLater && !pending.hasWaiters && shown.isSent
 
   const run = async (): Promise<void> => {
     while (phase !== 'closed' && !lost.signal.aborted) {
@@ -257,12 +283,12 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     settled,
     lost: lost.signal,
     announce(next) {
-      address = next
+      shown.announce(next)
       note.serves()
       kick()
     },
     report(next) {
-      status = next
+      shown.report(next)
       kick()
     },
     async release(timeoutMs, wakeAt = null) {

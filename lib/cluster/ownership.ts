@@ -196,6 +196,19 @@ export const giveUp = async (
   )
 }
 
+/** How a forwarder reaches the owner; null: it does not. */
+export const showAddress = (
+  db: Database,
+  cell: string,
+  { epoch, address, token }: { epoch: number; address: string | null; token: string | null },
+): Promise<unknown> =>
+  db.query('update agent_webui.cell set address = $3, token = $4 where name = $1 and epoch = $2', [
+    cell,
+    epoch,
+    address,
+    token,
+  ])
+
 /** For lists of several cells. */
 export const showStatus = (
   db: Database,

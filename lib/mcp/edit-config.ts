@@ -1,6 +1,6 @@
 /** Edits `mcp_servers` in config.yaml field by field; comments and unknown fields of the file are kept. */
 import { isDeepStrictEqual } from 'node:util'
-import { type JsonObject, isObject } from '../base/json.ts'
+import { type JsonObject, asObject, isObject } from '../base/json.ts'
 import { conflict, invalid, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
@@ -170,26 +170,17 @@ export const enableServer = (home: Home, name: string, enabled: boolean): void =
 /** Edits the `include` list when there is one, else the `exclude` list. */
 export const enableTool = (home: Home, name: string, tool: string, enabled: boolean): void => {
   const { tools } = requireStored(home, name)
-  const filter: JsonObject = Array.isArray(tools)
-    ? { include: tools }
-    : isObject(tools)
-      ? tools
-      : {}
-  const listOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : [])
-  const include = listOf(filter.include)
-  const exclude = listOf(filter.exclude).filter(each => each !== tool)
-  const next = {
-    ...filter,
-    ...(include.length > 0
-      ? { include: [...include.filter(each => each !== tool), ...(enabled ? [tool] : [])] }
-      : {}),
-    exclude: include.length === 0 && !enabled ? [...exclude, tool] : exclude,
-  }
-  if (include.length > 0 && next.include?.length === 0)
+  const filter: JsonObject = Array.isArray(tools) ? { include: tools } : asObject(tools)
+  const others = (list: unknown): string[] =>
+    Array.isArray(list) ? list.map(String).filter(each => each !== tool) : []
+  const isListed = Array.isArray(filter.include) && filter.include.length > 0
+  const include = isListed && [...others(filter.include), ...(enabled ? [tool] : [])]
+  if (include && include.length === 0)
     throw invalid('A server needs at least one tool. Turn off the server instead.', {
       code: 'mcp_needs_tool',
     })
-  const { exclude: out, ...rest } = next
-  const kept = { ...rest, ...(out.length > 0 ? { exclude: out } : {}) }
+  const exclude = [...others(filter.exclude), ...(isListed || enabled ? [] : [tool])]
+  const { exclude: _before, ...rest } = filter
+  const kept = { ...rest, ...(include && { include }), ...(exclude.length > 0 && { exclude }) }
   home.config.edit([SECTION, name, 'tools'], Object.keys(kept).length > 0 ? kept : undefined)
 }

@@ -56,22 +56,27 @@ const endingOf = (mimeType: string): string => {
 const sizeOf = (base64: string): string => `${Math.ceil((base64.length * 3) / 4 / 1_024)} kB`
 
 /** Formats the blocks of one result, and stores their images and files. */
-const createFormatter = ({ name = '', image: keepImage, file: keepFile }: Keep) => {
-  const images: StoredImage[] = []
-  let kept = 0
+class Formatter {
+  readonly #keep: Keep
+  readonly #images: StoredImage[] = []
+  #kept = 0
+
+  constructor(keep: Keep) {
+    this.#keep = keep
+  }
 
   /** `about`: what it is and where it is from. */
-  const binary = (about: string, mimeType: string, data: string, isImage: boolean): string => {
+  #binary(about: string, mimeType: string, data: string, isImage: boolean): string {
+    const { name = '', image: keepImage, file: keepFile } = this.#keep
     const note = `${about}, ${sizeOf(data)}`
-    if (kept >= MAX_KEPT || data.length > MAX_BASE64_CHARS)
-      return `[${note}; it cannot be shown here]`
-    const bytes = Buffer.from(data, 'base64')
     let problem = 'it cannot be shown here'
+    if (this.#kept >= MAX_KEPT || data.length > MAX_BASE64_CHARS) return `[${note}; ${problem}]`
+    const bytes = Buffer.from(data, 'base64')
     if (isImage && keepImage) {
       try {
         const image = keepImage(bytes, name)
-        kept++
-        images.push(image)
+        this.#kept++
+        this.#images.push(image)
         return imageLabel(image)
       } catch (error) {
         // A type that models do not take: it becomes a file.
@@ -80,19 +85,18 @@ const createFormatter = ({ name = '', image: keepImage, file: keepFile }: Keep) 
     }
     const path = keepFile?.(bytes, endingOf(mimeType)) ?? null
     if (path === null) return `[${note}; ${problem}]`
-    kept++
+    this.#kept++
     return `[${note}; stored in ${path}]`
   }
 
-  const contents = ({ uri, mimeType, text, blob }: z.output<typeof Contents>): string => {
+  readonly contents = ({ uri, mimeType = '', text, blob }: z.output<typeof Contents>): string => {
     const about = [uri, mimeType].filter(Boolean).join(', ')
     if (text !== undefined) return `[${about}]\n${text}`
-    return blob === undefined
-      ? `[${about}]`
-      : binary(about, mimeType ?? '', blob, mimeType?.startsWith('image/') ?? false)
+    if (blob === undefined) return `[${about}]`
+    return this.#binary(about, mimeType, blob, mimeType.startsWith('image/'))
   }
 
-  const block = (value: unknown): string => {
+  readonly block = (value: unknown): string => {
     const parsed = Block.safeParse(value)
     if (!parsed.success) return JSON.stringify(value) ?? ''
     const { data } = parsed
@@ -100,26 +104,21 @@ const createFormatter = ({ name = '', image: keepImage, file: keepFile }: Keep) 
       case 'text':
         return data.text
       case 'image':
-      case 'audio':
-        return binary(
-          `${data.type}: ${data.mimeType}`,
-          data.mimeType,
-          data.data,
-          data.type === 'image',
-        )
+      case 'audio': {
+        const { type, mimeType } = data
+        return this.#binary(`${type}: ${mimeType}`, mimeType, data.data, type === 'image')
+      }
       case 'resource':
-        return contents(data.resource)
+        return this.contents(data.resource)
       case 'resource_link':
         return `[${[data.name, data.uri, data.description].filter(Boolean).join(', ')}]`
     }
   }
 
   /** The result of a tool. */
-  const result = (text: string): ToolResult => ({
-    content: text,
-    ...(images.length > 0 && { images }),
-  })
-  return { block, contents, result }
+  result(content: string): ToolResult {
+    return { content, ...(this.#images.length > 0 && { images: this.#images }) }
+  }
 }
 
 const Result = z.looseObject({
@@ -131,7 +130,7 @@ const Result = z.looseObject({
 /** The result of a tool call; a failure has the shape of our own tools' failures. */
 export const toResult = (value: unknown, keep: Keep = {}): ToolResult => {
   const { content, structuredContent, isError } = Result.parse(value)
-  const format = createFormatter(keep)
+  const format = new Formatter(keep)
   const joined = content.map(format.block).filter(Boolean).join('\n\n')
   const text = joined || (structuredContent === undefined ? '' : JSON.stringify(structuredContent))
   if (isError === true)
@@ -146,13 +145,13 @@ const Prompt = z.looseObject({
 })
 
 export const resourceResult = (value: unknown, keep: Keep = {}): ToolResult => {
-  const format = createFormatter(keep)
+  const format = new Formatter(keep)
   const text = Resource.parse(value).contents.map(format.contents).join('\n\n')
   return format.result(text || '(The resource is empty.)')
 }
 
 export const promptResult = (value: unknown, keep: Keep = {}): ToolResult => {
-  const format = createFormatter(keep)
+  const format = new Formatter(keep)
   const { description, messages } = Prompt.parse(value)
   const text = messages.map(({ role, content }) => `${role}: ${format.block(content)}`)
   return format.result([...(description ? [description] : []), ...text].join('\n\n'))

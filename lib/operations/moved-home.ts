@@ -18,7 +18,7 @@ import { realDirectory } from '../workspaces/workspace-paths.ts'
 import { UserError } from '../errors.ts'
 import type { Homes } from '../profiles/homes.ts'
 import { homesOf } from '../profiles/secret-files.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
 const Place = z.object({ home: z.string(), state: z.string(), user_home: z.string() })
@@ -272,7 +272,7 @@ type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }
 
 const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move): void => {
   const { moved, isElsewhere } = move
-  const rows = JSON.parse(Buffer.concat(sessions.list().body).toString()) as SessionRow[]
+  const rows = JSON.parse(sessions.list().body.toString()) as SessionRow[]
   let lost = 0
   let unreadable = 0
   for (const { session_id, workspace, profile } of rows) {

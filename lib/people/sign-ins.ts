@@ -16,9 +16,9 @@ import type { ClientAddress } from './throttle.ts'
 export const SESSION_COOKIE = 'agent_session'
 
 /** Fixed, not extended by use. */
-export const SIGN_IN_LIFETIME_MS = 86_400_000
+const SIGN_IN_LIFETIME_MS = 86_400_000
 /** A paired device has no password to type, so it stays signed in for 30 days. */
-export const PAIRED_LIFETIME_MS = 30 * 86_400_000
+const PAIRED_LIFETIME_MS = 30 * 86_400_000
 const MAX_SIGN_INS = 1_000
 /** Cache of verified cookies: one HMAC per request would cost a third of the throughput. */
 const MAX_VERIFIED = 1_000

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { cachedFile } from '../store/cached-file.ts'
-import { jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { unreadableError, withEdits, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
@@ -100,10 +100,12 @@ const envFile = (path: string, outer: Variables) => {
 }
 
 /** Recomputes only when the identity of an argument changes. */
-const memoized = <A extends readonly object[], T>(make: (...args: A) => T) => {
+export const memoized = <A extends readonly unknown[], T>(make: (...args: A) => T) => {
   let last: { args: A; value: T } | undefined
   return (...args: A): T => {
-    if (!last?.args.every((each, at) => each === args[at])) last = { args, value: make(...args) }
+    const isSame =
+      last?.args.length === args.length && last.args.every((each, at) => each === args[at])
+    if (!last || !isSame) last = { args, value: make(...args) }
     return last.value
   }
 }
@@ -155,7 +157,7 @@ export const openHome = (given: {
   name: string
   dir: string
   /** Set for the base profile only (AGENT_CONFIG_PATH). */
-  configPath?: string | null
+  configPath?: string | null | undefined
   env: Variables
   clock: Clock
   /** Absent: config.yaml applies as written. */
@@ -177,7 +179,7 @@ export const openHome = (given: {
     accepted ? accepted.look(name, config.path, written).inForce : written
   const paths = { env: join(dir, '.env'), auth: join(dir, 'auth.json') }
   const variables = envFile(paths.env, given.env)
-  const auth = jsonFile<unknown>(
+  const auth = new JsonFile<unknown>(
     paths.auth,
     value => {
       if (value !== undefined && !isObject(value)) throw new Error('it holds no mapping')
@@ -198,14 +200,9 @@ export const openHome = (given: {
   const extended = createPathCache(clock)
   const env = () => extended(overlay(given.env, dotenv()))
   const values = () => expand(inForce(config.read()), env())
-  const seen = memoized(
-    (raw: Readonly<Record<string, unknown>>, own: Variables) =>
-      expandVariables(raw, own) as Readonly<Record<string, unknown>>,
-  )
   const initFiles = new InitFiles(clock)
   const parsed = memoized(parseProfileConfig)
-  const parsedLenient = memoized(parseProfileConfig)
-  const peek = () => seen(inForce(config.peek()), variables().value === null ? given.env : env())
+  const peek = () => expand(inForce(config.peek()), variables().value === null ? given.env : env())
   const childEnvOf = (form: Form, extra: Variables): Record<string, string> => {
     const config = form.settings().terminal
     const changes = initFiles.changes()
@@ -222,7 +219,7 @@ export const openHome = (given: {
     values,
     peek,
     settings: () => parsed(values()).value,
-    configProblems: () => parsedLenient(peek()).problems,
+    configProblems: () => parsed(peek()).problems,
     dotenv,
     env,
     authJson() {
@@ -230,7 +227,7 @@ export const openHome = (given: {
       if (auth.isLost()) throw unreadableError(paths.auth, auth.problem() ?? '')
       return value
     },
-    authProblem: auth.problem,
+    authProblem: () => auth.problem(),
     problems() {
       const { value, problem } = variables()
       const all = [
@@ -253,11 +250,11 @@ export const openHome = (given: {
     ...home,
     config: { ...config, read: config.peek },
     values: peek,
-    settings: () => parsedLenient(peek()).value,
+    settings: () => parsed(peek()).value,
     dotenv: shownDotenv,
     env: () => extended(overlay(given.env, shownDotenv())),
     childEnv: (extra = {}) => childEnvOf(lenient, extra),
-    authJson: auth.read,
+    authJson: () => auth.read(),
   }
   return withLenient(home, lenient)
 }

@@ -10,7 +10,7 @@ import {
   type SettingWith,
 } from '../base/settings.ts'
 import { lookAgain } from '../store/file-stats.ts'
-import { jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 
 export type SettingsOptions = {
   botName: string
@@ -128,7 +128,7 @@ export class SettingsStore {
   constructor(path: string, options: SettingsOptions) {
     this.#path = path
     this.#options = options
-    this.#file = jsonFile<Stored>(path, parseSettings, { mayDangle: true, isWatched: true })
+    this.#file = new JsonFile<Stored>(path, parseSettings, { mayDangle: true, isWatched: true })
     this.#texts = textsOf(options)
     this.password = {
       read: () => {

@@ -1,14 +1,34 @@
-/** The session catalog (`catalog.db`): one row per session, so that lists read no session files. A cache that can be rebuilt at any time. */
+/**
+ * The session catalog (`catalog.db`): one row per session, so that lists read no session files. A cache: replaced when it is
+ * corrupt or of another version, and kept in memory when the disk accepts no writes.
+ */
+import { randomBytes } from 'node:crypto'
 import { toSeconds } from '../base/clock.ts'
+import { messageOf } from '../errors.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { TurnUsage } from '../schema/usage.ts'
+import { bootId } from '../store/boot-id.ts'
 import { fileStamp, type Stamp } from '../store/journal.ts'
-import { createCatalogDb } from './catalog-db.ts'
-import { type CatalogEntry, createCatalogRows, toEntry } from './catalog-rows.ts'
-import type { Mark } from './files.ts'
+import {
+  type Database,
+  isCorrupt,
+  isUnwritable,
+  openDatabase,
+  removeDatabase,
+  type Statement,
+} from '../store/sqlite.ts'
+import {
+  ENDED_IN_TROUBLE,
+  foldText,
+  NOT_ONLY_SCHEDULED,
+  PRAGMAS,
+  SCHEMA,
+  SCHEMA_VERSION,
+} from './catalog-schema.ts'
+import { isDraft } from './drafts.ts'
 import type { Summary } from './fold.ts'
-import type { LiveState } from './list-row.ts'
-import type { UsageRow } from './usage.ts'
+import { isEmptyRow, type LiveState, NO_LIVE_STATE, toRow, UNTITLED } from './list-row.ts'
+import { sourceOf, type UsageRow } from './usage.ts'
 
 export type CatalogOptions = {
   file: string
@@ -23,170 +43,511 @@ export type CatalogOptions = {
   pragmas?: readonly string[] | undefined
 }
 
-export type Catalog = ReturnType<typeof createCatalog>
+export type CatalogEntry = { summary: Summary; stamp: Stamp }
 
-/** Rows of sessions that are being read. */
-const MAX_KEPT_ROWS = 64
+/** Usage within a quarter of an hour, per model, provider, profile and source. `at`: milliseconds since 1970. */
+export type UsageBucket = Omit<UsageRow, 'n'> & { profile: string; source: string; turns: number }
+/** `ms`: time of the last message. */
+export type SessionName = { id: string; ms: number; title: string }
+export type Place = { ms: number; id: string }
+export type PageRow = Place & { row: string }
 
-export const createCatalog = (options: CatalogOptions) => {
-  const { file, redact, rebuild } = options
-  const db = createCatalogDb({
-    ...options,
-    addon: options.addon,
-    onReplaced: () => rows.reset(),
-    refill: live => {
-      rebuild()
-      for (const [id, state] of live) rows.setLive(id, state)
-    },
-  })
-  const rows = createCatalogRows(db, redact)
-  const { transaction } = db
-  const guard = <T>(work: () => T): T => {
+type Value = string | number | null
+
+const IN_MEMORY = ':memory:'
+
+/** Numbers of rows are reserved in the database, so many at a time: none is given twice, also after a kill. */
+const RESERVED = 1_000
+
+/** A turn runs, or a question is open, such as a plan whose turn was ended by a restart. */
+const isUnfinished = ({ turn, questions }: Summary): boolean =>
+  turn?.how === null || questions.length > 0
+
+export class Catalog {
+  readonly file: string
+  readonly #options: CatalogOptions
+  readonly #boot: string
+  #db: Database
+  /** Of the database that is open, by their text. */
+  #statements = new Map<string, Statement<unknown[], unknown>>()
+  #isInMemory = false
+  #isGuarded = false
+  #version = 0
+  /** The number of the last change of any content; that of the last row, and up to which numbers are reserved. */
+  #seq = 0
+  #rowSeq = 0
+  #reserved = 0
+  /** State of sessions that only this process knows. */
+  readonly #live = new Map<string, LiveState>()
+
+  constructor(options: CatalogOptions) {
+    this.file = options.file
+    this.#options = options
+    this.#boot = options.bootId ?? bootId()
+    this.#db = this.#open()
+    this.#guard(() => this.#begin())
+  }
+
+  #open(): Database {
     try {
-      return db.guard(work)
+      if (!this.#isInMemory) return this.#openFile(this.file)
     } catch (error) {
-      rows.invalidate()
+      if (!isUnwritable(error)) throw error
+      this.#isInMemory = true
+      this.#options.log(
+        'the session catalog cannot be written to disk; it stays in memory until the next start',
+        { file: this.file, error: messageOf(error) },
+      )
+    }
+    return this.#openFile(IN_MEMORY)
+  }
+
+  #openFile(file: string): Database {
+    const { addon, pragmas = [] } = this.#options
+    const open = (): Database =>
+      openDatabase(file, { pragmas: [...PRAGMAS, ...(file === IN_MEMORY ? [] : pragmas)], addon })
+    const known = (db: Database, key: string): unknown =>
+      db.prepare('select value from about where key = ?').pluck().get(key)
+    let db: Database | null = null
+    try {
+      db = open()
+      const isOurs = db.pragma('user_version', { simple: true }) === SCHEMA_VERSION
+      // What was written without fsync is trusted only within one boot, or after a clean end.
+      if (isOurs && (known(db, 'boot') === this.#boot || known(db, 'clean') === '1')) {
+        this.#note(db, { boot: this.#boot, clean: '0' })
+        return db
+      }
+    } catch (error) {
+      if (!isCorrupt(error)) {
+        db?.close()
+        throw error
+      }
+    }
+    db?.close()
+    if (file !== IN_MEMORY) removeDatabase(file)
+    const made = open()
+    try {
+      made.transaction(() => {
+        made.exec(SCHEMA)
+        made.pragma(`user_version = ${SCHEMA_VERSION}`)
+        const instance = randomBytes(8).toString('hex')
+        this.#note(made, { boot: this.#boot, clean: '0', instance })
+      })()
+      return made
+    } catch (error) {
+      made.close()
       throw error
     }
   }
 
-  /** A request reads the same row several times, and so does the next one; all changes are counted. */
-  const kept = <T>(read: (id: string) => T): ((id: string) => T) => {
-    const found = new Map<string, T>()
-    let at = rows.version
-    return id => {
-      if (at !== rows.version || found.size >= MAX_KEPT_ROWS) found.clear()
-      const known = found.get(id)
-      if (known !== undefined) return known
-      const value = guard(() => read(id))
-      // Read after the query, which may have replaced the database.
-      at = rows.version
-      if (value !== undefined) found.set(id, value)
-      return value
+  #note(db: Database, about: Readonly<Record<string, string>>): void {
+    const set = db.prepare('insert or replace into about values (?, ?)')
+    for (const [key, value] of Object.entries(about)) set.run(key, value)
+  }
+
+  #begin(): void {
+    const about = (key: string): number =>
+      Number(this.#value('select value from about where key = ?', key) ?? 0)
+    // The highest number may belong to a deleted row. It must not be used again.
+    this.#seq = Math.max(
+      this.#seq,
+      Number(this.#value('select max(seq) from session')),
+      about('seq'),
+    )
+    this.#rowSeq = this.#reserved = Math.max(this.#rowSeq, about('row_seq'))
+    // A stream does not survive its process.
+    for (const id of this.#column('select id from session where live = 1')) this.#writeRow(id)
+  }
+
+  /** Replaces the database by an empty one, and fills it from the session files. */
+  #rebuild(reason: string): void {
+    this.#options.log('rebuilding the session catalog', { reason })
+    this.#db.close()
+    if (!this.#isInMemory) removeDatabase(this.file)
+    this.#statements.clear()
+    this.#db = this.#open()
+    this.#version += 1
+    this.#reserved = 0
+    this.#options.rebuild()
+  }
+
+  /** Runs `work`. When the database turns out to be corrupt or unwritable, the outermost call rebuilds it and runs `work` again. */
+  #guard<T>(work: () => T): T {
+    if (this.#isGuarded) return work()
+    this.#isGuarded = true
+    try {
+      for (let failed: unknown; ; ) {
+        try {
+          if (failed !== undefined) this.#rebuild(messageOf(failed))
+          return work()
+        } catch (error) {
+          // What was read may have been undone.
+          this.#version += 1
+          this.#reserved = 0
+          if (this.#isInMemory) throw error
+          if (isUnwritable(error) && (failed !== undefined || !isCorrupt(error)))
+            this.#isInMemory = true
+          else if (failed !== undefined || !isCorrupt(error)) throw error
+          failed = error
+        }
+      }
+    } finally {
+      this.#isGuarded = false
     }
   }
-  const stored = kept(id => db.q.get.get(id))
 
-  try {
-    rows.init()
-  } catch (error) {
-    // Empty is fine: the caller compares the catalog with the files next.
-    db.replaceAfter(error)
-    rows.init()
+  #prepare(sql: string): Statement<unknown[], unknown> {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const made = this.#db.prepare<unknown[], unknown>(sql)
+    this.#statements.set(sql, made)
+    return made
   }
 
-  return {
-    file,
-    /** The search worker cannot read it then. */
-    get isInMemory() {
-      return db.isInMemory
-    },
-    get version() {
-      return rows.version
-    },
-    get: (id: string): CatalogEntry | undefined => toEntry(stored(id)),
-    stamp: kept(id => db.q.stamp.get(id)?.stamp),
-    rowText: kept(id => db.q.row.get(id)?.row),
-    profileOf: (id: string): string | undefined => guard(() => db.q.profileOf.get(id)?.profile),
-    alias: (old: string): string | undefined => guard(() => db.q.alias.get(old)?.id),
-    /** See `createCatalogRows`. */
-    put: (
-      summary: Summary,
-      stamp: Stamp,
-      foreign: boolean,
-      usage?: readonly UsageRow[],
-    ): SessionRow => guard(() => rows.put(summary, stamp, foreign, usage)),
-    remove: (id: string): number => guard(() => rows.remove(id)),
-    setLive: (id: string, live: LiveState) => guard(() => rows.setLive(id, live)),
-    liveOf: (id: string): LiveState | undefined => guard(() => db.q.liveOf.get(id)),
-    /** Usage since this time (milliseconds since 1970), by quarter of an hour. */
-    usage: (since: number, profiles: readonly string[] | null) =>
-      guard(() => {
-        const only = profiles && JSON.stringify(profiles)
-        return {
-          buckets: db.q.usage
-            .all(toSeconds(since))
-            .filter(({ profile }) => profiles === null || profiles.includes(profile)),
-          sessions: db.q.usageSessions.get(toSeconds(since), only, only)?.count ?? 0,
-        }
-      }),
-    /** Usage of a session's turns that ended between two line numbers. */
-    turnUsage: (id: string, after: number, before: number): TurnUsage[] =>
-      guard(() => db.q.turnUsage.all(id, after, before)),
-    stamps: (): Map<string, Stamp> =>
-      guard(() => new Map(db.q.stamps.all().map(({ id, stamp }) => [id, stamp]))),
-    openTurns: (): Summary[] =>
-      guard(() => db.q.openTurns.all().map(({ summary }) => JSON.parse(summary) as Summary)),
-    /** Rows of sessions whose last turn failed or was interrupted, newest first. */
-    troubled: (sinceMs: number, limit: number): string[] =>
-      guard(() => db.q.troubled.all(sinceMs, limit).map(({ row }) => row)),
-    /** Ids of sessions without messages, draft or turn: untitled ones, or with any title. */
-    emptySessions: (anyTitle: boolean): string[] =>
-      guard(() => db.q.empties.all(anyTitle ? 0 : 1).map(({ id }) => id)),
-    idsByProject: (project: string): string[] =>
-      guard(() => db.q.ofProject.all(project).map(({ id }) => id)),
-    projectsOf: (profiles: readonly string[]): string[] =>
-      guard(() => db.q.projectsOf.all(JSON.stringify(profiles)).map(({ id }) => id)),
-    titles: (words: readonly string[], limit: number, profile: string | null): string[] =>
-      guard(() =>
-        db.q.titles.all(JSON.stringify(words), profile, profile, limit).map(({ row }) => row),
+  #all<R>(sql: string, ...values: Value[]): R[] {
+    return this.#guard(() => this.#prepare(sql).all(...values)) as R[]
+  }
+
+  #get<R>(sql: string, ...values: Value[]): R | undefined {
+    return this.#guard(() => this.#prepare(sql).get(...values)) as R | undefined
+  }
+
+  /** The only value of a row; the first column of all rows. */
+  #value<R extends Value | Buffer>(sql: string, ...values: Value[]): R | undefined {
+    const row = this.#get<Record<string, R>>(sql, ...values)
+    return row && Object.values(row)[0]
+  }
+
+  #column(sql: string, ...values: Value[]): string[] {
+    return this.#all<Record<string, string>>(sql, ...values).flatMap(row => Object.values(row))
+  }
+
+  #run(sql: string, ...values: (Value | Record<string, Value>)[]): void {
+    this.#guard(() => this.#prepare(sql).run(...values))
+  }
+
+  /** Runs `work` in one transaction; inside one, as part of it. */
+  batch<T>(work: () => T): T {
+    return this.#guard(() => (this.#db.inTransaction ? work() : this.#db.transaction(work)()))
+  }
+
+  /** The search worker cannot read it then. */
+  get isInMemory(): boolean {
+    return this.#isInMemory
+  }
+
+  /** Rises with every change of any row; part of the list's ETag. */
+  get version(): number {
+    return this.#version
+  }
+
+  #nextRowSeq(): number {
+    if (this.#rowSeq >= this.#reserved) {
+      this.#reserved = this.#rowSeq + RESERVED
+      this.#run("insert or replace into about values ('row_seq', ?)", String(this.#reserved))
+    }
+    this.#rowSeq += 1
+    return this.#rowSeq
+  }
+
+  #rowOf(summary: Summary): SessionRow {
+    const live = this.#live.get(summary.id) ?? NO_LIVE_STATE
+    return { ...toRow(summary, live, this.#options.redact), seq: this.#nextRowSeq() }
+  }
+
+  /** After a change of the live state. */
+  #writeRow(id: string): SessionRow | undefined {
+    return this.batch(() => {
+      const entry = this.get(id)
+      if (!entry) return undefined
+      const row = this.#rowOf(entry.summary)
+      this.#version += 1
+      const isLive = Number(this.#live.has(id))
+      this.#run(
+        'update session set live = ?, row = ? where id = ?',
+        isLive,
+        JSON.stringify(row),
+        id,
+      )
+      return row
+    })
+  }
+
+  /** Undefined for an unknown session, and when nothing changes. */
+  setLive(id: string, patch: Partial<LiveState>): SessionRow | undefined {
+    const before = this.liveOf(id)
+    const now = { ...before, ...patch }
+    if (now.active_stream_id === before.active_stream_id && now.waiting === before.waiting)
+      return undefined
+    if (now.active_stream_id === null && now.waiting === null) this.#live.delete(id)
+    else this.#live.set(id, now)
+    const row = this.#writeRow(id)
+    if (!row) this.#live.delete(id)
+    return row
+  }
+
+  liveOf(id: string): LiveState {
+    return this.#live.get(id) ?? NO_LIVE_STATE
+  }
+
+  /**
+   * Writes the row of a session. `foreign`: the file changed in another way than by our appending, so aliases and usage of
+   * it are dropped. `usage`: of the turns that ended since the last call, or of all when `foreign`.
+   */
+  put(
+    summary: Summary,
+    stamp: Stamp,
+    foreign: boolean,
+    usage: readonly UsageRow[] = [],
+  ): SessionRow {
+    return this.batch(() => {
+      const { id } = summary
+      const epoch = Number(this.#value('select epoch from session where id = ?', id) ?? 0)
+      const row = this.#rowOf(summary)
+      this.#seq += 1
+      this.#version += 1
+      this.#run(PUT, {
+        id,
+        updated_ms: Math.round(row.updated_at * 1000),
+        listed: isEmptyRow(row) ? 0 : 1,
+        profile: row.profile,
+        count: row.message_count,
+        untitled: row.title === UNTITLED ? 1 : 0,
+        draft: isDraft(summary.meta.composer_draft) ? 1 : 0,
+        open_turn: isUnfinished(summary) ? 1 : 0,
+        live: Number(this.#live.has(id)),
+        title: foldText(row.title),
+        stamp,
+        seq: this.#seq,
+        // Never a former number: a search index built from a deleted catalog would take the session for indexed.
+        epoch: epoch > 0 && !foreign ? epoch : Math.max(this.#seq, epoch + 1),
+        row: JSON.stringify(row),
+      })
+      this.#run('insert or replace into fold values (?, ?)', id, JSON.stringify(summary))
+      this.#run('delete from dead where id = ?', id)
+      if (foreign) this.#dropDerived(id)
+      const from = { id, profile: row.profile, source: sourceOf(summary.meta) }
+      for (const each of usage) this.#run(PUT_USAGE, { ...each, ...from })
+      for (const alias of summary.aliases)
+        if (alias !== id) this.#run('insert or replace into alias values (?, ?)', alias, id)
+      return row
+    })
+  }
+
+  #dropDerived(id: string): void {
+    this.#run('delete from usage where id = ?', id)
+    this.#run('delete from alias where id = ?', id)
+  }
+
+  /** Deletes a row and adds a tombstone: the text must also leave the search index. Returns the number of the deletion. */
+  remove(id: string): number {
+    return this.batch(() => {
+      this.#version += 1
+      this.#live.delete(id)
+      this.#run('delete from session where id = ?', id)
+      this.#run('delete from fold where id = ?', id)
+      this.#dropDerived(id)
+      this.#run('insert or ignore into dead values (?)', id)
+      this.#run("insert or replace into about values ('seq', ?)", String(this.#seq))
+      return this.#nextRowSeq()
+    })
+  }
+
+  get(id: string): CatalogEntry | undefined {
+    const found = this.#get<{ summary: string; stamp: string }>(
+      'select summary, stamp from session join fold using (id) where id = ?',
+      id,
+    )
+    return found && { summary: JSON.parse(found.summary) as Summary, stamp: found.stamp }
+  }
+
+  stamp(id: string): Stamp | undefined {
+    return this.#value('select stamp from session where id = ?', id)
+  }
+
+  row(id: string): SessionRow | undefined {
+    const text = this.#value<string>('select row from session where id = ?', id)
+    return text === undefined ? undefined : (JSON.parse(text) as SessionRow)
+  }
+
+  alias(old: string): string | undefined {
+    return this.#value('select id from alias where old = ?', old)
+  }
+
+  stamps(): Map<string, Stamp> {
+    const rows = this.#all<{ id: string; stamp: string }>('select id, stamp from session')
+    return new Map(rows.map(({ id, stamp }) => [id, stamp]))
+  }
+
+  /** Usage since this time (milliseconds since 1970), by quarter of an hour: the days of every time zone start on one. */
+  usage(
+    since: number,
+    profiles: readonly string[] | null,
+  ): { buckets: UsageBucket[]; sessions: number } {
+    const only = profiles && JSON.stringify(profiles)
+    const among = '(? is null or profile in (select value from json_each(?)))'
+    const values = [toSeconds(since), only, only]
+    return {
+      buckets: this.#all<UsageBucket>(
+        `select cast(at / 900 as integer) * 900000 as at, model, provider, profile, source, sum(n > 0) as turns,
+           sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cost) as cost,
+           sum(cache_read_tokens) as cache_read_tokens, sum(cache_write_tokens) as cache_write_tokens
+         from usage where at >= ? and ${among} group by 1, 2, 3, 4, 5 order by 1`,
+        ...values,
       ),
-    names: (profile: string, limit: number) => guard(() => db.q.names.all(profile, limit)),
-    /** `scheduled` false: without runs of scheduled tasks, except those that are pinned or wait for the user. */
-    page: (
-      after: { ms: number; id: string } | null,
-      limit: number,
-      profile: string | null,
-      scheduled = true,
-    ) =>
-      guard(() => {
-        const { ms, id } = after ?? { ms: Number.MAX_SAFE_INTEGER, id: '' }
-        return profile === null
-          ? db.q[scheduled ? 'page' : 'personPage'].all(ms, ms, id, limit)
-          : db.q[scheduled ? 'profilePage' : 'profilePersonPage'].all(profile, ms, ms, id, limit)
-      }),
-    pinnedBelow: ({ ms, id }: { ms: number; id: string }, limit: number, profile: string | null) =>
-      guard(() => db.q.pinned.all(profile, profile, ms, ms, id, limit)),
-    /** Rows that were changed after one time and up to another (milliseconds since 1970): JSON with commas between them. */
-    span: (profile: string | null, after: number, upTo: number): Buffer =>
-      guard(
-        () =>
-          (profile === null
-            ? db.q.span.get(after, upTo)
-            : db.q.profileSpan.get(after, upTo, profile)
-          )?.body ?? Buffer.alloc(0),
-      ),
-    /** The times of every `step`th row, newest first. */
-    times: (profile: string | null, step: number): number[] =>
-      guard(() =>
-        (profile === null ? db.q.times.all(step) : db.q.profileTimes.all(profile, step)).map(
-          ({ ms }) => ms,
-        ),
-      ),
-    changedSince: rows.changedSince,
-    lastMark: (id: string): Mark | undefined => guard(() => db.q.lastMark.get(id)),
-    markBefore: (id: string, n: number): Mark | undefined =>
-      guard(() => db.q.markBefore.get(id, n)),
-    addMarks: (id: string, marks: Iterable<Mark>): void =>
-      guard(() =>
-        transaction(() => {
-          for (const { n, offset, seen } of marks) db.q.putMark.run(id, n, offset, seen)
-        }),
-      ),
-    dropMarks: (id: string) => guard(() => db.q.dropMarks.run(id)),
-    /** Deleted sessions whose text may still be in the search index. */
-    tombstones: (): string[] => guard(() => db.q.tombstones.all().map(({ id }) => id)),
-    clearTombstones: (ids: readonly string[]): void =>
-      guard(() => {
-        for (const id of ids) db.q.removeTombstone.run(id)
-      }),
-    /** Runs `work` in one transaction. */
-    batch: <T>(work: () => T): T => guard(() => transaction(work)),
-    truncateWal: () => guard(db.truncateWal),
-    /** Rebuilds the catalog when its file was deleted while it was open: the search worker opens it by name. */
-    verify: (): void => {
-      if (!db.isInMemory && fileStamp(file) === undefined) db.rebuild('the file was deleted')
-    },
-    close: (): void => db.close(),
+      sessions:
+        this.#value<number>(
+          `select count(distinct id) from usage where at >= ? and ${among}`,
+          ...values,
+        ) ?? 0,
+    }
+  }
+
+  /** Usage of a session's turns that ended between two line numbers. Side questions have no model and are no turns of the session. */
+  turnUsage(id: string, after: number, before: number): TurnUsage[] {
+    return this.#all(
+      `select n, input_tokens, output_tokens, cost as estimated_cost, cache_read_tokens, cache_write_tokens
+       from usage where id = ? and n > ? and n < ? and model <> '' order by n`,
+      ...[id, after, before],
+    )
+  }
+
+  /** Sessions with a turn that did not end, or with an open question. */
+  openTurns(): Summary[] {
+    return this.#column('select summary from session join fold using (id) where open_turn = 1').map(
+      summary => JSON.parse(summary) as Summary,
+    )
+  }
+
+  /** Sessions whose last turn failed or was interrupted, newest first. */
+  troubled(sinceMs: number, limit: number): SessionRow[] {
+    return this.#column(
+      `select row from session where listed = 1 and ${ENDED_IN_TROUBLE} and updated_ms >= ?
+       order by updated_ms desc, id limit ?`,
+      ...[sinceMs, limit],
+    ).map(row => JSON.parse(row) as SessionRow)
+  }
+
+  /** Ids of sessions without messages, draft or turn: untitled ones, or with any title. */
+  emptySessions(anyTitle: boolean): string[] {
+    return this.#column(
+      'select id from session where count = 0 and draft = 0 and open_turn = 0 and live = 0 and untitled >= ?',
+      anyTitle ? 0 : 1,
+    )
+  }
+
+  /** Without an index: it runs only when a project is deleted. */
+  idsByProject(project: string): string[] {
+    return this.#column(
+      "select id from session where json_extract(row, '$.project_id') = ? order by id",
+      project,
+    )
+  }
+
+  projectsOf(profiles: readonly string[]): string[] {
+    return this.#column(
+      `select distinct json_extract(row, '$.project_id') from session
+       where profile in (select value from json_each(?)) and json_extract(row, '$.project_id') is not null`,
+      JSON.stringify(profiles),
+    )
+  }
+
+  /** Sessions with all the words in their titles, newest first. */
+  titles(words: readonly string[], limit: number, profile: string | null): SessionRow[] {
+    return this.#column(
+      `select row from session where key in (
+         select key from session
+         where not exists (select 1 from json_each(?) as word where instr(session.title, word.value) = 0)
+         and (? is null or profile = ?)
+         order by updated_ms desc, id limit ?)
+       and listed = 1 order by updated_ms desc, id`,
+      ...[JSON.stringify(words), profile, profile, limit],
+    ).map(row => JSON.parse(row) as SessionRow)
+  }
+
+  /** Titled sessions of a profile, newest first. */
+  names(profile: string, limit: number): SessionName[] {
+    return this.#all(
+      `select id, updated_ms as ms, json_extract(row, '$.title') as title from session
+       where listed = 1 and profile = ? and untitled = 0 order by updated_ms desc, id limit ?`,
+      ...[profile, limit],
+    )
+  }
+
+  /** `where`: besides the profile. */
+  #rows(after: Place | null, limit: number, profile: string | null, where: string): PageRow[] {
+    const { ms, id } = after ?? { ms: Number.MAX_SAFE_INTEGER, id: '' }
+    return this.#all(
+      `select row, updated_ms as ms, id from session
+       where listed = 1 ${profile === null ? '' : 'and profile = ?'} ${where}
+       and updated_ms <= ? and (updated_ms < ? or id > ?) order by updated_ms desc, id limit ?`,
+      ...(profile === null ? [] : [profile]),
+      ...[ms, ms, id, limit],
+    )
+  }
+
+  /** `scheduled` false: without runs of scheduled tasks, except those that are pinned or wait for the user. */
+  page(after: Place | null, limit: number, profile: string | null, scheduled = true): PageRow[] {
+    return this.#rows(after, limit, profile, scheduled ? '' : `and ${NOT_ONLY_SCHEDULED}`)
+  }
+
+  pinnedBelow(place: Place, limit: number, profile: string | null): PageRow[] {
+    return this.#rows(place, limit, profile, "and json_extract(row, '$.pinned') = 1")
+  }
+
+  /** All rows as the text of a JSON array, joined by SQLite: without one JavaScript string per row. */
+  whole(profile: string | null): Buffer {
+    return this.#value<Buffer>(
+      `select cast('[' || coalesce(group_concat(row, ','), '') || ']' as blob) from (
+         select row from session where listed = 1 ${profile === null ? '' : 'and profile = ?'}
+         order by updated_ms desc, id)`,
+      ...(profile === null ? [] : [profile]),
+    ) as Buffer
+  }
+
+  /** Deleted sessions whose text may still be in the search index. */
+  tombstones(): string[] {
+    return this.#column('select id from dead')
+  }
+
+  clearTombstones(ids: readonly string[]): void {
+    for (const id of ids) this.#run('delete from dead where id = ?', id)
+  }
+
+  /** Truncates the write-ahead log, so that deleted content is not left in it. */
+  truncateWal(): void {
+    this.#guard(() => this.#db.pragma('wal_checkpoint(TRUNCATE)'))
+  }
+
+  /** Rebuilds the catalog when its file was deleted while it was open: the search worker opens it by name. */
+  verify(): void {
+    if (!this.#isInMemory && fileStamp(this.file) === undefined)
+      this.#rebuild('the file was deleted')
+  }
+
+  close(): void {
+    if (!this.#db.open) return
+    try {
+      this.#note(this.#db, { clean: '1' })
+      this.#db.pragma('wal_checkpoint(TRUNCATE)')
+    } catch (error) {
+      // Not marked clean: the next start decides whether to trust the file.
+      this.#options.log('the session catalog was not closed cleanly', { error: messageOf(error) })
+    }
+    this.#db.close()
   }
 }
+
+const COLUMNS =
+  'id updated_ms listed profile count untitled draft open_turn live title stamp seq epoch row'.split(
+    ' ',
+  )
+const PUT = `
+  insert into session (${COLUMNS.join(', ')}) values (${COLUMNS.map(name => `@${name}`).join(', ')})
+  on conflict (id) do update set ${COLUMNS.map(name => `${name} = @${name}`).join(', ')}`
+
+const PUT_USAGE = `
+  insert or replace into usage (id, n, at, model, provider, profile, source, input_tokens, output_tokens, cost,
+    cache_read_tokens, cache_write_tokens)
+  values (@id, @n, @at, @model, @provider, @profile, @source, @input_tokens, @output_tokens, @cost,
+    @cache_read_tokens, @cache_write_tokens)`

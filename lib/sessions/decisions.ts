@@ -84,23 +84,24 @@ export const toDecision = ({ question, at }: AskedEntry, answered: AnsweredEntry
 }
 
 /** Pairs the questions of a journal with their answers, read from its beginning. */
-export const createAnswers = () => {
-  const open = new Map<string, AskedEntry[]>()
-  const answers = new Map<AskedEntry, AnsweredEntry>()
-  return {
-    ask(asked: AskedEntry): void {
-      const id = questionId(asked.question) ?? ''
-      open.set(id, [...(open.get(id) ?? []), asked])
-    },
-    answer(answered: AnsweredEntry): void {
-      for (const asked of open.get(answered.id) ?? []) answers.set(asked, answered)
-      open.delete(answered.id)
-    },
-    /** None when it is open. */
-    decisionOf(asked: AskedEntry): Decision[] {
-      const answered = answers.get(asked)
-      return answered ? [toDecision(asked, answered)] : []
-    },
+export class Answers {
+  readonly #open = new Map<string, AskedEntry[]>()
+  readonly #answers = new Map<AskedEntry, AnsweredEntry>()
+
+  ask(asked: AskedEntry): void {
+    const id = questionId(asked.question) ?? ''
+    this.#open.set(id, [...(this.#open.get(id) ?? []), asked])
+  }
+
+  answer(answered: AnsweredEntry): void {
+    for (const asked of this.#open.get(answered.id) ?? []) this.#answers.set(asked, answered)
+    this.#open.delete(answered.id)
+  }
+
+  /** None when it is open. */
+  decisionOf(asked: AskedEntry): Decision[] {
+    const answered = this.#answers.get(asked)
+    return answered ? [toDecision(asked, answered)] : []
   }
 }
 

@@ -5,7 +5,7 @@ import type { Folded } from './fold.ts'
 import { ok } from '../schema/ok.ts'
 import type { Draft, SessionRow } from '../schema/session.ts'
 import { streamOfSent } from './sent-messages.ts'
-import type { Sessions } from './types.ts'
+import type { Sessions } from './sessions.ts'
 
 /** The cut that keeps the first `count` visible messages. `numbers` are their line numbers. */
 const cutAfter = ({ numbers }: Pick<Folded, 'numbers'>, count: number): NewEntry => ({
@@ -13,82 +13,89 @@ const cutAfter = ({ numbers }: Pick<Folded, 'numbers'>, count: number): NewEntry
   after: numbers[count - 1] ?? 0,
 })
 
-export type Edits = ReturnType<typeof createEdits>
+export class Edits {
+  readonly #sessions: Sessions
+  readonly #requireIdle: (id: string) => void
+  readonly #onChange: (id: string) => void
 
-/** `requireIdle` throws while a turn of that session runs. `onChange`: other messages are shown; pages read the session again. */
-export const createEdits = (
-  sessions: Sessions,
-  requireIdle: (id: string) => void,
-  onChange: (id: string) => void,
-) => {
-  const open = (id: string): SessionRow => {
-    const row = sessions.require(id)
-    requireIdle(row.session_id)
+  /** `requireIdle` throws while a turn of that session runs. `onChange`: other messages are shown; pages read the session again. */
+  constructor(
+    sessions: Sessions,
+    requireIdle: (id: string) => void,
+    onChange: (id: string) => void,
+  ) {
+    this.#sessions = sessions
+    this.#requireIdle = requireIdle
+    this.#onChange = onChange
+  }
+
+  #open(id: string): SessionRow {
+    const row = this.#sessions.require(id)
+    this.#requireIdle(row.session_id)
     return row
   }
-  const change = (id: string, entries: NewEntry[]): void => {
-    sessions.append(id, entries)
-    onChange(id)
+
+  #change(id: string, entries: NewEntry[]): void {
+    this.#sessions.append(id, entries)
+    this.#onChange(id)
   }
 
-  return {
-    /** Hides all messages and resets the title. The text stays in the file until a purge. */
-    clear(id: string): SessionRow {
-      const { session_id } = open(id)
-      change(session_id, [
-        { t: 'cut', after: 0 },
-        { t: 'meta', patch: { title: 'Untitled', llm_title_generated: null, last_usage: null } },
-      ])
-      return sessions.require(session_id)
-    },
+  /** Hides all messages and resets the title. The text stays in the file until a purge. */
+  clear(id: string): SessionRow {
+    const { session_id } = this.#open(id)
+    this.#change(session_id, [
+      { t: 'cut', after: 0 },
+      { t: 'meta', patch: { title: 'Untitled', llm_title_generated: null, last_usage: null } },
+    ])
+    return this.#sessions.require(session_id)
+  }
 
-    /** Keeps the first `count` visible messages. */
-    truncate(id: string, count: number): SessionRow {
-      const { session_id } = open(id)
-      const folded = sessions.load(session_id)
-      if (count < folded.messages.length) change(session_id, [cutAfter(folded, count)])
-      return sessions.require(session_id)
-    },
+  /** Keeps the first `count` visible messages. */
+  truncate(id: string, count: number): SessionRow {
+    const { session_id } = this.#open(id)
+    const folded = this.#sessions.load(session_id)
+    if (count < folded.messages.length) this.#change(session_id, [cutAfter(folded, count)])
+    return this.#sessions.require(session_id)
+  }
 
-    /** Hides the last user message and everything after it; undefined when there is none. */
-    undoLast(id: string): { text: string; count: number } | undefined {
-      const { session_id } = open(id)
-      const folded = sessions.load(session_id)
-      const { messages } = folded
-      const at = messages.findLastIndex(message => message.role === 'user')
-      const last = messages[at]
-      if (!last) return undefined
-      change(session_id, [cutAfter(folded, at)])
-      return { text: contentText(last.content), count: messages.length - at }
-    },
+  /** Hides the last user message and everything after it; undefined when there is none. */
+  undoLast(id: string): { text: string; count: number } | undefined {
+    const { session_id } = this.#open(id)
+    const folded = this.#sessions.load(session_id)
+    const { messages } = folded
+    const at = messages.findLastIndex(message => message.role === 'user')
+    const last = messages[at]
+    if (!last) return undefined
+    this.#change(session_id, [cutAfter(folded, at)])
+    return { text: contentText(last.content), count: messages.length - at }
+  }
 
-    /** Shows this version of a message and everything that followed it; the one shown before is kept in the same way. */
-    showVersion(id: string, message: string): SessionRow {
-      const { session_id } = sessions.require(id)
-      const line = sessions.lineToShow(session_id, message)
-      requireIdle(session_id)
-      if (line) change(session_id, [line])
-      return sessions.require(session_id)
-    },
+  /** Shows this version of a message and everything that followed it; the one shown before is kept in the same way. */
+  showVersion(id: string, message: string): SessionRow {
+    const { session_id } = this.#sessions.require(id)
+    const line = this.#sessions.lineToShow(session_id, message)
+    this.#requireIdle(session_id)
+    if (line) this.#change(session_id, [line])
+    return this.#sessions.require(session_id)
+  }
 
-    /**
-     * Saves the draft; absent parts stay as they are. An unchanged draft writes nothing, and neither does one that arrives
-     * after the message that it was sent as.
-     */
-    draft(id: string, change: Partial<Draft>) {
-      const { session_id } = sessions.require(id)
-      const { meta } = sessions.head(session_id)
-      const before = meta.composer_draft ?? NO_DRAFT
-      const { text = before.text, files = before.files, client_message_id: messageId } = change
-      if (messageId !== undefined && streamOfSent(meta, messageId) !== undefined)
-        return { ...ok, draft: before, unchanged: true }
-      const comments = change.comments ?? before.comments ?? []
-      const content: Draft = { text, files, ...(comments.length > 0 && { comments }) }
-      const isNamed = messageId !== undefined && isDraft(content)
-      const draft: Draft = { ...content, ...(isNamed && { client_message_id: messageId }) }
-      if (JSON.stringify(draft) === JSON.stringify(before)) return { ...ok, draft, unchanged: true }
-      sessions.append(session_id, [{ t: 'meta', patch: { composer_draft: draft } }])
-      return { ...ok, draft }
-    },
+  /**
+   * Saves the draft; absent parts stay as they are. An unchanged draft writes nothing, and neither does one that arrives
+   * after the message that it was sent as.
+   */
+  draft(id: string, change: Partial<Draft>) {
+    const { session_id } = this.#sessions.require(id)
+    const { meta } = this.#sessions.head(session_id)
+    const before = meta.composer_draft ?? NO_DRAFT
+    const { text = before.text, files = before.files, client_message_id: messageId } = change
+    if (messageId !== undefined && streamOfSent(meta, messageId) !== undefined)
+      return { ...ok, draft: before, unchanged: true }
+    const comments = change.comments ?? before.comments ?? []
+    const content: Draft = { text, files, ...(comments.length > 0 && { comments }) }
+    const isNamed = messageId !== undefined && isDraft(content)
+    const draft: Draft = { ...content, ...(isNamed && { client_message_id: messageId }) }
+    if (JSON.stringify(draft) === JSON.stringify(before)) return { ...ok, draft, unchanged: true }
+    this.#sessions.append(session_id, [{ t: 'meta', patch: { composer_draft: draft } }])
+    return { ...ok, draft }
   }
 }

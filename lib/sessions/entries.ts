@@ -312,6 +312,15 @@ export const parseForTranscript = (text: string): Entry | 'unknown' | null => {
 export const isStateLine = (bytes: Buffer): boolean =>
   STATE_HEAD.test(bytes.toString('latin1', 0, HEAD_BYTES))
 
+const ID = /^\{"id":"([^"\\]+)"/
+const ID_BYTES = 160
+
+/** The id of a message whose JSON begins at this byte of its line. */
+export const messageId = (bytes: Buffer, start: number): string =>
+  ID.exec(bytes.toString('utf8', start, start + ID_BYTES))?.[1] ??
+  // Another program may write the keys of a message in another order.
+  (JSON.parse(bytes.toString('utf8', start, bytes.length - 1)) as Message).id
+
 /** True when the line can be spliced into a response and scanned for secrets without parsing. */
 export const isPlainMessage = (bytes: Buffer, entry: MessageEntry, text: string): boolean =>
   !repaired.has(entry.message) &&
@@ -321,6 +330,16 @@ export const isPlainMessage = (bytes: Buffer, entry: MessageEntry, text: string)
   Object.keys(entry).length === 4 &&
   // An escaped ASCII letter could hide a secret from the filter.
   !/\\u00[2-7]/.test(text)
+
+/** Lines of messages from another program, which follow the header. `updated`: when the session was last changed there. */
+export const messageEntries = (messages: readonly NewMessage[], updated: number): MessageEntry[] =>
+  messages.map((message, index) => {
+    const n = index + 2
+    // A message time after the session's must not move the session in the list.
+    const time = typeof message.timestamp === 'number' ? message.timestamp : updated
+    const at = Math.min(time, updated)
+    return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
+  })
 
 /** The text of message content, a string or parts. */
 export const contentText = (content: Message['content']): string =>

@@ -1,9 +1,9 @@
-/** Folds journal lines into the state of a session. Pure. See fold-backward.ts for tails. */
+/** Folds journal lines into the state of a session. Pure. */
 import type { Line } from '../store/journal.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
-import { createAnswers, reasonOf, withDecisions } from './decisions.ts'
+import { Answers, reasonOf, withDecisions } from './decisions.ts'
 import {
   type AskedEntry,
   contentText,
@@ -20,7 +20,6 @@ import {
   type TurnEnd,
   type TurnLimit,
 } from './entries.ts'
-import { isDraft } from './drafts.ts'
 import { type UsageRow, wholeUsage } from './usage.ts'
 
 export type Turn = {
@@ -79,9 +78,7 @@ export type Summary = {
   created_at: number
   /** Changed only by messages. */
   updated_at: number
-  /** Without `composer_draft`, which may be long and changes often. */
   meta: Meta
-  draft: boolean
   /** Visible messages. */
   count: number
   /** The beginning of the newest visible user message. */
@@ -109,11 +106,8 @@ export type Summary = {
   format: 'jsonl' | 'json'
 }
 
-/** A session without its messages; `meta` contains the draft. */
-export type Head = Omit<Summary, 'cuts' | 'draft' | 'clean'>
-
 /** A whole session. */
-export type Folded = Omit<Head, 'count' | 'preview' | 'spans'> & {
+export type Folded = Summary & {
   messages: Message[]
   /** The line number of each message, to which cuts refer. */
   numbers: number[]
@@ -127,7 +121,6 @@ export const emptySummary = (id: string): Summary => ({
   created_at: 0,
   updated_at: 0,
   meta: {},
-  draft: false,
   count: 0,
   preview: '',
   cuts: [],
@@ -170,20 +163,16 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
   else summary.nextN = entry.n + 1
   switch (entry.t) {
     case 'session': {
-      const { composer_draft, created_at, updated_at, ...meta } = entry.meta
+      const { created_at, updated_at, ...meta } = entry.meta
       summary.meta = applyPatch({}, meta)
-      summary.draft = isDraft(composer_draft)
       summary.created_at = typeof created_at === 'number' ? created_at : entry.at
       summary.updated_at = typeof updated_at === 'number' ? updated_at : entry.at
       summary.gen = entry.gen ?? 0
       return
     }
-    case 'meta': {
-      const { composer_draft, ...patch } = entry.patch
-      summary.meta = applyPatch(summary.meta, patch)
-      if (composer_draft !== undefined) summary.draft = isDraft(composer_draft)
+    case 'meta':
+      summary.meta = applyPatch(summary.meta, entry.patch)
       return
-    }
     case 'message':
       summary.updated_at = Math.max(summary.updated_at, entry.at)
       summary.count += 1
@@ -267,16 +256,13 @@ const isMessage = (item: Kept): item is Message => 'role' in item
 const isSummary = (item: Kept): item is SummaryEntry => !isMessage(item) && item.t === 'summary'
 
 /** The messages among these, each with the decisions about what was asked after it. */
-const withAnswers = (
-  items: readonly Kept[],
-  { decisionOf }: ReturnType<typeof createAnswers>,
-): Message[] => {
+const withAnswers = (items: readonly Kept[], answers: Answers): Message[] => {
   const messages: Message[] = []
   for (const item of items) {
     if (isMessage(item)) messages.push(item)
     else if (item.t === 'asked' && messages.length > 0) {
       const last = messages.length - 1
-      messages[last] = withDecisions(messages[last]!, decisionOf(item))
+      messages[last] = withDecisions(messages[last]!, answers.decisionOf(item))
     }
   }
   return messages
@@ -315,11 +301,10 @@ export const foldForward = (
   const undone = new Set<Kept>()
   /** Of messages among `kept`. */
   let unstamped: number[] = []
-  const answers = createAnswers()
+  const answers = new Answers()
   const sent: Sent[] = []
   let cuts: Cut[] = []
   let shownLast: Shown = { cuts: [], above: 0 }
-  let draft: Meta['composer_draft'] | null = null
   for (const { bytes } of lines) {
     if (bytes.length === 0) continue
     const text = bytes.toString()
@@ -341,12 +326,8 @@ export const foldForward = (
       unstamped = []
     }
     if (entry.t === 'turn_started' || entry.t === 'turn_ended') turns.push(entry)
-    else if (entry.t === 'session') {
-      draft = entry.meta.composer_draft ?? null
-      begunAt = entry.meta.updated_at
-    } else if (entry.t === 'meta' && 'composer_draft' in entry.patch) {
-      draft = entry.patch.composer_draft ?? null
-    } else if (entry.t === 'message' || entry.t === 'summary' || entry.t === 'asked') {
+    else if (entry.t === 'session') begunAt = entry.meta.updated_at
+    else if (entry.t === 'message' || entry.t === 'summary' || entry.t === 'asked') {
       if (entry.t === 'message' && !isPlainMessage(bytes, entry, text)) summary.clean = false
       if (entry.t === 'message' && entry.message.timestamp === undefined)
         unstamped.push(kept.length)
@@ -381,13 +362,11 @@ export const foldForward = (
   summary.cuts = [...shownLast.cuts, ...own]
   const summaries = seen.filter(isSummary)
   summary.spans = summaries.map(toSpan)
-  const { count, preview, cuts: _, spans: ___, draft: __, clean, ...rest } = summary
   return {
     summary,
     usage: wholeUsage(summary.meta, turns, begunAt),
     folded: {
-      ...rest,
-      meta: draft ? { ...summary.meta, composer_draft: draft } : summary.meta,
+      ...summary,
       messages,
       numbers: ns.filter((_, index) => shown[index] && isMessage(kept[index]!)),
       summaries,

@@ -1,6 +1,7 @@
 /** Parses messages written by other programs: imports, files of the former format, and journals edited by hand. */
 import { isDeepStrictEqual } from 'node:util'
-import { type JsonObject, isObject, asString } from '../base/json.ts'
+import type { ZodType } from 'zod'
+import { type JsonObject, isObject, isObjectOrArray, asString } from '../base/json.ts'
 import { toTime } from '../base/to-time.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
@@ -121,8 +122,49 @@ const toContent = (value: unknown): Message['content'] => {
   return part?.type === 'text' || part?.type === 'image_url' ? [part] : JSON.stringify(value)
 }
 
-const readHooks = (value: unknown): HookActivity[] | undefined =>
-  Array.isArray(value) ? value.flatMap(each => HookActivity.safeParse(each).data ?? []) : undefined
+type Read = (value: unknown) => unknown
+
+const text: Read = value => asString(value) || undefined
+const mark: Read = value => value === true || undefined
+const either =
+  (schema: ZodType): Read =>
+  value =>
+    schema.safeParse(value).data
+const list =
+  (read: (value: unknown) => readonly unknown[]): Read =>
+  value => {
+    const found = read(value)
+    return found.length > 0 ? found : undefined
+  }
+const each =
+  (read: (item: unknown) => unknown) =>
+  (value: unknown): unknown[] =>
+    Array.isArray(value) ? value.map(read).filter(item => item !== null && item !== undefined) : []
+
+/** The keys that the rest of the program relies on; undefined for a value that says nothing. */
+const KEYS: Readonly<Record<string, Read>> = {
+  tool_call_id: value => idText(value) || undefined,
+  name: text,
+  refusal: text,
+  reasoning: text,
+  model: text,
+  provider: text,
+  timestamp: toTime,
+  _ts: toTime,
+  _error: mark,
+  _partial: mark,
+  _failed: mark,
+  _refused_by: either(RefusedBy),
+  _ran_in: either(RunsIn),
+  _sentences: either(Sentences),
+  _hooks: list(each(value => HookActivity.safeParse(value).data)),
+  attachments: list(each(fileNameOf)),
+  _images: list(readImages),
+  _decisions: list(readDecisions),
+  _tool_summaries: list(readSummaries),
+  // Ids in the session it comes from.
+  _versions: () => undefined,
+}
 
 /** Known keys with valid values, as the role allows them; unknown keys as they are. */
 const keysOf = (role: Role, given: JsonObject): JsonObject => {
@@ -130,76 +172,29 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     id: _,
     role: __,
     content: ___,
+    _content_length: ____,
     tool_calls,
     function_call,
-    tool_call_id,
-    name,
-    refusal,
-    timestamp,
-    _ts,
-    attachments,
-    reasoning,
     reasoning_content,
-    _error,
-    _partial,
-    model,
-    provider,
-    _content_length: ____,
-    // Ids in the session it comes from.
-    _versions: _____,
-    _images,
-    _decisions,
-    _tool_summaries,
-    _hooks,
-    _ran_in,
-    _failed,
-    _refused_by,
-    _sentences,
     ...rest
   } = given
-  const images = readImages(_images)
-  const decisions = readDecisions(_decisions)
-  const summaries = readSummaries(_tool_summaries)
-  const hooks = readHooks(_hooks)
-  const ranIn = RunsIn.safeParse(_ran_in).data
-  const refuser = RefusedBy.safeParse(_refused_by).data
-  const sentences = Sentences.safeParse(_sentences).data
+  const keys = withoutNulls(rest)
+  for (const [key, value] of Object.entries(keys))
+    if (Object.hasOwn(KEYS, key)) keys[key] = KEYS[key]?.(value)
+  // A newer version may know other ones.
+  if (keys._refused_by !== undefined) keys._failed = undefined
+  else if (rest._refused_by != null) keys._failed = true
+  keys.reasoning ??= text(reasoning_content)
+  if (role !== 'tool') {
+    keys.tool_call_id = undefined
+    // Providers reject a participant name with a space in it.
+    if (!/^[\w-]{1,64}$/.test(asString(keys.name))) keys.name = undefined
+  }
   const calls = [...toList(tool_calls), ...(isObject(function_call) ? [function_call] : [])]
     .map(toCall)
     .filter(call => call !== null)
-  const files = Array.isArray(attachments)
-    ? attachments.map(fileNameOf).filter(file => file !== null)
-    : []
-  const thought = asString(reasoning) || asString(reasoning_content)
-  const callId = idText(tool_call_id)
-  const [said, own] = [toTime(timestamp), toTime(_ts)]
-  return {
-    ...withoutNulls(rest),
-    ...(role === 'assistant' && calls.length > 0 ? { tool_calls: calls } : {}),
-    ...(role === 'tool' && callId ? { tool_call_id: callId } : {}),
-    // Providers reject a participant name with a space in it.
-    ...(role === 'tool'
-      ? asString(name) && { name: asString(name) }
-      : /^[\w-]{1,64}$/.test(asString(name)) && { name }),
-    ...(asString(refusal) && { refusal }),
-    ...(said === undefined ? {} : { timestamp: said }),
-    ...(own === undefined ? {} : { _ts: own }),
-    ...(files.length > 0 ? { attachments: files } : {}),
-    ...(images.length > 0 ? { _images: images } : {}),
-    ...(decisions.length > 0 ? { _decisions: decisions } : {}),
-    ...(summaries.length > 0 ? { _tool_summaries: summaries } : {}),
-    ...(hooks && { _hooks: hooks }),
-    ...(ranIn && { _ran_in: ranIn }),
-    // A newer version may know other ones.
-    ...(refuser ? { _refused_by: refuser } : {}),
-    ...(!refuser && (_failed === true || _refused_by != null) ? { _failed: true } : {}),
-    ...(sentences && { _sentences: sentences }),
-    ...(thought && { reasoning: thought }),
-    ...(_error === true ? { _error } : {}),
-    ...(_partial === true ? { _partial } : {}),
-    ...(asString(model) && { model }),
-    ...(asString(provider) && { provider }),
-  }
+  if (role === 'assistant' && calls.length > 0) keys.tool_calls = calls
+  return Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== undefined))
 }
 
 const roleOf = (given: JsonObject): Role | undefined => {
@@ -295,7 +290,7 @@ export const toMessages = (value: unknown): NewMessage[] => {
   return message ? unfold(message) : []
 }
 
-/** Checks for `isValidMessage`: reading a long journal must not rebuild every message. */
+/** Reading a long journal must not rebuild every call. */
 const isCall = (value: unknown): boolean =>
   isObject(value) &&
   typeof value.id === 'string' &&
@@ -303,33 +298,13 @@ const isCall = (value: unknown): boolean =>
   typeof value.function.name === 'string' &&
   typeof value.function.arguments === 'string'
 
-const isString = (value: unknown): boolean => typeof value === 'string'
-const isNumber = (value: unknown): boolean => typeof value === 'number'
-const isFlag = (value: unknown): boolean => typeof value === 'boolean'
-const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  tool_call_id: isString,
-  name: isString,
-  refusal: isString,
-  reasoning: isString,
-  model: isString,
-  provider: isString,
-  timestamp: isNumber,
-  _ts: isNumber,
-  _content_length: isNumber,
-  _error: isFlag,
-  _partial: isFlag,
-  _failed: value => value === true,
-  _refused_by: value => RefusedBy.safeParse(value).success,
-  _ran_in: value => RunsIn.safeParse(value).success,
-  _sentences: value => Sentences.safeParse(value).success,
-  _hooks: value => Array.isArray(value) && readHooks(value)?.length === value.length,
-  // Never stored.
-  _versions: () => false,
-  attachments: value => Array.isArray(value) && value.every(isString),
-  _images: value => Array.isArray(value) && readImages(value).length === value.length,
-  _decisions: value => Array.isArray(value) && readDecisions(value).length === value.length,
-  _tool_summaries: value => isDeepStrictEqual(value, readSummaries(value)),
-  tool_calls: value => Array.isArray(value) && value.every(isCall),
+const isValid = (key: string, value: unknown): boolean => {
+  if (key === 'tool_calls') return Array.isArray(value) && value.every(isCall)
+  if (!Object.hasOwn(KEYS, key)) return true
+  const read = KEYS[key]?.(value)
+  return read === value
+    ? value !== undefined
+    : isObjectOrArray(value) && isDeepStrictEqual(read, value)
 }
 
 /** True when every key has the type that the rest of the program relies on. */
@@ -343,9 +318,6 @@ export const isValidMessage = (message: JsonObject): boolean => {
       if (part.type === 'text' && typeof part.text !== 'string') return false
     }
   }
-  for (const key in message) {
-    const kind = Object.hasOwn(KINDS, key) ? KINDS[key] : undefined
-    if (kind && !kind(message[key])) return false
-  }
+  for (const key in message) if (!isValid(key, message[key])) return false
   return true
 }

@@ -2,7 +2,7 @@
 import { toSeconds } from '../base/clock.ts'
 import { canonicalZone, toWall } from '../base/time-zone.ts'
 import { invalid } from '../errors.ts'
-import type { UsageBucket } from './catalog-statements.ts'
+import type { UsageBucket } from './catalog.ts'
 
 export const MAX_DAYS = 365
 

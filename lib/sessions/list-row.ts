@@ -1,5 +1,5 @@
 /** The row of a session in lists: compact, redacted, as sent to clients. */
-import { stringOrNull } from '../base/json.ts'
+import { asCount, stringOrNull } from '../base/json.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Summary } from './fold.ts'
 
@@ -9,6 +9,8 @@ export type LiveState = {
   /** Pending questions; null: as many as the journal has open. */
   waiting: number | null
 }
+
+export const NO_LIVE_STATE: LiveState = { active_stream_id: null, waiting: null }
 
 export const UNTITLED = 'Untitled'
 
@@ -27,8 +29,6 @@ const EXTRA = [
 
 const text = (value: unknown, fallback: string): string =>
   typeof value === 'string' && value.trim() !== '' ? value : fallback
-const amount = (value: unknown): number =>
-  typeof value === 'number' && Number.isFinite(value) ? value : 0
 const index = (value: unknown): number | null => (Number.isInteger(value) ? Number(value) : null)
 
 export const toRow = (
@@ -49,9 +49,9 @@ export const toRow = (
     archived: meta.archived === true,
     project_id: stringOrNull(meta.project_id),
     profile: text(meta.profile, 'default'),
-    input_tokens: amount(meta.input_tokens),
-    output_tokens: amount(meta.output_tokens),
-    estimated_cost: amount(meta.estimated_cost),
+    input_tokens: asCount(meta.input_tokens),
+    output_tokens: asCount(meta.output_tokens),
+    estimated_cost: asCount(meta.estimated_cost),
     personality: stringOrNull(meta.personality),
     compression_anchor_visible_idx: index(meta.compression_anchor_visible_idx),
     compression_anchor_message_key: meta.compression_anchor_message_key ?? null,

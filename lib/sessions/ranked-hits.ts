@@ -4,17 +4,10 @@
  */
 import type { Database } from '../store/sqlite.ts'
 import { excerptOf, type Term, toMatch } from './search-query.ts'
+import type { IndexHit } from './search-text.ts'
 
 /** How many of the newest matches are ranked: a common word matches every other message. */
 const RANKED = 500
-
-export type IndexHit = {
-  session: string
-  n: number
-  message_id: string
-  /** The text around the match. Not masked: the search worker does not know the secrets of the process. */
-  excerpt: string
-}
 
 /** Only reads. */
 export const prepareSearch = (db: Database) => ({

@@ -1,200 +1,175 @@
-/** Reads one session: completely, a page from the end, or its messages as JSON bytes. */
-import type { Clock } from '../base/clock.ts'
+/** Reads one session: completely, a page from its end, or its messages as JSON bytes. */
 import { missing } from '../errors.ts'
-import { redactJsonLine, redactValue, secretsVersion } from '../base/redact/redact.ts'
-import type { Catalog } from './catalog.ts'
-import type { CatalogSync } from './catalog-sync.ts'
-import type { CatalogEntry } from './catalog-rows.ts'
+import { isSuspect, redactJsonLine, redactValue } from '../base/redact/redact.ts'
+import type { Decision } from '../schema/decision.ts'
+import type { Message } from '../schema/message.ts'
+import { readLines, readLinesBackward } from '../store/journal.ts'
+import { Answers, toDecision, withDecisions } from './decisions.ts'
 import {
-  type Files,
-  findMessage,
-  foldFile,
-  type Mark,
-  newMarks,
-  readDraft,
-  readTail,
-  withFile,
-} from './files.ts'
-import {
-  type Entry,
+  type AnsweredEntry,
+  type AskedEntry,
+  isQuestionLine,
   isStateLine,
-  type NewEntry,
+  messageHead,
+  messageId,
   parseEntry,
-  parseForTranscript,
+  questionId,
   type StoredState,
 } from './entries.ts'
-import type { Folded, Head } from './fold.ts'
-import { fileStamp, readLines, type Stamp } from '../store/journal.ts'
-import { spliceMessages } from './message-bytes.ts'
-import { createRecentReads } from './recent-reads.ts'
-import type { Sessions, Tail } from './types.ts'
-import { lineToShow, withVersions } from './versions.ts'
-import { closeSync } from 'node:fs'
-import { openFile } from '../store/read-text.ts'
+import { readEntries, type SessionFiles, withFile } from './files.ts'
+import { type Folded, isHidden, type Summary } from './fold.ts'
+import { versionsOf, withVersions } from './versions.ts'
 
-type ReaderOptions = {
-  clock: Clock
-  files: Files
-  catalog: Catalog
-  realId: (id: string) => string
-  catalogSync: Pick<CatalogSync, 'requireReadable'>
+export type Tail = {
+  messages: Message[]
+  /** Visible messages before the first returned. */
+  offset: number
+  truncated: boolean
 }
 
-/** Pages of larger files are not kept: their size in memory is not known without a look at each message. */
-const MAX_KEPT_FILE = 512 * 1024
+export type TailOptions = { limit: number; before?: string | undefined; raw?: boolean }
 
-/** Where a session may contain secrets: a few numbers, which take most of the time of reading it to find. */
-const PLACES_BYTES = 256 * 1024
-const PLACES_KEPT_MS = 10 * 60_000
-/** With the key and the version. */
-const placesBytes = (found: readonly number[]): number => 200 + 8 * found.length
+const messageMissing = () => missing('Message not found', { code: 'message_not_found' })
 
-const fileBytes = (stamp: Stamp): number => Number(stamp.split(':')[1])
+const toTail = (messages: Message[], offset: number): Tail => ({
+  messages,
+  offset,
+  truncated: offset > 0,
+})
 
-export const createReader = ({ clock, files, catalog, catalogSync, realId }: ReaderOptions) => {
-  const { requireReadable } = catalogSync
-  const recent = createRecentReads({ clock })
-  const places = createRecentReads({ clock, maxBytes: PLACES_BYTES, keptMs: PLACES_KEPT_MS })
+/** For a file that is not in our own form. */
+const tailOf = ({ messages }: Folded, limit: number, before: string | undefined): Tail => {
+  const end = before === undefined ? messages.length : messages.findIndex(({ id }) => id === before)
+  if (end === -1) throw messageMissing()
+  const offset = Math.max(0, end - limit)
+  return toTail(messages.slice(offset, end), offset)
+}
 
-  const load = (given: string): Folded => {
-    requireReadable(realId(given))
-    const file = files.find(realId(given))
-    const folded = file && foldFile(file)?.folded
-    if (!folded) throw missing('Session not found', { code: 'session_not_found' })
-    return folded
-  }
-
-  const storedOf = (given: string): CatalogEntry => {
-    const stored = catalog.get(realId(given))
-    if (!stored) throw missing('Session not found', { code: 'session_not_found' })
-    return stored
-  }
-
-  /** Parses the whole session: for files that are not in our own form. */
-  const parsedTail = (given: string, limit: number, before: string | undefined): Tail => {
-    const { messages } = load(given)
-    const at = before === undefined ? -1 : messages.findIndex(({ id }) => id === before)
-    if (before !== undefined && at === -1)
-      throw missing('Message not found', { code: 'message_not_found' })
-    const end = before === undefined ? messages.length : at
-    const offset = Math.max(0, end - limit)
-    return { messages: messages.slice(offset, end), offset, truncated: offset > 0 }
-  }
-
-  /** A page that ends before a message. Marks give an offset near it, so only its surroundings are read. */
-  const tailBefore = (stored: CatalogEntry, limit: number, before: string): Tail => {
-    const { id, cuts } = stored.summary
-    const path = files.jsonl(id)
-    const first: Mark = { n: 0, offset: 0, seen: 0 }
-    const found = withFile(path, fd => {
-      catalog.addMarks(id, newMarks(fd, cuts, catalog.lastMark(id) ?? first))
-      // The line number of a message is never lower than its id.
-      const n = Number(before.slice(1))
-      const near = (Number.isInteger(n) && catalog.markBefore(id, n)) || first
-      return findMessage(fd, before, cuts, near)
-    })
-    if (!found) throw missing('Message not found', { code: 'message_not_found' })
-    const size = Math.min(limit, found.index)
-    const file = { id, path, format: 'jsonl' as const }
-    const messages = size === 0 ? [] : readTail(file, size, { before: found.offset, cuts })
-    const offset = found.index - messages.length
-    return { messages, offset, truncated: offset > 0 }
-  }
-
-  const rawTail = (given: string, limit: number, before: string | undefined): Tail => {
-    const stored = storedOf(given)
-    const { clean, format, count, id } = stored.summary
-    if (!clean || format === 'json') return parsedTail(given, limit, before)
-    if (before !== undefined) return tailBefore(stored, limit, before)
-    const file = { id, path: files.jsonl(id), format: 'jsonl' as const }
-    const messages = limit === 0 ? [] : readTail(file, limit)
-    const offset = Math.max(0, count - messages.length)
-    return { messages, offset, truncated: offset > 0 }
-  }
-
-  const head = (given: string): Head => {
-    const { cuts: _, draft, clean: __, ...rest } = storedOf(given).summary
-    if (!draft) return rest
-    const composer_draft =
-      rest.format === 'json' ? load(rest.id).meta.composer_draft : readDraft(files.jsonl(rest.id))
-    return composer_draft ? { ...rest, meta: { ...rest.meta, composer_draft } } : rest
-  }
-
-  /** All lines of a journal, without the content of long ones that only the engine reads. */
-  function* entriesOf(path: string): Generator<Entry> {
-    const fd = openFile(path)
-    try {
-      for (const { bytes } of readLines(fd)) {
-        const entry = parseForTranscript(bytes.toString())
-        if (entry && entry !== 'unknown') yield entry
+/** Reads a clean journal from its end, and parses only what is returned: the cost does not depend on its length. */
+const readTail = (
+  path: string,
+  { cuts, count }: Summary,
+  limit: number,
+  before: string | undefined,
+): Tail =>
+  withFile(path, fd => {
+    const messages: Message[] = []
+    /** The first answer below the line that is read. */
+    const answers = new Map<string, AnsweredEntry>()
+    /** What was asked between the line that is read and the next visible message, last first. */
+    let decisions: Decision[] = []
+    let isBelow = before !== undefined
+    let offset = count
+    for (const { bytes } of readLinesBackward(fd)) {
+      if (!isBelow && messages.length >= limit) break
+      const head = messageHead(bytes)
+      if (head ? isHidden(cuts, head.n) : !isQuestionLine(bytes)) continue
+      if (head) offset -= 1
+      if (head && isBelow) {
+        isBelow = messageId(bytes, head.start) !== before
+        continue
       }
-    } finally {
-      closeSync(fd)
+      const entry = parseEntry(bytes.toString())
+      if (entry === null || entry === 'unknown') continue
+      if (entry.t === 'message') {
+        messages.push(withDecisions(entry.message, decisions.reverse()))
+        decisions = []
+      } else if (entry.t === 'answered') answers.set(entry.id, entry)
+      else if (entry.t === 'asked' && !isBelow && !isHidden(cuts, entry.n)) {
+        const answer = answers.get(questionId(entry.question) ?? '')
+        if (answer) decisions.push(toDecision(entry, answer))
+      }
     }
-  }
+    if (isBelow) throw messageMissing()
+    return toTail(messages.reverse(), Math.max(0, offset))
+  })
 
-  /** Read apart from the transcript, so that no other reader of a session can pass it on. The last line of a message counts. */
-  const providerStates = (given: string): Map<string, StoredState> => {
-    const states = new Map<string, StoredState>()
-    const file = files.find(realId(given))
-    if (file?.format !== 'jsonl') return states
-    withFile(file.path, fd => {
-      for (const { bytes } of readLines(fd)) {
-        const entry = isStateLine(bytes) ? parseEntry(bytes.toString()) : null
-        if (!entry || entry === 'unknown' || entry.t !== 'provider_state') continue
-        const { id, key, items, sources } = entry
-        states.set(id, { key, items, ...(sources && { sources }) })
-      }
-    })
-    return states
-  }
+/** A visible message of a journal: its JSON, and the decisions about what was asked after it. */
+type Part = { json: Buffer; id: string; decisions: Decision[] }
 
-  return {
-    load,
-    providerStates,
-    lineToShow(given: string, message: string): NewEntry | null {
-      const { id, versions } = storedOf(given).summary
-      return lineToShow(versions.length > 0 ? entriesOf(files.jsonl(id)) : [], versions, message)
-    },
-    head,
-    tail(given: string, { limit, before, raw = false }: Parameters<Sessions['tail']>[1]): Tail {
-      requireReadable(realId(given))
-      const count = Math.max(0, Math.trunc(limit))
-      if (raw) return rawTail(given, count, before)
-      const { stamp, summary } = storedOf(given)
-      const masked = (): Tail => {
-        const tail = rawTail(given, count, before)
-        const messages = redactValue(tail.messages)
-        return { ...tail, messages: messages.map(each => withVersions(each, summary.versions)) }
+const partsOf = (path: string, cuts: Summary['cuts']): Part[] =>
+  withFile(path, fd => {
+    const parts: Part[] = []
+    const answers = new Answers()
+    const asked: { entry: AskedEntry; part: Part }[] = []
+    for (const { bytes } of readLines(fd)) {
+      const head = messageHead(bytes)
+      if (head && !isHidden(cuts, head.n)) {
+        const id = messageId(bytes, head.start)
+        parts.push({ json: bytes.subarray(head.start, -1), id, decisions: [] })
+      } else if (!head && isQuestionLine(bytes)) {
+        const entry = parseEntry(bytes.toString())
+        if (entry === null || entry === 'unknown') continue
+        const part = parts.at(-1)
+        if (entry.t === 'answered') answers.answer(entry)
+        else if (entry.t === 'asked' && part && !isHidden(cuts, entry.n)) {
+          answers.ask(entry)
+          asked.push({ entry, part })
+        }
       }
-      const bytes = fileBytes(stamp)
-      if (bytes > MAX_KEPT_FILE) return masked()
-      const key = `${summary.id} ${count} ${before ?? ''}`
-      return recent.read(key, `${stamp} ${secretsVersion()}`, masked, () => bytes)
-    },
-    async wholeJson(given: string): Promise<Buffer> {
-      requireReadable(realId(given))
-      const { summary, stamp } = storedOf(given)
-      const { clean, format, id, cuts, versions } = summary
-      const version = `${stamp} ${secretsVersion()}`
-      const make = () =>
-        clean && format === 'jsonl'
-          ? spliceMessages(files.jsonl(id), {
-              cuts,
-              versions,
-              redact: redactJsonLine,
-              // The file may have changed since it was compared.
-              places: (size, find) =>
-                fileStamp(files.jsonl(id)) === stamp
-                  ? places.read(id, `${version} ${size}`, find, placesBytes)
-                  : find(),
-            })
-          : Buffer.from(
-              JSON.stringify(
-                redactValue(load(given).messages).map(each => withVersions(each, versions)),
-              ),
-            )
-      return recent.read(id, version, make, made => made.length)
-    },
-  }
+    }
+    for (const { entry, part } of asked) part.decisions.push(...answers.decisionOf(entry))
+    return parts
+  })
+
+const [OPEN, COMMA, CLOSE] = ['[', ',', ']'].map(sign => Buffer.from(sign)) as [
+  Buffer,
+  Buffer,
+  Buffer,
+]
+
+/** The messages of a clean journal as a JSON array, made of its bytes: only what may have a secret is parsed. */
+const readJson = (path: string, { cuts, versions }: Summary): Buffer => {
+  const texts = partsOf(path, cuts).map(({ json, id, decisions }): Buffer => {
+    const ids = versionsOf(versions, id)
+    // One character for each byte, which is the fastest.
+    if (!ids && decisions.length === 0 && !isSuspect(json.toString('latin1'))) return json
+    const message = withDecisions(JSON.parse(json.toString()) as Message, decisions)
+    return Buffer.from(
+      redactJsonLine(JSON.stringify(ids ? { ...message, _versions: ids } : message)),
+    )
+  })
+  return Buffer.concat([
+    OPEN,
+    ...texts.flatMap((text, at) => (at === 0 ? text : [COMMA, text])),
+    CLOSE,
+  ])
 }
+
+/** What providers get back with messages, by message id: the last line of a message counts. */
+export const readStates = (path: string): Map<string, StoredState> => {
+  const states = new Map<string, StoredState>()
+  for (const entry of readEntries(path, isStateLine)) {
+    if (entry.t !== 'provider_state') continue
+    const { id, key, items, sources } = entry
+    states.set(id, { key, items, ...(sources && { sources }) })
+  }
+  return states
+}
+
+const isInOwnForm = ({ clean, format }: Summary): boolean => clean && format === 'jsonl'
+
+/** `load` reads the whole session: for files that are not in our own form. */
+export const tailFrom = (
+  files: SessionFiles,
+  summary: Summary,
+  { limit, before, raw = false }: TailOptions,
+  load: () => Folded,
+): Tail => {
+  const most = Math.max(0, Math.trunc(limit))
+  const tail = isInOwnForm(summary)
+    ? readTail(files.jsonl(summary.id), summary, most, before)
+    : tailOf(load(), most, before)
+  if (raw) return tail
+  const messages = redactValue(tail.messages)
+  return { ...tail, messages: messages.map(each => withVersions(each, summary.versions)) }
+}
+
+export const jsonFrom = (files: SessionFiles, summary: Summary, load: () => Folded): Buffer =>
+  isInOwnForm(summary)
+    ? readJson(files.jsonl(summary.id), summary)
+    : Buffer.from(
+        JSON.stringify(
+          redactValue(load().messages).map(each => withVersions(each, summary.versions)),
+        ),
+      )

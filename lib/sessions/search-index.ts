@@ -4,10 +4,12 @@ import { type Database, isCorrupt, openDatabase, removeDatabase } from '../store
 import { redact } from '../base/redact/redact.ts'
 import type { Message } from '../schema/message.ts'
 import { messageHead, parseForTranscript } from './entries.ts'
-import { createFiles, foldFile, searchText, withFile } from './files.ts'
+import { SessionFiles, withFile } from './files.ts'
 import { isHidden, type Summary } from './fold.ts'
-import { type IndexHit, prepareSearch, rankedHits } from './ranked-hits.ts'
+import { prepareSearch, rankedHits } from './ranked-hits.ts'
+import type { SearchSources } from './search-client.ts'
 import { type Term, toIndexed } from './search-query.ts'
+import { type IndexHit, searchText } from './search-text.ts'
 
 /**
  * An external-content table with both kinds of secure delete: with contentless tables, the words of a deleted message
@@ -49,8 +51,6 @@ const MAX_LINE_BYTES = 4_000_000
 
 export type Pending = { id: string; seq: number; stamp: string; epoch: number; summary: string }
 
-export type IndexOptions = { file: string; dir: string; addon?: string | undefined }
-
 const prepareStatements = (db: Database) => ({
   ...prepareSearch(db),
   addText: db.prepare<[string, number, string, string]>(
@@ -90,55 +90,59 @@ const openIndexDb = (file: string, addon: string | undefined): Database => {
   }
 }
 
-export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
-  const files = createFiles(dir)
-  const db = openIndexDb(file, addon)
-  const statements = prepareStatements(db)
+export class SearchIndex {
+  readonly #files: SessionFiles
+  readonly #db: Database
+  readonly #statements: ReturnType<typeof prepareStatements>
+  /** Deleted messages in the current transaction. */
+  #deletes = 0
 
-  const add = (session: string, n: number, message: Message): void => {
+  constructor({ file, dir, addon }: SearchSources) {
+    this.#files = new SessionFiles(dir)
+    this.#db = openIndexDb(file, addon)
+    this.#statements = prepareStatements(this.#db)
+  }
+
+  #add(session: string, n: number, message: Message): void {
     const shown = redact(searchText(message))
     if (shown.trim() === '') return
-    statements.addWords.run(
-      statements.addText.run(session, n, message.id, shown).lastInsertRowid,
-      toIndexed(shown),
-    )
+    const { addText, addWords } = this.#statements
+    const { lastInsertRowid } = addText.run(session, n, message.id, shown)
+    addWords.run(lastInsertRowid, toIndexed(shown))
   }
-
-  /** Deleted messages in the current transaction. */
-  let deletes = 0
 
   /** Deletes the messages of a session with a number above `after`. */
-  const drop = (session: string, after: number): void => {
-    for (const row of statements.below.all(session, after)) {
-      deletes += 1
-      if (deletes === SECURE_DELETES) {
-        statements.insecure.run()
-        statements.setAbout.run('unclean', '1')
+  #drop(session: string, after: number): void {
+    const { below, insecure, setAbout, dropWords, dropTexts } = this.#statements
+    for (const row of below.all(session, after)) {
+      this.#deletes += 1
+      if (this.#deletes === SECURE_DELETES) {
+        insecure.run()
+        setAbout.run('unclean', '1')
       }
-      statements.dropWords.run(row.id, toIndexed(row.text))
+      dropWords.run(row.id, toIndexed(row.text))
     }
-    statements.dropTexts.run(session, after)
+    dropTexts.run(session, after)
   }
 
-  const inTransaction = <T>(work: (given: T) => void): ((given: T) => void) =>
-    db.transaction((given: T): void => {
-      deletes = 0
-      statements.secure.run()
-      work(given)
-    })
+  #transaction(work: () => void): void {
+    this.#db.transaction(() => {
+      this.#deletes = 0
+      this.#statements.secure.run()
+      work()
+    })()
+  }
 
-  const addWhole = (id: string, format: Summary['format']): void => {
-    const path = format === 'json' ? files.json(id) : files.jsonl(id)
-    const result = foldFile({ id, path, format })
+  #addWhole(id: string): void {
+    const { messages = [], numbers = [] } = this.#files.fold(id)?.folded ?? {}
     // The number of its line: an id that was reserved earlier may have another one.
-    result?.folded.messages.forEach((message, index) => {
-      add(id, result.folded.numbers[index] ?? index, message)
-    })
+    for (const [index, message] of messages.entries())
+      this.#add(id, numbers[index] ?? index, message)
   }
 
   /** Indexes a clean journal from byte `from` to byte `stop`. False when the whole file must be folded to know what is visible. */
-  const addLines = (id: string, from: number, cuts: Summary['cuts'], stop: number): boolean =>
-    withFile(files.jsonl(id), fd => {
+  #addLines(id: string, from: number, cuts: Summary['cuts'], stop: number): boolean {
+    return withFile(this.#files.jsonl(id), fd => {
       for (const { offset, bytes } of readLines(fd, from)) {
         if (offset >= stop) break
         const head = messageHead(bytes)
@@ -146,79 +150,76 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
         const entry = parseForTranscript(bytes.toString())
         if (!entry || entry === 'unknown') continue
         if ((entry.t === 'uncut' || entry.t === 'show') && from > 0) return false
-        if (entry.t === 'message') add(id, entry.n, entry.message)
-        else if (entry.t === 'cut' && from > 0) drop(id, entry.after)
+        if (entry.t === 'message') this.#add(id, entry.n, entry.message)
+        else if (entry.t === 'cut' && from > 0) this.#drop(id, entry.after)
       }
       return true
     })
-
-  /** Updates the index of one session from its file. */
-  const updateOne = ({ id, stamp, epoch, summary: json }: Pending): void => {
-    if (statements.known.get(id)?.stamp === stamp) return
-    const summary = JSON.parse(json) as Summary
-    const before = statements.known.get(id)
-    const size = Number(stamp.split(':')[1])
-    const grew = before?.epoch === epoch && summary.clean && summary.format === 'jsonl'
-    if (!grew || !addLines(id, before.next_offset, summary.cuts, size)) {
-      drop(id, 0)
-      if (summary.clean && summary.format === 'jsonl') addLines(id, 0, summary.cuts, size)
-      else addWhole(id, summary.format)
-    }
-    statements.setKnown.run(id, stamp, epoch, size)
   }
 
-  const forget = inTransaction((ids: readonly string[]): void => {
-    for (const id of ids) {
-      drop(id, 0)
-      statements.dropKnown.run(id)
+  #updateOne({ id, stamp, epoch, summary: json }: Pending): void {
+    const { known, setKnown } = this.#statements
+    const before = known.get(id)
+    if (before?.stamp === stamp) return
+    const summary = JSON.parse(json) as Summary
+    const size = Number(stamp.split(':')[1])
+    const isOurs = summary.clean && summary.format === 'jsonl'
+    const grew = isOurs && before?.epoch === epoch
+    if (!grew || !this.#addLines(id, before.next_offset, summary.cuts, size)) {
+      this.#drop(id, 0)
+      if (isOurs) this.#addLines(id, 0, summary.cuts, size)
+      else this.#addWhole(id)
     }
-  })
+    setKnown.run(id, stamp, epoch, size)
+  }
 
-  // One transaction for many sessions: each transaction creates a segment that FTS5 has to merge later.
-  const updateAll = inTransaction((sessions: readonly Pending[]): void => {
-    for (const session of sessions) updateOne(session)
-  })
+  forget(ids: readonly string[]): void {
+    this.#transaction(() => {
+      for (const id of ids) {
+        this.#drop(id, 0)
+        this.#statements.dropKnown.run(id)
+      }
+    })
+  }
 
-  const update = (sessions: readonly Pending[]): void => {
+  /** Updates the index of these sessions from their files. */
+  update(sessions: readonly Pending[]): void {
     try {
-      updateAll(sessions)
+      // One transaction for many sessions: each transaction creates a segment that FTS5 has to merge later.
+      this.#transaction(() => {
+        for (const session of sessions) this.#updateOne(session)
+      })
     } catch (error) {
       if (isCorrupt(error)) throw error
       // A file was deleted or changed while it was read. Index the sessions one by one; a change brings that one back.
-      if (sessions.length === 1) forget([(sessions[0] as Pending).id])
-      else for (const session of sessions) update([session])
+      if (sessions.length === 1) this.forget(sessions.map(({ id }) => id))
+      else for (const session of sessions) this.update([session])
     }
   }
 
-  return {
-    update,
-    forget,
-    known: (id: string) => statements.known.get(id),
-    knownIds: (): string[] =>
-      db
-        .prepare<[], { session: string }>('select session from indexed')
-        .all()
-        .map(({ session }) => session),
-    /** Records that an indexed file has a new stamp or epoch in the catalog. */
-    adopt(id: string, stamp: string, epoch: number) {
-      const before = statements.known.get(id)
-      if (before) statements.setKnown.run(id, stamp, epoch, before.next_offset)
-    },
-    about: (key: string): string | undefined => statements.about.get(key)?.value,
-    setAbout: (key: string, value: string) => statements.setAbout.run(key, value),
-    /** Best first, one hit per session. */
-    search: (terms: readonly Term[], limit: number): IndexHit[] =>
-      rankedHits(statements, terms, limit),
-    /** Removes deleted content from the index segments and the write-ahead log. */
-    purgeDeleted() {
-      if (statements.about.get('unclean')?.value === '1') {
-        db.exec("insert into words (words) values ('optimize')")
-        statements.setAbout.run('unclean', '0')
-      }
-      db.pragma('wal_checkpoint(TRUNCATE)')
-    },
-    isCorrupt,
-    close: () => db.close(),
+  about(key: string): string | undefined {
+    return this.#statements.about.get(key)?.value
+  }
+
+  setAbout(key: string, value: string): void {
+    this.#statements.setAbout.run(key, value)
+  }
+
+  /** Best first, one hit per session. */
+  search(terms: readonly Term[], limit: number): IndexHit[] {
+    return rankedHits(this.#statements, terms, limit)
+  }
+
+  /** Removes deleted content from the index segments and the write-ahead log. */
+  purgeDeleted(): void {
+    if (this.about('unclean') === '1') {
+      this.#db.exec("insert into words (words) values ('optimize')")
+      this.setAbout('unclean', '0')
+    }
+    this.#db.pragma('wal_checkpoint(TRUNCATE)')
+  }
+
+  close(): void {
+    this.#db.close()
   }
 }
-export type SearchIndex = ReturnType<typeof createSearchIndex>

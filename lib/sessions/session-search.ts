@@ -1,26 +1,22 @@
 /** Session search: title matches first, then the best message of each session. */
-import { setImmediate } from 'node:timers/promises'
-import type { Clock } from '../base/clock.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { redact } from '../base/redact/redact.ts'
 import type { SessionRow } from '../schema/session.ts'
-import type { Catalog } from './catalog.ts'
 import { foldText } from './catalog-schema.ts'
-import { type Files, foldFile, searchText } from './files.ts'
 import { isHidden } from './fold.ts'
+import { type ProfileFilter, toProfiles } from './listing.ts'
 import type { SearchClient } from './search-client.ts'
-import { excerptOf, type Term, toSnippet, toTerms } from './search-query.ts'
-import type { IndexHit } from './ranked-hits.ts'
-import { toProfiles } from './listing.ts'
-import type { SearchHit, Sessions, SessionsOptions } from './types.ts'
+import { type SnippetPart, type Term, toSnippet, toTerms } from './search-query.ts'
+import { type IndexHit, scanSessions } from './search-text.ts'
+import type { SessionParts } from './writer.ts'
 
-type SessionSearchOptions = {
-  clock: Pick<Clock, 'monotonic'>
-  files: Files
-  log: SessionsOptions['log']
-  catalog: Catalog
-  search: SearchClient
-  row: (id: string) => SessionRow | undefined
+export type SearchOptions = { q: string; content: boolean; limit: number; profile?: ProfileFilter }
+
+export type SearchHit = SessionRow & {
+  match_type: 'title' | 'content'
+  /** Joined, the parts are the text shown. */
+  snippet: SnippetPart[]
+  message_id: string | null
 }
 
 const MAX_QUERY_CHARS = 500
@@ -31,98 +27,86 @@ const MAX_CANDIDATES = 500
 const MAX_SCANNED = 2_000
 const SCAN_MS = 4_000
 
-/** Searches without an index, for when the catalog is in memory or the worker fails: reads the newest sessions one by one. */
-const createScan =
-  ({ clock, files, catalog }: Pick<SessionSearchOptions, 'clock' | 'files' | 'catalog'>) =>
-  async (terms: readonly Term[], limit: number): Promise<IndexHit[]> => {
-    const words = terms.map(({ text }) => foldText(text))
-    const deadline = clock.monotonic() + SCAN_MS
-    const hits: IndexHit[] = []
-    for (const { id } of catalog.page(null, MAX_SCANNED, null)) {
-      if (hits.length >= limit || clock.monotonic() > deadline) break
-      const file = files.find(id)
-      const folded = file && foldFile(file)?.folded
-      const at = folded?.messages.findLastIndex(message => {
-        const text = foldText(searchText(message))
-        return words.every(word => text.includes(word))
-      })
-      const message = at === undefined ? undefined : folded?.messages[at]
-      if (folded && message && at !== undefined) {
-        const excerpt = excerptOf(searchText(message), terms)
-        hits.push({ session: id, n: folded.numbers[at] ?? 0, message_id: message.id, excerpt })
-      }
-      await setImmediate()
-    }
-    return hits
-  }
-
 /** Words for the title search, which matches any part of a title, so that results appear while the user types. */
 const toWords = (query: string): string[] =>
   foldText(query.replaceAll('"', ' ')).split(/\s+/).filter(Boolean).slice(0, 12)
 
-export const createSessionSearch = (options: SessionSearchOptions) => {
-  const { catalog, search, row, log } = options
-  const scan = createScan(options)
+export class SessionSearch {
+  readonly #parts: SessionParts
+  readonly #index: SearchClient
+  readonly #row: (id: string) => SessionRow | undefined
 
-  const titles = (
+  constructor(
+    parts: SessionParts,
+    index: SearchClient,
+    row: (id: string) => SessionRow | undefined,
+  ) {
+    this.#parts = parts
+    this.#index = index
+    this.#row = row
+  }
+
+  #titles(
     query: string,
-    terms: Term[],
-    { limit, profiles }: { limit: number; profiles: readonly (string | null)[] },
-  ): SearchHit[] => {
+    terms: readonly Term[],
+    limit: number,
+    profiles: readonly (string | null)[],
+  ): SearchHit[] {
     const words = toWords(query)
     if (words.length === 0) return []
-    const rows = profiles
-      .flatMap(each => catalog.titles(words, limit, each))
-      .map(text => JSON.parse(text) as SessionRow)
-    // The catalog returns each profile newest first.
-    if (profiles.length > 1) rows.sort((a, b) => b.updated_at - a.updated_at)
-    return rows.slice(0, limit).map(found => {
-      const snippet = toSnippet(
-        redact(found.title),
-        terms.map(({ text }) => ({ text, prefix: true })),
-      )
-      return { ...found, match_type: 'title', snippet, message_id: null }
-    })
+    const prefixes = terms.map(({ text }) => ({ text, prefix: true }))
+    return (
+      profiles
+        .flatMap(each => this.#parts.catalog.titles(words, limit, each))
+        // The catalog returns each profile newest first.
+        .toSorted((a, b) => b.updated_at - a.updated_at)
+        .slice(0, limit)
+        .map(row => {
+          const snippet = toSnippet(redact(row.title), prefixes)
+          return { ...row, match_type: 'title', snippet, message_id: null }
+        })
+    )
   }
 
   /** Queries the index; without it, the session files. `done` is false when some sessions were not searched. */
-  const findHits = async (
-    terms: Term[],
-    most: number,
-  ): Promise<{ hits: IndexHit[]; done: boolean }> => {
+  async #hits(terms: Term[], most: number): Promise<{ hits: IndexHit[]; done: boolean }> {
+    const { catalog, files, options } = this.#parts
     try {
-      if (!catalog.isInMemory) return await search.search(terms, most)
+      if (!catalog.isInMemory) return await this.#index.search(terms, most)
     } catch (error) {
       if (!(error instanceof UserError) || error.kind !== 'unavailable') throw error
-      log('searching messages without the index', { error: messageOf(error) })
+      options.log('searching messages without the index', { error: messageOf(error) })
     }
-    return { hits: await scan(terms, most), done: false }
+    const ids = catalog.page(null, MAX_SCANNED, null).map(({ id }) => id)
+    const deadline = options.clock.monotonic() + SCAN_MS
+    const isOver = (found: number): boolean => found >= most || options.clock.monotonic() > deadline
+    return { hits: await scanSessions(files, ids, terms, isOver), done: false }
   }
 
-  return async (options: Parameters<Sessions['search']>[0]): Promise<SearchHit[]> => {
-    const query = options.q
+  async search({ q, content, limit: most, profile }: SearchOptions): Promise<SearchHit[]> {
+    const { catalog } = this.#parts
+    const query = q
       .slice(0, MAX_QUERY_CHARS)
       .replace(/\p{Cc}/gu, ' ')
       .trim()
-    const limit = Math.min(Math.max(Math.trunc(options.limit), 1), MAX_HITS)
-    const profiles = toProfiles(options.profile)
+    const limit = Math.min(Math.max(Math.trunc(most), 1), MAX_HITS)
+    const profiles = toProfiles(profile)
     const isAll = profiles.includes(null)
     const terms = toTerms(query)
-    const hits = titles(query, terms, { limit, profiles })
-    if (!options.content || terms.length === 0 || hits.length >= limit) return hits
+    const hits = this.#titles(query, terms, limit, profiles)
+    if (!content || terms.length === 0 || hits.length >= limit) return hits
     catalog.verify()
     const tombstones = catalog.tombstones()
-    // Hits may include trashed sessions and sessions found by title.
-    // The index has no profiles, so other profiles are filtered out here.
-    const most = isAll ? limit + hits.length + tombstones.length : MAX_CANDIDATES
-    const answer = await findHits(terms, Math.min(most, MAX_CANDIDATES))
+    // The index has trashed sessions, those found by title, and those of other profiles as well.
+    const candidates = isAll ? limit + hits.length + tombstones.length : MAX_CANDIDATES
+    const answer = await this.#hits(terms, Math.min(candidates, MAX_CANDIDATES))
     if (answer.done) catalog.clearTombstones(tombstones)
     const seen = new Set(hits.map(({ session_id }) => session_id))
     for (const hit of answer.hits) {
-      const found = seen.has(hit.session) ? undefined : row(hit.session)
-      const stored = found && catalog.get(found.session_id)
-      // The index may lag behind: skip messages that were cut since.
+      const found = seen.has(hit.session) ? undefined : this.#row(hit.session)
       if (!found || !(isAll || profiles.includes(found.profile))) continue
+      const stored = catalog.get(found.session_id)
+      // The index may lag behind: skip messages that were cut since.
       if (!stored || isHidden(stored.summary.cuts, hit.n)) continue
       seen.add(found.session_id)
       const snippet = toSnippet(redact(hit.excerpt), terms)

@@ -1,193 +1,470 @@
-/** The session store. Journals are the source of truth; the catalog and the search index are derived from them. */
+/** The session store: transcripts in journals, with the catalog and the search index that follow them. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { join } from 'node:path'
-import { missing } from '../errors.ts'
+import type { Worker } from 'node:worker_threads'
+import type { Clock } from '../base/clock.ts'
+import { conflict } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
+import type { NewMessage } from '../schema/message.ts'
+import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
-import { type Catalog, createCatalog } from './catalog.ts'
-import { createDuplicator } from './duplicate.ts'
-import { createFiles } from './files.ts'
-import { createSessionSearch } from './session-search.ts'
-import { createCatalogSync } from './catalog-sync.ts'
-import { createListing } from './listing.ts'
-import { createReader } from './reader.ts'
-import { createResolvedIds } from './resolved-ids.ts'
-import { createTrash } from './trash.ts'
-import type { LiveState } from './list-row.ts'
-import { createSearchClient } from './search-client.ts'
-import type { NewMeta, Recovered, Sessions, SessionsOptions } from './types.ts'
-import { createWatch } from './watch.ts'
-import { createWriter } from './writer.ts'
+import type { TurnUsage } from '../schema/usage.ts'
+import type { JournalOptions } from '../store/journal.ts'
+import { Catalog, type SessionName, type UsageBucket } from './catalog.ts'
+import { CatalogSync } from './catalog-sync.ts'
+import { copyOf } from './duplicate.ts'
+import {
+  type Entry,
+  type Meta,
+  messageEntries,
+  type NewEntry,
+  type StoredState,
+} from './entries.ts'
+import { readEntries, SessionFiles, sessionMissing, writeJournal } from './files.ts'
+import type { Folded, Summary, Turn } from './fold.ts'
+import { readImported, type StoredImport } from './imported.ts'
+import { type LiveState, UNTITLED } from './list-row.ts'
+import { type ListOptions, type ListPage, listSessions } from './listing.ts'
+import { jsonFrom, readStates, type Tail, tailFrom, type TailOptions } from './reader.ts'
+import { SearchClient } from './search-client.ts'
+import { type SearchHit, type SearchOptions, SessionSearch } from './session-search.ts'
+import { Trash } from './trash.ts'
+import { lineToShow } from './versions.ts'
+import { Watch } from './watch.ts'
+import { type SessionParts, SessionWriter } from './writer.ts'
 
-export type * from './types.ts'
+export type SessionsOptions = {
+  /** `<state>/sessions` */
+  dir: string
+  trashDir: string
+  /** Holds `catalog.db` and `search.db`; may be deleted at any time. */
+  cacheDir: string
+  redact: (text: string) => string
+  /** Every change of a row, empty untitled sessions included. Must not throw. */
+  onRow: (row: SessionRow) => void
+  /**
+   * `profile`: of the deleted session, when it was known. `seq`: that of its last row is lower, and that of the next one,
+   * after a restore, is higher.
+   */
+  onDeleted: (id: string, profile: string | undefined, seq: number) => void
+  /** For what is stored beside a session and named by its messages. Must not throw. */
+  onCopied: (from: string, to: string) => void
+  log: (line: string, extra?: Record<string, unknown>) => void
+  clock: Clock
+  /** Path of the SQLite addon, in the one-file build. */
+  addon?: string | undefined
+  startWorker?: (() => Worker) | undefined
+  /** Tests only. */
+  write?: JournalOptions['write']
+  bootId?: string
+  catalogPragmas?: readonly string[]
+}
 
-export const createSessions = (options: SessionsOptions): Sessions => {
-  const { dir, cacheDir, redact, onRow, log, clock, addon } = options
-  for (const each of [dir, cacheDir]) mkdirSync(each, { recursive: true, mode: 0o700 })
-  const files = createFiles(dir)
-  const opened: { catalog?: Catalog } = {}
-  const catalogSync = createCatalogSync({ ...options, files, catalog: () => opened.catalog! })
-  const catalog = createCatalog({
-    file: join(cacheDir, 'catalog.db'),
-    addon,
-    redact,
-    log,
-    rebuild: () => catalogSync.sweepQuietly(),
-    pragmas: options.catalogPragmas,
-    bootId: options.bootId,
-  })
-  opened.catalog = catalog
-  const compare = (id: string): string | undefined => {
+export type NewMeta = {
+  workspace: string
+  model: string | null
+  profile: string
+  title?: string
+  [key: string]: unknown
+}
+
+/** A turn that was running when the process died. */
+export type Recovered = Turn & { session_id: string; questions: Question[] }
+
+/** Some file systems report nothing of what was changed elsewhere. */
+const COMPARE_AGAIN_MS = 1_000
+
+/** Ids may be earlier names of sessions. */
+export class Sessions {
+  readonly #parts: SessionParts
+  readonly #writer: SessionWriter
+  readonly #search: SearchClient
+  readonly #find: SessionSearch
+  readonly #trash: Trash
+  readonly #boot = randomBytes(4).toString('hex')
+  /** Sessions that were compared with their files a moment ago: a request asks several times. */
+  readonly #compared = new Map<string, string | undefined>()
+  #comparedVersion = -1
+  #comparedUntil = 0
+
+  constructor(options: SessionsOptions) {
+    const { dir, cacheDir, redact, log, clock, addon, startWorker } = options
+    for (const each of [dir, cacheDir]) mkdirSync(each, { recursive: true, mode: 0o700 })
+    const files = new SessionFiles(dir)
+    const opened: { sync?: CatalogSync } = {}
+    const catalog = new Catalog({
+      file: join(cacheDir, 'catalog.db'),
+      addon,
+      redact,
+      log,
+      // Before the first sweep there is nothing to repeat.
+      rebuild: () => opened.sync?.sweepQuietly(),
+      pragmas: options.catalogPragmas,
+      bootId: options.bootId,
+    })
+    const sync = new CatalogSync(options, files, catalog)
+    opened.sync = sync
+    const watch = new Watch({
+      dir,
+      clock,
+      log,
+      changed: () => this.#compared.clear(),
+      sweep: async () => {
+        catalog.verify()
+        await sync.sweep()
+      },
+    })
+    sync.sweepQuietly()
+    this.#parts = { options, files, catalog, sync, watch }
+    this.#search = new SearchClient({
+      clock,
+      file: join(cacheDir, 'search.db'),
+      catalog: catalog.file,
+      dir,
+      addon,
+      log,
+      startWorker,
+    })
+    this.#writer = new SessionWriter(this.#parts)
+    this.#trash = new Trash(this.#parts, this.#writer, this.#search)
+    this.#find = new SessionSearch(this.#parts, this.#search, id => this.row(id))
+  }
+
+  /** The current id of a session, after its file was compared with its row. */
+  #compare(id: string): string | undefined {
     if (!SESSION_ID.test(id)) return undefined
+    const { catalog, sync } = this.#parts
     // A file takes precedence over an alias.
-    if (catalogSync.refresh(id)) return id
+    if (sync.refresh(id)) return id
     const now = catalog.alias(id)
-    return now !== undefined && catalogSync.refresh(now) ? now : undefined
+    return now !== undefined && sync.refresh(now) ? now : undefined
   }
-  const resolved = createResolvedIds({
-    compare,
-    version: () => catalog.version,
-    isWatched: () => !watch.isPolling,
-    clock,
-  })
-  const { resolve } = resolved
-  const watch = createWatch({
-    dir,
-    clock,
-    log,
-    changed: resolved.forget,
-    sweep: async () => {
-      catalog.verify()
-      await catalogSync.sweep()
-    },
-    sweepMs: options.sweepMs,
-  })
-  catalogSync.sweepQuietly()
 
-  const found = (id: string | undefined): string => {
-    if (id === undefined) throw missing('Session not found', { code: 'session_not_found' })
-    return id
+  /** Before a write, the file is always compared: another program may have replaced it. */
+  #written(id: string): string {
+    const real = this.#compare(id)
+    if (real === undefined) throw sessionMissing()
+    return real
   }
-  const row = (id: string): SessionRow | undefined => {
-    const real = resolve(id)
-    const text = real === undefined ? undefined : catalog.rowText(real)
-    return text === undefined ? undefined : (JSON.parse(text) as SessionRow)
+
+  /**
+   * The current id. For reading: a file is compared only when a change was reported, when a row has changed, and after a second.
+   * Where nothing is reported, once for each iteration of the event loop.
+   */
+  resolve(id: string): string | undefined {
+    const { options, catalog, watch } = this.#parts
+    const now = options.clock.monotonic()
+    if (this.#comparedVersion !== catalog.version || now > this.#comparedUntil)
+      this.#compared.clear()
+    if (this.#compared.has(id)) return this.#compared.get(id)
+    const real = this.#compare(id)
+    if (this.#compared.size === 0) {
+      this.#comparedUntil = now + COMPARE_AGAIN_MS
+      if (watch.isPolling) setImmediate(() => this.#compared.clear())
+    }
+    this.#compared.set(id, real)
+    this.#comparedVersion = catalog.version
+    return real
   }
-  const require = (id: string): SessionRow => {
-    const shown = row(id)
-    if (!shown) throw missing('Session not found', { code: 'session_not_found' })
-    return shown
+
+  #real(id: string): string {
+    const real = this.resolve(id)
+    if (real === undefined) throw sessionMissing()
+    return real
   }
-  const newId = (): string => {
+
+  #summary(id: string): Summary {
+    const entry = this.#parts.catalog.get(this.#real(id))
+    if (!entry) throw sessionMissing()
+    return entry.summary
+  }
+
+  #newId(): string {
+    const { files, catalog } = this.#parts
     while (true) {
       const id = randomBytes(6).toString('hex')
       if (!files.find(id) && catalog.alias(id) === undefined) return id
     }
   }
 
-  const listing = createListing(catalog, clock)
-  const search = createSearchClient({
-    clock,
-    file: join(cacheDir, 'search.db'),
-    catalog: catalog.file,
-    dir,
-    addon,
-    log,
-    startWorker: options.startWorker,
-  })
-  const shared = { ...options, files, catalog, catalogSync, listing, search, watch }
-  // Before a write, the file is always compared: another program may have replaced it.
-  const writer = createWriter({ ...shared, realId: id => found(compare(id)) })
-  const removal = createTrash({ ...shared, writer, resolve, require })
-  const realId = (id: string): string => found(resolve(id))
-  const reading = createReader({ clock, files, catalog, catalogSync, realId })
-  const { providerStates } = reading
-  const copies = createDuplicator({ ...shared, writer, newId, require, providerStates })
-  const find = createSessionSearch({ clock, files, catalog, search, row, log })
+  /** Undefined for unknown and trashed sessions. */
+  row(id: string): SessionRow | undefined {
+    const real = this.resolve(id)
+    return real === undefined ? undefined : this.#parts.catalog.row(real)
+  }
 
-  const catchUp = async (): Promise<void> => {
+  require(id: string): SessionRow {
+    const row = this.row(id)
+    if (!row) throw sessionMissing()
+    return row
+  }
+
+  /** Another number after every change of any session. Call `resolve` first, which notices changes by other programs. */
+  get version(): number {
+    return this.#parts.catalog.version
+  }
+
+  /** Another text after every change of the session's file. */
+  stamp(id: string): string | undefined {
+    const real = this.resolve(id)
+    return real === undefined ? undefined : this.#parts.catalog.stamp(real)
+  }
+
+  /** Not redacted. */
+  load(id: string): Folded {
+    const real = this.#real(id)
+    this.#parts.sync.requireReadable(real)
+    const folded = this.#parts.files.fold(real)?.folded
+    if (!folded) throw sessionMissing()
+    return folded
+  }
+
+  /** Everything except the messages, without reading the file. Not redacted. */
+  head(id: string): Summary {
+    return this.#summary(id)
+  }
+
+  /** Redacted unless `raw`. The cost does not depend on the length of the session. */
+  tail(id: string, options: TailOptions): Tail {
+    this.#parts.sync.requireReadable(this.#real(id))
+    return tailFrom(this.#parts.files, this.#summary(id), options, () => this.load(id))
+  }
+
+  /** All messages as a JSON array, redacted. */
+  async wholeJson(id: string): Promise<Buffer> {
+    this.#parts.sync.requireReadable(this.#real(id))
+    return jsonFrom(this.#parts.files, this.#summary(id), () => this.load(id))
+  }
+
+  /**
+   * What providers get back with messages of finished turns, by message id. Only for requests to them: read apart from the
+   * transcript, so that no other reader of a session can pass it on.
+   */
+  providerStates(id: string): ReadonlyMap<string, StoredState> {
+    const file = this.#parts.files.find(this.#real(id))
+    return file?.format === 'jsonl' ? readStates(file.path) : new Map()
+  }
+
+  /** What to append to show another version of a message; null: it is shown. Throws a 404 when none of its versions is. */
+  lineToShow(id: string, message: string): NewEntry | null {
+    const { id: real, versions } = this.#summary(id)
+    const path = this.#parts.files.jsonl(real)
+    return lineToShow(versions.length > 0 ? readEntries(path) : [], versions, message)
+  }
+
+  create(meta: NewMeta): SessionRow {
+    const id = this.#newId()
+    const row = this.#writer.create(id, { t: 'session', v: 1, id, meta })
+    this.#parts.options.onRow(row)
+    return row
+  }
+
+  /** Appends all lines or none, in one write. Throws UserError `full` when the disk is full. `quiet` messages do not move the session in the list. */
+  append(id: string, entries: readonly NewEntry[], { quiet = false } = {}): Entry[] {
+    return entries.length === 0 ? [] : this.#writer.append(this.#written(id), entries, quiet)
+  }
+
+  /** Reserves a message id; a message appended with this id keeps it. */
+  nextMessageId(id: string): string {
+    return this.#writer.nextMessageId(this.#written(id))
+  }
+
+  /** Resolves when all appended lines are on the disk. */
+  async sync(id: string): Promise<void> {
+    return this.#writer.sync(this.#written(id))
+  }
+
+  /** Keeps the journal open until `release` was called as often. */
+  acquire(id: string): void {
+    this.#writer.acquire(this.#written(id))
+  }
+
+  release(id: string): void {
+    this.#writer.release(this.#writer.isOpen(id) ? id : (this.#parts.catalog.alias(id) ?? id))
+  }
+
+  /** Gives the session another id; the old one stays valid as an alias. */
+  rotate(id: string, to: string): SessionRow {
+    return this.#writer.rotate(this.#written(id), to)
+  }
+
+  /** Known to this process only, never written to the journal. */
+  setLive(id: string, patch: Partial<LiveState>): void {
+    const real = this.resolve(id)
+    const row = real === undefined ? undefined : this.#parts.catalog.setLive(real, patch)
+    if (row) this.#parts.options.onRow(row)
+  }
+
+  /** Writes a whole journal, and reads it. */
+  #write(id: string, entries: readonly Entry[]): SessionRow {
+    const { files, sync, watch } = this.#parts
+    watch.ignoreOwn(() => writeJournal(files.jsonl(id), entries))
+    sync.refresh(id)
+    return this.require(id)
+  }
+
+  /** Creates a session from another program's. Its id must be free; null assigns a new one. */
+  adopt(own: string | null, meta: NewMeta, messages: readonly NewMessage[]): SessionRow {
+    const id = own ?? this.#newId()
+    if (this.#parts.files.find(id))
+      throw conflict('A session with this id already exists', { code: 'session_exists' })
+    const { created_at, updated_at } = meta as Meta
+    const at = created_at ?? this.#writer.nextTime(0)
+    const header: Entry = { n: 1, t: 'session', at, v: 1, id, meta }
+    return this.#write(id, [header, ...messageEntries(messages, updated_at ?? at)])
+  }
+
+  /** What an earlier import wrote under this id; null: there is no such session. */
+  imported(id: string): StoredImport | null {
+    return readImported(this.#parts.files, id)
+  }
+
+  /** Writes a session as an import read it, or replaces one that was imported. */
+  writeImported(id: string, entries: readonly Entry[]): void {
+    this.#writer.closeJournal(id)
+    this.#write(id, entries)
+  }
+
+  #copy(id: string, keep: number, changes: (meta: Meta) => Meta): SessionRow {
+    const original = this.require(id).session_id
+    const folded = this.load(original)
+    const copy = this.#newId()
+    const about = { id: copy, at: this.#writer.nextTime(0), keep, meta: changes(folded.meta) }
+    const row = this.#write(copy, copyOf(folded, this.providerStates(original), about))
+    this.#parts.options.onCopied(original, copy)
+    return row
+  }
+
+  duplicate(id: string): SessionRow {
+    return this.#copy(id, Number.POSITIVE_INFINITY, ({ title = UNTITLED }) => ({
+      title: `${title} (copy)`,
+    }))
+  }
+
+  branch(
+    id: string,
+    { keep_count, title }: { keep_count?: number | undefined; title?: string | undefined } = {},
+  ): SessionRow {
+    return this.#copy(id, keep_count ?? Number.POSITIVE_INFINITY, meta => ({
+      title: title?.trim() || `${meta.title ?? UNTITLED} (fork)`,
+      parent_session_id: this.#real(id),
+    }))
+  }
+
+  /** Applies pending changes by other programs. Await it before `list`, then read list and cursor in the same tick. */
+  async catchUp(): Promise<void> {
     // Lets pending file system events arrive. Twice: when called from an I/O callback, the first setImmediate runs before
     // the event loop polls again.
     await nextIteration()
     await nextIteration()
-    catalogSync.catchUp(watch)
+    this.#parts.sync.catchUp(this.#parts.watch)
   }
 
-  return {
-    row,
-    require,
-    resolve,
-    get version() {
-      return catalog.version
-    },
-    stamp(id) {
-      const real = resolve(id)
-      return real === undefined ? undefined : catalog.stamp(real)
-    },
-    catchUp,
-    create(meta: NewMeta) {
-      const id = newId()
-      const created = writer.create(id, { t: 'session', v: 1, id, meta })
-      onRow(created)
-      return created
-    },
-    load: reading.load,
-    names: catalog.names,
-    providerStates,
-    lineToShow: reading.lineToShow,
-    head: reading.head,
-    tail: reading.tail,
-    wholeJson: reading.wholeJson,
-    append: writer.append,
-    nextMessageId: writer.nextMessageId,
-    sync: writer.sync,
-    acquire: writer.acquire,
-    release: writer.release,
-    rotate: writer.rotate,
-    setLive(id: string, patch: Partial<LiveState>) {
-      const real = resolve(id)
-      const live = real === undefined ? undefined : catalog.liveOf(real)
-      if (real === undefined || !live) return
-      const { active_stream_id, waiting } = { ...live, ...patch }
-      if (active_stream_id === live.active_stream_id && waiting === live.waiting) return
-      const changed = catalog.setLive(real, { active_stream_id, waiting })
-      if (changed) onRow(changed)
-    },
-    list: listing.list,
-    usage: (since, profiles = null) => catalog.usage(since, profiles),
-    turnUsage: (id, after, before) => catalog.turnUsage(resolve(id) ?? id, after, before),
-    idsByProject: catalog.idsByProject,
-    async search(asked) {
-      await catchUp()
-      return find(asked)
-    },
-    trash: removal.trash,
-    restore: removal.restore,
-    inTrash: removal.inTrash,
-    trashedProfile: removal.trashedProfile,
-    projectsOf: catalog.projectsOf,
-    purge: removal.purge,
-    erase: removal.erase,
-    sweepTrash: removal.sweepTrash,
-    cleanup: removal.cleanup,
-    ...copies,
-    recover: (): Recovered[] =>
-      catalog
-        .openTurns()
-        .flatMap(({ id, turn, questions }) =>
-          turn?.how === null ? [{ ...turn, session_id: id, questions }] : [],
-        ),
-    troubled: (since, limit) =>
-      catalog.troubled(since, limit).map(row => JSON.parse(row) as SessionRow),
-    openQuestions: () => catalog.openTurns().flatMap(({ questions }) => questions),
-    async close() {
-      watch.close()
-      listing.close()
-      writer.close()
-      await search.close()
-      catalog.close()
-    },
+  list(options: ListOptions = {}): ListPage {
+    return listSessions(this.#parts.catalog, this.#boot, options)
+  }
+
+  async search(options: SearchOptions): Promise<SearchHit[]> {
+    await this.catchUp()
+    return this.#find.search(options)
+  }
+
+  /** Usage of the turns that ended since then (milliseconds since 1970), and the number of sessions. Await `catchUp` first. */
+  usage(
+    since: number,
+    profiles: readonly string[] | null = null,
+  ): { buckets: UsageBucket[]; sessions: number } {
+    return this.#parts.catalog.usage(since, profiles)
+  }
+
+  /** Usage of a session's turns that ended between two line numbers, in order. */
+  turnUsage(id: string, after: number, before: number): TurnUsage[] {
+    return this.#parts.catalog.turnUsage(this.resolve(id) ?? id, after, before)
+  }
+
+  /** Sessions of a project, including archived and empty ones. */
+  idsByProject(project: string): string[] {
+    return this.#parts.catalog.idsByProject(project)
+  }
+
+  /** Projects that sessions of these profiles are in. */
+  projectsOf(profiles: readonly string[]): string[] {
+    return this.#parts.catalog.projectsOf(profiles)
+  }
+
+  /** Titled sessions of a profile, newest first, redacted. Await `catchUp` first. */
+  names(profile: string, limit: number): SessionName[] {
+    return this.#parts.catalog.names(profile, limit)
+  }
+
+  recover(): Recovered[] {
+    return this.#parts.catalog
+      .openTurns()
+      .flatMap(({ id, turn, questions }) =>
+        turn?.how === null ? [{ ...turn, session_id: id, questions }] : [],
+      )
+  }
+
+  /** Sessions whose last turn failed or was interrupted, newest first. Time in milliseconds since 1970. */
+  troubled(since: number, limit: number): SessionRow[] {
+    return this.#parts.catalog.troubled(since, limit)
+  }
+
+  /** Questions of all sessions that are not answered. */
+  openQuestions(): Question[] {
+    return this.#parts.catalog.openTurns().flatMap(({ questions }) => questions)
+  }
+
+  /** Moves to the trash for a day. False when there is no such session. */
+  trash(id: string): boolean {
+    const row = this.row(id)
+    if (row) this.#trash.trash(row)
+    return row !== undefined
+  }
+
+  restore(id: string): SessionRow {
+    this.#trash.restore(id)
+    return this.require(id)
+  }
+
+  /** True when `restore` would find it. */
+  inTrash(id: string): boolean {
+    return this.#trash.has(id)
+  }
+
+  /** The profile of a session that `restore` would find; undefined when it was deleted by an earlier version. */
+  trashedProfile(id: string): string | undefined {
+    return this.#trash.profileOf(id)
+  }
+
+  /** Rewrites the file without cut content, which cannot be restored. */
+  async purge(id: string): Promise<SessionRow> {
+    await this.#trash.purge(this.require(id))
+    return this.require(id)
+  }
+
+  /** Deletes permanently, also from the trash. False when there is no such session. */
+  async erase(id: string): Promise<boolean> {
+    const real = this.resolve(id) ?? id
+    return SESSION_ID.test(real) && this.#trash.erase(real, this.row(real))
+  }
+
+  /** Deletes sessions that have been in the trash for a day; returns how many. */
+  async sweepTrash(): Promise<number> {
+    return this.#trash.sweep()
+  }
+
+  /** Deletes sessions without messages and without a draft; returns how many. */
+  cleanup({ anyTitle }: { anyTitle: boolean }): number {
+    return this.#trash.cleanup(anyTitle)
+  }
+
+  async close(): Promise<void> {
+    this.#parts.watch.close()
+    this.#writer.close()
+    await this.#search.close()
+    this.#parts.catalog.close()
   }
 }

@@ -1,6 +1,6 @@
 /** Short forms of all tool calls of a session, for clients that show them as cards. */
 import { isDeepStrictEqual } from 'node:util'
-import { isObject } from '../base/json.ts'
+import { fieldsOf } from '../base/json.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { asText, readSummaries, type RecordedSummary } from '../schema/recorded-summary.ts'
 import type { ToolSummary } from '../schema/session.ts'
@@ -11,34 +11,21 @@ const MAX_ARGS = 6
 const ARG_CHARS = 120
 const SNIPPET_CHARS = 200
 
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Plain text, or arguments that the model left incomplete.
-    return undefined
-  }
-}
-
 /** The first arguments as text, truncated. */
-const toArgs = (json: string, most = MAX_ARGS): Record<string, string> => {
-  const args = parse(json)
-  if (!isObject(args)) return {}
-  return Object.fromEntries(
-    Object.entries(args)
-      .slice(0, most)
+const toArgs = (json: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(fieldsOf(json))
+      .slice(0, MAX_ARGS)
       .map(([key, value]) => {
         const text = asText(value)
         return [key, text.length > ARG_CHARS ? `${text.slice(0, ARG_CHARS)}...` : text]
       }),
   )
-}
 
 /** Tool results are JSON by convention: its output or error, else the text as it is. */
 const toSnippet = (content: string): string => {
-  const result = parse(content)
-  const said = isObject(result) ? (result.output ?? result.result ?? result.error) : undefined
-  return (said === undefined || said === null ? content : asText(said)).slice(0, SNIPPET_CHARS)
+  const { output, result, error } = fieldsOf(content)
+  return asText(output ?? result ?? error ?? content).slice(0, SNIPPET_CHARS)
 }
 
 /** What the calls in the messages say by themselves. */

@@ -13,51 +13,72 @@ const MAX_FILES = 2_000
 /** Limit of one result. */
 const MAX_CHARS = 8_000_000
 
-export type ToolOutput = ReturnType<typeof createToolOutput>
-
 type StoredFile = { path: string; sizeBytes: number; at: number }
 
-export const createToolOutput = ({
-  dir,
-  maxTotalBytes = MAX_TOTAL_BYTES,
-  maxFiles = MAX_FILES,
-  log,
-}: {
-  dir: string
-  maxTotalBytes?: number
-  maxFiles?: number
-  log: (line: string, extra?: Record<string, unknown>) => void
-}) => {
-  const dirOf = (sessionId: string): string => {
+const names = (folder: string): string[] => {
+  try {
+    return readdirSync(folder)
+  } catch {
+    // The directory does not exist.
+    return []
+  }
+}
+
+const filesOf = (folder: string): StoredFile[] =>
+  names(folder).flatMap(name => {
+    const path = join(folder, name)
+    const stat = statSync(path, { throwIfNoEntry: false })
+    // A copy of a session has links to the same images.
+    const sizeBytes = stat ? stat.size / Math.max(1, stat.nlink) : 0
+    return stat?.isFile() ? [{ path, sizeBytes, at: stat.mtimeMs }] : []
+  })
+
+/** An unused file name. Call ids come from providers, so unsafe ones are hashed. */
+const unusedName = (folder: string, callId: string, ending: string): string => {
+  const stem = /^[\w-]{1,80}$/.test(callId) ? callId : sha256(callId).slice(0, 24)
+  const taken = new Set(names(folder))
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? `${stem}.${ending}` : `${stem}-${n}.${ending}`
+    if (!taken.has(name)) return name
+  }
+}
+
+export class ToolOutput {
+  readonly #dir: string
+  readonly #log: (line: string, extra?: Record<string, unknown>) => void
+  readonly #maxTotalBytes: number
+  readonly #maxFiles: number
+
+  constructor(
+    dir: string,
+    log: (line: string, extra?: Record<string, unknown>) => void,
+    { maxTotalBytes = MAX_TOTAL_BYTES, maxFiles = MAX_FILES } = {},
+  ) {
+    this.#dir = dir
+    this.#log = log
+    this.#maxTotalBytes = maxTotalBytes
+    this.#maxFiles = maxFiles
+  }
+
+  dirOf(sessionId: string): string {
     if (!SESSION_ID.test(sessionId)) throw new Error('Not a session id')
-    return join(dir, sessionId)
+    return join(this.#dir, sessionId)
   }
 
-  const names = (folder: string): string[] => {
-    try {
-      return readdirSync(folder)
-    } catch {
-      // The directory does not exist.
-      return []
-    }
+  /** The session that owns a path: the page requests an image by its path alone. */
+  ownerOf(path: string): string | undefined {
+    const way = relative(this.#dir, path)
+    const [id = ''] = way.split(sep)
+    return isAbsolute(path) && way !== id && SESSION_ID.test(id) ? id : undefined
   }
-
-  const filesOf = (folder: string): StoredFile[] =>
-    names(folder).flatMap(name => {
-      const path = join(folder, name)
-      const stat = statSync(path, { throwIfNoEntry: false })
-      // A copy of a session has links to the same images.
-      const sizeBytes = stat ? stat.size / Math.max(1, stat.nlink) : 0
-      return stat?.isFile() ? [{ path, sizeBytes, at: stat.mtimeMs }] : []
-    })
 
   /** Evicts the oldest files of all sessions until the limits hold. */
-  const evictOldest = (): void => {
-    const all = names(dir).flatMap(name => filesOf(join(dir, name)))
+  #evictOldest(): void {
+    const all = names(this.#dir).flatMap(name => filesOf(join(this.#dir, name)))
     let total = all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     let count = all.length
     for (const { path, sizeBytes } of all.sort((a, b) => a.at - b.at)) {
-      if (total <= maxTotalBytes && count <= maxFiles) return
+      if (total <= this.#maxTotalBytes && count <= this.#maxFiles) return
       rmSync(path, { force: true })
       reportWrite(path)
       total -= sizeBytes
@@ -66,112 +87,100 @@ export const createToolOutput = ({
   }
 
   /** Creates a file and evicts others if necessary; null when that failed, which must not fail the turn. */
-  const create = (
+  #create(
     sessionId: string,
     content: string | Buffer,
     nameIn: (folder: string) => string,
-  ): string | null => {
+  ): string | null {
     try {
-      const folder = dirOf(sessionId)
+      const folder = this.dirOf(sessionId)
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       const path = join(folder, nameIn(folder))
       writeFileSync(path, content, { mode: 0o600, flag: 'wx' })
       reportWrite(path)
-      evictOldest()
+      this.#evictOldest()
       return path
     } catch (error) {
-      log('could not store a long result', { session_id: sessionId, error: String(error) })
+      this.#log('could not store a long result', { session_id: sessionId, error: String(error) })
       return null
     }
   }
 
-  /** An unused file name. Call ids come from providers, so unsafe ones are hashed. */
-  const unusedName = (folder: string, callId: string, ending: string): string => {
-    const stem = /^[\w-]{1,80}$/.test(callId) ? callId : sha256(callId).slice(0, 24)
-    const taken = new Set(names(folder))
-    for (let n = 1; ; n++) {
-      const name = n === 1 ? `${stem}.${ending}` : `${stem}-${n}.${ending}`
-      if (!taken.has(name)) return name
-    }
+  /** The path of the stored result; null when storing failed, which must not fail the turn. */
+  save(sessionId: string, callId: string, text: string): string | null {
+    const more = text.length - MAX_CHARS
+    const kept =
+      more > 0
+        ? `${text.slice(0, MAX_CHARS)}\n[… ${more} more characters were not stored …]\n`
+        : text
+    return this.saveBytes(sessionId, callId, kept, 'txt')
   }
 
-  const write = (
+  /** Like `save`, for bytes; `ending` is the file extension. */
+  saveBytes(
     sessionId: string,
     callId: string,
     content: string | Buffer,
     ending: string,
-  ): string | null => create(sessionId, content, folder => unusedName(folder, callId, ending))
+  ): string | null {
+    return this.#create(sessionId, content, folder => unusedName(folder, callId, ending))
+  }
 
-  return {
-    dirOf,
-    /** The session that owns a path: the page requests an image by its path alone. */
-    ownerOf(path: string): string | undefined {
-      const way = relative(dir, path)
-      const [id = ''] = way.split(sep)
-      return isAbsolute(path) && way !== id && SESSION_ID.test(id) ? id : undefined
-    },
-    /** The path of the stored result; null when storing failed, which must not fail the turn. */
-    save(sessionId: string, callId: string, text: string): string | null {
-      const kept =
-        text.length > MAX_CHARS
-          ? `${text.slice(0, MAX_CHARS)}\n[… ${text.length - MAX_CHARS} more characters were not stored …]\n`
-          : text
-      return write(sessionId, callId, kept, 'txt')
-    },
-    /** Like `save`, for bytes; `ending` is the file extension. */
-    saveBytes: write,
-    /** Stores an image under a name made of its content, once, and returns the name; null when storing failed. */
-    saveImage(sessionId: string, bytes: Buffer, ending: string): string | null {
-      const hash = sha256(bytes).slice(0, 32)
-      const name = `image-${hash}.${ending}`
-      const path = join(dirOf(sessionId), name)
-      const stored = statSync(path, { throwIfNoEntry: false })
-      if (stored?.isFile() && stored.size === bytes.length) return name
-      // A part of it, left by a full disk or a killed process.
-      if (stored?.isFile()) rmSync(path, { force: true })
-      return create(sessionId, bytes, () => name) === null ? null : name
-    },
-    /** The bytes of a stored image; null when it was removed. Any other name is rejected: names come from transcripts. */
-    loadImage(sessionId: string, name: string): Buffer | null {
-      if (!IMAGE_FILE.test(name)) return null
-      try {
-        return readWhole(join(dirOf(sessionId), name))
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT') log('could not read an image', { error: String(error) })
-        return null
-      }
-    },
-    /** For a copy of a session: its messages name the same images. */
-    copyImages(from: string, to: string): void {
-      const images = names(dirOf(from)).filter(name => IMAGE_FILE.test(name))
-      if (images.length === 0) return
-      try {
-        mkdirSync(dirOf(to), { recursive: true, mode: 0o700 })
-        for (const name of images) linkSync(join(dirOf(from), name), join(dirOf(to), name))
-        reportWrite(dirOf(to))
-      } catch (error) {
-        // A file system without hard links, or a full disk: the copy of the session contains notes instead.
-        log('could not copy images', { session_id: to, error: String(error) })
-      }
-    },
-    /** Deletes the results of a session permanently. */
-    remove(sessionId: string): void {
-      rmSync(dirOf(sessionId), { recursive: true, force: true })
-      reportWrite(dirOf(sessionId))
-    },
-    /** After a purge: deletes the files that `text`, the session's messages, no longer names. Images are named without a folder. */
-    retain(sessionId: string, text: string): void {
-      for (const { path } of filesOf(dirOf(sessionId))) {
-        const name = basename(path)
-        if (!text.includes(IMAGE_FILE.test(name) ? name : path)) rmSync(path)
-      }
-      reportWrite(dirOf(sessionId))
-    },
-    /** Deletes the directories of sessions that no longer exist. */
-    sweep(isKept: (sessionId: string) => boolean): void {
-      for (const id of names(dir))
-        if (SESSION_ID.test(id) && !isKept(id))
-          rmSync(join(dir, id), { recursive: true, force: true })
-    },
+  /** Stores an image under a name made of its content, once, and returns the name; null when storing failed. */
+  saveImage(sessionId: string, bytes: Buffer, ending: string): string | null {
+    const name = `image-${sha256(bytes).slice(0, 32)}.${ending}`
+    const path = join(this.dirOf(sessionId), name)
+    const stored = statSync(path, { throwIfNoEntry: false })
+    if (stored?.isFile() && stored.size === bytes.length) return name
+    // A part of it, left by a full disk or a killed process.
+    if (stored?.isFile()) rmSync(path, { force: true })
+    return this.#create(sessionId, bytes, () => name) === null ? null : name
+  }
+
+  /** The bytes of a stored image; null when it was removed. Any other name is rejected: names come from transcripts. */
+  loadImage(sessionId: string, name: string): Buffer | null {
+    if (!IMAGE_FILE.test(name)) return null
+    try {
+      return readWhole(join(this.dirOf(sessionId), name))
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT')
+        this.#log('could not read an image', { error: String(error) })
+      return null
+    }
+  }
+
+  /** For a copy of a session: its messages name the same images. */
+  copyImages(from: string, to: string): void {
+    const [source, target] = [this.dirOf(from), this.dirOf(to)]
+    const images = names(source).filter(name => IMAGE_FILE.test(name))
+    if (images.length === 0) return
+    try {
+      mkdirSync(target, { recursive: true, mode: 0o700 })
+      for (const name of images) linkSync(join(source, name), join(target, name))
+      reportWrite(target)
+    } catch (error) {
+      // A file system without hard links, or a full disk: the copy of the session contains notes instead.
+      this.#log('could not copy images', { session_id: to, error: String(error) })
+    }
+  }
+
+  /** Deletes the results of a session permanently. */
+  remove(sessionId: string): void {
+    rmSync(this.dirOf(sessionId), { recursive: true, force: true })
+    reportWrite(this.dirOf(sessionId))
+  }
+
+  /** After a purge: deletes the files that `text`, the session's messages, no longer names. Images are named without a folder. */
+  retain(sessionId: string, text: string): void {
+    for (const { path } of filesOf(this.dirOf(sessionId))) {
+      const name = basename(path)
+      if (!text.includes(IMAGE_FILE.test(name) ? name : path)) rmSync(path)
+    }
+    reportWrite(this.dirOf(sessionId))
+  }
+
+  /** Deletes the directories of sessions that no longer exist. */
+  sweep(isKept: (sessionId: string) => boolean): void {
+    for (const id of names(this.#dir)) if (SESSION_ID.test(id) && !isKept(id)) this.remove(id)
   }
 }

@@ -2,6 +2,7 @@
 import { codeBlock } from '../base/code-block.ts'
 import { isObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
+import { escapeHtml } from '../http/html-template.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
 import type { Decision } from '../schema/decision.ts'
 import { decisionSentence } from '../schema/decision-words.ts'
@@ -10,9 +11,9 @@ import { contentText, type Meta } from './entries.ts'
 import type { Folded } from './fold.ts'
 import { toMessages } from './import-messages.ts'
 import { toMeta } from './import-record.ts'
-import { toRow, UNTITLED } from './list-row.ts'
+import { NO_LIVE_STATE, toRow, UNTITLED } from './list-row.ts'
+import { decisionHtml } from './shares/markdown-html.ts'
 import { callsOnlyRecorded, toolSummaries, toTranscript } from './tool-call-summaries.ts'
-import { toPreview } from './fold.ts'
 
 type Masking = { text: (text: string) => string; value: <T>(value: T) => T }
 
@@ -20,41 +21,12 @@ const UNMASKED: Masking = { text: text => text, value: value => value }
 
 /** The full record with every key, as compatible programs read it, and its list row. */
 export const toRecord = (folded: Folded, { text, value } = UNMASKED) => {
-  const last = folded.messages.findLast(message => message.role === 'user')
-  const {
-    meta,
-    messages,
-    questions,
-    turn,
-    aliases: _,
-    numbers: __,
-    summaries: ___,
-    sent: ____,
-    versions: _____,
-    ...rest
-  } = folded
-  const row = toRow(
-    {
-      ...rest,
-      meta,
-      questions,
-      turn,
-      aliases: [],
-      count: messages.length,
-      preview: last ? toPreview(last) : '',
-      cuts: [],
-      spans: [],
-      versions: [],
-      draft: false,
-      clean: true,
-    },
-    { active_stream_id: null, waiting: null },
-    text,
-  )
+  const { meta, messages } = folded
+  const row = toRow(folded, NO_LIVE_STATE, text)
   const record = {
     ...value(meta),
     ...row,
-    messages: value(messages.map(({ _tool_summaries: ____, ...message }) => message)),
+    messages: value(messages.map(({ _tool_summaries: _, ...message }) => message)),
     tool_calls: value(toolSummaries(messages)),
     pending_user_message: null,
     pending_attachments: [],
@@ -114,48 +86,31 @@ export const toMarkdown = (folded: Folded, mask = redact): string => {
   return `${mask(parts.join('\n\n'))}\n`
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, character => ESCAPES[character] ?? character)
-
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.55 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
 article{margin:1.5rem 0;padding-left:.9rem;border-left:3px solid #8886}article.user{border-color:#36c}article.error{border-color:#c33}
 h2{font-size:.85rem;margin:0 0 .4rem;opacity:.75}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4rem 0;font:inherit}
 details pre{font:13px/1.45 ui-monospace,monospace}summary{cursor:pointer}p{opacity:.75}p.decision{opacity:1;overflow-wrap:anywhere}`
 
-const decisionHtml = (decision: Decision): string => {
-  const { lead, what, isCode, end } = decisionSentence(decision)
-  const shown = isCode ? `<code>${escapeHtml(what)}</code>` : escapeHtml(what)
-  return `<p class="decision"><b>${escapeHtml(lead)}</b> ${shown} ${escapeHtml(end)}</p>`
-}
+const detailsHtml = (title: string, text: string): string =>
+  `<details><summary>${escapeHtml(title)}</summary><pre>${escapeHtml(text)}</pre></details>`
 
 const htmlOf = (message: Message): string => {
-  const text = escapeHtml(contentText(message.content))
-  const calls = (message.tool_calls ?? []).map(
-    call =>
-      `<details><summary>${escapeHtml(call.function.name)}</summary><pre>${escapeHtml(call.function.arguments)}</pre></details>`,
+  const text = contentText(message.content)
+  const calls = (message.tool_calls ?? []).map(({ function: { name, arguments: given } }) =>
+    detailsHtml(name, given),
   )
-  const recorded = callsOnlyRecorded(message).map(
-    ({ name, args, snippet }) =>
-      `<details><summary>${escapeHtml(name)}</summary><pre>${escapeHtml([JSON.stringify(args), snippet].join('\n'))}</pre></details>`,
+  const recorded = callsOnlyRecorded(message).map(({ name, args, snippet }) =>
+    detailsHtml(name, [JSON.stringify(args), snippet].join('\n')),
   )
   const body =
-    message.role === 'tool'
-      ? `<details><summary>Result</summary><pre>${text}</pre></details>`
-      : text && `<pre>${text}</pre>`
+    message.role === 'tool' ? detailsHtml('Result', text) : text && `<pre>${escapeHtml(text)}</pre>`
   const files = message.attachments?.length
     ? `<p>Attached: ${escapeHtml(message.attachments.join(', '))}</p>`
     : ''
-  const decisions = (message._decisions ?? []).map(decisionHtml).join('')
+  const decisions = (message._decisions ?? []).map(each => decisionHtml(decisionSentence(each)))
   const kind = message._error ? `${message.role} error` : message.role
   const when = timeOf(message)
-  return `<article class="${kind}"><h2>${SPEAKERS[message.role]}${when && ` · <time>${when}</time>`}</h2>${body}${[...calls, ...recorded].join('')}${files}${decisions}</article>`
+  return `<article class="${kind}"><h2>${SPEAKERS[message.role]}${when && ` · <time>${when}</time>`}</h2>${body}${[...calls, ...recorded].join('')}${files}${decisions.join('')}</article>`
 }
 
 /** One document without scripts or network requests; all session content is escaped text. */

@@ -3,36 +3,19 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { basename, join } from 'node:path'
 import { fromSeconds, toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
-import { conflict, messageOf, missing } from '../errors.ts'
+import { conflict, messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
-import { readLines, fileStamp } from '../store/journal.ts'
-import type { Catalog } from './catalog.ts'
-import { type Entry, parseEntry, questionId } from './entries.ts'
-import { type Files, foldFile, withFile } from './files.ts'
+import { fileStamp } from '../store/journal.ts'
+import { type Entry, questionId } from './entries.ts'
+import { readEntries, sessionMissing, writeJournal } from './files.ts'
 import type { Folded } from './fold.ts'
-import type { CatalogSync } from './catalog-sync.ts'
-import { toEntries, writeJournal } from './legacy.ts'
-import type { Listing } from './listing.ts'
+import { toEntries } from './legacy.ts'
 import type { SearchClient } from './search-client.ts'
-import type { SessionsOptions } from './types.ts'
-import type { Watch } from './watch.ts'
-import type { Writer } from './writer.ts'
+import type { SessionParts, SessionWriter } from './writer.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
-
-type TrashOptions = Pick<SessionsOptions, 'trashDir' | 'onDeleted' | 'clock' | 'log'> & {
-  files: Files
-  catalog: Catalog
-  catalogSync: CatalogSync
-  listing: Listing
-  search: SearchClient
-  watch: Watch
-  writer: Writer
-  resolve: (id: string) => string | undefined
-  require: (id: string) => SessionRow
-}
 
 const TRASH_MS = 24 * 3_600_000
 
@@ -93,174 +76,165 @@ const trashedAt = (dir: string): number => {
   return at === undefined ? statSync(dir).mtimeMs : fromSeconds(Number(at))
 }
 
-const readEntries = (files: Files, id: string): Entry[] => {
-  const file = files.find(id)
-  if (!file) throw missing('Session not found', { code: 'session_not_found' })
-  if (file.format === 'json') return toEntries(id, readWhole(file.path)) ?? []
-  return withFile(file.path, fd =>
-    [...readLines(fd)]
-      .map(({ bytes }) => parseEntry(bytes.toString()))
-      .filter((entry): entry is Entry => entry !== null && entry !== 'unknown'),
-  )
-}
+export class Trash {
+  readonly #parts: SessionParts
+  readonly #writer: SessionWriter
+  readonly #search: SearchClient
 
-export const createTrash = (options: TrashOptions) => {
-  const { files, catalog, catalogSync, listing, search, watch, writer } = options
-  const { trashDir, onDeleted, clock, log, resolve, require } = options
-  const trashOf = (id: string): string => join(trashDir, id)
+  constructor(parts: SessionParts, writer: SessionWriter, search: SearchClient) {
+    this.#parts = parts
+    this.#writer = writer
+    this.#search = search
+  }
 
-  const removeFromCatalog = (id: string): void => {
-    writer.closeJournal(id)
-    const profile = catalog.profileOf(id)
-    const seq = catalog.remove(id)
-    listing.drop()
-    onDeleted(id, profile, seq)
+  #dirOf(id: string): string {
+    return join(this.#parts.options.trashDir, id)
+  }
+
+  #removeFromCatalog(id: string): void {
+    this.#writer.closeJournal(id)
+    const { catalog, options } = this.#parts
+    const profile = catalog.row(id)?.profile
+    options.onDeleted(id, profile, catalog.remove(id))
   }
 
   /** The journal first: after a kill, everything else is deleted because the journal is missing. */
-  const deleteFiles = (id: string): void =>
-    watch.ignoreOwn(() => {
-      for (const path of files.all(id)) {
-        rmSync(path, { force: true })
-        reportWrite(path)
-      }
-    })
+  #deleteFiles(paths: readonly string[]): void {
+    for (const path of paths) {
+      rmSync(path, { force: true })
+      reportWrite(path)
+    }
+  }
+
+  #delete(id: string): void {
+    const { files, watch } = this.#parts
+    watch.ignoreOwn(() => this.#deleteFiles(files.all(id)))
+    this.#removeFromCatalog(id)
+  }
+
+  #deleteDir(id: string): void {
+    rmSync(this.#dirOf(id), { recursive: true, force: true })
+    reportWrite(this.#dirOf(id))
+  }
 
   /** Deletes the content of removed sessions from the catalog, the search index and their write-ahead logs. */
-  const purgeDerived = async (): Promise<void> => {
+  async #purgeDerived(): Promise<void> {
+    const { catalog, options } = this.#parts
     const tombstones = catalog.tombstones()
     catalog.truncateWal()
     try {
-      await search.purgeDeleted()
+      await this.#search.purgeDeleted()
     } catch (error) {
       // It may contain deleted content, so delete all of it. The next search rebuilds it.
-      log('deleted the search index because it could not be purged', {
+      options.log('deleted the search index because it could not be purged', {
         error: messageOf(error),
       })
-      await search.remove()
+      await this.#search.remove()
     }
     catalog.clearTombstones(tombstones)
     catalog.truncateWal()
   }
 
-  const trashedFiles = (id: string): string[] =>
-    SESSION_ID.test(id) && existsSync(trashOf(id))
-      ? readdirSync(trashOf(id)).filter(name => name.startsWith(`${id}.`))
+  #filesOf(id: string): string[] {
+    return SESSION_ID.test(id) && existsSync(this.#dirOf(id))
+      ? readdirSync(this.#dirOf(id)).filter(name => name.startsWith(`${id}.`))
       : []
+  }
 
-  return {
-    trash(given: string): boolean {
-      const id = resolve(given)
-      if (id === undefined) return false
-      requireIdle(require(id))
-      const dir = trashOf(id)
-      rmSync(dir, { recursive: true, force: true })
-      mkdirSync(dir, { recursive: true, mode: 0o700 })
-      const { profile } = require(id)
-      writeAtomic(
-        join(dir, 'about.json'),
-        JSON.stringify({ session_id: id, at: toSeconds(clock.now()), profile }),
-      )
-      watch.ignoreOwn(() => {
-        for (const path of files.all(id)) {
-          if (fileStamp(path)) renameSync(path, join(dir, basename(path)))
-          reportWrite(path)
-        }
-      })
-      reportWrite(dir)
-      removeFromCatalog(id)
-      return true
-    },
+  trash(row: SessionRow): void {
+    requireIdle(row)
+    const { files, watch, options } = this.#parts
+    const { session_id: id, profile } = row
+    const dir = this.#dirOf(id)
+    rmSync(dir, { recursive: true, force: true })
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    const about = { session_id: id, at: toSeconds(options.clock.now()), profile }
+    writeAtomic(join(dir, 'about.json'), JSON.stringify(about))
+    watch.ignoreOwn(() => {
+      for (const path of files.all(id)) {
+        if (fileStamp(path)) renameSync(path, join(dir, basename(path)))
+        reportWrite(path)
+      }
+    })
+    reportWrite(dir)
+    this.#removeFromCatalog(id)
+  }
 
-    inTrash: (id: string): boolean => trashedFiles(id).length > 0,
+  has(id: string): boolean {
+    return this.#filesOf(id).length > 0
+  }
 
-    trashedProfile(id: string): string | undefined {
-      if (trashedFiles(id).length === 0) return undefined
-      const { profile } = readAbout(trashOf(id))
-      return typeof profile === 'string' ? profile : undefined
-    },
+  profileOf(id: string): string | undefined {
+    const { profile } = this.has(id) ? readAbout(this.#dirOf(id)) : {}
+    return typeof profile === 'string' ? profile : undefined
+  }
 
-    restore(id: string): SessionRow {
-      const dir = trashOf(id)
-      const own = trashedFiles(id)
-      if (own.length === 0) throw missing('Session not found', { code: 'session_not_found' })
-      if (files.find(id))
-        throw conflict('A session with this id already exists', { code: 'session_exists' })
-      watch.ignoreOwn(() => {
-        // The journal last: without it, the other files are not taken for a session.
-        const last = (name: string): number => Number(name === `${id}.jsonl`)
-        for (const name of own.sort((a, b) => last(a) - last(b))) {
-          renameSync(join(dir, name), join(files.dir, name))
-          reportWrite(join(files.dir, name))
-        }
-      })
-      rmSync(dir, { recursive: true, force: true })
-      reportWrite(dir)
-      catalogSync.refresh(id)
-      return require(id)
-    },
+  restore(id: string): void {
+    const own = this.#filesOf(id)
+    if (own.length === 0) throw sessionMissing()
+    const { files, sync, watch } = this.#parts
+    if (files.find(id))
+      throw conflict('A session with this id already exists', { code: 'session_exists' })
+    watch.ignoreOwn(() => {
+      // The journal last: without it, the other files are not taken for a session.
+      const last = (name: string): number => Number(name === `${id}.jsonl`)
+      for (const name of own.sort((a, b) => last(a) - last(b))) {
+        renameSync(join(this.#dirOf(id), name), files.path(name))
+        reportWrite(files.path(name))
+      }
+    })
+    this.#deleteDir(id)
+    sync.refresh(id)
+  }
 
-    async purge(given: string): Promise<SessionRow> {
-      const row = require(given)
+  async purge(row: SessionRow): Promise<void> {
+    requireIdle(row)
+    const { session_id: id } = row
+    const { files, sync, watch, options } = this.#parts
+    const folded = files.fold(id)?.folded
+    if (!folded) throw sessionMissing()
+    this.#writer.closeJournal(id)
+    const entries =
+      folded.format === 'json'
+        ? (toEntries(id, readWhole(files.json(id))) ?? [])
+        : readEntries(files.jsonl(id))
+    watch.ignoreOwn(() => {
+      writeJournal(files.jsonl(id), survivingEntries(folded, entries, options.clock.now()))
+      this.#deleteFiles(files.all(id).slice(1))
+    })
+    sync.refresh(id)
+    await this.#purgeDerived()
+  }
+
+  /** `row`: of a session that is not in the trash. False when there is none in either place. */
+  async erase(id: string, row: SessionRow | undefined): Promise<boolean> {
+    if (!row && !existsSync(this.#dirOf(id))) return false
+    if (row) {
       requireIdle(row)
-      const id = row.session_id
-      const file = files.find(id)
-      const folded = file && foldFile(file)?.folded
-      if (!folded) throw missing('Session not found', { code: 'session_not_found' })
-      writer.closeJournal(id)
-      watch.ignoreOwn(() => {
-        writeJournal(files.jsonl(id), survivingEntries(folded, readEntries(files, id), clock.now()))
-        for (const path of files.all(id)) {
-          if (path === files.jsonl(id)) continue
-          rmSync(path, { force: true })
-          reportWrite(path)
-        }
-      })
-      catalogSync.refresh(id)
-      listing.drop()
-      await purgeDerived()
-      return require(id)
-    },
+      this.#delete(id)
+    }
+    this.#deleteDir(id)
+    await this.#purgeDerived()
+    return true
+  }
 
-    async erase(given: string): Promise<boolean> {
-      const id = resolve(given) ?? given
-      if (!SESSION_ID.test(id)) return false
-      const live = resolve(id) !== undefined
-      const trashed = existsSync(trashOf(id))
-      if (!live && !trashed) return false
-      if (live) {
-        requireIdle(require(id))
-        deleteFiles(id)
-        removeFromCatalog(id)
-      }
-      rmSync(trashOf(id), { recursive: true, force: true })
-      reportWrite(trashOf(id))
-      await purgeDerived()
-      return true
-    },
+  async sweep(): Promise<number> {
+    const { catalog, options } = this.#parts
+    if (!existsSync(options.trashDir)) return 0
+    const old = readdirSync(options.trashDir).filter(
+      id => SESSION_ID.test(id) && options.clock.now() - trashedAt(this.#dirOf(id)) > TRASH_MS,
+    )
+    for (const id of old) this.#deleteDir(id)
+    // Tombstones without old trash: a killed process did not finish its purge.
+    if (old.length > 0 || catalog.tombstones().length > 0) await this.#purgeDerived()
+    return old.length
+  }
 
-    async sweepTrash(): Promise<number> {
-      if (!existsSync(trashDir)) return 0
-      const old = readdirSync(trashDir).filter(
-        id => SESSION_ID.test(id) && clock.now() - trashedAt(trashOf(id)) > TRASH_MS,
-      )
-      for (const id of old) {
-        rmSync(trashOf(id), { recursive: true, force: true })
-        reportWrite(trashOf(id))
-      }
-      // Tombstones without old trash: a killed process did not finish its purge.
-      if (old.length > 0 || catalog.tombstones().length > 0) await purgeDerived()
-      return old.length
-    },
-
-    cleanup({ anyTitle }: { anyTitle: boolean }): number {
-      catalogSync.catchUp(watch)
-      const ids = catalog.emptySessions(anyTitle).filter(id => !writer.isOpen(id))
-      for (const id of ids) {
-        deleteFiles(id)
-        removeFromCatalog(id)
-      }
-      return ids.length
-    },
+  cleanup(anyTitle: boolean): number {
+    const { catalog, sync, watch } = this.#parts
+    sync.catchUp(watch)
+    const ids = catalog.emptySessions(anyTitle).filter(id => !this.#writer.isOpen(id))
+    for (const id of ids) this.#delete(id)
+    return ids.length
   }
 }

@@ -1,9 +1,7 @@
 /** Finds unreadable session files, for `doctor`. Opens nothing for writing. */
 import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { readLines } from '../store/journal.ts'
-import { parseEntry } from './entries.ts'
-import { idOfName, withFile } from './files.ts'
+import { idOfName, parseLines } from './files.ts'
 import { toEntries } from './legacy.ts'
 import { errorCode } from '../store/file-error.ts'
 import { readWhole } from '../store/read-text.ts'
@@ -12,15 +10,8 @@ import { readWhole } from '../store/read-text.ts'
 const isReadable = (path: string): boolean => {
   if (!statSync(path).isFile()) return false
   if (path.endsWith('.json')) return toEntries('', readWhole(path)) !== null
-  return withFile(path, fd => {
-    let lines = 0
-    for (const { bytes } of readLines(fd)) {
-      if (bytes.length === 0) continue
-      lines += 1
-      if (parseEntry(bytes.toString()) === null) return false
-    }
-    return lines > 0
-  })
+  const lines = parseLines(path)
+  return lines.length > 0 && !lines.includes(null)
 }
 
 const mayRead = (path: string): boolean => {

@@ -5,107 +5,102 @@ import { messageOf } from '../errors.ts'
 
 export type WatchOptions = {
   dir: string
-  clock: Pick<Clock, 'timer'>
+  clock: Clock
   /** Compares the whole directory with the catalog; resolves when all changes were handled. */
   sweep: () => Promise<void>
   log: (line: string, extra?: Record<string, unknown>) => void
   /** A file was changed, by us or by another program. */
-  changed?: () => void
-  sweepMs?: number | undefined
-  /** Interval of sweeps when the system does not report changes. */
-  pollMs?: number
+  changed: () => void
   /** Tests pass one that fails. */
-  watch?: typeof watchFs
+  watch?: typeof watchFs | undefined
 }
 
-export type Watch = {
-  /** File names that may have changed since the last call; null: any of them. */
-  takeChanged(): Set<string> | null
-  /** Runs our own creates, renames and deletes, which also change the directory's time, without reporting them as changes. */
-  ignoreOwn<T>(work: () => T): T
-  readonly isPolling: boolean
-  close(): void
-}
+const SWEEP_MS = 60_000
+/** Interval of sweeps when the system does not report changes. */
+export const POLL_MS = 5_000
 
-export const createWatch = ({
-  dir,
-  clock,
-  sweep,
-  log,
-  changed = () => undefined,
-  sweepMs = 60_000,
-  pollMs = 5_000,
-  watch = watchFs,
-}: WatchOptions): Watch => {
-  let names = new Set<string>()
-  let watcher: FSWatcher | null = null
-  let cancel = (): void => undefined
-  let closed = false
+export class Watch {
+  readonly #options: WatchOptions
+  #names = new Set<string>()
+  #watcher: FSWatcher | null = null
+  #cancel = (): void => undefined
+  #isClosed = false
+  #known: bigint
 
-  const dirTime = (): bigint => statSync(dir, { bigint: true }).mtimeNs
-  let known = dirTime()
+  constructor(options: WatchOptions) {
+    this.#options = options
+    this.#known = this.#dirTime()
+    try {
+      const { dir, changed, watch = watchFs } = options
+      this.#watcher = watch(dir, { persistent: false }, (_, name) => {
+        if (name !== null) this.#names.add(name)
+        else this.#known = -1n
+        changed()
+      })
+      this.#watcher.on('error', error => this.#poll(error))
+      this.#schedule()
+    } catch (error) {
+      // No inotify, or no watches left.
+      this.#poll(error)
+    }
+  }
 
-  const schedule = (): void => {
-    if (closed) return
-    cancel = clock.timer(watcher ? sweepMs : pollMs, () => {
+  #dirTime(): bigint {
+    return statSync(this.#options.dir, { bigint: true }).mtimeNs
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return
+    const { clock, sweep, log } = this.#options
+    this.#cancel = clock.timer(this.isPolling ? POLL_MS : SWEEP_MS, () => {
       sweep()
         .catch((error: unknown) => {
           // The next sweep retries; requests check the session they need anyway.
           log('could not sweep the session directory', { error: messageOf(error) })
         })
-        .then(schedule)
+        .then(() => this.#schedule())
     })
   }
 
-  const startPolling = (error: unknown): void => {
-    watcher?.close()
-    watcher = null
-    changed()
-    log('could not watch the session files; polling instead', {
+  #poll(error: unknown): void {
+    this.#watcher?.close()
+    this.#watcher = null
+    this.#options.changed()
+    this.#options.log('could not watch the session files; polling instead', {
       error: messageOf(error),
     })
-    cancel()
-    schedule()
+    this.#cancel()
+    this.#schedule()
   }
 
-  try {
-    watcher = watch(dir, { persistent: false }, (_, name) => {
-      if (name !== null) names.add(name)
-      else known = -1n
-      changed()
-    })
-    watcher.on('error', startPolling)
-    schedule()
-  } catch (error) {
-    // No inotify, or no watches left.
-    startPolling(error)
+  /** File names that may have changed since the last call; null: any of them. */
+  takeChanged(): Set<string> | null {
+    const now = this.#dirTime()
+    const moved = now !== this.#known
+    this.#known = now
+    const taken = this.#names
+    this.#names = new Set()
+    return moved ? null : taken
   }
 
-  return {
-    takeChanged() {
-      const now = dirTime()
-      const moved = now !== known
-      known = now
-      const taken = names
-      names = new Set()
-      return moved ? null : taken
-    },
-    ignoreOwn(work) {
-      const quiet = dirTime() === known
-      try {
-        return work()
-      } finally {
-        // Another program changed the directory before us: keep the difference, so that `takeChanged` reports it.
-        if (quiet) known = dirTime()
-      }
-    },
-    get isPolling() {
-      return watcher === null
-    },
-    close() {
-      closed = true
-      cancel()
-      watcher?.close()
-    },
+  /** Runs our own creates, renames and deletes, which also change the directory's time, without reporting them as changes. */
+  ignoreOwn<T>(work: () => T): T {
+    const isQuiet = this.#dirTime() === this.#known
+    try {
+      return work()
+    } finally {
+      // Another program changed the directory before us: keep the difference, so that `takeChanged` reports it.
+      if (isQuiet) this.#known = this.#dirTime()
+    }
+  }
+
+  get isPolling(): boolean {
+    return this.#watcher === null
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#cancel()
+    this.#watcher?.close()
   }
 }

@@ -1,23 +1,35 @@
-/** Appends to session journals and updates the catalog in the same tick. */
+/** Appends to session journals, and updates the catalog in the same tick. Journals stay open while a turn writes to them. */
 import { closeSync, fsyncSync } from 'node:fs'
-import { conflict, invalid, missing } from '../errors.ts'
+import { fromSeconds, toSeconds } from '../base/clock.ts'
+import { conflict, invalid } from '../errors.ts'
+import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { syncDir } from '../store/atomic-write.ts'
 import { Journal } from '../store/journal.ts'
 import { openFile } from '../store/read-text.ts'
+import type { Catalog, CatalogEntry } from './catalog.ts'
+import type { CatalogSync } from './catalog-sync.ts'
+import { convertLegacyFile } from './conversion.ts'
 import { type Entry, formatEntry, type NewEntry } from './entries.ts'
-import { createEntryNumbers } from './entry-numbers.ts'
-import { foldFile, recount } from './files.ts'
+import { foldFile, type SessionFiles, sessionMissing } from './files.ts'
 import { applyEntry, emptySummary, type Summary } from './fold.ts'
-import { createOpenJournals, type OpenJournalsOptions } from './open-journals.ts'
-import type { SessionsOptions } from './types.ts'
+import type { SessionsOptions } from './sessions.ts'
 import { usageOf } from './usage.ts'
+import type { Watch } from './watch.ts'
 
-type WriterOptions = OpenJournalsOptions &
-  Pick<SessionsOptions, 'onRow' | 'clock'> & {
-    /** The current id of a session whose row is up to date. Throws `missing`. */
-    realId: (id: string) => string
-  }
+export type SessionParts = {
+  options: SessionsOptions
+  files: SessionFiles
+  catalog: Catalog
+  sync: CatalogSync
+  watch: Watch
+}
+
+/** `refs`: users that keep it open. `stamp`: the file's state after our last write. */
+type OpenJournal = { journal: Journal; refs: number; stamp: string }
+
+/** `close` when done; a journal that others keep open stays open. */
+type Lease = { entry: CatalogEntry; journal: Journal; close: () => void }
 
 const syncFile = (path: string): void => {
   const fd = openFile(path)
@@ -28,123 +40,221 @@ const syncFile = (path: string): void => {
   }
 }
 
-export type Writer = ReturnType<typeof createWriter>
+const idNumber = (id: string | undefined): number =>
+  Number(/^m([1-9]\d{0,14})$/.exec(id ?? '')?.[1] ?? 0)
 
-export const createWriter = (options: WriterOptions) => {
-  const { files, catalog, catalogSync, watch, realId, onRow, clock, write } = options
-  const journals = createOpenJournals(options)
-  const numbers = createEntryNumbers(clock)
+/** Ids are current ones, of sessions whose rows are up to date. */
+export class SessionWriter {
+  readonly #parts: SessionParts
+  readonly #journals = new Map<string, OpenJournal>()
+  /** Numbers promised to messages that are still being streamed, by session. */
+  readonly #promised = new Map<string, Set<number>>()
+  #lastMs = 0
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts
+  }
+
+  #open(id: string): Journal {
+    const { files, options } = this.#parts
+    return new Journal(files.jsonl(id), { write: options.write })
+  }
+
+  /**
+   * Opens the journal, which repairs its tail, and rereads the session when its file is not in the state the catalog
+   * knows. A file of the former format is converted first. Throws `missing` when the session was deleted.
+   */
+  #lease(id: string): Lease {
+    const { files, catalog, sync, watch } = this.#parts
+    if (catalog.get(id)?.summary.format === 'json') {
+      if (!watch.ignoreOwn(() => convertLegacyFile(id, files))) throw sessionMissing()
+      sync.refresh(id)
+    }
+    const held = this.#journals.get(id)
+    if (!held) sync.requireReadable(id)
+    let journal = held?.journal ?? this.#open(id)
+    let entry = catalog.get(id)
+    if (held && (held.stamp !== journal.stat() || held.stamp !== entry?.stamp)) {
+      // Another program wrote to the file or replaced it.
+      journal.close()
+      journal = this.#open(id)
+      held.journal = journal
+    }
+    if (entry?.stamp !== journal.stat()) {
+      sync.refresh(id)
+      entry = catalog.get(id)
+    }
+    if (held) held.stamp = journal.stat()
+    const close = () => {
+      if (!this.#journals.has(id)) journal.close()
+    }
+    if (entry) return { entry, journal, close }
+    close()
+    throw sessionMissing()
+  }
+
+  /** The time of a message, in seconds: later than `previous` and than every earlier one, even when the clock goes back. */
+  nextTime(previous: number): number {
+    this.#lastMs = Math.max(Math.round(this.#parts.options.clock.now()), this.#lastMs + 1)
+    return toSeconds(Math.max(this.#lastMs, Math.round(fromSeconds(previous)) + 1))
+  }
+
+  /** Assigns numbers and times. `quiet` messages get the time of the last one, so that the session does not move in the list. */
+  #assign(id: string, entries: readonly NewEntry[], summary: Summary, quiet = false): Entry[] {
+    const promised = this.#promised.get(id)
+    let { nextN: n, updated_at: time } = summary
+    const at = toSeconds(Math.round(this.#parts.options.clock.now()))
+    // A file that lost its first line has no header: write one before anything else.
+    const all: NewEntry[] =
+      n === 1 && entries[0]?.t !== 'session'
+        ? [{ t: 'session', v: 1, id, meta: {} }, ...entries]
+        : [...entries]
+    return all.map((entry): Entry => {
+      if (entry.t === 'session') time = this.nextTime(time)
+      if (entry.t !== 'message')
+        return { ...entry, n: n++, at: entry.t === 'session' ? time : at } as Entry
+      const given = idNumber(entry.message.id)
+      // Skipped numbers stay unused, so that no id is assigned twice.
+      if (given > 0) n = Math.max(n, given)
+      else while (promised?.has(n)) n += 1
+      if (!quiet) time = this.nextTime(time)
+      const message = { ...entry.message, id: given > 0 ? entry.message.id : `m${n}` } as Message
+      return { n: n++, t: 'message', at: time, message }
+    })
+  }
 
   /** The summary after `entries` were appended. */
-  const advance = (id: string, summary: Summary, entries: readonly Entry[]): Summary => {
-    const shows = entries.some(({ t }) => t === 'uncut' || t === 'show')
-    if (shows || entries.some(({ t }) => t === 'cut')) {
-      catalog.dropMarks(id)
-      if (shows || !summary.clean)
-        return foldFile({ id, path: files.jsonl(id), format: 'jsonl' })?.summary ?? summary
-    }
-    for (const entry of entries) {
-      const { count, cuts: before } = summary
-      applyEntry(summary, entry)
-      if (entry.t === 'cut') {
-        Object.assign(summary, recount(files.jsonl(id), { count, cuts: before }, entry))
-      }
-    }
+  #advance(id: string, summary: Summary, entries: readonly Entry[]): Summary {
+    // Only a complete fold knows what is visible then.
+    if (entries.some(({ t }) => t === 'cut' || t === 'uncut' || t === 'show'))
+      return (
+        foldFile({ id, path: this.#parts.files.jsonl(id), format: 'jsonl' })?.summary ?? summary
+      )
+    for (const entry of entries) applyEntry(summary, entry)
     return summary
   }
 
-  const closeJournal = (id: string): void => {
-    journals.close(id)
-    numbers.release(id)
+  append(id: string, entries: readonly NewEntry[], quiet = false): Entry[] {
+    if (entries.length === 0) return []
+    const { catalog, options } = this.#parts
+    const { entry, journal, close } = this.#lease(id)
+    try {
+      const numbered = this.#assign(id, entries, entry.summary, quiet)
+      journal.append(numbered.map(formatEntry))
+      const stamp = journal.stat()
+      const held = this.#journals.get(id)
+      if (held) held.stamp = stamp
+      const usage = usageOf(entry.summary.turn, numbered)
+      const summary = this.#advance(id, entry.summary, numbered)
+      options.onRow(catalog.put(summary, stamp, false, usage))
+      return numbered
+    } finally {
+      close()
+    }
   }
 
-  return {
-    nextTime: numbers.nextTime,
-    /** Closes the journal regardless of its users: its file is about to be moved or replaced. */
-    closeJournal,
-    isOpen: journals.isOpen,
-
-    append(
-      given: string,
-      entries: readonly NewEntry[],
-      { quiet = false }: { quiet?: boolean } = {},
-    ): Entry[] {
-      if (entries.length === 0) return []
-      const id = realId(given)
-      const { entry, journal, close } = journals.lease(id)
+  /** Creates the file with its header. The id must be free. */
+  create(id: string, entry: NewEntry): SessionRow {
+    const { files, catalog, watch, options } = this.#parts
+    const [header] = this.#assign(id, [entry], emptySummary(id)) as [Entry]
+    return watch.ignoreOwn(() => {
+      const journal = new Journal(files.jsonl(id), { create: true, write: options.write })
       try {
-        const numbered = numbers.assign(id, entries, entry.summary, quiet)
-        journal.append(numbered.map(formatEntry))
-        const stamp = journal.stat()
-        journals.setStamp(id, stamp)
-        const usage = usageOf(entry.summary.turn, numbered)
-        onRow(catalog.put(advance(id, entry.summary, numbered), stamp, false, usage))
-        return numbered
+        journal.append([formatEntry(header)])
+        const summary = emptySummary(id)
+        applyEntry(summary, header)
+        return catalog.put(summary, journal.stat(), false)
       } finally {
-        close()
+        journal.close()
       }
-    },
+    })
+  }
 
-    /** Creates the file with its header. The id must be free. */
-    create(id: string, entry: NewEntry): SessionRow {
-      const path = files.jsonl(id)
-      const [header] = numbers.assign(id, [entry], emptySummary(id)) as [Entry]
-      return watch.ignoreOwn(() => {
-        const journal = new Journal(path, { create: true, write })
-        try {
-          journal.append([formatEntry(header)])
-          const summary = emptySummary(id)
-          applyEntry(summary, header)
-          return catalog.put(summary, journal.stat(), false)
-        } finally {
-          journal.close()
-        }
-      })
-    },
+  /** Reserves the next free message id of a session. */
+  nextMessageId(id: string): string {
+    const promised = this.#promised.get(id) ?? new Set<number>()
+    this.#promised.set(id, promised)
+    let n = this.#parts.catalog.get(id)?.summary.nextN ?? 1
+    while (promised.has(n)) n += 1
+    promised.add(n)
+    return `m${n}`
+  }
 
-    nextMessageId(given: string): string {
-      const id = realId(given)
-      return numbers.reserveId(id, catalog.get(id)?.summary.nextN ?? 1)
-    },
+  isOpen(id: string): boolean {
+    return this.#journals.has(id)
+  }
 
-    acquire: (given: string): void => journals.acquire(realId(given)),
+  /** Keeps the journal open until `release` was called as often. */
+  acquire(id: string): void {
+    const held = this.#journals.get(id)
+    if (held) held.refs += 1
+    else {
+      const { journal } = this.#lease(id)
+      this.#journals.set(id, { journal, refs: 1, stamp: journal.stat() })
+    }
+  }
 
-    release(given: string): void {
-      const id = journals.isOpen(given) ? given : (catalog.alias(given) ?? given)
-      if (journals.release(id)) closeJournal(id)
-    },
+  release(id: string): void {
+    const held = this.#journals.get(id)
+    if (!held) return
+    held.refs -= 1
+    if (held.refs === 0) this.closeJournal(id)
+  }
 
-    sync: async (given: string): Promise<void> => journals.sync(realId(given)),
+  /** Closes the journal regardless of its users: its file is about to be moved or replaced. */
+  closeJournal(id: string): void {
+    this.#journals.get(id)?.journal.close()
+    this.#journals.delete(id)
+    this.#promised.delete(id)
+  }
 
-    rotate(given: string, to: string): SessionRow {
-      const id = realId(given)
-      if (to === id) throw invalid('The session already has this id', { code: 'session_exists' })
-      if (files.find(to))
-        throw conflict('A session with this id already exists', { code: 'session_exists' })
-      const live = catalog.liveOf(id)
-      const { entry, journal, close } = journals.lease(id)
-      try {
-        journal.append(
-          numbers.assign(id, [{ t: 'renamed', from: id, to }], entry.summary).map(formatEntry),
-        )
-        syncFile(files.jsonl(id))
-      } finally {
-        close()
-      }
-      // Reads the new last line and renames the file, exactly as after a kill at this point.
-      watch.ignoreOwn(() => {
-        catalogSync.refresh(id)
-        syncDir(files.dir)
-      })
-      if (live) catalog.setLive(to, live)
-      journals.rename(id, to)
-      numbers.rename(id, to)
-      const row = JSON.parse(catalog.rowText(to) ?? 'null') as SessionRow | null
-      if (!row) throw missing('Session not found', { code: 'session_not_found' })
-      onRow(row)
-      return row
-    },
+  /** Resolves when all appended lines are on the disk. */
+  async sync(id: string): Promise<void> {
+    const held = this.#journals.get(id)
+    if (held) return held.journal.sync()
+    if (this.#parts.catalog.get(id)?.summary.format === 'json') return
+    const journal = this.#open(id)
+    try {
+      await journal.sync()
+    } finally {
+      journal.close()
+    }
+  }
 
-    close: journals.closeAll,
+  rotate(id: string, to: string): SessionRow {
+    const { files, catalog, sync, watch, options } = this.#parts
+    if (to === id) throw invalid('The session already has this id', { code: 'session_exists' })
+    if (files.find(to))
+      throw conflict('A session with this id already exists', { code: 'session_exists' })
+    const live = catalog.liveOf(id)
+    const { entry, journal, close } = this.#lease(id)
+    try {
+      const renamed: NewEntry = { t: 'renamed', from: id, to }
+      journal.append(this.#assign(id, [renamed], entry.summary).map(formatEntry))
+      syncFile(files.jsonl(id))
+    } finally {
+      close()
+    }
+    // Reads the new last line and renames the file, exactly as after a kill at this point.
+    watch.ignoreOwn(() => {
+      sync.refresh(id)
+      syncDir(files.dir)
+    })
+    catalog.setLive(to, live)
+    // The open descriptor follows the rename of the file.
+    const held = this.#journals.get(id)
+    if (held) this.#journals.set(to, { ...held, stamp: held.journal.stat() })
+    const promised = this.#promised.get(id)
+    if (promised) this.#promised.set(to, promised)
+    this.#journals.delete(id)
+    this.#promised.delete(id)
+    const row = catalog.row(to)
+    if (!row) throw sessionMissing()
+    options.onRow(row)
+    return row
+  }
+
+  close(): void {
+    for (const id of [...this.#journals.keys()]) this.closeJournal(id)
   }
 }

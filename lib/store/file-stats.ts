@@ -25,51 +25,53 @@ export const statNow = (path: string): Found => statSync(path, OPTIONS)
 /** The same of a link itself. */
 export const lstatNow = (path: string): Found => lstatSync(path, OPTIONS)
 
-/** `changed`: called with the path of an entry that changed; null: any of them. */
-export const createDirectoryWatches = (
-  changed: (path: string | null) => void,
-  watchDirectory: typeof watch = watch,
-) => {
+export class DirectoryWatches {
+  readonly #changed: (path: string | null) => void
+  readonly #watch: typeof watch
   /** Null: the system does not watch it. */
-  const watchers = new Map<string, FSWatcher | null>()
+  readonly #watchers = new Map<string, FSWatcher | null>()
 
-  const drop = (dir: string): void => {
-    watchers.get(dir)?.close()
-    watchers.delete(dir)
+  /** `changed`: called with the path of an entry that changed; null: any of them. */
+  constructor(changed: (path: string | null) => void, watchDirectory: typeof watch = watch) {
+    this.#changed = changed
+    this.#watch = watchDirectory
+  }
+
+  #drop(dir: string): void {
+    this.#watchers.get(dir)?.close()
+    this.#watchers.delete(dir)
   }
 
   /** A table of watches that is full does not become free within this iteration of the event loop. */
-  const giveUp = (dir: string): void => {
-    drop(dir)
-    watchers.set(dir, null)
-    setTimeout(drop, LOOK_AGAIN_MS, dir).unref()
+  #giveUp(dir: string): void {
+    this.#drop(dir)
+    this.#watchers.set(dir, null)
+    setTimeout(() => this.#drop(dir), LOOK_AGAIN_MS).unref()
   }
 
-  const open = (dir: string): void => {
+  #open(dir: string): void {
     try {
-      const watcher = watchDirectory(dir, { persistent: false }, (_, name) => {
+      const watcher = this.#watch(dir, { persistent: false }, (_, name) => {
         // The directory itself was moved or deleted: another one may have its path now.
         const isAll = name === null || name === basename(dir)
-        if (isAll) drop(dir)
-        changed(isAll ? null : join(dir, name))
+        if (isAll) this.#drop(dir)
+        this.#changed(isAll ? null : join(dir, name))
       })
-      watchers.set(dir, watcher)
+      this.#watchers.set(dir, watcher)
       watcher.on('error', () => {
-        giveUp(dir)
-        changed(null)
+        this.#giveUp(dir)
+        this.#changed(null)
       })
     } catch {
       // It is missing, or the system has no watches left.
-      giveUp(dir)
+      this.#giveUp(dir)
     }
   }
 
-  return {
-    /** Whether changes of its entries are reported from now on. */
-    covers(dir: string): boolean {
-      if (!watchers.has(dir)) open(dir)
-      return Boolean(watchers.get(dir))
-    },
+  /** Whether changes of its entries are reported from now on. */
+  covers(dir: string): boolean {
+    if (!this.#watchers.has(dir)) this.#open(dir)
+    return Boolean(this.#watchers.get(dir))
   }
 }
 
@@ -82,11 +84,11 @@ const forget = (path: string | null): void => {
   }
 }
 
-const watches = createDirectoryWatches(forget)
+const watches = new DirectoryWatches(forget)
 // Of any file: the same one can have another name.
 onWrite(() => forget(null))
 
-const createStats = (lookUp: (path: string) => { found: Found; isLink?: boolean }) => {
+const keptStats = (lookUp: (path: string) => { found: Found; isLink?: boolean }) => {
   const known = new Map<string, { found: Found; until: number }>()
   kept.add(known)
 
@@ -113,10 +115,10 @@ export const lookAgain = (): void => forget(null)
  * read; elsewhere, and on network file systems, it may be seen only after `LOOK_AGAIN_MS`. What is not watched, and what is behind a
  * link, is looked up once in an iteration of the event loop.
  */
-export const statWatched = createStats(path => {
+export const statWatched = keptStats(path => {
   const entry = lstatNow(path)
   return entry?.isSymbolicLink() ? { found: statNow(path), isLink: true } : { found: entry }
 })
 
 /** The same of a link itself. */
-export const lstatWatched = createStats(path => ({ found: lstatNow(path) }))
+export const lstatWatched = keptStats(path => ({ found: lstatNow(path) }))

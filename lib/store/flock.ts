@@ -6,6 +6,7 @@ import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unavailable } from '../errors.ts'
+import { errorCode } from './file-error.ts'
 import { makeDir } from './make-dir.ts'
 import { appendText, readWholeText } from './read-text.ts'
 
@@ -25,9 +26,6 @@ const START_MS = 2_000
 /** Distinguishes our markers from those of an earlier process with the same pid (in a container it is always 1). */
 const SELF = `${process.pid} ${randomBytes(8).toString('hex')}`
 
-const codeOf = (error: unknown): unknown =>
-  error instanceof Error && 'code' in error ? error.code : undefined
-
 /** Error codes of opening a socket, a pipe, a device or a folder. */
 const NOT_A_FILE_CODES = new Set(['ENXIO', 'ENOTSUP', 'EISDIR'])
 
@@ -37,7 +35,7 @@ const touch = (path: string): void => {
   try {
     appendText(path, '')
   } catch (error) {
-    if (!NOT_A_FILE_CODES.has(String(codeOf(error)))) throw error
+    if (!NOT_A_FILE_CODES.has(errorCode(error))) throw error
     throw unavailable(`${path} is not a regular file. Delete it and try again.`)
   }
 }
@@ -64,7 +62,7 @@ const lockWithFlock = (path: string, program: string, timeoutMs: number) =>
     )
     child.once('error', error => {
       clearTimeout(timer)
-      if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EACCES') resolve(null)
+      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'EACCES') resolve(null)
       else reject(error)
     })
     // EPIPE: the helper exited before it read the input; `ended` handles it.
@@ -123,7 +121,7 @@ const createMarker = (path: string): boolean => {
     linkSync(mine, path)
     return true
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    if (errorCode(error) === 'EEXIST') return false
     throw error
   } finally {
     rmSync(mine, { force: true })

@@ -2,7 +2,8 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeAtomic } from './atomic-write.ts'
-import { openDatabase } from './sqlite.ts'
+import { type Database, isBusy, openDatabase } from './sqlite.ts'
+import { errorCode } from './file-error.ts'
 import { readWholeText } from './read-text.ts'
 
 export type InstanceInfo = {
@@ -13,14 +14,6 @@ export type InstanceInfo = {
   started_at: number
   /** What its commands are marked with. */
   run?: string
-}
-
-export type InstanceLock = {
-  /** Writes the information that other processes read about this instance. */
-  announce(info: InstanceInfo): void
-  /** Of an instance that ended without an end in order: what its commands are marked with. */
-  readonly killedRun: string | undefined
-  release(): void
 }
 
 const noteOf = (stateDir: string): Partial<InstanceInfo> => {
@@ -44,79 +37,76 @@ export const runOf = (stateDir: string): string | undefined => {
   return typeof run === 'string' ? run : undefined
 }
 
-const holderOf = (file: string): string => {
-  try {
-    const { pid, address } = JSON.parse(readWholeText(file)) as Partial<InstanceInfo>
-    return ` (process ${Number(pid)}, ${String(address).slice(0, 200)})`
-  } catch {
-    // Only part of the message, and the holder may not have written it yet.
-    return ''
-  }
+/** Part of a message; the holder may not have written its note yet. */
+const holderOf = (stateDir: string): string => {
+  const { pid, address } = noteOf(stateDir)
+  return pid === undefined ? '' : ` (process ${Number(pid)}, ${String(address).slice(0, 200)})`
 }
 
-const isFull = (error: unknown): boolean =>
-  error instanceof Error &&
-  'code' in error &&
-  ['SQLITE_FULL', 'ENOSPC', 'EDQUOT'].includes(String(error.code))
-
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+const FULL = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT'])
 
 export const lockPath = (stateDir: string): string => join(stateDir, 'instance.lock')
 
+const openLocked = (path: string, timeoutMs: number, addon: string | undefined): Database => {
+  const db = openDatabase(path, { timeoutMs, addon, pragmas: ['locking_mode = EXCLUSIVE'] })
+  try {
+    db.exec('BEGIN EXCLUSIVE')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
 /**
- * Takes the lock or throws an Error with a sentence. `timeoutMs`: how long to wait for a holder that is exiting, as when
- * the server restarts itself.
- *
  * No other code in this process may open `instance.lock`: closing any descriptor of a file drops all POSIX locks the
  * process has on it. Therefore the readable information is in `instance.json` beside it.
  */
-export const acquireLock = (
-  stateDir: string,
-  info: InstanceInfo,
-  { timeoutMs = 0, addon }: { timeoutMs?: number; addon?: string | undefined } = {},
-): InstanceLock => {
-  const note = join(stateDir, 'instance.json')
-  const path = lockPath(stateDir)
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found && !found.isFile())
-    throw new Error(`${path} is not a regular file. Delete it and start again.`)
-  const open = () => {
-    const db = openDatabase(path, {
-      timeoutMs,
-      addon,
-      pragmas: ['locking_mode = EXCLUSIVE'],
-    })
+export class InstanceLock {
+  readonly #db: Database
+  readonly #note: string
+  /** Of an instance that ended without an end in order: what its commands are marked with. */
+  readonly killedRun: string | undefined
+
+  /**
+   * Takes the lock or throws an Error with a sentence. `timeoutMs`: how long to wait for a holder that is exiting, as when
+   * the server restarts itself.
+   */
+  constructor(
+    stateDir: string,
+    info: InstanceInfo,
+    { timeoutMs = 0, addon }: { timeoutMs?: number; addon?: string | undefined } = {},
+  ) {
+    this.#note = join(stateDir, 'instance.json')
+    const path = lockPath(stateDir)
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found && !found.isFile())
+      throw new Error(`${path} is not a regular file. Delete it and start again.`)
     try {
-      db.exec('BEGIN EXCLUSIVE')
+      this.#db = openLocked(path, timeoutMs, addon)
+      this.killedRun = runOf(stateDir)
+      this.announce(info)
     } catch (error) {
-      db.close()
-      throw error
+      if (FULL.has(errorCode(error)))
+        throw new Error(`The disk that holds ${stateDir} is full; free some space`, {
+          cause: error,
+        })
+      if (!isBusy(error)) throw error
+      throw new Error(
+        `Another agent-webui${holderOf(stateDir)} is using ${stateDir}; stop it, or set AGENT_WEBUI_STATE_DIR to a directory of its own`,
+        { cause: error },
+      )
     }
-    return db
   }
-  try {
-    const db = open()
-    // After a power cut, the process that it describes has ended.
-    const announce = (now: InstanceInfo) => writeAtomic(note, JSON.stringify(now), { sync: false })
-    const killedRun = runOf(stateDir)
-    announce(info)
-    return {
-      announce,
-      killedRun,
-      release() {
-        if (!db.open) return
-        rmSync(note, { force: true })
-        db.close()
-      },
-    }
-  } catch (error) {
-    if (isFull(error))
-      throw new Error(`The disk that holds ${stateDir} is full; free some space`, { cause: error })
-    if (!isBusy(error)) throw error
-    throw new Error(
-      `Another agent-webui${holderOf(note)} is using ${stateDir}; stop it, or set AGENT_WEBUI_STATE_DIR to a directory of its own`,
-      { cause: error },
-    )
+
+  /** Writes the information that other processes read about this instance. After a power cut, the process that it describes has ended. */
+  announce(info: InstanceInfo): void {
+    writeAtomic(this.#note, JSON.stringify(info), { sync: false })
+  }
+
+  release(): void {
+    if (!this.#db.open) return
+    rmSync(this.#note, { force: true })
+    this.#db.close()
   }
 }

@@ -4,14 +4,21 @@ import {
   constants,
   fdatasync,
   fstatSync,
+  fsyncSync,
   ftruncateSync,
+  openSync,
   readSync,
+  renameSync,
+  rmSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { isObjectOrArray } from '../base/json.ts'
 import { diskFull, unavailable } from '../errors.ts'
+import { syncDir } from './atomic-write.ts'
+import { errorCode } from './file-error.ts'
 import { appendText, openFile } from './read-text.ts'
 import { reportWrite } from './write-reports.ts'
 
@@ -42,8 +49,34 @@ export type JournalOptions = {
 /** The disk is full or accepts no writes. Other errors are unexpected and passed on unchanged. */
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'])
 
-export const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && FULL.has(String(error.code))
+export const isDiskFull = (error: unknown): boolean => FULL.has(errorCode(error))
+
+const writeError = (error: unknown, path: string): unknown =>
+  isDiskFull(error)
+    ? diskFull(`The disk is full or read-only; nothing was saved in ${dirname(path)}`)
+    : error
+
+/** Writes a whole file under a temporary name, fsyncs it and renames it. Survives a power cut. */
+export const writeLines = (path: string, lines: readonly string[]): void => {
+  const temporary = `${path}.tmp`
+  try {
+    // Left by a killed process. It may also be a pipe, which open() would block on.
+    rmSync(temporary, { force: true })
+    const fd = openSync(temporary, 'wx', 0o600)
+    try {
+      writeFileSync(fd, lines.map(line => `${line}\n`).join(''))
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(temporary, path)
+    reportWrite(path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw writeError(error, path)
+  }
+  syncDir(dirname(path))
+}
 
 /** Undefined when there is no such file. A folder, pipe or device is not a file: opening it could block forever. */
 export const fileStamp = (path: string): Stamp | undefined => {
@@ -217,9 +250,7 @@ export class Journal {
     try {
       written = this.#write(this.#fd, data)
     } catch (error) {
-      if (isDiskFull(error))
-        throw diskFull(`The disk is full or read-only; nothing was saved in ${dirname(this.path)}`)
-      throw error
+      throw writeError(error, this.path)
     }
     if (written < data.length) {
       this.#undo(written)

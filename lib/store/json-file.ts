@@ -6,18 +6,6 @@ import { type CachedFileOptions, type FileText, cachedFile } from './cached-file
 import { fileReason } from './file-error.ts'
 import { replaceText } from './atomic-write.ts'
 
-export type JsonFile<T> = {
-  readonly path: string
-  /** The parsed value; treat it as frozen. For a damaged file, the last good value of this process, else the empty one. */
-  read(): T
-  /** Why the file cannot be read, or null. */
-  problem(): Words | null
-  /** True when the file cannot be read and never could in this process, so `read` returns the empty value. */
-  isLost(): boolean
-  /** Throws a conflict while the file is damaged, so that a typo can still be fixed by hand. */
-  write(value: unknown): void
-}
-
 const syntaxError = (text: string): { isCut: boolean; position: number | undefined } | null => {
   try {
     JSON.parse(text)
@@ -56,40 +44,62 @@ export const jsonReason = (error: unknown, text: string): Words => {
   return sentence(isCut ? 'json.cut' : 'json.invalid', { line })
 }
 
-/** `parse` converts any JSON value to T. It receives undefined for a missing file, and may throw. */
-export const jsonFile = <T>(
-  path: string,
-  parse: (value: unknown) => T,
-  options: CachedFileOptions = { mayDangle: true },
-): JsonFile<T> => {
-  let good: { value: T } | undefined
-  const read = ({ text, problem }: FileText): { value: T; problem: Words | null } => {
+export class JsonFile<T> {
+  readonly path: string
+  readonly #parse: (value: unknown) => T
+  readonly #view: () => { value: T; problem: Words | null }
+  #good: { value: T } | undefined
+
+  /** `parse` converts any JSON value to T. It receives undefined for a missing file, and may throw. */
+  constructor(
+    path: string,
+    parse: (value: unknown) => T,
+    options: CachedFileOptions = { mayDangle: true },
+  ) {
+    this.path = path
+    this.#parse = parse
+    this.#view = cachedFile(path, file => this.#read(file), options)
+  }
+
+  #read({ text, problem }: FileText): { value: T; problem: Words | null } {
+    const last = () => (this.#good ? this.#good.value : this.#parse(undefined))
     if (text === null) {
-      if (problem === null) good = undefined
-      return { value: good ? good.value : parse(undefined), problem }
+      if (problem === null) this.#good = undefined
+      return { value: last(), problem }
     }
     try {
-      good = { value: parse(JSON.parse(text)) }
-      return { value: good.value, problem: null }
+      this.#good = { value: this.#parse(JSON.parse(text)) }
+      return { value: this.#good.value, problem: null }
     } catch (error) {
       // Half written or mistyped: use the last good value and report the problem.
-      return { value: good ? good.value : parse(undefined), problem: jsonReason(error, text) }
+      return { value: last(), problem: jsonReason(error, text) }
     }
   }
-  const view = cachedFile(path, read, options)
-  return {
-    path,
-    read: () => view().value,
-    problem: () => view().problem,
-    isLost: () => view().problem !== null && !good,
-    write(value) {
-      const { problem } = view()
-      if (problem)
-        throw conflict(`${basename(path)} can't be read. Fix or delete it first (${problem}).`, {
-          code: 'file_unreadable',
-          values: { file: basename(path), reason: problem },
-        })
-      replaceText(path, `${JSON.stringify(value, null, 2)}\n`)
-    },
+
+  /** The parsed value; treat it as frozen. For a damaged file, the last good value of this process, else the empty one. */
+  read(): T {
+    return this.#view().value
+  }
+
+  /** Why the file cannot be read, or null. */
+  problem(): Words | null {
+    return this.#view().problem
+  }
+
+  /** True when the file cannot be read and never could in this process, so `read` returns the empty value. */
+  isLost(): boolean {
+    return this.problem() !== null && !this.#good
+  }
+
+  /** Throws a conflict while the file is damaged, so that a typo can still be fixed by hand. */
+  write(value: unknown): void {
+    const problem = this.problem()
+    const file = basename(this.path)
+    if (problem)
+      throw conflict(`${file} can't be read. Fix or delete it first (${problem}).`, {
+        code: 'file_unreadable',
+        values: { file, reason: problem },
+      })
+    replaceText(this.path, `${JSON.stringify(value, null, 2)}\n`)
   }
 }

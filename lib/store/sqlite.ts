@@ -1,6 +1,8 @@
 /** Opens SQLite databases: pragmas, numbered migrations, error classes. The only import of the driver. */
 import { rmSync } from 'node:fs'
 import BetterSqlite from 'better-sqlite3'
+import { messageOf } from '../errors.ts'
+import { errorCode } from './file-error.ts'
 
 export type Database = BetterSqlite.Database
 export type Statement<P extends unknown[] = unknown[], R = unknown> = BetterSqlite.Statement<P, R>
@@ -67,20 +69,16 @@ const migrate = (db: Database, migrations: readonly string[]): void => {
 /** The file is damaged, or no longer the one we opened. A cache can be rebuilt. */
 const CORRUPT = /^SQLITE_(CORRUPT|NOTADB|READONLY_DBMOVED|CANTOPEN|IOERR)/
 
-export const isCorrupt = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && CORRUPT.test(String(error.code))
+export const isCorrupt = (error: unknown): boolean => CORRUPT.test(errorCode(error))
 
 /** The disk is full or accepts no writes, so rebuilding the file there would fail as well. */
 const UNWRITABLE = /^SQLITE_(FULL|READONLY|CANTOPEN|IOERR)|^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM)$/
 
 export const isUnwritable = (error: unknown): boolean =>
-  error instanceof Error &&
-  (('code' in error && UNWRITABLE.test(String(error.code))) ||
-    /directory does not exist/.test(error.message))
+  UNWRITABLE.test(errorCode(error)) || /directory does not exist/.test(messageOf(error))
 
 /** Another connection holds the lock; a retry may succeed. */
-export const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && /^SQLITE_(BUSY|LOCKED)/.test(String(error.code))
+export const isBusy = (error: unknown): boolean => /^SQLITE_(BUSY|LOCKED)/.test(errorCode(error))
 
 /** Deletes a database with its `-wal`, `-shm` and `-journal` files. */
 export const removeDatabase = (file: string): void => {

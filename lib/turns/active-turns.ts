@@ -2,7 +2,7 @@
 import { toSeconds } from '../base/clock.ts'
 import type { LiveTurn } from '../schema/session.ts'
 import { emptyUsage } from '../schema/usage.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { servedBy, type Turn } from './turn.ts'
 
 export class ActiveTurns {

@@ -5,7 +5,7 @@ import type { Message } from '../schema/message.ts'
 import { contentText, type Meta } from '../sessions/entries.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import type { Role } from '../schema/person.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { TurnStarter } from './start-turn.ts'
 
 const MAX_LISTED = 50

@@ -25,7 +25,7 @@ import {
   type Rule,
   type Unanswered,
 } from '../schema/question.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Log } from './context/services.ts'
 
 /** The result of `respond`: whether this answer won, and which one did. `reason`: it is too late, and no one had answered. */

@@ -1,7 +1,7 @@
 /** The message whose place another one takes, and what is sent when only that is said. */
 import { invalid, missing } from '../errors.ts'
 import { contentText } from '../sessions/entries.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Replaced } from './turn-journal.ts'
 import type { TurnInput } from './start-turn.ts'
 

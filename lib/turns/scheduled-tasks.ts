@@ -5,7 +5,7 @@ import type { TurnStarter } from './start-turn.ts'
 import type { ContinuedTasks } from '../cron/cron.ts'
 import type { RunOutcome } from '../cron/until-end.ts'
 import type { Homes } from '../profiles/homes.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { contentText } from '../sessions/entries.ts'
 import { failureIn } from './interrupted-turn.ts'
 

@@ -10,8 +10,8 @@ import type { Message } from '../schema/message.ts'
 import type { Session, SessionRow } from '../schema/session.ts'
 import { activeSpans } from '../sessions/fold.ts'
 import { isEmptyRow } from '../sessions/list-row.ts'
-import { createRecentReads } from '../sessions/recent-reads.ts'
-import type { Sessions } from '../sessions/types.ts'
+import { RecentReads } from '../sessions/recent-reads.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { toolSummaries, withShownSummaries } from '../sessions/tool-call-summaries.ts'
 import { queuedOf } from '../sessions/queued.ts'
 import { withVersions } from '../sessions/versions.ts'
@@ -37,6 +37,7 @@ type Kept = {
 }
 
 const KEPT_REPLY_BYTES = 2 * 1024 * 1024
+const KEPT_REPLY_MS = 10_000
 
 const TOOL_CALLS_BYTES = 4 * 1024 * 1024
 const TOOL_CALLS_MS = 60_000
@@ -48,8 +49,6 @@ const sizeOf = (calls: Session['tool_calls']): number =>
       sum + 200 + snippet.length + Object.values(args).reduce((all, arg) => all + arg.length, 0),
     0,
   )
-
-type RecentReads = ReturnType<typeof createRecentReads>
 
 /** What a session without a draft and a turn has. */
 const NOTHING_LIVE = {
@@ -94,12 +93,11 @@ export class SessionViews {
     this.#hub = hub
     this.#homes = homes
     this.#models = models
-    this.#toolCalls = createRecentReads({
-      clock,
+    this.#toolCalls = new RecentReads(clock, {
       maxBytes: TOOL_CALLS_BYTES,
       keptMs: TOOL_CALLS_MS,
     })
-    this.#replies = createRecentReads({ clock, maxBytes: KEPT_REPLY_BYTES })
+    this.#replies = new RecentReads(clock, { maxBytes: KEPT_REPLY_BYTES, keptMs: KEPT_REPLY_MS })
   }
 
   /** The whole session as an object. */
@@ -199,8 +197,9 @@ export class SessionViews {
     const head = this.#assemble(row, { messages: [], tool_calls: [], offset: 0, truncated: false })
     const messages = await text
     // Parsing a long session takes longer than reading it.
-    const make = () => toolSummaries(JSON.parse(messages.toString()) as Message[])
-    const tool_calls = this.#toolCalls.read(session_id, version, make, calls => sizeOf(calls))
+    const kept = this.#toolCalls.find<Session['tool_calls']>(session_id, version)
+    const tool_calls = kept ?? toolSummaries(JSON.parse(messages.toString()) as Message[])
+    if (!kept) this.#toolCalls.keep(session_id, version, tool_calls, sizeOf(tool_calls))
     return { head: { ...head, tool_calls }, messages }
   }
 

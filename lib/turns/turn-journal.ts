@@ -11,7 +11,7 @@ import type { Entry, NewEntry, TurnEnd, TurnLimit } from '../sessions/entries.ts
 import { UNTITLED } from '../sessions/list-row.ts'
 import { sentPatch } from '../sessions/sent-messages.ts'
 import { provisionalTitle } from '../sessions/title.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { withVersions } from '../sessions/versions.ts'
 import { addToTotals } from '../sessions/usage.ts'
 import { isExternal, servedBy, type Turn } from './turn.ts'

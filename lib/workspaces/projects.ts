@@ -1,5 +1,4 @@
 /** Projects: a list in one file, which other programs may edit. */
-import type { JsonFile } from '../store/json-file.ts'
 import type { UnreadableFile } from '../schema/file-problem.ts'
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
@@ -7,7 +6,7 @@ import { type Clock, toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { invalid, missing } from '../errors.ts'
 import { PROJECT_COLOR, PROJECT_NAME_CHARS, type Project } from '../schema/project.ts'
-import { jsonFile } from '../store/json-file.ts'
+import { JsonFile } from '../store/json-file.ts'
 
 /** Sessions that are written before yielding to the event loop. */
 const BATCH_SIZE = 100
@@ -68,20 +67,20 @@ export class Projects {
   /** Sessions of a project, as on disk now. */
   readonly #members: (id: string) => readonly string[]
   readonly #unassign: (sessionId: string) => void
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Clock
   readonly #file: JsonFile<Stored>
 
   constructor(
     path: string,
     members: (id: string) => readonly string[],
     unassign: (sessionId: string) => void,
-    clock: Pick<Clock, 'now'>,
+    clock: Clock,
   ) {
     this.#path = path
     this.#members = members
     this.#unassign = unassign
     this.#clock = clock
-    this.#file = jsonFile(path, parseProjects)
+    this.#file = new JsonFile(path, parseProjects)
   }
 
   #find(id: string): Project {

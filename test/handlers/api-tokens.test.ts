@@ -138,6 +138,7 @@ tokens(
   withApi(async ({ app, makeToken, provider }) => {
     const { secret } = await makeToken({ scope: 'read', paths: ['v1', 'api'] })
     assert.is((await app.get('/v1/models', auth(secret))).status, 200)
+    assert.is((await app.get('/v1/models/none', auth(secret))).status, 404)
     const turn = await app.post('/v1/chat/completions', HELLO, auth(secret))
     assert.equal(
       [turn.status, turn.body.error.message],

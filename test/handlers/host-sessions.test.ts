@@ -72,18 +72,23 @@ for (const schema of SCHEMAS) {
     await show(app)
     addConversation(db, 'web', { source: 'webui' })
     addSession(db, 'empty')
+    addSession(db, '../passwd', { title: 'bad id' })
+    addSession(db, 'titled', { title: 'Title only', source: 'my_bot', started_at: 1 })
     db.transaction(() => {
       for (let at = 0; at < 205; at += 1)
         addConversation(db, `s${at}`, { started_at: 2_000 + at, source: 'telegram' })
     })()
     addMessage(db, 's3', 'user', 'again', { timestamp: 9_000 })
     const { sessions, cli_count } = await listOf(app)
-    assert.is(cli_count, 200)
+    assert.is(cli_count, 201)
+    assert.is(sessions.at(-1).title, 'Title only')
     assert.is(sessions[0].session_id, 's3')
     assert.is(sessions[1].session_id, 's204')
     assert.is(sessions[1].title, 'Telegram Session')
     assert.not.ok(
-      sessions.some((row: { session_id: string }) => ['web', 'empty'].includes(row.session_id)),
+      sessions.some((row: { session_id: string }) =>
+        ['web', 'empty', '../passwd'].includes(row.session_id),
+      ),
     )
   })
 
@@ -486,17 +491,6 @@ for (const schema of SCHEMAS) {
     assert.is(db.prepare('select count(*) from sessions').pluck().get(), 0)
     assert.is((await app.post('/api/session/restore', { session_id: ID })).status, 404)
     assert.not.ok(existsSync(join(app.state, 'trash', ID)))
-  })
-
-  test('a delete waits for a writer that locks the database', async ({ app, db }) => {
-    addConversation(db, ID)
-    db.exec('begin immediate')
-    const asked = app.post('/api/session/delete', { session_id: ID })
-    // Answered by the same thread: when this is here, the first try has failed.
-    await app.get('/health')
-    db.exec('commit')
-    assert.is((await asked).status, 200)
-    assert.is(db.prepare('select count(*) from sessions').pluck().get(), 0)
   })
 
   test('keeps the schema of the database and leaves no connection open', async ({ app, db }) => {

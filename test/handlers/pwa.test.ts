@@ -24,6 +24,7 @@ test('manifest and worker need no sign-in, are never stale, and name only files 
     const { icons, share_target, ...addresses } = JSON.parse(manifest.text)
     for (const name of ['id', 'start_url', 'scope']) assert.is(addresses[name], './')
     assert.is(share_target.action, 'share-target')
+    assert.is((await app.get('/favicon.ico')).status, 200)
     for (const { src } of icons) assert.is((await app.get(`/${src}`)).status, 200, src)
 
     const asWorker = { headers: { 'Service-Worker': 'script' } }

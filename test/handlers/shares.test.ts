@@ -5,7 +5,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp, tokenHeaders } from '../_app.ts'
 
-const shares = suite('share links')
+const shares = suite<{ app: TestApp }>('share links')
+shares.before.each(async context => {
+  context.app = await startApp()
+})
+shares.after.each(({ app }) => app.close())
 
 const withApp =
   (run: (app: TestApp) => Promise<void>, env: Record<string, string> = {}) =>
@@ -80,7 +84,7 @@ const share = async (app: TestApp, session_id: string, options: object = {}) => 
 
 shares(
   'off by default: no link can be made (409); turned off, a link that was made is a 404',
-  withApp(async app => {
+  async ({ app }) => {
     const session_id = await addChat(app)
     assert.equal((await app.get('/api/shares')).body, { enabled: false, shares: [] })
     assert.is((await app.post('/api/shares/create', { session_id })).status, 409)
@@ -90,29 +94,26 @@ shares(
     assert.is((await app.get(path)).status, 404)
     await turnOn(app)
     assert.is((await app.get(path)).status, 200)
-  }),
+  },
 )
 
-shares(
-  'rejects unknown chats, lifetimes outside 1 to 90 days, and API tokens',
-  withApp(async app => {
-    await turnOn(app)
-    const session_id = await addChat(app)
-    assert.is((await app.post('/api/shares/create', { session_id: 'abcdef123456' })).status, 404)
-    for (const days of [0, 91, 1.5, -1, '7'])
-      assert.is((await app.post('/api/shares/create', { session_id, days })).status, 400, `${days}`)
-    const headers = await tokenHeaders(app)
-    await app.post('/api/settings', { _set_password: 'a long password' })
-    assert.is((await app.post('/api/shares/create', { session_id }, { headers })).status, 401)
-    assert.is((await app.get('/api/shares', { headers })).status, 401)
-    const preview = `/api/shares/preview?session_id=${session_id}`
-    assert.is((await app.get(preview, { headers })).status, 401)
-  }),
-)
+shares('rejects unknown chats, lifetimes outside 1 to 90 days, and API tokens', async ({ app }) => {
+  await turnOn(app)
+  const session_id = await addChat(app)
+  assert.is((await app.post('/api/shares/create', { session_id: 'abcdef123456' })).status, 404)
+  for (const days of [0, 91, 1.5, -1, '7'])
+    assert.is((await app.post('/api/shares/create', { session_id, days })).status, 400, `${days}`)
+  const headers = await tokenHeaders(app)
+  await app.post('/api/settings', { _set_password: 'a long password' })
+  assert.is((await app.post('/api/shares/create', { session_id }, { headers })).status, 401)
+  assert.is((await app.get('/api/shares', { headers })).status, 401)
+  const preview = `/api/shares/preview?session_id=${session_id}`
+  assert.is((await app.get(preview, { headers })).status, 401)
+})
 
 shares(
   'unknown, revoked, expired and turned-off links and those of deleted chats and profiles have the same response; guesses are limited (429)',
-  withApp(async app => {
+  async ({ app }) => {
     const start = async () => {
       // A restart forgets the attempts.
       await app.restart()
@@ -166,7 +167,7 @@ shares(
     for (let at = 0; at < 6; at++) statuses.push((await app.get(`/share/awl_${at}`)).status)
     assert.is(statuses.at(-1), 429)
     assert.is((await app.get(right.path)).status, 200)
-  }),
+  },
 )
 
 shares(
@@ -212,60 +213,57 @@ shares(
   ),
 )
 
-shares(
-  'hostile titles, links, tables, code and raw HTML stay text',
-  withApp(async app => {
-    await turnOn(app)
-    const hostile = [
-      '<script>alert(1)</script><img src=x onerror=alert(1)>',
-      '[a](javascript:alert(1)) [b](data:text/html,x) [c](JaVaScRiPt&colon;alert(1)) [d](https://a.example/"onmouseover="x)',
-      '![p](https://tracker.example/p.png) ![q](data:image/svg+xml;base64,AAAA) MEDIA:/home/me/.ssh/id_rsa.png',
-      '| <svg onload=alert(1)> | `</code><script>` |\n|---|---|\n| "><script>x</script> | <https://ok.example> |',
-      '```html"><script>\n</code></pre><script>alert(1)</script>\n```',
-      '[^1]\n\n[^1]: <script>note</script>',
-      '$x<script>$ <a href="javascript:alert(1)">raw</a> [bank.example](https://evil.example)',
-    ].join('\n\n')
-    const session_id = await addChat(app, {
-      title: '</title><script>alert(1)</script>\r\nSet-Cookie: a=b',
-      messages: [
-        {
-          role: 'user',
-          content: '</p><script>alert(1)</script>',
-          attachments: ['<img src=x>.png'],
-        },
-        {
-          role: 'assistant',
-          content: hostile,
-          tool_calls: [call('c', '<script>x</script>', { command: '</pre><script>' })],
-        },
-        { role: 'tool', tool_call_id: 'c', content: JSON.stringify({ output: hostile }) },
-        { role: 'assistant', content: `${'> '.repeat(5_000)}<script>deep</script>` },
-      ],
-    })
-    const { path } = await share(app, session_id, { tool_output: true, pictures: true })
-    const { status, text, headers } = await app.get(path)
-    assert.is(status, 200)
-    assert.is(headers['set-cookie'], undefined)
-    // The only markup is that of the page: no element that runs or loads, no event handler, no other address.
-    assert.not.match(text, /<(script|img|svg|iframe|object|link|form|base)\b/i)
-    assert.not.match(text.replaceAll(/>[^<]*</g, '><'), /\son\w+=|javascript:|srcdoc/i)
-    const addresses = [...text.matchAll(/<a href="([^"]*)"/g)].map(match => match[1])
-    assert.equal(addresses, [
-      'https://a.example/%22onmouseover=%22x',
-      'https://ok.example/',
-      'https://evil.example/',
-    ])
-    assert.match(text, '<bdi class="host">(evil.example)</bdi>')
-    assert.not.match(text, '/home/me')
-  }),
-)
+shares('hostile titles, links, tables, code and raw HTML stay text', async ({ app }) => {
+  await turnOn(app)
+  const hostile = [
+    '<script>alert(1)</script><img src=x onerror=alert(1)>',
+    '[a](javascript:alert(1)) [b](data:text/html,x) [c](JaVaScRiPt&colon;alert(1)) [d](https://a.example/"onmouseover="x)',
+    '![p](https://tracker.example/p.png) ![q](data:image/svg+xml;base64,AAAA) MEDIA:/home/me/.ssh/id_rsa.png',
+    '| <svg onload=alert(1)> | `</code><script>` |\n|---|---|\n| "><script>x</script> | <https://ok.example> |',
+    '```html"><script>\n</code></pre><script>alert(1)</script>\n```',
+    '[^1]\n\n[^1]: <script>note</script>',
+    '$x<script>$ <a href="javascript:alert(1)">raw</a> [bank.example](https://evil.example)',
+  ].join('\n\n')
+  const session_id = await addChat(app, {
+    title: '</title><script>alert(1)</script>\r\nSet-Cookie: a=b',
+    messages: [
+      {
+        role: 'user',
+        content: '</p><script>alert(1)</script>',
+        attachments: ['<img src=x>.png'],
+      },
+      {
+        role: 'assistant',
+        content: hostile,
+        tool_calls: [call('c', '<script>x</script>', { command: '</pre><script>' })],
+      },
+      { role: 'tool', tool_call_id: 'c', content: JSON.stringify({ output: hostile }) },
+      { role: 'assistant', content: `${'> '.repeat(5_000)}<script>deep</script>` },
+    ],
+  })
+  const { path } = await share(app, session_id, { tool_output: true, pictures: true })
+  const { status, text, headers } = await app.get(path)
+  assert.is(status, 200)
+  assert.is(headers['set-cookie'], undefined)
+  // The only markup is that of the page: no element that runs or loads, no event handler, no other address.
+  assert.not.match(text, /<(script|img|svg|iframe|object|link|form|base)\b/i)
+  assert.not.match(text.replaceAll(/>[^<]*</g, '><'), /\son\w+=|javascript:|srcdoc/i)
+  const addresses = [...text.matchAll(/<a href="([^"]*)"/g)].map(match => match[1])
+  assert.equal(addresses, [
+    'https://a.example/%22onmouseover=%22x',
+    'https://ok.example/',
+    'https://evil.example/',
+  ])
+  assert.match(text, '<bdi class="host">(evil.example)</bdi>')
+  assert.not.match(text, '/home/me')
+})
 
 const PRIVATE =
   /SYSTEM-PROMPT|REASONING|FILE-PATH|FILE-CONTENT|MCP-|PROVIDER-ERROR|CWD|abcdefghijklmnop/
 
 shares(
   'shows title, messages and answers, and one line per tool; secrets and paths of the home are masked',
-  withApp(async app => {
+  async ({ app }) => {
     await turnOn(app)
     const session_id = await addChat(app)
     const { text } = await app.get((await share(app, session_id)).path)
@@ -291,12 +289,12 @@ shares(
     const preview = `/api/shares/preview?session_id=${session_id}`
     assert.not.match((await app.get(preview)).text, PRIVATE)
     assert.match((await app.get(`${preview}&tool_output=1`)).text, 'npm test -- COMMAND')
-  }),
+  },
 )
 
 shares(
   'a snapshot stays as it was, also after a restart; a link that is kept up to date follows the chat',
-  withApp(async app => {
+  async ({ app }) => {
     await turnOn(app)
     const session_id = await addChat(app, {
       title: 'Before',
@@ -327,12 +325,12 @@ shares(
     await app.post('/api/session/clear', { session_id })
     await app.restart()
     assert.not.match((await app.get(snapshot.path)).text, 'FIRST')
-  }),
+  },
 )
 
 shares(
   'the token is in one reply and in no file or log line; the log names each link; revoking all leaves none',
-  withApp(async app => {
+  async ({ app }) => {
     await turnOn(app)
     const session_id = await addChat(app)
     const { token, id, path } = await share(app, session_id, { days: 1 })
@@ -359,18 +357,15 @@ shares(
     assert.not.match(lines, token)
     for (const event of ['created, expires', 'opened from 127.0.0.1', 'revoked'])
       assert.match(lines, `share link ${id} of chat ${session_id} ${event}`)
-  }),
+  },
 )
 
-shares(
-  'a damaged file keeps links off and is not replaced (503)',
-  withApp(async app => {
-    const file = join(app.state, 'shares.json')
-    writeFileSync(file, '{"version":1,')
-    await app.restart()
-    assert.is((await turnOn(app)).status, 503)
-    assert.is(readFileSync(file, 'utf8'), '{"version":1,')
-  }),
-)
+shares('a damaged file keeps links off and is not replaced (503)', async ({ app }) => {
+  const file = join(app.state, 'shares.json')
+  writeFileSync(file, '{"version":1,')
+  await app.restart()
+  assert.is((await turnOn(app)).status, 503)
+  assert.is(readFileSync(file, 'utf8'), '{"version":1,')
+})
 
 shares.run()

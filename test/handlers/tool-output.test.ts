@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { truncateMiddle, truncateResult, toReadableLines } from '../../lib/agent/long-result.ts'
-import { createToolOutput } from '../../lib/sessions/tool-output.ts'
+import { ToolOutput } from '../../lib/sessions/tool-output.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('tool output')
@@ -93,12 +93,7 @@ test('permanently deleted with its session', async () => {
 test('bounded: deletes the oldest; ids are no paths; overwrites nothing', () => {
   const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
   const said: string[] = []
-  const kept = createToolOutput({
-    dir,
-    maxTotalBytes: 2_500,
-    maxFiles: 10,
-    log: line => said.push(line),
-  })
+  const kept = new ToolOutput(dir, line => said.push(line), { maxTotalBytes: 2_500, maxFiles: 10 })
   const paths = ['a', 'a', '../../b', 'c'].map((id, n) => {
     const path = kept.save('0123456789ab', id, 'x'.repeat(1_000)) ?? ''
     if (existsSync(path)) utimesSync(path, n, n)
@@ -118,7 +113,7 @@ test('bounded: deletes the oldest; ids are no paths; overwrites nothing', () => 
 test('images are stored once under a name of their content; no other name is read', () => {
   const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
   const [id, copy] = ['0123456789ab', 'aaaaaaaaaaaa']
-  const kept = createToolOutput({ dir, log: () => undefined })
+  const kept = new ToolOutput(dir, () => undefined)
   const name = kept.saveImage(id, Buffer.from('one'), 'png') ?? ''
   assert.match(name, /^image-[0-9a-f]{32}\.png$/)
   assert.is(kept.saveImage(id, Buffer.from('one'), 'png'), name)
@@ -145,7 +140,7 @@ test('images are stored once under a name of their content; no other name is rea
 
 test('copies of a session share its images, which count once', () => {
   const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
-  const kept = createToolOutput({ dir, maxTotalBytes: 2_500, log: () => undefined })
+  const kept = new ToolOutput(dir, () => undefined, { maxTotalBytes: 2_500 })
   const old = kept.save('0123456789ab', 'a', 'x'.repeat(1_000)) ?? ''
   utimesSync(old, 1, 1)
   const name = kept.saveImage('aaaaaaaaaaaa', Buffer.alloc(1_000), 'png') ?? ''

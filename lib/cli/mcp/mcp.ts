@@ -4,24 +4,14 @@ import { z } from 'zod'
 import { redact } from '../../base/redact/redact.ts'
 import { messageOf } from '../../errors.ts'
 import { listRecorded } from '../../sessions/host-db/recorded-list.ts'
-import { createStoredSessions } from '../../sessions/stored-sessions.ts'
+import { StoredSessions } from '../../sessions/stored-sessions.ts'
 import { openRecordedSessions } from '../recorded-sessions.ts'
 import { reserveOutput } from '../reserve-output.ts'
 import type { CommandContext } from '../run.ts'
 import { Asker } from './asker.ts'
-import { SessionLibrary } from './session-library.ts'
+import { SessionHits, SessionLibrary, SessionList, SessionPart } from './session-library.ts'
 
 const OK = 0
-
-const Session = z.object({
-  session_id: z.string(),
-  title: z.string(),
-  updated_at: z.string(),
-  messages: z.number(),
-  model: z.string().nullable(),
-  workspace: z.string().nullable(),
-  source: z.string(),
-})
 
 const INSTRUCTIONS =
   'Sessions of a personal AI agent on this machine. Read and search its earlier conversations, or ask it: ask_agent runs a whole turn with its own tools, in a workspace on this machine.'
@@ -44,14 +34,10 @@ export const mcp = async (
     },
     problem: log,
   })
-  const stored = createStoredSessions({ stateDir: config.stateDir, addon })
+  const stored = new StoredSessions(config.stateDir, addon)
   const recorded = () => listRecorded(sessions.file, addon, ['cli', 'acp', 'mcp'])
-  const library = new SessionLibrary(
-    sessions.home,
-    stored,
-    sessions.engine.hostSessions,
-    () => new Map(recorded().map(({ id, cwd: place }) => [id, place])),
-  )
+  const { home, engine } = sessions
+  const library = new SessionLibrary(home, stored, engine.hostSessions, recorded)
   const version = await context.version()
   const server = new McpServer(
     { name: 'agent-webui', title: 'Agent Web UI', version },
@@ -59,7 +45,7 @@ export const mcp = async (
   )
   const asker = new Asker({
     ...{ sessions, recorded, model, cwd, log },
-    isOfServer: id => stored.session(id, sessions.home.name) !== undefined,
+    isOfServer: id => stored.session(id, home.name) !== undefined,
     hasForms: () => {
       const offered = server.server.getClientCapabilities()?.elicitation
       return offered !== undefined && (offered.form !== undefined || offered.url === undefined)
@@ -87,7 +73,7 @@ export const mcp = async (
         limit: z.int().min(1).max(200).default(20),
         offset: z.int().min(0).default(0).describe('Sessions to skip.'),
       }),
-      outputSchema: z.object({ sessions: z.array(Session), total: z.number() }),
+      outputSchema: SessionList,
       annotations: readOnly,
     },
     ({ limit, offset }) => result(() => library.list(limit, offset)),
@@ -102,19 +88,7 @@ export const mcp = async (
         limit: z.int().min(1).max(200).default(30),
         before: z.int().min(0).optional(),
       }),
-      outputSchema: z.object({
-        session: Session,
-        messages: z.array(
-          z.object({
-            role: z.string(),
-            text: z.string(),
-            tool_calls: z.array(z.string()).optional(),
-            decisions: z.array(z.string()).optional(),
-            at: z.string().optional(),
-          }),
-        ),
-        older: z.number().nullable(),
-      }),
+      outputSchema: SessionPart,
       annotations: readOnly,
     },
     ({ session_id, limit, before }) => result(() => library.read(session_id, limit, before)),
@@ -128,7 +102,7 @@ export const mcp = async (
         query: z.string().min(1).max(500),
         limit: z.int().min(1).max(50).default(10),
       }),
-      outputSchema: z.object({ hits: z.array(Session.extend({ snippet: z.string() })) }),
+      outputSchema: SessionHits,
       annotations: readOnly,
     },
     ({ query, limit }) => result(() => library.search(query, limit)),

@@ -1,7 +1,9 @@
 /** The sessions of a profile, as MCP tools see them: those of the server, and those of command-line programs in state.db. */
+import { z } from 'zod'
 import { textOf } from '../../agent/tokens.ts'
 import { fromSeconds } from '../../base/clock.ts'
 import { shortenCounting } from '../../base/shorten.ts'
+import type { RecordedEntry } from '../../sessions/host-db/recorded-list.ts'
 import type { HostSessions } from '../../sessions/host-db/host-sessions.ts'
 import { missing } from '../../errors.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -11,27 +13,41 @@ import type { Message } from '../../schema/message.ts'
 import type { SessionRow } from '../../schema/session.ts'
 import type { StoredSessions } from '../../sessions/stored-sessions.ts'
 
-export type SessionEntry = {
-  session_id: string
-  title: string
+const SessionEntry = z.object({
+  session_id: z.string(),
+  title: z.string(),
   /** ISO 8601. */
-  updated_at: string
-  messages: number
-  model: string | null
+  updated_at: z.string(),
+  messages: z.number(),
+  model: z.string().nullable(),
   /** Null when it is not recorded. */
-  workspace: string | null
+  workspace: z.string().nullable(),
   /** Which program the session belongs to. */
-  source: string
-}
+  source: z.string(),
+})
+type SessionEntry = z.infer<typeof SessionEntry>
 
-export type MessageEntry = {
-  role: string
-  text: string
-  tool_calls?: string[]
+export const SessionList = z.object({ sessions: z.array(SessionEntry), total: z.number() })
+
+const MessageEntry = z.object({
+  role: z.string(),
+  text: z.string(),
+  tool_calls: z.array(z.string()).optional(),
   /** What was asked after the message, and how it was answered. */
-  decisions?: string[]
-  at?: string
-}
+  decisions: z.array(z.string()).optional(),
+  at: z.string().optional(),
+})
+
+export const SessionPart = z.object({
+  session: SessionEntry,
+  messages: z.array(MessageEntry),
+  /** Pass it as `before` for older messages; null: there are none. */
+  older: z.number().nullable(),
+})
+
+export const SessionHits = z.object({
+  hits: z.array(SessionEntry.extend({ snippet: z.string() })),
+})
 
 const MAX_TEXT_CHARS = 4_000
 
@@ -49,7 +65,7 @@ const toEntry = (row: SessionRow): SessionEntry => ({
 
 const shorten = (text: string): string => shortenCounting(text, MAX_TEXT_CHARS)
 
-const toMessage = (message: Message): MessageEntry => ({
+const toMessage = (message: Message): z.infer<typeof MessageEntry> => ({
   role: message.role,
   // Masked before it is cut: half a secret would not be recognized.
   text: shorten(redact(textOf(message))),
@@ -73,24 +89,24 @@ export class SessionLibrary {
   readonly #stored: StoredSessions
   /** Those in state.db. */
   readonly #hostSessions: HostSessions
-  /** Where sessions of command-line programs worked, by id. */
-  readonly #recordedPlaces: () => ReadonlyMap<string, string>
+  /** Those of command-line programs, with where they worked. */
+  readonly #recorded: () => RecordedEntry[]
 
   constructor(
     home: Home,
     stored: StoredSessions,
     hostSessions: HostSessions,
-    recordedPlaces: () => ReadonlyMap<string, string>,
+    recorded: () => RecordedEntry[],
   ) {
     this.#home = home
     this.#stored = stored
     this.#hostSessions = hostSessions
-    this.#recordedPlaces = recordedPlaces
+    this.#recorded = recorded
   }
 
   /** Rows of state.db have the workspace in which the page would continue, not the one of the program. */
   #withPlaces() {
-    const places = this.#recordedPlaces()
+    const places = new Map(this.#recorded().map(({ id, cwd }) => [id, cwd]))
     return (row: SessionRow): SessionRow => ({
       ...row,
       workspace: places.get(row.session_id) ?? '',
@@ -107,17 +123,13 @@ export class SessionLibrary {
     return [...own, ...others.map(this.#withPlaces())].sort((a, b) => b.updated_at - a.updated_at)
   }
 
-  list(limit: number, offset: number): { sessions: SessionEntry[]; total: number } {
+  list(limit: number, offset: number): z.infer<typeof SessionList> {
     const all = this.#rows()
     return { sessions: all.slice(offset, offset + limit).map(toEntry), total: all.length }
   }
 
   /** The last messages before the index `before`, oldest first. Throws a 404. */
-  read(
-    id: string,
-    limit: number,
-    before: number | undefined,
-  ): { session: SessionEntry; messages: MessageEntry[]; older: number | null } {
+  read(id: string, limit: number, before: number | undefined): z.infer<typeof SessionPart> {
     const own = this.#stored.session(id, this.#home.name)
     const found = own ?? this.#hostSessions.session(this.#home, id)
     if (!found) throw missing(`There is no session "${id}".`)
@@ -126,16 +138,12 @@ export class SessionLibrary {
     return {
       session: toEntry(own ? own.row : this.#withPlaces()(found.row)),
       messages: found.messages.slice(from, end).map(toMessage),
-      /** Pass it as `before` for older messages; null: there are none. */
       older: from > 0 ? from : null,
     }
   }
 
   /** Best first: the server's sessions are ranked, others follow by time. */
-  async search(
-    query: string,
-    limit: number,
-  ): Promise<{ hits: (SessionEntry & { snippet: string })[] }> {
+  async search(query: string, limit: number): Promise<z.infer<typeof SessionHits>> {
     const own = await this.#stored.search(query, this.#home.name, limit)
     const known = new Set(this.#stored.rows(this.#home.name).map(({ session_id }) => session_id))
     const words = query.replaceAll('"', ' ').split(/\s+/).filter(Boolean)

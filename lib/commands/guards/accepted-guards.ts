@@ -4,7 +4,7 @@ import { sha256 } from '../../base/sha256.ts'
 import { z } from 'zod'
 import { isObjectOrArray } from '../../base/json.ts'
 import { conflict } from '../../errors.ts'
-import { type JsonFile, jsonFile } from '../../store/json-file.ts'
+import { JsonFile } from '../../store/json-file.ts'
 import type { UnsupportedGuard } from './guard-rules.ts'
 
 /** Profile → key → id of the value. */
@@ -29,11 +29,13 @@ export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>)
 /** An unreadable file accepts nothing. */
 export class AcceptedGuards {
   readonly #file: JsonFile<AcceptedGuardsFile>
-  readonly problem: () => Words | null
 
   constructor(path: string) {
-    this.#file = jsonFile(path, value => AcceptedGuardsFile.parse(value ?? {}))
-    this.problem = this.#file.problem
+    this.#file = new JsonFile(path, value => AcceptedGuardsFile.parse(value ?? {}))
+  }
+
+  problem(): Words | null {
+    return this.#file.problem()
   }
 
   #all(): AcceptedGuardsFile {

@@ -58,20 +58,33 @@ const readBody = async (
   return Buffer.concat(read)
 }
 
-/** `refusal` is the reason why the last address was not requested; the library reports it as a missing document. */
-export const createAuthFetch = (
-  options: AuthFetchOptions,
-): { fetch: FetchLike; refusal: () => UserError | null } => {
-  const allow = allowOf(options)
-  let refusal: UserError | null = null
-  const send: FetchLike = async (address, init) => {
+export class AuthFetch {
+  readonly #options: AuthFetchOptions
+  /** Why the last address was not requested; the library reports it as a missing document. */
+  refusal: UserError | null = null
+
+  constructor(options: AuthFetchOptions) {
+    this.#options = options
+  }
+
+  readonly fetch: FetchLike = async (address, init) => {
+    try {
+      return await this.#send(address, init)
+    } catch (error) {
+      this.refusal = refusalIn(error) ?? this.refusal
+      throw refusalIn(error) ?? error
+    }
+  }
+
+  readonly #send: FetchLike = async (address, init) => {
+    const { dispatcher: proxy, signal: stopped } = this.#options
+    const allow = allowOf(this.#options)
     const url = requireTls(checkUrl(String(address), allow))
-    const { dispatcher: proxy } = options
     if (proxy) await checkForProxy(url, allow)
     const direct = proxy ? null : await createGuardedDispatcher(allow)
     const { fetch } = await import('undici')
     type Init = Parameters<typeof fetch>[1]
-    const signals = [init?.signal, options.signal, AbortSignal.timeout(TIMEOUT_MS)]
+    const signals = [init?.signal, stopped, AbortSignal.timeout(TIMEOUT_MS)]
     const signal = AbortSignal.any(signals.filter(each => each instanceof AbortSignal))
     const dispatcher = direct ?? proxy
     try {
@@ -87,16 +100,5 @@ export const createAuthFetch = (
     } finally {
       void direct?.destroy()
     }
-  }
-  return {
-    fetch: async (address, init) => {
-      try {
-        return await send(address, init)
-      } catch (error) {
-        refusal = refusalIn(error) ?? refusal
-        throw refusalIn(error) ?? error
-      }
-    },
-    refusal: () => refusal,
   }
 }

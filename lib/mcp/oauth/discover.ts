@@ -2,7 +2,7 @@
 import type { AuthorizationServerMetadata } from '@modelcontextprotocol/client'
 import { unavailable, UserError } from '../../errors.ts'
 import type { HttpServer } from '../config.ts'
-import { type AuthFetchOptions, createAuthFetch, requireTls } from './auth-fetch.ts'
+import { type AuthFetchOptions, AuthFetch, requireTls } from './auth-fetch.ts'
 import { type Challenge, reasonOf } from './token-source.ts'
 
 export type SignInTarget = {
@@ -34,11 +34,11 @@ export const discover = async (
 ): Promise<SignInTarget> => {
   requireTls(new URL(url))
   const library = await import('@modelcontextprotocol/client')
-  const { fetch, refusal } = createAuthFetch(options)
+  const auth = new AuthFetch(options)
   const found = await library
     .discoverOAuthServerInfo(url, {
       ...(resourceMetadataUrl && { resourceMetadataUrl }),
-      fetchFn: fetch,
+      fetchFn: auth.fetch,
     })
     .catch((error: unknown) => {
       options.signal?.throwIfAborted()
@@ -57,7 +57,7 @@ export const discover = async (
   const { authorizationServerMetadata: metadata, resourceMetadata } = found
   if (!metadata)
     throw (
-      refusal() ??
+      auth.refusal ??
       unavailable('The server does not say where to sign in.', { code: 'mcp_no_sign_in' })
     )
   const requestedResource = library.resourceUrlFromServerUrl(url)

@@ -16,7 +16,7 @@ import { invalid, messageOf, missing, unavailable, UserError } from '../../error
 import type { Home } from '../../profiles/home.ts'
 import type { HttpServer } from '../config.ts'
 import type { McpServer } from '../server.ts'
-import { type AuthFetchOptions, createAuthFetch } from './auth-fetch.ts'
+import { type AuthFetchOptions, AuthFetch } from './auth-fetch.ts'
 import { discover } from './discover.ts'
 import { signInFile, type StoredSignIn } from './stored-sign-in.ts'
 import { type Challenge, reasonOf, toStoredTokens } from './token-source.ts'
@@ -229,7 +229,7 @@ export class McpSignIns {
     const form = new URLSearchParams({ token, client_id: client.client_id })
     if (client.client_secret !== undefined) form.set('client_secret', client.client_secret)
     const signal = AbortSignal.timeout(REVOKE_TIMEOUT_MS)
-    const { fetch } = createAuthFetch({ ...this.#fetchOptions(home, server), signal })
+    const { fetch } = new AuthFetch({ ...this.#fetchOptions(home, server), signal })
     try {
       const { status } = await fetch(metadata.revocation_endpoint, { method: 'POST', body: form })
       return status < 300 ? null : `The authorization server did not revoke the tokens (${status}).`
@@ -287,7 +287,7 @@ export class McpSignIns {
           token_endpoint_auth_method: methods.includes('none') ? 'none' : methods[0],
         },
       } as unknown as Parameters<typeof resolveClientMetadata>[0])
-      const { fetch: fetchFn } = createAuthFetch(options)
+      const { fetch: fetchFn } = new AuthFetch(options)
       const known = { metadata, clientMetadata, ...(scope !== undefined && { scope }), fetchFn }
       return { client: await registerClient(metadata.issuer, known), redirectUri: uri }
     }
@@ -343,7 +343,7 @@ export class McpSignIns {
       throw unavailable('The reply of the authorization server contains no code.', {
         code: 'sign_in_expired',
       })
-    const { fetch: fetchFn } = createAuthFetch(this.#fetchOptions(home, server))
+    const { fetch: fetchFn } = new AuthFetch(this.#fetchOptions(home, server))
     const { codeVerifier, redirectUri } = pending
     const tokens = await library
       .exchangeAuthorization(metadata.issuer, {

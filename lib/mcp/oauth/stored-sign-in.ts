@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { sha256 } from '../../base/sha256.ts'
 import { z } from 'zod'
 import { replaceText } from '../../store/atomic-write.ts'
-import { jsonFile } from '../../store/json-file.ts'
+import { JsonFile } from '../../store/json-file.ts'
 import type { HttpServer } from '../config.ts'
 import { reportWrite } from '../../store/write-reports.ts'
 
@@ -58,7 +58,7 @@ export type SignInFile = ReturnType<typeof signInFile>
 
 export const signInFile = (homeDir: string, { name, url }: Pick<HttpServer, 'name' | 'url'>) => {
   const path = fileOf(homeDir, name)
-  const file = jsonFile<StoredSignIn | null>(path, value =>
+  const file = new JsonFile<StoredSignIn | null>(path, value =>
     value === undefined ? null : Stored.parse(value),
   )
   return {

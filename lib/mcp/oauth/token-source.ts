@@ -13,7 +13,7 @@ import { describeNetworkError } from '../../http/network-error.ts'
 import { withFileLock } from '../../store/flock.ts'
 import { mutex } from '../../store/mutex.ts'
 import type { HttpServer } from '../config.ts'
-import { createAuthFetch } from './auth-fetch.ts'
+import { AuthFetch } from './auth-fetch.ts'
 import {
   signInFile,
   type SignInFile,
@@ -195,7 +195,7 @@ export class TokenSource implements AuthProvider {
     }
     const { refreshAuthorization } = await import('@modelcontextprotocol/client')
     const { url: serverUrl } = stored
-    const { fetch } = createAuthFetch({ serverUrl, allowPrivate: allowPrivate(), dispatcher })
+    const { fetch } = new AuthFetch({ serverUrl, allowPrivate: allowPrivate(), dispatcher })
     // A disk that accepts no writes must be noticed before the refresh token is used up.
     this.#file.write(stored)
     try {

@@ -6,7 +6,7 @@ import { type Clock, toSeconds } from '../../base/clock.ts'
 import { conflict, invalid, messageOf, missing, UserError } from '../../errors.ts'
 import { BackupResult, type BackupSettings, type BackupState } from '../../schema/backup.ts'
 import { fileReason } from '../../store/file-error.ts'
-import { jsonFile } from '../../store/json-file.ts'
+import { JsonFile } from '../../store/json-file.ts'
 import { makeDir } from '../../store/make-dir.ts'
 import { isInside } from '../../store/path-within.ts'
 import type { Backup } from './backup.ts'
@@ -59,7 +59,7 @@ export class Backups {
     clock: Clock
   }) {
     this.#options = options
-    this.#file = jsonFile(options.path, value => BackupsFile.parse(value ?? {}))
+    this.#file = new JsonFile(options.path, value => BackupsFile.parse(value ?? {}))
   }
 
   state(): BackupState {

@@ -21,7 +21,7 @@ import { columnsOf, readState, stateDbPath } from '../../sessions/host-db/state-
 import { unreadableSessions } from '../../sessions/unreadable-files.ts'
 import { errorCode, fileReason } from '../../store/file-error.ts'
 import { runningPid } from '../../store/instance-lock.ts'
-import { jsonFile } from '../../store/json-file.ts'
+import { JsonFile } from '../../store/json-file.ts'
 import { packedHere } from '../../store/packed.ts'
 import { readWholeText } from '../../store/read-text.ts'
 import { usableForNewChats } from '../../workspaces/default-workspace.ts'
@@ -46,7 +46,7 @@ export const stateFileChecks = ({ above }: CheckContext): Check[] =>
 
 /** As the page says it. */
 export const backupChecks = ({ config }: CheckContext): Check[] => {
-  const file = jsonFile(join(config.stateDir, 'backups.json'), value =>
+  const file = new JsonFile(join(config.stateDir, 'backups.json'), value =>
     BackupsFile.parse(value ?? {}),
   )
   const { last, settings } = file.read()
@@ -59,7 +59,7 @@ export const backupChecks = ({ config }: CheckContext): Check[] => {
 
 /** The one of the settings, where new chats begin unless the environment names another. */
 export const savedWorkspaceCheck = ({ config }: CheckContext): Check[] => {
-  const file = jsonFile(join(config.stateDir, 'settings.json'), parseSettings)
+  const file = new JsonFile(join(config.stateDir, 'settings.json'), parseSettings)
   const { default_workspace: path } = file.read()
   if (typeof path !== 'string' || path === '' || usableForNewChats(path, config)) return []
   const said = `${path} of the settings does not exist or cannot be used, so new chats begin elsewhere`
@@ -201,7 +201,7 @@ export const rootCheck = ({ machine }: CheckContext): Check[] => {
 }
 
 const TOOLS: readonly [name: string, without: string][] = [
-  ['git', 'Install git. File changes, checkpoints and updates need it.'],
+  ['git', 'Install git. Diffs, worktrees, and updates need it.'],
   ['python3', 'Install Python 3. The agent often writes and runs Python scripts.'],
   ['flock', 'Install util-linux. It locks files shared with the command-line client.'],
 ]

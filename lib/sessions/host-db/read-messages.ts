@@ -10,21 +10,29 @@ type Stored = Readonly<Record<string, unknown>>
 /** Bounds the loop, because a damaged file may contain a cycle. */
 const MAX_LINEAGE = 100
 
-/** The session ids from the first one to the given one. */
-export const readLineage = (db: Database, id: string): string[] => {
+/** The ids from the given session up to the first one of its lineage, or down to the newest. */
+const walk = (db: Database, id: string, way: 'up' | 'down'): string[] => {
   if (!hasLineage(columnsOf(db, 'sessions'))) return [id]
-  const parent = db.prepare<[string], { id: string }>(
-    `select p.id from sessions c join sessions p on p.id = c.parent_session_id
-     where c.id = ? and ${continues('p', 'c')}`,
+  const [from, to] = way === 'up' ? ['c', 'p'] : ['p', 'c']
+  const step = db.prepare<[string], { id: string }>(
+    `select ${to}.id from sessions c join sessions p on p.id = c.parent_session_id
+     where ${from}.id = ? and ${continues('p', 'c')} order by c.started_at limit 1`,
   )
   const chain = [id]
   while (chain.length < MAX_LINEAGE) {
-    const before = parent.get(chain[0] as string)?.id
-    if (before === undefined || chain.includes(before)) break
-    chain.unshift(before)
+    const next = step.get(chain.at(-1) as string)?.id
+    if (next === undefined || chain.includes(next)) break
+    chain.push(next)
   }
   return chain
 }
+
+/** The session ids from the first one to the given one. */
+export const readLineage = (db: Database, id: string): string[] => walk(db, id, 'up').toReversed()
+
+/** The newest session of the lineage: the given id when it was never compacted. */
+export const readLineageTip = (db: Database, id: string): string =>
+  walk(db, id, 'down').at(-1) as string
 
 const toCall = (value: unknown): ToolCall[] => {
   if (!isObject(value) || !('function' in value)) return []
@@ -110,22 +118,6 @@ export const withoutCopies = (parent: readonly Message[], child: readonly Messag
     if (!isSameMessage(child[start]!, parent[at]!)) break
   }
   return child.slice(head).filter((_, at) => at + head <= start || at + head > end)
-}
-
-/** The newest session of the lineage: the given id when it was never compacted. */
-export const readLineageTip = (db: Database, id: string): string => {
-  if (!hasLineage(columnsOf(db, 'sessions'))) return id
-  const child = db.prepare<[string], { id: string }>(
-    `select c.id from sessions c join sessions p on p.id = c.parent_session_id
-     where p.id = ? and ${continues('p', 'c')} order by c.started_at limit 1`,
-  )
-  const chain = [id]
-  while (chain.length < MAX_LINEAGE) {
-    const next = child.get(chain.at(-1) as string)?.id
-    if (next === undefined || chain.includes(next)) break
-    chain.push(next)
-  }
-  return chain.at(-1) as string
 }
 
 /** True when messages of the session were replaced in place by a summary. */

@@ -1,5 +1,7 @@
-/** Lists the sessions that command-line programs recorded in state.db, with the directory each one worked in. */
+/** Reads the sessions that command-line programs recorded in state.db, with the directory each one worked in. */
 import { asObject, asString } from '../../base/json.ts'
+import type { Message } from '../../schema/message.ts'
+import { readMessages } from './read-messages.ts'
 import type { SessionSource } from './session-recorder.ts'
 import { columnsOf, readState } from './state-db.ts'
 
@@ -47,7 +49,7 @@ export const listRecorded = (
              coalesce((select max(m.timestamp) from messages m where m.session_id = s.id), s.started_at) as at
            from sessions s where s.source in (${sources.map(() => '?').join(', ')})
            and exists (select 1 from messages m where m.session_id = s.id)
-           order by at desc, s.id limit ${MAX_ENTRIES}`,
+           order by at desc, s.rowid desc limit ${MAX_ENTRIES}`,
         )
         .all(...sources)
     }) ?? []
@@ -58,6 +60,19 @@ export const listRecorded = (
     updatedAt: at,
   }))
 }
+
+/** A stored session to resume; undefined for an unknown id. */
+export const readRecorded = (
+  file: string,
+  addon: string | undefined,
+  id: string,
+): { model: string | null; messages: Message[] } | undefined =>
+  readState(file, addon, db => {
+    const found = db
+      .prepare<[string], { model: string | null }>('select model from sessions where id = ?')
+      .get(id)
+    return found && { model: found.model, messages: readMessages(db, id) }
+  })
 
 /** Whether the session comes from one of these programs. */
 export const isFrom = (

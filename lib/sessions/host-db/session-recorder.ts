@@ -6,20 +6,25 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, rising, toSeconds } from '../../base/clock.ts'
 import type { Message, ToolCall } from '../../schema/message.ts'
 import { cleanTitle, freeTitle } from './usage-mirror.ts'
-import { readMessages } from './read-messages.ts'
 import { ensureStateDb } from './create-database.ts'
-import { columnsOf, type Database, readState, writeState } from './state-db.ts'
+import {
+  addToColumns,
+  type Database,
+  insertRow,
+  type Row,
+  setColumns,
+  writeState,
+} from './state-db.ts'
 
 /** What a session was started with: a terminal, an editor (Agent Client Protocol), or a client of our MCP server. */
 export type SessionSource = 'cli' | 'acp' | 'mcp'
 
-export type SessionRecorderOptions = {
+type Parts = {
   file: string
   /** Of new sessions; that of an existing one stays. */
   source: SessionSource
   addon: string | undefined
-  /** Seconds since 1970. */
-  clock: Pick<Clock, 'now'>
+  clock: Clock
   /** Called when a write fails. The session continues. */
   onError: (error: unknown) => void
 }
@@ -54,63 +59,32 @@ export const newHostSessionId = (at: Date): string => {
   return `${day}_${time}_${randomBytes(3).toString('hex')}`
 }
 
-type Row = Readonly<Record<string, string | number | null>>
-
-/** The values whose columns exist; others are dropped without an error. */
-const existingColumns = (
-  db: Database,
-  table: string,
-  row: Row,
-): [string, string | number | null][] => {
-  const columns = columnsOf(db, table)
-  return Object.entries(row).filter(([name]) => columns.has(name))
-}
-
-const insert = (db: Database, table: string, row: Row, verb = 'insert'): void => {
-  const pairs = existingColumns(db, table, row)
-  const names = pairs.map(([name]) => name)
-  db.prepare(
-    `${verb} into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`,
-  ).run(...pairs.map(([, value]) => value))
-}
-
-const update = (db: Database, id: string, row: Row): void => {
-  for (const [name, value] of existingColumns(db, 'sessions', row))
-    db.prepare(`update sessions set ${name} = ? where id = ?`).run(value, id)
-}
-
-/** Adds to counters, because another program may update the same row. */
-const increment = (db: Database, id: string, row: Readonly<Record<string, number>>): void => {
-  for (const [name, value] of existingColumns(db, 'sessions', row))
-    if (value)
-      db.prepare(`update sessions set ${name} = coalesce(${name}, 0) + ? where id = ?`).run(
-        value,
-        id,
-      )
-}
-
 const textOf = (content: RecordedMessage['content']): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
 
-export const createSessionRecorder = ({
-  file,
-  source,
-  addon,
-  clock,
-  onError,
-}: SessionRecorderOptions) => {
-  // The host agent orders messages by it.
-  const nextMs = rising(clock)
-  const at = (): number => toSeconds(nextMs())
-  let queue: Promise<unknown> | null = null
+export class SessionRecorder {
+  readonly #parts: Parts
+  /** The host agent orders messages by it. */
+  readonly #nextMs: () => number
+  #queue: Promise<unknown> | null = null
   /** Tool name by call id: a tool result does not contain the name. */
-  const callNames = new Map<string, string>()
+  readonly #callNames = new Map<string, string>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#nextMs = rising(parts.clock)
+  }
+
+  #at(): number {
+    return toSeconds(this.#nextMs())
+  }
 
   /**
    * Runs writes in order. Unless another connection holds the lock, the write has happened when this returns, so a kill
    * right after the call loses nothing.
    */
-  const write = (work: (db: Database) => void): void => {
+  #write(work: (db: Database) => void): void {
+    const { file, addon, onError } = this.#parts
     const run = async () => {
       try {
         ensureStateDb(file, addon)
@@ -119,127 +93,100 @@ export const createSessionRecorder = ({
         onError(error)
       }
     }
-    const before = queue
-    const done: Promise<unknown> = before ? before.then(run) : run()
-    queue = done
+    const done: Promise<unknown> = this.#queue ? this.#queue.then(run) : run()
+    this.#queue = done
     void done.then(() => {
-      if (queue === done) queue = null
+      if (this.#queue === done) this.#queue = null
     })
   }
 
-  const ensureRow = (db: Database, id: string, more: Row = {}): void =>
-    insert(db, 'sessions', { id, source, started_at: at(), ...more }, 'insert or ignore')
+  #ensureRow(db: Database, id: string, more: Row = {}): void {
+    const row = { id, source: this.#parts.source, started_at: this.#at(), ...more }
+    insertRow(db, 'sessions', row, 'insert or ignore')
+  }
 
-  return {
-    begin(id: string, about: { model: string; cwd: string; maxSteps: number }): void {
-      const { model, cwd, maxSteps } = about
-      write(db => {
-        // The directory is here as well, because schemas before 30 have no column for it.
-        const config = JSON.stringify({ max_iterations: maxSteps, cwd })
-        ensureRow(db, id, { model, model_config: config, cwd, created_source: source })
-        // A resumed session has not ended.
-        update(db, id, { ended_at: null, end_reason: null })
+  begin(id: string, about: { model: string; cwd: string; maxSteps: number }): void {
+    const { model, cwd, maxSteps } = about
+    this.#write(db => {
+      // The directory is here as well, because schemas before 30 have no column for it.
+      const config = JSON.stringify({ max_iterations: maxSteps, cwd })
+      const created_source = this.#parts.source
+      this.#ensureRow(db, id, { model, model_config: config, cwd, created_source })
+      // A resumed session has not ended.
+      setColumns(db, id, { ended_at: null, end_reason: null })
+    })
+  }
+
+  /** The system prompt, for programs that resume the session. */
+  prompt(id: string, text: string): void {
+    this.#write(db => setColumns(db, id, { system_prompt: text }))
+  }
+
+  message(id: string, message: RecordedMessage): void {
+    const { role, content, tool_calls: calls = [], tool_call_id, reasoning } = message
+    for (const call of calls) this.#callNames.set(call.id, call.function.name)
+    const timestamp = this.#at()
+    this.#write(db => {
+      this.#ensureRow(db, id)
+      insertRow(db, 'messages', {
+        session_id: id,
+        role,
+        content: textOf(content),
+        tool_call_id: tool_call_id ?? null,
+        tool_name: tool_call_id === undefined ? null : (this.#callNames.get(tool_call_id) ?? null),
+        // The host agent knows no `via`, and some providers reject unknown keys.
+        tool_calls:
+          calls.length > 0 ? JSON.stringify(calls.map(({ via: _, ...call }) => call)) : null,
+        timestamp,
+        finish_reason: role !== 'assistant' ? null : calls.length > 0 ? TOOL_CALLS_REASON : 'stop',
+        reasoning: reasoning ?? null,
       })
-    },
+      addToColumns(db, id, { message_count: 1, tool_call_count: calls.length })
+      setColumns(db, id, { last_activity_at: timestamp })
+    })
+  }
 
-    /** The system prompt, for programs that resume the session. */
-    prompt: (id: string, text: string): void =>
-      write(db => update(db, id, { system_prompt: text })),
-
-    message(id: string, message: RecordedMessage): void {
-      const { role, content, tool_calls: calls = [], tool_call_id, reasoning } = message
-      for (const call of calls) callNames.set(call.id, call.function.name)
-      const timestamp = at()
-      write(db => {
-        ensureRow(db, id)
-        insert(db, 'messages', {
-          session_id: id,
-          role,
-          content: textOf(content),
-          tool_call_id: tool_call_id ?? null,
-          tool_name: tool_call_id === undefined ? null : (callNames.get(tool_call_id) ?? null),
-          // The host agent knows no `via`, and some providers reject unknown keys.
-          tool_calls:
-            calls.length > 0 ? JSON.stringify(calls.map(({ via: _, ...call }) => call)) : null,
-          timestamp,
-          finish_reason:
-            role !== 'assistant' ? null : calls.length > 0 ? TOOL_CALLS_REASON : 'stop',
-          reasoning: reasoning ?? null,
-        })
-        increment(db, id, { message_count: 1, tool_call_count: calls.length })
-        update(db, id, { last_activity_at: timestamp })
+  usage(id: string, usage: RecordedUsage): void {
+    this.#write(db => {
+      const { output_tokens, estimated_cost } = usage
+      const { cache_read_tokens = 0, cache_write_tokens = 0 } = usage
+      addToColumns(db, id, {
+        // The host agent counts cached tokens apart from the input.
+        input_tokens: Math.max(0, usage.input_tokens - cache_read_tokens - cache_write_tokens),
+        cache_read_tokens,
+        cache_write_tokens,
+        output_tokens,
+        estimated_cost_usd: estimated_cost,
       })
-    },
-
-    usage(id: string, usage: RecordedUsage): void {
-      write(db => {
-        const { output_tokens, estimated_cost } = usage
-        const { cache_read_tokens = 0, cache_write_tokens = 0 } = usage
-        increment(db, id, {
-          // The host agent counts cached tokens apart from the input.
-          input_tokens: Math.max(0, usage.input_tokens - cache_read_tokens - cache_write_tokens),
-          cache_read_tokens,
-          cache_write_tokens,
-          output_tokens,
-          estimated_cost_usd: estimated_cost,
-        })
-        const isKnown = estimated_cost > 0
-        update(db, id, {
-          billing_provider: usage.provider,
-          billing_base_url: usage.baseUrl,
-          cost_status: isKnown ? 'estimated' : 'unknown',
-          cost_source: isKnown ? 'official_docs_snapshot' : 'none',
-        })
+      const isKnown = estimated_cost > 0
+      setColumns(db, id, {
+        billing_provider: usage.provider,
+        billing_base_url: usage.baseUrl,
+        cost_status: isKnown ? 'estimated' : 'unknown',
+        cost_source: isKnown ? 'official_docs_snapshot' : 'none',
       })
-    },
+    })
+  }
 
-    /** Sets the title if there is none; a number suffix makes it unique. */
-    title(id: string, text: string): void {
-      write(db => {
-        const stored = db
-          .prepare<[string], { title: string | null }>('select title from sessions where id = ?')
-          .get(id)
-        const wanted = cleanTitle(text)
-        if (!stored || stored.title !== null || !wanted) return
-        const title = freeTitle(db, id, wanted)
-        if (title) update(db, id, { title, title_source: 'derived' })
-      })
-    },
+  /** Sets the title if there is none; a number suffix makes it unique. */
+  title(id: string, text: string): void {
+    this.#write(db => {
+      const stored = db
+        .prepare<[string], { title: string | null }>('select title from sessions where id = ?')
+        .get(id)
+      const wanted = cleanTitle(text)
+      if (!stored || stored.title !== null || !wanted) return
+      const title = freeTitle(db, id, wanted)
+      if (title) setColumns(db, id, { title, title_source: 'derived' })
+    })
+  }
 
-    end: (id: string, reason: string): void =>
-      write(db => update(db, id, { ended_at: at(), end_reason: reason })),
+  end(id: string, reason: string): void {
+    this.#write(db => setColumns(db, id, { ended_at: this.#at(), end_reason: reason }))
+  }
 
-    /** Resolves when every write so far has succeeded or failed. */
-    async flush(): Promise<void> {
-      while (queue) await queue
-    },
+  /** Resolves when every write so far has succeeded or failed. */
+  async flush(): Promise<void> {
+    while (this.#queue) await this.#queue
   }
 }
-
-/** The id of the newest CLI session; undefined when there is none. */
-export const newestHostSession = (file: string, addon: string | undefined): string | undefined =>
-  readState(file, addon, db =>
-    db
-      .prepare<[string], { id: string }>(
-        `select s.id from sessions s where s.source = ?
-         and exists (select 1 from messages m where m.session_id = s.id)
-         order by coalesce((select max(m.timestamp) from messages m where m.session_id = s.id), s.started_at) desc,
-           s.rowid desc limit 1`,
-      )
-      .get('cli' satisfies SessionSource),
-  )?.id
-
-export type HostSession = { model: string | null; messages: Message[] }
-
-/** A stored session to resume; undefined for an unknown id. */
-export const readHostSession = (
-  file: string,
-  addon: string | undefined,
-  id: string,
-): HostSession | undefined =>
-  readState(file, addon, db => {
-    const found = db
-      .prepare<[string], { model: string | null }>('select model from sessions where id = ?')
-      .get(id)
-    return found && { model: found.model, messages: readMessages(db, id) }
-  })

@@ -115,6 +115,42 @@ export const columnsOf = (db: Database, table: string): ReadonlySet<string> =>
       .map(({ name }) => name),
   )
 
+export type Row = Readonly<Record<string, string | number | null>>
+
+/** The values whose columns exist in this version of the schema; others are dropped without an error. */
+const existing = <T>(
+  db: Database,
+  table: string,
+  row: Readonly<Record<string, T>>,
+): [string, T][] => {
+  const columns = columnsOf(db, table)
+  return Object.entries(row).filter(([name]) => columns.has(name))
+}
+
+export const insertRow = (db: Database, table: string, row: Row, verb = 'insert'): void => {
+  const pairs = existing(db, table, row)
+  const names = pairs.map(([name]) => name).join(', ')
+  db.prepare(`${verb} into ${table} (${names}) values (${pairs.map(() => '?').join(', ')})`).run(
+    ...pairs.map(([, value]) => value),
+  )
+}
+
+/** `value`: the SQL of the new value of a column, with one parameter. */
+const change = (db: Database, id: string, row: Row, value: (column: string) => string): void => {
+  for (const [name, given] of existing(db, 'sessions', row))
+    db.prepare(`update sessions set ${name} = ${value(name)} where id = ?`).run(given, id)
+}
+
+export const setColumns = (db: Database, id: string, row: Row): void =>
+  change(db, id, row, () => '?')
+
+/** Adds to counters, because another program may update the same row. */
+export const addToColumns = (db: Database, id: string, row: Row): void =>
+  change(db, id, row, name => `coalesce(${name}, 0) + ?`)
+
+export const raiseColumns = (db: Database, id: string, row: Row): void =>
+  change(db, id, row, name => `max(coalesce(${name}, 0), ?)`)
+
 /** File times have a limited resolution: a file changed this recently may change again with the same time and size. */
 const TICK_MS = 50
 

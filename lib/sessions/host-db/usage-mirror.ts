@@ -1,7 +1,7 @@
 /** Writes the usage of our sessions into the host agent's database, so that its usage reports include them. */
 import { toSeconds } from '../../base/clock.ts'
 import type { SessionRow } from '../../schema/session.ts'
-import { columnsOf, type Database } from './state-db.ts'
+import { columnsOf, type Database, insertRow, raiseColumns, setColumns } from './state-db.ts'
 
 const TITLE_CHARS = 100
 /** Titles are unique in the database. After this many numbered variants the title is omitted. */
@@ -42,9 +42,7 @@ const mirrorTitle = (db: Database, row: SessionRow): void => {
   if (stored.title !== null && stored.source !== 'webui') return
   if (stored.title === wanted || stored.title?.startsWith(`${wanted} #`)) return
   const title = freeTitle(db, row.session_id, wanted)
-  if (title) {
-    db.prepare('update sessions set title = ? where id = ?').run(title, row.session_id)
-  }
+  if (title) setColumns(db, row.session_id, { title })
 }
 
 /** `now`: milliseconds since 1970. Writes totals, not increments, so repeated calls are idempotent. Call it inside a transaction. */
@@ -52,31 +50,18 @@ export const mirrorUsage = (db: Database, row: SessionRow, now: number): void =>
   const columns = columnsOf(db, 'sessions')
   const { session_id: id, model } = row
   if (!columns.has('source') || !columns.has('started_at')) return
-  db.prepare('insert or ignore into sessions (id, source, started_at) values (?, ?, ?)').run(
-    id,
-    'webui',
-    toSeconds(now),
-  )
+  const added = { id, source: 'webui', started_at: toSeconds(now) }
+  insertRow(db, 'sessions', added, 'insert or ignore')
   const { cache_read_tokens = 0, cache_write_tokens = 0 } = row
-  const totals = {
+  setColumns(db, id, {
     // The host agent counts cached tokens apart from the input.
     input_tokens: Math.max(0, row.input_tokens - cache_read_tokens - cache_write_tokens),
     output_tokens: row.output_tokens,
     estimated_cost_usd: row.estimated_cost,
     message_count: row.message_count,
-  }
-  for (const [column, value] of Object.entries(totals)) {
-    if (columns.has(column))
-      db.prepare(`update sessions set ${column} = ? where id = ?`).run(value, id)
-  }
+  })
   // Sessions that an earlier version imported lack the cached tokens that the database had then.
-  for (const [column, value] of Object.entries({ cache_read_tokens, cache_write_tokens })) {
-    if (columns.has(column))
-      db.prepare(`update sessions set ${column} = max(coalesce(${column}, 0), ?) where id = ?`).run(
-        value,
-        id,
-      )
-  }
+  raiseColumns(db, id, { cache_read_tokens, cache_write_tokens })
   if (columns.has('model') && model) {
     db.prepare('update sessions set model = coalesce(model, ?) where id = ?').run(model, id)
   }

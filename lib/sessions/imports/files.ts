@@ -31,45 +31,56 @@ const safeName = (given: string): string => {
 const nameIn = (name: string, id: string | undefined): string =>
   id !== undefined && name.startsWith(`${id}-`) ? name.slice(id.length + 1) : name
 
-export const planFiles = (
-  sessionId: string,
-  exported: Pick<ExportFile, 'find'>,
-  leaveOut: LeaveOut,
-) => {
-  const planned: PlannedFile[] = []
-  const known = new Map<unknown, string | null>()
-  const taken = new Set<string>()
+/** What a chat refers to, planned once each. */
+export class FilePlan {
+  readonly planned: PlannedFile[] = []
+  readonly #sessionId: string
+  readonly #exported: ExportFile
+  readonly #leaveOut: LeaveOut
+  readonly #known = new Map<unknown, string | null>()
+  readonly #taken = new Set<string>()
 
-  const plan = ({ name, id, data, isImage }: FileRef): string | null => {
-    const found = data ? undefined : exported.find(name, id)
+  constructor(sessionId: string, exported: ExportFile, leaveOut: LeaveOut) {
+    this.#sessionId = sessionId
+    this.#exported = exported
+    this.#leaveOut = leaveOut
+  }
+
+  /** `wanted`, or with a number what no other file of the chat has. */
+  #freeName(wanted: string): string {
+    const dot = wanted.lastIndexOf('.')
+    const [stem, ending] = dot > 0 ? [wanted.slice(0, dot), wanted.slice(dot)] : [wanted, '']
+    let free = wanted
+    for (let n = 2; this.#taken.has(free.toLowerCase()); n++) free = `${stem}-${n}${ending}`
+    this.#taken.add(free.toLowerCase())
+    return free
+  }
+
+  #plan({ name, id, data, isImage }: FileRef): string | null {
+    const found = data ? undefined : this.#exported.find(name, id)
     if (!data && !found) {
-      leaveOut('file_missing', name)
+      this.#leaveOut('file_missing', name)
       return null
     }
     if ((found?.size ?? 0) > MAX_FILE_BYTES) {
-      leaveOut('file_too_large', name)
+      this.#leaveOut('file_too_large', name)
       return null
     }
     // A reference without a name has that of the file.
     const isNamed = name !== id && /\.\w+$/.test(name)
     const given = safeName(found && !isNamed ? nameIn(found.name, id) : name)
     const own = isImage ? given.replace(/\.dat$|(?<!\.\w+)$/i, '.png') : given
-    const dot = own.lastIndexOf('.')
-    const [stem, ending] = dot > 0 ? [own.slice(0, dot), own.slice(dot)] : [own, '']
-    let free = own
-    for (let n = 2; taken.has(free.toLowerCase()); n++) free = `${stem}-${n}${ending}`
-    taken.add(free.toLowerCase())
-    const path = `imported-files/${sessionId}/${free}`
-    planned.push({ path, open: found ? found.open : async () => Readable.from([data]) })
+    const path = `imported-files/${this.#sessionId}/${this.#freeName(own)}`
+    this.planned.push({ path, open: found ? found.open : async () => Readable.from([data]) })
     return path
   }
 
-  return {
-    planned,
-    pathOf(ref: FileRef): string | null {
-      const key = ref.data ?? ref.id ?? ref.name
-      if (!known.has(key)) known.set(key, plan(ref))
-      return known.get(key) ?? null
-    },
+  pathOf(ref: FileRef): string | null {
+    const key = ref.data ?? ref.id ?? ref.name
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const path = this.#plan(ref)
+    this.#known.set(key, path)
+    return path
   }
 }

@@ -11,18 +11,18 @@ import { toTime } from '../../base/to-time.ts'
 import { messageOf, UserError, invalid } from '../../errors.ts'
 import type { ImportReport, ImportResult, ImportSource, LeftOutCode } from '../../schema/import.ts'
 import type { NewMessage } from '../../schema/message.ts'
-import type { Entry } from '../entries.ts'
+import { type Entry, messageEntries } from '../entries.ts'
 import type { StoredImport } from '../imported.ts'
 import { readChatGpt } from './chatgpt.ts'
 import { readClaude, readClaudeProjects } from './claude.ts'
 import type { Conversation, ReadContext, ReadConversation } from './conversation.ts'
 import { toEntries } from './entries.ts'
 import { type ExportFile, openExport, readJsonFile } from './export-file.ts'
-import { planFiles, type PlannedFile } from './files.ts'
+import { FilePlan, type PlannedFile } from './files.ts'
 import { type JsonValue, jsonValues } from './json-values.ts'
 import { readLibreChat } from './librechat.ts'
 import { readOpenWebUi } from './open-webui.ts'
-import { createReport, type Reporting } from './report.ts'
+import { Reporting } from './report.ts'
 import { turnsOf } from './turns.ts'
 
 /** A conversation that is larger is set aside: its text must fit into memory. */
@@ -95,12 +95,12 @@ export const importExport = async (options: ImportOptions): Promise<ImportReport
 
 const importAll = async (exported: ExportFile, options: ImportOptions): Promise<ImportReport> => {
   const { signal, onProgress, onKept } = options
-  const reporting = createReport()
+  const reporting = new Reporting()
   const { report } = reporting
   const projectFile = exported.part('projects.json')
   const projects = readClaudeProjects(
     projectFile ? await readJsonFile(projectFile) : [],
-    reporting.leaveOut,
+    (code, name) => reporting.leaveOut(code, name),
   )
   const work = { ...options, exported, reporting, projects, seen: new Map<string, number>() }
   let bytes = 0
@@ -275,7 +275,7 @@ const foreignChats = (
   const updated = Math.max(created, last ?? times.at(-1) ?? 0)
   const idOf = (index: number) =>
     sessionId(target.profile, source, index === 0 ? key : `${key}:${index + 1}`)
-  const files = planFiles(idOf(0), exported, leaveOut)
+  const files = new FilePlan(idOf(0), exported, leaveOut)
   // In the order of the export, which a later one keeps: a file has the same name again, whichever branch was shown.
   for (const { blocks } of nodes)
     for (const block of blocks) if (block.type === 'file') files.pathOf(block.file)
@@ -298,7 +298,7 @@ const foreignChats = (
       meta,
       created,
       updated,
-      pathOf: files.pathOf,
+      pathOf: ref => files.pathOf(ref),
     })
     const { project } = conversation
     return { id, title: meta.title, updated, entries, files: files.planned, versions, project }
@@ -322,14 +322,10 @@ const ownChat = (
     ...{ ...meta, profile, workspace, created_at: created, updated_at: updated },
     ...(parent !== '' && { parent_session_id: idOf(parent) }),
   }
-  const lines = messages.map((message, index): Entry => {
-    const at = Math.min(
-      typeof message.timestamp === 'number' ? message.timestamp : updated,
-      updated,
-    )
-    return { n: index + 2, t: 'message', at, message: { ...message, id: `m${index + 2}` } } as Entry
-  })
-  const entries: Entry[] = [{ n: 1, t: 'session', at: created, v: 1, id, meta: own }, ...lines]
+  const entries: Entry[] = [
+    { n: 1, t: 'session', at: created, v: 1, id, meta: own },
+    ...messageEntries(messages, updated),
+  ]
   return { id, title, updated, entries, files: [], versions: 0 }
 }
 

@@ -11,13 +11,11 @@ const MAX_PROBLEMS = 200
 const MAX_NAMES = 10
 const MAX_NAME_CHARS = 120
 
-export type Reporting = ReturnType<typeof createReport>
-
 const shorten = (name: string): string =>
   [...name.slice(0, 2 * MAX_NAME_CHARS)].slice(0, MAX_NAME_CHARS).join('')
 
-export const createReport = () => {
-  const report: ImportReport = {
+export class Reporting {
+  readonly report: ImportReport = {
     source: null,
     counts: { new: 0, updated: 0, unchanged: 0, kept: 0 },
     files: 0,
@@ -27,36 +25,39 @@ export const createReport = () => {
     problem_count: 0,
     problems: [],
   }
-  return {
-    report,
-    leaveOut(code: LeftOutCode, name = ''): void {
-      const found = report.left_out.find(each => each.code === code)
-      const known = found ?? { code, count: 0, names: [] }
-      if (!found) report.left_out.push(known)
-      known.count += 1
-      const shown = shorten(name)
-      if (shown !== '' && known.names.length < MAX_NAMES && !known.names.includes(shown))
-        known.names.push(shown)
-    },
-    problem(name: string, code: ImportProblemCode): void {
-      report.problem_count += 1
-      if (report.problems.length < MAX_PROBLEMS) report.problems.push({ name: shorten(name), code })
-    },
-    chat(chat: {
-      id: string
-      title: string
-      result: ImportResult
-      versions: number
-      files: number
-    }): void {
-      const { id, title, result, versions, files } = chat
-      report.counts[result] += 1
-      if (result === 'unchanged') return
-      if (result !== 'kept') {
-        report.versions += versions
-        report.files += files
-      }
-      if (report.chats.length < MAX_CHATS) report.chats.push({ session_id: id, title, result })
-    },
+
+  leaveOut(code: LeftOutCode, name = ''): void {
+    const { left_out } = this.report
+    const found = left_out.find(each => each.code === code)
+    const known = found ?? { code, count: 0, names: [] }
+    if (!found) left_out.push(known)
+    known.count += 1
+    const shown = shorten(name)
+    if (shown !== '' && known.names.length < MAX_NAMES && !known.names.includes(shown))
+      known.names.push(shown)
+  }
+
+  problem(name: string, code: ImportProblemCode): void {
+    const { problems } = this.report
+    this.report.problem_count += 1
+    if (problems.length < MAX_PROBLEMS) problems.push({ name: shorten(name), code })
+  }
+
+  chat(chat: {
+    id: string
+    title: string
+    result: ImportResult
+    versions: number
+    files: number
+  }): void {
+    const { id, title, result, versions, files } = chat
+    const { report } = this
+    report.counts[result] += 1
+    if (result === 'unchanged') return
+    if (result !== 'kept') {
+      report.versions += versions
+      report.files += files
+    }
+    if (report.chats.length < MAX_CHATS) report.chats.push({ session_id: id, title, result })
   }
 }

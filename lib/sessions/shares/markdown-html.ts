@@ -2,6 +2,7 @@
  * Markdown as static HTML for pages that others may open. Every text is escaped, raw HTML is shown as text, links are absolute
  * http, https or mailto URLs, and nothing is loaded: pictures and files become their names.
  */
+import type { DecisionSentence } from '../../schema/decision-words.ts'
 import { lex, type Token, type Tokens } from '../../base/markdown/lexer.ts'
 import { decodeEntities, hiddenHost, safeLink } from '../../base/markdown/links.ts'
 import { type DetailsToken, groupDetails, type TagToken } from '../../base/markdown/plain-tags.ts'
@@ -156,4 +157,9 @@ export const markdownHtml = (text: string): string => {
     if (error instanceof RangeError) return plainHtml(text)
     throw error
   }
+}
+
+export const decisionHtml = ({ lead, what, isCode, end }: DecisionSentence): string => {
+  const shown = isCode ? `<code>${escapeHtml(what)}</code>` : escapeHtml(what)
+  return `<p class="decision"><b>${escapeHtml(lead)}</b> ${shown} ${escapeHtml(end)}</p>`
 }

@@ -1,8 +1,7 @@
 /** The page of a shared chat: one document without scripts, cookies or requests, and its Content-Security-Policy. */
 import { escapeHtml, inlineHashes } from '../../http/html-template.ts'
 import type { ReplyOptions } from '../../http/reply.ts'
-import { codeBlock, markdownHtml, plainHtml } from './markdown-html.ts'
-import type { DecisionSentence } from '../../schema/decision-words.ts'
+import { codeBlock, decisionHtml, markdownHtml, plainHtml } from './markdown-html.ts'
 import type { SharedPart, SharedStep } from './shared-chat.ts'
 
 const STYLE = `
@@ -107,11 +106,6 @@ const stepsHtml = (steps: readonly SharedStep[]): string => {
   }
   const items = lines.map(({ step, count }) => stepHtml(step, count))
   return `<ul class="steps">${items.join('')}</ul>`
-}
-
-const decisionHtml = ({ lead, what, isCode, end }: DecisionSentence): string => {
-  const shown = isCode ? `<code>${escapeHtml(what)}</code>` : escapeHtml(what)
-  return `<p class="decision"><b>${escapeHtml(lead)}</b> ${shown} ${escapeHtml(end)}</p>`
 }
 
 const requestHtml = (part: SharedPart & { kind: 'request' }): string => {

@@ -12,7 +12,7 @@ import { readWhole } from '../../store/read-text.ts'
 import { contentText } from '../entries.ts'
 import { UNTITLED } from '../list-row.ts'
 import type { ToolOutput } from '../tool-output.ts'
-import type { Sessions } from '../types.ts'
+import type { Sessions } from '../sessions.ts'
 import { hidePaths, toSharedParts } from './shared-chat.ts'
 import type { Shares } from './shares.ts'
 

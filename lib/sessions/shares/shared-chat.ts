@@ -1,5 +1,5 @@
 /** What a link shows of a chat: an explicit choice from the transcript. Everything that is not named here stays private. */
-import { isObject } from '../../base/json.ts'
+import { asObject, asObjects, fieldsOf } from '../../base/json.ts'
 import { ownToolName, toolInfo } from '../../base/tools.ts'
 import type { Decision } from '../../schema/decision.ts'
 import { type DecisionSentence, decisionSentence } from '../../schema/decision-words.ts'
@@ -20,16 +20,6 @@ export type SharedPart =
   | { kind: 'decision'; at: number | null; sentence: DecisionSentence }
   | { kind: 'failed'; at: number | null }
 
-const parse = (json: string): Record<string, unknown> => {
-  try {
-    const value: unknown = JSON.parse(json)
-    return isObject(value) ? value : {}
-  } catch {
-    // Arguments that the model left incomplete, or a result that is plain text.
-    return {}
-  }
-}
-
 const textOf = (value: unknown): string =>
   typeof value === 'string'
     ? value
@@ -39,12 +29,9 @@ const textOf = (value: unknown): string =>
 
 /** Of a result only what was printed or found: no reasons, approvals or paths in other fields. */
 const outputOf = (name: string, content: string): string => {
-  const fields = parse(content)
+  const fields = fieldsOf(content)
   if (name === 'terminal' || name === 'execute_code') return textOf(fields.output)
-  const found = fields.results ?? (isObject(fields.data) ? fields.data.web : undefined)
-  if (!Array.isArray(found)) return ''
-  return found
-    .filter(isObject)
+  return asObjects(fields.results ?? asObject(fields.data).web)
     .map(({ title, url, description, content: text }) =>
       [title, url, description, text].map(textOf).filter(Boolean).join('\n'),
     )
@@ -53,7 +40,7 @@ const outputOf = (name: string, content: string): string => {
 
 /** Of a call that was refused, or failed without output, the words would claim what was not done. */
 const isDone = ({ _refused_by }: Message, result: string): boolean => {
-  const { status, error, output } = parse(result)
+  const { status, error, output } = fieldsOf(result)
   const isRefused = _refused_by !== undefined || status === 'blocked'
   return !isRefused && (!textOf(error) || textOf(output) !== '')
 }
@@ -64,7 +51,7 @@ const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep
   if (!withOutput || field === undefined) return { words, input: '', output: '' }
   return {
     words,
-    input: textOf(parse(call.function.arguments)[field]),
+    input: textOf(fieldsOf(call.function.arguments)[field]),
     output: outputOf(name, result),
   }
 }

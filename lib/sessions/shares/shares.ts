@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { conflict, unavailable } from '../../errors.ts'
 import { Share, type ShareOptions } from '../../schema/share.ts'
 import { writeAtomic } from '../../store/atomic-write.ts'
+import { errorCode } from '../../store/file-error.ts'
 import { readWholeText } from '../../store/read-text.ts'
 
 const MAX_SHARES = 200
@@ -29,110 +30,145 @@ export const SharesFile = z.object({
 })
 type SharesFile = z.infer<typeof SharesFile>
 
+const NONE: SharesFile = { version: 1, enabled: false, shares: [] }
+
 const toShare = ({ hash: _, before: __, ...share }: StoredShare): Share => share
 
 export type NewShare = ShareOptions &
   Pick<StoredShare, 'session_id' | 'profile' | 'title' | 'before'> & { days: number }
 
-export type Shares = ReturnType<typeof openShares>
+const read = (path: string): SharesFile | 'damaged' => {
+  try {
+    return SharesFile.parse(JSON.parse(readWholeText(path)))
+  } catch (error) {
+    return errorCode(error) === 'ENOENT' ? NONE : 'damaged'
+  }
+}
 
 /** An unreadable file keeps all links off and is not replaced. */
-export const openShares = (
-  path: string,
-  { clock, log }: { clock: Pick<Clock, 'now'>; log: { info(text: string): void } },
-) => {
-  const none: SharesFile = { version: 1, enabled: false, shares: [] }
-  const read = (): SharesFile | 'damaged' => {
-    try {
-      return SharesFile.parse(JSON.parse(readWholeText(path)))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return none
-      return 'damaged'
-    }
-  }
-  const found = read()
-  let state = found === 'damaged' ? none : found
+export class Shares {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #log: { info(text: string): void }
+  readonly #isDamaged: boolean
+  #state: SharesFile
 
-  const isCurrent = ({ expires_at }: StoredShare): boolean => fromSeconds(expires_at) > clock.now()
+  constructor(path: string, clock: Clock, log: { info(text: string): void }) {
+    this.#path = path
+    this.#clock = clock
+    this.#log = log
+    const found = read(path)
+    this.#isDamaged = found === 'damaged'
+    this.#state = found === 'damaged' ? NONE : found
+  }
+
+  #isCurrent({ expires_at }: StoredShare): boolean {
+    return fromSeconds(expires_at) > this.#clock.now()
+  }
+
+  #current(shares: readonly StoredShare[] = this.#state.shares): StoredShare[] {
+    return shares.filter(share => this.#isCurrent(share))
+  }
 
   /** On disk first: a link that was not stored must not work until the next start only. */
-  const write = (next: SharesFile): void => {
-    if (found === 'damaged')
+  #write(next: Partial<SharesFile>): void {
+    const path = this.#path
+    if (this.#isDamaged)
       throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',
         values: { path },
       })
-    const kept = { ...next, shares: next.shares.filter(isCurrent) }
+    const state = { ...this.#state, ...next }
+    const kept = { ...state, shares: this.#current(state.shares) }
     writeAtomic(path, `${JSON.stringify(kept, null, 1)}\n`)
-    state = kept
+    this.#state = kept
   }
 
   /** Removes matching links; returns how many there were. */
-  const remove = (matches: (share: StoredShare) => boolean): number => {
-    const removed = state.shares.filter(matches)
+  #remove(matches: (share: StoredShare) => boolean): number {
+    const { shares } = this.#state
+    const removed = shares.filter(matches)
     if (removed.length === 0) return 0
-    write({ ...state, shares: state.shares.filter(share => !matches(share)) })
+    this.#write({ shares: shares.filter(share => !matches(share)) })
     for (const { id, session_id } of removed)
-      log.info(`share link ${id} of chat ${session_id} revoked`)
+      this.#log.info(`share link ${id} of chat ${session_id} revoked`)
     return removed.length
   }
 
-  return {
-    isEnabled: (): boolean => state.enabled,
-    /** Links that have not expired, oldest first. */
-    list: (): Share[] => state.shares.filter(isCurrent).map(toShare),
-    setEnabled(enabled: boolean): void {
-      if (enabled === state.enabled && found !== 'damaged') return
-      write({ ...state, enabled })
-      log.info(`share links turned ${enabled ? 'on' : 'off'}`)
-    },
-    /** `token` is not stored, so this is the only time it can be shown. */
-    create({ days, ...given }: NewShare): { share: Share; token: string } {
-      if (!state.enabled)
-        throw conflict('Share links are off. Turn them on in Settings → Security.', {
-          code: 'shares_off',
-        })
-      if (state.shares.filter(isCurrent).length >= MAX_SHARES)
-        throw conflict(`There are ${MAX_SHARES} share links already. Revoke one first.`, {
-          code: 'too_many_shares',
-          values: { max: MAX_SHARES },
-        })
-      const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
-      const now = clock.now()
-      const share: StoredShare = {
-        ...given,
-        id: randomBytes(8).toString('hex'),
-        created_at: Math.floor(toSeconds(now)),
-        expires_at: Math.floor(toSeconds(now + days * DAY_MS)),
-        opened_at: null,
-        hash: sha256(token),
-      }
-      write({ ...state, shares: [...state.shares, share] })
-      const until = new Date(fromSeconds(share.expires_at)).toISOString()
-      log.info(`share link ${share.id} of chat ${share.session_id} created, expires ${until}`)
-      return { share: toShare(share), token }
-    },
-    revoke: (id: string): boolean => remove(share => share.id === id) > 0,
-    revokeAll: (): number => remove(() => true),
-    /** For a deleted profile: a later one of the same name must not be reachable through its links. */
-    endProfile: (profile: string): number => remove(share => share.profile === profile),
-    /** The link of a token; undefined when it is unknown, revoked or expired, or all links are off. Compares hashes only. */
-    find(token: string): StoredShare | undefined {
-      const hash = sha256(token)
-      const share = state.shares.find(each => each.hash === hash)
-      return state.enabled && share && isCurrent(share) ? share : undefined
-    },
-    noteOpened({ id, session_id, opened_at }: StoredShare, address: string): void {
-      const now = clock.now()
-      if (opened_at !== null && now - fromSeconds(opened_at) < OPENED_STEP_MS) return
-      const at = Math.floor(toSeconds(now))
-      const shares = state.shares.map(each => (each.id === id ? { ...each, opened_at: at } : each))
-      log.info(`share link ${id} of chat ${session_id} opened from ${address}`)
-      try {
-        write({ ...state, shares })
-      } catch {
-        // A full disk: the page itself does not depend on it.
-      }
-    },
+  isEnabled(): boolean {
+    return this.#state.enabled
+  }
+
+  /** Links that have not expired, oldest first. */
+  list(): Share[] {
+    return this.#current().map(toShare)
+  }
+
+  setEnabled(enabled: boolean): void {
+    if (enabled === this.#state.enabled && !this.#isDamaged) return
+    this.#write({ enabled })
+    this.#log.info(`share links turned ${enabled ? 'on' : 'off'}`)
+  }
+
+  /** `token` is not stored, so this is the only time it can be shown. */
+  create({ days, ...given }: NewShare): { share: Share; token: string } {
+    if (!this.#state.enabled)
+      throw conflict('Share links are off. Turn them on in Settings → Security.', {
+        code: 'shares_off',
+      })
+    if (this.#current().length >= MAX_SHARES)
+      throw conflict(`There are ${MAX_SHARES} share links already. Revoke one first.`, {
+        code: 'too_many_shares',
+        values: { max: MAX_SHARES },
+      })
+    const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
+    const now = this.#clock.now()
+    const share: StoredShare = {
+      ...given,
+      id: randomBytes(8).toString('hex'),
+      created_at: Math.floor(toSeconds(now)),
+      expires_at: Math.floor(toSeconds(now + days * DAY_MS)),
+      opened_at: null,
+      hash: sha256(token),
+    }
+    this.#write({ shares: [...this.#state.shares, share] })
+    const until = new Date(fromSeconds(share.expires_at)).toISOString()
+    this.#log.info(`share link ${share.id} of chat ${share.session_id} created, expires ${until}`)
+    return { share: toShare(share), token }
+  }
+
+  revoke(id: string): boolean {
+    return this.#remove(share => share.id === id) > 0
+  }
+
+  revokeAll(): number {
+    return this.#remove(() => true)
+  }
+
+  /** For a deleted profile: a later one of the same name must not be reachable through its links. */
+  endProfile(profile: string): number {
+    return this.#remove(share => share.profile === profile)
+  }
+
+  /** The link of a token; undefined when it is unknown, revoked or expired, or all links are off. Compares hashes only. */
+  find(token: string): StoredShare | undefined {
+    const hash = sha256(token)
+    const share = this.#state.shares.find(each => each.hash === hash)
+    return this.#state.enabled && share && this.#isCurrent(share) ? share : undefined
+  }
+
+  noteOpened({ id, session_id, opened_at }: StoredShare, address: string): void {
+    const now = this.#clock.now()
+    if (opened_at !== null && now - fromSeconds(opened_at) < OPENED_STEP_MS) return
+    const at = Math.floor(toSeconds(now))
+    const { shares } = this.#state
+    this.#log.info(`share link ${id} of chat ${session_id} opened from ${address}`)
+    try {
+      this.#write({
+        shares: shares.map(each => (each.id === id ? { ...each, opened_at: at } : each)),
+      })
+    } catch {
+      // A full disk: the page itself does not depend on it.
+    }
   }
 }

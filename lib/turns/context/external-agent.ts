@@ -5,7 +5,7 @@ import type { ExternalAgentContext, ExternalSession } from '../../agent/external
 import type { Home } from '../../profiles/home.ts'
 import type { Meta } from '../../sessions/entries.ts'
 import { fallbackTitle, isProvisional } from '../../sessions/title.ts'
-import type { Sessions } from '../../sessions/types.ts'
+import type { Sessions } from '../../sessions/sessions.ts'
 import { serversFor } from './external-agent-mcp.ts'
 import { firstExchange } from '../generate-title.ts'
 

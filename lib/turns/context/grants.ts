@@ -9,7 +9,7 @@ import { CHANGES } from '../../agent/shell/labels.ts'
 import { coveringPrefixes } from '../../agent/shell/prefix.ts'
 import { unavailable } from '../../errors.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
-import { type JsonFile, jsonFile } from '../../store/json-file.ts'
+import { JsonFile } from '../../store/json-file.ts'
 import { AnyCall, type Rule, type RuleScope } from '../../schema/question.ts'
 
 const MAX_GRANTS = 1_000
@@ -109,7 +109,9 @@ export class Grants {
   constructor(path: string, clock: Clock) {
     this.#path = path
     this.#clock = clock
-    this.#file = jsonFile(path, value => (value === undefined ? [] : GrantFile.parse(value).grants))
+    this.#file = new JsonFile(path, value =>
+      value === undefined ? [] : GrantFile.parse(value).grants,
+    )
   }
 
   list(profile: string): Grant[] {

@@ -6,7 +6,7 @@ import { redact } from '../../base/redact/redact.ts'
 import { UserError } from '../../errors.ts'
 import type { SessionMode } from '../../schema/session.ts'
 import type { Meta } from '../../sessions/entries.ts'
-import type { Sessions } from '../../sessions/types.ts'
+import type { Sessions } from '../../sessions/sessions.ts'
 import type { Asker } from '../questions.ts'
 import type { TurnScope } from './turn-scope.ts'
 

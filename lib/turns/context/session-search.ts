@@ -9,7 +9,7 @@ import type { FoundMessage } from '../../sessions/host-db/search-messages.ts'
 import type { Home } from '../../profiles/home.ts'
 import type { Message } from '../../schema/message.ts'
 import type { SessionRow } from '../../schema/session.ts'
-import type { Sessions } from '../../sessions/types.ts'
+import type { Sessions } from '../../sessions/sessions.ts'
 
 /** Sessions scanned per query; a role filter may exclude most of them. */
 const MAX_SCANNED = 20

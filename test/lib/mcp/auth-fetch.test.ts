@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import { type HttpServer, parseServers } from '../../../lib/mcp/config.ts'
-import { createAuthFetch } from '../../../lib/mcp/oauth/auth-fetch.ts'
+import { AuthFetch } from '../../../lib/mcp/oauth/auth-fetch.ts'
 import { discover } from '../../../lib/mcp/oauth/discover.ts'
 
 type World = { servers: Server[] }
@@ -27,7 +27,7 @@ const listen = async ({ servers }: World, listener: RequestListener): Promise<st
 }
 
 const authFetch = () =>
-  createAuthFetch({ serverUrl: 'http://127.0.0.1/mcp', allowPrivate: false, dispatcher: undefined })
+  new AuthFetch({ serverUrl: 'http://127.0.0.1/mcp', allowPrivate: false, dispatcher: undefined })
 
 test('a code or token is not sent on to where a redirect points', async world => {
   const seen: string[] = []
@@ -51,9 +51,10 @@ test('an answer is limited after it is decompressed', async world => {
   const url = await listen(world, (req, res) =>
     res.writeHead(200, { 'content-encoding': 'br' }).end(req.url === '/large' ? large : small),
   )
-  const { fetch, refusal } = authFetch()
+  const auth = authFetch()
+  const { fetch } = auth
   assert.is((await (await fetch(url)).arrayBuffer()).byteLength, 1024 * 1024)
-  assert.is(refusal(), null)
+  assert.is(auth.refusal, null)
   try {
     await fetch(`${url}large`)
     assert.unreachable('it was read')
@@ -61,7 +62,7 @@ test('an answer is limited after it is decompressed', async world => {
     assert.instance(error, UserError)
     assert.match((error as Error).message, 'larger than 1 MB')
   }
-  assert.instance(refusal(), UserError)
+  assert.instance(auth.refusal, UserError)
 })
 
 test('a sign-in needs https: at the server, and at the page that the browser is sent to', async world => {

@@ -2,13 +2,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { suite } from 'uvu'
 import { createTestClock, type TestClock } from '../../_clock.ts'
 import { redact } from '../../../lib/base/redact/redact.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { rowsOf } from '../../../lib/sessions/listing.ts'
-import { createSessions } from '../../../lib/sessions/sessions.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
-import type { Sessions, SessionsOptions } from '../../../lib/sessions/types.ts'
+import { Sessions, type SessionsOptions } from '../../../lib/sessions/sessions.ts'
 
 export type Bench = {
   root: string
@@ -59,7 +59,7 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
   }
   const bench: Bench = {
     root,
-    sessions: createSessions(options),
+    sessions: new Sessions(options),
     rows,
     gone,
     logs,
@@ -67,7 +67,7 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
     path: (id, ending = '.jsonl') => join(root, 'sessions', id + ending),
     async restart(more = {}) {
       await bench.sessions.close()
-      bench.sessions = createSessions({ ...options, ...more })
+      bench.sessions = new Sessions({ ...options, ...more })
       return bench.sessions
     },
     async close() {
@@ -78,7 +78,17 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
   return bench
 }
 
-/** Runs a test with a store, and always closes it. */
+/** Tests with a store each, which is always closed. */
+export const benchSuite = (name: string) => {
+  const test = suite<{ bench: Bench }>(name)
+  test.before.each(context => {
+    context.bench = openBench()
+  })
+  test.after.each(({ bench }) => bench.close())
+  return test
+}
+
+/** Runs a test with a store of its own, and always closes it. */
 export const withBench =
   (run: (bench: Bench) => unknown, change?: Partial<SessionsOptions>) => async () => {
     const bench = openBench(change)

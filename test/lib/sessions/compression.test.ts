@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { SUMMARY_MARK } from '../../../lib/schema/summary.ts'
-import { createEdits } from '../../../lib/sessions/edits.ts'
+import { Edits } from '../../../lib/sessions/edits.ts'
 import { activeSpans } from '../../../lib/sessions/fold.ts'
 import { toConversation } from '../../../lib/sessions/history.ts'
 import type { Sessions } from '../../../lib/sessions/sessions.ts'
@@ -72,7 +72,7 @@ test('a summary replaces its messages for the model; the reader keeps them', asy
 
 test('a cut into its range invalidates a summary, a later cut does not; undoing the cut restores it', async () => {
   const { sessions, id, close } = begin()
-  const edits = createEdits(
+  const edits = new Edits(
     sessions,
     () => {},
     () => {},

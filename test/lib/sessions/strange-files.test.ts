@@ -11,11 +11,10 @@ import {
 } from 'node:fs'
 import { unreadableSessions } from '../../../lib/sessions/unreadable-files.ts'
 import { join } from 'node:path'
-import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Bench, listed, NEW, openBench, say, texts, withBench } from './_sessions.ts'
+import { type Bench, benchSuite, listed, NEW, say, texts, withBench } from './_sessions.ts'
 
-const test = suite('sessions/strange files')
+const test = benchSuite('sessions/strange files')
 
 const line = (n: number, content: string) =>
   JSON.stringify({ n, t: 'message', at: n, message: { id: `m${n}`, role: 'user', content } })
@@ -73,44 +72,38 @@ const place = ({ root, path }: Bench) => {
   writeFileSync(path('nothing'), '')
 }
 
-test('starts, lists readable files, and reports the others once', async () => {
-  const bench = openBench()
-  try {
-    place(bench)
-    const sessions = await bench.restart()
-    const ids = listed(sessions).map(({ session_id }) => session_id)
-    for (const id of [...Object.keys(JOURNALS), 'both']) assert.ok(ids.includes(id), id)
-    for (const id of ['folder', 'other', 'pipe', 'pipe2'])
-      assert.is(sessions.row(id), undefined, id)
-    for (const [id, [, expected]] of Object.entries(JOURNALS)) {
-      assert.equal(texts(sessions, id), expected, id)
-      const whole = JSON.parse((await sessions.wholeJson(id)).toString()) as { content: string }[]
-      assert.equal(
-        whole.map(({ content }) => content),
-        expected,
-        id,
-      )
-      assert.equal(
-        sessions.tail(id, { limit: 1 }).messages.map(({ content }) => content),
-        expected.slice(-1),
-        id,
-      )
-      sessions.append(id, [say('more')])
-      assert.equal(texts(sessions, id), [...expected, 'more'], id)
-      assert.is(JSON.parse((await sessions.wholeJson(id)).toString()).length, expected.length + 1)
-    }
-    await sessions.catchUp()
-    await bench.restart()
-    for (const name of ['folder.jsonl', 'pipe.jsonl', 'pipe2.json'])
-      assert.ok(
-        bench.logs.some(said => said.includes('not a file')),
-        name,
-      )
-    assert.is(readFileSync(join(bench.root, 'sessions', 'folder.jsonl', 'inside'), 'utf8'), 'x')
-    assert.ok(statSync(join(bench.root, 'sessions', 'pipe.jsonl')).isFIFO())
-  } finally {
-    await bench.close()
+test('starts, lists readable files, and reports the others once', async ({ bench }) => {
+  place(bench)
+  const sessions = await bench.restart()
+  const ids = listed(sessions).map(({ session_id }) => session_id)
+  for (const id of [...Object.keys(JOURNALS), 'both']) assert.ok(ids.includes(id), id)
+  for (const id of ['folder', 'other', 'pipe', 'pipe2']) assert.is(sessions.row(id), undefined, id)
+  for (const [id, [, expected]] of Object.entries(JOURNALS)) {
+    assert.equal(texts(sessions, id), expected, id)
+    const whole = JSON.parse((await sessions.wholeJson(id)).toString()) as { content: string }[]
+    assert.equal(
+      whole.map(({ content }) => content),
+      expected,
+      id,
+    )
+    assert.equal(
+      sessions.tail(id, { limit: 1 }).messages.map(({ content }) => content),
+      expected.slice(-1),
+      id,
+    )
+    sessions.append(id, [say('more')])
+    assert.equal(texts(sessions, id), [...expected, 'more'], id)
+    assert.is(JSON.parse((await sessions.wholeJson(id)).toString()).length, expected.length + 1)
   }
+  await sessions.catchUp()
+  await bench.restart()
+  for (const name of ['folder.jsonl', 'pipe.jsonl', 'pipe2.json'])
+    assert.ok(
+      bench.logs.some(said => said.includes('not a file')),
+      name,
+    )
+  assert.is(readFileSync(join(bench.root, 'sessions', 'folder.jsonl', 'inside'), 'utf8'), 'x')
+  assert.ok(statSync(join(bench.root, 'sessions', 'pipe.jsonl')).isFIFO())
 })
 
 test('what happened to a call is read in the words of this version only', async () => {
@@ -155,100 +148,88 @@ for (const [name, content] of [
   ['empty lines', '\n\n'],
   ['garbage', 'x{]\n\xff\xfe'],
 ] as const) {
-  test(`an emptied file (${name}) keeps its row, and says so when it is opened`, async () => {
-    const bench = openBench()
-    try {
-      const { session_id: id } = bench.sessions.create({ ...NEW, title: 'eight' })
-      bench.sessions.append(
-        id,
-        Array.from({ length: 8 }, (_, at) => say(`m ${at}`)),
-      )
-      await bench.sessions.close()
-      const whole = readFileSync(bench.path(id))
-      writeFileSync(bench.path(id), content)
-      const sessions = await bench.restart()
-      const [row] = listed(sessions)
-      assert.equal([row?.title, row?.message_count], ['eight', 8])
-      for (const open of [
-        () => sessions.load(id),
-        () => sessions.append(id, [say('more')]),
-        () => sessions.tail(id, { limit: 5 }),
-      ])
-        assert.throws(open, /file is empty/)
-      assert.is(readFileSync(bench.path(id), 'utf8'), Buffer.from(content).toString())
-      assert.ok(bench.logs.some(said => said.includes('could not read a session')))
-      assert.equal(unreadableSessions(join(bench.root, 'sessions')).bad, [`${id}.jsonl`])
-      writeFileSync(bench.path(id), whole)
-      await sessions.catchUp()
-      assert.is(texts(sessions, id).length, 8)
-    } finally {
-      await bench.close()
-    }
+  test(`an emptied file (${name}) keeps its row, and says so when it is opened`, async ({
+    bench,
+  }) => {
+    const { session_id: id } = bench.sessions.create({ ...NEW, title: 'eight' })
+    bench.sessions.append(
+      id,
+      Array.from({ length: 8 }, (_, at) => say(`m ${at}`)),
+    )
+    await bench.sessions.close()
+    const whole = readFileSync(bench.path(id))
+    writeFileSync(bench.path(id), content)
+    const sessions = await bench.restart()
+    const [row] = listed(sessions)
+    assert.equal([row?.title, row?.message_count], ['eight', 8])
+    for (const open of [
+      () => sessions.load(id),
+      () => sessions.append(id, [say('more')]),
+      () => sessions.tail(id, { limit: 5 }),
+    ])
+      assert.throws(open, /file is empty/)
+    assert.is(readFileSync(bench.path(id), 'utf8'), Buffer.from(content).toString())
+    assert.ok(bench.logs.some(said => said.includes('could not read a session')))
+    assert.equal(unreadableSessions(join(bench.root, 'sessions')).bad, [`${id}.jsonl`])
+    writeFileSync(bench.path(id), whole)
+    await sessions.catchUp()
+    assert.is(texts(sessions, id).length, 8)
   })
 }
 
-test('an emptied file of which nothing else is known is listed, can be deleted, and is no new chat', async () => {
-  const bench = openBench()
-  try {
-    const { session_id: id } = bench.sessions.create({ ...NEW, title: 'gone' })
-    await bench.sessions.close()
-    writeFileSync(bench.path(id), '')
-    utimesSync(bench.path(id), OLD, OLD)
-    rmSync(join(bench.root, 'cache'), { recursive: true })
-    const sessions = await bench.restart()
-    const [row] = listed(sessions)
-    assert.equal([row?.session_id, row?.title], [id, `Unreadable chat ${id}`])
-    assert.throws(() => sessions.load(id), /file is empty/)
-    assert.ok(sessions.trash(id))
-    assert.equal(listed(sessions), [])
-  } finally {
-    await bench.close()
-  }
+test('an emptied file of which nothing else is known is listed, can be deleted, and is no new chat', async ({
+  bench,
+}) => {
+  const { session_id: id } = bench.sessions.create({ ...NEW, title: 'gone' })
+  await bench.sessions.close()
+  writeFileSync(bench.path(id), '')
+  utimesSync(bench.path(id), OLD, OLD)
+  rmSync(join(bench.root, 'cache'), { recursive: true })
+  const sessions = await bench.restart()
+  const [row] = listed(sessions)
+  assert.equal([row?.session_id, row?.title], [id, `Unreadable chat ${id}`])
+  assert.throws(() => sessions.load(id), /file is empty/)
+  assert.ok(sessions.trash(id))
+  assert.equal(listed(sessions), [])
 })
 
 for (const content of ['', '\0'.repeat(64)])
-  test('an emptied file of the former format keeps its row, known or not, and nothing is written into it', async () => {
-    const bench = openBench()
-    try {
-      const id = '5a5b5c5d5e5f'
-      const path = join(bench.root, 'sessions', `${id}.json`)
-      const messages = [{ role: 'user', content: 'hello' }]
-      writeFileSync(path, JSON.stringify({ session_id: id, title: 'former', messages }))
-      await bench.sessions.catchUp()
-      assert.is(listed(bench.sessions)[0]?.title, 'former')
-      writeFileSync(path, content)
-      utimesSync(path, OLD, OLD)
-      for (const title of ['former', `Unreadable chat ${id}`]) {
-        const sessions = await bench.restart()
-        assert.is(listed(sessions)[0]?.title, title)
-        assert.throws(() => sessions.load(id), /file is empty/)
-        assert.throws(() => sessions.append(id, [say('more')]))
-        assert.is(readFileSync(path, 'utf8'), content)
-        await sessions.close()
-        rmSync(join(bench.root, 'cache'), { recursive: true })
-      }
-    } finally {
-      await bench.close()
+  test('an emptied file of the former format keeps its row, known or not, and nothing is written into it', async ({
+    bench,
+  }) => {
+    const id = '5a5b5c5d5e5f'
+    const path = join(bench.root, 'sessions', `${id}.json`)
+    const messages = [{ role: 'user', content: 'hello' }]
+    writeFileSync(path, JSON.stringify({ session_id: id, title: 'former', messages }))
+    await bench.sessions.catchUp()
+    assert.is(listed(bench.sessions)[0]?.title, 'former')
+    writeFileSync(path, content)
+    utimesSync(path, OLD, OLD)
+    for (const title of ['former', `Unreadable chat ${id}`]) {
+      const sessions = await bench.restart()
+      assert.is(listed(sessions)[0]?.title, title)
+      assert.throws(() => sessions.load(id), /file is empty/)
+      assert.throws(() => sessions.append(id, [say('more')]))
+      assert.is(readFileSync(path, 'utf8'), content)
+      await sessions.close()
+      rmSync(join(bench.root, 'cache'), { recursive: true })
     }
   })
 
-test('a session whose file becomes a folder disappears, and returns with its file', async () => {
-  const bench = openBench()
-  try {
-    const { session_id: id } = bench.sessions.create({ ...NEW, title: 'here' })
-    const text = readFileSync(bench.path(id))
-    execFileSync('mv', [bench.path(id), join(bench.root, 'aside')])
-    mkdirSync(bench.path(id))
-    await bench.sessions.catchUp()
-    assert.equal(listed(bench.sessions), [])
-    assert.ok(existsSync(bench.path(id)))
-    execFileSync('rmdir', [bench.path(id)])
-    writeFileSync(bench.path(id), text)
-    await bench.sessions.catchUp()
-    assert.is(listed(bench.sessions)[0]?.title, 'here')
-  } finally {
-    await bench.close()
-  }
+test('a session whose file becomes a folder disappears, and returns with its file', async ({
+  bench,
+}) => {
+  const { session_id: id } = bench.sessions.create({ ...NEW, title: 'here' })
+  const text = readFileSync(bench.path(id))
+  execFileSync('mv', [bench.path(id), join(bench.root, 'aside')])
+  mkdirSync(bench.path(id))
+  await bench.sessions.catchUp()
+  assert.equal(listed(bench.sessions), [])
+  assert.ok(existsSync(bench.path(id)))
+  execFileSync('rmdir', [bench.path(id)])
+  writeFileSync(bench.path(id), text)
+  await bench.sessions.catchUp()
+  assert.is(listed(bench.sessions)[0]?.title, 'here')
 })
 
 test(
@@ -286,21 +267,16 @@ test(
   ),
 )
 
-test('starts with a full disk', async () => {
-  const bench = openBench()
-  try {
-    const { session_id: id } = bench.sessions.create({ ...NEW, title: 'kept' })
-    bench.sessions.append(id, [say('words')])
-    const sessions = await bench.restart({
-      cacheDir: join(bench.root, 'cache2'),
-      catalogPragmas: ['max_page_count = 4'],
-    })
-    assert.is(listed(sessions)[0]?.title, 'kept')
-    assert.equal(texts(sessions, id), ['words'])
-    assert.is((await sessions.search({ q: 'words', content: true, limit: 5 })).length, 1)
-  } finally {
-    await bench.close()
-  }
+test('starts with a full disk', async ({ bench }) => {
+  const { session_id: id } = bench.sessions.create({ ...NEW, title: 'kept' })
+  bench.sessions.append(id, [say('words')])
+  const sessions = await bench.restart({
+    cacheDir: join(bench.root, 'cache2'),
+    catalogPragmas: ['max_page_count = 4'],
+  })
+  assert.is(listed(sessions)[0]?.title, 'kept')
+  assert.equal(texts(sessions, id), ['words'])
+  assert.is((await sessions.search({ q: 'words', content: true, limit: 5 })).length, 1)
 })
 
 test.run()

@@ -1,19 +1,17 @@
 /** Versions of messages: random sequences of edits against a tree, and what purge, copies and exports make of them. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import type { Message } from '../../../lib/schema/message.ts'
-import { createEdits } from '../../../lib/sessions/edits.ts'
+import { Edits } from '../../../lib/sessions/edits.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
-import { foldBackward } from '../../../lib/sessions/fold-backward.ts'
 import { fromExport, toJson } from '../../../lib/sessions/transfer.ts'
-import type { Sessions } from '../../../lib/sessions/types.ts'
+import type { Sessions } from '../../../lib/sessions/sessions.ts'
 import { createRandom, type Random } from '../../_random.ts'
-import { type Bench, NEW, say, texts, withBench } from './_sessions.ts'
+import { type Bench, benchSuite, NEW, say, texts, withBench } from './_sessions.ts'
 
-const test = suite('sessions/versions')
+const test = benchSuite('sessions/versions')
 
 const idsOf = (sessions: Sessions, id: string): string[] =>
   sessions.load(id).messages.map(message => message.id)
@@ -33,7 +31,7 @@ const replace = (sessions: Sessions, id: string, of: string, content: string): s
 }
 
 const editsOf = (sessions: Sessions) =>
-  createEdits(
+  new Edits(
     sessions,
     () => undefined,
     () => undefined,
@@ -104,17 +102,9 @@ const isMissing = (error: unknown): boolean =>
   error instanceof UserError && error.kind === 'missing'
 
 /** Every way to read the session gives what the model says. */
-const check = async ({ sessions, path }: Bench, id: string, model: Model, seed: string) => {
+const check = async ({ sessions }: Bench, id: string, model: Model, seed: string) => {
   assert.equal(idsOf(sessions, id), model.shown, seed)
   const folded = sessions.load(id)
-  const lines = readFileSync(path(id)).toString().split('\n')
-  const back = foldBackward(
-    id,
-    lines.reverse().map(text => ({ offset: 0, bytes: Buffer.from(text) })),
-  )
-  const { format: _, renamedTo: __, ...forward } = folded
-  const { complete: ___, ...backward } = back
-  assert.equal(backward, forward, seed)
   const { count, spans } = sessions.head(id)
   assert.is(count, model.shown.length, seed)
   assert.equal(
@@ -168,66 +158,61 @@ for (const seed of [1, 2, 3, 4, 5, 6, 7, 8])
     }),
   )
 
-test(
-  'going back and forth adds no more to a line than the places where messages are hidden',
-  withBench(({ sessions, path }) => {
-    const { session_id: id } = sessions.create(NEW)
-    sessions.append(id, [say('one'), say('answer', 'assistant')])
-    const [first = ''] = idsOf(sessions, id)
-    const second = replace(sessions, id, first, 'two')
-    for (let turn = 0; turn < 40; turn += 1) show(sessions, id, turn % 2 ? second : first)
-    const lines = readFileSync(path(id), 'utf8').trimEnd().split('\n')
-    const shows = lines.map(line => JSON.parse(line)).filter(({ t }) => t === 'show')
-    assert.is(shows.length, 40)
-    assert.ok(shows.every(({ cuts }) => cuts.length <= 1))
-    // One that is shown already writes nothing.
-    show(sessions, id, second)
-    assert.is(readFileSync(path(id), 'utf8').trimEnd().split('\n').length, lines.length)
-  }),
-)
+test('going back and forth adds no more to a line than the places where messages are hidden', ({
+  bench: { sessions, path },
+}) => {
+  const { session_id: id } = sessions.create(NEW)
+  sessions.append(id, [say('one'), say('answer', 'assistant')])
+  const [first = ''] = idsOf(sessions, id)
+  const second = replace(sessions, id, first, 'two')
+  for (let turn = 0; turn < 40; turn += 1) show(sessions, id, turn % 2 ? second : first)
+  const lines = readFileSync(path(id), 'utf8').trimEnd().split('\n')
+  const shows = lines.map(line => JSON.parse(line)).filter(({ t }) => t === 'show')
+  assert.is(shows.length, 40)
+  assert.ok(shows.every(({ cuts }) => cuts.length <= 1))
+  // One that is shown already writes nothing.
+  show(sessions, id, second)
+  assert.is(readFileSync(path(id), 'utf8').trimEnd().split('\n').length, lines.length)
+})
 
-test(
-  'a search finds only what is shown',
-  withBench(async bench => {
-    const { session_id: id } = bench.sessions.create(NEW)
-    bench.sessions.append(id, [say('apple'), say('banana', 'assistant')])
-    const [first = ''] = idsOf(bench.sessions, id)
-    const found = async (q: string) =>
-      (await bench.sessions.search({ q, content: true, limit: 5 })).length
-    assert.is(await found('banana'), 1)
-    const second = replace(bench.sessions, id, first, 'cherry')
-    assert.equal([await found('banana'), await found('cherry')], [0, 1])
-    show(bench.sessions, id, first)
-    assert.equal([await found('banana'), await found('cherry')], [1, 0])
-    show(bench.sessions, id, second)
-    assert.equal([await found('banana'), await found('cherry')], [0, 1])
-  }),
-)
+test('a search finds only what is shown', async ({ bench }) => {
+  const { session_id: id } = bench.sessions.create(NEW)
+  bench.sessions.append(id, [say('apple'), say('banana', 'assistant')])
+  const [first = ''] = idsOf(bench.sessions, id)
+  const found = async (q: string) =>
+    (await bench.sessions.search({ q, content: true, limit: 5 })).length
+  assert.is(await found('banana'), 1)
+  const second = replace(bench.sessions, id, first, 'cherry')
+  assert.equal([await found('banana'), await found('cherry')], [0, 1])
+  show(bench.sessions, id, first)
+  assert.equal([await found('banana'), await found('cherry')], [1, 0])
+  show(bench.sessions, id, second)
+  assert.equal([await found('banana'), await found('cherry')], [0, 1])
+})
 
-test(
-  'a purge removes other versions, a copy and an import have none',
-  withBench(async ({ sessions, path }) => {
-    const { session_id: id } = sessions.create(NEW)
-    sessions.append(id, [say('one'), say('first answer', 'assistant')])
-    const [first = ''] = idsOf(sessions, id)
-    const second = replace(sessions, id, first, 'two')
-    const whole = async (of: string) => (await sessions.wholeJson(of)).toString()
-    assert.match(await whole(id), `"_versions":["${first}","${second}"]`)
-    const copy = sessions.duplicate(id).session_id
-    const part = sessions.branch(id, { keep_count: 1 }).session_id
-    for (const each of [copy, part]) {
-      assert.equal(texts(sessions, each), ['two'])
-      assert.not.match(await whole(each), '_versions')
-    }
-    assert.not.match(toJson(sessions.load(id)), '_versions')
-    const imported = fromExport({ messages: JSON.parse(await whole(id)) })
-    assert.not.match(JSON.stringify(imported), '_versions')
-    await sessions.purge(id)
-    assert.not.match(readFileSync(path(id), 'utf8'), /first answer|replaces/)
-    assert.not.match(await whole(id), '_versions')
-    assert.throws(() => show(sessions, id, first), isMissing)
-    assert.throws(() => show(sessions, id, second), isMissing)
-  }),
-)
+test('a purge removes other versions, a copy and an import have none', async ({
+  bench: { sessions, path },
+}) => {
+  const { session_id: id } = sessions.create(NEW)
+  sessions.append(id, [say('one'), say('first answer', 'assistant')])
+  const [first = ''] = idsOf(sessions, id)
+  const second = replace(sessions, id, first, 'two')
+  const whole = async (of: string) => (await sessions.wholeJson(of)).toString()
+  assert.match(await whole(id), `"_versions":["${first}","${second}"]`)
+  const copy = sessions.duplicate(id).session_id
+  const part = sessions.branch(id, { keep_count: 1 }).session_id
+  for (const each of [copy, part]) {
+    assert.equal(texts(sessions, each), ['two'])
+    assert.not.match(await whole(each), '_versions')
+  }
+  assert.not.match(toJson(sessions.load(id)), '_versions')
+  const imported = fromExport({ messages: JSON.parse(await whole(id)) })
+  assert.not.match(JSON.stringify(imported), '_versions')
+  await sessions.purge(id)
+  assert.not.match(readFileSync(path(id), 'utf8'), /first answer|replaces/)
+  assert.not.match(await whole(id), '_versions')
+  assert.throws(() => show(sessions, id, first), isMissing)
+  assert.throws(() => show(sessions, id, second), isMissing)
+})
 
 test.run()

@@ -17,7 +17,7 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { writeAtomic } from '../../../lib/store/atomic-write.ts'
-import { createDirectoryWatches, lstatWatched, statWatched } from '../../../lib/store/file-stats.ts'
+import { DirectoryWatches, lstatWatched, statWatched } from '../../../lib/store/file-stats.ts'
 import { changesReported, until, writeOld } from '../../_wait.ts'
 
 const test = suite('file stats')
@@ -102,13 +102,13 @@ test('a file that changed just now is looked at each time', () => {
 
 test('a directory that cannot be watched is not relied on, nor one whose watch fails', () => {
   const changes: (string | null)[] = []
-  const without = createDirectoryWatches(path => changes.push(path), (() => {
+  const without = new DirectoryWatches(path => changes.push(path), (() => {
     throw new Error('ENOSPC')
   }) as typeof watch)
   assert.is(without.covers(root), false)
   const emitter = Object.assign(new EventEmitter(), { close: () => undefined })
   const opened: string[] = []
-  const failing = createDirectoryWatches(path => changes.push(path), ((dir: string) => {
+  const failing = new DirectoryWatches(path => changes.push(path), ((dir: string) => {
     opened.push(dir)
     return emitter as unknown as FSWatcher
   }) as typeof watch)

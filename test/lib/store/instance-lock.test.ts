@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { acquireLock } from '../../../lib/store/instance-lock.ts'
+import { InstanceLock } from '../../../lib/store/instance-lock.ts'
 
 const info = { pid: 4711, address: 'http://127.0.0.1:1', started_at: 1 }
 
@@ -17,9 +17,9 @@ test.before.each(context => {
 test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const HOLDER = `
-  import { acquireLock } from ${JSON.stringify(new URL('../../../lib/store/instance-lock.ts', import.meta.url).href)}
+  import { InstanceLock } from ${JSON.stringify(new URL('../../../lib/store/instance-lock.ts', import.meta.url).href)}
   const [dir] = process.argv.slice(-1)
-  const lock = acquireLock(dir, { pid: process.pid, address: 'http://here', started_at: 1 })
+  const lock = new InstanceLock(dir, { pid: process.pid, address: 'http://here', started_at: 1 })
   process.stdout.write('held')
   process.stdin.on('data', () => { lock.release(); process.exit() })
 `
@@ -34,23 +34,23 @@ const hold = async (dir: string): Promise<ChildProcess> => {
 test('held by another process: the error has its pid and address', async ({ dir }) => {
   const child = await hold(dir)
   assert.throws(
-    () => acquireLock(dir, info),
+    () => new InstanceLock(dir, info),
     `Another agent-webui (process ${child.pid}, http://here) is using ${dir}`,
   )
   // With a missing or damaged instance.json, the message is shorter.
   writeFileSync(join(dir, 'instance.json'), '{')
-  assert.throws(() => acquireLock(dir, info), `Another agent-webui is using ${dir}`)
+  assert.throws(() => new InstanceLock(dir, info), `Another agent-webui is using ${dir}`)
   child.kill('SIGKILL')
   await once(child, 'exit')
-  acquireLock(dir, info).release()
+  new InstanceLock(dir, info).release()
 })
 
 test('waits for a holder that is exiting', async ({ dir }) => {
   const child = await hold(dir)
   const gone = once(child, 'exit')
   child.stdin!.write('go')
-  const lock = acquireLock(dir, info, { timeoutMs: 5_000 })
-  assert.throws(() => acquireLock(dir, info), 'process 4711')
+  const lock = new InstanceLock(dir, info, { timeoutMs: 5_000 })
+  assert.throws(() => new InstanceLock(dir, info), 'process 4711')
   lock.release()
   lock.release()
   assert.not.ok(existsSync(join(dir, 'instance.json')))
@@ -58,12 +58,12 @@ test('waits for a holder that is exiting', async ({ dir }) => {
 })
 
 test('an unusable lock file is an error', ({ dir }) => {
-  assert.throws(() => acquireLock(join(dir, 'nowhere'), info), /directory/)
+  assert.throws(() => new InstanceLock(join(dir, 'nowhere'), info), /directory/)
   writeFileSync(
     join(dir, 'instance.lock'),
     'not a database, but long enough to be read as the header of one '.repeat(20),
   )
-  assert.throws(() => acquireLock(dir, info), /not a database/)
+  assert.throws(() => new InstanceLock(dir, info), /not a database/)
 })
 
 test.run()

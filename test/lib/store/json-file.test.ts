@@ -19,7 +19,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import { cachedFile } from '../../../lib/store/cached-file.ts'
-import { jsonFile } from '../../../lib/store/json-file.ts'
+import { JsonFile } from '../../../lib/store/json-file.ts'
 
 const test = suite<{ dir: string; path: string }>('json file')
 test.before.each(context => {
@@ -42,7 +42,7 @@ test('the same problem gives the same object, as the same content does', ({ path
 
 test('rejects overwriting a broken file, with the reason', ({ path }) => {
   writeFileSync(path, '[1, 2')
-  const file = jsonFile(path, numbers)
+  const file = new JsonFile(path, numbers)
   assert.equal(file.read(), [])
   assert.ok(file.problem())
   assert.throws(
@@ -54,13 +54,13 @@ test('rejects overwriting a broken file, with the reason', ({ path }) => {
 
 test('reports a wrong format like invalid JSON', ({ path }) => {
   writeFileSync(path, '{"a":1}')
-  const file = jsonFile(path, numbers)
+  const file = new JsonFile(path, numbers)
   assert.is(file.problem(), 'not a list')
   assert.throws(() => file.write([1]))
 })
 
 test('uses the last good value while the file is broken', ({ path }) => {
-  const file = jsonFile(path, numbers)
+  const file = new JsonFile(path, numbers)
   file.write([1])
   assert.equal(file.read(), [1])
   writeFileSync(path, '[1,')
@@ -75,7 +75,7 @@ test('uses the last good value while the file is broken', ({ path }) => {
 
 test('an unreadable file is a problem, not an empty file', ({ path }) => {
   mkdirSync(path)
-  const file = jsonFile(path, numbers)
+  const file = new JsonFile(path, numbers)
   assert.equal(file.read(), [])
   assert.match(`${file.problem()}`, /directory/)
   assert.throws(() => file.write([1]))
@@ -83,7 +83,7 @@ test('an unreadable file is a problem, not an empty file', ({ path }) => {
 
 test('a missing file is empty, and a write creates folders and a private file', ({ dir }) => {
   const path = join(dir, 'x', 'y', 'a.json')
-  const file = jsonFile(path, numbers)
+  const file = new JsonFile(path, numbers)
   assert.equal(file.read(), [])
   assert.is(existsSync(path), false)
   file.write([1, 2])
@@ -95,7 +95,7 @@ test('picks up writes of another program, in place or by rename, same size and s
   dir,
   path,
 }) => {
-  const file = jsonFile(path, numbers)
+  const file = new JsonFile(path, numbers)
   for (let n = 0; n < 200; n++) {
     const text = JSON.stringify([n % 10])
     if (n % 2) writeFileSync(path, text)
@@ -108,7 +108,7 @@ test('picks up writes of another program, in place or by rename, same size and s
 })
 
 test('notices at once that a file appears, goes, and is behind a broken link', ({ dir, path }) => {
-  const file = jsonFile(path, numbers, {})
+  const file = new JsonFile(path, numbers, {})
   for (let n = 0; n < 50; n++) {
     assert.equal([file.read(), file.problem()], [[], null])
     writeFileSync(path, `[${n}]`)
@@ -127,7 +127,7 @@ test('notices at once that a file appears, goes, and is behind a broken link', (
 test('returns the same object while nothing changed', ({ path }) => {
   writeFileSync(path, '[1]')
   utimesSync(path, 1, 1)
-  const file = jsonFile(path, numbers)
+  const file = new JsonFile(path, numbers)
   assert.is(file.read(), file.read())
   writeFileSync(path, '[1]')
   const again = file.read()
@@ -139,12 +139,12 @@ test('keeps the mode and the link of an existing file', ({ dir, path }) => {
   writeFileSync(real, '[]')
   chmodSync(real, 0o640)
   symlinkSync(real, path)
-  jsonFile(path, numbers).write([7])
+  new JsonFile(path, numbers).write([7])
   assert.ok(lstatSync(path).isSymbolicLink())
   assert.is(readFileSync(real, 'utf8'), '[\n  7\n]\n')
   assert.is(statSync(real).mode & 0o777, 0o640)
   rmSync(real)
-  jsonFile(path, numbers).write([8])
+  new JsonFile(path, numbers).write([8])
   assert.ok(lstatSync(path).isSymbolicLink())
   assert.is(readFileSync(real, 'utf8'), '[\n  8\n]\n')
 })

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import type { Agent, ModelEndpoint } from '../../../lib/agent/types.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { Hub } from '../../../lib/http/hub.ts'
-import { createSessions } from '../../../lib/sessions/sessions.ts'
+import { Sessions } from '../../../lib/sessions/sessions.ts'
 import { Turns } from '../../../lib/turns/turns.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { createTestClock } from '../../_clock.ts'
@@ -30,7 +30,7 @@ const setup = (agent: Agent) => {
   const state = { full: false }
   const log: string[] = []
   const clock = createTestClock()
-  const sessions = createSessions({
+  const sessions = new Sessions({
     dir: join(dir, 'sessions'),
     trashDir: join(dir, 'trash'),
     cacheDir: join(dir, 'cache'),

@@ -5,7 +5,7 @@ import { Unapproved } from '../../../lib/base/unapproved.ts'
 import type { Hub } from '../../../lib/http/hub.ts'
 import type { TurnEvent } from '../../../lib/schema/event.ts'
 import { idOf, type Question } from '../../../lib/schema/question.ts'
-import type { Sessions } from '../../../lib/sessions/types.ts'
+import type { Sessions } from '../../../lib/sessions/sessions.ts'
 import { Questions } from '../../../lib/turns/questions.ts'
 import { createTestClock } from '../../_clock.ts'
 

@@ -19,7 +19,7 @@ const start = async (traits = '', entry: Record<string, unknown> = {}) => {
   writeFileSync(join(workspace, 'a.txt'), 'first\n')
   writeFileSync(
     join(app.home, '.env'),
-    `ACP_TEST_STATE=${join(app.userHome, 'agent-state.json')}\nFIRST_KEY=s3cr3t-of-the-first\n`,
+    `ACP_TEST_STATE=${join(app.userHome, 'agent-state.json')}\nFIRST_KEY=s3cr3t-of-the-first\nANTHROPIC_API_KEY=sk-ant-hidden0123456789\n`,
   )
   writeFileSync(
     join(app.home, 'config.yaml'),
@@ -68,32 +68,28 @@ const using = (args: Parameters<typeof start>, run: (at: At) => Promise<void>) =
 }
 
 test(
-  'one agent’s key is not passed to others',
+  'an agent gets none of our keys, and not the key of another agent',
   using([], async ({ newSession, turn }) => {
     const own = JSON.parse(await turn(await newSession('claude'), 'env'))
     assert.is(own.FLAG, 'true')
     assert.ok(own.OWN)
     assert.is(own.FIRST_KEY, undefined)
     const other = JSON.parse(await turn(await newSession('other'), 'env'))
-    assert.equal([other.OWN, other.FLAG, other.FIRST_KEY], [undefined, undefined, undefined])
+    assert.ok(other.PATH)
+    for (const name of ['OWN', 'FLAG', 'FIRST_KEY', 'ANTHROPIC_API_KEY'])
+      assert.is(other[name], undefined, name)
   }),
 )
 
 test(
-  'passes the profile’s MCP servers completely or not at all, and only where enabled',
-  using([], async ({ newSession, turn }) => {
+  'passes the profile’s MCP servers completely or not at all, only where enabled, and not where a setting excludes them',
+  using(['', { acp_mcp: 'off' }], async ({ newSession, turn }) => {
     const received = JSON.parse(await turn(await newSession('other'), 'servers'))
     assert.equal(
       received.map(({ name }: { name: string }) => name),
       ['notes'],
     )
     assert.equal(received[0].args.slice(-3), ['/srv', 'notes', '--all'])
-  }),
-)
-
-test(
-  'a setting excludes the MCP servers',
-  using(['', { acp_mcp: 'off' }], async ({ newSession, turn }) => {
     assert.is(await turn(await newSession('claude'), 'servers'), '[]')
   }),
 )
@@ -149,18 +145,6 @@ test(
     })
     assert.ok(open >= 1 && open <= 2, String(open))
     assert.is((await app.get(`/api/approval/pending?session_id=${id}`)).body.pending ?? null, null)
-  }),
-)
-
-test(
-  'a chosen mode is restored after a restart',
-  using([], async ({ app, newSession, turn }) => {
-    const id = await newSession('other')
-    await turn(id, 'hello')
-    const { status } = await app.post('/api/session/agent/mode', { session_id: id, mode: 'free' })
-    assert.is(status, 200)
-    await app.restart()
-    assert.is(JSON.parse(await turn(id, 'chosen')).mode, 'free')
   }),
 )
 

@@ -287,7 +287,7 @@ test('destructive tools request approval under a label that can be allowed', asy
   assert.is(tools.find(({ name }) => name === 'mcp_e_echo')?.kind, 'read')
 })
 
-test('elicitation reaches the user, or is declined', async ({ mcp, dir }) => {
+test('elicitation reaches the user, or is canceled', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', { q: node(odd, 'well') })
   const { tools } = await ask(mcp, home)
   const asked: unknown[] = []

@@ -85,18 +85,6 @@ test('without a model: an authentication error that says what to set up; it work
   }
 })
 
-test('rejects an unknown profile and unknown options with a sentence', async ({ desk }) => {
-  for (const [args, words] of [
-    [['acp', '-p', 'nobody'], /'nobody' does not exist/],
-    [['acp', '--nonsense'], /not an option of acp/],
-  ] as const) {
-    const { code, out, err } = await desk.talk(args)
-    assert.ok(code === 1 || code === 2)
-    assert.is(out, '')
-    assert.match(err, words)
-  }
-})
-
 test('offers the commands of the user before skills of the same name, and runs them', async ({
   desk,
   provider,

@@ -94,13 +94,6 @@ test('rejects invalid arguments with a sentence and writes nothing', async ({ de
   assert.not.ok(existsSync(join(desk.home, 'state.db')))
 })
 
-test('rejects a config.yaml that cannot be read', async ({ desk }) => {
-  desk.config('model: [\n')
-  const { code, err } = await desk.talk(['chat', 'hi'])
-  assert.is(code, 1)
-  assert.match(err, 'config.yaml')
-})
-
 test('a provider failure: prints the reason, exits with 1, keeps the message', async ({
   desk,
   provider,
@@ -231,13 +224,6 @@ test('keeps titles unique when a message is repeated', async ({ desk, provider }
     sessionRows(desk).map(({ title }) => title),
     ['hello', 'hello #2'],
   )
-})
-
-test('each profile has its own state.db', async ({ desk, provider }) => {
-  provider.push({ text: 'x' })
-  const made = await desk.talk(['chat', '-p', 'work', 'hi'])
-  assert.is(made.code, 1)
-  assert.not.ok(existsSync(join(desk.home, 'state.db')))
 })
 
 for (const schema of SCHEMAS)

@@ -41,6 +41,19 @@ test.after.each(({ home }) => rmSync(home, { recursive: true, force: true }))
 const run = (options: ProgramOptions) =>
   startProgram(process.execPath, [CHILD, '--no-browser'], options)
 
+/** False without openssl on this machine. */
+const certify = (cert: string, key: string, name: string): boolean => {
+  const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 90 -subj /CN=${name}`
+  try {
+    execFileSync('openssl', [...words.split(' '), '-keyout', key, '-out', cert], {
+      stdio: 'ignore',
+    })
+    return true
+  } catch {
+    return false
+  }
+}
+
 const fails = async (options: ProgramOptions, args: string[] = [], exit = 1): Promise<string> => {
   const program = launch(process.execPath, [CHILD, ...args], options)
   const code = await program.exited
@@ -181,19 +194,7 @@ test('SIGHUP reloads the TLS certificate and does not stop the process', async (
   assert.is(await plain.stop(), 0)
 
   const [cert, key] = [join(home, 'cert.pem'), join(home, 'key.pem')]
-  const renew = (name: string): boolean => {
-    const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=${name}`
-    try {
-      execFileSync('openssl', [...words.split(' '), '-keyout', key, '-out', cert], {
-        stdio: 'ignore',
-      })
-      return true
-    } catch {
-      // No openssl on this machine.
-      return false
-    }
-  }
-  if (!renew('first')) return
+  if (!certify(cert, key, 'first')) return
   const port = await freePort()
   const env = { AGENT_WEBUI_TLS_CERT: cert, AGENT_WEBUI_TLS_KEY: key }
   const program = launch(process.execPath, [CHILD], { home, port, env })
@@ -207,7 +208,7 @@ test('SIGHUP reloads the TLS certificate and does not stop the process', async (
       })
     })
   assert.is(await served(), 'first')
-  renew('second')
+  certify(cert, key, 'second')
   program.child.kill('SIGHUP')
   await program.waitForOutput('SIGHUP: certificate reloaded')
   assert.is(await served(), 'second')
@@ -221,29 +222,7 @@ test('SIGHUP reloads the TLS certificate and does not stop the process', async (
 
 test('serves TLS and warns when exposed without a password', async ({ home }) => {
   const [cert, key] = [join(home, 'cert.pem'), join(home, 'key.pem')]
-  const made = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-days',
-    '90',
-    '-subj',
-    '/CN=localhost',
-    '-keyout',
-    key,
-    '-out',
-    cert,
-  ]
-  try {
-    execFileSync('openssl', made, { stdio: 'ignore' })
-  } catch {
-    // No openssl on this machine: the refusal of a bad pair is tested above.
-    return
-  }
+  if (!certify(cert, key, 'localhost')) return
   const port = await freePort()
   const env = { AGENT_WEBUI_TLS_CERT: cert, AGENT_WEBUI_TLS_KEY: key, AGENT_WEBUI_HOST: '0.0.0.0' }
   const program = launch(process.execPath, [CHILD], { home, port, env })

@@ -5,7 +5,7 @@ import { App } from '../../../lib/app/app.ts'
 import { restoreBackup } from '../../../lib/operations/backups/restore.ts'
 import { readConfig } from '../../../lib/config.ts'
 import { createLog } from '../../../lib/operations/log.ts'
-import { acquireLock } from '../../../lib/store/instance-lock.ts'
+import { InstanceLock } from '../../../lib/store/instance-lock.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 
 const [what = '', userHome = '', file = ''] = process.argv.slice(2)
@@ -21,7 +21,7 @@ const config = readConfig(
 const { baseHome, stateDir } = config
 
 const open = async () => {
-  const lock = acquireLock(stateDir, { pid: process.pid, address: '', started_at: 0 })
+  const lock = new InstanceLock(stateDir, { pid: process.pid, address: '', started_at: 0 })
   const app = await App.open(config, createLog({ out: () => undefined }), {
     assets: () => Promise.reject(new Error('no pages')),
     checkout: null,
@@ -30,7 +30,7 @@ const open = async () => {
     passwordIterations: 10,
     parkMs: 0,
   })
-  const rows = () => JSON.parse(Buffer.concat(app.sessions.list().body).toString()) as SessionRow[]
+  const rows = () => JSON.parse(app.sessions.list().body.toString()) as SessionRow[]
   return {
     app,
     rows,

@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createFiles, foldFile, idOfName } from '../../../lib/sessions/files.ts'
+import { foldFile, idOfName, SessionFiles } from '../../../lib/sessions/files.ts'
 import { createDesk } from '../../lib/cli/_run.ts'
 import { openImports } from '../../lib/sessions/imports/_bench.ts'
 
@@ -69,7 +69,7 @@ test('a killed import leaves whole sessions, and the next one adds the rest', as
   try {
     const path = join(desk.root, 'export.json')
     await writeExport(path, 60)
-    const files = createFiles(join(desk.home, 'webui', 'sessions'))
+    const files = new SessionFiles(join(desk.home, 'webui', 'sessions'))
     mkdirSync(files.dir, { recursive: true, mode: 0o700 })
     const ids = () =>
       readdirSync(files.dir).flatMap(name =>

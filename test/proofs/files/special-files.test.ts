@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readSigningKey } from '../../../lib/people/signing-key.ts'
-import { acquireLock } from '../../../lib/store/instance-lock.ts'
+import { InstanceLock } from '../../../lib/store/instance-lock.ts'
 import { routes } from '../../../router.ts'
 import { createClient } from '../../_http.ts'
 import { freePort, launch, SERVICE, startService } from '../../../build/start-program.ts'
@@ -136,7 +136,7 @@ test('required files: startup fails with an error that names the file', () =>
     const sentence = (name: string) => new RegExp(`${name}.*(?:not a regular file|cannot be read)`)
     assert.throws(() => readSigningKey(state), sentence('signing_key'))
     const info = { pid: process.pid, address: '', started_at: 0 }
-    assert.throws(() => acquireLock(state, info), sentence('instance.lock'))
+    assert.throws(() => new InstanceLock(state, info), sentence('instance.lock'))
   }))
 
 test('authentication files: the service starts and rejects everyone they do not name', () =>

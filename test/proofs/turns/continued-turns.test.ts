@@ -11,7 +11,7 @@ import {
   startApp,
   type TestApp,
 } from '../../_app.ts'
-import type { Recovered } from '../../../lib/sessions/types.ts'
+import type { Recovered } from '../../../lib/sessions/sessions.ts'
 import { mayResume } from '../../../lib/turns/resume.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
 import { until } from '../../_wait.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import * as assert from 'uvu/assert'
 import { adoptSession } from '../../../../lib/agent/acp/attach-session.ts'
 import { Replay } from '../../../../lib/agent/acp/replay.ts'
-import { createToolOutput } from '../../../../lib/sessions/tool-output.ts'
+import { ToolOutput } from '../../../../lib/sessions/tool-output.ts'
 import { agentSuite } from './_external.ts'
 import { createTestClock } from '../../../_clock.ts'
 
@@ -60,11 +60,11 @@ test('drops the oldest turns of a history that is too long', () => {
 const painting = async (
   say: (words: string, options: object) => Promise<{ messages: { content: unknown }[] }>,
   words: string,
-  run: (contents: string[], dir: string, output: ReturnType<typeof createToolOutput>) => void,
+  run: (contents: string[], dir: string, output: ToolOutput) => void,
 ) => {
   const dir = mkdtempSync(join(tmpdir(), 'pictures-'))
   try {
-    const output = createToolOutput({ dir, log: () => undefined })
+    const output = new ToolOutput(dir, () => undefined)
     const saveImage = (id: string, bytes: Buffer, ending: string) =>
       output.saveBytes('0123456789ab', id, bytes, ending)
     const turn = await say(words, { request: { saveImage } })

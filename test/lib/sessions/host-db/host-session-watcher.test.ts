@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  createHostSessionWatcher,
+  HostSessionWatcher,
   POLL_MS,
 } from '../../../../lib/sessions/host-db/host-session-watcher.ts'
 import type { SessionRow } from '../../../../lib/schema/session.ts'
@@ -20,7 +20,7 @@ const setup = () => {
     looks: 0,
   }
   const said: unknown[] = []
-  const gateway = createHostSessionWatcher({
+  const gateway = new HostSessionWatcher({
     rowsOf: () => {
       state.looks += 1
       return state.rows

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createHostSessions } from '../../../../lib/sessions/host-db/host-sessions.ts'
-import { createSessions } from '../../../../lib/sessions/sessions.ts'
+import { HostSessions } from '../../../../lib/sessions/host-db/host-sessions.ts'
+import { Sessions } from '../../../../lib/sessions/sessions.ts'
 import { createTestClock } from '../../../_clock.ts'
 import { addMessage, addSession, createStateDb } from '../../../_state-db.ts'
 
@@ -15,7 +15,7 @@ test('messages that were added during a turn arrive after it, without another ch
   const dir = mkdtempSync(join(tmpdir(), 'host-sessions-'))
   const home = { name: 'default', dir }
   const clock = createTestClock()
-  const sessions = createSessions({
+  const sessions = new Sessions({
     dir: join(dir, 'sessions'),
     trashDir: join(dir, 'trash'),
     cacheDir: join(dir, 'cache'),
@@ -27,7 +27,7 @@ test('messages that were added during a turn arrive after it, without another ch
     clock,
   })
   let isActive = false
-  const host = createHostSessions({
+  const host = new HostSessions({
     sessions,
     isActive: () => isActive,
     lastWorkspace: () => dir,

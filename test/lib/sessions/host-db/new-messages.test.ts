@@ -45,55 +45,66 @@ const state = (seen: number, count = seen, title = 'Title'): SyncState => ({ see
 
 const test = suite('syncing an imported session')
 
-test('finds the highest row number', () => {
+const changed: Message[] = ['summary', 'new'].map((content, at) => ({
+  id: `c${at + 7}`,
+  role: 'user',
+  content,
+}))
+const CASES: [
+  name: string,
+  own: ReturnType<typeof imported>,
+  messages: readonly Message[],
+  added: unknown[],
+  more?: { title?: string; compacted?: boolean },
+][] = [
+  ['nothing changed', imported(['a', 'b'], state(2)), host('a', 'b'), []],
+  ['the database may have been replaced', imported(['a', 'b'], state(2)), [], []],
+  [
+    'the terminal added',
+    imported(['a'], state(1)),
+    host('a', 'b', 'c'),
+    ['b', 'c', { _cli: state(3) }],
+  ],
+  [
+    'the terminal took back',
+    imported(['a', 'b', 'c'], state(3)),
+    host('a', 'other'),
+    ['cut after 2', 'other', { _cli: state(3, 2) }],
+  ],
+  [
+    'both added',
+    imported(['a', 'mine'], state(1)),
+    host('a', 'b'),
+    ['divider', 'b', { _cli: state(2, 1) }],
+  ],
+  [
+    'compacted in place',
+    imported(['a', 'b'], state(2)),
+    changed,
+    ['summary', 'new', { _cli: state(8, 4) }],
+    { compacted: true },
+  ],
+  [
+    'a new title',
+    imported(['a'], state(1)),
+    host('a'),
+    [{ _cli: state(1, 1, 'Next'), title: 'Next' }],
+    { title: 'Next' },
+  ],
+  [
+    'a new title of a session that was renamed here',
+    imported(['a'], state(1), 'Mine'),
+    host('a'),
+    [{ _cli: state(1, 1, 'Next') }],
+    { title: 'Next' },
+  ],
+  ['imported without a state', imported(['a']), host('a', 'b'), ['b', { _cli: state(2) }]],
+]
+
+test('appends what the terminal added, hides what it took back, and keeps what was written here', () => {
+  for (const [name, own, messages, added, more] of CASES)
+    assert.equal(short(plan(own, messages, more)), added, name)
   assert.is(newestNumber(host('a', 'b', 'c').reverse()), 3)
-  assert.is(newestNumber([]), 0)
-})
-
-test('adds nothing when nothing changed', () => {
-  assert.equal(plan(imported(['a', 'b'], state(2)), host('a', 'b')), [])
-})
-
-test('adds nothing for an empty history: the database may have been replaced', () => {
-  assert.equal(plan(imported(['a', 'b'], state(2)), []), [])
-})
-
-test('appends the messages the terminal added', () => {
-  const entries = plan(imported(['a'], state(1)), host('a', 'b', 'c'))
-  assert.equal(short(entries), ['b', 'c', { _cli: state(3) }])
-})
-
-test('hides what the terminal took back with a cut', () => {
-  const entries = plan(imported(['a', 'b', 'c'], state(3)), host('a', 'other'))
-  assert.equal(short(entries), ['cut after 2', 'other', { _cli: state(3, 2) }])
-})
-
-test('puts a divider before new messages once messages were written here', () => {
-  const own = imported(['a', 'mine'], state(1))
-  assert.equal(short(plan(own, host('a', 'b'))), ['divider', 'b', { _cli: state(2, 1) }])
-})
-
-test('appends only new messages after compaction in place', () => {
-  const own = imported(['a', 'b'], state(2))
-  const messages = [
-    { id: 'c7', role: 'user', content: 'summary' },
-    { id: 'c8', role: 'user', content: 'new' },
-  ] satisfies Message[]
-  const entries = plan(own, messages, { compacted: true })
-  assert.equal(short(entries), ['summary', 'new', { _cli: state(8, 4) }])
-})
-
-test('follows a new title until the session is renamed here', () => {
-  const own = imported(['a'], state(1))
-  assert.equal(short(plan(own, host('a'), { title: 'Next' })), [
-    { _cli: state(1, 1, 'Next'), title: 'Next' },
-  ])
-  const renamed = imported(['a'], state(1), 'Mine')
-  assert.equal(short(plan(renamed, host('a'), { title: 'Next' })), [{ _cli: state(1, 1, 'Next') }])
-})
-
-test('a session imported without a state is compared by its messages', () => {
-  assert.equal(short(plan(imported(['a']), host('a', 'b'))), ['b', { _cli: state(2) }])
 })
 
 test.run()

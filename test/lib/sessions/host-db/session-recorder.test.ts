@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readMessages } from '../../../../lib/sessions/host-db/read-messages.ts'
-import { createSessionRecorder } from '../../../../lib/sessions/host-db/session-recorder.ts'
+import { SessionRecorder } from '../../../../lib/sessions/host-db/session-recorder.ts'
 import { createStateDb } from '../../../_state-db.ts'
 import { createTestClock } from '../../../_clock.ts'
 
@@ -16,7 +16,7 @@ test('a tool called through call_tool is recorded as a call of that tool', async
   const file = join(dir, 'state.db')
   const db = createStateDb(dir, 30)
   const failed: unknown[] = []
-  const recorder = createSessionRecorder({
+  const recorder = new SessionRecorder({
     source: 'cli',
     file,
     addon: undefined,

@@ -17,10 +17,9 @@ import { type ImportOptions, importExport } from '../../../../lib/sessions/impor
 import type { Project } from '../../../../lib/schema/project.ts'
 import type { Message } from '../../../../lib/schema/message.ts'
 import { type Entry, parseEntry } from '../../../../lib/sessions/entries.ts'
-import { createFiles, foldFile, idOfName } from '../../../../lib/sessions/files.ts'
+import { idOfName, SessionFiles, writeJournal } from '../../../../lib/sessions/files.ts'
 import type { Folded } from '../../../../lib/sessions/fold.ts'
 import { readImported } from '../../../../lib/sessions/imported.ts'
-import { writeJournal } from '../../../../lib/sessions/legacy.ts'
 import { lineToShow } from '../../../../lib/sessions/versions.ts'
 import { fileScope } from '../../../../lib/workspaces/file-scope.ts'
 import { readdirSync } from 'node:fs'
@@ -30,7 +29,7 @@ export type ImportBench = ReturnType<typeof openImports>
 export const openImports = () => {
   const root = mkdtempSync(join(tmpdir(), 'imports-'))
   const workspace = join(root, 'workspace')
-  const files = createFiles(join(root, 'sessions'))
+  const files = new SessionFiles(join(root, 'sessions'))
   for (const dir of [workspace, files.dir]) mkdirSync(dir)
   const projects: Project[] = []
   const target = importTarget({
@@ -78,8 +77,7 @@ export const openImports = () => {
   const ids = (): string[] => readdirSync(files.dir).flatMap(name => idOfName(name) ?? [])
 
   const folded = (id: string): Folded => {
-    const file = files.find(id)
-    const read = file && foldFile(file)
+    const read = files.fold(id)
     if (!read) throw new Error(`${id} is no session`)
     if (read.summary.bad > 0 || !read.summary.clean) throw new Error(`${id} is not clean`)
     return read.folded

@@ -4,7 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { diskFull } from '../../../../lib/errors.ts'
-import { createImportJobs } from '../../../../lib/sessions/imports/import-jobs.ts'
+import { createTestClock } from '../../../_clock.ts'
+import { ImportJobs } from '../../../../lib/sessions/imports/import-jobs.ts'
 import { type ImportBench, openImports } from './_bench.ts'
 
 const test = suite<{ bench: ImportBench }>('import jobs')
@@ -17,7 +18,7 @@ const openJobs = ({ root }: ImportBench) => {
   const warnings: string[] = []
   const log = { info: () => undefined, warn: (line: string) => void warnings.push(line) }
   const path = join(root, 'imports.json')
-  return { warnings, ...createImportJobs({ path, log, clock: { now: () => 1_800_000_000_000 } }) }
+  return { warnings, jobs: new ImportJobs(path, createTestClock(1_800_000_000_000), log) }
 }
 
 test('one at a time for each person; when the service ends, no chat is written in part', async ({
@@ -35,7 +36,7 @@ test('one at a time for each person; when the service ends, no chat is written i
     await held.promise
     return bench.target.store(...given)
   }
-  const jobs = openJobs(bench)
+  const { jobs } = openJobs(bench)
   let discarded = 0
   const given = {
     ...{ path, name: 'a.json', target: { ...bench.target, store } },
@@ -47,29 +48,30 @@ test('one at a time for each person; when the service ends, no chat is written i
   await storing.promise
   assert.throws(() => jobs.start('mia', given), /is running/)
   jobs.requireIdle('noah')
-  assert.is(openJobs(bench).state('mia').status, 'interrupted')
+  assert.is(openJobs(bench).jobs.state('mia').status, 'interrupted')
   const closed = jobs.close()
   held.resolve()
   await closed
-  for (const each of [jobs, openJobs(bench)]) assert.is(each.state('mia').status, 'interrupted')
+  for (const each of [jobs, openJobs(bench).jobs])
+    assert.is(each.state('mia').status, 'interrupted')
   assert.equal([discarded, bench.ids()], [1, []])
 })
 
 test('a file that cannot be removed afterwards is a warning', async ({ bench }) => {
   const path = bench.write('a.json', { uuid: 'u', chat_messages: [{ sender: 'human', text: 'A' }] })
-  const jobs = openJobs(bench)
+  const { jobs, warnings } = openJobs(bench)
   const discard = () => {
     throw new Error('read-only')
   }
   jobs.start('mia', { path, name: 'a.json', target: bench.target, discard })
   while (jobs.isRunning()) await setImmediate()
   assert.is(jobs.state('mia').status, 'done')
-  assert.equal(jobs.warnings, ['import: read-only'])
+  assert.equal(warnings, ['import: read-only'])
 })
 
 test('what ended an import is shown when it could not be saved', async ({ bench }) => {
   const path = bench.write('a.json', { uuid: 'u', chat_messages: [{ sender: 'human', text: 'A' }] })
-  const jobs = openJobs(bench)
+  const { jobs } = openJobs(bench)
   const write = () => {
     bench.write('imports.json', '{')
     throw diskFull('full')
