@@ -68,7 +68,8 @@ const HookDialog = () => {
 const BranchMenu = ({ name }: { name: string }) => {
   const actions = useGitActions()
   const isNaming = useSignal(false)
-  const items = (): MenuItem[] => {
+  const items = async (): Promise<MenuItem[]> => {
+    if (!actions.overview.value) await actions.load()
     const all = actions.overview.value?.branches ?? []
     const followed = new Set(all.map(({ upstream }) => upstream))
     const shown = all.filter(branch => !branch.remote || !followed.has(branch.name))
