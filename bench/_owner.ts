@@ -6,19 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../lib/base/clock.ts'
 import { PostgresCluster } from '../lib/cluster/postgres.ts'
-import type { CellFiles } from '../lib/cluster/types.ts'
 import { nowMs } from './_now.ts'
 
 export type Owning = { database: string; cell: string; tokensPerSecond: number; seconds: number }
 
-const NO_FILES: CellFiles = {
-  keyOf: () => null,
-  pathOf: () => null,
-  list: async () => [],
-  isAppended: () => false,
-}
-
-const KEY = 'a key that is only used in this bench 01'
 const readers: ServerResponse[] = []
 const server = createServer((req, res) => {
   // Through the forwarder, whose start waits for it.
@@ -53,8 +44,8 @@ const begin = async ({ database, cell }: Owning): Promise<void> => {
   process.once('exit', () => rmSync(stateDir, { recursive: true, force: true }))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const log = { info: () => undefined, warn: () => undefined }
-  const cluster = new PostgresCluster({ clock: systemClock, url: database, key: KEY, log })
-  const owned = await cluster.own(cell, { files: NO_FILES, stateDir })
+  const cluster = new PostgresCluster({ clock: systemClock, url: database, key: null, log })
+  const owned = await cluster.own(cell, { files: null, stateDir })
   owned.announce(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   process.send?.('owned')
 }

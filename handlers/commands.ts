@@ -1,6 +1,7 @@
 /** The slash commands and callable skills. */
 import { z } from 'zod'
 import { listCommands } from '../lib/profiles/slash-commands.ts'
+import { ownCommands } from '../lib/profiles/skills/own-commands.ts'
 import { endpoint } from '../lib/context.ts'
 
 export const list = endpoint({
@@ -22,6 +23,6 @@ export const list = endpoint({
     ),
   }),
   run: ctx => ({
-    commands: listCommands(ctx.app.skills.list(ctx.home), ctx.app.skills.commands(ctx.home)),
+    commands: listCommands(ctx.app.skills.list(ctx.home), ownCommands(ctx.home)),
   }),
 })

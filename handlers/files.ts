@@ -5,7 +5,6 @@ import { contentDisposition } from '../lib/http/content-disposition.ts'
 import { file, byteStream } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { CommitId, NamedCommit } from '../lib/schema/git.ts'
 import { FileEntry, FoundFile, NamedEntry } from '../lib/schema/workspace.ts'
 import { createDirectory, moveEntry, renameEntry } from '../lib/workspaces/move-entries.ts'
 import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
@@ -32,17 +31,15 @@ export const list = endpoint({
 
 export const named = endpoint({
   access: 'read',
-  summary: 'Which of the names in a text are files, directories or commits of the workspace',
+  summary: 'Which of the names in a text are files or directories of the workspace',
   input: z.object({
     session_id: SessionId,
     paths: z.array(z.string().min(1).max(1000)).max(200).default([]),
-    commits: z.array(CommitId).max(50).default([]),
   }),
-  output: z.object({ entries: z.array(NamedEntry), commits: z.array(NamedCommit) }),
-  async run({ app, home }, { session_id, paths, commits }) {
-    const entries = resolveNames(app.files.areas.of(home, session_id), paths)
-    return { entries, commits: await app.files.git.commits(home, session_id, commits) }
-  },
+  output: z.object({ entries: z.array(NamedEntry) }),
+  run: ({ app, home }, { session_id, paths }) => ({
+    entries: resolveNames(app.files.areas.of(home, session_id), paths),
+  }),
 })
 
 export const search = endpoint({

@@ -1,7 +1,7 @@
-/** Changes of a Git repository by the person: index, commits, branches, stashes, remotes. The agent has no part in them. */
+/** Changes of a Git repository by the person: index, commits, branches, remotes. The agent has no part in them. */
 import { z } from 'zod'
 import { type Ctx, endpoint, mayChangeIn, requireOwner } from '../lib/context.ts'
-import { GitBranch, GitLogEntry, GitDiscarded, GitOperation, GitStash } from '../lib/schema/git.ts'
+import { GitBranch, GitLogEntry, GitDiscarded, GitOperation } from '../lib/schema/git.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import * as branching from '../lib/workspaces/git-branches.ts'
@@ -54,25 +54,22 @@ const action = <S extends typeof OneSession>(
 
 export const overview = endpoint({
   access: 'read',
-  summary: 'Branches, stashes, the last message, and what is in progress in a repository',
+  summary: 'Branches, the last message, and what is in progress in a repository',
   input: OneSession,
   output: z.object({
     branches: z.array(GitBranch),
-    stashes: z.array(GitStash),
     operation: GitOperation.optional(),
     last: GitLogEntry.optional(),
   }),
   run: async (ctx, { session_id }) => {
     const { git } = await open(ctx, session_id)
-    const [branches, stashes, operation, [last]] = [
+    const [branches, operation, [last]] = [
       await branching.branches(git),
-      await branching.stashes(git),
       await changes.operationOf(git),
       await changes.log(git, 0, 1),
     ]
     return {
       branches,
-      stashes: stashes.map(each => ({ ...each, message: ctx.app.redact(each.message) })),
       ...(operation ? { operation } : {}),
       ...(last ? { last: { ...last, message: ctx.app.redact(last.message) } } : {}),
     }
@@ -157,15 +154,14 @@ export const commit = endpoint({
   summary: 'Commit what is staged; 409 `git_hooks` names the hooks that would run',
   input: OneSession.extend({
     message: z.string().max(100_000),
-    amend: z.boolean().default(false),
     /** `skip`, or the id of the hooks to run. */
     hooks: HookChoice,
   }),
   output: z.object({ commit: z.string() }),
-  run: async (ctx, { session_id, message, amend, hooks }) => {
+  run: async (ctx, { session_id, message, hooks }) => {
     requireHookRights(ctx, hooks)
     const { git } = await open(ctx, session_id)
-    return changes.commit(git, { message, amend, hooks })
+    return changes.commit(git, { message, hooks })
   },
 })
 
@@ -178,22 +174,6 @@ export const switchBranch = action(
     remote: z.boolean().default(false),
   }),
   branching.switchBranch,
-)
-
-export const stash = action(
-  'Put all changes aside, new files included',
-  OneSession.extend({ message: z.string().max(500).default('') }),
-  (git, { message }) => branching.stash(git, message),
-)
-
-const OneStash = OneSession.extend({ id: ObjectId })
-export const popStash = action(
-  'Bring stashed changes back and forget the stash',
-  OneStash,
-  (git, { id }) => branching.popStash(git, id),
-)
-export const dropStash = action('Delete a stash', OneStash, (git, { id }) =>
-  branching.dropStash(git, id),
 )
 
 export const fetchRemotes = action('Fetch from all remotes', OneSession, branching.fetchRemotes)

@@ -1,19 +1,38 @@
 /** Git status and diffs of a session's workspace. Read-only. */
+import { join } from 'node:path'
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { UserError } from '../lib/errors.ts'
 import { CommitId, GitCommit, GitDiff, GitInfo, GitStatus } from '../lib/schema/git.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { describeDiff } from '../lib/workspaces/git-changes.ts'
-import type { DiffKind } from '../lib/workspaces/git-diff.ts'
+import { readCommit } from '../lib/workspaces/git-commit.ts'
+import { type DiffKind, readDiff } from '../lib/workspaces/git-diff.ts'
+import { readInfo, readStatus } from '../lib/workspaces/git-status.ts'
+import { openGit } from '../lib/workspaces/git.ts'
 
 const OneSession = z.object({ session_id: SessionId })
+
+const open = async ({ app, home }: Ctx, sessionId: string) => {
+  const area = app.files.areas.of(home, sessionId)
+  const isHidden = (path: string) => area.isHidden(join(area.root, path))
+  return { area, isHidden, git: await openGit(area.root, app.files.gitOptions) }
+}
 
 export const info = endpoint({
   access: 'read',
   summary: 'Branch and change counts, or null without a repository',
   input: OneSession,
   output: GitInfo,
-  run: ({ app, home }, { session_id }) => app.files.git.info(home, session_id),
+  run: async (ctx, { session_id }) => {
+    try {
+      return await readInfo((await open(ctx, session_id)).git)
+    } catch (error) {
+      // A badge is not worth an error: git is missing, broken or too slow.
+      if (error instanceof UserError && error.kind === 'unavailable') return { git: null }
+      throw error
+    }
+  },
 })
 
 export const status = endpoint({
@@ -21,7 +40,10 @@ export const status = endpoint({
   summary: 'Branch, upstream and changed files of the workspace',
   input: OneSession,
   output: GitStatus,
-  run: ({ app, home }, { session_id }) => app.files.git.status(home, session_id),
+  run: async (ctx, { session_id }) => {
+    const { git, isHidden } = await open(ctx, session_id)
+    return readStatus(git, isHidden)
+  },
 })
 
 /** Names that other clients use for the same kinds. */
@@ -35,20 +57,17 @@ export const diff = endpoint({
     kind: z.enum(['worktree', 'index', 'untracked', 'unstaged', 'staged']).default('worktree'),
   }),
   output: GitDiff,
-  run: async ({ app, home }, { session_id, path, kind }) => {
-    const found = await app.files.git.diff(
-      home,
-      session_id,
-      path,
-      KINDS[kind] ?? (kind as DiffKind),
-    )
+  run: async (ctx, { session_id, path, kind: asked }) => {
+    const { app, home } = ctx
+    const { git, isHidden, area } = await open(ctx, session_id)
+    const kind = KINDS[asked] ?? (asked as DiffKind)
+    const found = await readDiff(git, area, isHidden, { path, kind })
     const shown = { ...found, diff: app.redact(found.diff) }
     if (kind === 'untracked') return shown
-    const { root } = app.files.areas.of(home, session_id)
     const { id, divisible } = await describeDiff(
-      await app.personGit(home, root),
+      await app.personGit(home, area.root),
       path,
-      kind === 'index' || kind === 'staged' ? 'staged' : 'unstaged',
+      kind === 'index' ? 'staged' : 'unstaged',
     )
     // A masked secret of several lines changes their numbers.
     const isWhole = !found.truncated && shown.diff === found.diff
@@ -61,8 +80,10 @@ export const commit = endpoint({
   summary: 'A commit with its diff; of a merge, the diff against its first parent',
   input: OneSession.extend({ commit: CommitId }),
   output: GitCommit,
-  run: async ({ app, home }, { session_id, commit: id }) => {
-    const found = await app.files.git.commit(home, session_id, id)
-    return { ...found, message: app.redact(found.message), diff: app.redact(found.diff) }
+  run: async (ctx, { session_id, commit: id }) => {
+    const { git, isHidden } = await open(ctx, session_id)
+    const found = await readCommit(git, isHidden, id)
+    const { redact } = ctx.app
+    return { ...found, message: redact(found.message), diff: redact(found.diff) }
   },
 })

@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { redactValue } from '../lib/base/redact/redact.ts'
-import { ModelList, ModelOption } from '../lib/schema/model.ts'
+import { ModelList } from '../lib/schema/model.ts'
+import { ProbeResult, QuickProvider } from '../lib/schema/provider.ts'
 import { Workspace } from '../lib/schema/workspace.ts'
 import { toBoolean } from '../lib/profiles/settings.ts'
 
@@ -33,18 +34,7 @@ const Status = z.object({
     env_path: z.string(),
   }),
   setup: z.object({
-    providers: z.array(
-      z.object({
-        id: z.string(),
-        label: z.string(),
-        env_var: z.string(),
-        default_model: z.string(),
-        default_base_url: z.string(),
-        requires_base_url: z.boolean(),
-        models: z.array(ModelOption),
-        quick: z.boolean(),
-      }),
-    ),
+    providers: z.array(QuickProvider),
     unsupported_note: z.string(),
     current_is_oauth: z.boolean(),
     current: z.object({ provider: z.string(), model: z.string(), base_url: z.string() }),
@@ -116,14 +106,7 @@ export const probe = endpoint({
   summary: 'Fetch the models of an endpoint, without saving anything',
   cache: 'no-store',
   input: z.object({ provider: z.string().max(200), base_url: text(2_000), api_key: text(20_000) }),
-  output: z.object({
-    ok: z.boolean(),
-    provider: z.string(),
-    base_url: z.string(),
-    models: z.array(ModelOption),
-    message: z.string(),
-    error: z.string().optional(),
-  }),
+  output: ProbeResult,
   async run(ctx, { provider, base_url, api_key }) {
     ctx.app.onboarding.requireLocalClient(ctx.client.address)
     const found = await ctx.app.models.testing.probe(ctx.home, {

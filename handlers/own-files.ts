@@ -3,6 +3,8 @@ import { CHANGES } from '../lib/people/may.ts'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { redactValue } from '../lib/base/redact/redact.ts'
+import { listOwnFiles, readOwnFile } from '../lib/profiles/skills/own-file-rows.ts'
+import { removeOwnFile, saveOwnFile } from '../lib/profiles/skills/own-files.ts'
 import { Ok } from '../lib/schema/ok.ts'
 import { OwnFile, OwnFileFields, OwnFileKind, OwnFileRow } from '../lib/schema/own-file.ts'
 
@@ -13,7 +15,7 @@ export const list = endpoint({
   summary: 'Commands or subagents of the user, also those without effect and why',
   input: z.object({ kind: OwnFileKind }),
   output: z.object({ files: z.array(OwnFileRow) }),
-  run: (ctx, { kind }) => redactValue({ files: ctx.app.skills.own.list(ctx.home, kind) }),
+  run: (ctx, { kind }) => redactValue({ files: listOwnFiles(ctx.home, kind) }),
 })
 
 export const content = endpoint({
@@ -21,7 +23,7 @@ export const content = endpoint({
   summary: 'A command or subagent of the user, as fields and as text',
   input: One,
   output: OwnFile,
-  run: (ctx, { kind, name }) => redactValue(ctx.app.skills.own.read(ctx.home, kind, name)),
+  run: (ctx, { kind, name }) => redactValue(readOwnFile(ctx.home, kind, name)),
 })
 
 export const save = endpoint({
@@ -41,7 +43,7 @@ export const save = endpoint({
   output: Ok.extend({ file: OwnFile }),
   run: (ctx, input) => ({
     ok: true as const,
-    file: redactValue(ctx.app.skills.own.save(ctx.home, input)),
+    file: redactValue(saveOwnFile(ctx.home, input)),
   }),
 })
 
@@ -51,7 +53,7 @@ export const remove = endpoint({
   input: One.extend({ expected_version: z.string().optional() }),
   output: Ok.extend({ name: z.string() }),
   run(ctx, { kind, name, expected_version }) {
-    ctx.app.skills.own.remove(ctx.home, kind, name, expected_version)
+    removeOwnFile(ctx.home, kind, name, expected_version)
     return { ok: true as const, name }
   },
 })

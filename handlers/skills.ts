@@ -46,11 +46,11 @@ export const save = endpoint({
   }),
   output: Ok.extend({ name: z.string(), path: z.string(), version: z.string() }),
   run(ctx, { file, ...text }) {
-    const { skills } = ctx.app
+    const { writer } = ctx.app.skills
     const saved =
       file === undefined
-        ? skills.save(ctx.home, text)
-        : skills.saveFile(ctx.home, { ...text, file })
+        ? writer.save(ctx.home, text)
+        : writer.saveFile(ctx.home, { ...text, file })
     return { ok: true as const, ...saved }
   },
 })
@@ -60,7 +60,10 @@ export const remove = endpoint({
   summary: 'Delete a skill with all its files',
   input: z.object({ name: z.string().min(1) }),
   output: Ok.extend({ name: z.string() }),
-  run: (ctx, { name }) => ({ ok: true as const, name: ctx.app.skills.remove(ctx.home, name) }),
+  run: (ctx, { name }) => ({
+    ok: true as const,
+    name: ctx.app.skills.writer.remove(ctx.home, name),
+  }),
 })
 
 export const toggle = endpoint({
@@ -72,6 +75,10 @@ export const toggle = endpoint({
     if (enabled === undefined || enabled === null)
       throw invalid('Missing required field(s): enabled', { code: 'missing_fields' })
     const on = toBoolean(enabled)
-    return { ok: true as const, name: ctx.app.skills.toggle(ctx.home, name, on), enabled: on }
+    return {
+      ok: true as const,
+      name: ctx.app.skills.writer.toggle(ctx.home, name, on),
+      enabled: on,
+    }
   },
 })

@@ -55,14 +55,10 @@ export const open = endpoint({
 export const read = endpoint({
   access: 'own',
   summary: 'Output of a terminal after a position; waits up to 20 seconds for some',
-  input: OneTerminal.extend({ client: ClientName, after: Count }),
+  input: OneTerminal.extend({ after: Count }),
   output: TerminalOutput,
-  async run(ctx, { session_id, terminal_id, client, after }) {
-    const output = await of(ctx, session_id).read(terminal_id, {
-      client,
-      after,
-      signal: ctx.signal,
-    })
+  async run(ctx, { session_id, terminal_id, after }) {
+    const output = await of(ctx, session_id).read(terminal_id, { after, signal: ctx.signal })
     // The device may have been signed out, or the person have become a member, while it waited.
     ctx.admitAgain()
     return output

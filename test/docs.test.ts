@@ -24,6 +24,13 @@ import { parseProfileConfig } from '../lib/profiles/config.ts'
 import { unreadKeys } from '../lib/profiles/unread-keys.ts'
 import { startApp, tokenHeaders } from './_app.ts'
 import { all } from './_contract.ts'
+import {
+  BEAT_MS,
+  LEASE_MS,
+  STALE_MS,
+  STATEMENT_MS,
+  TAKEOVER_MS,
+} from '../lib/base/cluster-settings.ts'
 import { type Block, type Command, commandsOf, constantOf, type Page, pages } from './_docs.ts'
 import { createDesk } from './lib/cli/_run.ts'
 
@@ -614,7 +621,14 @@ test('no key is both read and listed as not read', () => {
 })
 
 /** Of other programs, standards, and APIs. */
-const OF_OTHERS = ['client_secret_post', 'context_management', 'hooks_auto_accept', 'local_shell']
+const OF_OTHERS = [
+  'client_secret_post',
+  'context_management',
+  'hooks_auto_accept',
+  'local_shell',
+  'max_connections',
+  'synchronous_standby_names',
+]
 
 test('names of tools, codes, events, and keys are in the code', () => {
   const code = globSync(['{lib,handlers,public}/**/*.{ts,tsx}', 'build/config-docs.ts'])
@@ -702,16 +716,14 @@ const FIGURES: readonly [page: string, says: string, path: string, name: string,
   ['commands-and-subagents', '64 characters', 'lib/profiles/skills/front-matter.ts', 'MAX_NAME_CHARS', 64],
   ['cluster', '`AGENT_WEBUI_CLUSTER_CAPACITY` | `10`', 'lib/base/cluster-settings.ts', 'DEFAULT_CAPACITY', 10],
   ['cluster', '`AGENT_WEBUI_CLUSTER_IDLE` | `15`', 'lib/base/cluster-settings.ts', 'DEFAULT_IDLE_MINUTES', 15],
-  ['cluster', 'At least 32 characters', 'lib/base/cluster-settings.ts', 'MIN_KEY_CHARS', 32],
+  ['cluster', '32 characters or more', 'lib/base/cluster-settings.ts', 'MIN_KEY_CHARS', 32],
   ['cluster', 'after 30 seconds they get a 503', 'lib/app/cell.ts', 'HOLD_MS', 30 * SECOND],
   ['api', 'Five wrong tokens a minute', 'lib/people/throttle.ts', 'MAX_ATTEMPTS', 5],
   ['api', 'heartbeat every 15 seconds', 'lib/base/sse.ts', 'HEARTBEAT_MS', 15 * SECOND],
   ['api', 'a request can have 20 MB', 'lib/http/body.ts', 'MAX_BODY_BYTES', 20 * MB],
   ['reverse-proxies', 'bodies of 20 MB', 'lib/http/body.ts', 'MAX_BODY_BYTES', 20 * MB],
   ['api', 'are kept for a day', 'lib/http/request-keys.ts', 'KEPT_MS', DAY],
-  ['cluster', 'for six seconds', 'lib/cluster/owned.ts', 'LEASE_MS', 6 * SECOND],
-  ['cluster', 'up to 15 seconds', 'lib/http/forwarder.ts', 'WAIT_MS', 15 * SECOND],
-  ['cluster', 'up to 2.5 seconds', 'lib/cli/forward.ts', 'DRAIN_MS', 2_500],
+  ['cluster', 'One that gives none for ten', 'lib/base/cluster-settings.ts', 'STALE_MS', 10 * SECOND],
   ['diagnostics', 'six in the whole service', 'lib/workspaces/diagnostics/diagnostics.ts', 'MAX_SERVERS', 6],
   ['diagnostics', 'At most 20 lines', 'lib/workspaces/diagnostics/compare.ts', 'MAX_LINES', 20],
   ['diagnostics', 'eight files edited last', 'lib/workspaces/diagnostics/documents.ts', 'MAX_OPEN', 8],
@@ -732,6 +744,24 @@ const FIGURES: readonly [page: string, says: string, path: string, name: string,
   ['moving-here', 'larger than 64 MB', 'lib/sessions/imports/imports.ts', 'MAX_CONVERSATION_BYTES', 64 * MB],
   ['install', '| 78 | a variable', 'lib/errors.ts', 'EXIT_SETUP', 78],
 ]
+
+test('the times of the cluster leave room for each other, and the page has them', () => {
+  assert.ok(3 * BEAT_MS <= LEASE_MS, 'two signs of life may be late')
+  assert.ok(LEASE_MS < STALE_MS, 'an owner stops answering before another one takes over')
+  assert.ok(STATEMENT_MS + BEAT_MS <= STALE_MS, 'a slow statement leaves time for a sign of life')
+  assert.ok(TAKEOVER_MS >= 2 * STALE_MS, 'a request waits until the next owner has started')
+  const page = read('docs/cluster.md').replace(/\s+/g, ' ')
+  for (const [ms, says] of [
+    [BEAT_MS, 'a sign of life every two seconds'],
+    [LEASE_MS, 'prove for six seconds'],
+    [TAKEOVER_MS, 'waits up to 25 seconds'],
+  ] as const) {
+    const numbers: Record<string, number> = { two: 2, six: 6 }
+    const word = /(?:every|for|to) (\w+) seconds/.exec(says)?.[1] ?? ''
+    assert.is((numbers[word] ?? Number(word)) * SECOND, ms, says)
+    assert.match(page, says)
+  }
+})
 
 test('figures are those of the code', () => {
   const problems = problemsOf(

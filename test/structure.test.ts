@@ -108,7 +108,7 @@ test('each row of the table of the settings has its texts', () => {
 
 test('the search of the settings finds each of their headings and rows', () => {
   const shown =
-    /<(?:h3|legend)\b[^>]*>\s*\{t\('([\w.]+)|<(?:Row|\w+Row)\b[^<]*?\blabel=\{t\('([\w.]+)/g
+    /<(?:h3|legend)\b[^>]*>\s*\{t\('([\w.]+)|<(?:Section|\w*Row)\b[^<]*?\b(?:title|label)=\{t\('([\w.]+)/g
   const settings = without(COMMENT, read('public/features/settings-view/*.tsx'))
   const index = without(COMMENT, read('public/features/settings-view/settings-index.ts'))
   const keys = [...settings.matchAll(shown)].map(([, heading, row]) => heading ?? row ?? '')

@@ -44,7 +44,6 @@ import type { HookRecords } from '../profiles/hooks/records.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { Profiles } from '../profiles/profiles.ts'
 import { Skills } from '../profiles/skills/skills.ts'
-import { callableSkills } from '../profiles/slash-commands.ts'
 import { createEdits, type Edits } from '../sessions/edits.ts'
 import {
   createHostSessionWatcher,
@@ -270,7 +269,7 @@ export class App extends AppData {
     this.answerThrottle = new Throttle({ clock })
     this.reports = new EventReports(this, dispatcher, options.notificationTests)
     this.notifications = this.reports.notifications
-    this.skills = new Skills({ userHome, callable: callableSkills })
+    this.skills = new Skills(userHome)
     this.guards = new HomeGuards(this.acceptedGuards, this.acceptedSettings, this.skills)
     this.profiles = new Profiles({
       homes,
@@ -320,7 +319,6 @@ export class App extends AppData {
     this.imports = createImportJobs({ path: join(stateDir, 'imports.json'), log, clock })
     this.checkpoints = new Checkpoints({
       boundsOf: (home, workspace) => this.files.areas.scopeFor(home, workspace),
-      path,
       clock,
       resolve: sessions.resolve,
       log: log.warn,

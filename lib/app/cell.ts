@@ -27,8 +27,13 @@ const inFile = (
   }
 }
 
-/** The key that seals what enters the database. Throws an Error when there is none. */
-export const readClusterKey = ({ key, keyFile }: NonNullable<Config['cluster']>): string => {
+/** The key that seals what enters the database; null where nothing does. Throws an Error when there is none. */
+export const readClusterKey = ({
+  files,
+  key,
+  keyFile,
+}: NonNullable<Config['cluster']>): string | null => {
+  if (files === 'volume') return null
   if (keyFile !== null) return inFile('AGENT_WEBUI_CLUSTER_KEY_FILE', keyFile, parseClusterKey)
   if (key !== null) return key
   throw new SetupError(
@@ -68,7 +73,7 @@ export const ownCell = async (
     import('../cluster/cell-files.ts'),
   ])
   return new PostgresCluster({ clock, url: clusterUrl(cluster), key, log }).own(cluster.cell, {
-    files: new CellFileRules(config),
+    files: cluster.files === 'volume' ? null : new CellFileRules(config),
     stateDir,
     ...wait,
   })

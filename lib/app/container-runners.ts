@@ -110,7 +110,7 @@ export class ContainerRunners {
 
   constructor(config: Config, clock: Clock, warn: Log['warn']) {
     this.#config = config
-    this.#containers = new Containers({ clock, log: warn })
+    this.#containers = new Containers(clock, warn)
     this.#warn = warn
   }
 

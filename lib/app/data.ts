@@ -238,11 +238,8 @@ export class AppData {
 
   /** The first start accepts what is there. The key that signs it exists by then. */
   #acceptFirstSettings(isTrusted: boolean): void {
-    const homes = this.homes.list()
     if (this.acceptedSettings.isNew() && !isTrusted)
-      for (const home of homes) this.acceptedSettings.accept(home.name, home.config.peek())
-    this.acceptedSettings.extend(
-      homes.map(home => ({ name: home.name, values: home.config.peek() })),
-    )
+      for (const home of this.homes.list())
+        this.acceptedSettings.accept(home.name, home.config.peek())
   }
 }

@@ -13,7 +13,6 @@ import { SignIns } from '../models/sign-in/sign-ins.ts'
 import type { Home } from '../profiles/home.ts'
 import { HookRecords } from '../profiles/hooks/records.ts'
 import { writeEnv } from '../profiles/write-env.ts'
-import { packedHere } from '../store/packed.ts'
 import { AuxiliaryModels } from '../turns/context/auxiliary-model.ts'
 import { ChatMemos } from '../turns/context/chat-memos.ts'
 import { Grants } from '../turns/context/grants.ts'
@@ -25,7 +24,7 @@ import { SessionTurnContext } from '../turns/context/turn-context.ts'
 import { WebServices } from '../turns/context/web-services.ts'
 import { Turns, type TurnsOptions } from '../turns/turns.ts'
 import { LanguageServers } from '../workspaces/diagnostics/diagnostics.ts'
-import { createDocuments } from '../workspaces/documents/documents.ts'
+import { readDocument } from '../workspaces/documents/documents.ts'
 import { CommandRunners } from './command-runners.ts'
 import { ContainerRunners } from './container-runners.ts'
 import { unpackRipgrep } from './data.ts'
@@ -105,7 +104,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     warnings: warningsOf(options.observer?.warning),
     agent: runEngine,
     wrapAgent: options.wrapAgent ?? (agent => agent),
-    readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
+    readDocument,
     unpackRipgrep: unpackRipgrep(config),
   }
   const turns: Turns = new Turns({

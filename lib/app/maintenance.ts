@@ -1,7 +1,7 @@
 /** Jobs that run beside the requests: watching shared files, emptying the trash, recovering checkpoints. */
 import { every } from '../base/clock.ts'
 import { redact } from '../base/redact/redact.ts'
-import { type SettingChanges, watchSettingChanges } from '../commands/guards/setting-changes.ts'
+import { SettingChanges } from '../commands/guards/setting-changes.ts'
 import { FileProblems } from '../operations/file-problems.ts'
 import type { Home } from '../profiles/home.ts'
 import type { App } from './app.ts'
@@ -27,7 +27,7 @@ export class Maintenance {
     this.fileProblems = new FileProblems(sources, log.warn, app.notify, clock)
     // Whoever looks at the log right after the start finds them there.
     this.fileProblems.list()
-    this.settingChanges = watchSettingChanges({
+    this.settingChanges = new SettingChanges({
       homes: () => homes.list(),
       accepted: app.acceptedSettings,
       redact,

@@ -7,7 +7,12 @@ export type ClusterSettings = Readonly<{
   urlFile: string | null
   /** Of the state directory, the same on every machine that may serve it. */
   cell: string
-  /** Seals what enters the database: the key itself, or the file that has it. A process that serves a cell needs one of both. */
+  /**
+   * `mirror`: the database keeps a copy of the files, and another machine can take over. `volume`: the directory is on a volume
+   * that follows the cell, and the database only says who owns it.
+   */
+  files: 'mirror' | 'volume'
+  /** Seals what enters the database: the key itself, or the file that has it. A process that mirrors a cell needs one of both. */
   key: string | null
   keyFile: string | null
   /** How a forwarder reaches this service; null: the address it listens at. */
@@ -47,6 +52,7 @@ export const CLUSTER_VARIABLES = [
   'URL',
   'URL_FILE',
   'CELL',
+  'FILES',
   'KEY',
   'KEY_FILE',
   'ADDRESS',
@@ -133,6 +139,9 @@ export const parseCluster = (
     throw new Error('AGENT_WEBUI_CLUSTER_URL and AGENT_WEBUI_CLUSTER_URL_FILE cannot both be set')
   if (key !== '' && keyFile !== '')
     throw new Error('AGENT_WEBUI_CLUSTER_KEY and AGENT_WEBUI_CLUSTER_KEY_FILE cannot both be set')
+  const files = get('FILES') || 'mirror'
+  if (files !== 'mirror' && files !== 'volume')
+    throw new Error(`AGENT_WEBUI_CLUSTER_FILES must be mirror or volume, not "${files}"`)
   if (cell !== '' && !isCellName(cell))
     throw new Error(
       `AGENT_WEBUI_CLUSTER_CELL must be a name of letters, digits, and . _ @ -, not "${cell}"`,
@@ -145,6 +154,7 @@ export const parseCluster = (
     url: url === '' ? null : parseDatabaseUrl(url, 'AGENT_WEBUI_CLUSTER_URL'),
     urlFile: urlFile || null,
     cell: cell || 'default',
+    files,
     key: key === '' ? null : parseClusterKey(key, 'AGENT_WEBUI_CLUSTER_KEY'),
     keyFile: keyFile || null,
     address: address === '' ? null : address.replace(/\/$/, ''),

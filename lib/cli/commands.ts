@@ -419,7 +419,8 @@ AGENT_WEBUI_STATE_DIR, when a request waits for one or a scheduled task is due: 
     options: JSON_OPTION,
     read([action = 'list', worker, ...rest], { json = false }) {
       const see = 'See agent-webui workers --help.'
-      if (action === 'list' && worker === undefined) return { worker: null, json, isDraining: false }
+      if (action === 'list' && worker === undefined)
+        return { worker: null, json, isDraining: false }
       if ((action !== 'drain' && action !== 'resume') || rest.length > 0)
         throw new Error(`workers list, drain, or resume, and one worker. ${see}`)
       if (worker === undefined) throw new Error(`workers ${action} needs a worker. ${see}`)

@@ -32,7 +32,6 @@ import { signing } from '../people/signing-key.ts'
 import type { Home } from '../profiles/home.ts'
 import { Homes } from '../profiles/homes.ts'
 import { Skills } from '../profiles/skills/skills.ts'
-import { callableSkills } from '../profiles/slash-commands.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import { fileReason } from '../store/file-error.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
@@ -164,7 +163,7 @@ const openContext = async (
     agentModels: () => [],
   })
   const accepted = new AcceptedGuards(`${stateDir}/accepted-guards.json`)
-  const skills = new Skills({ userHome, callable: callableSkills })
+  const skills = new Skills(userHome)
   return {
     ...given,
     ...{ homes, acceptedSettings, models },

@@ -12,7 +12,6 @@ import type { AgentEvent, AgentRequest } from '../agent/types.ts'
 import { systemClock } from '../base/clock.ts'
 import type { TurnRecorder } from '../workspaces/checkpoints/turn-recorder.ts'
 import { createHostSessions } from '../sessions/host-db/host-sessions.ts'
-import { callableSkills } from '../profiles/slash-commands.ts'
 import type { Config } from '../config.ts'
 import { Cron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
@@ -104,7 +103,7 @@ export const createTerminalEngine = async (
     onChange: () => undefined,
     addon,
   })
-  const skills = new Skills({ userHome: config.userHome, callable: callableSkills })
+  const skills = new Skills(config.userHome)
   // Read only: safeguards that were accepted on the page are accepted here as well.
   const guards = new HomeGuards(
     new AcceptedGuards(join(config.stateDir, 'accepted-guards.json')),

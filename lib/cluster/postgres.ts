@@ -10,13 +10,13 @@ import { Mirror } from './mirror.ts'
 import { startOwned } from './owned.ts'
 import { type Claim, claim, isKnownClaim, showAlive } from './ownership.ts'
 import { Sealer } from './seal.ts'
-import { type CellPlace, type Cluster, ClusterError, type Owned } from './types.ts'
+import { type CellPlace, type Cluster, ClusterError, NO_FILES, type Owned } from './types.ts'
 
 export type PostgresOptions = {
   clock: Clock
   url: string
-  /** Seals what enters the database. */
-  key: string
+  /** Seals what enters the database; null for cells on volumes. */
+  key: string | null
   log: { info: (text: string) => void; warn: (text: string) => void }
 }
 
@@ -24,13 +24,21 @@ const RETRY_MS = 1_000
 const KEY_CHECK = Buffer.from('agent-webui')
 /** The key check of cells that earlier versions made without a key. */
 const UNSEALED = Buffer.from('unsealed')
+/** Of cells on volumes. */
+const VOLUME = Buffer.from('volume')
 
-/** A sentence when the cell was written with another key, or by a version that did not demand one. */
-const keyProblem = (found: Buffer, sealer: Sealer, cell: string): string | null => {
+/** A sentence when the cell was written with another key, is on a volume or is not, or was made before keys were needed. */
+const keyProblem = (found: Buffer, key: string | null, cell: string): string | null => {
   if (found.equals(UNSEALED))
     return `The cell was made without a key, which is not possible any more. Its last machine has all of its files: run agent-webui cells remove ${cell} --purge, and start that machine first, with AGENT_WEBUI_CLUSTER_KEY_FILE.`
+  if (found.equals(VOLUME))
+    return key === null
+      ? null
+      : 'The files of the cell are on a volume. Set AGENT_WEBUI_CLUSTER_FILES to volume.'
+  if (key === null)
+    return 'The database has the files of the cell. Set AGENT_WEBUI_CLUSTER_FILES to mirror.'
   try {
-    sealer.open(found, '')
+    new Sealer(key, cell).open(found, '')
     return null
   } catch {
     return 'The cell is sealed with another key than that of AGENT_WEBUI_CLUSTER_KEY_FILE.'
@@ -53,7 +61,7 @@ export const checkCluster = async (
     if (!(await isMigrated(db))) return
     const [row] = await db.query('select key_check from agent_webui.cell where name = $1', [cell])
     const found = row?.key_check
-    const problem = found instanceof Buffer ? keyProblem(found, new Sealer(key, cell), cell) : null
+    const problem = found instanceof Buffer ? keyProblem(found, key, cell) : null
     if (problem !== null) throw new ClusterError(problem)
   } finally {
     db.end()
@@ -63,7 +71,7 @@ export const checkCluster = async (
 export class PostgresCluster implements Cluster {
   readonly #clock: Clock
   readonly #url: string
-  readonly #key: string
+  readonly #key: string | null
   readonly #log: { info: (text: string) => void; warn: (text: string) => void }
 
   constructor({ clock, url, key, log }: PostgresOptions) {
@@ -101,9 +109,9 @@ export class PostgresCluster implements Cluster {
         clock: this.#clock,
         directory,
         since: note?.epoch ?? 0,
-        keyCheck: () => sealer.seal(KEY_CHECK, ''),
+        keyCheck: () => (this.#key === null ? VOLUME : sealer.seal(KEY_CHECK, '')),
         check: ({ keyCheck, id }) => {
-          const problem = keyCheck && keyProblem(keyCheck, sealer, cell)
+          const problem = keyCheck && keyProblem(keyCheck, this.#key, cell)
           if (problem) throw new ClusterError(problem)
           if (note?.id !== undefined && note.id !== id)
             throw new ClusterError(
@@ -122,7 +130,8 @@ export class PostgresCluster implements Cluster {
 
   async #begin(cell: string, place: CellPlace): Promise<Owned> {
     const { files, stateDir } = place
-    const sealer = new Sealer(this.#key, cell)
+    // Nothing of a volume is sealed.
+    const sealer = new Sealer(this.#key ?? '', cell)
     const note = readNote(stateDir)
     if (note && note.cell !== cell)
       throw new ClusterError(
@@ -134,15 +143,17 @@ export class PostgresCluster implements Cluster {
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
     const stopSigns = every(this.#clock, BEAT_MS, alive)
     try {
-      const mirror = new Mirror(files, { sealer, warn: this.#log.warn })
-      const given = { cell, files, stateDir, sealer, mirror }
-      const isBehind = await bringUp({
-        ...given,
-        db,
-        note: note && (await this.#trusted(db, note, claimed)),
-        now: this.#clock.now(),
-        warn: this.#log.warn,
-      })
+      const mirror = new Mirror(files ?? NO_FILES, { sealer, warn: this.#log.warn })
+      const given = { cell, files: files ?? NO_FILES, stateDir, sealer, mirror }
+      const isBehind =
+        files !== null &&
+        (await bringUp({
+          ...given,
+          db,
+          note: note && (await this.#trusted(db, note, claimed)),
+          now: this.#clock.now(),
+          warn: this.#log.warn,
+        }))
       return await startOwned({
         ...given,
         clock: this.#clock,

@@ -16,8 +16,17 @@ export type CellFiles = {
   isAppended(key: string): boolean
 }
 
+/** Of a cell on a volume. */
+export const NO_FILES: CellFiles = {
+  keyOf: () => null,
+  pathOf: () => null,
+  list: async () => [],
+  isAppended: () => false,
+}
+
 export type CellPlace = {
-  files: CellFiles
+  /** Null: the directory is on a volume that follows the cell, and the database keeps no copy. */
+  files: CellFiles | null
   /** Of this process and of what is set aside. */
   stateDir: string
   /** Ends the wait for another owner. */

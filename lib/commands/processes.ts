@@ -93,19 +93,25 @@ const pollOutput = (entry: Entry): string => {
   return stripVTControlCharacters(added)
 }
 
-const writeInput = (entry: Entry, data: string): Promise<void> => {
+const requireInput = (entry: Entry) => {
   if (!isRunning(entry)) throw new Error('The process has ended.')
-  if (!entry.child.stdin)
+  const { stdin } = entry.child
+  if (!stdin)
     throw new Error('The process has no input, because it was not started with background=true.')
+  return stdin
+}
+
+const writeInput = (entry: Entry, data: string): Promise<void> => {
+  const stdin = requireInput(entry)
   if (data.length > MAX_INPUT_CHARS)
     throw new Error(`At most ${MAX_INPUT_CHARS} characters can be written at once.`)
   return new Promise((resolve, reject) => {
-    if (entry.child.stdin?.writableEnded) return reject(new Error('Its input has been closed.'))
+    if (stdin.writableEnded) return reject(new Error('Its input has been closed.'))
     const timer = setTimeout(
       () => reject(new Error('The process does not read its input.')),
       WRITE_TIMEOUT_MS,
     )
-    entry.child.stdin?.write(data, error => {
+    stdin.write(data, error => {
       clearTimeout(timer)
       if (error) reject(new Error('The process has closed its input.'))
       else resolve()
@@ -114,16 +120,13 @@ const writeInput = (entry: Entry, data: string): Promise<void> => {
 }
 
 const endInput = async (entry: Entry): Promise<void> => {
-  if (!isRunning(entry)) throw new Error('The process has ended.')
-  const { stdin } = entry.child
-  if (!stdin)
-    throw new Error('The process has no input, because it was not started with background=true.')
+  const stdin = requireInput(entry)
   if (!stdin.writableEnded) await new Promise<void>(resolve => stdin.end(resolve))
 }
 
 /** Resolves when the process ends, after `timeoutMs`, or when `signal` aborts. */
 const waitForEnd = (
-  clock: Pick<Clock, 'timer'>,
+  clock: Clock,
   entry: Entry,
   timeoutMs: number,
   signal: AbortSignal,
@@ -204,7 +207,6 @@ export type ProcessesOptions = {
   onEnded?: (sessionId: string, view: ProcessView) => void
   /** Ends commands that have left their process group; called last. */
   endOthers?: () => Promise<void>
-  finishedRetentionMs?: number
   maxProcesses?: number
   maxAdopted?: number
 }
@@ -212,29 +214,16 @@ export type ProcessesOptions = {
 export class ProcessRegistry {
   readonly #options: ProcessesOptions
   readonly #clock: Clock
-  readonly #onEnded: ((sessionId: string, view: ProcessView) => void) | undefined
-  readonly #resolve: ((sessionId: string) => string | undefined) | undefined
-  readonly #finishedRetentionMs: number
-  readonly #maxProcesses: number
-  readonly #maxAdopted: number
   readonly #entries = new Map<string, Entry>()
   #isClosed = false
 
   constructor(options: ProcessesOptions) {
     this.#options = options
-    const { clock, onEnded, resolve } = options
-    this.#clock = clock
-    this.#onEnded = onEnded
-    this.#resolve = resolve
-    const { finishedRetentionMs = FINISHED_RETENTION_MS, maxProcesses = MAX_PROCESSES } = options
-    this.#finishedRetentionMs = finishedRetentionMs
-    this.#maxProcesses = maxProcesses
-    const { maxAdopted = MAX_ADOPTED } = options
-    this.#maxAdopted = maxAdopted
+    this.#clock = options.clock
   }
 
   #currentId(sessionId: string) {
-    return this.#resolve?.(sessionId) ?? sessionId
+    return this.#options.resolve?.(sessionId) ?? sessionId
   }
 
   #begun(elapsedMs = 0): Begun {
@@ -263,22 +252,18 @@ export class ProcessRegistry {
 
   #dropExpired(): void {
     for (const entry of this.#entries.values())
-      if (
-        entry.endedAt !== null &&
-        this.#clock.monotonic() - entry.endedAt > this.#finishedRetentionMs
-      )
+      if (entry.endedAt !== null && this.#clock.monotonic() - entry.endedAt > FINISHED_RETENTION_MS)
         this.#entries.delete(entry.id)
   }
 
   /** Evicts the oldest finished process when the registry is full. Throws when all are running. */
   #requireCapacity(): void {
     this.#dropExpired()
-    if (this.#entries.size < this.#maxProcesses) return
+    const { maxProcesses = MAX_PROCESSES } = this.#options
+    if (this.#entries.size < maxProcesses) return
     const finished = [...this.#entries.values()].find(entry => !isRunning(entry))
     if (!finished)
-      throw new Error(
-        `${this.#maxProcesses} processes are running already. End one with process kill.`,
-      )
+      throw new Error(`${maxProcesses} processes are running already. End one with process kill.`)
     this.#entries.delete(finished.id)
   }
 
@@ -289,7 +274,8 @@ export class ProcessRegistry {
     entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
     entry.endedAt = this.#clock.monotonic()
     if (exit.note !== undefined) entry.screen.write(`\n${exit.note}\n`)
-    if (entry.given.notify && !this.#isClosed) this.#onEnded?.(entry.owner, this.#toView(entry))
+    if (entry.given.notify && !this.#isClosed)
+      this.#options.onEnded?.(entry.owner, this.#toView(entry))
   }
 
   async #start(owner: string, given: ProcessStart): Promise<ProcessView> {
@@ -312,8 +298,9 @@ export class ProcessRegistry {
   #adopt(owner: string, given: ProcessHandover): ProcessView {
     if (this.#isClosed) throw new Error('The server is shutting down.')
     const adopted = this.#ofSession(owner).filter(entry => entry.isAdopted && isRunning(entry))
-    if (adopted.length >= this.#maxAdopted)
-      throw new Error(`${this.#maxAdopted} commands were moved to the background already.`)
+    const { maxAdopted = MAX_ADOPTED } = this.#options
+    if (adopted.length >= maxAdopted)
+      throw new Error(`${maxAdopted} commands were moved to the background already.`)
     this.#requireCapacity()
     const entry = adoptEntry(owner, given, this.#begun(given.elapsedMs))
     entry.ended = this.#watch(entry, given.closed)

@@ -12,8 +12,8 @@ export type OfferedModels = {
   active: string | null
   defaultModel: string
   groups: readonly ModelGroup[]
-  /** Slugs of custom providers; needed to parse `@custom:<slug>:model`. */
-  slugs?: readonly string[]
+  /** Needed to parse `@custom:<slug>:model`. */
+  custom?: readonly { slug: string | null }[]
 }
 
 /** `changed`: the caller stores `model` and reports the change. A blank session model is never stored. */
@@ -49,12 +49,7 @@ const fitsMaker = (catalog: OfferedModels, id: string, prefix: string): boolean 
 }
 
 const fits = (catalog: OfferedModels, id: string): boolean => {
-  const customProviders = (catalog.slugs ?? []).map(slug => ({
-    slug,
-    model: null,
-    baseUrl: null,
-  }))
-  const hint = parseHint(id, customProviders)
+  const hint = parseHint(id, catalog.custom ?? [])
   if (hint) return isOffered(catalog, hint.provider)
   const slash = id.indexOf('/')
   return slash > 0 ? fitsMaker(catalog, id, id.slice(0, slash)) : fitsBare(catalog, id)
@@ -89,6 +84,6 @@ export const compatibleFor = (
     active: active_provider,
     defaultModel: default_model,
     groups,
-    slugs: readSetup(home).custom.flatMap(({ slug }) => slug ?? []),
+    custom: readSetup(home).custom,
   })
 }

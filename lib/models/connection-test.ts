@@ -1,7 +1,7 @@
 /** Tests a provider with a stored or unsaved key: makes a minimal model call, or fetches its model list. */
 import type { Providers } from '../agent/types.ts'
 import { invalid, UserError } from '../errors.ts'
-import type { ModelOption } from '../schema/model.ts'
+import type { ProbeResult, ProviderTestResult } from '../schema/provider.ts'
 import { toProviderId } from './provider-ids.ts'
 import type { ModelCatalog } from './model-catalog.ts'
 import { parseBaseUrl, withProvider } from './set-provider.ts'
@@ -12,7 +12,7 @@ import type { RemoteModels } from './remote-models.ts'
 import { parseHint, resolveFor } from './resolve.ts'
 import { baseUrlOf, resolveEndpoint } from './endpoint.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
-import { smallestModel, testCall, type TestCallResult } from './test-call.ts'
+import { smallestModel, testCall } from './test-call.ts'
 
 export type ConnectionTestInput = {
   provider: string
@@ -20,15 +20,6 @@ export type ConnectionTestInput = {
   /** Not stored: used for this test only. */
   apiKey?: string
   baseUrl?: string
-}
-
-export type ProbeResult = {
-  ok: boolean
-  provider: string
-  base_url: string
-  models: ModelOption[]
-  message: string
-  error?: string
 }
 
 /** The variable an unsaved key would be saved to. Unnamed custom endpoints share OPENAI_API_KEY with the command line. */
@@ -90,7 +81,7 @@ export class ConnectionTests {
     home: ModelHome,
     input: ConnectionTestInput,
     signal: AbortSignal,
-  ): Promise<TestCallResult> {
+  ): Promise<ProviderTestResult> {
     const provider = this.#named(input.provider)
     const supposed = this.#suppose(home, input, provider, input.model ?? '')
     const model = await this.#modelFor(supposed, provider, input.model?.trim() ?? '')
@@ -114,7 +105,7 @@ export class ConnectionTests {
     const provider = this.#named(input.provider)
     const supposed = this.#suppose(home, input, provider, input.model ?? '')
     const setup = readSetup(supposed)
-    const base_url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
+    const base_url = baseUrlOf(setup, provider)
     const none = { provider, base_url, models: [] }
     try {
       const found = await this.#live.fetch(supposed, provider)

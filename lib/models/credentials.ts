@@ -2,6 +2,7 @@
 import { isLocalUrl } from '../base/local-network.ts'
 import { PROVIDERS } from './providers.ts'
 import type { ModelSetup, PoolEntry } from './provider-config.ts'
+import { customId } from './provider-ids.ts'
 import { isLapsed, type TokenFacts } from './sign-in/stored-token.ts'
 
 export type Credential = {
@@ -135,7 +136,7 @@ const writtenKeys = (
   provider: string,
 ): [name: string, value: string | null | undefined][] => [
   ...setup.custom
-    .filter(({ slug }) => (slug ? provider === `custom:${slug}` : provider === 'custom'))
+    .filter(entry => provider === customId(entry))
     .map(({ apiKey }): [string, string | null] => ['custom_providers', apiKey]),
   ...(setup.active === provider
     ? [['model.api_key', setup.apiKey] as [string, string | null]]
@@ -187,7 +188,7 @@ export const unusableKeys = (setup: ModelSetup): UnusableKey[] => {
     ...(setup.active ? [setup.active] : []),
     ...PROVIDERS.keys(),
     ...setup.providers.keys(),
-    ...setup.custom.map(({ slug }) => (slug ? `custom:${slug}` : 'custom')),
+    ...setup.custom.map(customId),
   ])
   const found = [...ids].flatMap(id => unusableKey(setup, id) ?? [])
   return found.filter(({ name }, at) => found.findIndex(other => other.name === name) === at)
@@ -196,7 +197,7 @@ export const unusableKeys = (setup: ModelSetup): UnusableKey[] => {
 /** A key from config.yaml goes to the address configured with it, or to the provider's own hosts. */
 export const mayReceiveConfigured = (setup: ModelSetup, provider: string, url: string): boolean => {
   const host = hostOf(url)
-  const entries = setup.custom.filter(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
+  const entries = setup.custom.filter(entry => provider === customId(entry))
   return (
     isOwnHost(setup, provider, host) ||
     [
@@ -363,8 +364,7 @@ export const configuredProviders = (setup: ModelSetup): Set<string> => {
   for (const [id, { keys, ambient = [] }] of [...PROVIDERS])
     if (keys.some(name => !ambient.includes(name) && isUsableSecret(setup.env[name]))) found.add(id)
   for (const [id, { models }] of setup.providers) if (models.size > 0) found.add(id)
-  for (const { slug, models } of setup.custom)
-    if (models.size > 0) found.add(slug ? `custom:${slug}` : 'custom')
+  for (const entry of setup.custom) if (entry.models.size > 0) found.add(customId(entry))
   return found
 }
 

@@ -68,7 +68,7 @@ const baseUrlEdits = (resolved: Resolved, hasChanged: boolean): YamlEdit[] => {
  * would resolve to something else (`openai/x` served by openai, or a name a custom provider also uses).
  */
 const persistedForm = (setup: ModelSetup, model: string, provider: string | null): string => {
-  const after = { provider, baseUrl: setup.baseUrl, customProviders: setup.custom }
+  const after = { ...setup, provider }
   const isSame = (form: string): boolean => {
     const read = resolveModel(form, after)
     return read.model === model && read.provider === provider
@@ -103,7 +103,7 @@ export const requireServed = (home: ModelHome, id: string): void => {
 export const setDefaultModel = (home: EditableHome, id: string): string => {
   const wanted = parseModelId(id)
   const setup = readSetup(home)
-  const resolved = resolveModel(wanted, { ...setup, customProviders: setup.custom })
+  const resolved = resolveModel(wanted, setup)
   const provider = resolved.provider ?? setup.provider
   const hasChanged =
     provider !== null && (setup.active === null || toProviderId(provider) !== setup.active)

@@ -3,7 +3,7 @@ import type { HttpApiMode, ModelEndpoint } from '../agent/types.ts'
 import { type Effort, isEffort } from '../base/efforts.ts'
 import { invalid, unavailable } from '../errors.ts'
 import { agentEndpoint } from './external-agents.ts'
-import { toProviderId } from './provider-ids.ts'
+import { customEntry, customId, toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { credentialsOf, isUnconfigured } from './credentials.ts'
 import { type DefaultConfig, defaultModelOf } from './default-model.ts'
@@ -13,12 +13,7 @@ import { displayName, PROVIDERS, type Wire } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
 import { requestOptionsFor } from './request-options.ts'
 import { routingOf } from './routing.ts'
-import {
-  type CustomProvider,
-  type ModelHome,
-  type ModelSetup,
-  readSetup,
-} from './provider-config.ts'
+import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { rejectConfigTypos } from './config-typos.ts'
 import { contextLengthOf } from './context-windows.ts'
 import { familyAcceptsImages } from './vision.ts'
@@ -40,10 +35,6 @@ const HIGHER: ReadonlySet<string> = new Set(['max', 'ultra'])
 const effortOf = ({ effort }: ModelSetup): Effort | undefined =>
   HIGHER.has(effort) ? 'xhigh' : isEffort(effort) ? effort : undefined
 
-/** The `custom_providers` entry of a provider id. */
-export const customEntry = (setup: ModelSetup, provider: string): CustomProvider | undefined =>
-  setup.custom.find(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
-
 /**
  * The provider of a model when none is configured: the first with a key, preferring one that lists the
  * model, because the model menu shows it there. Ambient tokens do not count.
@@ -59,17 +50,22 @@ const chooseProvider = (setup: ModelSetup, model: string): string | null => {
   const lists = (id: string): boolean =>
     setup.providers.get(id)?.models.has(model) === true ||
     builtinModels(id)?.some(option => option.id === model) === true
-  const custom = named ? `custom${named.slug ? `:${named.slug}` : ''}` : null
-  return usable.find(lists) ?? (hasAddress ? 'openai' : (usable[0] ?? custom))
+  return (
+    usable.find(lists) ?? (hasAddress ? 'openai' : (usable[0] ?? (named ? customId(named) : null)))
+  )
 }
 
 /** The base URL, in order: custom provider, resolved pair, config.yaml, environment, provider table. */
-export const baseUrlOf = (setup: ModelSetup, provider: string, resolved: Resolved): string => {
+export const baseUrlOf = (
+  setup: ModelSetup,
+  provider: string,
+  resolved: string | null = null,
+): string => {
   const facts = PROVIDERS.get(provider)
   const fromEnv = facts?.baseUrlEnv ? setup.env[facts.baseUrlEnv]?.trim() : ''
   const url =
     customEntry(setup, provider)?.baseUrl ||
-    resolved.baseUrl ||
+    resolved ||
     (setup.active === provider && setup.baseUrl) ||
     setup.providers.get(provider)?.baseUrl ||
     fromEnv ||
@@ -93,20 +89,18 @@ const validateBaseUrl = (name: string, url: string): void => {
     )
 }
 
-type SupportedWire = HttpApiMode
-
 /** A record, so that the compiler asks for an entry when a wire format is added. */
-const SUPPORTED: Readonly<Record<SupportedWire, true>> = {
+const SUPPORTED: Readonly<Record<HttpApiMode, true>> = {
   chat_completions: true,
   anthropic_messages: true,
   codex_responses: true,
   ollama_chat: true,
 }
 
-const WIRES = Object.keys(SUPPORTED) as SupportedWire[]
+const isSupported = (wire: string | null): wire is HttpApiMode => wire !== null && wire in SUPPORTED
 
 /** For aggregators that serve each model in its maker's wire format. */
-const wireByModel = (model: string): SupportedWire => {
+const wireByModel = (model: string): HttpApiMode => {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   if (name.startsWith('gpt-5')) return 'codex_responses'
   return name.startsWith('claude') ? 'anthropic_messages' : 'chat_completions'
@@ -118,8 +112,7 @@ const wireOf = (setup: ModelSetup, provider: string, model: string, url: string)
     customEntry(setup, provider)?.apiMode ??
     setup.providers.get(provider)?.apiMode ??
     (setup.active === provider ? setup.apiMode : null)
-  const explicit = WIRES.find(wire => wire === configured)
-  if (explicit) return explicit
+  if (isSupported(configured)) return configured
   if (/\/anthropic(?:\/v1)?$/.test(url)) return 'anthropic_messages'
   if (URL.canParse(url) && new URL(url).hostname === 'api.openai.com') return 'codex_responses'
   const wire = PROVIDERS.get(provider)?.wire ?? 'chat_completions'
@@ -127,9 +120,8 @@ const wireOf = (setup: ModelSetup, provider: string, model: string, url: string)
 }
 
 /** Throws for wire formats only external agents implement. */
-const requireSupportedWire = (name: string, model: string, wire: Wire): SupportedWire => {
-  const known = WIRES.find(one => one === wire)
-  if (known) return known
+const requireSupportedWire = (name: string, model: string, wire: Wire): HttpApiMode => {
+  if (isSupported(wire)) return wire
   throw unavailable(
     `${name} serves ${model} only through an external agent program. Pick another model, or that program itself.`,
     { code: 'model_needs_agent', values: { name, model } },
@@ -154,10 +146,9 @@ export const configuredContextLength = (
 
 /** Whether the keys beside `model.default` are about this model. */
 const isDefaultModel = (setup: ModelSetup, provider: string, model: string): boolean => {
-  const own = { ...setup, customProviders: setup.custom }
   return (
     setup.active === provider &&
-    (!setup.model || [setup.model, resolveModel(setup.model, own).model].includes(model))
+    (!setup.model || [setup.model, resolveModel(setup.model, setup).model].includes(model))
   )
 }
 
@@ -205,9 +196,7 @@ export const resolveEndpoint = (
   rejectConfigTypos(home)
   const setup = readSetup(home)
   const isBlank = !resolved.model
-  const pair = isBlank
-    ? resolveModel(defaultModelOf(setup, config), { ...setup, customProviders: setup.custom })
-    : resolved
+  const pair = isBlank ? resolveModel(defaultModelOf(setup, config), setup) : resolved
   if (pair.provider === 'demo' || (pair.provider === null && isUnconfigured(setup))) return DEMO
   const chosen = pair.provider ?? chooseProvider(setup, pair.model)
   if (!chosen)
@@ -222,7 +211,7 @@ export const resolveEndpoint = (
       code: 'model_missing',
     })
   const name = providerName(setup, provider)
-  const table = baseUrlOf(setup, provider, pair)
+  const table = baseUrlOf(setup, provider, pair.baseUrl)
   const apiMode = requireSupportedWire(name, pair.model, wireOf(setup, provider, pair.model, table))
   validateBaseUrl(name, table)
   const keyed = resolveKey(setup, provider, name, table, pick)

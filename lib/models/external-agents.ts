@@ -82,16 +82,19 @@ export const installedAgents = (path: string): AgentProgram[] => {
   return [...found.values()]
 }
 
-/** Caches `installedAgents` until the mtime of a PATH directory changes. */
-export const createInstalledAgentCache = () => {
-  let last: { key: string; found: AgentProgram[] } | undefined
-  return (path: string): readonly AgentProgram[] => {
+/** Repeats the search only when the mtime of a PATH directory has changed. */
+export class InstalledAgents {
+  #key = ''
+  #found: AgentProgram[] = []
+
+  find(path: string): readonly AgentProgram[] {
     const times = directories(path).map(directory =>
       isDirectory(directory) ? statSync(directory, { throwIfNoEntry: false })?.mtimeMs : 0,
     )
     const key = `${path}\n${times.join(' ')}`
-    if (last?.key !== key) last = { key, found: installedAgents(path) }
-    return last.found
+    if (this.#key !== key) this.#found = installedAgents(path)
+    this.#key = key
+    return this.#found
   }
 }
 

@@ -1,11 +1,11 @@
 /** Fallback models from config.yaml: `fallback_providers`, else the older `fallback_model`. */
-import { isObject, type JsonObject } from '../base/json.ts'
+import { isObject } from '../base/json.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import { isUsableSecret } from './credentials.ts'
 import { type PickKey, pickFirst } from './endpoint-key.ts'
 import { type Resolved, resolveFor } from './resolve.ts'
-import { asCustom, type ModelHome, readSetup } from './provider-config.ts'
+import { asCustom, type ModelHome, readSetup, text } from './provider-config.ts'
 
 export type Fallback = {
   pair: Resolved
@@ -16,16 +16,9 @@ export type Fallback = {
 /** Resolves an endpoint; throws a UserError when it cannot be called. */
 export type EndpointOf = (pair: Resolved, pick: PickKey) => ModelEndpoint
 
-const text = (...values: unknown[]): string => {
-  const found = values.find(value => typeof value === 'string' && value.trim() !== '')
-  return typeof found === 'string' ? found.trim() : ''
-}
-
 const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
   // A bare model id is resolved as if it were picked in the model menu.
-  const entry: Readonly<JsonObject> = isObject(raw)
-    ? (raw as Readonly<JsonObject>)
-    : { model: text(raw) }
+  const entry = isObject(raw) ? raw : { model: typeof raw === 'string' ? raw : '' }
   const model = text(entry.model, entry.default)
   if (!model) return []
   // Skip malformed entries: they would read as "any provider".

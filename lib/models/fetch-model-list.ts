@@ -1,5 +1,5 @@
 /** Fetches a server's model list: bounded size, no redirects, and no public host name may resolve to a private address (SSRF). */
-import { type Sentence, sentence } from '../base/sentences.ts'
+import { type Sentence, sentence, type Words } from '../base/sentences.ts'
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { isPrivateAddress } from '../base/local-network.ts'
@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici'
 import { isObject } from '../base/json.ts'
 import { UserError, unavailable } from '../errors.ts'
 import { describeNetworkError } from '../http/network-error.ts'
+import { readJsonBody } from './read-json-body.ts'
 import { visionIn } from './vision.ts'
 
 /** A model from a server's list; `contextLength` is 0 when unknown. `vision`: whether it accepts images, where the list says so. */
@@ -24,7 +25,7 @@ export type ModelListRequest = {
   isKnown: boolean
 }
 
-export type ModelListFetcherOptions = {
+export type FetchOptions = {
   /** Set when requests go through a proxy. */
   dispatcher?: Dispatcher | undefined
   /** A signal that aborts after `ms` milliseconds. */
@@ -78,26 +79,6 @@ const STATUS: Readonly<Record<number, Sentence>> = {
   429: sentence('list.rate_limited'),
 }
 
-const readJson = async (body: Dispatcher.ResponseData['body'], host: string): Promise<unknown> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size > MAX_BYTES)
-      throw unavailable(`${host} returned a list that is too long.`, {
-        code: 'model_list_invalid',
-        values: { host },
-      })
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
-  } catch {
-    // Not JSON, such as an HTML page; the caller reports it.
-    return undefined
-  }
-}
-
 const checkedUrl = (text: string): URL => {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
@@ -107,85 +88,88 @@ const checkedUrl = (text: string): URL => {
   return url
 }
 
-/** The function throws UserErrors only; no message contains the key. */
-export const createModelListFetcher = (options: ModelListFetcherOptions = {}): FetchModelList => {
-  const deadline = options.deadline ?? (ms => AbortSignal.timeout(ms))
-  const resolve = options.resolve ?? (host => lookup(host, { all: true }))
+/** Resolved addresses to connect to; undefined for a literal IP address. */
+const pinned = async (url: URL, resolve: NonNullable<FetchOptions['resolve']>) => {
+  const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase()
+  if (isIP(host) !== 0) return undefined
+  const found = await resolve(host)
+  const isNear = LOCAL_NAMES.some(name => host.includes(name))
+  if (!isNear && found.some(({ address }) => isPrivateAddress(address)))
+    throw unavailable(
+      `${host} resolves to a private address, so it wasn’t contacted. Enter the IP address if that’s intended.`,
+      { code: 'private_address', values: { host } },
+    )
+  return found
+}
 
-  /** Resolved addresses to connect to; undefined for a literal IP address. */
-  const pinned = async (url: URL) => {
-    const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase()
-    if (isIP(host) !== 0) return undefined
-    const found = await resolve(host)
-    const isNear = LOCAL_NAMES.some(name => host.includes(name))
-    if (!isNear && found.some(({ address }) => isPrivateAddress(address)))
-      throw unavailable(
-        `${host} resolves to a private address, so it wasn’t contacted. Enter the IP address if that’s intended.`,
-        { code: 'private_address', values: { host } },
-      )
-    return found
-  }
+/** Connects to the addresses that were checked: a second lookup could return others (DNS rebinding). */
+const dispatcherFor = async (
+  question: ModelListRequest,
+  url: URL,
+  { dispatcher, resolve = host => lookup(host, { all: true }) }: FetchOptions,
+): Promise<Dispatcher | undefined> => {
+  if (question.isKnown) return dispatcher
+  const addresses = await pinned(url, resolve).catch((error: unknown) => {
+    // Behind a proxy, local DNS often fails and the proxy resolves the name.
+    if (dispatcher && !(error instanceof UserError)) return undefined
+    throw error
+  })
+  const first = addresses?.[0]
+  if (dispatcher || !first) return dispatcher
+  const { Agent } = await import('undici')
+  return new Agent({
+    connect: {
+      lookup: (_host, wanted, done) =>
+        wanted.all ? done(null, addresses) : done(null, first.address, first.family),
+    },
+  })
+}
 
-  /** Connects to the addresses that were checked: a second lookup could return others (DNS rebinding). */
-  const dispatcherFor = async (
-    question: ModelListRequest,
-    url: URL,
-  ): Promise<Dispatcher | undefined> => {
-    if (question.isKnown) return options.dispatcher
-    const addresses = await pinned(url).catch((error: unknown) => {
-      // Behind a proxy, local DNS often fails and the proxy resolves the name.
-      if (options.dispatcher && !(error instanceof UserError)) return undefined
-      throw error
+/** Throws UserErrors only; no message contains the key. */
+export const fetchModelList = async (
+  question: ModelListRequest,
+  options: FetchOptions = {},
+): Promise<RemoteModel[]> => {
+  const url = checkedUrl(question.url)
+  const signal = (options.deadline ?? AbortSignal.timeout)(question.timeoutMs)
+  const refuse = (reason: Words, more: { status?: number } = {}) =>
+    unavailable(`Couldn’t load models from ${url.host}: ${reason}.`, {
+      code: 'model_list_failed',
+      values: { host: url.host, reason },
+      ...more,
     })
-    if (options.dispatcher || !addresses?.[0]) return options.dispatcher
-    const [first] = addresses
-    const { Agent } = await import('undici')
-    return new Agent({
-      connect: {
-        lookup: (_host, wanted, done) =>
-          wanted.all ? done(null, addresses) : done(null, first.address, first.family),
-      },
+  const values = { host: url.host }
+  let dispatcher: Dispatcher | undefined
+  try {
+    dispatcher = await dispatcherFor(question, url, options)
+    const { request } = await import('undici')
+    const answer = await request(url, {
+      headers: { accept: 'application/json', ...question.headers },
+      signal,
+      ...(dispatcher ? { dispatcher } : {}),
     })
-  }
-
-  return async question => {
-    const url = checkedUrl(question.url)
-    const signal = deadline(question.timeoutMs)
-    let dispatcher: Dispatcher | undefined
-    try {
-      dispatcher = await dispatcherFor(question, url)
-      const { request } = await import('undici')
-      const answer = await request(url, {
-        headers: { accept: 'application/json', ...question.headers },
-        signal,
-        ...(dispatcher ? { dispatcher } : {}),
-      })
-      if (answer.statusCode !== 200) {
-        answer.body.on('error', () => undefined).destroy()
-        const reason =
-          STATUS[answer.statusCode] ?? sentence('list.status', { status: answer.statusCode })
-        throw unavailable(`Couldn’t load models from ${url.host}: ${reason}.`, {
-          code: 'model_list_failed',
-          values: { host: url.host, reason },
-          status: answer.statusCode,
-        })
-      }
-      const models = parseModelList(await readJson(answer.body, url.host))
-      if (!models)
-        throw unavailable(`${url.host} didn’t return a list of models.`, {
-          code: 'model_list_invalid',
-          values: { host: url.host },
-        })
-      return models
-    } catch (error) {
-      if (error instanceof UserError) throw error
-      const reason = describeNetworkError(signal.aborted ? signal.reason : error)
-      throw unavailable(`Couldn’t load models from ${url.host}: ${reason}.`, {
-        code: 'model_list_failed',
-        values: { host: url.host, reason },
-      })
-    } finally {
-      if (dispatcher && dispatcher !== options.dispatcher) void dispatcher.destroy()
+    const { statusCode: status } = answer
+    if (status !== 200) {
+      answer.body.on('error', () => undefined).destroy()
+      throw refuse(STATUS[status] ?? sentence('list.status', { status }), { status })
     }
+    const body = await readJsonBody(answer.body, MAX_BYTES)
+    if (body === null)
+      throw unavailable(`${url.host} returned a list that is too long.`, {
+        code: 'model_list_invalid',
+        values,
+      })
+    const models = parseModelList(body)
+    if (!models)
+      throw unavailable(`${url.host} didn’t return a list of models.`, {
+        code: 'model_list_invalid',
+        values,
+      })
+    return models
+  } catch (error) {
+    if (error instanceof UserError) throw error
+    throw refuse(describeNetworkError(signal.aborted ? signal.reason : error))
+  } finally {
+    if (dispatcher && dispatcher !== options.dispatcher) void dispatcher.destroy()
   }
 }

@@ -1,6 +1,6 @@
 /** Local model servers (Ollama, LM Studio, llama.cpp, vLLM): default ports, display names and detection. */
 import { isLocalUrl, isLoopbackHost } from '../base/local-network.ts'
-import { messageOf } from '../errors.ts'
+import type { LocalServer } from '../schema/provider.ts'
 import type { FetchModelList } from './fetch-model-list.ts'
 import { liveLabel, tagLabel } from './model-labels.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
@@ -32,15 +32,6 @@ export const endpointName = (url: string): string | null => {
 export const isTagServer = (provider: string, url: string): boolean =>
   /^(?:custom:)?ollama(?:-cloud)?$/.test(provider) || endpointName(url) === 'Ollama'
 
-export type LocalServer = {
-  id: string
-  name: string
-  base_url: string
-  models: { id: string; label: string }[]
-  /** The address is already configured. */
-  configured: boolean
-}
-
 /** An address from the environment counts only when it is a loopback address. */
 const addressOf = ({ baseUrl, baseUrlEnv }: Server, env: Readonly<Record<string, string>>) => {
   const given = (baseUrlEnv && env[baseUrlEnv]?.trim().replace(/\/+$/, '')) || ''
@@ -56,7 +47,6 @@ const sameAddress = (a: string, b: string): boolean => {
 export const findLocalServers = async (
   ask: FetchModelList,
   home: ModelHome,
-  log: (line: string) => void = () => undefined,
 ): Promise<LocalServer[]> => {
   const setup = readSetup(home)
   const used = [
@@ -81,9 +71,8 @@ export const findLocalServers = async (
             configured,
           },
         ]
-      } catch (error) {
+      } catch {
         // Usually nothing listens there.
-        log(`${server.name}: ${messageOf(error)}`)
         return []
       }
     }),

@@ -4,7 +4,7 @@ import { isLocalUrl } from '../base/local-network.ts'
 import { UserError } from '../errors.ts'
 import type { ModelList, ModelOption } from '../schema/model.ts'
 import type { ExternalAgentSources } from './external-agents.ts'
-import { toProviderId } from './provider-ids.ts'
+import { customEntry, toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { configuredProviders, isUnconfigured } from './credentials.ts'
 import { type DefaultConfig, defaultModelOf, effectiveDefault } from './default-model.ts'
@@ -13,7 +13,7 @@ import { shortLabel } from './model-labels.ts'
 import type { RemoteModels } from './remote-models.ts'
 import type { ModelFacts, Prices } from './prices.ts'
 import type { ServedWindows } from './served-windows.ts'
-import { baseUrlOf, configuredContextLength, customEntry, resolveEndpoint } from './endpoint.ts'
+import { baseUrlOf, configuredContextLength, resolveEndpoint } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { knownContextLength } from './context-windows.ts'
 
@@ -85,10 +85,7 @@ export class ModelCatalog {
       live: provider => this.#live.cached(home, provider),
       window: (setup, provider, id) =>
         configuredContextLength(setup, provider, id) ||
-        this.#windows?.known(
-          baseUrlOf(setup, provider, { model: id, provider, baseUrl: null }),
-          id,
-        ) ||
+        this.#windows?.known(baseUrlOf(setup, provider), id) ||
         factsOf(provider, id)?.contextLength ||
         knownContextLength(id),
     }

@@ -1,7 +1,7 @@
 /** Groups the models of a home by provider. */
 import type { ModelGroup, ModelList, ModelOption } from '../schema/model.ts'
 import { agentGroup, type ExternalAgentSources } from './external-agents.ts'
-import { toProviderId } from './provider-ids.ts'
+import { customId, toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { configuredProviders, isOwnAddress, isUnconfigured } from './credentials.ts'
 import type { RemoteModel } from './fetch-model-list.ts'
@@ -37,7 +37,7 @@ export const withProviderHint = (id: string, provider: string, active: string | 
   active === null || active === provider || id.startsWith('@') ? id : `@${provider}:${id}`
 
 const customModels = (setup: ModelSetup, provider: string): ModelOption[] => {
-  const entries = setup.custom.filter(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
+  const entries = setup.custom.filter(entry => provider === customId(entry))
   const ids = new Set(entries.flatMap(({ models }) => [...models.keys()]))
   const configured = setup.providers.get(provider)?.models.keys() ?? []
   return asOptions(new Set([...ids, ...configured]), shortLabel)
@@ -52,8 +52,7 @@ const writtenModels = (setup: ModelSetup, provider: string): ModelOption[] => {
   return (builtinModels(provider) ?? []).map(option => ({ ...option }))
 }
 
-const addressFor = (setup: ModelSetup, provider: string): string =>
-  baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
+const addressFor = (setup: ModelSetup, provider: string): string => baseUrlOf(setup, provider)
 
 /**
  * Whether to fetch the provider's own model list: for custom providers, when no list is configured or built in, and at an
@@ -124,7 +123,7 @@ const withDefault = (
   beyond: ModelInfoSources,
 ): ModelGroup[] => {
   if (!model) return groups
-  const resolved = resolveModel(model, { ...setup, customProviders: setup.custom })
+  const resolved = resolveModel(model, setup)
   const owner = resolved.provider && toProviderId(resolved.provider)
   const group = groups.find(({ provider_id }) => provider_id === owner)
   const has = ({ provider_id, models }: ModelGroup): boolean =>

@@ -6,20 +6,20 @@ import type { ProviderModels } from './model-catalog.ts'
 import type { KeyChange } from './provider-keys.ts'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
-import { redact } from '../base/redact/redact.ts'
 import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { ModelList } from '../schema/model.ts'
-import { createInstalledAgentCache } from './external-agents.ts'
-import { createModelListFetcher } from './fetch-model-list.ts'
+import type { LocalServer } from '../schema/provider.ts'
+import { InstalledAgents } from './external-agents.ts'
+import { fetchModelList } from './fetch-model-list.ts'
 import { ModelCatalog } from './model-catalog.ts'
 import { compatibleFor } from './compat.ts'
 import { CredentialPools } from './credential-pool/credential-pools.ts'
 import { keyChange } from './provider-keys.ts'
 import { RemoteModels } from './remote-models.ts'
-import { findLocalServers, type LocalServer } from './local-servers.ts'
+import { findLocalServers } from './local-servers.ts'
 import { Prices } from './prices.ts'
 import { ServedWindows } from './served-windows.ts'
 import { ModelRecovery } from './recovery.ts'
@@ -47,7 +47,7 @@ export class ModelServices {
   readonly #writeEnv: (home: Home, values: Record<string, string | null>) => Promise<void>
   readonly #agentModels: (home: string, agent: string) => readonly { id: string; label: string }[]
   readonly #ask: FetchModelList
-  readonly #programs = createInstalledAgentCache()
+  readonly #installed = new InstalledAgents()
   readonly #live: RemoteModels
   /** The context windows that servers really use. */
   readonly windows: ServedWindows
@@ -79,7 +79,7 @@ export class ModelServices {
     this.#config = config
     this.#writeEnv = writeEnv
     this.#agentModels = agentModels
-    this.#ask = createModelListFetcher({ dispatcher })
+    this.#ask = question => fetchModelList(question, { dispatcher })
     this.#live = new RemoteModels(this.#ask, clock, keyFor)
     this.windows = new ServedWindows({ clock, dispatcher })
     this.#catalog = new ModelCatalog({
@@ -90,13 +90,13 @@ export class ModelServices {
       windows: this.windows,
       prices: new Prices(),
     })
-    this.#pools = new CredentialPools({ clock, log, redact })
+    this.#pools = new CredentialPools(log, clock)
     this.testing = new ConnectionTests(this.#live, this.#catalog, providers)
   }
 
   #agents(home: ModelHome) {
     return {
-      programs: this.#programs,
+      programs: (path: string) => this.#installed.find(path),
       models: (id: string) => this.#agentModels(home.name ?? '', id),
     }
   }

@@ -119,7 +119,7 @@ const rows = (value: unknown): Readonly<JsonObject>[] =>
   Array.isArray(value) ? value.map(asObject) : Object.values(asObject(value)).map(asObject)
 
 /** Trimmed text. Numbers count as text, because YAML reads `4.20` as a number. */
-const text = (...values: unknown[]): string => {
+export const text = (...values: unknown[]): string => {
   for (const value of values) {
     const found = typeof value === 'number' ? String(value) : value
     if (typeof found === 'string' && found.trim()) return found.trim()

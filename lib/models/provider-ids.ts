@@ -26,6 +26,19 @@ export const isAlias = (name: string): boolean => ALIASES.has(name.trim().toLowe
 /** The `<slug>` of `custom:<slug>`. */
 export const toSlug = (name: string): string => name.trim().toLowerCase().replaceAll(' ', '-')
 
+interface Slugged {
+  readonly slug: string | null
+}
+
+/** The provider id of a `custom_providers` entry. */
+export const customId = ({ slug }: Slugged): string => (slug ? `custom:${slug}` : 'custom')
+
+/** The `custom_providers` entry of a provider id. */
+export const customEntry = <Entry extends Slugged>(
+  { custom }: { custom: readonly Entry[] },
+  provider: string,
+): Entry | undefined => custom.find(entry => provider === customId(entry))
+
 const FAMILIES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     claude: 'anthropic',

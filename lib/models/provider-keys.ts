@@ -1,33 +1,15 @@
 /** Lists providers with the state and source of their keys (never the keys), and prepares changes of keys. */
 import { invalid } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
-import { toProviderId } from './provider-ids.ts'
+import type { ProviderRow } from '../schema/provider.ts'
+import { customEntry, toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { type Credential, credentialsOf, isUsableSecret, needsSignIn } from './credentials.ts'
 import { shortLabel } from './model-labels.ts'
 import { displayName, NAMED, PROVIDERS } from './providers.ts'
-import { customEntry, providerName } from './endpoint.ts'
+import { providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { isLapsed } from './sign-in/stored-token.ts'
-
-export type ProviderRow = {
-  id: string
-  display_name: string
-  has_key: boolean
-  configurable: boolean
-  key_source: 'env_file' | 'env_var' | 'config_yaml' | 'oauth' | 'pool' | 'none'
-  /** Source of the key for display: a variable or a key of config.yaml. */
-  key_name: string | null
-  /** The variable a new key is saved to. */
-  env_var: string | null
-  /** Where a key is created. */
-  key_page: string | null
-  /** The provider's sign-in has expired, and there is no other key. */
-  needs_sign_in: boolean
-  /** Set on aliases, which share the provider's keys. */
-  alias_of: string | null
-  models: ModelOption[]
-}
 
 /** The variable that a new key is saved to; null for a provider with OAuth sign-in. An alias such as `google` has the first one. */
 const variableOf = (id: string): string | null => {

@@ -3,7 +3,7 @@ import type { Words } from '../base/sentences.ts'
 import { isLocalUrl } from '../base/local-network.ts'
 import { asObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
-import type { ModelOption } from '../schema/model.ts'
+import type { QuickProvider } from '../schema/provider.ts'
 import { builtinModels } from './builtin-models.ts'
 import { credentialFor, needsSignIn } from './credentials.ts'
 import { type DefaultConfig, defaultModelOf } from './default-model.ts'
@@ -16,17 +16,6 @@ import { signInExpired } from './sign-in/stored-token.ts'
 
 /** A home that reports whether its auth.json can be read. */
 export type ReadinessHome = ModelHome & { authProblem(): Words | null }
-
-export type QuickProvider = {
-  id: string
-  label: string
-  env_var: string
-  default_model: string
-  default_base_url: string
-  requires_base_url: boolean
-  models: ModelOption[]
-  quick: boolean
-}
 
 const quick = (id: string): QuickProvider => {
   const { keys = [], baseUrl = '', firstModel = '' } = PROVIDERS.get(id) ?? {}
@@ -75,7 +64,7 @@ const isSignedIn = (home: ReadinessHome, setup: ModelSetup, provider: string): b
 
 /** True when a key may be sent to the provider's address, or when a local server needs none. */
 const hasKey = (setup: ModelSetup, provider: string): boolean => {
-  const url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
+  const url = baseUrlOf(setup, provider)
   if (!url) return false
   return (
     credentialFor(setup, provider, url) !== null ||

@@ -31,7 +31,7 @@ type KeyedRequest = ModelListRequest & { token?: SignInToken }
 
 /** A request to the configured address; null when there is none to make. */
 const configuredRequest = (setup: ModelSetup, provider: string): KeyedRequest | null => {
-  const url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
+  const url = baseUrlOf(setup, provider)
   if (PROVIDERS.get(provider)?.listUrl === null || !url || /\/anthropic$/.test(url)) return null
   const chosen = firstAvailable(candidatesFor(setup, provider, url), setup.now)
   const key = chosen?.key ?? null

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../base/json.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { mayReceiveConfigured } from './credentials.ts'
 import type { ModelSetup } from './provider-config.ts'
+import { customEntry } from './provider-ids.ts'
 
 export type RequestOptions = Pick<ModelEndpoint, 'headers' | 'requestTimeoutMs' | 'staleTimeoutMs'>
 
@@ -79,8 +80,7 @@ export const requestOptionsFor = (
   provider: string,
   url: string,
 ): RequestOptions => {
-  const custom = setup.custom.find(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
-  const own = (custom ?? setup.providers.get(provider))?.request ?? {}
+  const own = (customEntry(setup, provider) ?? setup.providers.get(provider))?.request ?? {}
   const beside = setup.active === provider ? setup.request : {}
   const { headers: _, ...limits } = { ...own, ...beside }
   const headers = { ...own.headers, ...beside.headers }

@@ -1,7 +1,12 @@
 /** Resolves a model id to {provider, model}. No other code guesses providers. */
 import { toProviderId, toSlug } from './provider-ids.ts'
 import { isAggregator, isEndpoint, NAMED, PROVIDERS } from './providers.ts'
-import { type ModelHome, readSetup } from './provider-config.ts'
+import {
+  type CustomProvider,
+  type ModelHome,
+  type ModelSetup,
+  readSetup,
+} from './provider-config.ts'
 
 export type Resolved = {
   /** The provider's own id; blank means the default model. */
@@ -11,14 +16,8 @@ export type Resolved = {
   baseUrl: string | null
 }
 
-export type Configured = {
-  provider: string | null
-  baseUrl: string | null
-  customProviders: readonly {
-    slug: string | null
-    model: string | null
-    baseUrl: string | null
-  }[]
+export type Configured = Pick<ModelSetup, 'provider' | 'baseUrl'> & {
+  custom: readonly Pick<CustomProvider, 'slug' | 'model' | 'baseUrl'>[]
 }
 
 /** A provider of the table or one with a display name, under any alias. */
@@ -36,15 +35,13 @@ const MAKERS: ReadonlySet<string> = new Set(
  */
 export const parseHint = (
   id: string,
-  customProviders: Configured['customProviders'],
+  custom: readonly Pick<CustomProvider, 'slug'>[],
 ): { provider: string; model: string } | undefined => {
   const [, provider, model] = /^@([^:]+):(.+)$/s.exec(id) ?? []
   if (provider === undefined || model === undefined) return undefined
   if (provider.trim().toLowerCase() === 'custom') {
     // A slug may contain colons; the longest match wins.
-    const slugs = customProviders
-      .flatMap(({ slug }) => slug ?? [])
-      .toSorted((a, b) => b.length - a.length)
+    const slugs = custom.flatMap(({ slug }) => slug ?? []).toSorted((a, b) => b.length - a.length)
     const slug = slugs.find(
       name =>
         model.length > name.length + 1 && toSlug(model.slice(0, name.length + 1)) === `${name}:`,
@@ -55,13 +52,13 @@ export const parseHint = (
 }
 
 export const resolveModel = (id: string, configured: Configured): Resolved => {
-  const { provider, baseUrl, customProviders } = configured
+  const { provider, baseUrl, custom } = configured
   if (!id.trim()) return { model: '', provider, baseUrl }
 
-  const own = customProviders.find(({ slug, model }) => slug && model === id)
+  const own = custom.find(({ slug, model }) => slug && model === id)
   if (own) return { model: id, provider: `custom:${own.slug}`, baseUrl: own.baseUrl }
 
-  const hint = parseHint(id, customProviders)
+  const hint = parseHint(id, custom)
   if (hint) return { ...hint, baseUrl: null }
 
   const slash = id.indexOf('/')
@@ -78,7 +75,5 @@ export const resolveModel = (id: string, configured: Configured): Resolved => {
 }
 
 /** The same with the configuration of a home. */
-export const resolveFor = (home: ModelHome, id: string): Resolved => {
-  const setup = readSetup(home)
-  return resolveModel(id, { ...setup, customProviders: setup.custom })
-}
+export const resolveFor = (home: ModelHome, id: string): Resolved =>
+  resolveModel(id, readSetup(home))

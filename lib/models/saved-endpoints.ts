@@ -2,14 +2,9 @@
 import { asObject, type JsonObject } from '../base/json.ts'
 import { expandVariables } from '../base/expand-variables.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
-import { toProviderId, toSlug } from './provider-ids.ts'
+import { customEntry, toProviderId, toSlug } from './provider-ids.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
-import type { ModelSetup } from './provider-config.ts'
-
-const text = (...values: unknown[]): string => {
-  const found = values.find(value => typeof value === 'string' && value.trim() !== '')
-  return typeof found === 'string' ? found.trim() : ''
-}
+import { type ModelSetup, text } from './provider-config.ts'
 
 const plain = (url: string): string => url.replace(/\/+$/, '')
 
@@ -61,7 +56,7 @@ export const saveEndpointEdits = (
   const isMoved = !isOther && Boolean(baseUrl && own.base_url && plain(baseUrl) !== own.base_url)
   if (!isOther && !isMoved) return []
   const held = setup.providers.get(active)
-  const entry = setup.custom.find(({ slug }) => active === `custom${slug ? `:${slug}` : ''}`)
+  const entry = customEntry(setup, active)
   const isTable = own.base_url === plain(PROVIDERS.get(active)?.baseUrl ?? '')
   const keepsUrl = own.base_url !== '' && !isTable && !entry?.baseUrl
   const isTaken = Boolean(held?.baseUrl && plain(held.baseUrl) !== setup.baseUrl)

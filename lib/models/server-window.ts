@@ -2,6 +2,7 @@
 import type { Dispatcher } from 'undici'
 import type { ServerKind } from '../agent/window-services.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../base/json.ts'
+import { readJsonBody } from './read-json-body.ts'
 import { asFlag, visionIn } from './vision.ts'
 
 export type ServerWindow = {
@@ -51,14 +52,7 @@ const fetchObject = async (
       answer.body.on('error', () => undefined).destroy()
       return {}
     }
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of answer.body) {
-      chunks.push(chunk)
-      size += chunk.length
-      if (size > MAX_BYTES) return {}
-    }
-    return asObject(JSON.parse(Buffer.concat(chunks).toString('utf8')))
+    return asObject(await readJsonBody(answer.body, MAX_BYTES))
   } catch {
     // Unreachable, too slow, or another program: the caller works with what is known otherwise.
     return {}

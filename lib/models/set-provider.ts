@@ -88,7 +88,7 @@ export const withProvider = (
 ): ModelHome => {
   const setup = readSetup(home)
   const id = toProviderId(provider)
-  const present = baseUrlOf(setup, id, { model: '', provider: id, baseUrl: null })
+  const present = baseUrlOf(setup, id)
   const isOwn = baseUrl === null || baseUrl === present
   const config = home.values()
   const raw = asObject(config.model)

@@ -1,4 +1,5 @@
 /** What speech-to-text and text-to-speech have in common: addresses and keys from config.yaml, and errors of the services. */
+import { errorMessageIn } from '../agent/providers/http-post.ts'
 import { isLocalUrl } from '../base/local-network.ts'
 import { asObject } from '../base/json.ts'
 import { invalid, unavailable } from '../errors.ts'
@@ -51,22 +52,10 @@ export const readSection = (home: ModelHome, name: 'stt' | 'tts'): SpeechSection
   return { provider, setting, address: isUsable ? { url, apiKey } : null }
 }
 
-const errorMessageIn = (text: string): string => {
-  try {
-    const body = JSON.parse(text) as { error?: { message?: unknown } | string; message?: unknown }
-    const { error } = body
-    return textOf(typeof error === 'object' ? error?.message : error) || textOf(body.message)
-  } catch {
-    // Not JSON, such as a proxy's HTML page: nothing to show.
-    return ''
-  }
-}
-
 /** The error of a service as ours: its own sentence, the key masked. */
 export const serviceError = (status: number, text: string, apiKey: string | null): Error => {
-  const message = errorMessageIn(text)
-    .replaceAll(apiKey ?? '\0', '***')
-    .slice(0, MAX_ERROR_CHARS)
+  const sentence = text.trimStart().startsWith('{') ? errorMessageIn(text) : ''
+  const message = sentence.replaceAll(apiKey ?? '\0', '***').slice(0, MAX_ERROR_CHARS)
   const refuse = status === 400 || status === 415 ? invalid : unavailable
   return refuse(message || `The speech service returned status ${status}`)
 }

@@ -2,26 +2,11 @@
 import { toSeconds } from '../base/clock.ts'
 import { hintFor } from '../agent/failure.ts'
 import { sentence, withCodes, type Words } from '../base/sentences.ts'
-import type { Sentences } from '../schema/sentence.ts'
+import type { ProviderTestResult } from '../schema/provider.ts'
 import type { ModelEndpoint, Providers } from '../agent/types.ts'
 import { asObject } from '../base/json.ts'
 import { UserError, wordsOf } from '../errors.ts'
 import { FailureType } from '../schema/failure-type.ts'
-
-export type TestCallResult = {
-  ok: boolean
-  provider: string
-  model: string
-  /** Time to the first chunk. */
-  duration_ms: number
-  /** A sentence, for success and failure. */
-  message: string
-  error?: string
-  /** The failure type. */
-  type?: string
-  hint?: string
-  sentences?: Sentences
-}
 
 const TIMEOUT_MS = 30_000
 /** Reasoning models spend tokens before the first word. */
@@ -39,14 +24,14 @@ export const testCall = async (
   requested: { provider: string; model: string },
   endpoint: () => ModelEndpoint,
   signal: AbortSignal,
-): Promise<TestCallResult> => {
+): Promise<ProviderTestResult> => {
   const startedMs = performance.now()
   const took = () => Math.round(performance.now() - startedMs)
   const failed = (
     message: Words,
     type: FailureType = 'error',
     hint: Words | undefined = hintFor(type),
-  ): TestCallResult => {
+  ): ProviderTestResult => {
     const details = withCodes({ message, error: `${message}`, type, ...(hint && { hint }) })
     return { ok: false, ...requested, duration_ms: took(), ...details }
   }

@@ -8,7 +8,7 @@ import { forbidden, invalid } from '../errors.ts'
 import { parseModelId } from '../models/default-model.ts'
 import type { ModelServices } from '../models/models.ts'
 import { parseApiKey } from '../models/provider-keys.ts'
-import { hasKeyFor, type QuickProvider, quickProviders, readinessOf } from '../models/readiness.ts'
+import { hasKeyFor, quickProviders, readinessOf } from '../models/readiness.ts'
 import {
   configureProvider,
   parseBaseUrl,
@@ -19,6 +19,7 @@ import type { Auth } from '../people/auth.ts'
 import type { Home } from '../profiles/home.ts'
 import type { SettingsStore } from '../profiles/settings.ts'
 import { writeEnv } from '../profiles/write-env.ts'
+import type { QuickProvider } from '../schema/provider.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
 export type SetupInput = {

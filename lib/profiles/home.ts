@@ -100,10 +100,12 @@ const envFile = (path: string, outer: Variables) => {
 }
 
 /** Recomputes only when the identity of an argument changes. */
-const memoized = <A extends readonly object[], T>(make: (...args: A) => T) => {
+export const memoized = <A extends readonly unknown[], T>(make: (...args: A) => T) => {
   let last: { args: A; value: T } | undefined
   return (...args: A): T => {
-    if (!last?.args.every((each, at) => each === args[at])) last = { args, value: make(...args) }
+    const isSame =
+      last?.args.length === args.length && last.args.every((each, at) => each === args[at])
+    if (!last || !isSame) last = { args, value: make(...args) }
     return last.value
   }
 }
@@ -155,7 +157,7 @@ export const openHome = (given: {
   name: string
   dir: string
   /** Set for the base profile only (AGENT_CONFIG_PATH). */
-  configPath?: string | null
+  configPath?: string | null | undefined
   env: Variables
   clock: Clock
   /** Absent: config.yaml applies as written. */
@@ -198,14 +200,9 @@ export const openHome = (given: {
   const extended = createPathCache(clock)
   const env = () => extended(overlay(given.env, dotenv()))
   const values = () => expand(inForce(config.read()), env())
-  const seen = memoized(
-    (raw: Readonly<Record<string, unknown>>, own: Variables) =>
-      expandVariables(raw, own) as Readonly<Record<string, unknown>>,
-  )
   const initFiles = new InitFiles(clock)
   const parsed = memoized(parseProfileConfig)
-  const parsedLenient = memoized(parseProfileConfig)
-  const peek = () => seen(inForce(config.peek()), variables().value === null ? given.env : env())
+  const peek = () => expand(inForce(config.peek()), variables().value === null ? given.env : env())
   const childEnvOf = (form: Form, extra: Variables): Record<string, string> => {
     const config = form.settings().terminal
     const changes = initFiles.changes()
@@ -222,7 +219,7 @@ export const openHome = (given: {
     values,
     peek,
     settings: () => parsed(values()).value,
-    configProblems: () => parsedLenient(peek()).problems,
+    configProblems: () => parsed(peek()).problems,
     dotenv,
     env,
     authJson() {
@@ -253,7 +250,7 @@ export const openHome = (given: {
     ...home,
     config: { ...config, read: config.peek },
     values: peek,
-    settings: () => parsedLenient(peek()).value,
+    settings: () => parsed(peek()).value,
     dotenv: shownDotenv,
     env: () => extended(overlay(given.env, shownDotenv())),
     childEnv: (extra = {}) => childEnvOf(lenient, extra),

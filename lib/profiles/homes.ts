@@ -45,31 +45,27 @@ export class Homes {
   readonly #named = new Map<string, Home>()
   /** The profile AGENT_HOME pointed at, if it is a direct child of the profiles directory. */
   #started: string
-  readonly #deleted = new Map<string, Home>()
 
   constructor(
     config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
     clock: Clock,
     accepted?: AcceptedSettings,
   ) {
+    const { baseHome, configPath } = config
     this.#config = config
     this.#clock = clock
     this.#accepted = accepted
-    this.dir = join(config.baseHome, 'profiles')
-    this.#marker = markerPath(config.baseHome)
+    this.dir = join(baseHome, 'profiles')
+    this.#marker = markerPath(baseHome)
     this.#readMarker = openMarker(this.#marker)
-    this.base = openHome({
-      name: DEFAULT_PROFILE,
-      dir: config.baseHome,
-      configPath: config.configPath,
-      env: config.env,
-      clock,
-      accepted,
-    })
-    this.#started =
-      dirname(resolve(config.agentHome)) === resolve(this.dir)
-        ? basename(resolve(config.agentHome))
-        : ''
+    this.base = this.#open(DEFAULT_PROFILE, baseHome, configPath)
+    const agentHome = resolve(config.agentHome)
+    this.#started = dirname(agentHome) === resolve(this.dir) ? basename(agentHome) : ''
+  }
+
+  #open(name: string, dir: string, configPath?: string | null): Home {
+    const { env } = this.#config
+    return openHome({ name, dir, configPath, env, clock: this.#clock, accepted: this.#accepted })
   }
 
   /** The name of the process-level profile: the marker's, else the one AGENT_HOME pointed at, else `default`. */
@@ -83,7 +79,7 @@ export class Homes {
    * another home's keys must not be used in its place.
    */
   of(name: string | null | undefined): Home {
-    return name ? (this.#find(name) ?? this.#deletedOf(name)) : this.base
+    return name ? (this.#find(name) ?? deletedHome(name, this.dir, this.#clock)) : this.base
   }
 
   /** Whether a profile of this name exists. */
@@ -144,22 +140,8 @@ export class Homes {
       this.#named.delete(name)
       return undefined
     }
-    const home =
-      this.#named.get(name) ??
-      openHome({
-        name,
-        dir: path,
-        env: this.#config.env,
-        clock: this.#clock,
-        accepted: this.#accepted,
-      })
+    const home = this.#named.get(name) ?? this.#open(name, path)
     this.#named.set(name, home)
-    return home
-  }
-
-  #deletedOf(name: string): Home {
-    const home = this.#deleted.get(name) ?? deletedHome(name, this.dir, this.#clock)
-    this.#deleted.set(name, home)
     return home
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import { type JsonFile, jsonFile } from '../store/json-file.ts'
-import type { Home } from './home.ts'
+import { type Home, memoized } from './home.ts'
 import { CREDENTIAL_FILES, TOKEN_DIRS } from './secret-files.ts'
 
 const NAME =
@@ -69,17 +69,6 @@ const secretsIn = (value: unknown, name = '', given = false): string[] => {
   )
 }
 
-/** Recomputes only when the identity of a value changes. */
-const derived = <T>(make: (values: readonly unknown[]) => T) => {
-  let last: { values: readonly unknown[]; result: T } | undefined
-  return (values: readonly unknown[]): T => {
-    const isSame =
-      last?.values.length === values.length && values.every((each, at) => each === last?.values[at])
-    if (!last || !isSame) last = { values, result: make(values) }
-    return last.result
-  }
-}
-
 const NOTHING = Object.freeze({})
 
 /** An empty object for an unreadable file. */
@@ -110,9 +99,11 @@ const openHomeSecrets = (home: Home) => {
     opened.set(path, file)
     return file
   }
-  const collect = derived(values => [...new Set(values.flatMap(value => secretsIn(value)))])
+  const collect = memoized((...values: readonly unknown[]) => [
+    ...new Set(values.flatMap(value => secretsIn(value))),
+  ])
   return (): readonly string[] =>
-    collect([
+    collect(
       orEmpty(home.env),
       home.peek(),
       // A file that an editor has renamed for a moment.
@@ -122,22 +113,19 @@ const openHomeSecrets = (home: Home) => {
         ...CREDENTIAL_FILES.map(name => join(home.dir, name)),
         ...TOKEN_DIRS.flatMap(dir => jsonFilesIn(join(home.dir, dir))),
       ].map(path => fileAt(path).read()),
-    ])
+    )
 }
 
 /** The secrets of all homes; the same array until one of their files changes. */
 export const createKnownSecrets = (homes: () => readonly Home[]): (() => readonly string[]) => {
-  const opened = new Map<Home, () => readonly string[]>()
-  const join = derived(values => [...new Set(values.flat() as string[])])
-  return () => {
-    const all = homes()
-    for (const home of opened.keys()) if (!all.includes(home)) opened.delete(home)
-    return join(
-      all.map(home => {
+  const opened = new WeakMap<Home, () => readonly string[]>()
+  const join = memoized((...values: readonly (readonly string[])[]) => [...new Set(values.flat())])
+  return () =>
+    join(
+      ...homes().map(home => {
         const read = opened.get(home) ?? openHomeSecrets(home)
         opened.set(home, read)
         return read()
       }),
     )
-  }
 }

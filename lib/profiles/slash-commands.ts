@@ -40,13 +40,14 @@ const toCommand = ({
 const builtIn = slashCommands.map(toCommand)
 const reserved = new Set(builtIn.flatMap(({ name, aliases }) => [name, ...aliases]))
 
+/** The name of a command of the page, which nothing of the user replaces. */
+export const isBuiltIn = (slug: string): boolean => reserved.has(slug)
+
 /** Skills whose slug is not the name of a command; of two skills with the same slug, the first. */
 export const callableSkills = <S extends Pick<SkillRow, 'slug'>>(skills: readonly S[]): S[] =>
   skills.filter(
     ({ slug }, index) =>
-      slug !== '' &&
-      !reserved.has(slug) &&
-      skills.findIndex(other => other.slug === slug) === index,
+      slug !== '' && !isBuiltIn(slug) && skills.findIndex(other => other.slug === slug) === index,
   )
 
 /** What the user added: own commands, and skills without a command of the same name. */

@@ -73,12 +73,6 @@ export type GitDiff = z.infer<typeof GitDiff>
 /** As people write it: abbreviated to no fewer than seven digits. */
 export const CommitId = z.string().regex(/^[0-9a-f]{7,40}$/)
 
-/** A commit that a text names by its id, which may be abbreviated. */
-export const NamedCommit = z
-  .object({ asked: z.string(), id: z.string(), subject: z.string() })
-  .meta({ id: 'NamedCommit' })
-export type NamedCommit = z.infer<typeof NamedCommit>
-
 export const GitCommit = z
   .object({
     id: z.string(),
@@ -112,11 +106,6 @@ export const GitBranch = z
   })
   .meta({ id: 'GitBranch' })
 export type GitBranch = z.infer<typeof GitBranch>
-
-export const GitStash = z
-  .object({ id: z.string(), message: z.string(), created_at: z.number() })
-  .meta({ id: 'GitStash' })
-export type GitStash = z.infer<typeof GitStash>
 
 export const GitLogEntry = z
   .object({

@@ -26,6 +26,30 @@ export const ProviderRow = z
   .meta({ id: 'ProviderRow' })
 export type ProviderRow = z.infer<typeof ProviderRow>
 
+/** A provider that onboarding offers. */
+export const QuickProvider = z.object({
+  id: z.string(),
+  label: z.string(),
+  env_var: z.string(),
+  default_model: z.string(),
+  default_base_url: z.string(),
+  requires_base_url: z.boolean(),
+  models: z.array(ModelOption),
+  quick: z.boolean(),
+})
+export type QuickProvider = z.infer<typeof QuickProvider>
+
+/** What was found at an address that is not stored. */
+export const ProbeResult = z.object({
+  ok: z.boolean(),
+  provider: z.string(),
+  base_url: z.string(),
+  models: z.array(ModelOption),
+  message: z.string(),
+  error: z.string().optional(),
+})
+export type ProbeResult = z.infer<typeof ProbeResult>
+
 export const LocalServer = z
   .object({
     id: z.string(),

@@ -2,8 +2,11 @@
  * The event log of one turn: append-only, on disk before it is sent, readable from any position by many readers.
  *
  * `live/<stream_id>.jsonl`: a header `{"v":1,"session_id","stream_id","at"}`, then one line per event,
- * `{"pos":n,"type":…,"data":…}`, positions from 1 without gaps. Readers are served from the file. There is no flush timer: a line is
- * written, then it is sent.
+ * `{"pos":n,"type":…,"data":…}`. Readers are served from the file. There is no flush timer: a line is written, then it is sent.
+ *
+ * Positions rise, and mean the same on every machine: the nth recorded message of a turn is at n × `MESSAGE_STEP`, and what
+ * follows it counts on from there. So a machine that takes a turn over with its journal, but without its log, gives a reader exactly
+ * the messages that it has not seen.
  */
 import { closeSync, existsSync, rmSync } from 'node:fs'
 import type { Clock } from '../base/clock.ts'
@@ -17,6 +20,11 @@ import { openFile, readWholeText } from '../store/read-text.ts'
 
 export type LoggedEvent = { pos: number; type: TurnEvent['type']; data: TurnEvent['data'] }
 export type LogHeader = { session_id: string; stream_id: string; at: number }
+
+/** More than the events between two messages. */
+const MESSAGE_STEP = 1_000_000
+/** What another machine streams after the same message, once it continued the turn: a turn is continued at most three times there. */
+const RESUME_STEP = MESSAGE_STEP / 8
 
 /** `json`: the data of the event, written and masked. */
 type OnAppend = (event: TurnEvent, pos: number, json: string) => void
@@ -56,6 +64,7 @@ export class EventLog implements LogHeader {
   /** The last events when the disk is full, which the file does not have. */
   readonly #unsaved: LogFrame[] = []
   #pos = 0
+  #messages = 0
   #isClosed = false
 
   /** Opens a new log, or continues one that an earlier process left behind. */
@@ -68,8 +77,10 @@ export class EventLog implements LogHeader {
     const resumed = existsSync(path) ? readLiveFile(path) : undefined
     // Nothing follows its writes: it is in no copy and no backup, and no attributes of it are kept.
     this.#file = new Journal(path, { create: !resumed, isFollowed: false })
-    if (resumed) this.#pos = resumed.events.at(-1)?.pos ?? 0
-    else this.#file.append([JSON.stringify({ v: 1, ...header })])
+    if (resumed) {
+      this.#pos = resumed.events.at(-1)?.pos ?? 0
+      this.#messages = resumed.events.filter(({ type }) => type === 'message').length
+    } else this.#file.append([JSON.stringify({ v: 1, ...header })])
   }
 
   /** The position of the last event. A function of its own, which can be passed on. */
@@ -81,6 +92,11 @@ export class EventLog implements LogHeader {
     return this.#pos
   }
 
+  /** Another machine has sent events after the last message, which this log does not have; it was continued `resumes` times before. */
+  skipUnknown(resumes: number): void {
+    this.#pos += RESUME_STEP * (resumes + 1)
+  }
+
   /** Sends an event without writing it: the last events of a turn when the disk is full. */
   emitUnsaved(event: TurnEvent): void {
     if (!this.#isClosed)
@@ -89,10 +105,12 @@ export class EventLog implements LogHeader {
 
   /**
    * Every event after `after`, then new ones, until the log is closed and read to its end. A position that the log has not
-   * reached is none of it: the reader gets everything.
+   * reached is none of it: the reader gets everything. One that has read a closed log gets its last event again, which says
+   * that it is the end.
    */
   async *frames(after: number, signal: AbortSignal): AsyncGenerator<LogFrame> {
     let at = after > this.#pos ? 0 : after
+    if (this.#isClosed && at === this.#pos) at -= 1
     let offset = 0
     // One listener for the whole read: one per wait would accumulate on the signal of a long stream.
     let resume = () => {}
@@ -148,8 +166,11 @@ export class EventLog implements LogHeader {
   /** The only time that an event becomes JSON: for its line, and for all who are sent it. Masked here and not by those who append, so that no field is forgotten, on the disk either. */
   #send(event: TurnEvent, store: (line: string) => void): void {
     const json = maskLeaving(JSON.stringify(event.data))
-    store(`{"pos":${this.#pos + 1},"type":"${event.type}","data":${json}}`)
-    this.#pos += 1
+    const isMessage = event.type === 'message'
+    const pos = Math.max(this.#pos + 1, isMessage ? (this.#messages + 1) * MESSAGE_STEP : 0)
+    store(`{"pos":${pos},"type":"${event.type}","data":${json}}`)
+    this.#pos = pos
+    if (isMessage) this.#messages += 1
     this.#onAppend(event, this.#pos, json)
     this.#wake()
   }

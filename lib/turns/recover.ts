@@ -11,7 +11,7 @@ import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { fileStamp } from '../store/journal.ts'
 import { outlivesTurn } from '../schema/question.ts'
-import type { Sessions } from '../sessions/types.ts'
+import type { Recovered, Sessions } from '../sessions/types.ts'
 import type { Failure } from '../agent/types.ts'
 import {
   cancelledEvent,
@@ -83,6 +83,15 @@ const reportUnclosed = (
   onEnded?.({ sessionId, streamId, failure, text, isAttended: true })
 }
 
+/** The recorded messages of a turn that another machine ran: its log is there. */
+const replay = (sessions: Sessions, turn: Recovered, log: EventLog): void => {
+  const { messages } = sessions.load(turn.session_id)
+  const start = messages.findIndex(({ id }) => id === turn.message_id)
+  for (const message of messages.slice(Math.max(start, 0)))
+    log.append({ type: 'message', data: { message: elide(message) } })
+  log.skipUnknown(turn.resumed ?? 0)
+}
+
 type Found = {
   /** They can still be read. */
   logs: EventLog[]
@@ -109,6 +118,7 @@ export const recoverTurns = (options: TurnsOptions): Found => {
     const wasRunning = isFresh(path, now)
     const log = new EventLog(path, header, toReaders(hub, header))
     try {
+      if (turn && tookOver && events.length === 0) replay(sessions, turn, log)
       const again = continues && continueTurn(options, turn, events, log)
       if (again === 'complete') reportUnclosed(options, sessionId, streamId)
       else if (again) return void found.continued.push(again)

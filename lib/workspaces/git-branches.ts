@@ -1,12 +1,12 @@
-/** Branches, stashes and remotes, as the person changes them in the Changes tab. */
+/** Branches and remotes, as the person changes them in the Changes tab. */
 import { dirname, resolve } from 'node:path'
-import { conflict, invalid, missing } from '../errors.ts'
-import type { GitBranch, GitStash } from '../schema/git.ts'
+import { conflict, invalid } from '../errors.ts'
+import type { GitBranch } from '../schema/git.ts'
 import { isInside } from '../store/path-within.ts'
 import { readWholeText } from '../store/read-text.ts'
 import { decideHooks, type HookChoice } from './git-changes.ts'
 import type { PersonGit } from './git-person.ts'
-import { pathsOfReset, pathsOfStash, pathsTo } from './git-writes.ts'
+import { pathsTo } from './git-writes.ts'
 
 const BRANCH_FIELDS = [
   '%(refname)',
@@ -70,42 +70,6 @@ export const switchBranch = async (
     async () => (create ? [] : pathsTo(git, `refs/heads/${name}`)),
   )
 }
-
-export const stashes = async (git: PersonGit): Promise<GitStash[]> => {
-  const { text } = await git.run(['stash', 'list', '--max-count=100', '--format=%H%x09%ct%x09%gs'])
-  return text.split('\n').flatMap(line => {
-    const [id = '', date = '', ...words] = line.split('\t')
-    return id ? { id, message: words.join('\t'), created_at: Number(date) } : []
-  })
-}
-
-/** Stashes are numbered by age: the number is looked up, or a new one would be taken for it. */
-const stashNumber = async (git: PersonGit, id: string): Promise<string> => {
-  const at = (await stashes(git)).findIndex(each => each.id === id)
-  if (at < 0) throw missing('That stash no longer exists', { code: 'stash_not_found' })
-  return `stash@{${at}}`
-}
-
-export const stash = async (git: PersonGit, message: string): Promise<void> => {
-  git.requireOwnFilters()
-  const { text } = await git.write(
-    ['stash', 'push', '--include-untracked', ...(message ? [`--message=${message}`] : [])],
-    () => pathsOfReset(git, { untracked: true }),
-  )
-  if (/No local changes/.test(text))
-    throw conflict('There is nothing to stash.', { code: 'git_nothing_to_stash' })
-}
-
-/** With conflicts git keeps the stash, and the command fails with their names. */
-export const popStash = async (git: PersonGit, id: string): Promise<void> => {
-  git.requireOwnFilters()
-  await git.write(['stash', 'pop', '--index', await stashNumber(git, id)], () =>
-    pathsOfStash(git, id),
-  )
-}
-
-export const dropStash = async (git: PersonGit, id: string): Promise<void> =>
-  void (await git.run(['stash', 'drop', '--quiet', await stashNumber(git, id)]))
 
 const currentBranch = async (git: PersonGit): Promise<string> => {
   const { text, code } = await git.try(['symbolic-ref', '--quiet', '--short', 'HEAD'])

@@ -226,26 +226,24 @@ const COMMIT_HOOKS = [
   'prepare-commit-msg',
   'commit-msg',
   'post-commit',
-  'post-rewrite',
   'post-index-change',
   'reference-transaction',
 ]
 
 export const commit = async (
   git: PersonGit,
-  { message, amend, hooks }: { message: string; amend: boolean; hooks?: HookChoice },
+  { message, hooks }: { message: string; hooks?: HookChoice },
 ): Promise<{ commit: string }> => {
   if (!message.trim()) throw invalid('Write a commit message.', { code: 'commit_message_missing' })
   const hasHooks = decideHooks(await git.hooks(COMMIT_HOOKS), hooks)
-  if (!amend) {
-    const { code } = await git.try(['diff', '--cached', '--quiet', '--ignore-submodules=dirty'])
-    const isMerge = (await operationOf(git)) !== null
-    if (code === 0 && !isMerge) throw conflict('Nothing is staged.', { code: 'git_nothing_staged' })
-  }
-  await git.run(
-    ['commit', '--quiet', '--cleanup=whitespace', '--file=-', ...(amend ? ['--amend'] : [])],
-    { input: message, hasHooks, isLong: true },
-  )
+  const { code } = await git.try(['diff', '--cached', '--quiet', '--ignore-submodules=dirty'])
+  if (code === 0 && (await operationOf(git)) === null)
+    throw conflict('Nothing is staged.', { code: 'git_nothing_staged' })
+  await git.run(['commit', '--quiet', '--cleanup=whitespace', '--file=-'], {
+    input: message,
+    hasHooks,
+    isLong: true,
+  })
   return { commit: (await git.run(['rev-parse', 'HEAD'])).text.trim() }
 }
 

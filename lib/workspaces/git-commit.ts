@@ -1,50 +1,23 @@
-/** Commits that a text names: which of them exist, and one of them with its diff. */
+/** One commit with its diff. */
 import { missing, unavailable } from '../errors.ts'
-import type { GitCommit, NamedCommit } from '../schema/git.ts'
+import type { GitCommit } from '../schema/git.ts'
 import type { Git } from './git.ts'
 
 const MAX_BYTES = 400_000
 const SEPARATOR = '\x1e'
-
-/** `ids` are hexadecimal, so none of them is an option of git. */
-export const findCommits = async (
-  git: Git | undefined,
-  ids: readonly string[],
-): Promise<NamedCommit[]> => {
-  if (!git || ids.length === 0) return []
-  const names = [...new Set(ids)]
-  // `--ignore-missing` leaves out unknown ids; `^{commit}` those of other objects.
-  const { text, code } = await git([
-    'log',
-    '--no-walk=unsorted',
-    '--ignore-missing',
-    '--format=%H%x00%s%x1e',
-    ...names.map(id => `${id}^{commit}`),
-  ])
-  if (code !== 0) return []
-  const found = text
-    .split(SEPARATOR)
-    .map(line => line.trim().split('\0'))
-    .filter(([id]) => id)
-  return names.flatMap(asked => {
-    const known = found.find(([id]) => id?.startsWith(asked))
-    return known ? [{ asked, id: known[0]!, subject: known[1] ?? '' }] : []
-  })
-}
-
 const FORMAT = '--format=%H%x00%an%x00%ae%x00%at%x00%B%x1e'
 const SHOW = ['show', '--no-color', '--no-ext-diff', '--no-textconv', '--diff-merges=first-parent']
 
-/** A merge is compared with its first parent. Hidden files are left out. */
+/** `asked` is hexadecimal, so it is no option of git. A merge is compared with its first parent. Hidden files are left out. */
 export const readCommit = async (
   git: Git | undefined,
   isHidden: (path: string) => boolean,
   asked: string,
 ): Promise<GitCommit> => {
-  const [found] = await findCommits(git, [asked])
-  if (!git || !found)
+  const found = await git?.(['rev-parse', '--verify', '--quiet', `${asked}^{commit}`])
+  if (!git || !found || found.code !== 0)
     throw missing('There is no such commit in this workspace', { code: 'commit_not_found' })
-  const { id } = found
+  const id = found.text.trim()
   const names = await git([...SHOW, '--name-only', '-z', '--format=', '--no-renames', id])
   if (names.code !== 0)
     throw unavailable("git couldn't read this commit", { code: 'git_read_failed' })

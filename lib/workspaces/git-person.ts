@@ -5,13 +5,12 @@
  */
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, statSync } from 'node:fs'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { configEnv, type GitConfig, runGit, safePath } from '../base/git.ts'
-import { conflict, invalid, messageOf, unavailable, type UserError } from '../errors.ts'
+import { isAbsolute, join, resolve } from 'node:path'
+import { type GitConfig, safePath } from '../base/git.ts'
+import { conflict, invalid, unavailable, type UserError } from '../errors.ts'
 import { redact } from '../base/redact/redact.ts'
-import { errorCode } from '../store/file-error.ts'
 import { readWhole } from '../store/read-text.ts'
-import { hasRepository } from './git.ts'
+import { blank, type GitOutput, hasRepository, startGit } from './git.ts'
 
 const TIMEOUT_MS = 15_000
 /** Of fetch, pull and push, and of hooks, which may run tests. */
@@ -27,7 +26,6 @@ export type PersonGitOptions = {
   requireMayChange?: ((paths: readonly string[]) => void) | undefined
 }
 
-export type PersonOutput = { bytes: Buffer; text: string; code: number; error: string }
 export type RunOptions = {
   input?: string | Uint8Array
   /** Also with these settings. */
@@ -43,9 +41,9 @@ export type RunOptions = {
 
 export type PersonGit = {
   /** Rejects with git's own words when it fails. */
-  run(args: readonly string[], options?: RunOptions): Promise<PersonOutput>
+  run(args: readonly string[], options?: RunOptions): Promise<GitOutput>
   /** The exit code is for the caller. */
-  try(args: readonly string[], options?: RunOptions): Promise<PersonOutput>
+  try(args: readonly string[], options?: RunOptions): Promise<GitOutput>
   /**
    * Runs a command that changes files of the working tree, once the person may change all of `paths`. They are relative to
    * the tree, and computed only for a person who may not change every file.
@@ -54,7 +52,7 @@ export type PersonGit = {
     args: readonly string[],
     paths: () => Promise<readonly string[]>,
     options?: RunOptions,
-  ): Promise<PersonOutput>
+  ): Promise<GitOutput>
   /** Throws when files would pass through filters that the repository's configuration names: contents would be wrong without them. */
   requireOwnFilters(): void
   /** Throws when the repository's configuration decides which programs, proxies and certificates a connection uses. */
@@ -90,12 +88,11 @@ const PREDICTABLE: GitConfig = [
 const NO_HOOKS: GitConfig = [['core.hooksPath', '/dev/null']]
 
 const FILTER = /^filter\..*\.(?:clean|smudge|process)$/s
-const FILTER_REQUIRED = /^filter\..*\.required$/s
 const CONNECTION =
   /^(?:core\.(?:sshcommand|gitproxy|askpass)|credential\.(?:.*\.)?helper|remote\..*\.(?:uploadpack|receivepack|vcs)|url\..*\.(?:pushinsteadof|insteadof)|protocol\.(?:.*\.)?allow|(?:http|remote)\.(?:.*\.)?proxy|http\.(?:.*\.)?(?:sslverify|sslca.*|curloptresolve))$/s
 /** Blanked where the repository sets them. */
 const OTHER =
-  /^(?:diff\..*\.(?:command|textconv)|merge\..*\.driver|gpg\..*(?:program|command)|core\.alternaterefscommand)$/s
+  /^(?:filter\..*\.required|diff\..*\.(?:command|textconv)|merge\..*\.driver|gpg\..*(?:program|command)|core\.alternaterefscommand)$/s
 
 /** Names of settings in the repository's own files. */
 const localNames = (listing: string): string[] => {
@@ -191,15 +188,12 @@ const hookSet = (dir: string, wanted: readonly string[]): HookSet => {
   return { names, id: hash.digest('hex').slice(0, 32) }
 }
 
-const environment = (root: string, { env }: PersonGitOptions): Record<string, string> => ({
+const environment = ({ env }: PersonGitOptions): Record<string, string> => ({
   // Those of the service are of whatever started it.
   ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_'))),
   PATH: safePath(env.PATH),
   LC_ALL: 'C.UTF-8',
-  GIT_WORK_TREE: root,
-  GIT_CEILING_DIRECTORIES: dirname(root),
   GIT_LITERAL_PATHSPECS: '1',
-  GIT_PAGER: 'cat',
   GIT_EDITOR: 'true',
   GIT_MERGE_AUTOEDIT: 'no',
   // No window and no prompt: it would never be answered.
@@ -214,45 +208,33 @@ export const openPersonGit = async (
 ): Promise<PersonGit> => {
   if (!hasRepository(root))
     throw invalid('This workspace is not a Git repository.', { code: 'not_a_repository' })
-  const base = environment(root, options)
+  const base = environment(options)
   const start = async (
     args: readonly string[],
     config: GitConfig,
-    { input, isLong, isRemote }: RunOptions,
-    ssh: string,
-  ): Promise<PersonOutput> => {
-    const done = await runGit(['--no-pager', ...args], {
-      cwd: root,
+    { input, isLong, isRemote }: RunOptions = {},
+    ssh = '',
+  ): Promise<GitOutput> => {
+    const done = await startGit(root, args, {
       env: {
         ...base,
-        ...configEnv(config),
         ...(isRemote
           ? { GIT_SSH_COMMAND: ssh }
           : { GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' }),
       },
+      config,
       timeoutMs: isLong || isRemote ? LONG_TIMEOUT_MS : TIMEOUT_MS,
       maxBytes: MAX_BYTES,
-      ...(input === undefined ? {} : { input }),
-    }).catch((error: unknown) => {
-      throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`, {
-        code: 'git_missing',
-      })
+      input,
     })
-    if (done.stopped === 'timeout')
-      throw unavailable(
-        `git ${args[0]} was stopped: it took longer than ${isLong || isRemote ? '3 minutes' : '15 seconds'}.`,
-        { code: 'git_timeout' },
-      )
-    if (done.stopped === 'limit')
+    if (done.isCut)
       throw unavailable(`git ${args[0]} printed more than 16 MB.`, { code: 'git_read_failed' })
-    const { stdout, code, stderr } = done
-    return { bytes: stdout, text: stdout.toString(), code: code ?? 1, error: stderr }
+    return done
   }
+
   const listed = await start(
     ['config', '--null', '--name-only', '--show-scope', '--list'],
     [...QUIET, ...NO_HOOKS],
-    {},
-    '',
   )
   if (listed.code !== 0)
     throw unavailable(`Git cannot use this repository: ${gitReason(listed.error)}`, {
@@ -260,14 +242,12 @@ export const openPersonGit = async (
       values: { reason: gitReason(listed.error) },
     })
   const local = localNames(listed.text)
-  const blanked: GitConfig = local
-    .filter(name => OTHER.test(name) || FILTER.test(name) || FILTER_REQUIRED.test(name))
-    .map(name => [name, FILTER_REQUIRED.test(name) ? 'false' : ''] as const)
+  const blanked = blank(local.filter(name => OTHER.test(name) || FILTER.test(name)))
   const { requireMayChange } = options
   const predictable = requireMayChange ? PREDICTABLE : []
   /** A command of the person's own configuration decides how to connect; without a passphrase prompt. */
   const sshCommand = async (): Promise<string> => {
-    const own = await start(['config', '--global', 'core.sshCommand'], QUIET, {}, '')
+    const own = await start(['config', '--global', 'core.sshCommand'], QUIET)
     return `${own.text.trim() || 'ssh'} -oBatchMode=yes`
   }
 
@@ -292,7 +272,7 @@ export const openPersonGit = async (
         { code: 'git_needs_terminal', values: { name: found } },
       )
   }
-  const requireSuccess = (done: PersonOutput): PersonOutput => {
+  const requireSuccess = (done: GitOutput): GitOutput => {
     if (done.code === 0) return done
     throw toFailure(`${done.error}\n${done.code === 1 ? done.text : ''}`)
   }
@@ -317,7 +297,7 @@ export const openPersonGit = async (
     requireOwnConnection: () => refuse(CONNECTION, 'decides how Git connects'),
     async hooks(names) {
       // With the hooks' own setting: husky and others set core.hooksPath.
-      const { text } = await start(['rev-parse', '--git-path', 'hooks'], QUIET, {}, '')
+      const { text } = await start(['rev-parse', '--git-path', 'hooks'], QUIET)
       const dir = text.trim()
       return hookSet(isAbsolute(dir) ? dir : resolve(root, dir), names)
     },

@@ -49,32 +49,14 @@ const untrackedOf = async (git: PersonGit, stash: string): Promise<string[]> => 
   return id === '' ? [] : lines((await git.run(['ls-tree', '-r', '-z', '--name-only', id])).text)
 }
 
-/** Of bringing back a stash: git merges it into what is staged, with the commit of the stash as their base. */
-export const pathsOfStash = async (git: PersonGit, stash: string): Promise<string[]> => {
-  const staged = (await git.run(['write-tree'])).text.trim()
-  const made = await git.run(['commit-tree', staged, '-p', `${stash}^1`], {
-    input: '',
-    config: [
-      ['user.name', 'agent-webui'],
-      ['user.email', 'agent-webui@localhost'],
-    ],
-  })
-  const merged = await mergedTree(git, made.text.trim(), stash)
-  return [...(await between(git, staged, merged)), ...(await untrackedOf(git, stash))]
-}
-
-/** Of a return to the current commit: what differs from it, and with `untracked` new files. */
-export const pathsOfReset = async (
-  git: PersonGit,
-  { untracked }: { untracked: boolean },
-): Promise<string[]> => {
+/** Of a return to the current commit: what differs from it. */
+const pathsOfReset = async (git: PersonGit): Promise<string[]> => {
   // A reset also overwrites files that are marked as unchanged, which a diff leaves out.
   await git.try(['update-index', '-q', '--really-refresh'])
   const head = await headTree(git)
   const listed = await Promise.all([
     git.run(['diff', '--no-ext-diff', ...NAMES, head, '--']),
     git.run(['diff', '--no-ext-diff', '--cached', ...NAMES, head, '--']),
-    ...(untracked ? [git.run(['ls-files', '-z', '--others', '--exclude-standard'])] : []),
   ])
   return listed.flatMap(({ text }) => lines(text))
 }
@@ -95,7 +77,7 @@ const idIn = async (git: PersonGit, dir: string, name: string): Promise<string> 
 /** Of aborting what is in progress. */
 export const pathsOfAbort = async (git: PersonGit): Promise<string[]> => {
   const dir = (await git.run(['rev-parse', '--absolute-git-dir'])).text.trim()
-  const found = await pathsOfReset(git, { untracked: false })
+  const found = await pathsOfReset(git)
   for (const name of RETURNS) {
     const id = await idIn(git, dir, name)
     if (id !== '') found.push(...(await pathsTo(git, id)))

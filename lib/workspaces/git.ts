@@ -1,7 +1,8 @@
-/** Runs git read-only in a workspace. No program named in the repository's configuration is executed. */
+/** Runs git in a workspace. For reading: no program named in the repository's configuration is executed. */
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { configEnv, type GitConfig, localGitEnv, runGit } from '../base/git.ts'
+import { toSeconds } from '../base/clock.ts'
 import { messageOf, unavailable } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 
@@ -15,7 +16,43 @@ export type WorkspaceGitOptions = {
   timeoutMs?: number
 }
 
-export type GitOutput = { text: string; code: number; isCut: boolean }
+export type GitOutput = { bytes: Buffer; text: string; code: number; error: string; isCut: boolean }
+
+/** The work tree is the workspace even if `core.worktree` is set; repositories further up are ignored. */
+export const startGit = async (
+  root: string,
+  args: readonly string[],
+  given: {
+    env: Readonly<Record<string, string>>
+    config: GitConfig
+    timeoutMs: number
+    maxBytes: number
+    input?: string | Uint8Array | undefined
+  },
+): Promise<GitOutput> => {
+  const { timeoutMs, maxBytes, input } = given
+  const env = {
+    ...given.env,
+    GIT_WORK_TREE: root,
+    GIT_CEILING_DIRECTORIES: dirname(root),
+    GIT_PAGER: 'cat',
+    ...configEnv(given.config),
+  }
+  const options = { cwd: root, env, timeoutMs, maxBytes, ...(input !== undefined && { input }) }
+  const done = await runGit(['--no-pager', ...args], options).catch((error: unknown) => {
+    throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`, {
+      code: 'git_missing',
+    })
+  })
+  if (done.stopped === 'timeout')
+    throw unavailable(
+      `git ${args[0]} was stopped: it took longer than ${toSeconds(timeoutMs)} seconds.`,
+      { code: 'git_timeout' },
+    )
+  const { stdout: bytes, code, stderr: error } = done
+  return { bytes, text: bytes.toString(), code: code ?? 1, error, isCut: done.stopped === 'limit' }
+}
+
 export type Git = (args: readonly string[], options?: { maxBytes?: number }) => Promise<GitOutput>
 
 /** Turns off what would start programs or depend on the user's settings. */
@@ -30,48 +67,13 @@ const SAFE_CONFIG: GitConfig = [
   ['status.submoduleSummary', 'false'],
 ]
 
-/** Overrides for keys of the repository that name programs: filters run even for `git status`. */
-const programConfig = (names: string): GitConfig =>
-  names
-    .split('\0')
-    .filter(name =>
-      /^(?:filter\..*\.(?:clean|smudge|process|required)|diff\..*\.(?:command|textconv))$/s.test(
-        name,
-      ),
-    )
-    .map(name => [name, name.endsWith('.required') ? 'false' : ''] as const)
+/** Keys that name programs: filters run even for `git status`. */
+const PROGRAM =
+  /^(?:filter\..*\.(?:clean|smudge|process|required)|diff\..*\.(?:command|textconv))$/s
 
-const environment = (root: string, { path, userHome, xdgConfigHome }: WorkspaceGitOptions) => ({
-  ...localGitEnv(path),
-  HOME: userHome,
-  ...(xdgConfigHome ? { XDG_CONFIG_HOME: xdgConfigHome } : {}),
-  // The work tree is the workspace even if `core.worktree` is set; repositories further up are ignored.
-  GIT_WORK_TREE: root,
-  GIT_CEILING_DIRECTORIES: dirname(root),
-  GIT_OPTIONAL_LOCKS: '0',
-  GIT_PAGER: 'cat',
-})
-
-type Run = {
-  root: string
-  env: Record<string, string>
-  args: readonly string[]
-  maxBytes: number
-  timeoutMs?: number | undefined
-}
-
-const run = async (given: Run): Promise<GitOutput> => {
-  const { root, env, args, maxBytes, timeoutMs = TIMEOUT_MS } = given
-  const options = { cwd: root, env, maxBytes, timeoutMs }
-  const done = await runGit(['--no-pager', ...args], options).catch((error: unknown) => {
-    throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`, {
-      code: 'git_missing',
-    })
-  })
-  if (done.stopped === 'timeout')
-    throw unavailable('git did not answer within 3 seconds', { code: 'git_timeout' })
-  return { text: done.stdout.toString(), code: done.code ?? 1, isCut: done.stopped === 'limit' }
-}
+/** Overrides for these names of settings, so that no program runs. */
+export const blank = (names: readonly string[]): GitConfig =>
+  names.map(name => [name, name.endsWith('.required') ? 'false' : ''] as const)
 
 /** Only a repository in the workspace itself; one further up is not used. */
 export const hasRepository = (root: string): boolean =>
@@ -80,16 +82,21 @@ export const hasRepository = (root: string): boolean =>
 /** Undefined without a usable repository. */
 export const openGit = async (
   root: string,
-  places: WorkspaceGitOptions,
+  { path, userHome, xdgConfigHome, timeoutMs = TIMEOUT_MS }: WorkspaceGitOptions,
 ): Promise<Git | undefined> => {
   if (!hasRepository(root)) return undefined
-  const { timeoutMs } = places
-  const start = (env: Record<string, string>, args: readonly string[], maxBytes: number) =>
-    run({ root, env: { ...environment(root, places), ...env }, args, maxBytes, timeoutMs })
+  const env = {
+    ...localGitEnv(path),
+    HOME: userHome,
+    ...(xdgConfigHome ? { XDG_CONFIG_HOME: xdgConfigHome } : {}),
+    GIT_OPTIONAL_LOCKS: '0',
+  }
+  const start = (args: readonly string[], config: GitConfig, maxBytes: number) =>
+    startGit(root, args, { env, config, timeoutMs, maxBytes })
   const listing = ['config', '--null', '--name-only', '--list']
-  const names = await start(configEnv(SAFE_CONFIG), listing, 1024 * 1024)
+  const { text, code } = await start(listing, SAFE_CONFIG, 1024 * 1024)
   // Damaged, owned by another user, or with an absurdly large configuration: not used.
-  if (names.code !== 0) return undefined
-  const silent = configEnv([...SAFE_CONFIG, ...programConfig(names.text)])
-  return (args, { maxBytes = 8 * 1024 * 1024 } = {}) => start(silent, args, maxBytes)
+  if (code !== 0) return undefined
+  const config = [...SAFE_CONFIG, ...blank(text.split('\0').filter(name => PROGRAM.test(name)))]
+  return (args, { maxBytes = 8 * 1024 * 1024 } = {}) => start(args, config, maxBytes)
 }

@@ -68,14 +68,14 @@ export class Projects {
   /** Sessions of a project, as on disk now. */
   readonly #members: (id: string) => readonly string[]
   readonly #unassign: (sessionId: string) => void
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Clock
   readonly #file: JsonFile<Stored>
 
   constructor(
     path: string,
     members: (id: string) => readonly string[],
     unassign: (sessionId: string) => void,
-    clock: Pick<Clock, 'now'>,
+    clock: Clock,
   ) {
     this.#path = path
     this.#members = members

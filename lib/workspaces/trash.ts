@@ -24,10 +24,10 @@ const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fal
 
 export class Trash {
   readonly #dir: string
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Clock
   readonly #oneAtATime = mutex()
 
-  constructor(dir: string, clock: Pick<Clock, 'now'>) {
+  constructor(dir: string, clock: Clock) {
     this.#dir = dir
     this.#clock = clock
   }

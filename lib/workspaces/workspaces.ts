@@ -71,11 +71,9 @@ const normalizeList = (
 type Files = { list: JsonFile<ReturnType<typeof parseList>>; last: () => string; lastPath: string }
 
 export class Workspaces {
+  readonly #config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>
   readonly #defaultWorkspace: () => string
   readonly #hasMembers: () => boolean
-  readonly #stateDir: string
-  readonly #baseHome: string
-  readonly #userHome: string
   readonly #profilesDir: string
   readonly #opened = new Map<string, Files>()
   readonly #global: Files
@@ -87,14 +85,11 @@ export class Workspaces {
     /** Whether other people use the service: those of one profile were not given the folder that another used last. */
     hasMembers: () => boolean = () => false,
   ) {
+    this.#config = config
     this.#defaultWorkspace = defaultWorkspace
     this.#hasMembers = hasMembers
-    const { stateDir, baseHome, userHome } = config
-    this.#stateDir = stateDir
-    this.#baseHome = baseHome
-    this.#userHome = userHome
-    this.#profilesDir = join(this.#baseHome, 'profiles')
-    this.#global = this.#open(this.#stateDir)
+    this.#profilesDir = join(config.baseHome, 'profiles')
+    this.#global = this.#open(config.stateDir)
   }
 
   #open(dir: string): Files {
@@ -117,9 +112,12 @@ export class Workspaces {
   /** Lists the base profile had before the state directory moved; a named profile inherits none. */
   #legacy(home: WorkspaceHome): Stored[] {
     if (home.name !== 'default') return []
-    const places = [join(this.#baseHome, 'webui'), join(this.#baseHome, 'webui_state')]
+    const places = [
+      join(this.#config.baseHome, 'webui'),
+      join(this.#config.baseHome, 'webui_state'),
+    ]
     for (const dir of places) {
-      const found = dir === this.#stateDir ? undefined : this.#open(dir).list.read()
+      const found = dir === this.#config.stateDir ? undefined : this.#open(dir).list.read()
       if (found) return found.entries
     }
     return []
@@ -130,8 +128,8 @@ export class Workspaces {
     const { workspace, default_workspace, terminal } = home.lenient.settings()
     const wanted = [workspace, default_workspace, terminal.cwd === '.' ? '' : terminal.cwd]
     for (const path of wanted) {
-      const found = path ? realDirectory(expandPath(path, this.#userHome)) : undefined
-      if (found && !isProtectedPath(realPath(this.#stateDir), found)) return found
+      const found = path ? realDirectory(expandPath(path, this.#config.userHome)) : undefined
+      if (found && !isProtectedPath(realPath(this.#config.stateDir), found)) return found
     }
     return this.#defaultWorkspace()
   }
@@ -165,9 +163,9 @@ export class Workspaces {
 
   #trust(home: WorkspaceHome) {
     return {
-      userHome: this.#userHome,
+      userHome: this.#config.userHome,
       defaultWorkspace: this.#defaultWorkspace(),
-      stateDir: this.#stateDir,
+      stateDir: this.#config.stateDir,
       saved: this.#shown(home).map(({ path }) => path),
     }
   }
@@ -193,9 +191,9 @@ export class Workspaces {
 
   add(home: WorkspaceHome, path: string, name?: string): Workspace[] {
     const real = checkDirectory(path, {
-      userHome: this.#userHome,
+      userHome: this.#config.userHome,
       defaultWorkspace: this.#defaultWorkspace(),
-      stateDir: this.#stateDir,
+      stateDir: this.#config.stateDir,
     })
     const entries = this.#shown(home)
     if (entries.some(entry => entry.path === real))

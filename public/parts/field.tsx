@@ -1,4 +1,5 @@
 /** Sections of rows: label, hint, control and save status. */
+import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
@@ -65,23 +66,28 @@ export const Switch = ({ id, describedBy, checked, disabled, onChange }: SwitchP
 )
 
 export type SelectProps<V extends string> = {
-  id: string
-  describedBy: string | undefined
-  value: V
   options: readonly (readonly [value: V, label: string])[]
-  onChange: (value: V) => void
-}
+} & (
+  | { /** Holds the choice. */ chosen: Signal<V> }
+  | { chosen?: never; value: V; onChange: (value: V) => void }
+)
+type Ids = { id: string; describedBy: string | undefined }
 
-export const Select = <V extends string>(props: SelectProps<V>) => {
-  const { id, describedBy, value, options, onChange } = props
+export const Select = <V extends string>({ id, describedBy, ...props }: SelectProps<V> & Ids) => {
+  const { options, chosen } = props
+  const value = chosen ? chosen.value : props.value
   return (
     <select
       id={id}
       class="select"
       aria-describedby={describedBy}
       value={value}
-      // It has no other values than those of its options.
-      onChange={event => onChange(event.currentTarget.value as V)}
+      onChange={event => {
+        // It has no other values than those of its options.
+        const next = event.currentTarget.value as V
+        if (chosen) chosen.value = next
+        else props.onChange(next)
+      }}
     >
       {options.map(([key, label]) => (
         <option key={key} value={key} selected={key === value}>
@@ -106,11 +112,7 @@ export const SwitchRow = ({
   />
 )
 
-export const SelectRow = <V extends string>({
-  label,
-  hint,
-  ...rest
-}: Texts & Omit<SelectProps<V>, 'id' | 'describedBy'>) => (
+export const SelectRow = <V extends string>({ label, hint, ...rest }: Texts & SelectProps<V>) => (
   <Row
     label={label}
     hint={hint}

@@ -122,8 +122,7 @@ export const SelectField = <V extends string>({
   hint,
   bare,
   ...rest
-}: Omit<FieldProps, 'control' | 'group' | 'error'> &
-  Omit<SelectProps<V>, 'id' | 'describedBy'>) => (
+}: Omit<FieldProps, 'control' | 'group' | 'error'> & SelectProps<V>) => (
   <Field
     label={label}
     hint={hint}

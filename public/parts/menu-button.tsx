@@ -1,12 +1,13 @@
 /** Button that opens a menu; the menu itself is loaded after the first view. */
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useCallback, useRef } from 'preact/hooks'
 import { IconButton } from './button.tsx'
 import type { IconName } from './icon.tsx'
 import { lazy } from './lazy.tsx'
 import type { Route } from './may.ts'
 
-export const Menu = lazy(async () => (await import('./menu.tsx')).Menu, true)
+const Menu = lazy(async () => (await import('./menu.tsx')).Menu, true)
 
 export type MenuItem =
   | 'line'
@@ -30,16 +31,21 @@ export type MenuItem =
 
 export type MenuButtonProps = {
   label: string
+  /** Of the menu, when it isn't that of the button. */
+  menuLabel?: string
   icon?: IconName
   class?: string
   tabIndex?: number
+  /** Instead of an icon; the menu then begins where the button does. */
+  children?: ComponentChildren
   /** The route that all of its items call. */
   asks?: Route
   /** A promise: they are loaded when the menu is opened. It must not reject; null: it stays closed. */
   items: () => readonly MenuItem[] | Promise<readonly MenuItem[] | null>
 }
 
-export const MenuButton = ({ label, icon = 'more', items, ...rest }: MenuButtonProps) => {
+export const MenuButton = (props: MenuButtonProps) => {
+  const { label, menuLabel = label, icon = 'more', items, children, asks, ...rest } = props
   const open = useSignal<readonly MenuItem[] | null>(null)
   const anchor = useRef<HTMLButtonElement>(null)
   const close = useCallback(() => {
@@ -53,23 +59,41 @@ export const MenuButton = ({ label, icon = 'more', items, ...rest }: MenuButtonP
       })
     else open.value = made
   }
+  const button = {
+    ...rest,
+    'aria-haspopup': 'menu',
+    'aria-expanded': open.value !== null,
+    onClick(event: Event) {
+      event.preventDefault()
+      event.stopPropagation()
+      if (open.value) close()
+      else show()
+    },
+  } as const
   return (
     <>
-      <IconButton
-        {...rest}
-        icon={icon}
-        label={label}
-        buttonRef={anchor}
-        aria-haspopup="menu"
-        aria-expanded={open.value !== null}
-        onClick={event => {
-          event.preventDefault()
-          event.stopPropagation()
-          if (open.value) close()
-          else show()
-        }}
-      />
-      {open.value && <Menu anchor={anchor} label={label} items={open.value} onClose={close} />}
+      {children ? (
+        <button type="button" {...button} ref={anchor} aria-label={label}>
+          {children}
+        </button>
+      ) : (
+        <IconButton
+          {...button}
+          {...(asks && { asks })}
+          icon={icon}
+          label={label}
+          buttonRef={anchor}
+        />
+      )}
+      {open.value && (
+        <Menu
+          anchor={anchor}
+          label={menuLabel}
+          items={open.value}
+          {...(children && { align: 'start' as const })}
+          onClose={close}
+        />
+      )}
     </>
   )
 }

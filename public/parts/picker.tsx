@@ -1,5 +1,5 @@
 /** Searchable list of grouped options, fully usable by keyboard. */
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 import { Marked } from './marked.tsx'
@@ -20,15 +20,16 @@ export type PickerGroup = { label: string; options: readonly PickerOption[] }
 
 export type PickerProps = {
   label: string
-  placeholder: string
+  placeholder?: string
   groups: readonly PickerGroup[]
   selected?: string
   empty: string
   /** Status below the list, such as a search that is running. */
   note?: string
-  query: string
-  /** Absent for a short list without a search field. */
-  onQuery?: ((query: string) => void) | undefined
+  /** Holds what is searched for; absent for a short list without a search field. */
+  query?: Signal<string> | undefined
+  /** Told what is written besides. */
+  onQuery?: (query: string) => void
   /** `isAside`: with Alt+Enter, or a click with ⌘ or Ctrl. */
   onPick: (id: string, isAside: boolean) => void
 }
@@ -46,7 +47,7 @@ export const Picker = (props: PickerProps) => {
   /** By id, because results that arrive later move the others. Null: the first match, or the selected option. */
   const active = useSignal<string | null>(null)
   const found = options.findIndex(({ id }) => id === active.value)
-  const at = found >= 0 ? found : query ? 0 : chosen
+  const at = found >= 0 ? found : query?.value ? 0 : chosen
   const optionId = (index: number) => `${listId}-${index}`
 
   useEffect(() => (field.current ?? list.current)?.focus(), [])
@@ -79,7 +80,7 @@ export const Picker = (props: PickerProps) => {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the field and the list inside
     <div class="picker" onKeyDown={onKeyDown}>
-      {onQuery && (
+      {query && (
         <div class="picker-field">
           <Icon name="search" size={16} />
           <input
@@ -93,11 +94,12 @@ export const Picker = (props: PickerProps) => {
             aria-autocomplete="list"
             autocomplete="off"
             spellcheck={false}
-            placeholder={placeholder}
-            value={query}
+            {...(placeholder && { placeholder })}
+            value={query.value}
             onInput={event => {
               active.value = null
-              onQuery(event.currentTarget.value)
+              query.value = event.currentTarget.value
+              onQuery?.(query.value)
             }}
           />
         </div>
@@ -110,8 +112,8 @@ export const Picker = (props: PickerProps) => {
         // An empty listbox is none.
         role={options.length > 0 ? 'listbox' : 'group'}
         aria-label={label}
-        tabIndex={onQuery ? -1 : 0}
-        aria-activedescendant={onQuery ? undefined : activeId}
+        tabIndex={query ? -1 : 0}
+        aria-activedescendant={query ? undefined : activeId}
       >
         {groups
           .filter(group => group.options.length > 0)
@@ -159,7 +161,7 @@ export const Picker = (props: PickerProps) => {
           ))}
         {options.length === 0 && empty && <p class="picker-empty">{empty}</p>}
       </div>
-      {onQuery && (
+      {query && (
         <p class="picker-status" role="status">
           {note}
         </p>

@@ -9,7 +9,6 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -357,28 +356,6 @@ test('addresses that a person enters in the page are confirmed by that', async (
   assert.match(readFileSync(path('other'), 'utf8'), /127\.0\.0\.1:10/)
   assert.is(await look(), null)
   assert.is(await look('other'), null)
-})
-
-test('what an earlier version did not guard is accepted once, at the first start', async ({
-  chat,
-}) => {
-  const { app, write, look } = chat
-  const path = join(app.state, 'accepted-settings.json')
-  const key = () => readFileSync(join(app.state, '.signing_key')).subarray(0, 32)
-  write(`terminal:\n  cwd: ${app.userHome}\n${OFF}`)
-  assert.is((await look()).changes.length, 2)
-  await app.restart(() => {
-    const profiles = { default: {} }
-    const digest = createHmac('sha256', key())
-      .update(`accepted-settings\0${JSON.stringify(profiles)}`)
-      .digest('hex')
-    writeFileSync(path, JSON.stringify({ digest, profiles }))
-  })
-  const keys = async () => (await look()).changes.map((change: { key: string }) => change.key)
-  assert.equal(await keys(), ['approvals.mode'])
-  write(`terminal:\n  cwd: /\n${OFF}`)
-  await app.restart()
-  assert.equal(await keys(), ['terminal.cwd', 'approvals.mode'])
 })
 
 test('a request that does not say what was shown confirms nothing', async ({ chat }) => {

@@ -169,26 +169,6 @@ test('a model that rejects images answers without them, and the user is warned o
   }
 })
 
-test('thirty images: old ones are dropped in big steps, so most requests keep their prefix', async () => {
-  const chat = await startWithImages('anthropic_messages')
-  try {
-    const files = Array.from({ length: 30 }, (_, at) => `shot${at}.png`)
-    for (const [at, file] of files.entries())
-      writeFileSync(join(chat.workspace, file), png(8, 8 + at))
-    await chat.say('look at all', [], ...files.map(file => read(file)), { text: 'Seen.' })
-    const counts = chat.sent().map(body => imagesIn(body).length)
-    assert.is(Math.max(...counts), 20)
-    assert.equal(counts.slice(19, 24), [19, 20, 10, 11, 12])
-    assert.is(counts.at(-1), 19)
-    requirePrefix(chat.sent().slice(0, 21))
-    requirePrefix(chat.sent().slice(21))
-    await chat.say('more', [], { text: 'Yes.' })
-    requirePrefix(chat.sent().slice(21))
-  } finally {
-    await chat.close()
-  }
-})
-
 test('a removed copy, an edit and an undo: the turn goes through', async () => {
   const chat = await startWithImages('chat_completions')
   try {

@@ -1,4 +1,4 @@
-/** Names in a text: which are entries or commits of the workspace, and a commit with its diff. */
+/** Names in a text that are entries of the workspace, and a commit with its diff. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,10 +26,9 @@ test('rejects an unknown session, too many names, and what is no commit id', asy
   const gone = await ask(desk, { session_id: 'gone00000000', paths: ['README.md'] })
   assert.is(gone.status, 404)
   assert.is((await ask(desk, { paths: Array(201).fill('a') })).status, 400)
-  for (const commit of ['HEAD', '--all', 'abc', 'ABCDEF1', 'abcdef1^', `${'a'.repeat(41)}`])
-    assert.is((await ask(desk, { commits: [commit] })).status, 400, commit)
   const { app, query } = desk
-  assert.is((await app.get(`/api/git/commit?${query({ commit: '--all' })}`)).status, 400)
+  for (const commit of ['HEAD', '--all', 'abc', 'ABCDEF1', 'abcdef1^', `${'a'.repeat(41)}`])
+    assert.is((await app.get(`/api/git/commit?${query({ commit })}`)).status, 400, commit)
 })
 
 test('leaves out what is outside, hidden, no file, or missing', async desk => {
@@ -52,7 +51,7 @@ test('leaves out what is outside, hidden, no file, or missing', async desk => {
     paths: names.filter(name => name !== '' && name.length <= 1000),
   })
   assert.is(status, 200)
-  assert.equal(body, { entries: [], commits: [] })
+  assert.equal(body, { entries: [] })
 })
 
 test('finds files and directories, relative and absolute', async desk => {
@@ -72,12 +71,11 @@ test('finds files and directories, relative and absolute', async desk => {
   )
 })
 
-test('finds commits by abbreviated id, and shows one with its diff', async ({ app }) => {
+test('shows a commit by its abbreviated id', async ({ app }) => {
   const desk = await addDesk(app, 'repository')
   const { root, query } = desk
   const show = (commit: string) => app.get(`/api/git/commit?${query({ commit })}`)
   // Without a repository there are no commits.
-  assert.equal((await ask(desk, { commits: ['abcdef1'] })).body.commits, [])
   assert.is((await show('abcdef1')).status, 404)
   run(root, 'init', '-qb', 'main')
   run(root, 'add', '-A')
@@ -92,13 +90,6 @@ test('finds commits by abbreviated id, and shows one with its diff', async ({ ap
   run(root, 'commit', '-qm', 'Say more\n\nBecause it was short.')
   const id = run(root, 'rev-parse', 'HEAD')
   const blob = run(root, 'rev-parse', 'HEAD:README.md')
-  const { body } = await ask(desk, {
-    commits: [id.slice(0, 7), id, blob, '0123456', 'f'.repeat(40)],
-  })
-  assert.equal(body.commits, [
-    { asked: id.slice(0, 7), id, subject: 'Say more' },
-    { asked: id, id, subject: 'Say more' },
-  ])
   const { status, body: commit } = await show(id.slice(0, 8))
   assert.is(status, 200)
   assert.equal(
@@ -117,7 +108,8 @@ test('finds commits by abbreviated id, and shows one with its diff', async ({ ap
   run(root, 'merge', '-q', '--no-edit', 'main')
   const merged = await show(run(root, 'rev-parse', 'HEAD'))
   assert.is(merged.body.files, 2)
-  assert.is((await show(blob)).status, 404)
+  for (const none of [blob, '0123456', 'f'.repeat(40)])
+    assert.is((await show(none)).status, 404, none)
 })
 
 test.run()

@@ -87,17 +87,6 @@ test('names missing fields', async () => {
   })
 })
 
-test('a removed config.yaml is noticed by the next request', async () => {
-  await withApp({}, async app => {
-    await setup(app, OPENAI)
-    assert.is((await systemOf(app)).provider_configured, true)
-    rmSync(join(app.home, 'config.yaml'))
-    rmSync(join(app.home, '.env'))
-    const { provider_configured, config_exists, setup_state } = await systemOf(app)
-    assert.equal([provider_configured, config_exists], [false, false], setup_state)
-  })
-})
-
 test('an existing config.yaml is changed only after confirmation', async () => {
   await withApp({}, async app => {
     const before = '# mine\nagent:\n  max_turns: 5 # few\n'
@@ -221,50 +210,71 @@ test('a key stored for one provider’s model is not used for a new provider', a
   })
 })
 
-const stateWith = async (files: Record<string, unknown>, env: Record<string, string> = {}) => {
-  const state: { found?: string } = {}
-  await withApp({ env }, async app => {
-    for (const [name, content] of Object.entries(files))
-      writeFileSync(
-        join(app.home, name),
-        typeof content === 'string' ? content : JSON.stringify(content),
-      )
-    state.found = (await systemOf(app)).setup_state
-  })
-  return state.found
+type Files = Record<string, unknown>
+/** The state of a home with these files, and whether that is as expected. */
+const STATES: [state: string, ...homes: Files[]][] = [
+  [
+    'ready',
+    ...[
+      { providers: { 'openai-codex': { access_token: 'x-token' } } },
+      { providers: { 'openai-codex': { tokens: { refresh_token: 'x-token' } } } },
+      { credential_pool: { 'openai-codex': [{}, { api_key: 'x-token' }] } },
+      { credential_pool: { 'openai-codex': [{ tokens: { access_token: 'x-token' } }] } },
+    ].map(auth => signedIn(auth)),
+    modelOf('provider: openai, default: m, api_key: sk-of-model'),
+    {
+      'config.yaml': 'model: {provider: xai, default: m}\nproviders: {xai: {api_key: sk-of-xai}}\n',
+    },
+    {
+      ...modelOf('provider: custom, default: m, base_url: "https://far.example/v1"'),
+      '.env': 'OPENAI_API_KEY=sk-12345\n',
+    },
+    // A server on one's own machine wants no key.
+    modelOf('provider: custom, default: m, base_url: "http://127.0.0.1:9/v1"'),
+  ],
+  [
+    'provider_incomplete',
+    // Broken, of another kind, or of another provider: it fails closed.
+    ...[
+      '{"providers": {"openai-codex": {"access_token": "x-token"',
+      '[]',
+      'null',
+      {},
+      { providers: { 'openai-codex': { access_token: ' ' } } },
+      { providers: { nous: { access_token: 'x-token' } } },
+      { credential_pool: { 'openai-codex': [] } },
+      { credential_pool: { 'openai-codex': 'x' } },
+    ].map(auth => signedIn(auth)),
+    modelOf('provider: openai, default: m'),
+    {
+      ...modelOf('provider: anthropic, default: m'),
+      '.env': 'OPENAI_API_KEY=sk-12345\n',
+    },
+    modelOf('provider: custom, default: m, base_url: "https://far.example/v1"'),
+  ],
+  ['needs_provider', modelOf('provider: openai')],
+]
+function modelOf(text: string): Files {
+  return { 'config.yaml': `model: {${text}}\n` }
 }
-
-test('readiness honors both locations in auth.json and fails closed', async () => {
-  const config = 'model: {provider: openai-codex, default: gpt-5.4}\n'
-  const ready: unknown[] = [
-    { providers: { 'openai-codex': { access_token: 'x-token' } } },
-    { providers: { 'openai-codex': { tokens: { refresh_token: 'x-token' } } } },
-    { credential_pool: { 'openai-codex': [{}, { api_key: 'x-token' }] } },
-    { credential_pool: { 'openai-codex': [{ tokens: { access_token: 'x-token' } }] } },
-  ]
-  for (const auth of ready)
-    assert.is(
-      await stateWith({ 'config.yaml': config, 'auth.json': auth }),
-      'ready',
-      JSON.stringify(auth),
-    )
-  const not: unknown[] = [
-    '{"providers": {"openai-codex": {"access_token": "x-token"',
-    '[]',
-    'null',
-    {},
-    { providers: { 'openai-codex': { access_token: ' ' } } },
-    { providers: { nous: { access_token: 'x-token' } } },
-    { credential_pool: { 'openai-codex': [] } },
-    { credential_pool: { 'openai-codex': 'x' } },
-  ]
-  for (const auth of not)
-    assert.is(
-      await stateWith({ 'config.yaml': config, 'auth.json': auth }),
-      'provider_incomplete',
-      JSON.stringify(auth),
-    )
-})
+function signedIn(auth: unknown): Files {
+  return { ...modelOf('provider: openai-codex, default: gpt-5.4'), 'auth.json': auth }
+}
+test('the state of a home: its files decide, now', () =>
+  withApp({}, async app => {
+    for (const [state, ...homes] of STATES)
+      for (const files of homes) {
+        for (const name of ['config.yaml', 'auth.json', '.env'])
+          rmSync(join(app.home, name), { force: true })
+        for (const [name, content] of Object.entries(files))
+          writeFileSync(
+            join(app.home, name),
+            typeof content === 'string' ? content : JSON.stringify(content),
+          )
+        const { setup_state: found } = await systemOf(app)
+        assert.is(found, state, JSON.stringify(files))
+      }
+  }))
 
 test('an expired sign-in that cannot be renewed is not ready, and says what to do', async () => {
   const expired = jwt({ client_id: CLIENT, exp: Math.floor(Date.now() / 1_000) - 60 })
@@ -289,36 +299,6 @@ test('an expired sign-in that cannot be renewed is not ready, and says what to d
     const pool = { credential_pool: { 'openai-codex': [key] } }
     assert.ok((await stateOf({ access_token: expired }, pool)).chat_ready)
   })
-})
-
-test('an auth.json that breaks at runtime no longer counts', async () => {
-  await withApp({}, async app => {
-    const auth = { providers: { nous: { refresh_token: 'x-token' } } }
-    writeFileSync(join(app.home, 'config.yaml'), 'model: {provider: nous, default: m}\n')
-    writeFileSync(join(app.home, 'auth.json'), JSON.stringify(auth))
-    assert.is((await systemOf(app)).provider_ready, true)
-    writeFileSync(join(app.home, 'auth.json'), '{"providers": {"nous": {"refresh')
-    assert.is((await systemOf(app)).provider_ready, false)
-  })
-})
-
-test('the setup state of a home', async () => {
-  const model = (text: string) => ({ 'config.yaml': `model: {${text}}\n` })
-  assert.is(await stateWith(model('provider: openai')), 'needs_provider')
-  assert.is(await stateWith(model('provider: openai, default: m')), 'provider_incomplete')
-  assert.is(await stateWith(model('provider: openai, default: m, api_key: sk-of-model')), 'ready')
-  const scoped = 'model: {provider: xai, default: m}\nproviders: {xai: {api_key: sk-of-xai}}\n'
-  assert.is(await stateWith({ 'config.yaml': scoped }), 'ready')
-  const other = { ...model('provider: anthropic, default: m'), '.env': 'OPENAI_API_KEY=sk-12345\n' }
-  assert.is(await stateWith(other), 'provider_incomplete')
-  const far = 'provider: custom, default: m, base_url: "https://far.example/v1"'
-  assert.is(await stateWith(model(far)), 'provider_incomplete')
-  assert.is(await stateWith({ ...model(far), '.env': 'OPENAI_API_KEY=sk-12345\n' }), 'ready')
-  // A server on one's own machine wants no key.
-  assert.is(
-    await stateWith(model('provider: custom, default: m, base_url: "http://127.0.0.1:9/v1"')),
-    'ready',
-  )
 })
 
 test('lists the models of an address with the typed key and stores nothing', async () => {

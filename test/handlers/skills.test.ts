@@ -69,7 +69,7 @@ test('Skills: glob characters are 400 and an unknown name is 404, whichever char
       const answer = await content(app, name, file)
       const glob = /[*?[\]]/.test(name)
       assert.is(answer.status, glob ? 400 : 404, name)
-      assert.is(answer.body.error, glob ? 'Invalid skill name' : 'Skill not found')
+      assert.is(answer.body.code, glob ? 'invalid_skill_name' : 'skill_not_found')
     }
   }
 })
@@ -244,16 +244,13 @@ test('Skills: a rejected save writes nothing', async ({ app, root }) => {
   const cases: [body: Record<string, unknown>, sentence: RegExp][] = [
     [{}, /^Missing required field\(s\): name, content$/],
     [{ name: 'a' }, /^Missing required field\(s\): content$/],
-    [{ name: 'a', content: text, category: 'a/b' }, /^Invalid category$/],
-    [{ name: 'a', content: text, category: '..' }, /^Invalid category$/],
-    [{ name: 'a', content: text, category: 'x..y' }, /^Invalid category$/],
-    [{ name: 'a', content: text, category: 'a\\b' }, /^Invalid category$/],
-    [{ name: 'a', content: text, category: '.hub' }, /^Invalid category$/],
+    [{ name: 'a', content: text, category: 'a/b' }, /^Invalid category/],
+    [{ name: 'a', content: text, category: '..' }, /^Invalid category/],
+    [{ name: 'a', content: text, category: 'x..y' }, /^Invalid category/],
+    [{ name: 'a', content: text, category: 'a\\b' }, /^Invalid category/],
+    [{ name: 'a', content: text, category: '.hub' }, /^Invalid category/],
     ...['../x', 'a/b', '.x', '*', 'a[b]', 'ü', 'x'.repeat(65), 'a..b', '  '].map(
-      (name): [Record<string, unknown>, RegExp] => [
-        { name, content: text },
-        /^Invalid skill name$/,
-      ],
+      (name): [Record<string, unknown>, RegExp] => [{ name, content: text }, /^Invalid skill name/],
     ),
     [{ name: 'a', content: '---\nname: a\n---\nText' }, /needs a description/],
     [{ name: 'a', content: '---\ndescription: a\n---\nText' }, /needs a name/],

@@ -202,7 +202,7 @@ test('skills: creates, reads, patches and removes; a rejected change leaves noth
     context,
     session,
     manage({ action: 'create', name: '../evil', content: SKILL }),
-    manage({ action: 'create', name: 'Big Name', content: SKILL }),
+    manage({ action: 'create', name: 'Big&Name', content: SKILL }),
     manage({ action: 'create', name: 'brew', content: 'no front matter' }),
     manage({ action: 'create', name: 'brew', category: '../..', content: SKILL }),
     manage({

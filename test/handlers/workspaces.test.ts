@@ -12,11 +12,17 @@ test.before.each(async context => {
   mkdirSync(join(context.project, 'src'), { recursive: true })
   writeFileSync(join(context.project, 'README.md'), 'hello')
   symlinkSync('/etc', join(context.project, 'away'))
+  symlinkSync('src', join(context.project, 'inside'))
+  symlinkSync('loop', join(context.project, 'loop'))
 })
 test.after.each(({ app }) => app.close())
 
 test('a rejected change leaves the list unchanged', async ({ app, project }) => {
-  const before = (await app.get('/api/workspaces')).text
+  const answer = await app.get('/api/workspaces')
+  const before = answer.text
+  const [boot] = answer.body.workspaces
+  const other = join(app.home, 'profiles', 'other', 'secret')
+  mkdirSync(other, { recursive: true })
   const cases: [path: string, body: Record<string, unknown>, status: number][] = [
     ['add', {}, 400],
     ['add', { path: '' }, 400],
@@ -26,7 +32,13 @@ test('a rejected change leaves the list unchanged', async ({ app, project }) => 
     ['add', { path: 'a\0b' }, 400],
     ['add', { path: join(project, 'gone') }, 400],
     ['add', { path: join(project, 'README.md') }, 400],
+    ['add', { path: join(project, 'README.md', 'x') }, 400],
     ['add', { path: '/etc' }, 400],
+    ['add', { path: '/usr/bin' }, 400],
+    ['add', { path: '~/../../../../../../proc' }, 400],
+    ['add', { path: boot.path }, 400],
+    ['add', { path: `${boot.path}/` }, 400],
+    ['add', { path: other }, 400],
     ['add', { path: join(project, 'away') }, 400],
     ['remove', {}, 400],
     ['rename', { path: project }, 400],
@@ -34,9 +46,9 @@ test('a rejected change leaves the list unchanged', async ({ app, project }) => 
     ['rename', { path: project, name: 'x' }, 404],
   ]
   for (const [verb, body, status] of cases) {
-    const answer = await app.post(`/api/workspaces/${verb}`, body)
-    assert.is(answer.status, status, `${verb} ${JSON.stringify(body).slice(0, 80)}`)
-    assert.ok(answer.body.error)
+    const refused = await app.post(`/api/workspaces/${verb}`, body)
+    assert.is(refused.status, status, `${verb} ${JSON.stringify(body).slice(0, 80)}`)
+    assert.ok(refused.body.error)
   }
   assert.is((await app.post('/api/workspaces/remove', { path: '/not/there' })).status, 200)
   assert.is((await app.get('/api/workspaces')).text, before)
@@ -49,10 +61,12 @@ test('adds, renames and removes; accepts both keys for the name', async ({ app, 
   const added = await app.post('/api/workspaces/add', { path: '~/project' })
   assert.equal(added.body.workspaces[1], { path: project, name: 'project', label: 'project' })
   assert.is((await app.post('/api/workspaces/add', { path: project })).status, 400)
-  const renamed = await app.post('/api/workspaces/rename', { path: project, name: 'Mine' })
+  const renamed = await app.post('/api/workspaces/rename', { path: project, name: ' Mine ' })
   assert.equal(renamed.body.workspaces[1], { path: project, name: 'Mine', label: 'Mine' })
   await app.restart()
   assert.is((await app.get('/api/workspaces')).body.workspaces.length, 2)
+  const kept = await app.post('/api/workspaces/remove', { path: `${project}/` })
+  assert.is(kept.body.workspaces.length, 2)
   const removed = await app.post('/api/workspaces/remove', { path: project })
   assert.is(removed.body.workspaces.length, 1)
 })
@@ -67,6 +81,11 @@ test('each profile has its own list', async ({ app, project }) => {
     body.workspaces.map(({ name }: { name: string }) => name),
     ['Home'],
   )
+  const own = join(work, 'workspace')
+  mkdirSync(own)
+  const added = await app.post('/api/workspaces/add', { path: own, name: ' Own ' }, { headers })
+  assert.equal(added.body.workspaces[1], { path: own, name: 'Own', label: 'Own' })
+  assert.is((await app.get('/api/workspaces')).body.workspaces[1].path, project)
 })
 
 test('suggestions stay in trusted places and repeat the prefix', async ({ app, project }) => {
@@ -104,6 +123,7 @@ test('a directory listing is 404 outside of the workspace, and lists directories
     '../..',
     'src/../..',
     'a\0b',
+    'loop',
     'x'.repeat(5000),
   ]) {
     const answer = await list(path)
@@ -112,15 +132,12 @@ test('a directory listing is 404 outside of the workspace, and lists directories
   }
   assert.is((await app.get('/api/list')).status, 400)
   assert.is((await app.get('/api/list?session_id=gone00000000')).status, 404)
-  assert.equal((await list()).body, {
-    path: '.',
-    total: 3,
-    entries: [
-      { name: 'src', path: 'src', type: 'dir', size: null },
-      { name: 'away', path: 'away', type: 'file', size: null },
-      { name: 'README.md', path: 'README.md', type: 'file', size: 5 },
-    ],
-  })
+  const { entries, ...listed } = (await list()).body
+  assert.equal(listed, { path: '.', total: 5 })
+  assert.equal(
+    entries.map((each: Record<string, unknown>) => `${each.type} ${each.path} ${each.size}`),
+    ['dir inside null', 'dir src null', 'file away null', 'file loop null', 'file README.md 5'],
+  )
   assert.equal((await list('src')).body.entries, [])
 })
 

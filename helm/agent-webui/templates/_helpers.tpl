@@ -2,9 +2,9 @@
 {{- if contains "agent-webui" .Release.Name }}{{ .Release.Name | trunc 48 | trimSuffix "-" }}{{ else }}{{ printf "%s-agent-webui" (.Release.Name | trunc 36 | trimSuffix "-") }}{{ end }}
 {{- end }}
 
-{{/* Of the processes that have cells. */}}
-{{- define "agent-webui.own" -}}
-{{ include "agent-webui.name" . }}-{{ ternary "worker" "cell" .Values.workers.enabled }}
+{{/* The cell of whoever the proxy does not name. */}}
+{{- define "agent-webui.firstCell" -}}
+{{- with first .Values.cells }}{{ .cell | default .name }}{{ end }}
 {{- end }}
 
 {{- define "agent-webui.selector" -}}

@@ -16,7 +16,7 @@ import { offeredTools } from './tool-limit.ts'
 /** Without tools, calls in the history become text. */
 const WORDS: readonly Quirk[] = ['no tools', 'tools refused', 'no tool_choice', 'calls as text']
 
-export const toBody = (request: ProviderRequest, quirks: Quirks) => {
+const toBody = (request: ProviderRequest, quirks: Quirks) => {
   const { endpoint } = request
   const isChosen = request.toolChoice !== undefined && !quirks.has('no tool_choice')
   const tools = request.toolChoice && !isChosen ? [] : offeredTools(request, quirks)

@@ -53,15 +53,10 @@ const input = z.object({
 
 type Input = z.output<typeof input>
 
-const fieldsOf = ({ name, prompt, schedule, deliver, skills, model, script, repeat }: Input) => ({
-  ...(name === undefined ? {} : { name }),
-  ...(prompt === undefined ? {} : { prompt }),
+const fieldsOf = ({ action: _, job_id: __, schedule, model, ...rest }: Input): CronFields => ({
+  ...rest,
   ...(schedule ? { schedule } : {}),
-  ...(deliver === undefined ? {} : { deliver }),
-  ...(skills === undefined ? {} : { skills }),
   ...(model === undefined ? {} : { model: model.model, provider: model.provider ?? '' }),
-  ...(script === undefined ? {} : { script }),
-  ...(repeat === undefined ? {} : { repeat }),
 })
 
 export const cronjobTool = (store: CronStore): Tool<typeof input> => {

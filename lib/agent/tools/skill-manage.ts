@@ -70,117 +70,125 @@ const patched = (text: string, { old_string, new_string, replace_all }: Input): 
   )
 }
 
-/** Words for the approval. */
-const VERBS: Partial<Record<Input['action'], string>> = {
-  write_file: 'write',
-  remove_file: 'delete',
+/** A checked change: what it does when it is applied, which returns the path that the result names. */
+type Change = {
+  /** Real paths of every file that changes. */
+  paths: string[]
+  /** The linked file that changes. Scripts of skills run later, so they need the same approval as write_file to that path. */
+  linked?: { path: string; verb: 'write' | 'change' | 'delete' }
+  message: string
+  apply: () => string | undefined
 }
 
-type Verb = (given: Input, ctx: ToolContext) => Record<string, unknown>
+/** Restores masked secrets from the current file. A new file has none. */
+const revealed = (
+  store: SkillManageStore,
+  { turn: { secrets } }: ToolContext,
+  { edited, name, file }: { edited: string; name: string; file: string | null },
+): string => {
+  if (!secrets) return edited
+  let stored = ''
+  try {
+    stored = store.text(name, file)
+  } catch {
+    // A new file.
+  }
+  return secrets.reveal(edited, stored)
+}
 
-export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => {
-  /** Restores masked secrets from the current file. A new file has none. */
-  const revealed = (ctx: ToolContext, edited: string, name: string, file: string | null) => {
-    if (!ctx.turn.secrets) return edited
-    let stored = ''
-    try {
-      stored = store.text(name, file)
-    } catch {
-      // A new file.
-    }
-    return ctx.turn.secrets.reveal(edited, stored)
-  }
-  const patchedFile = (given: Input, ctx: ToolContext): string => {
-    const { name, file_path } = given
-    const file = file_path || null
-    return patched(store.text(name, file), {
-      ...given,
-      old_string: revealed(ctx, given.old_string, name, file),
-      new_string: revealed(ctx, given.new_string, name, file),
-    })
-  }
-  const writtenFile = ({ name, file_path, file_content }: Input, ctx: ToolContext): string => {
-    need(file_path, 'file_path', 'write_file')
-    if (file_content === undefined) throw new Error('file_content is required for write_file.')
-    return revealed(ctx, file_content, name, file_path)
-  }
-  /** The linked file that would change, after all checks that need no approval. */
-  const changedFile = (given: Input, ctx: ToolContext): string | null => {
-    const { action, name, file_path: file } = given
-    switch (action) {
-      case 'write_file':
-        return store.targetPath(name, file, writtenFile(given, ctx))
-      case 'patch':
-        return file ? store.targetPath(name, file, patchedFile(given, ctx)) : null
-      case 'remove_file':
-        return store.targetPath(name, need(file, 'file_path', action), null)
-      default:
-        return null
-    }
-  }
-  /** Every file that changes. */
-  const changedPaths = ({ action, name, category }: Input, linked: string | null): string[] => {
-    if (linked !== null) return [linked]
-    if (action === 'delete') return store.files(name)
-    return [action === 'create' ? store.skillPath(name, category || null) : store.skillPath(name)]
-  }
-  const verbs: Record<Input['action'], Verb> = {
-    create({ name, content: given, category }, ctx) {
-      const content = revealed(ctx, need(given, 'content', 'create'), name, null)
-      const { path } = store.create({ name, content, category: category || null })
-      return { message: `The skill "${name}" was created.`, path }
-    },
-    edit({ name, content: given }, ctx) {
-      const content = revealed(ctx, need(given, 'content', 'edit'), name, null)
-      const { path } = store.edit(name, content)
-      return { message: `The skill "${name}" was rewritten.`, path }
-    },
-    patch(given, ctx) {
-      const { name, file_path: file } = given
-      const text = patchedFile(given, ctx)
-      const path = file ? store.writeFile(name, file, text) : store.edit(name, text).path
-      return { message: `${file || 'SKILL.md'} of "${name}" was changed.`, path }
-    },
-    delete({ name }) {
-      store.remove(name)
-      return { message: `The skill "${name}" was deleted.` }
-    },
-    write_file(given, ctx) {
-      const { name, file_path } = given
-      const path = store.writeFile(name, file_path, writtenFile(given, ctx))
-      return { message: `${file_path} of "${name}" was written.`, path }
-    },
-    remove_file({ name, file_path }) {
-      store.removeFile(name, need(file_path, 'file_path', 'remove_file'))
-      return { message: `${file_path} of "${name}" was removed.` }
-    },
-  }
-  return {
-    name: 'skill_manage',
-    summary:
-      'Create and maintain skills. After a task that took several attempts and will recur, offer to write down how to do it; when a skill is wrong or incomplete, fix it at once. Prefer patch to edit.',
-    input,
-    kind: 'write',
-    preview: ({ action, name, file_path }) =>
-      file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
-    async run(ctx, given) {
-      const fullPath = changedFile(given, ctx)
-      const paths = changedPaths(given, fullPath)
-      for (const path of paths) {
-        const refused = ctx.turn.guards?.write(path) ?? null
-        if (refused !== null) throw new Refusal('rule', refused)
+const planChange = (store: SkillManageStore, given: Input, ctx: ToolContext): Change => {
+  const { action, name, category, file_path: file } = given
+  const reveal = (edited: string, of: string | null = null) =>
+    revealed(store, ctx, { edited, name, file: of })
+  switch (action) {
+    case 'create': {
+      const content = reveal(need(given.content, 'content', action))
+      const skill = { name, content, category: category || null }
+      return {
+        paths: [store.skillPath(name, skill.category)],
+        message: `The skill "${name}" was created.`,
+        apply: () => store.create(skill).path,
       }
-      // Scripts of skills run later, so they need the same approval as write_file to that path.
-      if (
-        fullPath !== null &&
-        !(await mayControl(ctx, [fullPath], VERBS[given.action] ?? 'change'))
-      )
-        return deniedResult('changing this file')
-      await ctx.beforeChange?.(paths)
-      // Checked again: the path may have become a symlink while the approval was open.
-      if (fullPath !== null && changedFile(given, ctx) !== fullPath)
-        throw new Error(`${given.file_path} now leads to a different file.`)
-      return { content: JSON.stringify({ success: true, ...verbs[given.action](given, ctx) }) }
-    },
+    }
+    case 'edit': {
+      const content = reveal(need(given.content, 'content', action))
+      return {
+        paths: [store.skillPath(name)],
+        message: `The skill "${name}" was rewritten.`,
+        apply: () => store.edit(name, content).path,
+      }
+    }
+    case 'patch': {
+      const of = file || null
+      const text = patched(store.text(name, of), {
+        ...given,
+        old_string: reveal(given.old_string, of),
+        new_string: reveal(given.new_string, of),
+      })
+      const path = file ? store.targetPath(name, file, text) : store.skillPath(name)
+      return {
+        paths: [path],
+        ...(file && { linked: { path, verb: 'change' } }),
+        message: `${file || 'SKILL.md'} of "${name}" was changed.`,
+        apply: () => (file ? store.writeFile(name, file, text) : store.edit(name, text).path),
+      }
+    }
+    case 'delete':
+      return {
+        paths: store.files(name),
+        message: `The skill "${name}" was deleted.`,
+        apply: () => void store.remove(name),
+      }
+    case 'write_file': {
+      need(file, 'file_path', action)
+      if (given.file_content === undefined)
+        throw new Error('file_content is required for write_file.')
+      const text = reveal(given.file_content, file)
+      const path = store.targetPath(name, file, text)
+      return {
+        paths: [path],
+        linked: { path, verb: 'write' },
+        message: `${file} of "${name}" was written.`,
+        apply: () => store.writeFile(name, file, text),
+      }
+    }
+    case 'remove_file': {
+      const path = store.targetPath(name, need(file, 'file_path', action), null)
+      return {
+        paths: [path],
+        linked: { path, verb: 'delete' },
+        message: `${file} of "${name}" was removed.`,
+        apply: () => void store.removeFile(name, file),
+      }
+    }
   }
 }
+
+export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => ({
+  name: 'skill_manage',
+  summary:
+    'Create and maintain skills. After a task that took several attempts and will recur, offer to write down how to do it; when a skill is wrong or incomplete, fix it at once. Prefer patch to edit.',
+  input,
+  kind: 'write',
+  preview: ({ action, name, file_path }) =>
+    file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
+  async run(ctx, given) {
+    const { paths, linked } = planChange(store, given, ctx)
+    for (const path of paths) {
+      const refused = ctx.turn.guards?.write(path) ?? null
+      if (refused !== null) throw new Refusal('rule', refused)
+    }
+    if (linked && !(await mayControl(ctx, [linked.path], linked.verb)))
+      return deniedResult('changing this file')
+    await ctx.beforeChange?.(paths)
+    // Planned again: the path may have become a symlink while the approval was open.
+    const now = planChange(store, given, ctx)
+    if (now.linked?.path !== linked?.path)
+      throw new Error(`${given.file_path} now leads to a different file.`)
+    const path = now.apply()
+    const { message } = now
+    return {
+      content: JSON.stringify({ success: true, message, ...(path !== undefined && { path }) }),
+    }
+  },
+})

@@ -4,13 +4,13 @@
  */
 import { Refusal } from '../../base/refusal.ts'
 import { parseDataUrl } from '../../base/data-url.ts'
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { reachesFile, reachesHost } from '../permissions/reach.ts'
 import { imageType } from '../image-file.ts'
 import { MAX_IMAGE_BYTES as MAX_BYTES, VISION_TOOL } from '../images.ts'
 import type { Tool, ToolContext } from '../types.ts'
 import { guardRead, mayRead, resolvePath } from './allowed-paths.ts'
+import { readImageBytes } from './read-image.ts'
 
 export type VisionStore = {
   /** Throws if no vision model is available. `image` is a `data:` URL. */
@@ -35,26 +35,7 @@ const readLocal = async (ctx: ToolContext, path: string): Promise<Buffer> => {
   guardRead(ctx.turn, fullPath)
   if (!(await mayRead(ctx, fullPath, 'read')))
     throw new Refusal('user', `The user denied reading ${fullPath}.`)
-  let fd: number
-  try {
-    fd = openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch {
-    // Missing, unreadable, or replaced by a symlink: the same answer.
-    throw new Error(`There is no picture at ${path} that can be read.`)
-  }
-  try {
-    const { size } = checkFile(fd, path)
-    if (size > MAX_BYTES) throw new Error(`${path} has more than ${MAX_MB} MB.`)
-    return readFileSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-const checkFile = (fd: number, path: string) => {
-  const stat = fstatSync(fd)
-  if (!stat.isFile()) throw new Error(`${path} is not a file.`)
-  return stat
+  return readImageBytes(fullPath)
 }
 
 const readData = (url: string): Buffer => {

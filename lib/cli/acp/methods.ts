@@ -6,6 +6,7 @@ import { fromSeconds } from '../../base/clock.ts'
 import { isEffort } from '../../base/efforts.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { conflict, invalid, missing, UserError } from '../../errors.ts'
+import { ownCommands } from '../../profiles/skills/own-commands.ts'
 import { calledByName } from '../../profiles/slash-commands.ts'
 import { isFrom, listRecorded } from '../../sessions/host-db/recorded-list.ts'
 import type { Message } from '../../schema/message.ts'
@@ -148,7 +149,7 @@ export class AcpMethods {
     const { skills } = engine
     return [
       COMPACT,
-      ...calledByName(skills.list(home), skills.commands(home)).map(
+      ...calledByName(skills.list(home), ownCommands(home)).map(
         ({ name, description, args_hint: hint }) => ({
           name,
           description: redact(description) || name,

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { isInside } from '../../store/path-within.ts'
+import type { ContainerPlan } from './container.ts'
 import { CONTAINER_HOME, type Mount } from './run-arguments.ts'
 import type { ContainerSettings } from './settings.ts'
 
@@ -34,31 +35,20 @@ type Dirs = {
 }
 
 export class ContainerFiles {
-  readonly #name: string
+  readonly #plan: ContainerPlan
   readonly #settings: ContainerSettings
-  readonly #workspace: string
-  readonly #shows: () => readonly Shown[]
   #base = ''
-  readonly #homeDir: string
 
-  constructor(
-    name: string,
-    settings: ContainerSettings,
-    workspace: string,
-    shows: () => readonly Shown[],
-  ) {
-    this.#name = name
-    this.#settings = settings
-    this.#workspace = workspace
-    this.#shows = shows
-    this.#homeDir = join(settings.dir, 'home')
+  constructor(plan: ContainerPlan) {
+    this.#plan = plan
+    this.#settings = plan.settings
   }
 
   /** Created again when it was deleted, as after a restart of the computer. */
   dirs(): Dirs {
     if (this.#base === '')
       this.#base = this.#settings.outlasts
-        ? join(this.#settings.dir, this.#name)
+        ? join(this.#settings.dir, this.#plan.name)
         : mkdtempSync(join(tmpdir(), DIR_PREFIX))
     const [shared, exchange, tmp, empty] = ['shared', 'exchange', 'tmp', 'empty'].map(each =>
       join(this.#base, each),
@@ -76,20 +66,21 @@ export class ContainerFiles {
 
   mounts(): Mount[] {
     const { shared, exchange, tmp, empty } = this.dirs()
-    if (this.#settings.keepsHome) mkdirSync(this.#homeDir, { recursive: true, mode: 0o700 })
+    const homeDir = join(this.#settings.dir, 'home')
+    if (this.#settings.keepsHome) mkdirSync(homeDir, { recursive: true, mode: 0o700 })
     const toMount = ({ isHidden, source, target, isReadOnly }: Shown): Mount => {
       if (!isHidden) return { source, target, isReadOnly }
       const isDir = statSync(source).isDirectory()
       return { source: isDir ? empty : join(empty, 'file'), target, isReadOnly: true }
     }
     const aliasOf = (mount: Mount): Mount[] =>
-      isInside(this.#workspace, mount.target)
-        ? [{ ...mount, target: join('/workspace', relative(this.#workspace, mount.target)) }]
+      isInside(this.#plan.workspace, mount.target)
+        ? [{ ...mount, target: join('/workspace', relative(this.#plan.workspace, mount.target)) }]
         : []
-    const shown = this.#shows().map(toMount)
+    const shown = this.#plan.shows().map(toMount)
     const all = [
       { source: tmp, target: '/tmp' },
-      ...(this.#settings.keepsHome ? [{ source: this.#homeDir, target: CONTAINER_HOME }] : []),
+      ...(this.#settings.keepsHome ? [{ source: homeDir, target: CONTAINER_HOME }] : []),
       ...shown,
       // With what is read-only or hidden in it: a mount of the workspace does not contain other mounts.
       ...(this.#settings.hasWorkspaceAlias ? shown.flatMap(aliasOf) : []),

@@ -41,6 +41,14 @@ export type ContainerPlan = {
   labels: Readonly<Record<string, string>>
 }
 
+type ContainerServices = {
+  clock: Clock
+  images: Images
+  warn: (line: string) => void
+  /** Rejects with a sentence when it cannot be used. */
+  engine: () => Promise<EngineCli>
+}
+
 /** A container that runs. */
 export type Running = {
   cli: EngineCli
@@ -54,13 +62,9 @@ const OF_IMAGE = /^\/(?:usr|bin|sbin|lib\d*|etc|proc|sys|dev|var|run|boot)?$/
 
 export class Container {
   readonly name: string
+  readonly #plan: ContainerPlan
   readonly #settings: ContainerSettings
-  readonly #workspace: string
-  readonly #labels: Readonly<Record<string, string>>
-  readonly #clock: Clock
-  readonly #images: Images
-  readonly #warn: (line: string) => void
-  readonly #open: () => Promise<EngineCli>
+  readonly #given: ContainerServices
   readonly #files: ContainerFiles
   #cli: EngineCli | undefined
   #running: Running | undefined
@@ -68,31 +72,13 @@ export class Container {
   #starting: Promise<Running> | undefined
   #lastUsed: number
 
-  constructor(
-    { name, settings, workspace, shows, labels }: ContainerPlan,
-    {
-      clock,
-      images,
-      warn,
-      engine: open,
-    }: {
-      clock: Clock
-      images: Images
-      warn: (line: string) => void
-      /** Rejects with a sentence when it cannot be used. */
-      engine: () => Promise<EngineCli>
-    },
-  ) {
-    this.name = name
-    this.#settings = settings
-    this.#workspace = workspace
-    this.#labels = labels
-    this.#clock = clock
-    this.#images = images
-    this.#warn = warn
-    this.#open = open
-    this.#files = new ContainerFiles(this.name, settings, workspace, shows)
-    this.#lastUsed = clock.monotonic()
+  constructor(plan: ContainerPlan, given: ContainerServices) {
+    this.name = plan.name
+    this.#plan = plan
+    this.#settings = plan.settings
+    this.#given = given
+    this.#files = new ContainerFiles(plan)
+    this.#lastUsed = given.clock.monotonic()
   }
 
   async #userOf(engine: EngineCli): Promise<{ user: string | null; more: string[] }> {
@@ -115,7 +101,7 @@ export class Container {
       const args = runArguments({
         settings: { ...this.#settings, extraArgs: [...more, ...this.#settings.extraArgs] },
         name: this.name,
-        labels: { ...this.#labels, [`${LABEL}.dir`]: this.#files.base() },
+        labels: { ...this.#plan.labels, [`${LABEL}.dir`]: this.#files.base() },
         mounts: this.#files.mounts(),
         user,
         hasSelinux: existsSync('/sys/fs/selinux/enforce'),
@@ -129,14 +115,14 @@ export class Container {
         if (named.has('container_disk') && this.#settings.diskMb !== USUAL_DISK_MB)
           throw this.#refusal('terminal.container_disk', stderr)
         if (named.has('container_disk'))
-          this.#warn(
+          this.#given.warn(
             `the container runs without the limit terminal.container_disk: ${reasonIn(stderr)}`,
           )
         limits.hasDiskLimit = false
       } else if (limits.hasLimits && isLimitUnsupported(stderr)) {
         if (named.has('container_cpu') || named.has('container_memory'))
           throw this.#refusal('terminal.container_cpu or terminal.container_memory', stderr)
-        this.#warn(`the container runs without limits of CPU and memory: ${reasonIn(stderr)}`)
+        this.#given.warn(`the container runs without limits of CPU and memory: ${reasonIn(stderr)}`)
         limits.hasLimits = false
       } else if (isNameTaken(stderr) && !limits.hasTried) limits.hasTried = true
       else throw unavailable(sentence('container.no_start', { reason: reasonIn(stderr) }))
@@ -170,12 +156,12 @@ export class Container {
   }
 
   async #start(): Promise<Running> {
-    this.#cli = await this.#open()
+    this.#cli = await this.#given.engine()
     const state = await this.#isRunning(this.#cli)
     if (state && this.#running) return this.#running
-    if (OF_IMAGE.test(this.#workspace))
-      throw unavailable(sentence('container.workspace', { folder: this.#workspace }))
-    await this.#images.require(this.#cli, this.#settings.image)
+    if (OF_IMAGE.test(this.#plan.workspace))
+      throw unavailable(sentence('container.workspace', { folder: this.#plan.workspace }))
+    await this.#given.images.require(this.#cli, this.#settings.image)
     if (this.#settings.outlasts) this.#files.claim()
     if (state !== null && this.#settings.outlasts) {
       const started = state ? null : await this.#cli.run(['start', this.name], START_TIMEOUT_MS)
@@ -211,12 +197,12 @@ export class Container {
 
   /** Rejects with a sentence when it cannot run. Cheap while it runs. */
   async ensure(): Promise<Running> {
-    this.#lastUsed = this.#clock.monotonic()
-    if (this.#running && this.#clock.monotonic() - this.#checkedAt < CHECK_VALID_MS)
+    this.#lastUsed = this.#given.clock.monotonic()
+    if (this.#running && this.#given.clock.monotonic() - this.#checkedAt < CHECK_VALID_MS)
       return this.#running
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined
-      this.#checkedAt = this.#clock.monotonic()
+      this.#checkedAt = this.#given.clock.monotonic()
     })
     return this.#starting
   }
@@ -236,7 +222,7 @@ export class Container {
 
   /** Milliseconds without a command; 0 while one runs. */
   async idleMs(): Promise<number> {
-    const since = this.#clock.monotonic() - this.#lastUsed
+    const since = this.#given.clock.monotonic() - this.#lastUsed
     if (!this.#cli || this.#starting) return 0
     const { code, stdout } = await this.#cli.run([
       'exec',

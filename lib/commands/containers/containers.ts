@@ -57,15 +57,11 @@ export class Containers {
   #isClosed = false
   readonly #stopRemoving: () => void
 
-  constructor(options: {
-    clock: Clock
-    log: (line: string, extra?: Record<string, unknown>) => void
-  }) {
-    const { clock, log } = options
+  constructor(clock: Clock, log: (line: string, extra?: Record<string, unknown>) => void) {
     this.#clock = clock
     this.#log = log
-    this.#images = new Images(this.#clock, this.#log)
-    this.#stopRemoving = every(this.#clock, CHECK_IDLE_MS, () => void this.removeUnused())
+    this.#images = new Images(clock, log)
+    this.#stopRemoving = every(clock, CHECK_IDLE_MS, () => void this.removeUnused())
   }
 
   /** The program is looked for once; whether its service answers is found out with each use. */

@@ -36,7 +36,7 @@ const NOTE =
   'Commands run in a container: only the workspace and configured volumes are those of this computer, and its programs and home directory are its own.'
 
 export type RunnerOptions = {
-  containers: Pick<Containers, 'of' | 'cleanUp'>
+  containers: Containers
   /** The home of the profile. */
   home: string
   engine: Engine
@@ -61,54 +61,43 @@ export type RunnerOptions = {
 
 export class ContainerRunner implements CommandRunner {
   readonly #options: RunnerOptions
-  readonly #containers
-  readonly #home: string
-  readonly #workspace: string
-  readonly #turnEnv: Readonly<Record<string, string>>
-  readonly #forwarded: (names: readonly string[]) => Env
-  readonly #log: (line: string, extra?: Record<string, unknown>) => void
   readonly kind: Engine
-  readonly note
+  readonly note = NOTE
   readonly network: boolean
   readonly sharesFolders: boolean
-  readonly hasOwnSystem: true
+  readonly hasOwnSystem = true
 
   constructor(options: RunnerOptions) {
     this.#options = options
-    const { containers, home, workspace, env: turnEnv, forwarded, log, engine } = options
-    this.#containers = containers
-    this.#home = home
-    this.#workspace = workspace
-    this.#turnEnv = turnEnv
-    this.#forwarded = forwarded
-    this.#log = log
-    this.kind = engine
-    this.note = NOTE
+    this.kind = options.engine
     this.network = options.hasNetwork
     this.sharesFolders = options.sharesFolders
-    this.hasOwnSystem = true
   }
 
   #planFor(more: readonly string[]): ContainerRequest {
     const readable = [...this.#options.readable, ...more].filter(
-      path => !isInside(this.#workspace, path),
+      path => !isInside(this.#options.workspace, path),
     )
     return {
-      home: this.#home,
+      home: this.#options.home,
       settings: this.#options.settings(),
-      workspace: this.#workspace,
+      workspace: this.#options.workspace,
       readable: readable.toSorted(),
       shows: () => this.#options.shows(readable),
-      env: this.#turnEnv,
+      env: this.#options.env,
     }
   }
 
   #containerFor(readable: readonly string[] = []): Container {
-    return this.#containers.of(this.#planFor(readable))
+    return this.#options.containers.of(this.#planFor(readable))
   }
 
   async #ensure(container: Container): Promise<Running> {
-    await this.#containers.cleanUp(this.#home, this.#options.settings(), this.#turnEnv)
+    await this.#options.containers.cleanUp(
+      this.#options.home,
+      this.#options.settings(),
+      this.#options.env,
+    )
     return container.ensure()
   }
 
@@ -116,14 +105,20 @@ export class ContainerRunner implements CommandRunner {
   #ownEnv({ env }: Running, given: Env): Env {
     const { forwards, env: configured } = this.#options.settings()
     const facts = Object.fromEntries(Object.entries(given).filter(([name]) => belongsInside(name)))
-    return { ...env, HOME: CONTAINER_HOME, ...facts, ...this.#forwarded(forwards), ...configured }
+    return {
+      ...env,
+      HOME: CONTAINER_HOME,
+      ...facts,
+      ...this.#options.forwarded(forwards),
+      ...configured,
+    }
   }
 
   #envOf(running: Running, given: Env): Env {
     const own = this.#ownEnv(running, given)
     // A value of this computer, such as PATH, means nothing in the container; one that a command was given does.
     const added = Object.entries(given).filter(
-      ([name, value]) => value !== this.#turnEnv[name] && value !== own[name],
+      ([name, value]) => value !== this.#options.env[name] && value !== own[name],
     )
     return { ...own, ...Object.fromEntries(added) }
   }
@@ -133,7 +128,7 @@ export class ContainerRunner implements CommandRunner {
       !container.places().some(({ source, target }) => source === target && isInside(source, cwd))
     )
       throw unavailable(
-        sentence('container.folder', { folder: cwd, workspace: this.#workspace ?? '' }),
+        sentence('container.folder', { folder: cwd, workspace: this.#options.workspace ?? '' }),
       )
   }
 
@@ -157,13 +152,13 @@ export class ContainerRunner implements CommandRunner {
         .then(deliver)
         .catch(async (error: unknown) => {
           if (signal !== 'SIGKILL') return
-          this.#log('a command in a container could not be ended, so its container was', {
+          this.#options.log('a command in a container could not be ended, so its container was', {
             error: messageOf(error),
           })
           await container.kill()
         })
         .catch((error: unknown) =>
-          this.#log('a container did not end', { error: messageOf(error) }),
+          this.#options.log('a container did not end', { error: messageOf(error) }),
         )
         .then(() => {
           // The docker program has no more to wait for, but may hang with its service.
@@ -192,7 +187,7 @@ export class ContainerRunner implements CommandRunner {
       file: '/bin/sh',
       args: ['-c', AROUND, 'sh', file, report, cli.program, ...exec, ...inside],
       cwd: '/',
-      env: this.#turnEnv,
+      env: this.#options.env,
       onSignal: this.#signaler(container, mark),
       ...(git && { onEnd: git.finish }),
     }

@@ -14,19 +14,11 @@ import type { JsonObject } from '../../base/json.ts'
 import { cachedFile, type FileText } from '../../store/cached-file.ts'
 import { jsonReason } from '../../store/json-file.ts'
 import { writeAtomic } from '../../store/atomic-write.ts'
-import {
-  guardedPart,
-  mergeEdit,
-  type SettingChange,
-  withAccepted,
-  withLaterPart,
-} from './guarded-settings.ts'
+import { guardedPart, mergeEdit, type SettingChange, withAccepted } from './guarded-settings.ts'
 
 const Profiles = z.record(z.string(), z.record(z.string(), z.unknown()))
 type Profiles = z.output<typeof Profiles>
-/** `version` 1 knew fewer guarded settings. */
-const VERSION = 2
-const Stored = z.object({ digest: z.string(), version: z.number().default(1), profiles: Profiles })
+const Stored = z.object({ digest: z.string(), version: z.literal(2), profiles: Profiles })
 
 type Values = Readonly<JsonObject>
 const NOTHING: JsonObject = Object.freeze({})
@@ -80,7 +72,6 @@ export class AcceptedSettings {
   readonly #signing: Signing
   readonly #mayConfirm: boolean
   readonly path: string
-  #version = VERSION
   #good: Profiles | undefined
   readonly #file: () => { problem: Words | null }
   /** By profile: the same answer while neither the file nor what was confirmed changes. */
@@ -97,15 +88,15 @@ export class AcceptedSettings {
     this.#file = cachedFile(this.path, value => this.#parse(value), { isWatched: true })
   }
 
-  #digestOf(key: Buffer, profiles: Profiles, of: number): string {
+  #digestOf(key: Buffer, profiles: Profiles): string {
     return createHmac('sha256', key)
-      .update(`accepted-settings${of === 1 ? '' : of}\0${JSON.stringify(profiles)}`)
+      .update(`accepted-settings2\0${JSON.stringify(profiles)}`)
       .digest('hex')
   }
 
-  #isOurs({ digest, version: of, profiles }: z.output<typeof Stored>): boolean {
+  #isOurs({ digest, profiles }: z.output<typeof Stored>): boolean {
     const key = this.#signing.key()
-    return key !== undefined && isSameSecret(digest, this.#digestOf(key, profiles, of))
+    return key !== undefined && isSameSecret(digest, this.#digestOf(key, profiles))
   }
 
   #parse({ text, problem }: FileText): { problem: Words | null } {
@@ -117,7 +108,6 @@ export class AcceptedSettings {
       const stored = Stored.parse(JSON.parse(text))
       if (!this.#isOurs(stored)) return { problem: FOREIGN }
       this.#good = stored.profiles
-      this.#version = stored.version
       return { problem: null }
     } catch (error) {
       return { problem: jsonReason(error, text) }
@@ -134,11 +124,7 @@ export class AcceptedSettings {
     this.#good = profiles
     const key = this.#signing.key()
     if (!key || !this.#mayConfirm) return
-    const stored = {
-      digest: this.#digestOf(key, profiles, this.#version),
-      version: this.#version,
-      profiles,
-    }
+    const stored = { digest: this.#digestOf(key, profiles), version: 2, profiles }
     writeAtomic(this.path, `${JSON.stringify(stored, null, 1)}\n`)
     this.#signing.mark()
   }
@@ -163,7 +149,7 @@ export class AcceptedSettings {
     const look =
       accepted === null || isAdministered(configPath)
         ? { inForce: values, changes: [] }
-        : withAccepted(values, this.#version < VERSION ? withLaterPart(accepted, values) : accepted)
+        : withAccepted(values, accepted)
     this.#looks.set(profile, { values, accepted, look })
     return look
   }
@@ -201,18 +187,6 @@ export class AcceptedSettings {
   /** Whether there is nothing yet, not even a damaged file: then every value counts as confirmed. */
   isNew(): boolean {
     return this.#read().profiles === null
-  }
-
-  /** Accepts what these profiles say of settings that an earlier version did not guard. */
-  extend(homes: readonly { name: string; values: Values }[]): void {
-    const { profiles } = this.#read()
-    if (profiles === null || this.#version >= VERSION) return
-    const extended = homes.map(({ name, values }) => [
-      name,
-      withLaterPart(this.#ofProfile(name) ?? NOTHING, values),
-    ])
-    this.#version = VERSION
-    this.#save({ ...profiles, ...Object.fromEntries(extended) })
   }
 
   /** Writes the file again when it is missing. */

@@ -84,8 +84,8 @@ const endpointRules = (at: string): Rule[] => [
   ),
 ]
 
-/** Guarded since version 2 of the file of accepted settings. */
-const LATER_RULES: readonly Rule[] = [
+/** `*`: every other key. The first pattern that matches counts; null: may be changed freely. */
+const RULES: readonly Rule[] = [
   ['base_url', isKnownAddress],
   ['model.base_url', isKnownAddress],
   // Not an address here, but the older name of `api_key`.
@@ -106,7 +106,6 @@ const LATER_RULES: readonly Rule[] = [
     'tts.*',
   ].flatMap(endpointRules),
   ['compression.summary_base_url', absent],
-  // They were kept by position before.
   ...['acp_command', 'acp_args', 'env'].map(key => [`custom_providers.*.${key}`, absent] as const),
   // All of a workspace is inside, where less is asked about.
   ['terminal.cwd', isNoPlace],
@@ -117,11 +116,6 @@ const LATER_RULES: readonly Rule[] = [
   ['agent.prefill_messages_file', absent],
   ['checkpoints.enabled', now => yamlFlag(now) !== false],
   ['checkpoints.max_snapshots', absent],
-]
-
-/** `*`: every other key. The first pattern that matches counts; null: may be changed freely. */
-const RULES: readonly Rule[] = [
-  ...LATER_RULES,
   ['approvals.timeout', null],
   ['approvals.gateway_timeout', null],
   // Other spellings of `off` mean `manual`.
@@ -196,12 +190,9 @@ const matches = (pattern: Path, nodes: readonly unknown[]): string[][] => {
 }
 
 /** The paths that are guarded in any of these. */
-const guardedPaths = (
-  nodes: readonly unknown[],
-  rules = RULES,
-): { path: Path; tightens: Tightens }[] => {
+const guardedPaths = (nodes: readonly unknown[]): { path: Path; tightens: Tightens }[] => {
   const found = new Map<string, { path: Path; tightens: Tightens | null }>()
-  for (const [pattern, tightens] of rules)
+  for (const [pattern, tightens] of RULES)
     for (const path of matches(pattern.split('.'), nodes)) {
       const id = JSON.stringify(path)
       if (!found.has(id)) found.set(id, { path, tightens })
@@ -274,24 +265,15 @@ const withLists = (full: Readonly<JsonObject>, values: Readonly<JsonObject>): Js
 /** A change that waits. Undefined: not there. */
 export type SettingChange = { path: readonly string[]; accepted: unknown; now: unknown }
 
-/** `part` with what the rules guard in these values. Keys themselves are not copied. */
-const guardedInto = (part: unknown, values: Readonly<JsonObject>, rules: readonly Rule[]) => {
+/** The guarded settings of config.yaml alone. */
+export const guardedPart = (values: Readonly<JsonObject>): JsonObject => {
   const full = inFull(values)
-  return guardedPaths([full], rules).reduce((tree, { path, tightens }) => {
+  return guardedPaths([full]).reduce<unknown>((tree, { path, tightens }) => {
     const value = valueAt(full, path)
+    // Keys themselves are not copied.
     const isKept = tightens !== namesNoVariable || !namesNoVariable(value, undefined)
     return withValue(tree, path, isKept ? value : undefined)
-  }, part) as JsonObject
-}
-
-/** The guarded settings of config.yaml alone. */
-export const guardedPart = (values: Readonly<JsonObject>): JsonObject =>
-  guardedInto({}, values, RULES)
-
-/** What a version that knew fewer guarded settings accepted, and what config.yaml says of the others. */
-export const withLaterPart = (accepted: JsonObject, values: Readonly<JsonObject>): JsonObject => {
-  const { custom_providers: _, ...rest } = accepted
-  return guardedInto(rest, values, LATER_RULES)
+  }, {}) as JsonObject
 }
 
 /** The values in force, and what the file says otherwise. The same object while nothing waits. */

@@ -74,31 +74,34 @@ export const settle = (
 
 const CHECK_MS = 2_000
 
-export type SettingChanges = ReturnType<typeof watchSettingChanges>
-
-export const watchSettingChanges = ({
-  homes,
-  accepted,
-  redact,
-  clock,
-  warn,
-  notify,
-  record,
-}: Shown & {
+type SettingChangesOptions = Shown & {
   homes: () => Home[]
-  clock: Pick<Clock, 'timer'>
+  clock: Clock
   warn: (line: string) => void
   notify: Notify
   /** Into the audit log. */
   record: (detail: string) => void
-}) => {
-  /** What was reported, by profile. */
-  let known = new Map<string, string>()
-  /** What the files held at the last look: a file that is only half written must not count as tightened. */
-  const seen = new Map<string, Readonly<JsonObject>>()
-  let knownProblem: string | null = null
+}
 
-  const report = ({ profile, file, changes }: ChangedSettings): void => {
+export class SettingChanges {
+  readonly #options: SettingChangesOptions
+  readonly #accepted: AcceptedSettings
+  /** What was reported, by profile. */
+  #known = new Map<string, string>()
+  /** What the files held at the last look: a file that is only half written must not count as tightened. */
+  readonly #seen = new Map<string, Readonly<JsonObject>>()
+  #knownProblem: string | null = null
+  readonly close: () => void
+
+  constructor(options: SettingChangesOptions) {
+    this.#options = options
+    this.#accepted = options.accepted
+    this.#attempt()
+    this.close = every(options.clock, CHECK_MS, () => this.#attempt())
+  }
+
+  #report({ profile, file, changes }: ChangedSettings): void {
+    const { warn, record, notify } = this.#options
     const keys = changes.map(({ key }) => key).join(', ')
     const sentence = `${file} changed ${keys}, which nobody confirmed. The earlier values stay in force until you accept or restore them in the settings under Security.`
     warn(sentence)
@@ -107,55 +110,55 @@ export const watchSettingChanges = ({
   }
 
   /** Once something is tightened, the looser value needs a person again. */
-  const tighten = (home: Home): void => {
+  #tighten(home: Home): void {
     const written = home.config.peek()
     if (home.config.problem() !== null || !existsSync(home.config.path)) return
-    const { inForce } = lookAt(accepted, home)
-    if (seen.get(home.name) === written && accepted.knows(home.name))
-      accepted.accept(home.name, inForce)
-    seen.set(home.name, written)
+    const { inForce } = lookAt(this.#accepted, home)
+    if (this.#seen.get(home.name) === written && this.#accepted.knows(home.name))
+      this.#accepted.accept(home.name, inForce)
+    this.#seen.set(home.name, written)
   }
 
-  const check = (): void => {
-    const problem = accepted.problem()
-    if (problem !== null && `${problem}` !== knownProblem) {
-      const sentence = `${accepted.path} cannot be used: ${problem}. Settings that loosen what the agent may do stay off until you accept them again in the settings under Security.`
+  #check(): void {
+    const { warn, record, notify, homes } = this.#options
+    const { path } = this.#accepted
+    const problem = this.#accepted.problem()
+    if (problem !== null && `${problem}` !== this.#knownProblem) {
+      const sentence = `${path} cannot be used: ${problem}. Settings that loosen what the agent may do stay off until you accept them again in the settings under Security.`
       warn(sentence)
-      record(`${accepted.path} cannot be used`)
+      record(`${path} cannot be used`)
       notify('error', sentence, {
         code: 'settings_unconfirmed',
-        values: { file: accepted.path, reason: problem },
+        values: { file: path, reason: problem },
       })
     }
-    knownProblem = problem && `${problem}`
+    this.#knownProblem = problem && `${problem}`
     const found = new Map<string, string>()
     for (const home of homes()) {
-      const shown = shownChanges(home, { accepted, redact })
+      const shown = this.of(home)
       if (shown) found.set(home.name, shown.change_id)
-      if (shown && known.get(home.name) !== shown.change_id) report(shown)
-      if (problem === null) tighten(home)
+      if (shown && this.#known.get(home.name) !== shown.change_id) this.#report(shown)
+      if (problem === null) this.#tighten(home)
     }
-    known = found
+    this.#known = found
   }
-  const attempt = (): void => {
+
+  #attempt(): void {
     try {
-      accepted.keep()
-      check()
+      this.#accepted.keep()
+      this.#check()
     } catch (error) {
       // A full disk, for example. What was confirmed stays in force in this process, and the next look tries again.
-      warn(`${accepted.path} could not be written: ${messageOf(error)}`)
+      this.#options.warn(`${this.#accepted.path} could not be written: ${messageOf(error)}`)
     }
   }
-  attempt()
-  const close = every(clock, CHECK_MS, attempt)
 
-  return {
-    check: attempt,
-    close,
-    /** Null: nothing waits. */
-    of: (home: Home): ChangedSettings | null => shownChanges(home, { accepted, redact }),
-    settle(home: Home, shown: string, accepts: boolean): void {
-      settle(home, accepted, { shown, accepts })
-    },
+  /** Null: nothing waits. */
+  of(home: Home): ChangedSettings | null {
+    return shownChanges(home, this.#options)
+  }
+
+  settle(home: Home, shown: string, accepts: boolean): void {
+    settle(home, this.#accepted, { shown, accepts })
   }
 }

@@ -51,7 +51,7 @@ const lowerHardLimit = async (): Promise<number | undefined> => {
 
 const pids = (): number[] => readdirSync('/proc').map(Number).filter(Number.isInteger)
 
-const childrenOf = (pid: number): number[] => {
+export const childrenOf = (pid: number): number[] => {
   let threads: string[]
   try {
     threads = readdirSync(`/proc/${pid}/task`)

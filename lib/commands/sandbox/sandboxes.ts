@@ -8,6 +8,7 @@ import type {
   CommandRunner,
   PlacedProgram,
 } from '../../agent/tool-services.ts'
+import { childrenOf } from '../own-processes/own-processes.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
 import {
   type Availability,
@@ -26,21 +27,6 @@ import { MountCheck } from './running-sandboxes.ts'
 import { SandboxDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
 import { seatbeltArguments } from './seatbelt.ts'
-import { readdirSync, readFileSync } from 'node:fs'
-
-const childrenOf = (pid: number): number[] => {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap(thread =>
-      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
-        .split(' ')
-        .filter(Boolean)
-        .map(Number),
-    )
-  } catch {
-    // It has exited.
-    return []
-  }
-}
 
 /** bwrap has two processes of its own: the one that was started, and the first one inside (process 1). */
 const DEPTH_OF_COMMAND = 2

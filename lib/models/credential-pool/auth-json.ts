@@ -5,7 +5,7 @@ import { fromSeconds } from '../../base/clock.ts'
 import { type JsonObject, isObject } from '../../base/json.ts'
 import { conflict } from '../../errors.ts'
 import { preserveNumbers } from '../../store/json-numbers.ts'
-import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
+import { withFileLock } from '../../store/flock.ts'
 import { jsonReason } from '../../store/json-file.ts'
 import { readText } from '../../store/read-text.ts'
 import { replaceText } from '../../store/atomic-write.ts'
@@ -130,13 +130,11 @@ export const saveKeyStatus = async (
   dir: string,
   noted: PooledKey,
   note: KeyStatus,
-  lock: Partial<FileLockOptions> = {},
 ): Promise<boolean> => {
   const path = join(dir, 'auth.json')
   // Check before taking the lock, so that a home without a pool gets no lock file.
   if (!poolOf(readAuth(path), noted.provider)) return false
-  const options = { timeoutMs: LOCK_WAIT_MS, ...lock }
-  return withFileLock(join(dir, 'auth.lock'), options, () => {
+  return withFileLock(join(dir, 'auth.lock'), { timeoutMs: LOCK_WAIT_MS }, () => {
     const auth = readAuth(path)
     const list = poolOf(auth, noted.provider)
     if (!auth || !list) return false

@@ -1,12 +1,14 @@
 /** Credential pools of all homes: chooses keys, tracks their cooldowns and saves their status to auth.json. */
 import { sha256 } from '../../base/sha256.ts'
 import { type Clock, toSeconds } from '../../base/clock.ts'
+import { redact } from '../../base/redact/redact.ts'
 import { messageOf } from '../../errors.ts'
 import type { FailureType } from '../../schema/failure-type.ts'
 import { mutex } from '../../store/mutex.ts'
 import { type Candidate, candidatesFor, firstAvailable } from '../credentials.ts'
 import { type KeyStatus, saveKeyStatus } from './auth-json.ts'
-import { type ModelHome, type ModelSetup, COOLDOWN_MS, readSetup } from '../provider-config.ts'
+import type { PickKey } from '../endpoint-key.ts'
+import { type ModelHome, COOLDOWN_MS, readSetup } from '../provider-config.ts'
 import { toProviderId } from '../provider-ids.ts'
 import type { ProfileConfig } from '../../profiles/config.ts'
 
@@ -19,21 +21,13 @@ export const strategyOf = (
 ): Strategy =>
   Object.entries(strategies).find(([id]) => toProviderId(id) === provider)?.[1] ?? 'fill_first'
 
-type Choice = {
-  strategy: Strategy
-  /** Milliseconds since 1970. */
-  now: number
-  /** The id chosen last. */
-  last: string | undefined
-  random: () => number
-}
-
-type KeyUsage = Pick<Candidate, 'id' | 'cooldownUntilMs' | 'requests'>
-
-/** Chooses among usable keys. If all are cooling down, the one whose cooldown ends first. */
-export const chooseKey = <C extends KeyUsage>(
+/** Chooses among usable keys. If all are cooling down, the one whose cooldown ends first. `last`: the id chosen last. */
+export const chooseKey = <C extends Pick<Candidate, 'id' | 'cooldownUntilMs' | 'requests'>>(
   candidates: readonly C[],
-  { strategy, now, last, random }: Choice,
+  strategy: Strategy,
+  now: number,
+  last?: string,
+  random: () => number = Math.random,
 ): C | undefined => {
   const awake = candidates.filter(({ cooldownUntilMs }) => cooldownUntilMs <= now)
   if (awake.length === 0) return firstAvailable(candidates, now)
@@ -78,34 +72,18 @@ const seedId = (text: string): string => sha256(text).slice(0, 6)
 
 export class CredentialPools {
   readonly #log: (line: string, extra?: Record<string, unknown>) => void
-  readonly #redact: (text: string) => string
   readonly #clock: Pick<Clock, 'now'>
-  readonly #random: () => number
-  readonly #flock: string | undefined
   readonly #known = new Map<string, Known>()
   readonly #lastChosen = new Map<string, string>()
   readonly #writing = new Set<Promise<void>>()
   readonly #inTurn = mutex()
 
-  constructor({
-    log,
-    redact,
-    clock,
-    random = Math.random,
-    flock,
-  }: {
-    log: (line: string, extra?: Record<string, unknown>) => void
-    redact: (text: string) => string
-    clock: Pick<Clock, 'now'>
-    random?: () => number
-    /** Path of the `flock` program. */
-    flock?: string
-  }) {
+  constructor(
+    log: (line: string, extra?: Record<string, unknown>) => void,
+    clock: Pick<Clock, 'now'>,
+  ) {
     this.#log = log
-    this.#redact = redact
     this.#clock = clock
-    this.#random = random
-    this.#flock = flock
   }
 
   #poolIdOf(home: PoolHome, provider: string) {
@@ -141,12 +119,9 @@ export class CredentialPools {
 
   choose(home: PoolHome, provider: string, among: readonly Candidate[]): Candidate | undefined {
     const poolId = this.#poolIdOf(home, provider)
-    const chosen = chooseKey(among, {
-      strategy: strategyOf(home.settings(), provider),
-      now: this.#clock.now(),
-      last: this.#lastChosen.get(poolId),
-      random: this.#random,
-    })
+    const strategy = strategyOf(home.settings(), provider)
+    const last = this.#lastChosen.get(poolId)
+    const chosen = chooseKey(among, strategy, this.#clock.now(), last)
     if (!chosen) return undefined
     this.#lastChosen.set(poolId, chosen.id)
     this.#knownOf(this.#nameOf(home, provider, chosen)).used++
@@ -161,12 +136,7 @@ export class CredentialPools {
       const variable = candidate.id.startsWith('env:') ? candidate.name : null
       const id = candidate.isPooled ? candidate.id : seedId(candidate.id)
       const noted = { provider, id, key: candidate.key, variable }
-      const isWritten = await saveKeyStatus(
-        home.dir,
-        noted,
-        { ...status, used },
-        this.#flock ? { flock: this.#flock } : {},
-      )
+      const isWritten = await saveKeyStatus(home.dir, noted, { ...status, used })
       if (!isWritten) return
       // The file is authoritative now; other programs may change it.
       delete state.cooldownUntilMs
@@ -183,10 +153,8 @@ export class CredentialPools {
   }
 
   /** Chooses by the home's strategy; for `resolveEndpoint`. */
-  pickerFor(
-    home: PoolHome,
-  ): (_setup: ModelSetup, provider: string, found: readonly Candidate[]) => Candidate | undefined {
-    return (_setup: ModelSetup, provider: string, found: readonly Candidate[]) =>
+  pickerFor(home: PoolHome): PickKey {
+    return (_setup, provider, found) =>
       this.choose(home, provider, found.map(this.#withKnown(home, provider)))
   }
 
@@ -209,7 +177,7 @@ export class CredentialPools {
       at: toSeconds(now),
       code: failure.status,
       reason: REASONS[failure.type] ?? failure.type,
-      message: this.#redact(failure.message).slice(0, MAX_MESSAGE_CHARS),
+      message: redact(failure.message).slice(0, MAX_MESSAGE_CHARS),
       resetAt: resetMs === undefined ? undefined : toSeconds(resetMs),
     })
   }

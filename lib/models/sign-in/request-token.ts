@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
 import { isUsableSecret } from '../credentials.ts'
+import { readJsonBody } from '../read-json-body.ts'
 import type { Issuer } from '../providers.ts'
 
 export type NewTokens = {
@@ -38,22 +39,6 @@ const FINAL: ReadonlySet<string> = new Set([
   'refresh_token_invalidated',
   'refresh_token_reused',
 ])
-
-const readBody = async (body: Dispatcher.ResponseData['body']): Promise<JsonObject> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size > MAX_BYTES) throw new Error('the reply is too long')
-  }
-  try {
-    return asObject(JSON.parse(Buffer.concat(chunks).toString('utf8')))
-  } catch {
-    // An HTML page of a gateway, for example. The caller reports what is missing.
-    return {}
-  }
-}
 
 /** `{"error": "code"}` (RFC 6749 §5.2) or `{"error": {"code": "code"}}`. */
 const errorCode = ({ error }: JsonObject): string =>
@@ -100,7 +85,9 @@ export const requestToken = async (
       signal,
       ...(dispatcher ? { dispatcher } : {}),
     })
-    const body = await readBody(reply.body)
+    const read = await readJsonBody(reply.body, MAX_BYTES)
+    if (read === null) throw new Error('the reply is too long')
+    const body = asObject(read)
     const { statusCode: status } = reply
     const tokens = status === 200 ? parseTokens(body) : undefined
     if (tokens) return { kind: 'renewed', tokens }

@@ -11,7 +11,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { ModelEndpoint } from '../../agent/types.ts'
 import { isObject, type JsonObject } from '../../base/json.ts'
 import { messageOf, unauthorized, unavailable, UserError } from '../../errors.ts'
-import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
+import { withFileLock } from '../../store/flock.ts'
 import { mutex } from '../../store/mutex.ts'
 import { realPath } from '../../store/path-within.ts'
 import { LOCK_WAIT_MS, readAuth, writeAuth } from '../credential-pool/auth-json.ts'
@@ -38,8 +38,6 @@ export type SignInsOptions = {
   dispatcher?: Dispatcher | undefined
   log: (line: string, extra?: Record<string, unknown>) => void
   clock: Clock
-  /** Path of the `flock` program. */
-  flock?: string
   issuerOf?: (provider: string) => Issuer | undefined
   /** Of the request to the issuer. Shorter than the host agent waits for the lock (15 s), which is held during the request. */
   timeoutMs?: number
@@ -55,6 +53,7 @@ type Outcome = string | null | Failed
 /** A token that expires sooner is renewed before it is used. */
 const SKEW_MS = 120_000
 const TIMEOUT_MS = 10_000
+const LOCK = { timeoutMs: LOCK_WAIT_MS }
 /** Delay after a failed renewal; it doubles up to the maximum. */
 const FIRST_DELAY_MS = 2_000
 const MAX_DELAY_MS = 5 * 60_000
@@ -84,9 +83,8 @@ const current = (ref: Reference): Found | undefined => {
 }
 
 export class SignIns {
-  readonly #options: Required<Omit<SignInsOptions, 'dispatcher' | 'flock'>>
+  readonly #options: Required<Omit<SignInsOptions, 'dispatcher'>>
   readonly #dispatcher: Dispatcher | undefined
-  readonly #lock: FileLockOptions
   readonly #inTurn = mutex()
   /** Failed renewals by fingerprint of the refresh token. */
   readonly #failures = new Map<string, { count: number; until: number; reason: string }>()
@@ -95,9 +93,8 @@ export class SignIns {
   /** Times of renewals by key. */
   readonly #renewedAt = new Map<string, number>()
 
-  constructor({ dispatcher, flock, ...options }: SignInsOptions) {
+  constructor({ dispatcher, ...options }: SignInsOptions) {
     this.#dispatcher = dispatcher
-    this.#lock = { timeoutMs: LOCK_WAIT_MS, ...(flock ? { flock } : {}) }
     this.#options = {
       issuerOf: provider => PROVIDERS.get(provider)?.issuer,
       timeoutMs: TIMEOUT_MS,
@@ -181,14 +178,13 @@ export class SignIns {
     path: string,
     work: (shared: JsonObject | null) => Promise<T>,
   ): Promise<T> {
-    const lock = this.#lock
     const hasCopy = ref.provider === 'nous' && ref.id === SIGN_IN_ID
     const inner = () =>
-      hasCopy ? withSharedFile(this.#options.sharedFile, lock, work) : work(null)
+      hasCopy ? withSharedFile(this.#options.sharedFile, LOCK, work) : work(null)
     const own = join(ref.dir, 'auth.lock')
     const target = join(dirname(path), 'auth.lock')
-    if (target === join(realPath(ref.dir), 'auth.lock')) return withFileLock(own, lock, inner)
-    return withFileLock(own, lock, () => withFileLock(target, lock, inner))
+    if (target === join(realPath(ref.dir), 'auth.lock')) return withFileLock(own, LOCK, inner)
+    return withFileLock(own, LOCK, () => withFileLock(target, LOCK, inner))
   }
 
   /** Under all locks. Throws `unauthorized` when the user has to sign in again. */

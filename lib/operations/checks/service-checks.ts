@@ -201,7 +201,7 @@ export const rootCheck = ({ machine }: CheckContext): Check[] => {
 }
 
 const TOOLS: readonly [name: string, without: string][] = [
-  ['git', 'Install git. File changes, checkpoints and updates need it.'],
+  ['git', 'Install git. Diffs, worktrees, and updates need it.'],
   ['python3', 'Install Python 3. The agent often writes and runs Python scripts.'],
   ['flock', 'Install util-linux. It locks files shared with the command-line client.'],
 ]

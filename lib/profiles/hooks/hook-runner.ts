@@ -35,26 +35,16 @@ export const shownCommand = ({ command }: Hook): string =>
   shortenCounting(command, SHOWN_COMMAND_CHARS)
 
 export class HookRunner {
-  readonly #state: { stopped: string | null; hasChanges: boolean }
-  readonly #redact: (text: string) => string
-  readonly #warn: (message: string) => void
-  readonly #records: HookRecords
-  readonly #place: HookPlace & { home: string }
-  readonly #env: Readonly<Record<string, string>>
-  readonly #owner: JsonObject
-  readonly #warned = new Set<string>()
   readonly scope: HookScope
+  readonly #warned = new Set<string>()
 
   constructor(scope: HookScope) {
-    const { state, redact, warn, records, place, env, subagent } = scope
-    this.#state = state
-    this.#redact = redact
-    this.#warn = warn
-    this.#records = records
-    this.#place = place
-    this.#env = env
-    this.#owner = subagent ? { agent_id: subagent.id, agent_type: subagent.name } : {}
     this.scope = scope
+  }
+
+  #owner(): JsonObject {
+    const { subagent } = this.scope
+    return subagent ? { agent_id: subagent.id, agent_type: subagent.name } : {}
   }
 
   /** `names`: what a matcher is compared with; absent where the event has nothing to compare. */
@@ -67,9 +57,9 @@ export class HookRunner {
   activity(hook: Hook, action: HookActivity['action'], text = ''): HookActivity {
     return {
       event: hook.name,
-      hook: shortenCounting(this.#redact(hook.command), SHOWN_COMMAND_CHARS),
+      hook: shortenCounting(this.scope.redact(hook.command), SHOWN_COMMAND_CHARS),
       action,
-      ...(text !== '' && { text: shortenCounting(this.#redact(text), SHOWN_TEXT_CHARS) }),
+      ...(text !== '' && { text: shortenCounting(this.scope.redact(text), SHOWN_TEXT_CHARS) }),
     }
   }
 
@@ -82,15 +72,15 @@ export class HookRunner {
   ): Promise<Fired> {
     const running = runHookCommand({
       command: hook.command,
-      cwd: this.#place.cwd,
-      env: this.#env,
-      input: toPayload(hook, this.#place, { ...this.#owner, ...fields }, extra),
+      cwd: this.scope.place.cwd,
+      env: this.scope.env,
+      input: toPayload(hook, this.scope.place, { ...this.#owner(), ...fields }, extra),
       timeoutMs: hook.timeoutMs,
       signal,
     }).then((run): Fired => {
       const { reply, failure } = parseReply(hook, run)
       if (!signal.aborted) {
-        this.#records.ran(this.#place.home, hook, {
+        this.scope.records.ran(this.scope.place.home, hook, {
           isBlocking: reply.block !== undefined,
           failure,
         })
@@ -102,10 +92,10 @@ export class HookRunner {
     const fired = await running
     signal.throwIfAborted()
     const { message, stop } = fired.answer
-    if (message !== undefined) this.#warn(message)
-    if (stop !== undefined && this.#state.stopped === null) {
-      this.#state.stopped = this.#redact(stop)
-      this.#warn(`A hook ended the turn: ${stop}`)
+    if (message !== undefined) this.scope.warn(message)
+    if (stop !== undefined && this.scope.state.stopped === null) {
+      this.scope.state.stopped = this.scope.redact(stop)
+      this.scope.warn(`A hook ended the turn: ${stop}`)
     }
     return fired
   }
@@ -114,7 +104,7 @@ export class HookRunner {
   #warnFailure(hook: Hook, failure: string): void {
     const key = JSON.stringify([hook.name, hook.command])
     if (!this.#warned.has(key))
-      this.#warn(`The ${hook.name} hook "${shownCommand(hook)}" failed: ${failure}.`)
+      this.scope.warn(`The ${hook.name} hook "${shownCommand(hook)}" failed: ${failure}.`)
     this.#warned.add(key)
   }
 }

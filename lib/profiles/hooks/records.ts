@@ -10,11 +10,11 @@ const MAX_RECORDS = 500
 
 /** `redact`: of commands and failures. */
 export class HookRecords {
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Clock
   readonly #redact: (text: string) => string
   readonly #records = new Map<string, Record>()
 
-  constructor(clock: Pick<Clock, 'now'>, redact: (text: string) => string) {
+  constructor(clock: Clock, redact: (text: string) => string) {
     this.#clock = clock
     this.#redact = redact
   }

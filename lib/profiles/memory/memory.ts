@@ -6,7 +6,7 @@ import { toSeconds } from '../../base/clock.ts'
 import { conflict, invalid } from '../../errors.ts'
 import type { Home } from '../home.ts'
 import { redact, unredact } from '../../base/redact/redact.ts'
-import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
+import { withFileLock } from '../../store/flock.ts'
 import { replaceText } from '../../store/atomic-write.ts'
 import { readTextBytes, displayText } from '../../store/text-bytes.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
@@ -133,7 +133,6 @@ const matchesExpected = (now: Note, { expected_version, expected_mtime }: Expect
 export const writeMemory = async (
   home: MemoryHome,
   { section, content, ...expected }: { section: Section; content: string } & Expected,
-  lock: Omit<FileLockOptions, 'timeoutMs'> = {},
 ): Promise<Note> => {
   if (content.length > MAX_CHARS)
     throw invalid(`A note has at most ${MAX_CHARS} characters`, {
@@ -141,7 +140,7 @@ export const writeMemory = async (
       values: { max: MAX_CHARS },
     })
   const { path } = readNote(home, section)
-  return withFileLock(`${path}.lock`, { ...lock, timeoutMs: LOCK_WAIT_MS }, () => {
+  return withFileLock(`${path}.lock`, { timeoutMs: LOCK_WAIT_MS }, () => {
     const now = readNote(home, section)
     if (!matchesExpected(now, expected)) {
       const { version, mtime } = now

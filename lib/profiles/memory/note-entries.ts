@@ -2,7 +2,7 @@
 import { shorten } from '../../base/shorten.ts'
 import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote, writeNote } from './memory.ts'
 import { reveal } from '../../base/redact/redact.ts'
-import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
+import { withFileLock } from '../../store/flock.ts'
 import { findThreat } from '../../base/prompt-injection.ts'
 
 export const TARGETS = ['memory', 'user'] as const
@@ -130,10 +130,9 @@ export const changeEntries = (
   home: MemoryHome,
   target: Target,
   change: EntryChange,
-  lock: Omit<FileLockOptions, 'timeoutMs'> = {},
 ): Promise<EntryResult> => {
   const { path } = readNote(home, target)
-  return withFileLock(`${path}.lock`, { ...lock, timeoutMs: LOCK_WAIT_MS }, () => {
+  return withFileLock(`${path}.lock`, { timeoutMs: LOCK_WAIT_MS }, () => {
     const { text } = readNote(home, target)
     const now = parseEntries(text)
     const limits = limitsOf(home)

@@ -2,12 +2,13 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { forbidden, invalid, missing } from '../../errors.ts'
+import type { Home } from '../home.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { replaceText } from '../../store/atomic-write.ts'
 import { readTextBytes, displayText } from '../../store/text-bytes.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
 import { findThreatInCode } from '../../base/prompt-injection.ts'
-import { type SkillFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
+import { type SkillFinder, type FoundSkill, skillsRoot } from './finder.ts'
 import { parseFrontMatter } from './front-matter.ts'
 import {
   parseLinkedPath,
@@ -17,7 +18,9 @@ import {
 } from './linked-files.ts'
 import { toSkill } from './view.ts'
 import {
+  checkCategory,
   checkContent,
+  checkName,
   type SkillWriter,
   removeEmptyDirs,
   deletePromptSnapshot,
@@ -26,20 +29,12 @@ import {
 import { readWhole } from '../../store/read-text.ts'
 import { reportWrite } from '../../store/write-reports.ts'
 
-const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const MAX_NAMES = 30
 
 /** Called before writing, so nothing has to be rolled back. */
 const checkText = (text: string): void => {
   const threat = findThreatInCode(text)
   if (threat) throw forbidden(`Nothing was written: the text contains ${threat}.`)
-}
-
-const checkName = (name: string, what: string): void => {
-  if (!NAME.test(name) || name.includes('..'))
-    throw invalid(
-      `Invalid ${what}: at most 64 lower-case letters, digits, dots, hyphens and underscores.`,
-    )
 }
 
 const checkHead = (content: string): void => {
@@ -57,93 +52,93 @@ const shownText = (path: string): string => {
   return displayText(file)
 }
 
+/** The skills of one home, for the tools of a turn. */
 export class AgentSkills {
+  readonly #home: Home
   readonly #finder: SkillFinder
   readonly #writer: SkillWriter
 
-  constructor(finder: SkillFinder, writer: SkillWriter) {
+  constructor(home: Home, finder: SkillFinder, writer: SkillWriter) {
+    this.#home = home
     this.#finder = finder
     this.#writer = writer
   }
 
-  view(home: SkillsHome, name: string) {
-    const found = this.#require(home, name)
-    return { ...toSkill(home, found), directory: found.dir }
+  view(name: string) {
+    const found = this.#require(name)
+    return { ...toSkill(this.#home, found), directory: found.dir }
   }
 
-  file(home: SkillsHome, name: string, file: string) {
-    return this.#readFile(this.#require(home, name), file)
+  file(name: string, file: string) {
+    return this.#readFile(this.#require(name), file)
   }
 
   /** The text a patch starts from; only of writable skills. */
-  text(home: SkillsHome, name: string, file: string | null): string {
-    const found = this.#requireWritable(home, name)
+  text(name: string, file: string | null): string {
+    const found = this.#requireWritable(name)
     if (file === null) return shownText(join(found.dir, 'SKILL.md'))
     const { content, is_binary } = this.#readFile(found, file)
     if (is_binary) throw invalid('The file is not text.')
     return content
   }
 
-  create(home: SkillsHome, given: { name: string; content: string; category: string | null }) {
-    checkName(given.name, 'skill name')
-    if (given.category !== null) checkName(given.category, 'category')
+  create(given: { name: string; content: string; category: string | null }) {
     checkHead(given.content)
     checkText(given.content)
-    return this.#writer.save(home, { ...given, create: true })
+    return this.#writer.save(this.#home, { ...given, create: true })
   }
 
   /** Replaces SKILL.md; the skill is not moved. */
-  edit(home: SkillsHome, name: string, content: string) {
-    const found = this.#requireWritable(home, name)
+  edit(name: string, content: string) {
+    const found = this.#requireWritable(name)
     checkHead(content)
     checkText(content)
     const path = join(found.dir, 'SKILL.md')
     replaceText(path, rewriteText(readWhole(path), checkContent(content, found.name)))
-    deletePromptSnapshot(home)
+    deletePromptSnapshot(this.#home)
     return { path }
   }
 
-  remove(home: SkillsHome, name: string): string {
-    this.#requireWritable(home, name)
-    return this.#writer.remove(home, name)
+  remove(name: string): string {
+    this.#requireWritable(name)
+    return this.#writer.remove(this.#home, name)
   }
 
   /** The resolved path of a file that may be written with this text, or removed (null). */
-  resolveFile(home: SkillsHome, name: string, file: string, content: string | null): string {
-    const found = this.#requireWritable(home, name)
+  targetPath(name: string, file: string, content: string | null): string {
+    const found = this.#requireWritable(name)
     const parts = parseLinkedPath(file)
     if (content !== null) checkText(content)
     return realPath(join(found.dir, ...parts))
   }
 
   /** The resolved path of SKILL.md; of a new skill where `category` is given. */
-  skillPath(home: SkillsHome, name: string, category?: string | null): string {
-    if (category === undefined)
-      return realPath(join(this.#requireWritable(home, name).dir, 'SKILL.md'))
-    checkName(name, 'skill name')
-    if (category !== null) checkName(category, 'category')
-    return realPath(join(skillsRoot(home), category ?? '', name, 'SKILL.md'))
+  skillPath(name: string, category?: string | null): string {
+    if (category === undefined) return realPath(join(this.#requireWritable(name).dir, 'SKILL.md'))
+    return realPath(
+      join(skillsRoot(this.#home), checkCategory(category) ?? '', checkName(name), 'SKILL.md'),
+    )
   }
 
   /** The resolved paths of all files of a skill that may be removed. */
-  files(home: SkillsHome, name: string): string[] {
-    const { dir } = this.#requireWritable(home, name)
+  files(name: string): string[] {
+    const { dir } = this.#requireWritable(name)
     return readdirSync(dir, { recursive: true, withFileTypes: true })
       .filter(entry => entry.isFile())
       .map(entry => realPath(join(entry.parentPath, entry.name)))
   }
 
-  writeFile(home: SkillsHome, name: string, file: string, content: string): string {
-    const found = this.#requireWritable(home, name)
+  writeFile(name: string, file: string, content: string): string {
+    const found = this.#requireWritable(name)
     parseLinkedPath(file)
     checkText(content)
     const path = writeLinkedFile(found.dir, file, content)
-    deletePromptSnapshot(home)
+    deletePromptSnapshot(this.#home)
     return path
   }
 
-  removeFile(home: SkillsHome, name: string, file: string): void {
-    const found = this.#requireWritable(home, name)
+  removeFile(name: string, file: string): void {
+    const found = this.#requireWritable(name)
     const path = join(found.dir, ...parseLinkedPath(file))
     const there = lstatSync(path, { throwIfNoEntry: false })
     if (!there || there.isDirectory() || !isInside(found.dir, dirname(path)))
@@ -153,21 +148,21 @@ export class AgentSkills {
     rmSync(path)
     reportWrite(path)
     removeEmptyDirs(found.dir, dirname(path))
-    deletePromptSnapshot(home)
+    deletePromptSnapshot(this.#home)
   }
 
-  #require(home: SkillsHome, name: string): FoundSkill {
-    const found = this.#finder.find(home, name)
+  #require(name: string): FoundSkill {
+    const found = this.#finder.find(this.#home, name)
     if (found?.enabled) return found
     if (found) throw forbidden(`The skill "${found.name}" is turned off in this profile.`)
-    const names = this.#finder.findAll(home).filter(each => each.enabled && each.compatible)
+    const names = this.#finder.findAll(this.#home).filter(each => each.enabled && each.compatible)
     throw missing('There is no such skill.', {
       available_skills: names.slice(0, MAX_NAMES).map(each => each.name),
     })
   }
 
-  #requireWritable(home: SkillsHome, name: string): FoundSkill {
-    const found = this.#require(home, name)
+  #requireWritable(name: string): FoundSkill {
+    const found = this.#require(name)
     refuseReadOnly(found)
     return found
   }

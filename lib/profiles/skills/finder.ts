@@ -1,6 +1,5 @@
 /** Finds the skills of a profile: its own directory first, then `skills.external_dirs`. Parsed heads are cached by file identity. */
 import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Home } from '../home.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
@@ -14,8 +13,6 @@ import {
 } from './front-matter.ts'
 import { type Conditions, conditionsOf } from './prompt-index.ts'
 import { readWholeText } from '../../store/read-text.ts'
-
-export type SkillsHome = Pick<Home, 'dir' | 'settings' | 'env' | 'config'>
 
 export type FoundSkill = {
   name: string
@@ -48,12 +45,12 @@ const MAX_BYTES = 1 << 20
 
 const PLATFORMS: Readonly<Record<string, string>> = { darwin: 'macos', win32: 'windows' }
 
-export const skillsRoot = (home: Pick<SkillsHome, 'dir'>): string => join(home.dir, 'skills')
+export const skillsRoot = (home: Pick<Home, 'dir'>): string => join(home.dir, 'skills')
 
 const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
 
 /** Resolves `~` and relative paths as the host agent does; missing directories are left out. */
-const externalRoots = (home: SkillsHome, userHome: string): string[] => {
+const externalRoots = (home: Home, userHome: string): string[] => {
   return home
     .settings()
     .skills.external_dirs.map(path => path.replace(/^~(?=$|[/\\])/, () => userHome))
@@ -62,12 +59,13 @@ const externalRoots = (home: SkillsHome, userHome: string): string[] => {
 }
 
 /** Names in `skills.disabled` and in `skills.platform_disabled.cli`. */
-const disabledNames = (home: SkillsHome): Set<string> => {
+const disabledNames = (home: Home): Set<string> => {
   const { disabled, platform_disabled } = home.settings().skills
   return new Set([...disabled, ...platform_disabled.cli])
 }
 
-const isForUs = (values: Readonly<Record<string, unknown>>, platform: string): boolean => {
+const isForUs = (values: Readonly<Record<string, unknown>>): boolean => {
+  const { platform } = process
   const wanted = textsOf(values.platforms).map(name => name.toLowerCase())
   return wanted.length === 0 || wanted.includes(PLATFORMS[platform] ?? platform)
 }
@@ -140,22 +138,14 @@ const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
 
 export class SkillFinder {
   readonly #userHome: string
-  readonly #platform: string
   readonly #kept = new WeakMap<object, Seen>()
 
-  constructor({
-    userHome = homedir(),
-    platform = process.platform,
-  }: {
-    userHome?: string
-    platform?: string
-  } = {}) {
+  constructor(userHome: string) {
     this.#userHome = userHome
-    this.#platform = platform
   }
 
   /** All skills, disabled ones included, by category and name. The first of a name wins. */
-  findAll(home: SkillsHome): FoundSkill[] {
+  findAll(home: Home): FoundSkill[] {
     const seen: Seen = this.#kept.get(home.config) ?? new Map()
     const next: Seen = new Map()
     const disabled = disabledNames(home)
@@ -179,7 +169,7 @@ export class SkillFinder {
           dirName,
           readOnly: root !== own || isLinked,
           enabled: !disabled.has(name) && !disabled.has(dirName),
-          compatible: isForUs(head.values, this.#platform),
+          compatible: isForUs(head.values),
           conditions: conditionsOf(head.values),
           slug: toSlug(name),
         })
@@ -194,7 +184,7 @@ export class SkillFinder {
   }
 
   /** By name, relative path or directory name. `name` is only compared, never used as a path. */
-  find(home: SkillsHome, name: string): FoundSkill | undefined {
+  find(home: Home, name: string): FoundSkill | undefined {
     const all = this.findAll(home)
     const wanted = name.trim()
     const by = (key: 'relativePath' | 'dirName' | 'name') =>

@@ -2,23 +2,23 @@
 import { join } from 'node:path'
 import type { OwnCommand } from '../../schema/skill.ts'
 import { descriptionOf, textOf } from './front-matter.ts'
+import { callableSkills } from '../slash-commands.ts'
 import { markdownFiles } from './markdown-files.ts'
 
 type CommandHome = { dir: string }
-type Filter = <S extends { slug: string }>(commands: readonly S[]) => S[]
 
 /** Not those without text, which would be sent as an empty message. */
-const filesOf = (home: CommandHome, callable: Filter) =>
-  callable(
+const filesOf = (home: CommandHome) =>
+  callableSkills(
     markdownFiles(join(home.dir, 'commands')).flatMap(file => {
       const text = file.body.trim()
       return text === '' ? [] : [{ ...file, text, slug: file.name.toLowerCase() }]
     }),
   )
 
-/** Those whose name is free. `callable` leaves out the names of built-in commands. */
-export const ownCommands = (home: CommandHome, callable: Filter): OwnCommand[] =>
-  filesOf(home, callable).map(file => ({
+/** Those whose name is not that of a built-in command. */
+export const ownCommands = (home: CommandHome): OwnCommand[] =>
+  filesOf(home).map(file => ({
     name: file.slug,
     description: descriptionOf(file),
     argument_hint: textOf(file.values['argument-hint']),
@@ -36,15 +36,11 @@ const argumentsOf = (text: string): string[] =>
   )
 
 /** `/name and words` → the command's text with the words in place; null when there is no such command. */
-export const expandOwnCommand = (
-  home: CommandHome,
-  text: string,
-  callable: Filter,
-): string | null => {
+export const expandOwnCommand = (home: CommandHome, text: string): string | null => {
   const match = CALL.exec(text.trim())
   const slug = match?.[1]?.toLowerCase()
   if (slug === undefined) return null
-  const found = filesOf(home, callable).find(file => file.slug === slug)
+  const found = filesOf(home).find(file => file.slug === slug)
   if (!found) return null
   const given = match?.[2]?.trim() ?? ''
   const words = argumentsOf(given)

@@ -9,6 +9,7 @@ import type {
   OwnFileProblem,
   OwnFileRow,
 } from '../../schema/own-file.ts'
+import { isBuiltIn } from '../slash-commands.ts'
 import { isInside } from '../../store/path-within.ts'
 import { readText } from '../../store/read-text.ts'
 import { descriptionOf, textOf, textsOf } from './front-matter.ts'
@@ -17,8 +18,6 @@ import { MAX_SUBAGENTS, subagentName } from './subagent-files.ts'
 import { versionOf } from './view.ts'
 
 export type FilesHome = { dir: string }
-/** Leaves out the names of built-in commands. */
-export type Callable = <S extends { slug: string }>(commands: readonly S[]) => S[]
 
 const DIRS: Readonly<Record<OwnFileKind, string>> = { command: 'commands', subagent: 'agents' }
 /** Keys that have an effect, in the order in which they are written. */
@@ -86,13 +85,13 @@ const toRow = (
   problem,
 })
 
-const problemsOf = (kind: OwnFileKind, files: readonly MarkdownFile[], callable: Callable) => {
+const problemsOf = (kind: OwnFileKind, files: readonly MarkdownFile[]) => {
   const seen = new Set<string>()
   return files.map((file): OwnFileProblem | null => {
     const called = calledOf(kind, file)
     const isFree = !seen.has(called)
     if (kind === 'command' && file.body.trim() === '') return 'empty'
-    if (kind === 'command' && callable([{ slug: called }]).length === 0) return 'reserved'
+    if (kind === 'command' && isBuiltIn(called)) return 'reserved'
     if (!isFree) return 'duplicate'
     seen.add(called)
     if (kind === 'subagent' && seen.size > MAX_SUBAGENTS) return 'too_many'
@@ -100,24 +99,15 @@ const problemsOf = (kind: OwnFileKind, files: readonly MarkdownFile[], callable:
   })
 }
 
-export const listOwnFiles = (
-  home: FilesHome,
-  kind: OwnFileKind,
-  callable: Callable,
-): OwnFileRow[] => {
+export const listOwnFiles = (home: FilesHome, kind: OwnFileKind): OwnFileRow[] => {
   const files = filesOf(home, kind)
-  const problems = problemsOf(kind, files, callable)
+  const problems = problemsOf(kind, files)
   return files.map((file, at) => toRow(home, kind, file, problems[at] ?? null))
 }
 
-export const readOwnFile = (
-  home: FilesHome,
-  kind: OwnFileKind,
-  name: string,
-  callable: Callable,
-): OwnFile => {
+export const readOwnFile = (home: FilesHome, kind: OwnFileKind, name: string): OwnFile => {
   const file = findFile(home, kind, name)
-  const row = listOwnFiles(home, kind, callable).find(one => one.name === name)
+  const row = listOwnFiles(home, kind).find(one => one.name === name)
   if (!file || !row) throw missing(`There is no ${kind} “${name}”.`, { code: 'file_not_found' })
   const content = contentOf(file.path)
   const known = new Set(Object.values(KEYS[kind]))

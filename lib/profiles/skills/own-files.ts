@@ -3,10 +3,11 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { conflict, forbidden, invalid, missing } from '../../errors.ts'
-import { redact, unredact } from '../../base/redact/redact.ts'
-import type { OwnFile, OwnFileFields, OwnFileKind, OwnFileRow } from '../../schema/own-file.ts'
+import { unredact } from '../../base/redact/redact.ts'
+import type { OwnFile, OwnFileFields, OwnFileKind } from '../../schema/own-file.ts'
 import { replaceText } from '../../store/atomic-write.ts'
 import { makeDir } from '../../store/make-dir.ts'
+import { isBuiltIn } from '../slash-commands.ts'
 import { isInside } from '../../store/path-within.ts'
 import { readWhole } from '../../store/read-text.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
@@ -14,7 +15,6 @@ import { editFrontMatter } from './edit-front-matter.ts'
 import { parseFrontMatter } from './front-matter.ts'
 import { MAX_FILE_BYTES, MAX_NESTING, type MarkdownFile } from './markdown-files.ts'
 import {
-  type Callable,
   contentOf,
   filesOf,
   findFile,
@@ -28,7 +28,7 @@ import {
   fieldOf,
 } from './own-file-rows.ts'
 import { SUBAGENT_NAME, subagentName } from './subagent-files.ts'
-import { versionOf } from './view.ts'
+import { requireVersion } from './view.ts'
 import { removeEmptyDirs } from './write.ts'
 import { reportWrite } from '../../store/write-reports.ts'
 
@@ -105,14 +105,7 @@ const requireFile = (
       `${file.path} is a link to a file outside ${rootOf(home, kind)}. Edit it there.`,
       { code: 'file_linked', values: { path: file.path } },
     )
-  const content = contentOf(file.path)
-  const version = versionOf(content)
-  if (expected !== undefined && version !== expected)
-    throw conflict('The file has changed since you opened it. Review it before you overwrite it.', {
-      code: 'file_changed',
-      content: redact(content),
-      version,
-    })
+  requireVersion(contentOf(file.path), expected, 'file_changed')
   return file
 }
 
@@ -192,97 +185,88 @@ const checkText = (kind: OwnFileKind, text: string): void => {
     })
 }
 
-export class OwnFiles {
-  readonly #callable: Callable
+const requireFreeName = (
+  home: FilesHome,
+  kind: OwnFileKind,
+  called: string,
+  own?: string,
+): void => {
+  if (kind === 'command' && isBuiltIn(called))
+    throw conflict(`/${called} is a built-in command. Choose another name.`, {
+      code: 'command_built_in',
+      values: { name: called },
+    })
+  if (listOwnFiles(home, kind).some(row => row.called === called && row.name !== own))
+    throw conflict(`There is already a ${kind} “${called}”.`, { code: 'file_exists' })
+}
 
-  constructor({ callable }: { callable: Callable }) {
-    this.#callable = callable
-  }
+const create = (home: FilesHome, input: OwnFileInput): OwnFile => {
+  const { kind } = input
+  const called = kind === 'command' ? commandName(input.name) : checkName(input.name)
+  requireFreeName(home, kind, called)
+  const name = kind === 'command' ? called : subagentFileName(home, called)
+  const path = freePath(home, kind, name)
+  const fields = kind === 'subagent' ? { ...input.fields, name: called } : input.fields
+  const given = input.content === undefined ? { ...input, fields } : input
+  const composed = compose(
+    given,
+    { values: {}, body: '', problem: null, hasHead: false, name, path },
+    '',
+  )
+  const text = composed.endsWith('\n') ? composed : `${composed}\n`
+  checkText(kind, text)
+  replaceText(path, text)
+  return readOwnFile(home, kind, name)
+}
 
-  list(home: FilesHome, kind: OwnFileKind): OwnFileRow[] {
-    return listOwnFiles(home, kind, this.#callable)
+/** The new name of an edited file; a subagent's name is a key in it. */
+const checkRename = (home: FilesHome, file: MarkdownFile, input: OwnFileInput): string => {
+  const { kind, fields, new_name: wanted } = input
+  if (kind === 'subagent') {
+    if (wanted !== undefined) throw invalid('A subagent is renamed with the field name.')
+    if (fields?.name !== undefined && fields.name !== subagentName(file))
+      requireFreeName(home, kind, checkName(fields.name), file.name)
+    return file.name
   }
+  const name = wanted === undefined ? file.name : commandName(wanted)
+  if (wanted === undefined || name === file.name.toLowerCase()) return file.name
+  requireFreeName(home, kind, name, file.name)
+  return name
+}
 
-  read(home: FilesHome, kind: OwnFileKind, name: string): OwnFile {
-    return readOwnFile(home, kind, name, this.#callable)
+/** Masked secrets that come back unchanged are restored. */
+export const saveOwnFile = (home: FilesHome, input: OwnFileInput): OwnFile => {
+  if (input.create) return create(home, input)
+  const { kind } = input
+  const file = requireFile(home, kind, input.name, input.expected_version)
+  const name = checkRename(home, file, input)
+  const { name: given, ...others } = input.fields ?? {}
+  // The file's own name needs no key.
+  const isSame = given === undefined || given.trim() === subagentName(file)
+  const fields = kind === 'subagent' && isSame ? others : input.fields
+  const stored = contentOf(file.path)
+  const text = unredact(compose({ ...input, fields: input.fields && fields }, file, stored), stored)
+  checkText(kind, text)
+  const bytes = rewriteText(readWhole(file.path), text)
+  const path = name === file.name ? file.path : freePath(home, kind, name)
+  if (path !== file.path) {
+    makeDir(dirname(path))
+    renameSync(file.path, path)
+    for (const each of [file.path, path]) reportWrite(each)
+    removeEmptyDirs(rootOf(home, kind), dirname(file.path))
   }
+  if (!readWhole(path).equals(bytes)) replaceText(path, bytes)
+  return readOwnFile(home, kind, name)
+}
 
-  /** Masked secrets that come back unchanged are restored. */
-  save(home: FilesHome, input: OwnFileInput): OwnFile {
-    if (input.create) return this.#create(home, input)
-    const { kind } = input
-    const file = requireFile(home, kind, input.name, input.expected_version)
-    const name = this.#checkRename(home, file, input)
-    const { name: given, ...others } = input.fields ?? {}
-    // The file's own name needs no key.
-    const isSame = given === undefined || given.trim() === subagentName(file)
-    const fields = kind === 'subagent' && isSame ? others : input.fields
-    const stored = contentOf(file.path)
-    const text = unredact(
-      compose({ ...input, fields: input.fields && fields }, file, stored),
-      stored,
-    )
-    checkText(kind, text)
-    const bytes = rewriteText(readWhole(file.path), text)
-    const path = name === file.name ? file.path : freePath(home, kind, name)
-    if (path !== file.path) {
-      makeDir(dirname(path))
-      renameSync(file.path, path)
-      for (const each of [file.path, path]) reportWrite(each)
-      removeEmptyDirs(rootOf(home, kind), dirname(file.path))
-    }
-    if (!readWhole(path).equals(bytes)) replaceText(path, bytes)
-    return this.read(home, kind, name)
-  }
-
-  remove(home: FilesHome, kind: OwnFileKind, name: string, expected?: string): void {
-    const { path } = requireFile(home, kind, name, expected)
-    rmSync(path)
-    reportWrite(path)
-    removeEmptyDirs(rootOf(home, kind), dirname(path))
-  }
-
-  #requireFreeName(home: FilesHome, kind: OwnFileKind, called: string, own?: string) {
-    if (kind === 'command' && this.#callable([{ slug: called }]).length === 0)
-      throw conflict(`/${called} is a built-in command. Choose another name.`, {
-        code: 'command_built_in',
-        values: { name: called },
-      })
-    if (this.list(home, kind).some(row => row.called === called && row.name !== own))
-      throw conflict(`There is already a ${kind} “${called}”.`, { code: 'file_exists' })
-  }
-
-  #create(home: FilesHome, input: OwnFileInput): OwnFile {
-    const { kind } = input
-    const called = kind === 'command' ? commandName(input.name) : checkName(input.name)
-    this.#requireFreeName(home, kind, called)
-    const name = kind === 'command' ? called : subagentFileName(home, called)
-    const path = freePath(home, kind, name)
-    const fields = kind === 'subagent' ? { ...input.fields, name: called } : input.fields
-    const given = input.content === undefined ? { ...input, fields } : input
-    const composed = compose(
-      given,
-      { values: {}, body: '', problem: null, hasHead: false, name, path },
-      '',
-    )
-    const text = composed.endsWith('\n') ? composed : `${composed}\n`
-    checkText(kind, text)
-    replaceText(path, text)
-    return this.read(home, kind, name)
-  }
-
-  /** The new name of an edited file; a subagent's name is a key in it. */
-  #checkRename(home: FilesHome, file: MarkdownFile, input: OwnFileInput): string {
-    const { kind, fields, new_name: wanted } = input
-    if (kind === 'subagent') {
-      if (wanted !== undefined) throw invalid('A subagent is renamed with the field name.')
-      if (fields?.name !== undefined && fields.name !== subagentName(file))
-        this.#requireFreeName(home, kind, checkName(fields.name), file.name)
-      return file.name
-    }
-    const name = wanted === undefined ? file.name : commandName(wanted)
-    if (wanted === undefined || name === file.name.toLowerCase()) return file.name
-    this.#requireFreeName(home, kind, name, file.name)
-    return name
-  }
+export const removeOwnFile = (
+  home: FilesHome,
+  kind: OwnFileKind,
+  name: string,
+  expected: string | undefined,
+): void => {
+  const { path } = requireFile(home, kind, name, expected)
+  rmSync(path)
+  reportWrite(path)
+  removeEmptyDirs(rootOf(home, kind), dirname(path))
 }

@@ -1,15 +1,15 @@
 /** The skills of a profile: list, read, write, and expand `/slug` messages. */
 import { join } from 'node:path'
 import { invalid, missing, UserError } from '../../errors.ts'
-import type { LinkedFile, OwnCommand, Skill, SkillCategory, SkillRow } from '../../schema/skill.ts'
+import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../../schema/skill.ts'
+import type { Home } from '../home.ts'
+import { callableSkills } from '../slash-commands.ts'
 import { AgentSkills } from './agent-skills.ts'
-import { SkillFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
+import { SkillFinder, type FoundSkill, skillsRoot } from './finder.ts'
 import { descriptionOf, parseFrontMatter } from './front-matter.ts'
 import { readLinkedFile } from './linked-files.ts'
-import { expandOwnCommand, ownCommands } from './own-commands.ts'
-import { OwnFiles } from './own-files.ts'
+import { expandOwnCommand } from './own-commands.ts'
 import { type ActiveTools, promptIndex } from './prompt-index.ts'
-import { type SubagentFile, subagentFiles } from './subagent-files.ts'
 import { toSkillRow, toSkill, versionOf } from './view.ts'
 import { SkillWriter } from './write.ts'
 import { readText, readWholeText } from '../../store/read-text.ts'
@@ -20,71 +20,53 @@ const GLOB = /[*?[\]]/
 const isUsable = ({ enabled, compatible }: FoundSkill): boolean => enabled && compatible
 
 /** The description in a category's DESCRIPTION.md. */
-const describeCategory = (home: SkillsHome, name: string): string => {
+const describeCategory = (home: Home, name: string): string => {
   const { text } = readText(join(skillsRoot(home), name, 'DESCRIPTION.md'))
   // Most have none.
   return text === null ? '' : descriptionOf(parseFrontMatter(text))
 }
 
 export class Skills {
-  readonly #callable: <S extends { slug: string }>(skills: readonly S[]) => S[]
   readonly #finder: SkillFinder
-  readonly save: SkillWriter['save']
-  readonly saveFile: SkillWriter['saveFile']
-  readonly remove: SkillWriter['remove']
-  readonly toggle: SkillWriter['toggle']
-  /** For the agent's own tools. */
-  readonly agent: AgentSkills
-  /** The files of the user's commands and subagents. */
-  readonly own: OwnFiles
+  readonly writer: SkillWriter
 
-  constructor({
-    callable,
-    ...options
-  }: {
-    userHome?: string
-    platform?: string
-    /** The skills whose slug is not the name of a command. */
-    callable: <S extends { slug: string }>(skills: readonly S[]) => S[]
-  }) {
-    this.#callable = callable
-    this.#finder = new SkillFinder(options)
-    const writer = new SkillWriter(this.#finder)
-    this.save = (home, given) => writer.save(home, given)
-    this.saveFile = (home, given) => writer.saveFile(home, given)
-    this.remove = (home, name) => writer.remove(home, name)
-    this.toggle = (home, name, enabled) => writer.toggle(home, name, enabled)
-    this.agent = new AgentSkills(this.#finder, writer)
-    this.own = new OwnFiles({ callable })
+  constructor(userHome: string) {
+    this.#finder = new SkillFinder(userHome)
+    this.writer = new SkillWriter(this.#finder)
+  }
+
+  /** For the agent's own tools. */
+  agent(home: Home): AgentSkills {
+    return new AgentSkills(home, this.#finder, this.writer)
   }
 
   /** Those the agent may use; `all` adds the disabled ones and those for other systems. */
-  list(home: SkillsHome, { all = false } = {}): SkillRow[] {
+  list(home: Home, { all = false } = {}): SkillRow[] {
     const found = this.#finder.findAll(home)
     return (all ? found : found.filter(isUsable)).map(toSkillRow)
   }
 
   /** The names that `skills.disabled` may contain. */
-  names(home: SkillsHome): Set<string> {
+  names(home: Home): Set<string> {
     return new Set(this.#finder.findAll(home).flatMap(({ name, dirName }) => [name, dirName]))
   }
 
-  categories(home: SkillsHome, rows: readonly SkillRow[]): SkillCategory[] {
+  categories(home: Home, rows: readonly SkillRow[]): SkillCategory[] {
     const names = new Set(rows.flatMap(({ category }) => (category === null ? [] : [category])))
     return [...names].map(name => ({ name, description: describeCategory(home, name) }))
   }
 
   /** What the system prompt lists: the agent loads one when it fits. */
-  index(home: SkillsHome, active: ActiveTools) {
+  index(home: Home, active: ActiveTools) {
     return promptIndex(this.#finder.findAll(home), active, name => describeCategory(home, name))
   }
 
-  content(home: SkillsHome, name: string): Skill {
+  content(home: Home, name: string): Skill {
     return toSkill(home, this.#require(home, name))
   }
 
   /** The text of a skill; null when there is none: a scheduled task runs without it. */
-  contentIfAny(home: SkillsHome, name: string): string | null {
+  contentIfAny(home: Home, name: string): string | null {
     try {
       return toSkill(home, this.#require(home, name)).content
     } catch (error) {
@@ -93,42 +75,32 @@ export class Skills {
     }
   }
 
-  file(home: SkillsHome, name: string, file: string): LinkedFile {
+  file(home: Home, name: string, file: string): LinkedFile {
     const found = readLinkedFile(this.#require(home, name).dir, file)
     return { ...found, version: versionOf(found.content) }
   }
 
   /** A skill's text and directory for the model. Null for a deleted or disabled skill. */
-  instructions(home: SkillsHome, name: string): string | null {
+  instructions(home: Home, name: string): string | null {
     const found = this.#finder.find(home, name)
     return found && isUsable(found) ? this.#instructions(found) : null
   }
 
-  /** The user's own subagents. */
-  subagents(home: SkillsHome): SubagentFile[] {
-    return subagentFiles(home)
-  }
-
-  /** The user's own slash commands. One takes precedence over a skill of the same name. */
-  commands(home: SkillsHome): OwnCommand[] {
-    return ownCommands(home, this.#callable)
-  }
-
   /** `/slug and words` → the text of the command or skill, and the words; any other text as it is. */
-  expand(home: SkillsHome, text: string): string {
+  expand(home: Home, text: string): string {
     if (!text.trimStart().startsWith('/')) return text
-    const own = expandOwnCommand(home, text, this.#callable)
+    const own = expandOwnCommand(home, text)
     if (own !== null) return own
     const match = /^\/([a-z0-9][a-z0-9-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim())
     const slug = match?.[1]?.toLowerCase()
     if (slug === undefined) return text
-    const usable = this.#callable(this.#finder.findAll(home).filter(isUsable))
+    const usable = callableSkills(this.#finder.findAll(home).filter(isUsable))
     const found = usable.find(skill => skill.slug === slug)
     const asked = match?.[2]?.trim()
     return found ? [this.#instructions(found), asked].filter(Boolean).join('\n\n') : text
   }
 
-  #require(home: SkillsHome, name: string): FoundSkill {
+  #require(home: Home, name: string): FoundSkill {
     if (GLOB.test(name)) throw invalid('Invalid skill name', { code: 'invalid_skill_name' })
     const found = this.#finder.find(home, name)
     if (!found) throw missing('Skill not found', { code: 'skill_not_found' })

@@ -1,13 +1,17 @@
 /** One skill as a whole: its text, its files, and what it needs that is not there yet. */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Home } from '../home.ts'
 import { sha256 } from '../../base/sha256.ts'
 import { toSeconds } from '../../base/clock.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { isObject } from '../../base/json.ts'
+import { redact } from '../../base/redact/redact.ts'
+import { conflict } from '../../errors.ts'
+import type { ErrorCode } from '../../schema/error-code.ts'
 import type { Skill, SkillRow } from '../../schema/skill.ts'
 import { resolveInside } from '../../store/path-within.ts'
-import type { FoundSkill, SkillsHome } from './finder.ts'
+import type { FoundSkill } from './finder.ts'
 import { agentMetadata, parseFrontMatter, textOf, textsOf } from './front-matter.ts'
 import { listLinkedFiles } from './linked-files.ts'
 import { readWholeText } from '../../store/read-text.ts'
@@ -16,6 +20,21 @@ type Values = Readonly<Record<string, unknown>>
 type Wanted = { name: string; [key: string]: unknown }
 
 export const versionOf = (text: string): string => sha256(text).slice(0, 16)
+
+/** Throws, with the text of now, where it is not the one that was read. */
+export const requireVersion = (
+  text: string,
+  expected: string | undefined,
+  code: ErrorCode,
+): void => {
+  const version = versionOf(text)
+  if (expected !== undefined && version !== expected)
+    throw conflict('The file has changed since you opened it. Review it before you overwrite it.', {
+      code,
+      content: redact(text),
+      version,
+    })
+}
 
 export const toSkillRow = ({ name, description, category, ...skill }: FoundSkill): SkillRow => ({
   name,
@@ -51,7 +70,7 @@ const isThere = (dir: string, file: string): boolean => {
   }
 }
 
-const needsOf = (home: SkillsHome, values: Values) => {
+const needsOf = (home: Home, values: Values) => {
   const env = home.env()
   const variables = wantedVariables(values)
   const { prerequisites, required_credential_files: files } = values
@@ -71,7 +90,7 @@ const needsOf = (home: SkillsHome, values: Values) => {
   }
 }
 
-export const toSkill = (home: SkillsHome, found: FoundSkill): Skill => {
+export const toSkill = (home: Home, found: FoundSkill): Skill => {
   const path = join(found.dir, 'SKILL.md')
   const content = readWholeText(path)
   const { values } = parseFrontMatter(content)

@@ -2,13 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Home } from '../home.ts'
 import { asObject, isObject } from '../../base/json.ts'
 import { conflict, forbidden, invalid, missing } from '../../errors.ts'
-import { redact, unredact } from '../../base/redact/redact.ts'
+import { unredact } from '../../base/redact/redact.ts'
 import { isInside } from '../../store/path-within.ts'
 import { replaceText } from '../../store/atomic-write.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
-import { type SkillFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
+import { type SkillFinder, type FoundSkill, skillsRoot } from './finder.ts'
 import {
   descriptionOf,
   MAX_DESCRIPTION_CHARS,
@@ -18,7 +19,7 @@ import {
   textsOf,
 } from './front-matter.ts'
 import { parseLinkedPath, readLinkedFile, writeLinkedFile } from './linked-files.ts'
-import { versionOf } from './view.ts'
+import { requireVersion, versionOf } from './view.ts'
 import { readWhole, readWholeText } from '../../store/read-text.ts'
 import { reportWrite } from '../../store/write-reports.ts'
 
@@ -29,20 +30,23 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const CATEGORY = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u
 const REMOVED = '.removed-'
 
-const normalizeName = (given: string): string => given.trim().toLowerCase().replace(/\s+/g, '-')
-
-const checkName = (given: string): string => {
-  const name = normalizeName(given)
+export const checkName = (given: string): string => {
+  const name = given.trim().toLowerCase().replace(/\s+/g, '-')
   if (!NAME.test(name) || name.includes('..'))
-    throw invalid('Invalid skill name', { code: 'invalid_skill_name' })
+    throw invalid(
+      'Invalid skill name: at most 64 lower-case letters, digits, dots, hyphens and underscores.',
+      { code: 'invalid_skill_name' },
+    )
   return name
 }
 
-const checkCategory = (given: string | null | undefined): string | null => {
+export const checkCategory = (given: string | null | undefined): string | null => {
   if (given === null) return null
   const category = given?.trim() ?? ''
   if (category !== '' && (!CATEGORY.test(category) || category.includes('..')))
-    throw invalid('Invalid category', { code: 'invalid_category' })
+    throw invalid('Invalid category: at most 64 letters, digits, dots, hyphens and underscores.', {
+      code: 'invalid_category',
+    })
   return category
 }
 
@@ -86,7 +90,7 @@ export const checkContent = (given: string, name: string): string => {
 }
 
 /** Deletes the host agent's cached index of skills, which is out of date after a change. */
-export const deletePromptSnapshot = (home: SkillsHome): void =>
+export const deletePromptSnapshot = (home: Home): void =>
   rmSync(join(home.dir, '.skills_prompt_snapshot.json'), { force: true })
 
 export const refuseReadOnly = (found: FoundSkill): void => {
@@ -143,7 +147,7 @@ export class SkillWriter {
   }
 
   /** Masked secrets that come back unchanged are restored. */
-  save(home: SkillsHome, given: SkillText): { name: string; path: string; version: string } {
+  save(home: Home, given: SkillText): { name: string; path: string; version: string } {
     const name = checkName(given.name)
     const category = checkCategory(given.category)
     const content = checkContent(given.content, name)
@@ -158,7 +162,11 @@ export class SkillWriter {
     const root = skillsRoot(home)
     if (found) {
       refuseReadOnly(found)
-      this.#requireVersion(found, given.expected_version)
+      requireVersion(
+        readWholeText(join(found.dir, 'SKILL.md')),
+        given.expected_version,
+        'skill_changed',
+      )
     }
     const dir = found
       ? this.#moveToCategory(home, found, category)
@@ -172,19 +180,22 @@ export class SkillWriter {
     return { name: found ? found.dirName : name, path, version: versionOf(text) }
   }
 
-  saveFile(home: SkillsHome, given: SkillFile): { name: string; path: string; version: string } {
+  saveFile(home: Home, given: SkillFile): { name: string; path: string; version: string } {
     const { file, expected_version: expected } = given
     const found = this.#requireSkill(home, given.name)
     refuseReadOnly(found)
-    if (expected !== undefined) this.#requireFileVersion(found, file, expected)
-    const content = unredact(given.content, this.#storedFile(found, file))
+    const stored = this.#storedFile(found, file)
+    if (expected !== undefined && stored === null)
+      throw conflict('The file has been deleted since you opened it.', { code: 'skill_deleted' })
+    requireVersion(stored ?? '', expected, 'skill_changed')
+    const content = unredact(given.content, stored ?? '')
     const path = writeLinkedFile(found.dir, file, content)
     deletePromptSnapshot(home)
     return { name: found.dirName, path, version: versionOf(content) }
   }
 
   /** Renames the directory, so that it disappears in one step, then deletes it. */
-  remove(home: SkillsHome, name: string): string {
+  remove(home: Home, name: string): string {
     const found = this.#requireSkill(home, name)
     refuseReadOnly(found)
     const aside = join(found.root, `${REMOVED}${randomBytes(6).toString('hex')}`)
@@ -196,7 +207,7 @@ export class SkillWriter {
     return found.name
   }
 
-  toggle(home: SkillsHome, name: string, enabled: boolean): string {
+  toggle(home: Home, name: string, enabled: boolean): string {
     const found = this.#requireSkill(home, name)
     const { skills } = home.config.read()
     const { disabled, platform_disabled } = asObject(skills)
@@ -214,14 +225,14 @@ export class SkillWriter {
     return found.name
   }
 
-  #requireSkill(home: SkillsHome, name: string): FoundSkill {
+  #requireSkill(home: Home, name: string): FoundSkill {
     const found = this.#finder.find(home, name)
     if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
     return found
   }
 
   /** Moves the skill when the category changes; returns its directory. */
-  #moveToCategory(home: SkillsHome, found: FoundSkill, category: string | null): string {
+  #moveToCategory(home: Home, found: FoundSkill, category: string | null): string {
     if (category === '' || category === found.category) return found.dir
     const to = join(skillsRoot(home), category ?? '', found.dirName)
     if (lstatSync(to, { throwIfNoEntry: false }))
@@ -238,42 +249,10 @@ export class SkillWriter {
     return to
   }
 
-  #requireVersion(found: FoundSkill, expected: string | undefined): void {
-    if (expected === undefined) return
-    const content = readWholeText(join(found.dir, 'SKILL.md'))
-    const version = versionOf(content)
-    if (version !== expected)
-      throw conflict(
-        'The skill has changed since you opened it. Review it before you overwrite it.',
-        {
-          code: 'skill_changed',
-          content: redact(content),
-          version,
-        },
-      )
-  }
-
-  #requireFileVersion(found: FoundSkill, file: string, expected: string): void {
-    const path = join(found.dir, ...parseLinkedPath(file))
-    if (!lstatSync(path, { throwIfNoEntry: false }))
-      throw conflict('The file has been deleted since you opened it.', { code: 'skill_deleted' })
-    const { content } = readLinkedFile(found.dir, file)
-    const version = versionOf(content)
-    if (version !== expected)
-      throw conflict(
-        'The file has changed since you opened it. Review it before you overwrite it.',
-        {
-          code: 'skill_changed',
-          content: redact(content),
-          version,
-        },
-      )
-  }
-
-  /** The stored text, for restoring masked secrets; empty for a new file. */
-  #storedFile({ dir }: FoundSkill, file: string): string {
+  /** Null: there is no such file. */
+  #storedFile({ dir }: FoundSkill, file: string): string | null {
     return lstatSync(join(dir, ...parseLinkedPath(file)), { throwIfNoEntry: false })?.isFile()
       ? readLinkedFile(dir, file).content
-      : ''
+      : null
   }
 }

@@ -16,6 +16,7 @@ import type { Tool } from '../../agent/types.ts'
 import { AgentJobs } from '../../cron/agent-api.ts'
 import { changeEntries, isNoteEnabled, TARGETS } from '../../profiles/memory/note-entries.ts'
 import { UserError } from '../../errors.ts'
+import type { AgentSkills } from '../../profiles/skills/agent-skills.ts'
 import type { Skills } from '../../profiles/skills/skills.ts'
 import { turnRole } from './role-guards.ts'
 import { imageMode } from './images.ts'
@@ -31,7 +32,7 @@ const memoryOf = ({ home }: TurnScope): Tool[] => {
 }
 
 /** The fields of a skill that the agent reads. */
-const forAgent = (skill: ReturnType<Skills['agent']['view']>) => {
+const forAgent = (skill: ReturnType<AgentSkills['view']>) => {
   const { enabled: _, compatible: _c, read_only: _r, slug: _s, mtime: _m, ...rest } = skill
   const { version: _v, linked_files: files, ...shown } = rest
   return { ...shown, linked_files: Object.keys(files).length > 0 ? files : null }
@@ -41,7 +42,7 @@ const forAgent = (skill: ReturnType<Skills['agent']['view']>) => {
 const seldom = (tool: Tool, about: string): Tool => ({ ...tool, seldom: about })
 
 const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
-  const { agent } = skills
+  const agent = skills.agent(home)
   const list = plain(
     skillsListTool({
       list() {
@@ -59,23 +60,11 @@ const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
   )
   const view = plain(
     skillViewTool({
-      view: name => forAgent(agent.view(home, name)),
-      file: (name, file) => agent.file(home, name, file),
+      view: name => forAgent(agent.view(name)),
+      file: (name, file) => agent.file(name, file),
     }),
   )
-  const manage = plain(
-    skillManageTool({
-      create: given => agent.create(home, given),
-      edit: (name, content) => agent.edit(home, name, content),
-      text: (name, file) => agent.text(home, name, file),
-      remove: name => agent.remove(home, name),
-      writeFile: (name, file, content) => agent.writeFile(home, name, file, content),
-      removeFile: (name, file) => agent.removeFile(home, name, file),
-      targetPath: (name, file, content) => agent.resolveFile(home, name, file, content),
-      skillPath: (name, category) => agent.skillPath(home, name, category),
-      files: name => agent.files(home, name),
-    }),
-  )
+  const manage = plain(skillManageTool(agent))
   // Without any skill there is nothing to follow; the user may still ask for one to be written.
   return skills.list(home).length > 0
     ? [list, view, manage]

@@ -1,6 +1,7 @@
 /** Delegation to subagents: depth, steps and model, from the section `delegation` of config.yaml. */
 import type { Delegation, ModelEndpoint } from '../../agent/types.ts'
 import type { ModelServices } from '../../models/models.ts'
+import { subagentFiles } from '../../profiles/skills/subagent-files.ts'
 import type { Services } from './services.ts'
 import type { TurnScope } from './turn-scope.ts'
 
@@ -20,7 +21,7 @@ const ownEndpoint = (
   }
 }
 
-export const delegationOf = (scope: TurnScope, { models, skills }: Services): Delegation => {
+export const delegationOf = (scope: TurnScope, { models }: Services): Delegation => {
   const { home, config } = scope
   const endpoint = ownEndpoint(scope, models)
   return {
@@ -29,7 +30,7 @@ export const delegationOf = (scope: TurnScope, { models, skills }: Services): De
     maxSteps: config.delegation.max_iterations,
     ...(endpoint && { endpoint }),
     kinds: () =>
-      skills.subagents(home).map(({ name, prompt, tools, model }) => ({
+      subagentFiles(home).map(({ name, prompt, tools, model }) => ({
         name,
         prompt,
         tools,

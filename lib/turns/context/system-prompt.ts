@@ -8,6 +8,7 @@ import type { Tool } from '../../agent/types.ts'
 import { UserError } from '../../errors.ts'
 import { memoryPrompt } from '../../profiles/memory/memory.ts'
 import { personalityPrompt } from '../../profiles/personalities.ts'
+import { subagentFiles } from '../../profiles/skills/subagent-files.ts'
 import { contextFiles } from './context-files.ts'
 import { environmentFacts } from './environment-facts.ts'
 import { dayOf } from '../../base/time-zone.ts'
@@ -79,7 +80,7 @@ export const promptOf = async (
         tools: tools.map(({ name }) => name),
         toolsets: [...new Set(own.flatMap(name => toolsetOf(name) ?? []))],
       }),
-      subagents: skills.subagents(home),
+      subagents: subagentFiles(home),
       context,
       facts: await environmentFacts(workspace, readable),
     })

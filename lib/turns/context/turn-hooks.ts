@@ -18,7 +18,7 @@ import type { TurnScope } from './turn-scope.ts'
 const parsed = new WeakMap<object, ParsedHooks>()
 
 /** The hooks of a home, parsed again only when its file has changed. Throws when the file cannot be read. */
-export const hooksOf = (home: Home): ParsedHooks => {
+const hooksOf = (home: Home): ParsedHooks => {
   const values = home.values()
   const known = parsed.get(values)
   if (known) return known

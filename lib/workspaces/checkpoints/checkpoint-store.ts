@@ -1,18 +1,33 @@
-/** Storage of one workspace's checkpoints: file versions in git (plain copies where git is missing) and the records of turns. */
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+/** Storage of one workspace's checkpoints: versions of files, each once under the hash of its bytes, and the records of turns. */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { constants, zstdCompressSync, zstdDecompress } from 'node:zlib'
+import { systemClock } from '../../base/clock.ts'
+import { missing } from '../../errors.ts'
 import { sha256 } from '../../base/sha256.ts'
 import { writeAtomic } from '../../store/atomic-write.ts'
-import type { Content } from './file-content.ts'
-import { OpenRecord, TurnRecord, type Version } from './records.ts'
-import { blobId, type GitOptions, openShadowGit } from './shadow-git.ts'
-import { readWhole, readWholeText } from '../../store/read-text.ts'
+import type { Bounds } from '../../store/dir-handle.ts'
+import { readWholeText } from '../../store/read-text.ts'
+import { type Content, readContent } from './file-content.ts'
+import { OpenRecord, type Snapshot, TurnRecord, type Version } from './records.ts'
+import { type Scan, type ScanLimits, scanWorkspace, slices } from './scan-workspace.ts'
+
+const decompress = promisify(zstdDecompress)
+
+const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+/** The times of files have the resolution of the kernel's clock: a file that changed this recently could change again unnoticed. */
+const RECENT_MS = 100
 
 /** The directory is named by a hash of the workspace's absolute path, as the host agent names it. */
 export const checkpointDir = (homeDir: string, root: string): string =>
   join(homeDir, 'checkpoints', sha256(root).slice(0, 16))
 
-export type CheckpointStore = Awaited<ReturnType<typeof openCheckpointStore>>
+/** The id of these bytes, as `git hash-object` computes it. */
+export const blobId = (bytes: Uint8Array): string =>
+  createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 
 const ID = /^[0-9a-f]{16,64}$/
 
@@ -35,7 +50,7 @@ const readRecord = <T>(path: string, parse: (value: unknown) => T): T | undefine
   }
 }
 
-/** Oldest first. Needs no git and creates nothing. */
+/** Oldest first. Creates nothing. */
 export const readTurnRecords = (dir: string): TurnRecord[] =>
   idsIn(join(dir, 'webui', 'turns'))
     .flatMap(id => readRecord(join(dir, 'webui', 'turns', `${id}.json`), TurnRecord.parse) ?? [])
@@ -49,65 +64,173 @@ export const readOpenRecord = (dir: string, id: string): OpenRecord | undefined 
 export const deleteOpenRecord = (dir: string, id: string): void =>
   rmSync(join(dir, 'webui', 'open', `${id}.json`), { force: true })
 
-/** `root`: the real path of the workspace. */
-export const openCheckpointStore = async (dir: string, root: string, gitOptions: GitOptions) => {
-  const own = (...names: string[]) => join(dir, 'webui', ...names)
-  for (const folder of ['turns', 'open', 'files'])
-    mkdirSync(own(folder), { recursive: true, mode: 0o700 })
-  if (!existsSync(own('workspace.txt'))) writeFileSync(own('workspace.txt'), root, { mode: 0o600 })
-  const git = await openShadowGit(dir, root, gitOptions)
+/** The workspace `bounds.root`, without what is hidden from requests. */
+export type CheckpointContext = { store: CheckpointStore; bounds: Bounds; limits: ScanLimits }
 
-  const plain = {
-    put(bytes: Buffer): string {
-      const id = blobId(bytes)
-      if (!existsSync(own('files', id))) writeAtomic(own('files', id), bytes)
-      return id
-    },
-    get: (id: string): Buffer => readWhole(own('files', id)),
+type Known = { stamp: string; version: Version }
+
+/** How many names one note lists. */
+const MAX_LISTED_NAMES = 5
+
+export const listNames = (names: readonly string[]): string =>
+  names.length > MAX_LISTED_NAMES
+    ? `${names.slice(0, MAX_LISTED_NAMES).join(', ')} and ${names.length - MAX_LISTED_NAMES} more`
+    : names.join(', ')
+
+const notesOf = ({ large, unreadable, withoutBuildFolders }: Scan): string[] => [
+  ...(large.size > 0
+    ? [`Too large to record, so changes can't be undone: ${listNames([...large.keys()])}.`]
+    : []),
+  ...(unreadable.length > 0 ? [`Unreadable, so not recorded: ${listNames(unreadable)}.`] : []),
+  ...(withoutBuildFolders
+    ? ["This folder is large, so dist, build, target and similar folders aren't recorded."]
+    : []),
+]
+
+export class CheckpointStore {
+  readonly dir: string
+  /** The files of the last snapshot, which need not be read again while their stamp is the same. In memory while a turn runs. */
+  #known: Map<string, Known> | undefined
+
+  /** `root`: the real path of the workspace. */
+  constructor(dir: string, root: string) {
+    this.dir = dir
+    for (const folder of ['turns', 'open', 'blobs'])
+      mkdirSync(this.#own(folder), { recursive: true, mode: 0o700 })
+    const about = this.#own('workspace.txt')
+    if (!existsSync(about)) writeFileSync(about, root, { mode: 0o600 })
   }
 
-  const deleteUnusedFiles = (): void => {
-    const turns = readTurnRecords(dir)
-    const running = listOpenIds(dir).flatMap(id => readOpenRecord(dir, id) ?? [])
-    const steps = [...turns, ...running].flatMap(each => each.steps ?? [])
-    const used = new Set(
-      [
-        ...turns.flatMap(({ changes }) => changes.flatMap(({ before, after }) => [before, after])),
-        ...running.flatMap(({ touched }) => touched.map(([, version]) => version)),
-        ...steps.flatMap(({ files }) => (files ?? []).map(([, version]) => version)),
-      ].map(version => version?.id),
-    )
-    for (const name of readdirSync(own('files')))
-      if (!used.has(name)) rmSync(own('files', name), { force: true })
+  #own(...names: string[]): string {
+    return join(this.dir, 'webui', ...names)
   }
 
-  return {
-    dir,
-    root,
-    git,
-    /** Stores the bytes of a file. */
-    async put({ bytes, kind, perm }: Content): Promise<Version> {
-      const id = git ? await git.put(bytes) : plain.put(bytes)
-      return { kind, perm, id, store: git ? 'git' : 'plain' }
-    },
-    get: async (version: Version): Promise<Buffer> => {
-      if (version.store === 'plain') return plain.get(version.id)
-      if (!git) throw new Error("git isn't installed")
-      return git.get(version.id)
-    },
-    turns: () => readTurnRecords(dir),
-    writeTurn: (record: TurnRecord) =>
-      writeAtomic(own('turns', `${record.id}.json`), JSON.stringify(record)),
-    openRecord: (id: string): OpenRecord | undefined => readOpenRecord(dir, id),
-    writeOpenRecord: (record: OpenRecord) =>
-      writeAtomic(own('open', `${record.id}.json`), JSON.stringify(record)),
-    /** Deletes records and the file versions only they refer to. */
-    async deleteTurns(ids: readonly string[]): Promise<void> {
-      for (const id of ids) {
-        rmSync(own('turns', `${id}.json`), { force: true })
-        await git?.deleteTurn(id)
+  #readKnown(): Map<string, Known> {
+    const read = (value: unknown) => new Map(value as [string, Known][])
+    this.#known ??= readRecord(this.#own('known.json'), read) ?? new Map()
+    return this.#known
+  }
+
+  #store(bytes: Buffer): string {
+    const id = blobId(bytes)
+    const path = this.#own('blobs', id)
+    // A power cut can leave an empty file: an fsync for each would slow down every turn.
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0)
+      writeAtomic(path, zstdCompressSync(bytes, FAST), { sync: false })
+    return id
+  }
+
+  /** Stores the bytes of a file. */
+  put({ bytes, kind, perm }: Content): Version {
+    return { kind, perm, id: this.#store(bytes) }
+  }
+
+  async get(id: string): Promise<Buffer> {
+    try {
+      return await decompress(await readFile(this.#own('blobs', id)))
+    } catch {
+      // Deleted by hand, or the disk is damaged.
+      throw missing('The stored version of this file no longer exists.', {
+        code: 'checkpoint_not_found',
+      })
+    }
+  }
+
+  /** Stores the files of the workspace as they are now. `notes`: what is not among them. */
+  async takeSnapshot({
+    bounds,
+    limits,
+  }: CheckpointContext): Promise<Snapshot & { notes: string[] }> {
+    const scan = await scanWorkspace({ root: bounds.root, isHidden: bounds.isHidden, limits })
+    const known = this.#readKnown()
+    const files = new Map<string, Version>()
+    const next = new Map<string, Known>()
+    const pause = slices()
+    for (const [path, { stamp, changedAt }] of scan.files) {
+      await pause()
+      const before = known.get(path)
+      if (before?.stamp === stamp) {
+        files.set(path, before.version)
+        next.set(path, before)
+        continue
       }
-      if (ids.length > 0) deleteUnusedFiles()
-    },
+      const readAt = systemClock.now()
+      const found = readContent(bounds, path, limits.fileBytes)
+      if ('problem' in found) scan.unreadable.push(path)
+      if ('problem' in found || !found.content) continue
+      const version = this.put(found.content)
+      files.set(path, version)
+      if (readAt - changedAt > RECENT_MS) next.set(path, { stamp, version })
+    }
+    this.#known = next
+    const { folders, large, unreadable, withoutBuildFolders } = scan
+    const skipped = new Map([...large, ...unreadable.map(path => [path, ''] as const)])
+    return { files, folders, skipped, withoutBuildFolders, notes: notesOf(scan) }
+  }
+
+  /** Returns the id of a snapshot, for `readSnapshot`. */
+  putSnapshot({ files, folders, skipped, withoutBuildFolders }: Snapshot): string {
+    const lists = [[...files], [...folders], [...skipped], withoutBuildFolders]
+    return this.#store(Buffer.from(JSON.stringify(lists)))
+  }
+
+  async readSnapshot(id: string): Promise<Snapshot> {
+    const [files, folders, skipped, withoutBuildFolders] = JSON.parse(String(await this.get(id)))
+    return {
+      files: new Map(files),
+      folders: new Set(folders),
+      skipped: new Map(skipped),
+      withoutBuildFolders,
+    }
+  }
+
+  turns(): TurnRecord[] {
+    return readTurnRecords(this.dir)
+  }
+
+  writeTurn(record: TurnRecord): void {
+    writeAtomic(this.#own('turns', `${record.id}.json`), JSON.stringify(record))
+  }
+
+  openRecord(id: string): OpenRecord | undefined {
+    return readOpenRecord(this.dir, id)
+  }
+
+  writeOpenRecord(record: OpenRecord): void {
+    writeAtomic(this.#own('open', `${record.id}.json`), JSON.stringify(record))
+  }
+
+  /** After a turn: the next one need not read all files again. */
+  saveKnown(): void {
+    if (this.#known)
+      writeAtomic(this.#own('known.json'), JSON.stringify([...this.#known]), { sync: false })
+    this.#known = undefined
+  }
+
+  /** Deletes records and the versions only they refer to. */
+  async deleteTurns(ids: readonly string[]): Promise<void> {
+    for (const id of ids) rmSync(this.#own('turns', `${id}.json`), { force: true })
+    const used = await this.#usedIds()
+    for (const name of readdirSync(this.#own('blobs')))
+      if (!used.has(name)) rmSync(this.#own('blobs', name), { force: true })
+  }
+
+  async #usedIds(): Promise<Set<string | undefined>> {
+    const turns = this.turns()
+    const open = listOpenIds(this.dir).flatMap(id => this.openRecord(id) ?? [])
+    const snapshots = open.flatMap(({ snapshot }) => snapshot ?? [])
+    const files = await Promise.all(
+      snapshots.map(async id => [...(await this.readSnapshot(id)).files.values()]),
+    )
+    const versions = [
+      ...turns.flatMap(({ changes }) => changes.flatMap(({ before, after }) => [before, after])),
+      ...open.flatMap(({ touched }) => touched.map(([, version]) => version)),
+      ...[...turns, ...open].flatMap(({ steps = [] }) =>
+        steps.flatMap(step => (step.files ?? []).map(([, version]) => version)),
+      ),
+      ...[...this.#readKnown().values()].map(({ version }) => version),
+      ...files.flat(),
+    ]
+    return new Set([...snapshots, ...versions.map(version => version?.id)])
   }
 }

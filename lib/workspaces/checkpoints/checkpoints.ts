@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Clock, rising } from '../../base/clock.ts'
 import { conflict, invalid, messageOf, missing } from '../../errors.ts'
 import {
   deleteOpenRecord,
@@ -10,8 +9,7 @@ import {
   readOpenRecord,
   readTurnRecords,
 } from './checkpoint-store.ts'
-import { listPast, readPast } from './past-files.ts'
-import { pastStateOf, type Point } from './past-state.ts'
+import { listPast, pastStateOf, type Point, readPast } from './past-files.ts'
 import type { TurnRecord } from './records.ts'
 import { saveTurn } from './record-changes.ts'
 import { CheckpointRecorder, MAX_TURNS, type TurnStart } from './turn-recorder.ts'
@@ -23,15 +21,7 @@ import {
   undoneHunks,
   undoTurn,
 } from './undo.ts'
-import { type CheckpointHome, CheckpointWorkspaces, type WorkspacesOptions } from './workspaces.ts'
-
-export type CheckpointsOptions = WorkspacesOptions & {
-  clock: Clock
-  /** The current id of a session; undefined when it was deleted. */
-  resolve: (sessionId: string) => string | undefined
-  /** How long a turn waits for its files to be recorded; 15 s when absent. */
-  timeoutMs?: number
-}
+import { type CheckpointHome, type CheckpointsOptions, CheckpointWorkspaces } from './workspaces.ts'
 
 export type RestoreOptions = {
   checkpoint: string
@@ -84,21 +74,11 @@ const isUndo = (turn: TurnRecord, records: ReadonlyMap<string, TurnRecord>): boo
 type Continues = (streamId: string) => boolean
 
 export class Checkpoints {
-  readonly #clock: Clock
-  readonly #log: (line: string, extra?: Record<string, unknown>) => void
   readonly #resolve: (sessionId: string) => string | undefined
-  readonly #timeoutMs: number | undefined
-  // Records are ordered by it.
-  readonly #now: () => number
   readonly #workspaces: CheckpointWorkspaces
 
   constructor(options: CheckpointsOptions) {
-    const { clock, log, resolve, timeoutMs } = options
-    this.#clock = clock
-    this.#log = log
-    this.#resolve = resolve
-    this.#timeoutMs = timeoutMs
-    this.#now = rising(this.#clock)
+    this.#resolve = options.resolve
     this.#workspaces = new CheckpointWorkspaces(options)
   }
 
@@ -116,26 +96,29 @@ export class Checkpoints {
     return found
   }
 
-  async #pastOf(home: CheckpointHome, sessionId: string, checkpoint: string, point: Point) {
+  #pastOf(home: CheckpointHome, sessionId: string, checkpoint: string, point: Point) {
     const turn = this.#find(home, sessionId, checkpoint)
-    const context = await this.#workspaces.contextOf(home, turn.workspace)
+    const context = this.#workspaces.contextOf(home, turn.workspace)
     return { turn, context, past: pastStateOf(context.store.turns(), turn, point) }
   }
 
   async #recoverOne(home: CheckpointHome, dir: string, id: string): Promise<void> {
+    if (this.#workspaces.isRunning(id)) return
     const found = readOpenRecord(dir, id)
-    if (!found || this.#workspaces.isRunning(id)) return
+    if (!found) return deleteOpenRecord(dir, id)
     try {
       const { root } = this.#workspaces.boundsOf(home, found.workspace)
       await this.#workspaces.exclusive(home, root, async () =>
-        saveTurn(await this.#workspaces.contextOf(home, root), found, {
-          now: this.#now(),
+        saveTurn(this.#workspaces.contextOf(home, root), found, {
+          now: this.#workspaces.now(),
           interrupted: true,
           maxTurns: MAX_TURNS,
         }),
       )
     } catch (error) {
-      this.#log('lost the file changes of an interrupted turn', { error: messageOf(error) })
+      this.#workspaces.log('lost the file changes of an interrupted turn', {
+        error: messageOf(error),
+      })
       deleteOpenRecord(dir, id)
     }
   }
@@ -148,21 +131,15 @@ export class Checkpoints {
 
   async #deleteRecord(home: CheckpointHome, { workspace, id }: TurnRecord): Promise<void> {
     try {
-      const store = await this.#workspaces.storeOf(home, workspace)
+      const store = this.#workspaces.storeOf(home, workspace)
       await this.#workspaces.exclusive(home, workspace, () => store.deleteTurns([id]))
     } catch (error) {
-      this.#log('could not delete a checkpoint', { error: messageOf(error) })
+      this.#workspaces.log('could not delete a checkpoint', { error: messageOf(error) })
     }
   }
 
   startTurn(start: TurnStart): CheckpointRecorder {
-    return new CheckpointRecorder(start, {
-      workspaces: this.#workspaces,
-      clock: this.#clock,
-      now: this.#now,
-      log: this.#log,
-      timeoutMs: this.#timeoutMs,
-    })
+    return new CheckpointRecorder(start, this.#workspaces)
   }
 
   /** Newest first. Waits for turns that are ending. */
@@ -183,14 +160,14 @@ export class Checkpoints {
     const turn = this.#find(home, sessionId, checkpoint)
     const change = turn.changes.find(each => each.path === path)
     if (!change) throw missing('Change not found', { code: 'checkpoint_not_found' })
-    const context = await this.#workspaces.contextOf(home, turn.workspace)
+    const context = this.#workspaces.contextOf(home, turn.workspace)
     const found = await diffOf(context.store, change)
     return { ...found, undone: await undoneHunks(context, change) }
   }
 
   /** The files of the workspace at a point of a turn. */
   async filesAt(home: CheckpointHome, sessionId: string, checkpoint: string, point: Point) {
-    const { context, past, turn } = await this.#pastOf(home, sessionId, checkpoint, point)
+    const { context, past, turn } = this.#pastOf(home, sessionId, checkpoint, point)
     return { at: past.at, notes: turn.notes, ...(await listPast(context, past)) }
   }
 
@@ -202,7 +179,7 @@ export class Checkpoints {
     point: Point,
     path: string,
   ) {
-    const { context, past } = await this.#pastOf(home, sessionId, checkpoint, point)
+    const { context, past } = this.#pastOf(home, sessionId, checkpoint, point)
     return readPast(context, past, path)
   }
 
@@ -230,14 +207,14 @@ export class Checkpoints {
     requireIdle()
     return this.#workspaces.exclusive(home, root, async () => {
       requireIdle()
-      const context = await this.#workspaces.contextOf(home, turn.workspace)
+      const context = this.#workspaces.contextOf(home, turn.workspace)
       const id = randomBytes(16).toString('hex')
       const part = partOf(turn, { path, hunks, force })
       const redone = isUndo(turn, new Map(recordsOf(home).map(each => [each.id, each])))
       const about = { checkpoint: id, undo_of: turn.id, partial: part !== null, redone }
       const input = {
         id,
-        now: this.#now(),
+        now: this.#workspaces.now(),
         beforeFiles: (files: string[]) => beforeFiles?.({ ...about, paths: files }),
       }
       return part

@@ -3,23 +3,67 @@ import { isUtf8 } from 'node:buffer'
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { fromSeconds } from '../../base/clock.ts'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
+import { fromSeconds } from '../../base/clock.ts'
 import { missing } from '../../errors.ts'
 import type { PastFile, PastFileState } from '../../schema/checkpoint.ts'
-import type { CheckpointStore } from './checkpoint-store.ts'
-import { readContent, type ReadResult } from './file-content.ts'
+import { blobId, type CheckpointContext } from './checkpoint-store.ts'
+import { type ReadResult, readContent } from './file-content.ts'
 import { DIFF_OPTIONS } from './hunks.ts'
-import type { PastState } from './past-state.ts'
-import { type CheckpointContext, MAX_TOUCHED_BYTES } from './record-changes.ts'
-import type { Version } from './records.ts'
-import {
-  DEFAULT_LIMITS,
-  isIgnored,
-  scanWorkspace,
-  WorkspaceTooLargeError,
-} from './scan-workspace.ts'
-import { blobId } from './shadow-git.ts'
+import { MAX_TOUCHED_BYTES, resolvePath } from './record-changes.ts'
+import type { TurnRecord, Version, Versions } from './records.ts'
+import { isIgnored, scanWorkspace, WorkspaceTooLargeError } from './scan-workspace.ts'
+
+/** Before the turn, after it, or after a tool call that a step of its record names. */
+export type Point = 'before' | 'after' | { call: string }
+
+export type PastState = {
+  /** Seconds since 1970. A file without a version here is as it was if it has not changed since. */
+  at: number
+  /** Recorded versions; null: the file did not exist. */
+  files: Versions
+  /** Files of the turn whose version at the point was not recorded. */
+  unknown: ReadonlySet<string>
+}
+
+const stateInTurn = ({ changes, steps = [], ...turn }: TurnRecord, point: Point): PastState => {
+  const files: Versions = new Map()
+  if (typeof point === 'string') {
+    for (const change of changes) files.set(change.path, change[point])
+    return { at: point === 'before' ? turn.at : turn.ended_at, files, unknown: new Set() }
+  }
+  const index = steps.findIndex(({ calls }) => calls.includes(point.call))
+  const past = steps.slice(0, index + 1)
+  const reached = past.at(-1)
+  if (!reached) throw missing('Step not found', { code: 'checkpoint_not_found' })
+  const add = (from: typeof steps) => {
+    for (const [path, version] of from.flatMap(step => step.files ?? [])) files.set(path, version)
+  }
+  // A file that a step changed and a later one restored is in no change of the turn: it ended as it began.
+  add(steps)
+  for (const { path, before } of changes) files.set(path, before)
+  add(past)
+  const lost = past.findLastIndex(each => each.files === null)
+  const known = new Set(
+    past.slice(lost + 1).flatMap(step => (step.files ?? []).map(([path]) => path)),
+  )
+  const unknown = lost < 0 ? [] : [...files.keys()].filter(path => !known.has(path))
+  return { at: reached.at, files, unknown: new Set(unknown) }
+}
+
+/** Which versions the files had at a point of a turn. `records`: all of the workspace, in any order. Reads no file. */
+export const pastStateOf = (
+  records: readonly TurnRecord[],
+  turn: TurnRecord,
+  point: Point,
+): PastState => {
+  const state = stateInTurn(turn, point)
+  const later = records.filter(each => each.id !== turn.id && each.at >= turn.at)
+  for (const { changes } of later.toSorted((a, b) => a.at - b.at))
+    for (const { path, before } of changes)
+      if (!state.files.has(path)) state.files.set(path, before)
+  return state
+}
 
 const MAX_LISTED = 5_000
 const MAX_TEXT_BYTES = 400_000
@@ -44,9 +88,9 @@ const isUntouched = (path: string, at: number): boolean => {
 }
 
 /** Empty where the workspace is too large to list. */
-const namesNow = async ({ bounds, limits = DEFAULT_LIMITS }: CheckpointContext) => {
+const namesNow = async ({ bounds: { root, isHidden }, limits }: CheckpointContext) => {
   try {
-    const { files, large } = await scanWorkspace({ ...bounds, limits })
+    const { files, large } = await scanWorkspace({ root, isHidden, limits })
     return { paths: [...files.keys(), ...large.keys()], isWhole: true }
   } catch (error) {
     if (error instanceof WorkspaceTooLargeError) return { paths: [], isWhole: false }
@@ -82,59 +126,53 @@ export const listPast = async (context: CheckpointContext, past: PastState) => {
 const textOf = (bytes: Buffer): string | null =>
   bytes.includes(0) || !isUtf8(bytes) ? null : bytes.toString()
 
-/** From the earlier to the current text. */
-const diffToNow = (path: string, then: string, now: string): string | undefined => {
-  if (then === now) return ''
-  const name = JSON.stringify(path).slice(1, -1)
-  return createTwoFilesPatch(`a/${name}`, `b/${name}`, then, now, undefined, undefined, {
-    ...DIFF_OPTIONS,
-    headerOptions: FILE_HEADERS_ONLY,
-  })
-}
+/** As git writes a name that would break a line. */
+const quoted = (path: string): string => JSON.stringify(path).slice(1, -1)
 
-const storedBytes = async (store: CheckpointStore, version: Version): Promise<Buffer> => {
-  try {
-    return await store.get(version)
-  } catch {
-    // Deleted by hand, or the disk is damaged.
-    throw missing('The stored version of this file no longer exists.', {
-      code: 'checkpoint_not_found',
-    })
-  }
-}
+/** The unified diff of a text; null: the file did not exist. Undefined when the versions are too different to compare in time. */
+export const diffTexts = (
+  path: string,
+  before: string | null,
+  after: string | null,
+): string | undefined =>
+  before === after
+    ? ''
+    : createTwoFilesPatch(
+        before === null ? '/dev/null' : `a/${quoted(path)}`,
+        after === null ? '/dev/null' : `b/${quoted(path)}`,
+        before ?? '',
+        after ?? '',
+        undefined,
+        undefined,
+        { ...DIFF_OPTIONS, headerOptions: FILE_HEADERS_ONLY },
+      )
 
 /** The text of a file at the point, and its difference to the file now. */
 export const readPast = async (
-  context: CheckpointContext,
+  { bounds, store }: CheckpointContext,
   past: PastState,
   path: string,
 ): Promise<PastFile> => {
-  const { bounds, store } = context
   const version = past.files.get(path)
   const nothing = { path, text: null, diff: '', binary: false, truncated: false }
+  const notFound = () => missing('File not found', { code: 'file_not_found' })
   // Git folders and dependencies are not part of a workspace's history.
-  if (version === undefined && (!isInside(path) || isIgnored(path)))
-    throw missing('File not found', { code: 'file_not_found' })
-  if (bounds.isHidden(join(bounds.root, path)))
-    throw missing('File not found', { code: 'file_not_found' })
+  if (version === undefined && (!isInside(path) || isIgnored(path))) throw notFound()
+  if (bounds.isHidden(join(bounds.root, path))) throw notFound()
   if (past.unknown.has(path)) return { ...nothing, state: 'unknown' }
-  const now = readContent(
-    isInside(path) ? bounds : { ...bounds, root: '/' },
-    isInside(path) ? path : path.slice(1),
-    MAX_TOUCHED_BYTES,
-  )
+  const now = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
   const content = 'problem' in now ? null : now.content
   if (version === undefined) {
-    if (!content) throw missing('File not found', { code: 'file_not_found' })
+    if (!content) throw notFound()
     if (!isUntouched(join(bounds.root, path), past.at)) return { ...nothing, state: 'unknown' }
   }
   const state = version === undefined ? 'same' : stateOf(version, now)
   if (version === null) return { ...nothing, state }
-  const bytes = version ? await storedBytes(store, version) : (content?.bytes ?? Buffer.alloc(0))
   const current = content?.bytes ?? Buffer.alloc(0)
+  const bytes = version ? await store.get(version.id) : current
   if (bytes.length + current.length > MAX_TEXT_BYTES) return { ...nothing, state, truncated: true }
   const [text, textNow] = [textOf(bytes), textOf(current)]
   if (text === null || textNow === null) return { ...nothing, state, text, binary: true }
-  const diff = diffToNow(path, text, textNow)
+  const diff = diffTexts(path, text, textNow)
   return { ...nothing, state, text, diff: diff ?? '', truncated: diff === undefined }
 }

@@ -7,10 +7,11 @@ const Version = z.object({
   /** Permission bits. */
   perm: z.number(),
   id: z.string(),
-  /** Where the bytes are: in the git repository, or as a plain copy beside it. */
-  store: z.enum(['git', 'plain']),
 })
 export type Version = z.infer<typeof Version>
+
+/** Null: the file does not exist. */
+export type Versions = Map<string, Version | null>
 
 const Change = z.object({
   /** Relative to the workspace, or absolute for a file outside it. */
@@ -35,7 +36,6 @@ const RecordHeader = z.object({
   at: z.number(),
   undo_of: z.string().nullable(),
 })
-export type RecordHeader = z.infer<typeof RecordHeader>
 
 const StepRecord = z.object({
   /** Ids of the tool calls; more than one when they ran at the same time. */
@@ -65,25 +65,26 @@ export type TurnRecord = z.infer<typeof TurnRecord>
 
 /** The state before a running turn, so that its record can be completed after a kill. */
 export const OpenRecord = RecordHeader.extend({
-  /** Files the file tools wrote, with the version before the first write. */
+  /** Files that the file tools wrote and the snapshot does not cover, with the version before the first write. */
   touched: z.array(z.tuple([z.string(), Version.nullable()])),
   /** Folders that did not exist when a file in them was about to be written. */
   absent: z.array(z.string()),
-  /** The whole workspace before the first command: a git tree, and what a tree does not contain. */
-  scan: z
-    .object({
-      tree: z.string(),
-      /** Permissions other than 644 and 755. */
-      perms: z.record(z.string(), z.number()),
-      folders: z.array(z.string()),
-      large: z.record(z.string(), z.string()),
-      without_products: z.boolean(),
-    })
-    .nullable(),
+  /** The whole workspace before the first command: the id of a `Snapshot` in the store. */
+  snapshot: z.string().nullable(),
   notes: z.array(z.string()),
   steps: z.array(StepRecord).optional(),
 })
 export type OpenRecord = z.infer<typeof OpenRecord>
+
+/** The files of a workspace at a moment. */
+export type Snapshot = {
+  files: Map<string, Version>
+  folders: Set<string>
+  /** Files that are not stored: too large (size and time, so that a change is at least noticed) or unreadable (blank). */
+  skipped: Map<string, string>
+  /** Build folders were skipped. */
+  withoutBuildFolders: boolean
+}
 
 export const sameVersion = (a: Version | null, b: Version | null): boolean =>
   a === b || (a !== null && b !== null && a.kind === b.kind && a.id === b.id && a.perm === b.perm)

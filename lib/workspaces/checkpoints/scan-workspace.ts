@@ -32,8 +32,8 @@ const BUILD_FOLDERS = new Set(
 )
 
 export type Scan = {
-  /** Path → permission bits, for files and symlinks. */
-  files: Map<string, number>
+  /** Files and symlinks. The stamp differs when the file does. */
+  files: Map<string, { stamp: string; changedAt: number }>
   folders: Set<string>
   /** Files too large to store: path → size and time, so that a change is at least noticed. */
   large: Map<string, string>
@@ -58,18 +58,22 @@ export const isIgnored = (path: string, withoutBuildFolders = false): boolean =>
   )
 }
 
-export type ScanBounds = {
-  root: string
-  isHidden: (real: string) => boolean
-  limits?: ScanLimits
-}
+type ScanBounds = { root: string; isHidden: (real: string) => boolean; limits: ScanLimits }
 
 const SLICE_MS = 10
-/** Permissions of a symlink have no meaning. */
-const SYMLINK_MODE = 0o755
+
+/** Returns a function that lets the event loop serve requests, called between short pieces of work. */
+export const slices = () => {
+  let until = performance.now() + SLICE_MS
+  return async (): Promise<void> => {
+    if (performance.now() <= until) return
+    await setImmediate()
+    until = performance.now() + SLICE_MS
+  }
+}
 
 const scanFiles = async (bounds: ScanBounds, withoutBuildFolders: boolean): Promise<Scan> => {
-  const { root, isHidden, limits = DEFAULT_LIMITS } = bounds
+  const { root, isHidden, limits } = bounds
   const scan: Scan = {
     files: new Map(),
     folders: new Set(),
@@ -78,14 +82,10 @@ const scanFiles = async (bounds: ScanBounds, withoutBuildFolders: boolean): Prom
     withoutBuildFolders: withoutBuildFolders,
   }
   let total = 0
-  let until = performance.now() + SLICE_MS
+  const pause = slices()
   const queue = ['']
   for (let folder = queue.pop(); folder !== undefined; folder = queue.pop()) {
-    // Let the event loop serve requests.
-    if (performance.now() > until) {
-      await setImmediate()
-      until = performance.now() + SLICE_MS
-    }
+    await pause()
     let entries: ReturnType<typeof list>
     try {
       entries = list(join(root, folder))
@@ -124,7 +124,9 @@ const scanFiles = async (bounds: ScanBounds, withoutBuildFolders: boolean): Prom
         continue
       }
       total += stat.size
-      scan.files.set(path, stat.isFile() ? stat.mode & 0o7777 : SYMLINK_MODE)
+      // No program can choose the change time.
+      const stamp = `${stat.ino} ${stat.size} ${stat.mode} ${stat.mtimeMs} ${stat.ctimeMs}`
+      scan.files.set(path, { stamp, changedAt: stat.ctimeMs })
       if (scan.files.size > limits.files)
         throw new WorkspaceTooLargeError(`more than ${limits.files} files`)
       if (total > limits.totalBytes)

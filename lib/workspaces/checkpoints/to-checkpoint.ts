@@ -35,7 +35,7 @@ const MAX_STEP_FILES = 100
 const toStep = ({ calls, at, files }: StepRecord): CheckpointStep => ({
   calls,
   at,
-  files: files && files.slice(0, MAX_STEP_FILES).map(([path]) => path),
+  files: files?.slice(0, MAX_STEP_FILES).map(([path]) => path) ?? null,
 })
 
 export const toCheckpoint = (record: TurnRecord): Checkpoint => {

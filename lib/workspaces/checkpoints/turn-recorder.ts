@@ -1,26 +1,26 @@
-/** Records the file changes of one running turn. */
-import type { Oversized } from './workspaces.ts'
-import { type Clock, toSeconds } from '../../base/clock.ts'
+/** Records the file changes of one running turn, and which versions of files each of its tool calls left. */
+import { toSeconds } from '../../base/clock.ts'
 import { messageOf, unavailable } from '../../errors.ts'
-import type { OpenRecord } from './records.ts'
+import type { CheckpointContext } from './checkpoint-store.ts'
+import { readContent } from './file-content.ts'
 import {
-  type CheckpointContext,
   captureFiles,
-  captureWorkspace,
+  differences,
+  MAX_TOUCHED_BYTES,
+  recordedPath,
+  resolvePath,
   saveTurn,
 } from './record-changes.ts'
-import { createStepCapture, type MayChange } from './record-steps.ts'
+import { type OpenRecord, type Snapshot, sameVersion, type Versions } from './records.ts'
 import { WorkspaceTooLargeError } from './scan-workspace.ts'
 import type { CheckpointHome, CheckpointWorkspaces } from './workspaces.ts'
 
 /** Default of `checkpoints.max_snapshots`. */
 export const MAX_TURNS = 50
-/** A turn waits at most this long for its files to be recorded. */
-const TIMEOUT_MS = 15_000
-/** A workspace that was too large is scanned again after this time. */
-const RESCAN_MS = 600_000
 /** How long `list` waits for a turn that is being stopped. */
 const WIND_DOWN_MS = 2_000
+/** Versions in all steps of a turn. Later steps are marked as not recorded. */
+const MAX_VERSIONS = 20_000
 
 export type TurnStart = {
   home: CheckpointHome
@@ -51,261 +51,228 @@ export type TurnRecorder = {
   end: (continues?: boolean) => Promise<void>
 }
 
-const newRecord = (start: TurnStart, root: string, at: number): OpenRecord => ({
-  id: start.streamId,
-  session_id: start.sessionId,
-  message_id: start.messageId,
-  title: start.title,
-  workspace: root,
-  at,
-  undo_of: null,
-  touched: [],
-  absent: [],
-  scan: null,
-  notes: [],
-})
+/** What tool calls that run at the same time may have changed. `isLost`: it could not be captured before it changed. */
+type Step = { calls: string[]; paths: Set<string>; workspace: boolean; isLost: boolean }
+
+const newStep = (): Step => ({ calls: [], paths: new Set(), workspace: false, isLost: false })
 
 /** Rejects after `timeoutMs`. A late rejection of `work` is ignored. */
 const withTimeout = async <T>(work: Promise<T>, timeoutMs: number): Promise<T> => {
-  const clock = Promise.withResolvers<never>()
+  const late = Promise.withResolvers<never>()
   const timer = setTimeout(
-    () => clock.reject(unavailable('recording them took too long', { code: 'unavailable' })),
+    () => late.reject(unavailable('recording them took too long', { code: 'unavailable' })),
     timeoutMs,
   )
-  try {
-    return await Promise.race([work, clock.promise])
-  } catch (error) {
-    work.catch(() => undefined)
-    throw error
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** Follows the tool calls of a turn, and what those that run at the same time may have changed. */
-class CallTracker {
-  readonly #onStep: (calls: string[], may: MayChange) => void
-  readonly #running = new Set<string>()
-  #calls: string[] = []
-  #paths = new Set<string>()
-  readonly #flags = { workspace: false, isLost: false }
-
-  constructor(onStep: (calls: string[], may: MayChange) => void) {
-    this.#onStep = onStep
-  }
-
-  mayChange(target: Target): void {
-    if (target === 'workspace') this.#flags.workspace = true
-    else for (const path of target) this.#paths.add(path)
-  }
-
-  lost(): void {
-    this.#flags.isLost = true
-  }
-
-  started(callId: string): void {
-    this.#running.add(callId)
-  }
-
-  ended(callId: string): void {
-    this.#running.delete(callId)
-    this.#calls.push(callId)
-    if (this.#running.size > 0) return
-    const step = { calls: this.#calls, may: { paths: this.#paths, ...this.#flags } }
-    this.#calls = []
-    if (this.#paths.size === 0 && !this.#flags.workspace && !this.#flags.isLost) return
-    this.#paths = new Set()
-    Object.assign(this.#flags, { workspace: false, isLost: false })
-    this.#onStep(step.calls, step.may)
-  }
+  work.catch(() => undefined)
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
 }
 
 export class CheckpointRecorder implements TurnRecorder {
   readonly #start: TurnStart
   readonly #workspaces: CheckpointWorkspaces
-  readonly #clock: Clock
-  readonly #now: () => number
-  readonly #log: (line: string, extra?: Record<string, unknown>) => void
-  readonly #timeoutMs: number
-  readonly #home: CheckpointHome
-  readonly #workspace: string
-  readonly #sessionId: string
-  readonly #streamId: string
-  readonly #oversized: Map<string, Oversized>
+  /** Undefined: the workspace does not exist, so there is nothing to record. */
+  readonly #root: string | undefined
   #open: OpenRecord | undefined
-  #root: string | undefined
+  /** The workspace before the first command; undefined: not yet read from the record of a continued turn. */
+  #before: Snapshot | null | undefined
   /** The whole workspace could not be recorded, or not in time. It is not tried again in this turn. */
   #gaveUp = false
   readonly #ended = Promise.withResolvers<void>()
-  readonly #captureStep = createStepCapture()
-  readonly #tracker: CallTracker
+  readonly #running = new Set<string>()
+  #step = newStep()
+  /** After the last step with a command, and the last known version of each file that a step changed. */
+  #last: Snapshot | undefined
+  readonly #latest: Versions = new Map()
+  #versions = 0
+  #isSlow = false
 
-  constructor(
-    start: TurnStart,
-    {
-      workspaces,
-      clock,
-      now,
-      log,
-      timeoutMs = TIMEOUT_MS,
-    }: {
-      workspaces: CheckpointWorkspaces
-      clock: Clock
-      /** Milliseconds since 1970 that rise with every call. */
-      now: () => number
-      log: (line: string, extra?: Record<string, unknown>) => void
-      /** How long a turn waits for its files to be recorded; 15 s when absent. */
-      timeoutMs?: number | undefined
-    },
-  ) {
+  constructor(start: TurnStart, workspaces: CheckpointWorkspaces) {
     this.#start = start
     this.#workspaces = workspaces
-    this.#clock = clock
-    this.#now = now
-    this.#log = log
-    this.#timeoutMs = timeoutMs
-    const { home, workspace, sessionId, streamId } = start
-    this.#home = home
-    this.#workspace = workspace
-    this.#sessionId = sessionId
-    this.#streamId = streamId
-    const { oversized } = workspaces
-    this.#oversized = oversized
     try {
-      this.#root = workspaces.boundsOf(this.#home, this.#workspace).root
-      workspaces.addTurn(this.#root, this.#streamId)
+      this.#root = workspaces.boundsOf(start.home, start.workspace).root
+      workspaces.addTurn(this.#root, start.streamId)
     } catch {
-      // The workspace does not exist: there is nothing to record.
+      // It does not exist.
     }
-    this.#tracker = new CallTracker((calls, may) => {
-      if (!this.#root) return
-      // Before the work waits: what changes later must count as changed after this step.
-      const at = toSeconds(now())
-      const work = workspaces.exclusive(this.#home, this.#root, async () => {
-        if (!this.#open) return
-        try {
-          await this.#captureStep(
-            await workspaces.contextOf(this.#home, this.#workspace),
-            this.#open,
-            { calls, at, may },
-          )
-        } catch (error) {
-          log('could not record the files of a step', { error: messageOf(error) })
-          this.#open.steps = [...(this.#open.steps ?? []), { calls, at, files: null }]
-        }
-      })
-      workspaces.track(work)
-      work.catch(() => undefined)
-    })
-  }
-
-  #recordBefore({ store }: CheckpointContext): OpenRecord | undefined {
-    return this.#start.isContinued ? store.openRecord(this.#streamId) : undefined
-  }
-
-  async #capture(target: Target): Promise<string[]> {
-    const context = await this.#workspaces.contextOf(this.#home, this.#workspace)
-    const { root: at } = context.bounds
-    this.#open ??= this.#recordBefore(context) ?? newRecord(this.#start, at, toSeconds(this.#now()))
-    const isWhole = target === 'workspace'
-    const known = this.#oversized.get(at)
-    if (isWhole && known && this.#clock.monotonic() - known.at < RESCAN_MS)
-      throw new WorkspaceTooLargeError(known.reason)
-    if (isWhole) this.#oversized.delete(at)
-    if (isWhole && this.#open.scan) return []
-    const notes = isWhole
-      ? await captureWorkspace(context, this.#open)
-      : await captureFiles(context, this.#open, target)
-    if (isWhole && this.#gaveUp) {
-      // The timeout has passed and the command is running, so this scan is not the state before it.
-      this.#open.scan = null
-      return []
-    }
-    this.#open.notes.push(...notes)
-    if (isWhole && this.#workspaces.turnCount(at) > 1)
-      this.#open.notes.push('Another chat worked in this folder at the same time.')
-    context.store.writeOpenRecord(this.#open)
-    return notes
-  }
-
-  /** A workspace stays too large in every turn, so each session is warned about it once. */
-  #warnOnce(at: string, reason: string): boolean {
-    const known = this.#oversized.get(at)
-    const warned = known?.warned ?? new Set()
-    const isNew = !warned.has(this.#sessionId)
-    this.#oversized.set(at, {
-      reason,
-      at: known?.reason === reason ? known.at : this.#clock.monotonic(),
-      warned,
-    })
-    warned.add(this.#sessionId)
-    return isNew
-  }
-
-  #giveUp(target: Target, error: unknown): string[] {
-    if (target === 'workspace') this.#gaveUp = true
-    const reason = messageOf(error)
-    const isTooLarge = error instanceof WorkspaceTooLargeError
-    if (!isTooLarge) this.#log('could not record file changes', { error: reason })
-    const note = isTooLarge
-      ? `This folder is too large to record (${reason}). Changes made by commands can't be undone; changes made by the file tools can.`
-      : `Changes of this turn can't be undone: ${reason}.`
-    this.#open?.notes.push(note)
-    return !isTooLarge || !this.#root || this.#warnOnce(this.#root, reason) ? [note] : []
   }
 
   callStarted(callId: string): void {
-    this.#tracker.started(callId)
+    this.#running.add(callId)
   }
 
   callEnded(callId: string): void {
-    this.#tracker.ended(callId)
+    this.#running.delete(callId)
+    this.#step.calls.push(callId)
+    if (this.#running.size > 0) return
+    const step = this.#step
+    this.#step = newStep()
+    if (!this.#root || (step.paths.size === 0 && !step.workspace && !step.isLost)) return
+    // Before the work waits: what changes later must count as changed after this step.
+    const at = toSeconds(this.#workspaces.now())
+    const work = this.#exclusive(async () => {
+      const open = this.#open
+      if (!open) return
+      const context = this.#context()
+      const files = await this.#filesOf(step, context, open).catch((error: unknown) => {
+        this.#workspaces.log('could not record the files of a step', { error: messageOf(error) })
+        return null
+      })
+      if (files?.size === 0) return
+      open.steps = [
+        ...(open.steps ?? []),
+        { calls: step.calls, at, files: files && [...files].sort(([a], [b]) => (a < b ? -1 : 1)) },
+      ]
+      context.store.writeOpenRecord(open)
+    })
+    this.#workspaces.track(work)
+    work.catch(() => undefined)
   }
 
   async beforeChange(target: Target): Promise<string[]> {
     if (!this.#root) return []
-    if (this.#gaveUp && target === 'workspace') {
-      this.#tracker.lost()
-      return []
-    }
+    if (target !== 'workspace') for (const path of target) this.#step.paths.add(path)
+    else if (this.#gaveUp) this.#step.isLost = true
+    else this.#step.workspace = true
+    if (this.#gaveUp && target === 'workspace') return []
     try {
-      this.#tracker.mayChange(target)
-      return await withTimeout(
-        this.#workspaces.exclusive(this.#home, this.#root, () => this.#capture(target)),
-        this.#timeoutMs,
-      )
+      const work = this.#exclusive(() => this.#capture(target))
+      return await withTimeout(work, this.#workspaces.timeoutMs)
     } catch (error) {
-      this.#tracker.lost()
-      return this.#giveUp(target, error)
+      this.#step.isLost = true
+      return this.#giveUp(this.#root, target, error)
     }
   }
 
   stopping(): void {
-    const cancel = this.#clock.timer(WIND_DOWN_MS, this.#ended.resolve)
+    const cancel = this.#workspaces.clock.timer(WIND_DOWN_MS, this.#ended.resolve)
     this.#workspaces.track(this.#ended.promise.then(cancel))
   }
 
   async end(continues = false): Promise<void> {
     // In a microtask: `work` below must be tracked before `settled` can resolve.
     queueMicrotask(this.#ended.resolve)
-    if (!this.#root) return
-    const at = this.#root
-    const work = this.#workspaces.exclusive(this.#home, at, async () => {
+    const root = this.#root
+    if (!root) return
+    const work = this.#exclusive(async () => {
       try {
         if (continues || (!this.#open && !this.#start.isContinued)) return
-        const context = await this.#workspaces.contextOf(this.#home, this.#workspace)
-        this.#open ??= this.#recordBefore(context)
-        if (!this.#open) return
-        const maxTurns = this.#start.maxTurns ?? MAX_TURNS
-        await saveTurn(context, this.#open, { now: this.#now(), interrupted: false, maxTurns })
-        this.#workspaces.track(this.#workspaces.collectGarbage(this.#home, context))
+        const context = this.#context()
+        const open = this.#open ?? context.store.openRecord(this.#start.streamId)
+        if (!open) return
+        const { maxTurns = MAX_TURNS } = this.#start
+        await saveTurn(context, open, { now: this.#workspaces.now(), interrupted: false, maxTurns })
       } catch (error) {
-        this.#log('could not record the file changes of a turn', { error: messageOf(error) })
+        this.#workspaces.log('could not record the file changes of a turn', {
+          error: messageOf(error),
+        })
       } finally {
-        this.#workspaces.removeTurn(at, this.#streamId)
+        this.#workspaces.removeTurn(root, this.#start.streamId)
       }
     })
     this.#workspaces.track(work)
     await work
+  }
+
+  #exclusive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#workspaces.exclusive(this.#start.home, this.#root ?? '', work)
+  }
+
+  #context(): CheckpointContext {
+    return this.#workspaces.contextOf(this.#start.home, this.#start.workspace)
+  }
+
+  #newRecord(root: string): OpenRecord {
+    const { streamId, sessionId, messageId, title } = this.#start
+    return {
+      id: streamId,
+      session_id: sessionId,
+      message_id: messageId,
+      title,
+      workspace: root,
+      at: toSeconds(this.#workspaces.now()),
+      undo_of: null,
+      touched: [],
+      absent: [],
+      snapshot: null,
+      notes: [],
+    }
+  }
+
+  async #capture(target: Target): Promise<string[]> {
+    const context = this.#context()
+    const { store, bounds } = context
+    const { isContinued, streamId } = this.#start
+    const open =
+      this.#open ??
+      (isContinued ? store.openRecord(streamId) : undefined) ??
+      this.#newRecord(bounds.root)
+    this.#open = open
+    if (this.#before === undefined) {
+      this.#before = open.snapshot === null ? null : await store.readSnapshot(open.snapshot)
+      for (const [path, version] of (open.steps ?? []).flatMap(({ files }) => files ?? []))
+        this.#latest.set(path, version)
+    }
+    let notes: string[]
+    if (target !== 'workspace') notes = captureFiles(context, open, this.#before, target)
+    else {
+      if (this.#before) return []
+      const taken = await store.takeSnapshot(context)
+      // The timeout has passed and the command is running, so this is not the state before it.
+      if (this.#gaveUp) return []
+      this.#before = taken
+      open.snapshot = store.putSnapshot(taken)
+      notes = taken.notes
+      if (this.#workspaces.turnCount(bounds.root) > 1)
+        open.notes.push('Another chat worked in this folder at the same time.')
+    }
+    open.notes.push(...notes)
+    store.writeOpenRecord(open)
+    return notes
+  }
+
+  #giveUp(root: string, target: Target, error: unknown): string[] {
+    if (target === 'workspace') this.#gaveUp = true
+    const reason = messageOf(error)
+    const isTooLarge = error instanceof WorkspaceTooLargeError
+    if (!isTooLarge) this.#workspaces.log('could not record file changes', { error: reason })
+    const note = isTooLarge
+      ? `This folder is too large to record (${reason}). Changes made by commands can't be undone; changes made by the file tools can.`
+      : `Changes of this turn can't be undone: ${reason}.`
+    this.#open?.notes.push(note)
+    // It stays too large in every turn, so each session is warned about it once.
+    return !isTooLarge || this.#workspaces.isFirstWarning(root, this.#start.sessionId) ? [note] : []
+  }
+
+  /** The files that a step changed, as it left them; null: not known. */
+  async #filesOf(
+    { paths, workspace, isLost }: Step,
+    context: CheckpointContext,
+    open: OpenRecord,
+  ): Promise<Versions | null> {
+    const { store, bounds, limits } = context
+    if (isLost || (workspace && (this.#isSlow || !this.#before))) return null
+    const now: Versions = new Map()
+    if (workspace && this.#before) {
+      const startedAt = performance.now()
+      const taken = await store.takeSnapshot(context)
+      this.#isSlow = performance.now() - startedAt > limits.stepMs
+      for (const [path, { after }] of differences(this.#last ?? this.#before, taken))
+        now.set(path, after)
+      this.#last = taken
+    }
+    const touched = new Map(open.touched)
+    for (const path of [...paths].map(each => recordedPath(bounds.root, each))) {
+      const found = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
+      if ('problem' in found) return null
+      now.set(path, found.content && store.put(found.content))
+    }
+    for (const [path, version] of now) {
+      const before = [this.#latest, touched, this.#before?.files].find(each => each?.has(path))
+      if (sameVersion(before?.get(path) ?? null, version)) now.delete(path)
+      else this.#latest.set(path, version)
+    }
+    this.#versions += now.size
+    return this.#versions <= MAX_VERSIONS ? now : null
   }
 }

@@ -1,7 +1,6 @@
 /** Restores the files of a turn: byte for byte, only where they have not changed since, and recorded as an undoable change. */
 import { isUtf8 } from 'node:buffer'
 import { toSeconds } from '../../base/clock.ts'
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { conflict, invalid, messageOf, missing, UserError } from '../../errors.ts'
 import { toUserError } from '../../store/file-error.ts'
 import {
@@ -12,11 +11,11 @@ import {
   removeFolder,
   writeContent,
 } from './file-content.ts'
-import type { CheckpointStore } from './checkpoint-store.ts'
-import { resolvePath, type CheckpointContext, toChanges } from './record-changes.ts'
+import { blobId, type CheckpointContext, type CheckpointStore } from './checkpoint-store.ts'
 import { type Change, sameVersion, type TurnRecord, type Version } from './records.ts'
-import { blobId } from './shadow-git.ts'
-import { DIFF_OPTIONS, hunksTakenBack, withoutHunks } from './hunks.ts'
+import { hunksTakenBack, withoutHunks } from './hunks.ts'
+import { diffTexts } from './past-files.ts'
+import { resolvePath, toChanges } from './record-changes.ts'
 
 const MAX_DIFF_BYTES = 400_000
 
@@ -34,9 +33,7 @@ const matchesVersion = (found: ReadResult, version: Version | null): boolean => 
   if ('problem' in found) return false
   const { content } = found
   if (!content || !version) return !content && !version
-  const { kind, perm } = content
-  const now: Version = { kind, perm, id: blobId(content.bytes), store: version.store }
-  return sameVersion(now, version)
+  return sameVersion({ ...content, id: blobId(content.bytes) }, version)
 }
 
 export type UndoInput = {
@@ -89,7 +86,7 @@ const apply = async (
 ): Promise<void> => {
   const [within, name] = resolvePath(bounds, path)
   if (!before) return removeContent(within, name)
-  const bytes = await store.get(before)
+  const bytes = await store.get(before.id)
   if (blobId(bytes) !== before.id) throw new Error('its earlier content is damaged')
   writeContent(within, name, { kind: before.kind, perm: before.perm, bytes })
 }
@@ -120,7 +117,7 @@ export const undoTurn = async (
     }
     ready.push(change)
     pairs.set(change.path, {
-      before: found.content && (await store.put(found.content)),
+      before: found.content && store.put(found.content),
       after: change.before,
     })
   }
@@ -131,7 +128,7 @@ export const undoTurn = async (
     at: toSeconds(input.now),
     ended_at: toSeconds(input.now),
     undo_of: turn.id,
-    changes: await toChanges(store, input.id, pairs),
+    changes: await toChanges(store, pairs),
     folders_made: isWhole ? turn.folders_gone : [],
     folders_gone: isWhole ? turn.folders_made : [],
     notes: [],
@@ -212,7 +209,7 @@ export const undoHunks = async (
     })
   if ('problem' in found || found.content?.kind !== 'file') throw changed()
   const { content } = found
-  const texts = toText(await store.get(before), await store.get(after), content.bytes)
+  const texts = toText(await store.get(before.id), await store.get(after.id), content.bytes)
   if (!texts)
     throw invalid(`${path} can only be restored as a whole.`, {
       code: 'restore_whole',
@@ -230,9 +227,9 @@ export const undoHunks = async (
     changes: [
       {
         ...change,
-        before: await store.put({ kind: 'file', perm, bytes }),
+        before: store.put({ kind: 'file', perm, bytes }),
         // Compared again before it is written: the file may change until then.
-        after: await store.put(content),
+        after: store.put(content),
       },
     ],
   }
@@ -241,13 +238,13 @@ export const undoHunks = async (
 
 /** Headers of the parts of a changed file that its current text no longer has. */
 export const undoneHunks = async (
-  { store, bounds }: Pick<CheckpointContext, 'store' | 'bounds'>,
+  { store, bounds }: CheckpointContext,
   { path, before, after }: Change,
 ): Promise<string[]> => {
   if (before?.kind !== 'file' || after?.kind !== 'file') return []
   const found = readContent(...resolvePath(bounds, path))
   if ('problem' in found || found.content?.kind !== 'file') return []
-  const versions = [await store.get(before), await store.get(after), found.content.bytes]
+  const versions = [await store.get(before.id), await store.get(after.id), found.content.bytes]
   const [old, current, now] = toText(...versions) ?? []
   if (old === undefined || current === undefined || now === undefined) return []
   return hunksTakenBack({ before: old, after: current, now })
@@ -259,7 +256,7 @@ export type ChangeDiff = { path: string; diff: string; binary: boolean; truncate
 export const diffOf = async (store: CheckpointStore, change: Change): Promise<ChangeDiff> => {
   const { path, before, after } = change
   const [old, current] = await Promise.all(
-    [before, after].map(async version => (version ? store.get(version) : Buffer.alloc(0))),
+    [before, after].map(async version => (version ? store.get(version.id) : Buffer.alloc(0))),
   )
   if (!old || !current) throw missing('Change not found', { code: 'checkpoint_not_found' })
   const head = modeLines(change)
@@ -267,25 +264,8 @@ export const diffOf = async (store: CheckpointStore, change: Change): Promise<Ch
     return { path, diff: head, binary: true, truncated: false }
   if (old.length + current.length > MAX_DIFF_BYTES)
     return { path, diff: head, binary: false, truncated: true }
-  const name = JSON.stringify(path).slice(1, -1)
-  const patch =
-    before?.id === after?.id
-      ? ''
-      : createTwoFilesPatch(
-          before ? `a/${name}` : '/dev/null',
-          after ? `b/${name}` : '/dev/null',
-          old.toString(),
-          current.toString(),
-          undefined,
-          undefined,
-          { ...DIFF_OPTIONS, headerOptions: FILE_HEADERS_ONLY },
-        )
-  return {
-    path,
-    diff: head + (patch ?? ''),
-    binary: false,
-    truncated: patch === undefined,
-  }
+  const patch = diffTexts(path, before && old.toString(), after && current.toString())
+  return { path, diff: head + (patch ?? ''), binary: false, truncated: patch === undefined }
 }
 
 const modeOf = ({ kind, perm }: Version): string =>

@@ -1,50 +1,49 @@
 /** Per-workspace state shared by all checkpoint operations: open stores, locks, running turns and pending work. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf } from '../../errors.ts'
+import { type Clock, rising } from '../../base/clock.ts'
 import type { Bounds } from '../../store/dir-handle.ts'
 import { mutex } from '../../store/mutex.ts'
-import { realPath } from '../../store/path-within.ts'
-import { checkpointDir, type CheckpointStore, openCheckpointStore } from './checkpoint-store.ts'
-import type { CheckpointContext } from './record-changes.ts'
-import type { ScanLimits } from './scan-workspace.ts'
+import { isBelow, realPath } from '../../store/path-within.ts'
+import { type CheckpointContext, checkpointDir, CheckpointStore } from './checkpoint-store.ts'
+import { DEFAULT_LIMITS, type ScanLimits } from './scan-workspace.ts'
 
 export type CheckpointHome = { readonly name: string; readonly dir: string }
 
-export type WorkspacesOptions = {
+/** A turn waits at most this long for its files to be recorded. */
+const TIMEOUT_MS = 15_000
+
+export type CheckpointsOptions = {
   /** The real path of a workspace and what is hidden in it. Throws when the workspace does not exist. */
   boundsOf: (home: CheckpointHome, workspace: string) => Bounds
-  /** Search path for git. */
-  path: string | undefined
+  clock: Clock
   log: (line: string, extra?: Record<string, unknown>) => void
+  /** The current id of a session; undefined when it was deleted. */
+  resolve: (sessionId: string) => string | undefined
   limits?: ScanLimits
+  timeoutMs?: number
 }
 
-/** A workspace that exceeds the scan limits. `at`: of the scan, on the monotonic clock. `warned`: session ids. */
-export type Oversized = { reason: string; at: number; warned: Set<string> }
-
-const isWithin = (path: string, root: string): boolean =>
-  path === root || path.startsWith(root === '/' ? root : `${root}/`)
-
 export class CheckpointWorkspaces {
-  readonly #options: WorkspacesOptions
-  readonly #path: string | undefined
-  readonly #log: (line: string, extra?: Record<string, unknown>) => void
-  readonly #limits: ScanLimits | undefined
+  readonly #options: CheckpointsOptions
+  readonly clock: Clock
+  readonly log: CheckpointsOptions['log']
+  readonly timeoutMs: number
+  /** Milliseconds since 1970 that rise with every call: records are ordered by it. */
+  readonly now: () => number
   readonly #lock = mutex()
+  /** Stream ids of turns by workspace root. */
   readonly #running = new Map<string, Set<string>>()
-  readonly #stores = new Map<string, Promise<CheckpointStore>>()
+  readonly #stores = new Map<string, CheckpointStore>()
   readonly #pending = new Set<Promise<unknown>>()
-  /** By workspace root. */
-  readonly oversized: Map<string, Oversized>
+  readonly #warned = new Set<string>()
 
-  constructor(options: WorkspacesOptions) {
+  constructor(options: CheckpointsOptions) {
     this.#options = options
-    const { path, log, limits } = options
-    this.#path = path
-    this.#log = log
-    this.#limits = limits
-    this.oversized = new Map<string, Oversized>()
+    this.clock = options.clock
+    this.log = options.log
+    this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS
+    this.now = rising(options.clock)
   }
 
   boundsOf(home: CheckpointHome, workspace: string): Bounds {
@@ -56,15 +55,14 @@ export class CheckpointWorkspaces {
     }
   }
 
-  storeOf(home: CheckpointHome, root: string): Promise<CheckpointStore> {
+  storeOf(home: CheckpointHome, root: string): CheckpointStore {
     const dir = checkpointDir(home.dir, root)
     const known = this.#stores.get(dir)
     // The directory may have been deleted since it was opened.
     if (known && existsSync(join(dir, 'webui', 'turns'))) return known
-    const opening = openCheckpointStore(dir, root, { path: this.#path })
-    this.#stores.set(dir, opening)
-    opening.catch(() => this.#stores.delete(dir))
-    return opening
+    const store = new CheckpointStore(dir, root)
+    this.#stores.set(dir, store)
+    return store
   }
 
   /** Runs `work` when all earlier work on the checkpoints of this workspace has ended. */
@@ -72,11 +70,10 @@ export class CheckpointWorkspaces {
     return this.#lock(checkpointDir(home.dir, root), work)
   }
 
-  /** The store of a workspace. Opened once; a failed open is retried on the next call. */
-
-  async contextOf(home: CheckpointHome, workspace: string): Promise<CheckpointContext> {
+  contextOf(home: CheckpointHome, workspace: string): CheckpointContext {
     const bounds = this.boundsOf(home, workspace)
-    return { store: await this.storeOf(home, bounds.root), bounds, limits: this.#limits }
+    const { limits = DEFAULT_LIMITS } = this.#options
+    return { store: this.storeOf(home, bounds.root), bounds, limits }
   }
 
   addTurn(root: string, streamId: string): void {
@@ -96,11 +93,17 @@ export class CheckpointWorkspaces {
 
   /** A folder in which a turn runs that can change files of this workspace: the same, one above it, or one below it. */
   busyFolder(root: string): string | undefined {
-    return [...this.#running.keys()].find(each => isWithin(each, root) || isWithin(root, each))
+    return [...this.#running.keys()].find(each => isBelow(root, each) || isBelow(each, root))
   }
 
   isRunning(streamId: string): boolean {
     return [...this.#running.values()].some(turns => turns.has(streamId))
+  }
+
+  /** False when the session was already warned that this workspace is too large. */
+  isFirstWarning(root: string, sessionId: string): boolean {
+    const key = `${root}\0${sessionId}`
+    return !this.#warned.has(key) && this.#warned.add(key).size > 0
   }
 
   /** Makes `settled` wait for this. */
@@ -113,13 +116,5 @@ export class CheckpointWorkspaces {
   /** Resolves when all work tracked before the call has ended, however it ended. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#pending])
-  }
-
-  /** Never rejects. */
-  collectGarbage(home: CheckpointHome, { store }: CheckpointContext): Promise<void> {
-    return this.exclusive(home, store.root, async () => store.git?.collectGarbage()).catch(
-      (error: unknown) =>
-        this.#log('could not collect garbage in a checkpoint store', { error: messageOf(error) }),
-    )
   }
 }

@@ -1,6 +1,4 @@
 /** One language server: its process, JSON-RPC on its standard streams, and answers to what it asks. */
-import { once } from 'node:events'
-import { setImmediate as nextRead, setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { PassThrough } from 'node:stream'
 import { asObject, asObjects, asString, type JsonObject } from '../../base/json.ts'
@@ -40,8 +38,6 @@ const KILL_AFTER_MS = 2_000
 const TAIL_CHARS = 300
 /** From its closed input to its exit: writes fail a moment before the exit is known. */
 const EXIT_WAIT_MS = 2_000
-/** From its exit to what it wrote last. */
-const STDERR_WAIT_MS = 200
 
 /** Such as EPIPE; errors of the protocol have numbers or no code. */
 const isSystemError = (error: unknown): boolean =>
@@ -79,10 +75,7 @@ export const connect = async (
   let received = 0
   const limited = new PassThrough()
   let endReason: string | undefined
-  let resolveEnded: (reason: string) => void = () => undefined
-  const ended = new Promise<string>(resolve => {
-    resolveEnded = resolve
-  })
+  const { promise: ended, resolve: resolveEnded } = Promise.withResolvers<string>()
   const end = (reason: string) => {
     endReason ??= reason
     resolveEnded(endReason)
@@ -111,22 +104,16 @@ export const connect = async (
     isMissing = true
     end(error.message)
   })
-  child.once('exit', (code, signal) => {
+  child.once('exit', code => {
     hasExited = true
     isMissing = code === 127
     // What it started may still run, and keep the pipe open.
     killGroup(child, 'SIGKILL')
-    const report = () => {
-      const last = tail.trim().split('\n').at(-1)
-      end(`it exited (${signal ?? code})${last ? `: ${last}` : ''}`)
-    }
-    // What it wrote last may still be in the pipe.
-    if (child.stderr.readableEnded) report()
-    else
-      void Promise.race([once(child.stderr, 'close'), pause(STDERR_WAIT_MS)])
-        // Timers that are due run before the pipe is read.
-        .then(() => nextRead())
-        .then(report, report)
+  })
+  // With everything that it wrote.
+  child.once('close', (code, signal) => {
+    const last = tail.trim().split('\n').at(-1)
+    end(`it exited (${signal ?? code})${last ? `: ${last}` : ''}`)
   })
   child.stdin.once('close', () => {
     const timer = setTimeout(kill, EXIT_WAIT_MS, 'it closed its input')

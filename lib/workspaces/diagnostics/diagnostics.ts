@@ -45,7 +45,7 @@ const groupsOf = (
 }
 
 /** Resolves after this time, or when the turn is stopped. */
-const lateAfter = (clock: Pick<Clock, 'timer'>, ms: number, signal: AbortSignal) => {
+const lateAfter = (clock: Clock, ms: number, signal: AbortSignal) => {
   let release: () => void = () => undefined
   const late = new Promise<typeof LATE>(resolve => {
     const stop = () => resolve(LATE)

@@ -23,12 +23,17 @@ type Started = {
   changes: FileChanges
 }
 
+type SessionServerOptions = {
+  /** Those that read the files, best first. */
+  servers: readonly Server[]
+  root: string
+  place: Place
+  clock: Clock
+  warn: (message: string, fields: Record<string, unknown>) => void
+}
+
 export class SessionServer {
-  readonly #servers: readonly Server[]
-  readonly #root: string
-  readonly #place: Place
-  readonly #clock: Clock
-  readonly #warn: (message: string, fields: Record<string, unknown>) => void
+  readonly #given: SessionServerOptions
   #connection: Connection | undefined
   readonly #killed = new AbortController()
   #id: string
@@ -39,21 +44,9 @@ export class SessionServer {
   #lateChecks = 0
   readonly #started: Promise<Started | null>
 
-  constructor(options: {
-    /** Those that read the files, best first. */
-    servers: readonly Server[]
-    root: string
-    place: Place
-    clock: Clock
-    warn: (message: string, fields: Record<string, unknown>) => void
-  }) {
-    const { servers, root, place, clock, warn } = options
-    this.#servers = servers
-    this.#root = root
-    this.#place = place
-    this.#clock = clock
-    this.#warn = warn
-    this.#id = this.#servers[0]?.id ?? ''
+  constructor(given: SessionServerOptions) {
+    this.#given = given
+    this.#id = given.servers[0]?.id ?? ''
     this.#started = this.#start()
   }
 
@@ -62,19 +55,19 @@ export class SessionServer {
     this.#state = 'failed'
     this.#failure = `The language server ${this.#id} cannot be used: ${reason}. Edits of this session are not checked by it any more.`
     this.#killed.abort()
-    this.#warn('language server', { server: this.#id, reason })
+    this.#given.warn('language server', { server: this.#id, reason })
   }
 
   async #start(): Promise<Started | null> {
     let problem: string | undefined
-    for (const server of this.#servers) {
-      for (const candidate of candidatesFor(server, this.#root, this.#place)) {
+    for (const server of this.#given.servers) {
+      for (const candidate of candidatesFor(server, this.#given.root, this.#given.place)) {
         if (this.#state !== 'running') return null
         this.#id = server.id
         try {
           this.#connection = await connect(
             await candidate(),
-            this.#root,
+            this.#given.root,
             server.options,
             this.#killed.signal,
           )
@@ -85,10 +78,10 @@ export class SessionServer {
         void this.#connection.ended.then(reason => this.#fail(reason))
         return {
           connection: this.#connection,
-          documents: new OpenDocuments(this.#clock, this.#connection, path =>
+          documents: new OpenDocuments(this.#given.clock, this.#connection, path =>
             languageOf(server, path),
           ),
-          changes: new FileChanges(this.#root, new Set(Object.keys(server.languages))),
+          changes: new FileChanges(this.#given.root, new Set(Object.keys(server.languages))),
         }
       }
     }
@@ -104,7 +97,7 @@ export class SessionServer {
     const events = await server.changes.list()
     if (events.length > 0)
       void server.connection.notify('workspace/didChangeWatchedFiles', { changes: events })
-    const cancel = this.#clock.timer(CHECK_MS, () => this.#fail('it does not answer'))
+    const cancel = this.#given.clock.timer(CHECK_MS, () => this.#fail('it does not answer'))
     return compareEdits(server.documents, edits).finally(cancel)
   }
 

@@ -37,14 +37,13 @@ const isInteractive = (path: string): boolean => !/^(?:nologin|false)$/.test(bas
 export const personShell = (
   env: Readonly<Record<string, string>>,
   userHome: string,
-  platform: NodeJS.Platform = process.platform,
 ): PersonShell => {
   const wanted = [env.SHELL, passwdShell(), '/bin/bash'].filter(isProgram)
   const shell = wanted.find(isInteractive) ?? '/bin/sh'
   const hasLocale = Boolean(env.LC_ALL || env.LC_CTYPE || env.LANG)
   return {
     // A login shell on macOS, where profile files set the search path and other terminals do the same.
-    command: platform === 'darwin' ? [shell, '-i', '-l'] : [shell, '-i'],
+    command: process.platform === 'darwin' ? [shell, '-i', '-l'] : [shell, '-i'],
     env: {
       ...env,
       // A service of the system has no locale, and without one no program prints more than ASCII.

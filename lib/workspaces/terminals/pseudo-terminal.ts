@@ -36,7 +36,6 @@ export type PseudoTerminalOptions = {
   env: Readonly<Record<string, string>>
   size: TerminalSize
   onOutput: (text: string) => void
-  platform?: NodeJS.Platform
 }
 
 /**
@@ -62,11 +61,8 @@ exec script "$@"`
 const FIRST_LINE = /^(\d+) (\/dev\/\S+)\r*\n/
 
 /** Why no terminal can be opened on this computer; null when one can. */
-export const terminalProblem = (
-  path: string | undefined,
-  platform: NodeJS.Platform = process.platform,
-): Words | null => {
-  if (platform === 'win32')
+export const terminalProblem = (path: string | undefined): Words | null => {
+  if (process.platform === 'win32')
     return 'The terminal is not available on Windows. Run the server in WSL to use it.'
   const found = (name: string) => findProgram(path ?? '', name) !== undefined
   if (!found('script')) return sentence('terminal.no_script')
@@ -105,9 +101,9 @@ const untilEmpty = async (sessionId: number): Promise<void> => {
 export const openPseudoTerminal = async (
   options: PseudoTerminalOptions,
 ): Promise<PseudoTerminal> => {
-  const { cwd, env, size, onOutput, platform = process.platform } = options
+  const { cwd, env, size, onOutput } = options
   const text = bootstrap(options, size)
-  const isLinux = platform === 'linux'
+  const isLinux = process.platform === 'linux'
   const args = isLinux
     ? ['-q', '-e', '-f', '-c', text, '/dev/null']
     : ['-q', '/dev/null', '/bin/sh', '-c', text]

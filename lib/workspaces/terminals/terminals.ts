@@ -25,16 +25,10 @@ const CHECK_MS = 10 * 60_000
 const READ_WAIT_MS = 20_000
 /** Collects what a program writes at once into one reply. */
 const SETTLE_MS = 4
-/** The program waits while a page that reads is this far behind. */
-const MAX_LAG_UNITS = 400_000
-/** A page that has not read for this long slows down no program. */
-const READER_MS = 5_000
-/** Without a page, about 20 MB/s are read, so that a program that prints without end does not block the event loop. */
+/** About 20 MB/s are read, so that a program that prints without end does not block the event loop. */
 const UNITS_PER_SLICE = 1_000_000
 const SLICE_MS = 50
 const MAX_CLIENTS = 50
-
-type Reader = { position: number; atMs: number; isWaiting: boolean }
 
 type Entry = {
   id: string
@@ -50,14 +44,11 @@ type Entry = {
   exitCode: number | null
   endedAt: number | null
   usedAtMs: number
-  readers: Map<string, Reader>
   /** Number of the last input of each client. */
   inputs: Map<string, number>
   /** Resolves waiting reads. */
   waiting: Set<() => void>
   slice: number
-  isThrottled: boolean
-  isPaused: boolean
 }
 
 export type OpenTerminal = {
@@ -68,7 +59,7 @@ export type OpenTerminal = {
 }
 
 export type TerminalInput = { client: string; n: number; data: string }
-export type TerminalRead = { client: string; after: number; signal: AbortSignal }
+export type TerminalRead = { after: number; signal: AbortSignal }
 
 const toView = (entry: Entry): Terminal => ({
   terminal_id: entry.id,
@@ -84,37 +75,16 @@ const wake = (entry: Entry): void => {
   for (const resume of entry.waiting) resume()
 }
 
-/** Stops reading the program's output while a page is behind, or for a moment after much output. */
-const applyFlowControl = (entry: Entry): void => {
-  const isBehind = [...entry.readers.values()].some(
-    ({ position, atMs, isWaiting }) =>
-      !isWaiting &&
-      entry.output.end - position > MAX_LAG_UNITS &&
-      entry.clock.monotonic() - atMs < READER_MS,
-  )
-  const isPaused = entry.endedAt === null && (isBehind || entry.isThrottled)
-  if (isPaused === entry.isPaused) return
-  entry.isPaused = isPaused
-  entry.pty.setPaused(isPaused)
-  // The page may never read again.
-  if (isBehind) entry.clock.timer(READER_MS, () => applyFlowControl(entry))
-}
-
 const addOutput = (entry: Entry, text: string): void => {
   if (text === '') return
   entry.output.append(text)
   entry.usedAtMs = entry.clock.monotonic()
   wake(entry)
   entry.slice += text.length
-  if (entry.slice >= UNITS_PER_SLICE) {
-    entry.slice = 0
-    entry.isThrottled = true
-    entry.clock.timer(SLICE_MS, () => {
-      entry.isThrottled = false
-      applyFlowControl(entry)
-    })
-  }
-  applyFlowControl(entry)
+  if (entry.slice < UNITS_PER_SLICE) return
+  entry.slice = 0
+  entry.pty.setPaused(true)
+  entry.clock.timer(SLICE_MS, () => entry.pty.setPaused(false))
 }
 
 /** Bounded: clients choose their names. */
@@ -139,13 +109,19 @@ const waitForOutput = (entry: Entry, waitMs: number, signal: AbortSignal): Promi
     if (signal.aborted) done()
   })
 
+type TerminalsOptions = {
+  clock: Clock
+  /** Where `script` and `stty` are looked for. */
+  path: string | undefined
+  /** False: no terminal can be opened. */
+  isEnabled: boolean
+  /** The current id of a session: its id can change. */
+  resolve: (sessionId: string) => string | undefined
+}
+
 export class Terminals {
+  readonly #options: TerminalsOptions
   readonly #clock: Clock
-  readonly #path: string | undefined
-  readonly #isEnabled: boolean
-  readonly #resolve: ((sessionId: string) => string | undefined) | undefined
-  readonly #platform: NodeJS.Platform | undefined
-  readonly #readWaitMs: number
   readonly #entries = new Map<string, Entry>()
   /** Owners of terminals that are being opened. */
   readonly #opening: string[] = []
@@ -153,29 +129,14 @@ export class Terminals {
   #isClosed = false
   readonly #stopChecks: () => void
 
-  constructor(options: {
-    clock: Clock
-    /** Where `script` and `stty` are looked for. */
-    path: string | undefined
-    /** False: no terminal can be opened. */
-    isEnabled: boolean
-    /** The current id of a session: its id can change. */
-    resolve?: (sessionId: string) => string | undefined
-    platform?: NodeJS.Platform
-    readWaitMs?: number
-  }) {
-    const { clock, path, isEnabled, resolve, platform, readWaitMs = READ_WAIT_MS } = options
-    this.#clock = clock
-    this.#path = path
-    this.#isEnabled = isEnabled
-    this.#resolve = resolve
-    this.#platform = platform
-    this.#readWaitMs = readWaitMs
+  constructor(options: TerminalsOptions) {
+    this.#options = options
+    this.#clock = options.clock
     this.#stopChecks = every(this.#clock, CHECK_MS, () => this.#dropUnused())
   }
 
   #currentId(sessionId: string) {
-    return this.#resolve?.(sessionId) ?? sessionId
+    return this.#options.resolve(sessionId) ?? sessionId
   }
 
   #ofSession(owner: string): Entry[] {
@@ -184,8 +145,9 @@ export class Terminals {
     )
   }
 
+  /** Why no terminal can be opened; null when one can. */
   problem(): Words | null {
-    return this.#isEnabled ? terminalProblem(this.#path, this.#platform) : sentence('terminal.off')
+    return this.#options.isEnabled ? terminalProblem(this.#options.path) : sentence('terminal.off')
   }
 
   async #remove(entry: Entry): Promise<void> {
@@ -241,7 +203,6 @@ export class Terminals {
     try {
       const pty = await openPseudoTerminal({
         ...given,
-        ...(this.#platform ? { platform: this.#platform } : {}),
         onOutput: text => receive(text),
       })
       const entry: Entry = {
@@ -257,12 +218,9 @@ export class Terminals {
         exitCode: null,
         endedAt: null,
         usedAtMs: this.#clock.monotonic(),
-        readers: new Map(),
         inputs: new Map(),
         waiting: new Set(),
         slice: 0,
-        isThrottled: false,
-        isPaused: false,
       }
       receive = text => addOutput(entry, text)
       for (const text of early) receive(text)
@@ -287,22 +245,12 @@ export class Terminals {
     return entry
   }
 
-  async #read(entry: Entry, { client, after, signal }: TerminalRead): Promise<TerminalOutput> {
-    const reader = { position: after, atMs: this.#clock.monotonic(), isWaiting: false }
-    remember(entry.readers, client, reader)
-    entry.usedAtMs = reader.atMs
-    if (after === entry.output.end && entry.endedAt === null) {
-      reader.isWaiting = true
-      await waitForOutput(entry, this.#readWaitMs, signal)
-      reader.isWaiting = false
-    }
-    const slice = entry.output.read(after)
-    Object.assign(reader, { position: slice.next, atMs: this.#clock.monotonic() })
-    applyFlowControl(entry)
-    return { ...slice, terminal: toView(entry) }
+  async #read(entry: Entry, { after, signal }: TerminalRead): Promise<TerminalOutput> {
+    entry.usedAtMs = this.#clock.monotonic()
+    if (after === entry.output.end && entry.endedAt === null)
+      await waitForOutput(entry, READ_WAIT_MS, signal)
+    return { ...entry.output.read(after), terminal: toView(entry) }
   }
-
-  /** Why no terminal can be opened; null when one can. */
 
   /** The terminals of one session; those of others are not visible. */
   of(owner: string) {

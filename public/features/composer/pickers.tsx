@@ -57,10 +57,7 @@ const ModelPicker = ({ selected, onDone }: Props) => {
       groups={modelGroups(all.value, recent.value, query.value)}
       selected={selected}
       empty={t(all.value.length > 0 ? 'app.nothing' : 'chip.model.empty')}
-      query={query.value}
-      onQuery={text => {
-        query.value = text
-      }}
+      query={query}
       onPick={id => {
         onDone()
         void attempt(() => choices.chooseModel(id))
@@ -79,8 +76,6 @@ const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
   return (
     <Picker
       label={t('chip.effort')}
-      placeholder=""
-      query=""
       groups={[{ label: '', options }]}
       selected={reasoning.effort.value || 'default'}
       empty=""
@@ -170,10 +165,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
       ]}
       selected={selected}
       empty={t('app.nothing')}
-      query={query.value}
-      onQuery={value => {
-        query.value = value
-      }}
+      query={query}
       onPick={path => {
         onDone()
         void attempt(async () => {
@@ -193,8 +185,6 @@ const PersonalityPicker = ({ selected, onDone }: Props) => {
   return (
     <Picker
       label={t('chip.personality')}
-      placeholder=""
-      query=""
       groups={[
         {
           label: '',

@@ -113,14 +113,7 @@ export const AgentChip = ({ id }: { id: string }) => {
                 : []),
             ]}
             empty={t('nothing', { name })}
-            query={query.value}
-            onQuery={
-              choices.length >= SEARCH_FROM
-                ? text => {
-                    query.value = text
-                  }
-                : undefined
-            }
+            query={choices.length >= SEARCH_FROM ? query : undefined}
             onPick={key => {
               if (key === PAST) {
                 close()

@@ -81,14 +81,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
           },
         ]}
         empty={found ? found.note || t('past.none') : t('app.loading')}
-        query={query.value}
-        onQuery={
-          (found?.sessions.length ?? 0) >= SEARCH_FROM
-            ? text => {
-                query.value = text
-              }
-            : undefined
-        }
+        query={(found?.sessions.length ?? 0) >= SEARCH_FROM ? query : undefined}
         onPick={pick}
       />
     </Popover>

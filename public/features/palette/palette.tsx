@@ -42,7 +42,7 @@ export const Palette = () => {
         groups={search.sections.value.map(({ label, entries }) => ({ label, options: entries }))}
         empty={search.busy.value ? '' : t('palette.none', { query: query.trim() })}
         note={note ? t(note) : ''}
-        query={query}
+        query={search.query}
         onQuery={search.set}
         onPick={(id, isAside) => {
           close()

@@ -1,7 +1,7 @@
 /** The Git tools of the Changes tab: branch and remotes, commit, history. */
 import { useSignal } from '@preact/signals'
 import { pageLocale } from '../../strings/t.ts'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -10,7 +10,7 @@ import { Diff } from '../../parts/diff-view.tsx'
 import { Form, FormActions, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
-import { Menu, MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
+import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
 import type { GitStatus } from '../workspace/git-changes.ts'
 import { useWorkspacePanel } from './context.ts'
 import { useGitActions } from './git-context.ts'
@@ -67,59 +67,40 @@ const HookDialog = () => {
 
 const BranchMenu = ({ name }: { name: string }) => {
   const actions = useGitActions()
-  const anchor = useRef<HTMLButtonElement>(null)
-  const isOpen = useSignal(false)
   const isNaming = useSignal(false)
-  const all = actions.overview.value?.branches ?? []
-  const followed = new Set(all.map(({ upstream }) => upstream))
-  const shown = all
-    .filter(branch => !branch.remote || !followed.has(branch.name))
-    .slice(0, MAX_BRANCHES)
-  const items: MenuItem[] = [
-    {
-      label: t('git.branch.new'),
-      icon: 'plus',
-      run: () => {
-        isNaming.value = true
+  const items = (): MenuItem[] => {
+    const all = actions.overview.value?.branches ?? []
+    const followed = new Set(all.map(({ upstream }) => upstream))
+    const shown = all.filter(branch => !branch.remote || !followed.has(branch.name))
+    return [
+      {
+        label: t('git.branch.new'),
+        icon: 'plus',
+        run: () => {
+          isNaming.value = true
+        },
       },
-    },
-    'line',
-    ...shown.map(branch => ({
-      label: visibleName(branch.name),
-      icon: 'check' as const,
-      checked: branch.current,
-      run: () => {
-        if (!branch.current) void actions.switchTo(branch.name, branch.remote)
-      },
-    })),
-  ]
+      'line',
+      ...shown.slice(0, MAX_BRANCHES).map(branch => ({
+        label: visibleName(branch.name),
+        icon: 'check' as const,
+        checked: branch.current,
+        run: () => {
+          if (!branch.current) void actions.switchTo(branch.name, branch.remote)
+        },
+      })),
+    ]
+  }
   return (
     <>
-      <button
-        ref={anchor}
-        type="button"
+      <MenuButton
         class="branch-name branch-button"
-        aria-haspopup="menu"
-        aria-expanded={isOpen.value}
-        aria-label={t('git.branch.menu', { name })}
-        onClick={() => {
-          isOpen.value = !isOpen.value
-        }}
+        label={t('git.branch.menu', { name })}
+        items={items}
       >
         <bdi>{visibleName(name)}</bdi>
         <Icon name="chevron-down" size={14} />
-      </button>
-      {isOpen.value && (
-        <Menu
-          anchor={anchor}
-          label={t('git.branch.menu', { name })}
-          items={items}
-          align="start"
-          onClose={() => {
-            isOpen.value = false
-          }}
-        />
-      )}
+      </MenuButton>
       {isNaming.value && (
         <NewBranch
           onClose={() => {

@@ -97,11 +97,8 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
         <SelectField
           label={t('people.role')}
           hint={t(`people.role.hint.${role.value}`)}
-          value={role.value}
+          chosen={role}
           options={ROLES.map(each => [each, t(`people.role.${each}`)] as const)}
-          onChange={chosen => {
-            role.value = chosen
-          }}
         />
       )}
       {role.value !== 'owner' && (

@@ -70,7 +70,7 @@ export const ProfileForm = ({
         />
         <SelectField
           label={t('profiles.form.source')}
-          value={from.value}
+          chosen={from}
           options={[
             ['', t('profiles.form.source.empty')],
             ...list.map(
@@ -78,9 +78,6 @@ export const ProfileForm = ({
                 [profile.name, t('profiles.form.source.of', { name: profile.name })] as const,
             ),
           ]}
-          onChange={value => {
-            from.value = value
-          }}
         />
         <details class="profile-own">
           <summary>{t('profiles.form.own')}</summary>

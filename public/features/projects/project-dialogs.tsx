@@ -143,10 +143,7 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
           { label: '', options: others },
         ]}
         empty={t('app.nothing')}
-        query={query.value}
-        onQuery={text => {
-          query.value = text
-        }}
+        query={query}
         onPick={id => {
           onClose()
           if (id === NEW) projects.openEdit(null, sessionId)

@@ -103,43 +103,27 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
       {profiles.value.length > 1 && (
         <SelectField
           label={t('api.profile')}
-          value={profile.value}
+          chosen={profile}
           options={profiles.value.map(each => [each, each] as const)}
-          onChange={value => {
-            profile.value = value
-          }}
         />
       )}
-      <SelectField
-        label={t('api.expiry')}
-        value={days.value}
-        options={expiries()}
-        onChange={value => {
-          days.value = value
-        }}
-      />
+      <SelectField label={t('api.expiry')} chosen={days} options={expiries()} />
       <SelectField
         label={t('api.scope')}
-        value={scope.value}
+        chosen={scope}
         options={[
           ['work', t('api.scope.work')],
           ['read', t('api.scope.read')],
         ]}
-        onChange={value => {
-          scope.value = value
-        }}
       />
       <SelectField
         label={t('api.paths')}
-        value={paths.value}
+        chosen={paths}
         options={[
           ['v1', t('api.paths.v1')],
           ['api', t('api.paths.api')],
           ['both', t('api.paths.both')],
         ]}
-        onChange={value => {
-          paths.value = value
-        }}
       />
       <TextField
         label={t('api.workspace')}
@@ -149,25 +133,19 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
       />
       <SelectField
         label={t('api.approvals')}
-        value={approvals.value}
+        chosen={approvals}
         options={[
           ['ask', t('api.approvals.ask')],
           ['deny', t('api.approvals.deny')],
         ]}
-        onChange={value => {
-          approvals.value = value
-        }}
       />
       <SelectField
         label={t('api.disconnect')}
-        value={disconnect.value}
+        chosen={disconnect}
         options={[
           ['stop', t('api.disconnect.stop')],
           ['continue', t('api.disconnect.continue')],
         ]}
-        onChange={value => {
-          disconnect.value = value
-        }}
       />
     </Form>
   )

@@ -37,7 +37,7 @@ const shortPath = (path: string): string => {
 const host = (address: string): string => URL.parse(address)?.host.replace(/^www\./, '') ?? address
 
 /** Keeps the place of the object, which `phraseOf` looks for. */
-const template = (verb: string): string => t(`verb.${verb}` as 'verb.ran', { object: '{object}' })
+const OBJECT_IN_PLACE = { object: '{object}' }
 
 const OBJECT = /\[([^[\]]*)\{object\}([^[\]]*)\]/
 
@@ -99,11 +99,10 @@ type Draft = About & { icon: IconName; did: string; does: string; code: boolean 
 const ofOurs = ({ icon, verb, verbs = {}, about = [], isCode }: ShownCall, args: Args): Draft => {
   const action = text(args.action)
   const chosen = Object.hasOwn(verbs, action) ? (verbs[action] ?? verb) : verb
-  const did = template(chosen)
   return {
     icon,
-    did,
-    does: template(`${chosen}.now`),
+    did: t(`verb.${chosen}` as 'verb.ran', OBJECT_IN_PLACE),
+    does: t(`verb.${chosen}.now` as 'verb.ran.now', OBJECT_IN_PLACE),
     code: isCode ?? false,
     ...aboutOf(about, args),
   }

@@ -91,7 +91,7 @@ for (const [name, rows] of Object.entries(TABLE)) {
         active,
         defaultModel: fallback,
         groups: groupsOf(...groups),
-        slugs: ['box'],
+        custom: [{ slug: 'box' }],
       }
       const expected = {
         keep: { model, changed: false },

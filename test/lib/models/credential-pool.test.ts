@@ -47,15 +47,10 @@ const three = [
 ]
 const choose = (
   candidates: typeof three,
-  strategy: ReturnType<typeof strategyOf>,
-  more: { last?: string; random?: () => number } = {},
-) =>
-  chooseKey(candidates, {
-    strategy,
-    now: NOW,
-    last: more.last,
-    random: more.random ?? (() => 0),
-  })?.id
+  strategy: Parameters<typeof chooseKey>[1],
+  last?: string,
+  random = 0,
+) => chooseKey(candidates, strategy, NOW, last, () => random)?.id
 
 choosing(
   'the strategy is found under every alias of a provider; invalid ones count as fill_first',
@@ -75,20 +70,20 @@ choosing(
   'fill_first repeats, round_robin advances, least_used balances, random picks at random',
   () => {
     assert.is(choose([], 'fill_first'), undefined)
-    assert.is(choose(three, 'fill_first', { last: 'a' }), 'a')
+    assert.is(choose(three, 'fill_first', 'a'), 'a')
     assert.is(choose(three, 'round_robin'), 'a')
-    assert.is(choose(three, 'round_robin', { last: 'a' }), 'b')
-    assert.is(choose(three, 'round_robin', { last: 'c' }), 'a')
+    assert.is(choose(three, 'round_robin', 'a'), 'b')
+    assert.is(choose(three, 'round_robin', 'c'), 'a')
     assert.is(choose(three, 'least_used'), 'b')
-    assert.is(choose(three, 'random', { random: () => 0.999 }), 'c')
+    assert.is(choose(three, 'random', undefined, 0.999), 'c')
   },
 )
 
 choosing('every strategy skips a resting key; when all rest, uses the one ready soonest', () => {
   const tired = three.map(one => ({ ...one, cooldownUntilMs: one.id === 'b' ? NOW + 1 : 0 }))
-  assert.is(choose(tired, 'round_robin', { last: 'a' }), 'c')
+  assert.is(choose(tired, 'round_robin', 'a'), 'c')
   assert.is(choose(tired, 'least_used'), 'c')
-  assert.is(choose(tired, 'random', { random: () => 0.5 }), 'c')
+  assert.is(choose(tired, 'random', undefined, 0.5), 'c')
   const all = three.map((one, at) => ({ ...one, cooldownUntilMs: NOW + 3 - at }))
   for (const strategy of ['fill_first', 'round_robin', 'random', 'least_used'] as const)
     assert.is(choose(all, strategy), 'c')
@@ -204,14 +199,12 @@ writing.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const refused: KeyFailure = { type: 'quota_exhausted', message: 'no money', status: 402 }
 
-const open = ({ dir, logged }: Context, env: Record<string, string> = {}, flock?: string) => {
+const open = ({ dir, logged }: Context, env: Record<string, string> = {}) => {
   const home = new Homes({ baseHome: dir, agentHome: dir, configPath: null, env }, clock).base
-  const pools = new CredentialPools({
-    log: (line, extra) => void logged.push(`${line} ${JSON.stringify(extra)}`),
-    redact: text => text.replaceAll('secret', '***'),
+  const pools = new CredentialPools(
+    (line, extra) => void logged.push(`${line} ${JSON.stringify(extra)}`),
     clock,
-    ...(flock && { flock }),
-  })
+  )
   return { home, pools }
 }
 const authOf = ({ dir }: Context) => JSON.parse(readFileSync(join(dir, 'auth.json'), 'utf8'))
@@ -265,7 +258,7 @@ writing(
     )
     pools.markExhausted(home, 'deepseek', DEEPSEEK, 'a', {
       ...refused,
-      message: 'secret: no money',
+      message: 'sk-proj-0123456789abcdefghij: no money',
     })
     await pools.flush()
     const text = readFileSync(join(context.dir, 'auth.json'), 'utf8')
@@ -285,11 +278,12 @@ writing(
       mine: [null],
       last_error_code: 402,
       last_error_reason: 'billing',
-      last_error_message: '***: no money',
+      last_error_message: credential_pool.deepseek[0].last_error_message,
       last_error_reset_at: null,
       last_status: 'exhausted',
       last_status_at: seconds,
     })
+    assert.match(credential_pool.deepseek[0].last_error_message, /^(?!.*456789abc).*: no money$/)
     assert.is(updated_at, '2026-04-08T12:00:00.000+00:00')
     assert.is(statSync(join(context.dir, 'auth.json')).mode & 0o777, 0o600)
     assert.equal(
@@ -385,10 +379,10 @@ writing('waits for the command line’s lock and keeps its change', async contex
   assert.is(auth.credential_pool.deepseek[0].last_status, 'exhausted')
 })
 
-writing('loses no concurrent status update of two programs, also without flock', async context => {
+writing('loses no concurrent status update of two programs', async context => {
   keep(context, poolOf(...['a', 'b', 'c', 'd'].map(name => entry(`key-${name}`))))
-  const one = open(context, {}, '/no/such/flock')
-  const other = open(context, {}, '/no/such/flock')
+  const one = open(context)
+  const other = open(context)
   for (const { home, pools } of [one, other])
     for (const name of ['a', 'b', 'c', 'd']) {
       const found = pools.candidates(home, 'deepseek', DEEPSEEK)

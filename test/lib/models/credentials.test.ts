@@ -21,23 +21,8 @@ const KEY = 'sk-test-1234'
 const found = (given: Given) => [...configuredProviders(readSetup(homeOf(given)))].sort()
 
 test('values that are not keys', () => {
-  for (const secret of [
-    '',
-    '  ',
-    'abc',
-    'changeme',
-    'YOUR_API_KEY',
-    'dummy',
-    'null',
-    'None',
-    '****',
-    '************',
-    'two words',
-    'naïve-key',
-    'a\nbcd',
-    null,
-    undefined,
-  ])
+  const none = ['', '  ', 'abc', 'changeme', 'YOUR_API_KEY', 'dummy', 'null', 'None', '****']
+  for (const secret of [...none, 'two words', 'naïve-key', 'a\nbcd', null, undefined])
     assert.is(isUsableSecret(secret), false, String(secret))
   for (const secret of ['abcd', ' sk-1234 ', 'x'.repeat(500)])
     assert.is(isUsableSecret(secret), true)
@@ -122,67 +107,31 @@ test('a placeholder, a missing key, and a good one are no problem of this kind',
     assert.equal(unusableKeys(readSetup(homeOf({ dotenv: { OPENAI_API_KEY: value } }))), [])
 })
 
-const VARIABLES: Record<string, string> = {
-  OPENROUTER_API_KEY: 'openrouter',
-  ANTHROPIC_API_KEY: 'anthropic',
-  ANTHROPIC_TOKEN: 'anthropic',
-  CLAUDE_CODE_OAUTH_TOKEN: 'anthropic',
-  OPENAI_API_KEY: 'openai',
-  GOOGLE_API_KEY: 'gemini',
-  GEMINI_API_KEY: 'gemini',
-  GLM_API_KEY: 'zai',
-  ZAI_API_KEY: 'zai',
-  Z_AI_API_KEY: 'zai',
-  KIMI_API_KEY: 'kimi-coding',
-  DEEPSEEK_API_KEY: 'deepseek',
-  MINIMAX_API_KEY: 'minimax',
-  MINIMAX_CN_API_KEY: 'minimax-cn',
-  MISTRAL_API_KEY: 'mistralai',
-  XAI_API_KEY: 'xai',
-  OPENCODE_ZEN_API_KEY: 'opencode-zen',
-  OPENCODE_GO_API_KEY: 'opencode-go',
-  OLLAMA_API_KEY: 'ollama,ollama-cloud',
-  COPILOT_GITHUB_TOKEN: 'copilot',
-  DASHSCOPE_API_KEY: 'alibaba',
-  HF_TOKEN: 'huggingface',
-  AI_GATEWAY_API_KEY: 'ai-gateway',
-  KILOCODE_API_KEY: 'kilocode',
-  NVIDIA_API_KEY: 'nvidia',
-  XIAOMI_API_KEY: 'xiaomi',
-  NEURALWATT_API_KEY: 'neuralwatt',
-  LM_API_KEY: 'lmstudio',
-  GH_TOKEN: '',
-  GITHUB_TOKEN: '',
-  SOME_API_KEY: '',
-}
-for (const [name, providers] of Object.entries(VARIABLES)) {
-  test(`${name} in .env or environment shows: ${providers || 'nothing'}`, () => {
-    assert.is(found({ dotenv: { [name]: KEY } }).join(), providers)
-    assert.is(found({ env: { [name]: KEY } }).join(), providers)
+test('a variable with a key lists its providers, in .env and in the environment', () => {
+  const names = new Set([...PROVIDERS.values()].flatMap(({ keys }) => keys))
+  for (const name of [...names, 'SOME_API_KEY']) {
+    const owners = [...PROVIDERS].flatMap(([id, { keys, ambient = [] }]) =>
+      keys.includes(name) && !ambient.includes(name) ? [id] : [],
+    )
+    assert.equal(found({ dotenv: { [name]: KEY } }), owners.sort(), name)
+    assert.equal(found({ env: { [name]: KEY } }), owners.sort(), name)
     assert.equal(found({ env: { [name]: 'changeme' } }), [])
-  })
-}
-
-test('every variable of the table is covered above', () => {
-  const names = [...PROVIDERS.values()].flatMap(({ keys }) => keys)
-  assert.equal(
-    names.filter(name => !(name in VARIABLES)),
-    [],
-  )
+  }
+  // Two of the table, and tokens that exist for other purposes.
+  assert.equal(found({ env: { OLLAMA_API_KEY: KEY } }), ['ollama', 'ollama-cloud'])
+  assert.equal(found({ env: { GH_TOKEN: KEY, GITHUB_TOKEN: KEY } }), [])
 })
 
 test('other reasons to list a provider, and what is none', () => {
-  const pool = (entry: Record<string, unknown>) => ({
-    auth: { credential_pool: { github: [entry] } },
-  })
+  const token = (entry: object) => pool('github', entry)
   const cases: [given: Given, providers: string][] = [
     [{ config: { model: { provider: 'z-ai' } } }, 'zai'],
     [{ auth: { active_provider: 'nous' } }, 'nous'],
-    [pool({ source: 'manual', access_token: KEY }), 'copilot'],
-    [pool({ source: 'gh_cli', access_token: KEY }), ''],
-    [pool({ source: ' GH auth token ', access_token: KEY }), ''],
-    [pool({ source: 'manual', label: 'gh auth token' }), ''],
-    [pool({ source: 'manual', key_source: 'GH AUTH TOKEN' }), ''],
+    [token({ source: 'manual', access_token: KEY }), 'copilot'],
+    [token({ source: 'gh_cli', access_token: KEY }), ''],
+    [token({ source: ' GH auth token ', access_token: KEY }), ''],
+    [token({ source: 'manual', label: 'gh auth token' }), ''],
+    [token({ source: 'manual', key_source: 'GH AUTH TOKEN' }), ''],
     [{ config: { providers: { mine: { models: ['a'] } } } }, 'mine'],
     [{ config: { providers: { mine: { models: { a: {} } } } } }, 'mine'],
     [{ config: { providers: { mine: { models: [] } } } }, ''],
@@ -219,98 +168,40 @@ test('model.api_key belongs to the configured provider and lists no other', () =
 
 const OPENAI = 'https://api.openai.com/v1'
 const PROXY = 'https://proxy.example/v1'
+const ROUTER = 'https://openrouter.ai/api/v1'
+const ZAI = 'https://api.z.ai/api/paas/v4'
+const NOUS = 'https://inference-api.nousresearch.com/v1'
+const inEnv = (more: Given = {}): Given => ({ env: { OPENAI_API_KEY: 'env-key' }, ...more })
+const inFile = (more: Given = {}): Given => ({ dotenv: { OPENAI_API_KEY: 'file-key' }, ...more })
+const active = (provider: string, base_url: string, more: object = {}): Given => ({
+  config: { model: { provider, base_url, ...more } },
+})
+const box = (more: object = {}): Given => ({
+  config: { custom_providers: [{ name: 'Box', base_url: PROXY, ...more }] },
+})
+const pool = (provider: string, ...entries: object[]): Given => ({
+  auth: { credential_pool: { [provider]: entries } },
+})
 type Row = [name: string, given: Given, provider: string, url: string, key: string | null]
 const ROUTES: Row[] = [
-  ['its own host', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', OPENAI, 'env-key'],
-  [
-    '.env wins over the process',
-    { env: { OPENAI_API_KEY: 'env-key' }, dotenv: { OPENAI_API_KEY: 'file-key' } },
-    'openai',
-    OPENAI,
-    'file-key',
-  ],
-  [
-    'a subdomain of its own',
-    { env: { OPENAI_API_KEY: 'env-key' } },
-    'openai',
-    'https://eu.api.openai.com/v1',
-    'env-key',
-  ],
-  [
-    'a host that only ends alike',
-    { env: { OPENAI_API_KEY: 'env-key' } },
-    'openai',
-    'https://evilopenai.com/v1',
-    null,
-  ],
-  [
-    'a host that only begins alike',
-    { env: { OPENAI_API_KEY: 'env-key' } },
-    'openai',
-    'https://api.openai.com.evil.example/v1',
-    null,
-  ],
-  [
-    'user info that looks like the host',
-    { env: { OPENAI_API_KEY: 'env-key' } },
-    'openai',
-    'https://api.openai.com@evil.example/v1',
-    null,
-  ],
-  [
-    'no clear text over the network',
-    { env: { OPENAI_API_KEY: 'env-key' } },
-    'openai',
-    'http://api.openai.com/v1',
-    null,
-  ],
-  [
-    'another provider’s host',
-    {
-      dotenv: { OPENAI_API_KEY: 'file-key' },
-      config: { model: { provider: 'openai', base_url: 'https://openrouter.ai/api/v1' } },
-    },
-    'openai',
-    'https://openrouter.ai/api/v1',
-    null,
-  ],
+  ['its own host', inEnv(), 'openai', OPENAI, 'env-key'],
+  ['.env wins over the process', { ...inEnv(), ...inFile() }, 'openai', OPENAI, 'file-key'],
+  ['a subdomain of its own', inEnv(), 'openai', 'https://eu.api.openai.com/v1', 'env-key'],
+  ['a host that only ends alike', inEnv(), 'openai', 'https://evilopenai.com/v1', null],
+  ['a host that begins alike', inEnv(), 'openai', 'https://api.openai.com.evil.example/v1', null],
+  ['user info like the host', inEnv(), 'openai', 'https://api.openai.com@evil.example/v1', null],
+  ['no clear text over the network', inEnv(), 'openai', 'http://api.openai.com/v1', null],
+  ['another provider’s host', inFile(active('openai', ROUTER)), 'openai', ROUTER, null],
   [
     'the router’s key never leaves it',
-    {
-      dotenv: { OPENROUTER_API_KEY: 'file-key' },
-      config: { model: { provider: 'openrouter', base_url: PROXY } },
-    },
+    { dotenv: { OPENROUTER_API_KEY: 'file-key' }, ...active('openrouter', PROXY) },
     'openrouter',
     PROXY,
     null,
   ],
-  [
-    'OpenAI’s key is not the router’s',
-    { dotenv: { OPENAI_API_KEY: 'file-key' } },
-    'openrouter',
-    'https://openrouter.ai/api/v1',
-    null,
-  ],
-  [
-    'a pair the home made',
-    {
-      dotenv: { OPENAI_API_KEY: 'file-key' },
-      config: { model: { provider: 'openai', base_url: PROXY } },
-    },
-    'openai',
-    PROXY,
-    'file-key',
-  ],
-  [
-    'the process did not make that pair',
-    {
-      env: { OPENAI_API_KEY: 'env-key' },
-      config: { model: { provider: 'openai', base_url: PROXY } },
-    },
-    'openai',
-    PROXY,
-    null,
-  ],
+  ['OpenAI’s key is not the router’s', inFile(), 'openrouter', ROUTER, null],
+  ['a pair the home made', inFile(active('openai', PROXY)), 'openai', PROXY, 'file-key'],
+  ['the process did not make that pair', inEnv(active('openai', PROXY)), 'openai', PROXY, null],
   [
     'a pair the environment made',
     { env: { OPENAI_API_KEY: 'env-key', OPENAI_BASE_URL: PROXY } },
@@ -320,26 +211,23 @@ const ROUTES: Row[] = [
   ],
   [
     'the key beside the address first',
-    {
-      dotenv: { OPENAI_API_KEY: 'file-key' },
-      config: { model: { provider: 'openai', base_url: PROXY, api_key: 'own-key' } },
-    },
+    inFile(active('openai', PROXY, { api_key: 'own-key' })),
     'openai',
     PROXY,
     'own-key',
   ],
   [
-    'model.api_key of another provider',
-    { config: { model: { provider: 'openai', api_key: 'own-key' } } },
-    'deepseek',
-    'https://api.deepseek.com/v1',
+    'another provider’s model.api_key',
+    active('openai', OPENAI, { api_key: 'own' }),
+    'zai',
+    ZAI,
     null,
   ],
   [
     'providers.<id>.api_key',
-    { config: { providers: { deepseek: { api_key: 'own-key' } } } },
-    'deepseek',
-    'https://api.deepseek.com/v1',
+    { config: { providers: { zai: { api_key: 'own-key' } } } },
+    'zai',
+    ZAI,
     'own-key',
   ],
   [
@@ -353,94 +241,50 @@ const ROUTES: Row[] = [
     'var-key',
   ],
   [
-    'a nameless endpoint with the home’s key',
-    {
-      dotenv: { OPENAI_API_KEY: 'file-key' },
-      config: { model: { provider: 'custom', base_url: PROXY } },
-    },
+    'a nameless endpoint, the home’s key',
+    inFile(active('custom', PROXY)),
     'custom',
     PROXY,
     'file-key',
   ],
+  ['a nameless endpoint, the process’s key', inEnv(active('custom', PROXY)), 'custom', PROXY, null],
+  ['a named endpoint', inFile(box({ api_key: 'box-key' })), 'custom:box', PROXY, 'box-key'],
+  ['a named endpoint without a key', inFile(box()), 'custom:box', PROXY, null],
   [
-    'a nameless endpoint and the process’s key',
-    {
-      env: { OPENAI_API_KEY: 'env-key' },
-      config: { model: { provider: 'custom', base_url: PROXY } },
-    },
-    'custom',
-    PROXY,
-    null,
-  ],
-  [
-    'a named endpoint has its own key',
-    {
-      dotenv: { OPENAI_API_KEY: 'file-key' },
-      config: { custom_providers: [{ name: 'Box', base_url: PROXY, api_key: 'box-key' }] },
-    },
-    'custom:box',
-    PROXY,
-    'box-key',
-  ],
-  [
-    'a named endpoint without one has none',
-    {
-      dotenv: { OPENAI_API_KEY: 'file-key' },
-      config: { custom_providers: [{ name: 'Box', base_url: PROXY }] },
-    },
-    'custom:box',
-    PROXY,
-    null,
-  ],
-  [
-    'a box’s key stays with its address',
-    { config: { custom_providers: [{ name: 'Box', base_url: PROXY, api_key: 'box-key' }] } },
+    'a box’s key elsewhere',
+    box({ api_key: 'box-key' }),
     'custom:box',
     'https://other.example',
     null,
   ],
   [
     'the pool, by priority',
-    {
-      auth: {
-        credential_pool: {
-          zai: [
-            { priority: 2, access_token: 'second' },
-            { priority: 1, access_token: 'first' },
-          ],
-        },
-      },
-    },
+    pool('zai', { priority: 2, access_token: 'second' }, { priority: 1, access_token: 'first' }),
     'zai',
-    'https://api.z.ai/api/paas/v4',
+    ZAI,
     'first',
   ],
   [
     'an exhausted entry last',
-    {
-      auth: {
-        credential_pool: {
-          zai: [
-            { priority: 1, access_token: 'tired', last_status: 'exhausted' },
-            { priority: 2, access_token: 'fresh' },
-          ],
-        },
-      },
-    },
+    pool(
+      'zai',
+      { priority: 1, access_token: 'tired', last_status: 'exhausted' },
+      { priority: 2, access_token: 'fresh' },
+    ),
     'zai',
-    'https://api.z.ai/api/paas/v4',
+    ZAI,
     'fresh',
   ],
   [
     'an ambient entry never',
-    { auth: { credential_pool: { copilot: [{ source: 'gh_cli', access_token: 'ambient' }] } } },
+    pool('copilot', { source: 'gh_cli', access_token: 'ambient' }),
     'copilot',
     'https://api.githubcopilot.com',
     null,
   ],
   [
     'a pool entry’s own address',
-    { auth: { credential_pool: { zai: [{ access_token: 'there', base_url: PROXY }] } } },
+    pool('zai', { access_token: 'there', base_url: PROXY }),
     'zai',
     PROXY,
     'there',
@@ -449,26 +293,26 @@ const ROUTES: Row[] = [
     'the portal’s agent key',
     { auth: { providers: { nous: { access_token: 'portal', agent_key: 'agent-key' } } } },
     'nous',
-    'https://inference-api.nousresearch.com/v1',
+    NOUS,
     'agent-key',
   ],
   [
-    'the portal’s access token is none',
-    { auth: { providers: { nous: { access_token: 'portal' } } } },
+    'the portal’s access token',
+    { auth: { providers: { nous: { access_token: 'p' } } } },
     'nous',
-    'https://inference-api.nousresearch.com/v1',
+    NOUS,
     null,
   ],
   [
     'a placeholder gives way to a real key',
     { dotenv: { GLM_API_KEY: 'changeme', ZAI_API_KEY: 'real' } },
     'zai',
-    'https://api.z.ai/api/paas/v4',
+    ZAI,
     'real',
   ],
   [
     'an empty .env line hides the process’s key',
-    { env: { OPENAI_API_KEY: 'env-key' }, dotenv: { OPENAI_API_KEY: '' } },
+    inEnv({ dotenv: { OPENAI_API_KEY: '' } }),
     'openai',
     OPENAI,
     null,

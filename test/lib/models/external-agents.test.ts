@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createInstalledAgentCache, installedAgents } from '../../../lib/models/external-agents.ts'
+import { InstalledAgents, installedAgents } from '../../../lib/models/external-agents.ts'
 import { compatibleFor } from '../../../lib/models/compat.ts'
 import { modelGroups } from '../../../lib/models/model-groups.ts'
 import { readinessOf } from '../../../lib/models/readiness.ts'
@@ -211,7 +211,8 @@ test('as the default, an installed agent is ready without a key', ({ bin }) => {
 })
 
 test('repeats the lookup only when a directory of PATH has changed', ({ bin }) => {
-  const find = createInstalledAgentCache()
+  const installed = new InstalledAgents()
+  const find = (path: string) => installed.find(path)
   const none = find(bin)
   assert.equal(none, [])
   assert.is(find(bin), none)

@@ -2,7 +2,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  createModelListFetcher,
+  fetchModelList,
+  type FetchOptions,
   parseModelList,
   type ModelListRequest,
 } from '../../../lib/models/fetch-model-list.ts'
@@ -32,6 +33,9 @@ const refused = async (asking: Promise<unknown>): Promise<string> => {
   throw new Error('It was not refused')
 }
 
+const askingWith = (options: FetchOptions) => (asked: ModelListRequest) =>
+  fetchModelList(asked, options)
+
 const at = (address: string) => async () => [{ address, family: address.includes(':') ? 6 : 4 }]
 
 test('a host name that resolves to a private address is rejected before anything is sent', async ({
@@ -46,7 +50,7 @@ test('a host name that resolves to a private address is rejected before anything
     'fd00::1',
     '::ffff:127.0.0.1',
   ]) {
-    const ask = createModelListFetcher({ resolve: at(address) })
+    const ask = askingWith({ resolve: at(address) })
     const url = `http://models.example:${lists.port}/v1/models`
     assert.match(await refused(ask(question(url))), 'private address', address)
   }
@@ -54,7 +58,7 @@ test('a host name that resolves to a private address is rejected before anything
 })
 
 test('allows local host names and IP addresses', async ({ lists }) => {
-  const ask = createModelListFetcher({ resolve: at('127.0.0.1') })
+  const ask = askingWith({ resolve: at('127.0.0.1') })
   for (const host of ['my-ollama.example', 'lmstudio.lan', 'localhost', '127.0.0.1']) {
     const found = await ask(question(`http://${host}:${lists.port}/v1/models`))
     assert.equal(
@@ -68,7 +72,7 @@ test('allows local host names and IP addresses', async ({ lists }) => {
 test('connects to the address that was checked', async ({ lists }) => {
   const answers = ['127.0.0.1', '10.9.9.9']
   let looked = 0
-  const ask = createModelListFetcher({
+  const ask = askingWith({
     resolve: async () => [{ address: answers[looked++] ?? '', family: 4 }],
   })
   await ask(question(`http://ollama.example:${lists.port}/models`))
@@ -76,7 +80,7 @@ test('connects to the address that was checked', async ({ lists }) => {
 })
 
 test('rejects other schemes and credentials in the address', async () => {
-  const ask = createModelListFetcher()
+  const ask = fetchModelList
   for (const url of ['file:///etc/passwd', 'ftp://host/', 'http://a:b@127.0.0.1/', 'nonsense'])
     assert.match(await refused(ask(question(url))), 'plain http://', url)
 })
@@ -85,7 +89,7 @@ test('fetching the list times out after eight seconds', async ({ lists }) => {
   lists.answer = { silent: true }
   const clock = new AbortController()
   const given: number[] = []
-  const ask = createModelListFetcher({
+  const ask = askingWith({
     deadline: ms => {
       given.push(ms)
       return clock.signal
@@ -99,7 +103,7 @@ test('fetching the list times out after eight seconds', async ({ lists }) => {
 })
 
 test('errors contain no key; redirects are not followed', async ({ lists }) => {
-  const ask = createModelListFetcher()
+  const ask = fetchModelList
   const headers = { authorization: 'Bearer sk-very-secret-key' }
   const cases: [ListServer['answer'], RegExp][] = [
     [{ status: 401, body: 'bad key sk-very-secret-key' }, /rejected the key/],
@@ -121,10 +125,7 @@ test('errors contain no key; redirects are not followed', async ({ lists }) => {
 test('a refused connection is reported in a sentence', async ({ lists }) => {
   const { url } = lists
   await lists.close()
-  assert.match(
-    await refused(createModelListFetcher()(question(`${url}/models`))),
-    'connection refused',
-  )
+  assert.match(await refused(fetchModelList(question(`${url}/models`))), 'connection refused')
   lists.close = async () => undefined
 })
 

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { createModelListFetcher } from '../../../lib/models/fetch-model-list.ts'
+import { fetchModelList } from '../../../lib/models/fetch-model-list.ts'
 import { ModelCatalog } from '../../../lib/models/model-catalog.ts'
 import { RemoteModels } from '../../../lib/models/remote-models.ts'
 import { Prices } from '../../../lib/models/prices.ts'
@@ -84,7 +84,7 @@ test('the user’s configuration has precedence', async () => {
 
 test('list options have known values only', async () => {
   const clock = createTestClock()
-  const live = new RemoteModels(createModelListFetcher(), clock)
+  const live = new RemoteModels(fetchModelList, clock)
   const catalog = new ModelCatalog({ clock, live, prices: new Prices(), config: bare })
   const home = homeOf({
     config: {

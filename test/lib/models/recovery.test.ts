@@ -1,5 +1,5 @@
 /** Whom a turn turns to: how long the same key is worth asking, and that runs of one turn do not use up each other's ways. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -26,11 +26,7 @@ const limited = (retryAfterMs?: number) =>
 const open = ({ dir }: Context, env: Record<string, string>, config: unknown = {}) => {
   writeFileSync(join(dir, 'config.yaml'), JSON.stringify(config))
   const home = new Homes({ baseHome: dir, agentHome: dir, configPath: null, env }, systemClock).base
-  const pools = new CredentialPools({
-    clock: systemClock,
-    log: () => undefined,
-    redact: text => text,
-  })
+  const pools = new CredentialPools(() => undefined, systemClock)
   const primary = resolveEndpoint(home, bare, { model: 'm', provider: 'gemini', baseUrl: null })
   const recovery = new ModelRecovery(pools, home, (pair, pick) =>
     resolveEndpoint(home, bare, pair, () => null, pick),
@@ -58,49 +54,6 @@ test('alone, the engine decides; with fallbacks, a rate limit is retried once wi
     assert.is(recovery.attemptLimit(cut, primary), 3)
   }
 })
-
-const HOUR = 3_600_000
-for (const [name, failure, attempts, restsMs] of [
-  ['429', new ProviderFailure('rate_limit', 'slow', { status: 429 }), 2, HOUR],
-  [
-    '429 until a time',
-    new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 60_000 }),
-    1,
-    60_000,
-  ],
-  ['402', new ProviderFailure('quota_exhausted', 'unpaid', { status: 402 }), 1, HOUR],
-  ['401', new ProviderFailure('auth_mismatch', 'denied', { status: 401 }), 1, HOUR],
-] as const)
-  test(`${name}: ${attempts} attempts, then the next key; the first one rests`, async context => {
-    const pool = ['a', 'b'].map((id, priority) => ({ id, access_token: `key-${id}`, priority }))
-    writeFileSync(
-      join(context.dir, 'auth.json'),
-      JSON.stringify({ credential_pool: { gemini: pool } }),
-    )
-    const { recovery, primary, pools, home } = open(context, {})
-    assert.is(primary.credential?.id, 'a')
-    // Failures that are not retryable get one attempt, whatever the limit is.
-    assert.is(failure.retryable ? recovery.attemptLimit(failure, primary) : 1, attempts)
-    const beforeMs = Date.now()
-    const next = await recovery.recover(failure, primary)
-    assert.equal([next?.kind, next?.endpoint.credential?.id], ['rotated', 'b'])
-    const [first] = pools.candidates(home, 'gemini', primary.baseUrl)
-    const restMs = (first?.cooldownUntilMs ?? 0) - beforeMs
-    assert.ok(restMs >= restsMs && restMs < restsMs + 5_000, `${restMs}`)
-    await pools.flush()
-    const auth = JSON.parse(readFileSync(join(context.dir, 'auth.json'), 'utf8'))
-    const [a, b] = auth.credential_pool.gemini
-    assert.equal(
-      [a.last_status, a.last_error_code, a.request_count],
-      ['exhausted', failure.status, 0],
-    )
-    assert.is(b.request_count, undefined)
-    next && recovery.onEndpointSuccess(next.endpoint)
-    await pools.flush()
-    const [, used] = JSON.parse(readFileSync(join(context.dir, 'auth.json'), 'utf8'))
-      .credential_pool.gemini
-    assert.equal([used.last_status, used.request_count], ['ok', 1])
-  })
 
 test('a sign-in that is rejected after its renewal is not tried a third time', async context => {
   const entry = (id: string, priority: number) => ({

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { createModelListFetcher } from '../../../lib/models/fetch-model-list.ts'
+import { fetchModelList } from '../../../lib/models/fetch-model-list.ts'
 import { ModelCatalog } from '../../../lib/models/model-catalog.ts'
 import { RemoteModels } from '../../../lib/models/remote-models.ts'
 import { liveLabel, tagLabel } from '../../../lib/models/model-labels.ts'
@@ -18,7 +18,10 @@ test.before.each(async context => {
 test.after.each(({ lists }) => lists.close())
 
 const services = (lists: ListServer, clock = createTestClock()) => {
-  const live = new RemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }), clock)
+  const live = new RemoteModels(
+    asked => fetchModelList(asked, { dispatcher: lists.dispatcher }),
+    clock,
+  )
   const catalog = new ModelCatalog({ clock, live, prices: new Prices(), config: bare })
   return { live, catalog }
 }
@@ -170,7 +173,7 @@ test('lists with the renewed token of a sign-in, and never with a sign-in of Ant
   lists.answer = idsOf('hermes-4')
   const asked: unknown[] = []
   const live = new RemoteModels(
-    createModelListFetcher({ dispatcher: lists.dispatcher }),
+    asked => fetchModelList(asked, { dispatcher: lists.dispatcher }),
     createTestClock(),
     async (token, isRejected) => {
       asked.push(token, isRejected)

@@ -200,7 +200,9 @@ for (const [name, extra, ms] of LIMITS)
     const clock = createTestClock()
     try {
       const reading = (async () => {
-        for await (const _ of httpProvider(FORMATS.chat_completions, { clock })(asking(server.url, extra)));
+        for await (const _ of httpProvider(FORMATS.chat_completions, { clock })(
+          asking(server.url, extra),
+        ));
         return 'ended'
       })().catch((error: { type: string; retryable: boolean }) => [error.type, error.retryable])
       await until(() => clock.waiting().includes(ms) && server.requests.length === 1)

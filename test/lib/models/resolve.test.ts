@@ -17,7 +17,7 @@ import { configOf } from '../../_config.ts'
 const test = suite('model resolution')
 
 const BASE = 'http://host/v1'
-const customProviders = [
+const custom = [
   { slug: 'my-proxy', model: 'own-model', baseUrl: 'http://proxy/v1' },
   { slug: 'no-url', model: 'no-url-model', baseUrl: null },
   { slug: 'a:b', model: null, baseUrl: null },
@@ -101,7 +101,7 @@ for (const [name, rows] of Object.entries(TABLE)) {
   test(name, () => {
     for (const [id, provider, model, to, baseUrl] of rows)
       assert.equal(
-        resolveModel(id, { provider, baseUrl: BASE, customProviders }),
+        resolveModel(id, { provider, baseUrl: BASE, custom }),
         { model, provider: to, baseUrl },
         `${id} with ${provider}`,
       )
@@ -148,59 +148,14 @@ const random = (seed: number) => () => {
 }
 
 const PIECES = [
-  '/',
-  ':',
-  '@',
-  '-',
-  '.',
-  '_',
+  ...'/ : @ - . _ # \' " { , ~ ! % & * ? | \\ é 日本 🙂 ß gpt openai openai/ anthropic/ custom:'.split(
+    ' ',
+  ),
+  ...'@openai: true off 12:30 1e3 0 7b x Y free'.split(' '),
   ' ',
-  '#',
-  "'",
-  '"',
-  '{',
-  ',',
-  '~',
-  '!',
-  '%',
-  '&',
-  '*',
-  '?',
-  '|',
-  '\\',
-  'é',
-  '日本',
-  '🙂',
-  'ß',
-  'gpt',
-  'openai',
-  'openai/',
-  'anthropic/',
-  'custom:',
-  '@openai:',
-  'true',
-  'off',
-  '12:30',
-  '1e3',
-  '0',
-  '7b',
-  'x',
-  'Y',
-  'free',
 ]
-const PROVIDERS = [
-  'openai',
-  'openrouter',
-  'anthropic',
-  'x-ai',
-  'nous',
-  'ollama',
-  'custom',
-  'custom:my-box',
-  'my-llm',
-  'deepseek',
-  'acp',
-]
+const PROVIDERS =
+  'openai openrouter anthropic x-ai nous ollama custom custom:my-box my-llm deepseek acp'.split(' ')
 
 test('10 000 ids with / : @ and unicode survive pick, save, reload and send', () => {
   const next = random(42)
@@ -220,7 +175,7 @@ test('10 000 ids with / : @ and unicode survive pick, save, reload and send', ()
     const stored = JSON.parse(JSON.stringify({ model: id })).model
     assert.is(stored, id)
     if (model.startsWith('@')) continue
-    const pair = resolveModel(stored, { provider: active, baseUrl: null, customProviders: own })
+    const pair = resolveModel(stored, { provider: active, baseUrl: null, custom: own })
     // `@custom:my-box:x` means the named one; an unnamed `custom` cannot serve a model called so.
     if (provider === 'custom' && model.startsWith('my-box:')) continue
     assert.equal([pair.model, pair.provider], [model, provider], stored)

@@ -46,9 +46,41 @@ log('reads from any position', async () => {
   for (const after of [0, 1, 17, 1_499, 2_999, 3_000, 9_999]) {
     const all = await collect(l.read(after, ever))
     // A position that it never had, for example of the log before a restart: everything.
-    const known = after > 3_000 ? 0 : after
+    // At its end, the last one: it says that this is the end.
+    const known = after > 3_000 ? 0 : Math.min(after, 2_999)
     assert.is(all.length, 3_000 - known)
     assert.ok(all.every(({ pos, data }, i) => pos === known + i + 1 && 'text' in data))
+  }
+})
+
+const said = (id: string): TurnEvent => ({
+  type: 'message',
+  data: { message: { id, role: 'assistant', content: id } },
+})
+
+log('positions mean the same on a machine that has the messages, and not the log', async () => {
+  const here = fresh()
+  for (const id of ['m1', 'm2', 'm3']) {
+    here.append(token(`before ${id}`))
+    here.append(said(id))
+  }
+  here.append(token('unfinished'))
+  const all = await collect(here.read(0, AbortSignal.timeout(50)))
+  const there = fresh()
+  for (const id of ['m1', 'm2', 'm3']) there.append(said(id))
+  there.skipUnknown(0)
+  there.append(token('again'))
+  there.append(said('m4'))
+  there.close()
+  const idOf = ({ type, data }: LoggedEvent) =>
+    type === 'message' ? (data as { message: { id: string } }).message.id : type
+  for (const [at, { pos }] of all.entries()) {
+    const unseen = all.slice(at + 1).filter(({ type }) => type === 'message')
+    assert.equal((await collect(there.read(pos, ever))).map(idOf), [
+      ...unseen.map(idOf),
+      'token',
+      'm4',
+    ])
   }
 })
 

@@ -1,6 +1,5 @@
 /** Workspace lists: cleaned on every read, one per profile, and which folders are let in. */
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -62,57 +61,6 @@ const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 const refuses = (kind: string, words: RegExp) => (error: unknown) =>
   error instanceof UserError && error.kind === kind && words.test(error.message)
 
-test('a rejected addition leaves the list unchanged', place => {
-  const app = open(place)
-  const home = homeOf(place)
-  const other = make(join(place.base, 'profiles', 'other', 'secret'))
-  writeFileSync(join(place.user, 'file'), '')
-  const cases: [path: string, words: RegExp][] = [
-    [join(place.user, 'gone'), /does not exist/],
-    ['a\0b', /does not exist/],
-    [join(place.user, 'file'), /not a directory/],
-    [join(place.user, 'file', 'x'), /does not exist/],
-    ['/etc', /system directory/],
-    ['/usr/bin', /system directory/],
-    ['~/../../../../../../proc', /system directory/],
-    [place.boot, /already in list/],
-    [`${place.boot}/`, /already in list/],
-    [other, /another profile/],
-  ]
-  symlinkSync('/etc', join(place.user, 'link'))
-  cases.push([join(place.user, 'link'), /system directory/])
-  for (const [path, words] of cases)
-    assert.throws(() => app.add(home, path), refuses('invalid', words), path)
-  assert.is(existsSync(join(place.state, 'workspaces.json')), false)
-})
-
-test('add, rename and remove are saved at once', place => {
-  const app = open(place)
-  const home = homeOf(place)
-  const one = make(join(place.user, 'one'))
-  assert.equal(app.list(home), [entry(place.boot, 'Home')])
-  assert.equal(app.add(home, '~/one'), [entry(place.boot, 'Home'), entry(one, 'one')])
-  assert.equal(app.add(home, place.outside, ' Far '), [
-    entry(place.boot, 'Home'),
-    entry(one, 'one'),
-    entry(place.outside, 'Far'),
-  ])
-  assert.equal(app.rename(home, one, ' First '), [
-    entry(place.boot, 'Home'),
-    entry(one, 'First'),
-    entry(place.outside, 'Far'),
-  ])
-  assert.equal(app.remove(home, `${one}/`).length, 3)
-  assert.equal(app.remove(home, one), [entry(place.boot, 'Home'), entry(place.outside, 'Far')])
-  assert.equal(readJson(join(place.state, 'workspaces.json')), [
-    { path: place.boot, name: 'Home' },
-    { path: place.outside, name: 'Far' },
-  ])
-  assert.equal(open(place).list(home), app.list(home))
-  assert.throws(() => app.rename(home, one, 'x'), refuses('missing', /not found/))
-  assert.throws(() => app.rename(home, one, ' '), refuses('invalid', /required/))
-})
-
 test('cleanup removes and renames entries, and saves the result', place => {
   const home = homeOf(place)
   const file = join(place.state, 'workspaces.json')
@@ -170,20 +118,6 @@ test('a broken list is shown as Home and not overwritten', place => {
     assert.throws(() => app.add(homeOf(place), place.outside), refuses('conflict', /Fix or delete/))
     assert.is(readFileSync(file, 'utf8'), text)
   }
-})
-
-test('profiles: have their own file and home, and inherit nothing', place => {
-  const app = open(place)
-  const base = homeOf(place)
-  const work = homeOf(place, 'work')
-  const mine = make(join(work.dir, 'workspace'))
-  app.add(base, place.outside)
-  assert.equal(app.list(work), [entry(place.boot, 'Home')])
-  app.add(work, mine)
-  assert.equal(app.list(work), [entry(place.boot, 'Home'), entry(mine, 'workspace')])
-  assert.equal(readJson(join(work.dir, 'webui_state', 'workspaces.json')).length, 2)
-  assert.equal(app.list(base), [entry(place.boot, 'Home'), entry(place.outside, 'outside')])
-  assert.equal(app.list(homeOf(place, 'third')), [entry(place.boot, 'Home')])
 })
 
 test('the base profile imports the list of an older location once', place => {

@@ -40,7 +40,7 @@ export const createPlace = (
   const logged: string[] = []
   const log = (line: string, extra?: unknown) =>
     void logged.push(`${line} ${JSON.stringify(extra ?? '')}`)
-  const containers = options.containers ?? new Containers({ clock: systemClock, log, ...options })
+  const containers = options.containers ?? new Containers(options.clock ?? systemClock, log)
   const own = { source: bench.workspace, target: bench.workspace }
   const processes = new ProcessRegistry({ clock: systemClock })
   const turnEnv = { ...bench.ctx.turn.env, ...env, AGENT_SESSION_KEY: 's1' }

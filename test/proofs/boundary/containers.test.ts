@@ -399,11 +399,7 @@ heavy(
     ]
     const found = () => docker.state().containers.map(({ name, running }) => ({ name, running }))
     docker.state({ containers })
-    await new Containers({ clock: systemClock, log: () => undefined }).cleanUp(
-      home,
-      kept,
-      docker.env,
-    )
+    await new Containers(systemClock, () => undefined).cleanUp(home, kept, docker.env)
     assert.equal(found(), [
       { name: 'killed', running: false },
       { name: 'used', running: true },
@@ -411,11 +407,7 @@ heavy(
     const dirs = () => ['killed', 'used', 'earlier'].map(name => existsSync(join(kept.dir, name)))
     assert.equal(dirs(), [true, true, false])
     // Nothing starts it any more once the key is off.
-    await new Containers({ clock: systemClock, log: () => undefined }).cleanUp(
-      home,
-      read({}),
-      docker.env,
-    )
+    await new Containers(systemClock, () => undefined).cleanUp(home, read({}), docker.env)
     assert.equal(found(), [{ name: 'used', running: true }])
     assert.equal(dirs(), [false, true, false])
   },

@@ -121,12 +121,6 @@ const changed: Prepare = ({ dir }, path) => {
   return {}
 }
 
-const stashed: Prepare = ({ dir, run }, path) => {
-  write(dir, path, 'stashed\n')
-  run('stash', 'push', '-q', '--include-untracked')
-  return { id: run('rev-parse', 'stash') }
-}
-
 const deleted: Prepare = async ({ post, session_id }, path) => {
   const { body } = await post('/api/file/delete', { session_id, path, recursive: true })
   return { trash_id: body.trash_id }
@@ -201,42 +195,6 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Prepare>>>> = {
     branch,
     'branch of a remote': remoteBranch,
   },
-  'POST /api/git/stash': {
-    change: changed,
-    'new file': ({ dir, run }, path) => {
-      run('rm', '-q', '--cached', path)
-      run('commit', '-qm', 'gone')
-      write(dir, path, 'new\n')
-      return {}
-    },
-    'change that git was told to ignore': (place, path) => {
-      changed(place, path)
-      place.run('update-index', '--assume-unchanged', path)
-      changed(place, 'new.txt')
-      return {}
-    },
-  },
-  'POST /api/git/stash/pop': {
-    change: stashed,
-    'new file': ({ dir, run }, path) => {
-      run('rm', '-q', path)
-      run('commit', '-qm', 'gone')
-      return stashed({ dir, run } as Place, path)
-    },
-    'change of a file that was renamed since': ({ dir, run }, path) => {
-      const text = 'line\n'.repeat(30)
-      write(dir, 'old.sh', text)
-      run('rm', '-q', path)
-      run('add', '-A')
-      run('commit', '-qm', 'other name')
-      write(dir, 'old.sh', `${text}more\n`)
-      run('stash', 'push', '-q')
-      mkdirSync(join(dir, 'tools'), { recursive: true })
-      run('mv', 'old.sh', path)
-      run('commit', '-qm', 'renamed')
-      return { id: run('rev-parse', 'stash') }
-    },
-  },
   'POST /api/git/pull': {
     commit: ({ push }, path) => {
       push({ [path]: 'pulled\n' })
@@ -272,7 +230,7 @@ const APART = [
 /** For members, but they change no file of a workspace: those of the service, the index, branches, a turn, a task. */
 const ELSEWHERE = `
   notifications/mute models/live models/refresh personality/set memory workspaces/facts media/remote git/stage git/unstage
-  git/commit git/stash/drop git/fetch git/push process/kill crons/create crons/update crons/delete crons/run crons/pause
+  git/commit git/fetch git/push process/kill crons/create crons/update crons/delete crons/run crons/pause
   crons/resume crons/preview session/import session/import_cli session/new session/rename session/update session/delete
   session/restore session/clear session/compress session/uncompress session/truncate session/retry session/undo session/version session/pin
   session/archive session/duplicate session/branch session/draft session/move chat/start chat/steer chat/interrupt queue/add
@@ -319,7 +277,7 @@ const codeOf = ({ status, body }: { status: number; body: { code?: string } }) =
 
 /** Without a process for each: the branches are loose files. */
 const stateOf = (dir: string, path: string) =>
-  [path, '.git/HEAD', '.git/refs/heads/main', '.git/refs/stash'].map(each => textAt(dir, each))
+  [path, '.git/HEAD', '.git/refs/heads/main'].map(each => textAt(dir, each))
 
 for (const [key, ways] of Object.entries(CASES))
   for (const [n, [way, prepare]] of Object.entries(ways).entries())

@@ -89,6 +89,33 @@ export const readEvents = async (
   return sent
 }
 
+/** As an EventSource: from its last event on again and again, on whatever machine, until it is told the end. The ids of the messages. */
+export const followByCursor = async (
+  client: Pick<SpawnedApp, 'events'>,
+  stream: string,
+): Promise<string[]> => {
+  const seen: string[] = []
+  let last = '0'
+  const readOn = async (): Promise<boolean> => {
+    const headers = { 'Last-Event-ID': last }
+    try {
+      for await (const { id, event, data } of client.events(
+        `/api/chat/stream?stream_id=${stream}`,
+        { headers },
+      )) {
+        if (id) last = id
+        if (event === 'message') seen.push((data.message as Message).id)
+        if (event === 'stream_end') return true
+      }
+    } catch {
+      // Cut, or no owner at the moment.
+    }
+    return false
+  }
+  await until(readOn, 'the end of the stream')
+  return seen
+}
+
 const announcedIn = (events: readonly Event[]): string[] =>
   events.flatMap(({ event, data }) => (event === 'message' ? [(data.message as Message).id] : []))
 

@@ -14,7 +14,10 @@ export type Machine = ReturnType<typeof createMachine>
 
 const KEY = 'a key that is only used in this test 01'
 
-export const createMachine = (url: string, { key = KEY, cell = 'default' } = {}) => {
+export const createMachine = (
+  url: string,
+  { key = KEY as string | null, cell = 'default' } = {},
+) => {
   const userHome = mkdtempSync(join(tmpdir(), 'machine-'))
   const home = join(userHome, '.agent')
   const state = join(home, 'webui')
@@ -40,7 +43,7 @@ export const createMachine = (url: string, { key = KEY, cell = 'default' } = {})
       })
       const { signal, onWait } = options
       const one = await cluster.own(cell, {
-        files: new CellFileRules(config),
+        files: key === null ? null : new CellFileRules(config),
         stateDir: config.stateDir,
         ...(signal && { signal }),
         ...(onWait && { onWait }),

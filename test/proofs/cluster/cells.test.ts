@@ -66,7 +66,7 @@ else
         'anna@example.com  sleeps  anna@example.com\nteam  Research  sleeps  anna@example.com, ben  labels: gpu\n',
       )
       await run('change team --title Development --no-labels')
-      assert.match(await run('list'), /\nteam  Development  sleeps  anna@example.com, ben\n/)
+      assert.match(await run('list'), /\nteam {2}Development {2}sleeps {2}anna@example.com, ben\n/)
       const refused = await run('move team nowhere').catch((reason: Error) => reason)
       assert.match(String(refused), /no worker "nowhere"/)
       await db.query(

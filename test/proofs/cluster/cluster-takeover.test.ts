@@ -14,6 +14,7 @@ import { until } from '../../_wait.ts'
 import { create, ran } from '../../handlers/_crons.ts'
 import {
   closeAll,
+  followByCursor,
   type Message,
   sessionOf,
   STANDBY_MS,
@@ -63,9 +64,11 @@ else {
       const apps: SpawnedApp[] = [first]
       try {
         const chats: string[] = []
+        const readers: Promise<string[]>[] = []
         for (let n = 0; n < TURNS; n++) {
-          const { id } = await startChat(client, `chat ${n}`)
+          const { id, stream } = await startChat(client, `chat ${n}`)
           chats.push(id)
+          readers.push(followByCursor(client, stream))
         }
         for (let deploy = 0; deploy < deploys; deploy++) {
           await until(() => asking(deploy + 1) === TURNS, `step ${deploy + 1} of all turns`)
@@ -87,6 +90,11 @@ else {
         for (const [n, id] of chats.entries()) {
           const { messages, last_turn } = await settledSession(client, id)
           assert.is(last_turn, 'done')
+          assert.equal(
+            await readers[n],
+            messages.map((message: Message) => message.id),
+            'a reader with a cursor was shown every message once',
+          )
           const said = messages.filter(({ role }: Message) => role === 'assistant')
           assert.equal(
             said.map(({ content }: Message) => content),

@@ -75,6 +75,7 @@ else {
     await (await unsealed.own()).release(5_000)
     await db.query("update agent_webui.cell set key_check = 'unsealed' where name = 'unsealed'")
     await refuses(unsealed.own(), /made without a key/)
+    await refuses(machine({ key: null }).own(), /CLUSTER_FILES to mirror/)
     await refuses(machine({ key: 'another key, as long as this one 0001' }).own(), /another key/)
     assert.is((await machine().own()).epoch, 2)
   })
@@ -271,6 +272,23 @@ else {
     await second.release(5_000)
     await a.own()
     assert.equal(treeOf(a.home), treeOf(b.home))
+  })
+
+  test('a cell on a volume: one owner, no key, and no file in the database', async () => {
+    const a = machine({ key: null, cell: 'volume' })
+    a.append('one', '{"n":1}')
+    const first = await a.own()
+    a.append('one', '{"n":2}')
+    assert.ok(first.isSettled(), 'nothing waits for the database')
+    const waits = Promise.withResolvers<void>()
+    const next = a.own({ onWait: waits.resolve })
+    await waits.promise
+    await first.release(5_000)
+    const second = await next
+    assert.equal([second.epoch, second.tookOver], [2, false], 'its streams are on the volume too')
+    assert.equal(await db.query('select * from agent_webui.file'), [])
+    await second.release(5_000)
+    await refuses(machine({ cell: 'volume' }).own(), /on a volume/)
   })
 
   test('a file that the database refuses is set aside and named; the others continue', async () => {

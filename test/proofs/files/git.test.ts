@@ -494,7 +494,7 @@ odd('stops a git that exceeds its time limit', async () => {
       () => undefined,
       (e: Error) => e,
     )
-    assert.match(error?.message ?? '', /did not answer/)
+    assert.match(error?.message ?? '', /took longer than/)
   } finally {
     await desk.app.close()
   }

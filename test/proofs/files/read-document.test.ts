@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ZipFile } from 'yazl'
-import { createDocuments } from '../../../lib/workspaces/documents/documents.ts'
+import { readDocument } from '../../../lib/workspaces/documents/documents.ts'
 import { type Bench, createBench, refused } from '../../lib/agent/tools/_context.ts'
 
 const test = suite('read_file of documents')
@@ -102,7 +102,7 @@ test('a stopped read ends the worker', async () => {
 
 test('a document that takes too long is rejected', async () => {
   const given = { range: { from: 1, to: Infinity }, signal: new AbortController().signal }
-  const work = createDocuments({ maxMs: 1 })(fixture('pages.pdf'), 'pdf', given)
+  const work = readDocument(fixture('pages.pdf'), 'pdf', given, 1)
   assert.match(await refused(work), 'took longer than')
 })
 

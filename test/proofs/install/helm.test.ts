@@ -23,9 +23,16 @@ const EVERYTHING = [
   ...['--set', 'tolerations[0].key=agents,tolerations[0].operator=Exists,podAnnotations.a=b'],
   ...['--set', 'service.env[0].name=OPENAI_API_KEY,service.env[0].valueFrom.secretKeyRef.name=k'],
   ...['--set', 'service.env[0].valueFrom.secretKeyRef.key=k,service.storage.className=fast'],
-  ...['--set', 'forwarder.trustedProxies[0]=10.1.0.0/16,cell=anna@example.com'],
+  ...[
+    '--set',
+    'forwarder.trustedProxies[0]=10.1.0.0/16,cells[0].name=anna,cells[0].cell=anna@example.com',
+  ],
 ]
-/** Many people. */
+/** A pod and a volume for each of them. */
+const PEOPLE = [
+  ...EVERYTHING,
+  ...['--set', 'authHeader=Remote-User,cells[1].name=ben,cells[1].cell=Ben@example.com'],
+]
 const WORKERS = [
   ...EVERYTHING,
   ...[
@@ -129,16 +136,21 @@ else {
     const none = helm('template', 'demo', CHART, ...KUBERNETES)
     assert.is(none.code, 1)
     assert.match(none.stderr, 'image.repository')
-    const unsafe = ['--set', 'workers.enabled=true,authHeader=Remote-User']
-    const { code, stderr } = helm('template', CHART, ...KUBERNETES, ...IMAGE, ...unsafe)
-    assert.is(code, 1)
-    assert.match(stderr, 'authHeader and forwarder.trustedProxies are needed')
+    for (const unsafe of [
+      'workers.enabled=true,authHeader=Remote-User',
+      'cells[0].name=anna,cells[1].name=ben,authHeader=Remote-User',
+    ]) {
+      const { code, stderr } = helm('template', CHART, ...KUBERNETES, ...IMAGE, '--set', unsafe)
+      assert.is(code, 1)
+      assert.match(stderr, 'authHeader and forwarder.trustedProxies are needed')
+    }
     for (const wrong of [
       'replicas=3',
       'workers.capacity=0',
-      'service.replicas=0',
+      'service.replicas=2',
       'forwarder.tls=on',
-      'cell=a b',
+      'cells[0].name=A b',
+      'cells[0].name=a,cells[0].cell=a b',
     ]) {
       const { code, stderr } = helm('template', CHART, ...KUBERNETES, ...IMAGE, '--set', wrong)
       assert.is(code, 1, wrong)
@@ -166,7 +178,7 @@ else {
 
   test('everything it renders has the types of the Kubernetes API', () => {
     const off = [...IMAGE, '--set', 'networkPolicy.enabled=false']
-    const documents = [IMAGE, EVERYTHING, WORKERS, off].flatMap(values => render(...values))
+    const documents = [IMAGE, EVERYTHING, PEOPLE, WORKERS, off].flatMap(values => render(...values))
     assert.is(typeErrors(documents), '')
     const kinds = [...new Set(documents.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`))]
     assert.equal(kinds.sort(), Object.keys(TYPES).sort())
@@ -190,12 +202,12 @@ else {
         capabilities: { drop: ['ALL'] },
       })
       assert.equal([pod.enableServiceLinks, pod.automountServiceAccountToken], [false, false])
-      assert.is(spec.replicas, 2)
+      assert.is(spec.replicas, kind === 'Deployment' ? 2 : 1)
     }
   })
 
-  test('secrets come from outside; the forwarder does not get the key', () => {
-    const documents = render(...EVERYTHING)
+  test('secrets come from outside; only workers get the key', () => {
+    const documents = render(...WORKERS)
     assert.not(documents.some(({ kind }) => kind === 'Secret'))
     const keysOf = (kind: string) =>
       one(documents, kind)
@@ -203,6 +215,10 @@ else {
         .map(({ key }) => key)
     assert.equal(keysOf('StatefulSet'), ['url', 'key'])
     assert.equal(keysOf('Deployment'), ['url'])
+    const [cell] = one(render(...EVERYTHING), 'StatefulSet').spec.template.spec.volumes.flatMap(
+      ({ secret }) => (secret ? [secret.items.map(({ key }) => key)] : []),
+    )
+    assert.equal(cell, ['url'])
   })
 
   test('the image gets settings that the program accepts, and commands that it knows', async () => {
@@ -211,7 +227,7 @@ else {
     const desk = createDesk()
     try {
       const url = join(dir, 'url')
-      const unread = { url: null, urlFile: url, cell: '', key: null, keyFile: null, address: null }
+      const unread = { url: null, urlFile: url }
       assert.throws(() => clusterUrl(unread), 'AGENT_WEBUI_CLUSTER_URL_FILE: ')
       writeFileSync(url, 'db.example')
       assert.throws(() => clusterUrl(unread), `${url} must be the address of a PostgreSQL database`)
@@ -225,6 +241,7 @@ else {
         const config = readConfig({ ...image, ...Object.fromEntries(given) }, [])
         assert.is(clusterUrl(config.cluster!), 'postgres://agent:word@db.example/agent')
         assert.is(config.cluster?.cell, 'anna@example.com')
+        if (kind === 'StatefulSet') assert.is(config.cluster?.files, 'volume')
         assert.ok(config.trustedProxies.some(range => range.startsWith('10.')))
         assert.is(container.ports[0]?.containerPort, config.port)
         const probes = [container.livenessProbe, container.startupProbe, container.readinessProbe]
@@ -273,10 +290,34 @@ else {
     assert.equal(ingress?.[0]?.ports, [{ port: 8787, endPort: 8790 }])
   })
 
-  for (const [name, values] of Object.entries({ 'of a cell': IMAGE, 'of workers': WORKERS }))
+  test('every cell has a pod, a volume, and an address of its own', () => {
+    const sets = render(...PEOPLE).filter(({ kind }) => kind === 'StatefulSet')
+    const valueOf = ({ spec }: Rendered, name: string) =>
+      spec.template.spec.containers[0].env.find(each => each.name === name)?.value
+    assert.equal(
+      sets.map(set => [
+        valueOf(set, 'AGENT_WEBUI_CLUSTER_CELL'),
+        valueOf(set, 'AGENT_WEBUI_CLUSTER_ADDRESS'),
+        set.spec.replicas,
+      ]),
+      ['anna', 'ben'].map(name => [
+        `${name === 'ben' ? 'Ben' : name}@example.com`,
+        `http://$(POD_NAME).demo-agent-webui-cell-${name}.default.svc:8787`,
+        1,
+      ]),
+    )
+  })
+
+  for (const [name, values] of Object.entries({
+    'of a cell': IMAGE,
+    'of cells': PEOPLE,
+    'of workers': WORKERS,
+  }))
     test(`selectors ${name} find the pods they are for, and no others`, () => {
       const documents = render(...values)
-      const pods = ['StatefulSet', 'Deployment'].map(kind => one(documents, kind).spec.template)
+      const pods = documents.flatMap(({ kind, spec }) =>
+        kind === 'StatefulSet' || kind === 'Deployment' ? [spec.template] : [],
+      )
       const found = (selector: Record<string, string>) =>
         pods
           .filter(({ metadata }) =>
@@ -286,7 +327,7 @@ else {
       for (const { kind, metadata, spec } of documents) {
         const selector = (spec.podSelector as typeof spec.selector | undefined) ?? spec.selector
         const labels = selector.matchLabels ?? selector
-        const wanted = /-(?:cell|worker)$/.test(metadata.name) ? 'service' : 'forwarder'
+        const wanted = /-(cell-\w+|worker)$/.exec(metadata.name)?.[1] ?? 'forwarder'
         assert.equal(found(labels), [wanted], `${kind} ${metadata.name}`)
       }
     })

@@ -23,7 +23,7 @@ const configure = (chat: Chat, more: string): void =>
     `model:\n  provider: custom\n  base_url: ${chat.provider.url}\n  default: test-model\n${more}`,
   )
 
-runs('declines MCP elicitation in a scheduled run', async ({ chat }) => {
+runs('cancels MCP elicitation in a scheduled run', async ({ chat }) => {
   const { app, provider } = chat
   const server = bundleProgram(join(import.meta.dirname, '../../lib/mcp/_server.ts'))
   const odd = JSON.stringify({ command: process.execPath, args: [server] })
@@ -32,7 +32,7 @@ runs('declines MCP elicitation in a scheduled run', async ({ chat }) => {
   await runNow(app, await create(app))
   const [row] = (await app.get('/api/sessions')).body.sessions
   const said = await chat.messages(row.session_id)
-  assert.match(String(said[2]?.content), 'decline')
+  assert.match(String(said[2]?.content), 'cancel')
   const journal = readFileSync(join(app.state, 'sessions', `${row.session_id}.jsonl`), 'utf8')
   assert.not.match(journal, '"t":"asked"')
 })

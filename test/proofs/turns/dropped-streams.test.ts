@@ -54,7 +54,7 @@ const turn = async (
   }
   try {
     const clock = createTestClock()
-    const options = isSilent ? { clock, staleMs: () => 60_000 } : {}
+    const options = isSilent ? { clock } : {}
     let isOver = false
     /** The server says nothing more in this step. */
     const endSilence = ({ type }: AgentEvent): void => {
@@ -70,6 +70,7 @@ const turn = async (
         baseUrl: server.url,
         apiKey: null,
         contextLength: 100_000,
+        ...(isSilent && { staleTimeoutMs: 60_000 }),
       },
       tools: [count],
       providers: { [format.apiMode]: format.create(options) },

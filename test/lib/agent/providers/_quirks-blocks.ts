@@ -127,6 +127,12 @@ export const OF_RESPONSES: Record<string, Case> = {
     ],
     result: retried({ waits: [12_300] }),
   },
+  'an error event with its error inside': {
+    server: [
+      { raw: event({ type: 'error', error: { code: 'insufficient_quota', message: 'pay' } }) },
+    ],
+    result: { failed: ['quota_exhausted', 'pay'] },
+  },
   'a flat error event': {
     server: [
       { raw: event({ type: 'error', code: 'server_error', message: 'Sorry', param: null }) },

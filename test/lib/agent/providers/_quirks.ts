@@ -1,5 +1,6 @@
 /** Answers of real servers that differ from the documentation of their format: of any format, and of `chat_completions`. */
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { adviceOf } from '../../../../lib/agent/failure-kinds.ts'
 import type { FailureType } from '../../../../lib/schema/failure-type.ts'
 import { delta, frame, type Step, streamFor } from '../../../_provider.ts'
 import { type Body, type Format, said } from './_matrix.ts'
@@ -7,6 +8,8 @@ import { type Body, type Format, said } from './_matrix.ts'
 /** What must come of a case; unnamed fields are not compared. */
 export type Result = {
   text?: string
+  /** Of the last message, which has no note of the end. */
+  content?: string
   reasoning?: string
   /** Arguments that `echo` got, in order. */
   ran?: string[]
@@ -15,6 +18,9 @@ export type Result = {
   /** Delays before retries in milliseconds. */
   waits?: number[]
   requests?: number
+  /** Kinds of the warnings, and the advice of a failure. */
+  warnings?: unknown[]
+  advice?: string
   /** Part of the last request. */
   sent?: (body: Body) => unknown
   expected?: unknown
@@ -22,6 +28,15 @@ export type Result = {
 
 /** What the server does, one step per request. A function gets the format. */
 export type Case = { server: Step[] | ((format: Format) => Step[]); result: Result }
+
+/** How the formats say that a filter stopped the answer. */
+const filtered = ({ apiMode }: Format) =>
+  apiMode === 'anthropic_messages' ? 'refusal' : 'content_filter'
+const cutOf = ({ apiMode }: Format) => (apiMode === 'anthropic_messages' ? 'max_tokens' : 'length')
+const thought = (finish: string): Case => ({
+  server: Array.from({ length: 2 }, () => ({ reasoning: 'Let me think', finish })),
+  result: { failed: ['no_response', ''], advice: `${adviceOf('only_thought')}`, requests: 2 },
+})
 
 const CALL = { toolCalls: [{ id: 'c1', name: 'echo', arguments: { say: 'hi' } }] }
 export const done: Step = { text: 'done' }
@@ -216,6 +231,94 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
     ],
     result: { ran: [], text: 'done', requests: 3 },
   },
+  'empty responses are asked for again, then the turn fails': {
+    server: [{}, {}, {}, {}, done],
+    result: { failed: ['no_response', ''], waits: [2000, 4000, 8000], requests: 4 },
+  },
+  'a response that was cut at the length limit is continued': {
+    server: [{ text: 'one, ', finish: 'length' }, { text: 'two' }],
+    result: {
+      text: 'one, two',
+      sent: body => /one, .*Continue exactly where it stopped/s.test(JSON.stringify(body)),
+      expected: true,
+    },
+  },
+  'a call that was cut at the length limit is asked for once more': {
+    server: [
+      { toolCalls: [{ name: 'echo', arguments: '{"say":"ab' }], finish: 'length' },
+      { text: 'shorter' },
+    ],
+    result: { text: 'shorter', ran: [], requests: 2 },
+  },
+  'words and parallel calls come back in order': {
+    server: [
+      {
+        text: 'Both.',
+        toolCalls: ['1', '2'].map(say => ({ id: say, name: 'echo', arguments: { say } })),
+      },
+      done,
+    ],
+    result: {
+      ran: ['1', '2'],
+      sent: body => /Both\..*say\W+1.*say\W+2/s.test(JSON.stringify(body)),
+      expected: true,
+    },
+  },
+  'broken arguments and an unknown tool come back as errors': {
+    server: [
+      {
+        toolCalls: [
+          { id: 'a', name: 'echo', arguments: '{"say": ' },
+          { id: 'b', name: 'no such.tool!', arguments: {} },
+        ],
+      },
+      done,
+    ],
+    result: {
+      text: 'done',
+      ran: [],
+      sent: body => JSON.stringify(body).includes('{\\"say\\": "'),
+      expected: false,
+    },
+  },
+}
+
+/** Of formats that name a filter. */
+export const OF_FILTERS: Record<string, Case> = {
+  'a filter without text': {
+    server: format => [{ finish: filtered(format) }],
+    result: { failed: ['content_refused', 'content filter'], requests: 1 },
+  },
+  'a filter after some text, which stays, with a note': {
+    server: format => [{ text: 'Here is', finish: filtered(format) }],
+    result: { content: 'Here is', warnings: ['content_filter'] },
+  },
+  'calls before a filter are not run': {
+    server: format => [{ text: 'Here is', ...CALL, finish: filtered(format) }],
+    result: { ran: [], requests: 1, warnings: ['content_filter'] },
+  },
+  'calls without text before a filter': {
+    server: format => [{ ...CALL, finish: filtered(format) }],
+    result: {
+      failed: ['content_refused', ''],
+      advice: `${adviceOf('content_refused')}`,
+      ran: [],
+      requests: 1,
+    },
+  },
+  'a filter that stops the continuation of a long answer': {
+    server: format => [
+      { text: 'one ', finish: cutOf(format) },
+      { text: 'two', finish: filtered(format) },
+    ],
+    result: { requests: 2, warnings: ['content_filter'] },
+  },
+}
+
+/** Of formats that may end after reasoning. */
+export const OF_THINKERS: Record<string, Case> = {
+  'reasoning without an answer': thought('stop'),
+  'reasoning that used the whole limit': thought('length'),
 }
 
 const chunk = (fields: object, finish: string | null = null) => frame(delta(fields, finish))
@@ -228,6 +331,7 @@ const ending = (reason: string, text = ''): Step => ({
   raw: `${text && chunk({ content: text })}${chunk({}, reason)}${END}`,
 })
 export const HI = '{"say":"hi"}'
+const ECHO = call({ index: 0, id: 'c', function: { name: 'echo', arguments: HI } })
 
 const encrypted = (id: string, say: string): Step =>
   calling(
@@ -236,6 +340,28 @@ const encrypted = (id: string, say: string): Step =>
   )
 
 export const OF_CHAT: Record<string, Case> = {
+  'a full window before the first word (GLM)': {
+    server: [{ finish: 'model_context_window_exceeded' }],
+    result: { failed: ['context_overflow', ''], requests: 1 },
+  },
+  'what was said in a full window is kept when nothing can be compacted': {
+    server: [{ text: 'do', finish: 'model_context_window_exceeded', ...CALL }],
+    result: { text: 'do', ran: [], requests: 1, warnings: ['cut'] },
+  },
+  'a refusal that is the whole answer needs no warning': {
+    server: [{ refusal: 'I cannot help with that.', finish: 'stop' }],
+    result: { text: 'I cannot help with that.', warnings: [] },
+  },
+  'an error of Groq inside a stream voids what came before': {
+    server: [
+      {
+        raw:
+          chunk({ content: 'Half' }) + frame({ x_groq: { error: 'over capacity' }, choices: [] }),
+      },
+      done,
+    ],
+    result: retried(),
+  },
   'a line break, quotes of Python, a comma at the end': {
     server: [
       calling(
@@ -386,11 +512,7 @@ export const OF_CHAT: Record<string, Case> = {
   },
   'the reasoning fields of GitHub Copilot go back': {
     server: [
-      calling(
-        chunk({ reasoning_text: 'Hm.' }),
-        chunk({ reasoning_opaque: 'OPAQUE' }),
-        call({ index: 0, id: 'c', function: { name: 'echo', arguments: HI } }),
-      ),
+      calling(chunk({ reasoning_text: 'Hm.' }), chunk({ reasoning_opaque: 'OPAQUE' }), ECHO),
       done,
     ],
     result: {
@@ -412,7 +534,7 @@ export const OF_CHAT: Record<string, Case> = {
           thinking_blocks: [{ type: 'thinking', thinking: 'think.' }],
         }),
         chunk({ thinking_blocks: [{ type: 'thinking', thinking: '', signature: 'SIG' }] }),
-        call({ index: 0, id: 'c', function: { name: 'echo', arguments: HI } }),
+        ECHO,
       ),
       done,
     ],
@@ -429,7 +551,7 @@ export const OF_CHAT: Record<string, Case> = {
         chunk({
           reasoning_details: [{ type: 'reasoning.encrypted', data: 'ENC', id: 'c', index: 0 }],
         }),
-        call({ index: 0, id: 'c', function: { name: 'echo', arguments: HI } }),
+        ECHO,
       ),
       done,
     ],

@@ -45,67 +45,46 @@ const plain = { json_schema: { name: 'city', schema, strict: true }, type: 'json
 const flat = { type: 'json_schema', name: 'city', schema, strict: true }
 const theirs = { type: 'json_schema', schema }
 
-const CASES: [name: string, fields: object, expected: object][] = [
-  [
-    'OpenAI, beside tools',
-    chatAnswer(request(OPENAI, { answer: form })),
-    { response_format: plain },
-  ],
-  ['Azure, beside tools', chatAnswer(request(AZURE, { answer: form })), { response_format: plain }],
-  ['a local server, beside tools', chatAnswer(request(LOCAL, { answer: form })), {}],
-  ['a name that looks like it', chatAnswer(request(LOOKALIKE, { answer: form })), {}],
-  [
-    'a local server, without tools',
-    chatAnswer(request(LOCAL, { answer: form, tools: [] })),
-    { response_format: plain },
-  ],
-  [
-    'any object',
-    chatAnswer(request(LOCAL, { answer: anyObject, tools: [] })),
-    { response_format: { type: 'json_object' } },
-  ],
-  ['a required call', chatAnswer(request(LOCAL, { mustCall: true })), { tool_choice: 'required' }],
-  ['nothing', chatAnswer(request(OPENAI)), {}],
-  ['Responses', responsesAnswer(request(OPENAI, { answer: form })), { text: { format: flat } }],
-  ['Responses elsewhere', responsesAnswer(request(LOCAL, { answer: form })), {}],
-  [
-    'Responses, any object',
-    responsesAnswer(request(OPENAI, { answer: anyObject })),
-    { text: { format: { type: 'json_object' } } },
-  ],
-  [
-    'Responses, a required call',
-    responsesAnswer(request(LOCAL, { mustCall: true })),
-    { tool_choice: 'required' },
-  ],
-  [
-    'Anthropic, beside an effort',
-    withAnthropicAnswer(
-      { output_config: { effort: 'high' } },
-      request(ANTHROPIC, { answer: form }),
-    ),
-    { output_config: { effort: 'high', format: theirs } },
-  ],
-  [
-    'Anthropic has no form without a schema',
-    withAnthropicAnswer({}, request(ANTHROPIC, { answer: anyObject })),
-    {},
-  ],
-  [
-    'Anthropic, a required call',
-    withAnthropicAnswer({}, request(LOCAL, { mustCall: true })),
-    { tool_choice: { type: 'any' } },
-  ],
-  ['Ollama, beside tools', ollamaAnswer(request(LOCAL, { answer: form })), {}],
-  ['Ollama', ollamaAnswer(request(LOCAL, { answer: form, tools: [] })), { format: schema }],
-  [
-    'Ollama, any object',
-    ollamaAnswer(request(LOCAL, { answer: anyObject, tools: [] })),
-    { format: 'json' },
-  ],
-]
+const anthropic = (asked: ProviderRequest) =>
+  withAnthropicAnswer({ output_config: { effort: 'high' } }, asked)
+const asked = { answer: form }
+const call = { mustCall: true }
+const bare = { answer: form, tools: [] }
+const any = { answer: anyObject, tools: [] }
+const json = { type: 'json_object' }
+const effort = { effort: 'high' }
 
-for (const [name, fields, expected] of CASES) test(name, () => assert.equal(fields, expected))
+type Case = [
+  fields: (asked: ProviderRequest) => object,
+  url: string,
+  asked: Partial<ProviderRequest>,
+  expected: object,
+]
+/** Beside tools only where the API still calls them; a name that looks like it is another one. */
+const CASES: Case[] = [
+  [chatAnswer, OPENAI, asked, { response_format: plain }],
+  [chatAnswer, AZURE, asked, { response_format: plain }],
+  [chatAnswer, LOCAL, asked, {}],
+  [chatAnswer, LOOKALIKE, asked, {}],
+  [chatAnswer, LOCAL, bare, { response_format: plain }],
+  [chatAnswer, LOCAL, any, { response_format: json }],
+  [chatAnswer, LOCAL, call, { tool_choice: 'required' }],
+  [chatAnswer, OPENAI, {}, {}],
+  [responsesAnswer, OPENAI, asked, { text: { format: flat } }],
+  [responsesAnswer, LOCAL, asked, {}],
+  [responsesAnswer, OPENAI, any, { text: { format: json } }],
+  [responsesAnswer, LOCAL, call, { tool_choice: 'required' }],
+  [anthropic, ANTHROPIC, asked, { output_config: { ...effort, format: theirs } }],
+  // It has no form without a schema.
+  [anthropic, ANTHROPIC, any, { output_config: effort }],
+  [anthropic, LOCAL, call, { output_config: effort, tool_choice: { type: 'any' } }],
+  [ollamaAnswer, LOCAL, asked, {}],
+  [ollamaAnswer, LOCAL, bare, { format: schema }],
+  [ollamaAnswer, LOCAL, any, { format: 'json' }],
+]
+for (const [fields, url, more, expected] of CASES)
+  test(`${fields.name} of ${Object.keys(more)} at ${url}`, () =>
+    assert.equal(fields(request(url, more)), expected))
 
 test('the whole body of Anthropic keeps the effort and the tools beside the form', () => {
   const body = toAnthropicBody(request(ANTHROPIC, { answer: form }), new Set())

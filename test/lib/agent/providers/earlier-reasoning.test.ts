@@ -46,59 +46,57 @@ const isReturned = (endpoint: ModelEndpoint, ...quirks: Quirk[]): boolean => {
   return messages[0]?.providerState !== undefined
 }
 
-const RETURNED: [model: string, baseUrl?: string, format?: HttpApiMode][] = [
-  ['deepseek-v4-pro', 'https://api.deepseek.com'],
-  ['deepseek-reasoner'],
-  ['deepseek/deepseek-v3.2'],
-  ['kimi-k2-thinking'],
-  ['moonshotai/Kimi-K2.6'],
-  ['kimi-k3'],
-  ['glm-4.7'],
-  ['zai-org/GLM-5.1'],
-  ['MiniMax-M2'],
-  ['minimaxai/minimax-m2.5'],
-  ['Qwen/Qwen3.6-35B-A3B'],
-  ['qwen3.7-plus'],
-  ['gemini-3-pro-preview'],
-  ['google/gemini-2.5-flash'],
-  ['anything', 'https://openrouter.ai/api/v1'],
-  ['claude-opus-4-6', 'https://api.anthropic.com', 'anthropic_messages'],
-  ['claude-sonnet-4-5', 'https://proxy.example', 'anthropic_messages'],
-  ['kimi-k2.6', 'https://api.moonshot.ai/anthropic', 'anthropic_messages'],
-  ['gpt-5.4', 'https://api.openai.com/v1', 'codex_responses'],
-  ['grok-5', 'https://api.x.ai/v1', 'codex_responses'],
-]
-for (const [model, baseUrl, apiMode = 'chat_completions'] of RETURNED)
-  test(`returned: ${model} ${baseUrl ?? ''}`, () => {
-    const endpoint = at(model, baseUrl, { apiMode })
-    assert.is(isReturned(endpoint), true)
-    assert.is(isReturned(endpoint, 'no earlier reasoning'), false)
-  })
-
-const NOT_RETURNED: [model: string, baseUrl?: string, format?: HttpApiMode][] = [
-  ['some-model'],
-  ['gpt-oss-120b'],
-  ['deepseek-r1:70b'],
-  ['deepseek-ai/DeepSeek-R1-0528'],
-  ['deepseek-r1-distill-llama-70b', 'https://api.groq.com/openai/v1'],
-  ['moonshotai/kimi-k2-thinking', 'https://api.groq.com/openai/v1'],
-  ['kimi-k2-instruct'],
-  ['zai-glm-4.7', 'https://api.cerebras.ai/v1'],
-  ['magistral-medium-latest', 'https://api.mistral.ai/v1'],
-  ['glm-4.5-air'],
-  ['glm-4.6'],
-  ['qwen3-30b-a3b-thinking'],
-  ['qwen3.5-plus'],
-  ['MiniMax-M1'],
-  ['claude-opus-4-6', 'https://litellm.example/v1'],
-]
-for (const [model, baseUrl, apiMode = 'chat_completions'] of NOT_RETURNED)
-  test(`not returned: ${model} ${baseUrl ?? ''}`, () => {
-    const endpoint = at(model, baseUrl, { apiMode })
-    assert.is(isReturned(endpoint), false)
-    assert.is(isReturned(endpoint, 'earlier reasoning'), true)
-    assert.is(isReturned(endpoint, 'earlier reasoning', 'no earlier reasoning'), false)
-  })
+/** Model, host, and wire format if not chat. */
+const RETURNED = `
+deepseek-v4-pro api.deepseek.com
+deepseek-reasoner
+deepseek/deepseek-v3.2
+kimi-k2-thinking
+moonshotai/Kimi-K2.6
+kimi-k3
+glm-4.7
+zai-org/GLM-5.1
+MiniMax-M2
+minimaxai/minimax-m2.5
+Qwen/Qwen3.6-35B-A3B
+qwen3.7-plus
+gemini-3-pro-preview
+google/gemini-2.5-flash
+anything openrouter.ai
+claude-opus-4-6 api.anthropic.com anthropic_messages
+claude-sonnet-4-5 proxy.example anthropic_messages
+kimi-k2.6 api.moonshot.ai anthropic_messages
+gpt-5.4 api.openai.com codex_responses
+grok-5 api.x.ai codex_responses`
+const NOT_RETURNED = `
+some-model
+gpt-oss-120b
+deepseek-r1:70b
+deepseek-ai/DeepSeek-R1-0528
+deepseek-r1-distill-llama-70b api.groq.com
+moonshotai/kimi-k2-thinking api.groq.com
+kimi-k2-instruct
+zai-glm-4.7 api.cerebras.ai
+magistral-medium-latest api.mistral.ai
+glm-4.5-air
+glm-4.6
+qwen3-30b-a3b-thinking
+qwen3.5-plus
+MiniMax-M1
+claude-opus-4-6 litellm.example`
+for (const [rows, isExpected] of [
+  [RETURNED, true],
+  [NOT_RETURNED, false],
+] as const)
+  for (const row of rows.trim().split('\n'))
+    test(`${isExpected ? 'returned' : 'not returned'}: ${row}`, () => {
+      const [model = '', host = 'llm.example', apiMode = 'chat_completions'] = row.split(' ')
+      const endpoint = at(model, `https://${host}/v1`, { apiMode: apiMode as HttpApiMode })
+      assert.is(isReturned(endpoint), isExpected)
+      // What a rejection taught overrides the table.
+      assert.is(isReturned(endpoint, 'earlier reasoning'), true)
+      assert.is(isReturned(endpoint, 'earlier reasoning', 'no earlier reasoning'), false)
+    })
 
 test("the fields for preserved thinking go to the family's own servers only, until one rejects them", () => {
   const kimi = { thinking: { type: 'enabled', keep: 'all' } }

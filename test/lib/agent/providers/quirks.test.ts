@@ -6,15 +6,23 @@ import * as assert from 'uvu/assert'
 import type { Tool } from '../../../../lib/agent/types.ts'
 import { createProvider, streamFor } from '../../../_provider.ts'
 import { echo, FORMATS, type Format, speaker, textOf, withServer } from './_matrix.ts'
-import { type Case, OF_ANY_FORMAT, OF_CHAT, type Result } from './_quirks.ts'
+import {
+  type Case,
+  OF_ANY_FORMAT,
+  OF_CHAT,
+  OF_FILTERS,
+  OF_THINKERS,
+  type Result,
+} from './_quirks.ts'
 import { OF_ANTHROPIC, OF_RESPONSES } from './_quirks-blocks.ts'
 import { createTestClock } from '../../../_clock.ts'
 import { until } from '../../../_wait.ts'
 
 const OWN: Partial<Record<Format['apiMode'], Record<string, Case>>> = {
-  chat_completions: OF_CHAT,
-  anthropic_messages: OF_ANTHROPIC,
-  codex_responses: OF_RESPONSES,
+  chat_completions: { ...OF_CHAT, ...OF_FILTERS, ...OF_THINKERS },
+  anthropic_messages: { ...OF_ANTHROPIC, ...OF_FILTERS },
+  codex_responses: { ...OF_RESPONSES, ...OF_FILTERS },
+  ollama_chat: OF_THINKERS,
 }
 
 for (const format of FORMATS) {
@@ -44,9 +52,12 @@ for (const format of FORMATS) {
             ? String(messages.at(-1)?.content)
             : outcome.text,
           reasoning: messages.map(({ reasoning = '' }) => reasoning).join(''),
+          content: String(messages.at(-1)?.content),
           ran,
           waits,
           requests: server.requests.length,
+          warnings: events.flatMap(event => (event.type === 'warning' ? [event.kind] : [])),
+          advice: `${outcome.failure?.hint}`,
         }
         const { failed, sent, expected, ...same } = wanted
         assert.is(outcome.failure?.type, failed?.[0], `${outcome.failure?.message}`)

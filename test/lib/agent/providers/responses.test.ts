@@ -254,25 +254,6 @@ test('separates summaries of several parts; plain reasoning counts, too', () => 
   assert.is(text(reads(raw, completed())), 'R')
 })
 
-const FAILED: [error: object, type: string][] = [
-  [{ code: 'rate_limit_exceeded', message: 'slow' }, 'rate_limit'],
-  [{ code: 'insufficient_quota', message: 'pay' }, 'quota_exhausted'],
-  [{ code: 'context_length_exceeded', message: 'long' }, 'context_overflow'],
-  [{ code: 'server_error', message: 'oh' }, 'network'],
-]
-for (const [error, type] of FAILED)
-  test(`failed in the stream: ${type}`, () => {
-    const failed = { type: 'response.failed', response: { status: 'failed', error } }
-    for (const event of [failed, { type: 'error', ...error }, { type: 'error', error }]) {
-      try {
-        reads(event)
-        assert.unreachable('it should have failed')
-      } catch (failure) {
-        assert.is((failure as { type?: string }).type, type)
-      }
-    }
-  })
-
 test('reasoning counted apart from the output, in the total only', () => {
   for (const [usage, output] of [
     [{ input_tokens: 10, output_tokens: 5, total_tokens: 115 }, 105],

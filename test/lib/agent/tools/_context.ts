@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { coerceArguments } from '../../../../lib/agent/coerce-arguments.ts'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
-import { createDocuments } from '../../../../lib/workspaces/documents/documents.ts'
+import { readDocument } from '../../../../lib/workspaces/documents/documents.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import type { TerminalSettings } from '../../../../lib/agent/tools/terminal.ts'
 import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
@@ -52,7 +52,7 @@ export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Ben
       outside: 'dangerous',
       forbidden: [join(root, 'state')],
       signal: stopping.signal,
-      readDocument: createDocuments(),
+      readDocument,
       clock: systemClock,
     },
     callId: 'c1',

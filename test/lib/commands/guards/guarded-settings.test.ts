@@ -6,7 +6,6 @@ import {
   mergeEdit,
   restoringEdits,
   withAccepted,
-  withLaterPart,
 } from '../../../../lib/commands/guards/guarded-settings.ts'
 
 const test = suite('guarded settings')
@@ -284,20 +283,6 @@ test('keys are not copied', () => {
     providers: { a: { api_key: 'secret', url: 'x' } },
   }
   assert.not.match(JSON.stringify(guardedPart(written)), /secret/)
-})
-
-test('what an earlier version did not guard is taken from the file once', () => {
-  const accepted = { hooks: { a: 1 }, custom_providers: { 0: { acp_command: 'x' } } }
-  const values = {
-    model: { base_url: 'x' },
-    custom_providers: [{ name: 'a', acp_command: 'x' }],
-    approvals: { mode: 'off' },
-  }
-  assert.equal(withLaterPart(accepted, values), {
-    hooks: { a: 1 },
-    model: { base_url: 'x' },
-    custom_providers: { a: { acp_command: 'x' } },
-  })
 })
 
 test('keys of objects are no way around', () => {

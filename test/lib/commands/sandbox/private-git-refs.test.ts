@@ -24,7 +24,8 @@ const commit = (message: string) => ['commit', '-q', '--allow-empty', '-m', mess
 
 /** `main` has a commit, and so has `side`. Returns the note. */
 const meanwhile = async (
-  prepare: (place: Pick<Place, 'outside'>) => void,
+  packs: boolean,
+  prepare: Case['prepare'],
   work: (place: Place) => void,
   check: (place: Place, note: string) => void,
 ): Promise<void> => {
@@ -36,7 +37,8 @@ const meanwhile = async (
     outside('checkout', '-q', '-b', 'side')
     outside(...commit('on side'))
     outside('checkout', '-q', 'main')
-    prepare({ outside })
+    if (packs) outside('pack-refs', '--all')
+    prepare?.(outside)
     const common = join(dir, '.git')
     const own = privateGitFor({ common, worktree: null }, { shown: common })
     const place: Place = {
@@ -60,221 +62,187 @@ const meanwhile = async (
   }
 }
 
-const nothing = () => undefined
-const packed = ({ outside }: Pick<Place, 'outside'>) => outside('pack-refs', '--all')
+type Case = {
+  what: string
+  /** Absent: with loose refs, and again with packed ones. */
+  isPacked?: boolean
+  /** After that, before the command has its copy. */
+  prepare?: (outside: Place['outside']) => void
+  work: (place: Place) => void
+  /** Branches and tags afterwards, with the subjects of their commits. */
+  leaves: string
+  note?: RegExp
+  check?: (place: Place) => void
+}
 
-const branches = ({ outside }: Pick<Place, 'outside'>): string =>
-  outside('for-each-ref', '--format=%(refname:short)=%(contents:subject)').replaceAll('\n', ' ')
+const pack = ['pack-refs', '--all']
+const DENIED = /another program/
 
-test('both pack the refs', () =>
-  meanwhile(
-    nothing,
-    ({ inside, outside }) => {
-      inside('pack-refs', '--all')
+const CASES: readonly Case[] = [
+  {
+    what: 'both pack the refs',
+    isPacked: false,
+    work({ inside, outside }) {
+      inside(...pack)
       outside('tag', 'v1')
-      outside('pack-refs', '--all')
+      outside(...pack)
     },
-    (place, note) => {
-      assert.is(branches(place), 'main=first side=on side v1=first')
-      assert.match(note, 'packed-refs (another program')
-    },
-  ))
-
-test('the person packs other refs than the command does', () =>
-  meanwhile(
-    nothing,
-    ({ inside, outside }) => {
-      inside('pack-refs', '--all')
+    leaves: 'main=first side=on side v1=first',
+    note: /packed-refs \(another program/,
+  },
+  {
+    what: 'the person packs other refs than the command does',
+    isPacked: false,
+    work({ inside, outside }) {
+      inside(...pack)
       outside('tag', 'v1')
       // Only tags: the branches stay in files of their own.
       outside('pack-refs')
     },
-    place => assert.is(branches(place), 'main=first side=on side v1=first'),
-  ))
-
-test('a lock of packed-refs that is never released', () =>
-  meanwhile(
-    nothing,
-    ({ inside, lock }) => {
+    leaves: 'main=first side=on side v1=first',
+  },
+  {
+    what: 'a lock of packed-refs that is never released',
+    isPacked: false,
+    work({ inside, lock }) {
       inside(...commit('inside'))
       inside('checkout', '-q', '-b', 'new')
       inside(...commit('on new'))
       inside('gc', '-q')
       lock('packed-refs')
     },
-    (place, note) => {
-      // Also what the command made and packed.
-      assert.is(branches(place), 'main=inside new=on new side=on side')
-      assert.is(place.outside('log', '-1', '--format=%s'), 'on new')
-      assert.match(note, 'packed-refs (another program')
-    },
-  ))
-
-test('the command packs, and everything is taken over', () =>
-  meanwhile(
-    nothing,
-    ({ inside }) => {
+    // Also what the command made and packed.
+    leaves: 'main=inside new=on new side=on side',
+    note: /packed-refs \(another program/,
+    check: ({ outside }) => assert.is(outside('log', '-1', '--format=%s'), 'on new'),
+  },
+  {
+    what: 'the command packs, and everything is taken over',
+    isPacked: false,
+    work({ inside }) {
       inside(...commit('inside'))
       inside('branch', '-D', 'side')
       inside('gc', '-q')
     },
-    (place, note) => {
-      assert.is(branches(place), 'main=inside')
-      assert.is(note, '')
+    leaves: 'main=inside',
+    note: /^$/,
+  },
+  {
+    what: 'the command deletes branches, packed and not',
+    work({ inside }) {
+      inside('branch', '-D', 'side')
+      inside('branch', '-m', 'main', 'main/below')
     },
-  ))
-
-test('the command deletes branches, packed and not', async () => {
-  for (const prepare of [nothing, packed])
-    await meanwhile(
-      prepare,
-      ({ inside }) => {
-        inside('branch', '-D', 'side')
-        inside('branch', '-m', 'main', 'main/below')
-      },
-      (place, note) => {
-        assert.is(branches(place), 'main/below=first')
-        assert.is(place.outside('symbolic-ref', 'HEAD'), 'refs/heads/main/below')
-        assert.is(note, '')
-      },
-    )
-})
-
-test('the command deletes a branch on which the person commits', async () => {
-  for (const prepare of [nothing, packed])
-    await meanwhile(
-      prepare,
-      ({ inside, outside }) => {
-        inside('branch', '-D', 'side')
-        outside('checkout', '-q', 'side')
-        outside(...commit('outside'))
-      },
-      place => {
-        assert.is(branches(place), 'main=first side=outside')
-        assert.is(place.outside('log', '-1', '--format=%s'), 'outside')
-        assert.match(place.outside('reflog', 'side'), 'outside')
-      },
-    )
-})
-
-test('the command deletes a branch to which the person goes', async () => {
-  for (const prepare of [nothing, packed])
-    await meanwhile(
-      prepare,
-      ({ inside, outside }) => {
-        inside('branch', '-D', 'side')
-        outside('checkout', '-q', 'side')
-      },
-      (place, note) => {
-        assert.is(place.outside('log', '-1', '--format=%s'), 'on side')
-        assert.match(note, 'another program')
-      },
-    )
-})
-
-test('the command deletes a packed branch, and packed-refs is not taken over', () =>
-  meanwhile(
-    place => {
-      packed(place)
-      place.outside('checkout', '-q', 'side')
-      place.outside(...commit('newer'))
-      place.outside('checkout', '-q', 'main')
+    leaves: 'main/below=first',
+    note: /^$/,
+    check: ({ outside }) => assert.is(outside('symbolic-ref', 'HEAD'), 'refs/heads/main/below'),
+  },
+  {
+    what: 'the command deletes a branch on which the person commits',
+    work({ inside, outside }) {
+      inside('branch', '-D', 'side')
+      outside('checkout', '-q', 'side')
+      outside(...commit('outside'))
     },
-    ({ inside, lock }) => {
+    leaves: 'main=first side=outside',
+    check({ outside }) {
+      assert.is(outside('log', '-1', '--format=%s'), 'outside')
+      assert.match(outside('reflog', 'side'), 'outside')
+    },
+  },
+  {
+    what: 'the command deletes a branch to which the person goes',
+    work({ inside, outside }) {
+      inside('branch', '-D', 'side')
+      outside('checkout', '-q', 'side')
+    },
+    leaves: 'main=first side=on side',
+    note: DENIED,
+  },
+  {
+    what: 'the command deletes a packed branch, and packed-refs is not taken over',
+    isPacked: true,
+    prepare: outside => outside('update-ref', 'refs/heads/side', 'main'),
+    work({ inside, lock }) {
       inside('branch', '-D', 'side')
       lock('packed-refs')
     },
     // Without its file, the branch would go back to what is packed.
-    place => assert.is(branches(place), 'main=first side=newer'),
-  ))
-
-test('the command renames the branch, and the new name or HEAD is locked', async () => {
-  for (const prepare of [nothing, packed])
-    for (const name of ['refs/heads/trunk', 'HEAD'])
-      await meanwhile(
-        prepare,
-        ({ inside, lock }) => {
-          inside('branch', '-m', 'main', 'trunk')
-          lock(name)
-        },
-        (place, note) => {
-          assert.is(place.outside('symbolic-ref', 'HEAD'), 'refs/heads/main')
-          assert.is(place.outside('log', '-1', '--format=%s'), 'first')
-          assert.match(place.outside('reflog', 'main'), 'first')
-          assert.match(note, name)
-        },
-      )
-})
-
-test('both commit on a packed branch, and the person packs again', () =>
-  meanwhile(
-    packed,
-    ({ inside, outside }) => {
+    leaves: 'main=first side=first',
+  },
+  ...['refs/heads/trunk', 'HEAD'].map(
+    (name): Case => ({
+      what: `the command renames the branch, and ${name} is locked`,
+      work({ inside, lock }) {
+        inside('branch', '-m', 'main', 'trunk')
+        lock(name)
+      },
+      leaves: name === 'HEAD' ? 'main=first side=on side trunk=first' : 'main=first side=on side',
+      note: new RegExp(name),
+      check({ outside }) {
+        assert.is(outside('symbolic-ref', 'HEAD'), 'refs/heads/main')
+        assert.match(outside('reflog', 'main'), 'first')
+      },
+    }),
+  ),
+  {
+    what: 'both commit on a packed branch, and the person packs again',
+    isPacked: true,
+    work({ inside, outside }) {
       inside(...commit('inside'))
       outside(...commit('outside'))
-      outside('pack-refs', '--all')
+      outside(...pack)
     },
-    (place, note) => {
-      assert.is(branches(place), 'main=outside side=on side')
-      assert.match(note, 'refs/heads/main (another program')
-    },
-  ))
-
-test('both make a branch of the same name, and the person packs it', () =>
-  meanwhile(
-    nothing,
-    ({ inside, outside }) => {
+    leaves: 'main=outside side=on side',
+    note: /refs\/heads\/main \(another program/,
+  },
+  {
+    what: 'both make a branch of the same name, and the person packs it',
+    isPacked: false,
+    work({ inside, outside }) {
       inside('checkout', '-q', '-b', 'new')
       inside(...commit('inside'))
       outside('branch', 'new', 'side')
-      outside('pack-refs', '--all')
+      outside(...pack)
     },
-    place => assert.is(branches(place), 'main=first new=on side side=on side'),
-  ))
-
-test('the person only packs what the command changes', () =>
-  meanwhile(
-    nothing,
-    ({ inside, outside }) => {
+    leaves: 'main=first new=on side side=on side',
+  },
+  {
+    what: 'the person only packs what the command changes',
+    isPacked: false,
+    work({ inside, outside }) {
       inside(...commit('inside'))
-      outside('pack-refs', '--all')
+      outside(...pack)
     },
-    (place, note) => {
-      assert.is(branches(place), 'main=inside side=on side')
-      assert.is(note, '')
-    },
-  ))
-
-test('the person deletes a branch that the command packs', () =>
-  meanwhile(
-    nothing,
-    ({ inside, outside }) => {
-      inside('pack-refs', '--all')
+    leaves: 'main=inside side=on side',
+    note: /^$/,
+  },
+  {
+    what: 'the person deletes a branch that the command packs',
+    isPacked: false,
+    work({ inside, outside }) {
+      inside(...pack)
       outside('branch', '-D', 'side')
     },
-    place => assert.is(branches(place), 'main=first'),
-  ))
-
-test('the person goes to another branch while the command commits, or goes elsewhere', () =>
-  meanwhile(
-    nothing,
-    ({ inside, outside }) => {
+    leaves: 'main=first',
+  },
+  {
+    what: 'the person goes to another branch while the command commits, or goes elsewhere',
+    isPacked: false,
+    work({ inside, outside }) {
       inside(...commit('inside'))
       inside('checkout', '-q', '-b', 'new')
       outside('checkout', '-q', 'side')
       outside(...commit('outside'))
     },
-    (place, note) => {
-      assert.is(branches(place), 'main=inside new=inside side=outside')
-      assert.is(place.outside('symbolic-ref', 'HEAD'), 'refs/heads/side')
-      assert.match(note, 'HEAD (another program')
-    },
-  ))
-
-test('the person holds the lock of the index', () =>
-  meanwhile(
-    nothing,
-    ({ dir, inside, outside, lock }) => {
+    leaves: 'main=inside new=inside side=outside',
+    note: /HEAD \(another program/,
+    check: ({ outside }) => assert.is(outside('symbolic-ref', 'HEAD'), 'refs/heads/side'),
+  },
+  {
+    what: 'the person holds the lock of the index',
+    isPacked: false,
+    work({ dir, inside, outside, lock }) {
       writeFileSync(join(dir, 'theirs'), 'theirs\n')
       outside('add', 'theirs')
       writeFileSync(join(dir, 'ours'), 'ours\n')
@@ -282,11 +250,21 @@ test('the person holds the lock of the index', () =>
       inside(...commit('inside'))
       lock('index')
     },
-    (place, note) => {
-      assert.is(branches(place), 'main=inside side=on side')
-      assert.is(place.outside('ls-files'), 'theirs')
-      assert.match(note, 'index (another program')
-    },
-  ))
+    leaves: 'main=inside side=on side',
+    note: /index \(another program/,
+    check: ({ outside }) => assert.is(outside('ls-files'), 'theirs'),
+  },
+]
+
+for (const { what, isPacked, prepare, work, leaves, note = /(?:)/, check } of CASES)
+  test(what, async () => {
+    for (const packs of isPacked === undefined ? [false, true] : [isPacked])
+      await meanwhile(packs, prepare, work, (place, said) => {
+        const names = '--format=%(refname:short)=%(contents:subject)'
+        assert.is(place.outside('for-each-ref', names).replaceAll('\n', ' '), leaves)
+        assert.match(said, note)
+        check?.(place)
+      })
+  })
 
 test.run()

@@ -143,18 +143,6 @@ test('the profile of any path is balanced, has none of its characters, and prote
   }
 })
 
-test('the reader of profiles rejects what sandbox-exec would', () => {
-  for (const text of ['(a', 'a)', '"a', '("a\\"b")', '("a\nb")', '(allow "x)'])
-    assert.throws(() => parseProfile(text), /unbalanced|unreadable/, text)
-  const rejects = (profile: string, why: RegExp) =>
-    assert.throws(() => createPolicy({ profile, parameters: new Map() }), why)
-  rejects('(deny default)', /no version/)
-  rejects('(version 1)(allow file-fly)', /unbound/)
-  rejects('(version 1)(allow file-read* (subpath (param "X")))', /unknown parameter/)
-  rejects('(version 1)(allow file-read* (subpath "relative"))', /absolute/)
-  rejects('(version 1)(allow file-read* (near "/"))', /unknown filter/)
-})
-
 test('of nested paths the inner one decides, in whatever order they are given', () => {
   const mounts: Mount[] = [
     { path: '/w/secret/shown', access: 'read' },

@@ -142,11 +142,10 @@ test('the limit counts characters of the joined text; the error includes the ent
   assert.ok(less.success)
 })
 
-test('twenty concurrent writes are all stored, also without flock(1)', async ({ home }) => {
-  const lock = { flock: '/nowhere/flock' }
+test('twenty concurrent writes are all stored', async ({ home }) => {
   const contents = Array.from({ length: 20 }, (_, at) => `Fact ${at};`)
   await Promise.all(
-    contents.map(content => changeEntries(home, 'user', { action: 'add', content }, lock)),
+    contents.map(content => changeEntries(home, 'user', { action: 'add', content })),
   )
   const text = readFileSync(join(home.dir, 'memories', 'USER.md'), 'utf8')
   assert.equal(parseEntries(text).toSorted(), contents.toSorted())

@@ -14,11 +14,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import {
-  type CheckpointsOptions,
-  Checkpoints,
-  type Undo,
-} from '../../../../lib/workspaces/checkpoints/checkpoints.ts'
+import { Checkpoints, type Undo } from '../../../../lib/workspaces/checkpoints/checkpoints.ts'
+import type { CheckpointsOptions } from '../../../../lib/workspaces/checkpoints/workspaces.ts'
 import { createTestClock } from '../../../_clock.ts'
 
 /** Every entry with its bytes and permissions, except `.git`: the state to compare. */
@@ -56,7 +53,6 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
         if (!existsSync(path)) throw new Error('not there')
         return { root: realpathSync(path), isHidden: real => real.endsWith('/hidden.txt') }
       },
-      path: process.env.PATH,
       clock,
       resolve: id => id,
       log: (line, extra) => said.push(`${line} ${JSON.stringify(extra ?? {})}`),
