@@ -1,8 +1,7 @@
 /** Diffs of an agent's edits: the proposed change for an approval, and the change made. */
-import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff'
 import { resolve } from 'node:path'
-import { shortenCounting } from '../../base/shorten.ts'
 import { asObject } from '../../base/json.ts'
+import { diffOfFile, diffToApprove } from '../tools/edit-diff.ts'
 import { type Call, pathsOf, shownPath, firstText } from './tool-calls.ts'
 
 /** A file's current text: null if there is none, undefined if it must not or can't be read as text. */
@@ -11,54 +10,15 @@ export type ReadFile = (path: string) => string | null | undefined
 /** `isPiece`: a part of the file, so the end of the file is unknown. */
 type Texts = { before: string | null; after: string | null; isPiece?: boolean }
 
-/** What remains of the limits of a call's diff. */
-type DiffLimits = { lines: number; chars: number; ms: number }
-
 const MAX_FILES = 20
-const MAX_LINES = 2_000
-const MAX_CHARS = 50_000
-const MAX_LINE_CHARS = 2_000
+/** For all files of a call. */
 const DIFF_MS = 1_000
 
-/** The first hunks within the limits; the last one may be cut, with its line counts adjusted. */
-const fitting = (hunks: readonly StructuredPatchHunk[], limits: DiffLimits) => {
-  const included: StructuredPatchHunk[] = []
-  let omitted = 0
-  for (const hunk of hunks) {
-    const lines: string[] = []
-    for (const line of hunk.lines) {
-      const shown = shortenCounting(line, MAX_LINE_CHARS)
-      if (omitted > 0 || lines.length >= limits.lines || shown.length > limits.chars) omitted++
-      else {
-        lines.push(shown)
-        limits.chars -= shown.length
-      }
-    }
-    limits.lines -= lines.length
-    if (lines.length === 0) continue
-    const count = (...signs: string[]) => lines.filter(line => signs.includes(line[0] ?? '')).length
-    included.push({ ...hunk, lines, oldLines: count(' ', '-'), newLines: count(' ', '+') })
-  }
-  return { included, omitted }
-}
-
 /** Empty if nothing changes. */
-const patchOf = (name: string, { before, after, isPiece }: Texts, limits: DiffLimits): string => {
+const patchOf = (name: string, { before, after, isPiece }: Texts, ms: number): string => {
   if (before === after) return ''
-  const [from, to] = [before === null ? '/dev/null' : name, after === null ? '/dev/null' : name]
-  const startedAt = performance.now()
-  const made = structuredPatch(from, to, before ?? '', after ?? '', undefined, undefined, {
-    context: 3,
-    timeout: Math.max(1, limits.ms),
-  })
-  limits.ms -= performance.now() - startedAt
-  if (!made) return `--- ${from}\n+++ ${to}\n\\ This change is too large to be compared.\n`
-  const hunks = isPiece
-    ? made.hunks.map(hunk => ({ ...hunk, lines: hunk.lines.filter(line => line[0] !== '\\') }))
-    : made.hunks
-  const { included, omitted } = fitting(hunks, limits)
-  const note = omitted > 0 ? `\\ ${omitted} more lines of this change are not shown.\n` : ''
-  return formatPatch({ ...made, hunks: included }, FILE_HEADERS_ONLY) + note
+  const diff = diffOfFile(name, before, after, Math.max(1, ms))
+  return isPiece ? diff.replace(/^\\ No newline at end of file\n/gm, '') : diff
 }
 
 const asString = (value: unknown): string | undefined =>
@@ -94,24 +54,8 @@ const afterInput = (rawInput: unknown, before: string | null): string | undefine
 
 /** A diff that the agent sent. */
 const ownDiff = (rawInput: unknown): string => {
-  const lines = firstText(
-    asObject(rawInput).diff,
-    asObject(rawInput).patch,
-    asObject(rawInput).unified_diff,
-  ).split('\n')
-  let charsLeft = MAX_CHARS
-  const included = lines
-    .slice(0, MAX_LINES)
-    .map(line => shortenCounting(line, MAX_LINE_CHARS))
-    .filter(line => {
-      charsLeft -= line.length + 1
-      return charsLeft >= 0
-    })
-  const omitted = lines.length - included.length
-  return (
-    included.join('\n') +
-    (omitted > 0 ? `\n\\ ${omitted} more lines of this change are not shown.` : '')
-  )
+  const { diff, patch, unified_diff } = asObject(rawInput)
+  return diffToApprove(firstText(diff, patch, unified_diff))
 }
 
 const isEdit = ({ kind, content }: Call): boolean =>
@@ -195,14 +139,17 @@ export class Edits {
   }
 
   #render(call: Call, textsOf: (path: string) => Texts[]): string {
-    const limits: DiffLimits = { lines: MAX_LINES, chars: MAX_CHARS, ms: DIFF_MS }
+    const until = performance.now() + DIFF_MS
     const paths = pathsOf(call, this.#workspace)
     const shown = paths
       .slice(0, MAX_FILES)
       .flatMap(path =>
-        textsOf(path).map(texts => patchOf(shownPath(path, this.#workspace), texts, limits)),
+        textsOf(path).map(texts =>
+          patchOf(shownPath(path, this.#workspace), texts, until - performance.now()),
+        ),
       )
     const more = paths.length - MAX_FILES
-    return shown.join('') + (more > 0 ? `\\ ${more} more files are not shown.\n` : '')
+    const note = more > 0 ? `\\ ${more} more files are not shown.\n` : ''
+    return diffToApprove(shown.join('')) + note
   }
 }

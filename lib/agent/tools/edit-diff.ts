@@ -5,7 +5,12 @@ const MAX_DIFF_CHARS = 50_000
 const DIFF_MS = 500
 
 /** `name` is the shown path. Null: the file does not exist. */
-export const diffOfFile = (name: string, before: string | null, after: string | null): string => {
+export const diffOfFile = (
+  name: string,
+  before: string | null,
+  after: string | null,
+  timeout = DIFF_MS,
+): string => {
   const diff = createTwoFilesPatch(
     before === null ? '/dev/null' : `a/${name}`,
     after === null ? '/dev/null' : `b/${name}`,
@@ -13,7 +18,7 @@ export const diffOfFile = (name: string, before: string | null, after: string | 
     after ?? '',
     undefined,
     undefined,
-    { context: 3, timeout: DIFF_MS, headerOptions: FILE_HEADERS_ONLY },
+    { context: 3, timeout, headerOptions: FILE_HEADERS_ONLY },
   )
   return diff === undefined ? `--- a/${name}\n+++ b/${name}\n(too many changes to show)\n` : diff
 }

@@ -104,7 +104,7 @@ test(
       diffs.push(data.diff)
       await app.post('/api/approval/respond', { session_id: id, choice: 'once' })
     })
-    assert.equal(diffs, ['--- a.txt\n+++ a.txt\n@@ -1,1 +1,1 @@\n-first\n+second\n'])
+    assert.equal(diffs, ['--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-first\n+second\n'])
     assert.is(readFileSync(join(workspace, 'a.txt'), 'utf8'), 'second\n')
   }),
 )

@@ -230,13 +230,13 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
         const { turn, workspace, usage } = at
         const created = await turn('do-create')
         assert.is(readFileSync(join(workspace, 'new.txt'), 'utf8'), 'hello\nworld\n')
-        const isNew = /^--- \/dev\/null\n\+\+\+ new\.txt\n@@ -0,0 \+1,2 @@\n\+hello\n\+world\n$/
+        const isNew = /^--- \/dev\/null\n\+\+\+ b\/new\.txt\n@@ -0,0 \+1,2 @@\n\+hello\n\+world\n$/
         assert.match(created.results.at(-1).diff, isNew)
         for (const { diff } of created.approvals) assert.match(diff ?? '', isNew)
 
         const edited = await turn('do-edit')
         assert.is(readFileSync(join(workspace, 'note.txt'), 'utf8'), 'first\nnew line\nlast\n')
-        const isEdit = /^--- note\.txt\n\+\+\+ note\.txt\n@@ .*-old line\n\+new line\n/s
+        const isEdit = /^--- a\/note\.txt\n\+\+\+ b\/note\.txt\n@@ .*-old line\n\+new line\n/s
         assert.match(edited.results.at(-1).diff, isEdit)
         for (const { diff } of edited.approvals) assert.match(diff ?? '', isEdit)
         assert.is(created.approvals.length, agent.asks.includes('edit') ? 1 : 0)

@@ -113,7 +113,7 @@ test('plans, reads and edits appear as calls of our own tools', async at => {
   assert.is(JSON.parse(results[1] ?? '').content, 'first\n')
   assert.match(
     JSON.parse(results[2] ?? '').diff,
-    /^--- a\.txt\n\+\+\+ a\.txt\n@@[^\n]*\n first\n\+changed\n/,
+    /^--- a\/a\.txt\n\+\+\+ b\/a\.txt\n@@[^\n]*\n first\n\+changed\n/,
   )
 })
 
