@@ -54,13 +54,32 @@ const completedPatch = (error: string | null): RawJob => ({
 const TOLERANCE_MS = 60_000
 const SET_BACK_MS = 300_000
 
+/** Of a job that was created in the future: its delay, from now on. A date that was entered stays. */
+const delayAgain = ({ schedule, createdAt, display }: JobPlan, now: number, zone: string) => {
+  if (schedule?.kind !== 'once' || createdAt === null || createdAt <= now + TOLERANCE_MS)
+    return null
+  const at = parseInstant(schedule.run_at, zone)
+  if (at === undefined || at < createdAt || !/^once in /.test(display)) return null
+  const next = now + (at - createdAt)
+  const patch = {
+    schedule: { ...schedule, run_at: toIso(next, zone) },
+    created_at: toIso(now, zone),
+  }
+  return { next, patch }
+}
+
 /**
  * What a stored due time should be that cannot be right: later than the schedule allows, as after a clock that was ahead, or
  * computed in another time zone. Null: it may be right. An earlier one is: other programs ask for a run at once so.
  */
-const correctedDue = (plan: JobPlan, now: number, zone: string): number | null => {
+const correctedDue = (
+  plan: JobPlan,
+  now: number,
+  zone: string,
+): { next: number; patch: RawJob } | null => {
   const { schedule, nextRunAt: due, nextRunOffset: offset } = plan
-  if (due === null || !schedule || schedule.kind === 'once') return null
+  if (due === null || !schedule) return null
+  if (schedule.kind === 'once') return delayAgain(plan, now, zone)
   const last = plan.lastRunAt ?? undefined
   // A clock that was set back by less is corrected often: what has just run is not due again.
   const isJustAhead = last !== undefined && last > now && last <= now + SET_BACK_MS
@@ -74,7 +93,7 @@ const correctedDue = (plan: JobPlan, now: number, zone: string): number | null =
     offset !== null &&
     offset !== offsetMinutes(due, zone) &&
     nextRun(schedule, { now: due - 1, zone }) !== due
-  return isLate || isOfOtherZone ? next : null
+  return isLate || isOfOtherZone ? { next, patch: {} } : null
 }
 
 /** Null when there is nothing to do. */
@@ -90,10 +109,10 @@ export const decide = (plan: JobPlan, look: DecisionContext): Decision | null =>
     return next === null ? null : only({ next_run_at: iso(next) })
   }
   const right = correctedDue(plan, now, zone)
-  if (right !== null) {
-    const error = `Rescheduled for ${toMinute(right, zone)}: ${toMinute(due, zone)} does not follow from the schedule, because the clock or the time zone was another one.`
+  if (right) {
+    const error = `Rescheduled for ${toMinute(right.next, zone)}: ${toMinute(due, zone)} does not follow from the schedule, because the clock or the time zone was another one.`
     const passed: Passed = { how: 'skipped', due: now, until: now, count: 1, error }
-    return only({ next_run_at: iso(right) }, passed)
+    return only({ ...right.patch, next_run_at: iso(right.next) }, passed)
   }
   if (due > now) return plan.nextRunAt === null ? only({ next_run_at: iso(due) }) : null
   const next = schedule.kind === 'once' ? null : nextRun(schedule, { now, zone, from: due })

@@ -28,6 +28,7 @@ export type JobPlan = {
   nextRunAt: number | null
   /** The offset it was written with, in minutes east of Greenwich; null: none. */
   nextRunOffset: number | null
+  createdAt: number | null
   lastRunAt: number | null
   times: number | null
   completed: number
@@ -96,6 +97,7 @@ export const toJobPlan = (job: RawJob & { id: string }, now: number, zone: strin
     enabled: job.enabled !== false,
     nextRunAt: parseInstant(job.next_run_at, zone) ?? null,
     nextRunOffset: offsetIn(job.next_run_at),
+    createdAt: parseInstant(job.created_at, zone) ?? null,
     lastRunAt: parseInstant(job.last_run_at, zone) ?? null,
     ...repeatOf(job),
   }

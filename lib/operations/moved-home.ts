@@ -3,8 +3,17 @@
  * machine. Chats, tasks, lists of workspaces and checkpoints name folders by absolute paths, so those of the former place become
  * those of this one. `location.json` is written last: after a kill, everything is done again, which changes nothing more.
  */
-import { accessSync, constants, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import type { SessionRow } from '../schema/session.ts'
 import type { Config } from '../config.ts'
@@ -13,7 +22,7 @@ import { checkpointDir } from '../workspaces/checkpoints/checkpoint-store.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { errorCode, sentenceOf } from '../store/file-error.ts'
 import { isBelow, realPath } from '../store/path-within.ts'
-import { readText } from '../store/read-text.ts'
+import { openFile, readText } from '../store/read-text.ts'
 import { realDirectory } from '../workspaces/workspace-paths.ts'
 import { UserError } from '../errors.ts'
 import type { Homes } from '../profiles/homes.ts'
@@ -26,6 +35,8 @@ type Place = z.infer<typeof Place>
 const Location = Place.extend({
   /** As they were configured, where that leads to them by links. */
   named: Place.optional(),
+  /** By a backup, where no start has looked yet whether it is elsewhere. */
+  by_backup: z.literal(true).optional(),
 })
 type Location = z.infer<typeof Location>
 
@@ -57,8 +68,8 @@ const noted = (config: Places): Location | undefined => {
   }
 }
 
-const noteLocation = (config: Places): void => {
-  const location = here(config)
+const noteLocation = (config: Places, more: Pick<Location, 'by_backup'> = {}): void => {
+  const location = { ...here(config), ...more }
   if (JSON.stringify(noted(config)) !== JSON.stringify(location))
     replaceText(fileOf(config), `${JSON.stringify(location)}\n`)
 }
@@ -75,7 +86,7 @@ const isRefused = (error: unknown): boolean =>
 export const noteFirstLocation = (config: Places): void => {
   if (!existsSync(config.stateDir) || existsSync(fileOf(config))) return
   try {
-    noteLocation(config)
+    noteLocation(config, { by_backup: true })
   } catch (error) {
     // A full disk, or files of another user: what is there is saved all the same.
     if (!isRefused(error)) throw error
@@ -95,6 +106,7 @@ const rootsOf = (former: readonly Partial<Place>[], now: Place): Root[] =>
 
 const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir) : [])
 
+const HEAD_BYTES = 4_096
 const WORKSPACE = /("workspace":\s*)("(?:[^"\\]|\\.)*")/g
 
 /** Undefined for text that is no JSON string. */
@@ -107,15 +119,68 @@ const parseString = (literal: string): string | undefined => {
   }
 }
 
+const workspacesIn = (path: string): string[] => {
+  try {
+    const fd = openFile(path)
+    try {
+      const head = Buffer.alloc(HEAD_BYTES)
+      readSync(fd, head)
+      return [...head.toString().matchAll(WORKSPACE)].flatMap(
+        ([, , literal = '']) => parseString(literal) ?? [],
+      )
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    // What cannot be read says nothing.
+    return []
+  }
+}
+
+/** Homes of people are in the same places everywhere. */
+const USER_HOME = /^(?:\/(?:home|Users)\/[^/]+|\/root)(?=\/)/
+/** What the state directory has for chats. */
+const IN_STATE = /\/(?:workspace|worktrees\/[^/]+)$/
+
 /** `/home/ann` begins `/home/ann/x`, and neither `/home/anna` nor `/home/ann/../bob`. */
 const begins = (place: string, path: string): boolean =>
   (path === place || path.startsWith(`${place}/`)) && isBelow(place, path)
+
+/**
+ * Where it was, by the folders of its chats that are not here: an earlier version, and Hermes WebUI, noted nothing. A path is then
+ * changed only when the new one is there and it is not itself.
+ */
+const guessedPlaces = ({ stateDir }: Places, now: Place): Partial<Place>[] => {
+  const inside = relative(now.home, now.state)
+  const paths = [
+    readText(join(stateDir, 'last_workspace.txt')).text?.trim() ?? '',
+    ...namesIn(join(stateDir, 'sessions'))
+      .filter(name => /\.jsonl?$/.test(name))
+      .flatMap(name => workspacesIn(join(stateDir, 'sessions', name))),
+  ]
+  // Folders of other users that are gone were theirs.
+  const wasHere = paths.some(path => begins(now.user_home, path))
+  return [...new Set(paths)]
+    .filter(path => path.startsWith('/') && !existsSync(path))
+    .flatMap((path): Partial<Place>[] => {
+      const [user_home] = wasHere ? [] : (USER_HOME.exec(path) ?? [])
+      const state = IN_STATE.test(path) ? path.replace(IN_STATE, '') : undefined
+      const isAlike = state !== undefined && basename(state) === basename(now.state)
+      return [
+        ...(user_home === undefined ? [] : [{ user_home }]),
+        ...(isAlike ? [{ state }] : []),
+        ...(isAlike && inside !== '' && state.endsWith(`/${inside}`)
+          ? [{ home: state.slice(0, -inside.length - 1) }]
+          : []),
+      ]
+    })
+}
 
 /** Where a path of the former place is now; the same path when it was in none of its directories. */
 type Moved = (path: string) => string
 
 /** `isElsewhere`: it is known that the home or the state directory, not only the user's home, is another one. */
-type Move = { roots: readonly Root[]; moved: Moved; isElsewhere: boolean }
+type Move = { roots: readonly Root[]; moved: Moved; isElsewhere: boolean; isGuessed: boolean }
 
 /**
  * With another user's home alone, as under `sudo`, nothing was moved: only a folder that is gone is looked for there. Where the home was
@@ -128,9 +193,11 @@ const movedSince = (config: Places): Move | null => {
   const before = noted(config)
   const now = here(config)
   const changed = before ? KEYS.filter(key => before[key] !== now[key]) : []
-  if (!before || changed.length === 0) return null
+  if (before && changed.length === 0 && !before.by_backup) return null
   const isElsewhere = changed.some(key => key !== 'user_home')
-  const roots = rootsOf([before, before.named ?? {}], now)
+  const isGuessed = !before || changed.length === 0
+  const former = isGuessed ? guessedPlaces(config, now) : [before, before.named ?? {}]
+  const roots = rootsOf(former, now).filter(({ from, to }) => !isGuessed || from !== to)
   // The innermost first: the state directory may be moved out of the home. What is in the new place, which may be below the former
   // one, stays: after a kill everything is done again.
   const places = [
@@ -144,7 +211,7 @@ const movedSince = (config: Places): Move | null => {
     const isKnown = isElsewhere && (root.key !== 'user_home' || !isOnlyThere(target, path))
     return isKnown || isOnlyThere(path, target) ? target : path
   }
-  return { roots, moved, isElsewhere }
+  return { roots, moved, isElsewhere, isGuessed }
 }
 
 const changeText = (path: string, change: (text: string) => string): void => {
@@ -204,6 +271,15 @@ const moveWorktree = (tree: string, moved: Moved): void => {
   changeText(link, () => `gitdir: ${own}\n`)
 }
 
+/** The folder itself, and the worktrees of the repository that it is. */
+const treesOf = (dir: string, moved: Moved): string[] => [
+  dir,
+  ...namesIn(join(dir, '.git', 'worktrees')).flatMap(name => {
+    const { text } = readText(join(dir, '.git', 'worktrees', name, 'gitdir'))
+    return text === null ? [] : [dirname(moved(text.trim()))]
+  }),
+]
+
 const moveLists = (dir: string, moved: Moved): void => {
   moveInJson(join(dir, 'workspaces.json'), moved)
   changeText(join(dir, 'last_workspace.txt'), text => `${moved(text.trim())}\n`)
@@ -225,6 +301,19 @@ const moveStored = (stateDir: string, moved: Moved): void => {
     moveInJson(path, moved, WORKSPACE)
 }
 
+/** A person's to change: commands, hooks and folders of programs. */
+const nameLeft = (home: string, roots: readonly Root[], log: Log): void => {
+  const former = roots.filter(({ from, to }) => from !== to).map(({ from }) => RegExp.escape(from))
+  if (former.length === 0) return
+  const names = new RegExp(`(?<![\\w/.-])(?:${former.join('|')})(?![^/\\s"',:;)\\]}])`)
+  for (const path of [join(home, 'config.yaml'), join(home, '.env')]) {
+    const lines = (readText(path).text ?? '').split('\n')
+    const found = lines.flatMap((line, at) => (names.test(line) ? [at + 1] : []))
+    if (found.length > 0)
+      log.warn(`${path} names the former place; adapt what is there: line ${found.join(', ')}`)
+  }
+}
+
 /**
  * A home or a repository may be read-only, or another user's: it must not keep the service from starting. A full disk may have space at
  * the next start, which does all of it again.
@@ -238,13 +327,16 @@ const attempt = (place: string, log: Log, work: () => void): void => {
   }
 }
 
-const moveFiles = ({ stateDir, baseHome }: Places, log: Log, { moved }: Move): void => {
-  for (const home of homesOf(baseHome))
+/** What says where it was, if nothing else does, is changed last: after a kill it is guessed again. */
+const moveFiles = ({ stateDir, baseHome }: Places, log: Log, { moved, roots }: Move): void => {
+  for (const home of homesOf(baseHome)) {
     attempt(home, log, () => {
       moveLists(join(home, 'webui_state'), moved)
       moveInJson(join(home, 'cron', 'jobs.json'), moved)
       moveCheckpoints(home, moved)
     })
+    nameLeft(home, roots, log)
+  }
   const trees = join(realPath(stateDir), 'worktrees')
   for (const name of namesIn(trees)) {
     const tree = join(trees, name)
@@ -268,18 +360,40 @@ const isWritable = (dir: string): boolean => {
   }
 }
 
+/** False for one that this user may not look into: that is no place for a disk. */
+const isEmpty = (dir: string): boolean => {
+  try {
+    return readdirSync(dir).length === 0
+  } catch {
+    return false
+  }
+}
+
+/** Below the empty folder where a disk is mounted at other times. An empty one beside the root, such as `/mnt`, is on every machine. */
+const isOnOtherDisk = (path: string): boolean => {
+  let dir = path
+  while (!existsSync(dir)) dir = dirname(dir)
+  return dir !== path && dirname(dir) !== '/' && dir !== '/' && isEmpty(dir)
+}
+
 type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }
 
 const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move): void => {
-  const { moved, isElsewhere } = move
+  const { moved, isElsewhere, roots } = move
   const rows = JSON.parse(sessions.list().body.toString()) as SessionRow[]
+  const folders = new Set<string>()
+  let absent = 0
   let lost = 0
   let unreadable = 0
   for (const { session_id, workspace, profile } of rows) {
     if (workspace === '') continue
     const home = homes.of(profile)
     let target = [moved(workspace), workspace].find(path => workspaces.allowed(home, path))
-    if (target === undefined) lost += 1
+    if (target !== undefined) folders.add(target)
+    else if (isOnOtherDisk(workspace)) {
+      absent += 1
+      continue
+    } else lost += 1
     if (target === workspace || (target === undefined && !isElsewhere)) continue
     target ??= workspaces.last(home)
     try {
@@ -290,10 +404,15 @@ const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move):
       unreadable += 1
     }
   }
-  if (lost > 0 && isElsewhere)
+  if (roots.length > 0)
+    for (const tree of [...folders].flatMap(dir => treesOf(dir, moved)))
+      attempt(tree, log, () => moveWorktree(tree, moved))
+  if (lost > 0 && (isElsewhere || move.isGuessed))
     log.warn(
-      `the folders of ${lost} chats are not on this machine, or not among its workspaces; they go on in the workspace of new chats`,
+      `the folders of ${lost} chats are not on this machine, or not among its workspaces; ${isElsewhere ? 'they go on in the workspace of new chats' : 'choose others in the chats'}`,
     )
+  if (absent > 0)
+    log.warn(`${absent} chats work on a disk that is not there; they go on when it is`)
   if (unreadable > 0) log.warn(`${unreadable} chats cannot be read; their folders were not adapted`)
 }
 

@@ -1,6 +1,6 @@
 /** An installation that was restored or copied elsewhere: every chat goes on, and nothing refers to the former place. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync } from 'node:fs'
-import { rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -196,6 +196,30 @@ test('another HOME alone moves nothing that is still there', async () => {
   rmSync(dir, { recursive: true })
 })
 
+test('a chat on a disk that is not there at the first start waits for it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const [former, now] = [join(dir, 'agent'), join(dir, 'new')] as [string, string]
+  const folders = { disk: join(dir, 'disk', 'code'), gone: join(dir, 'gone') }
+  const app = await startApp({ env: { HOME: dir, AGENT_HOME: former } })
+  const ids: Record<string, string> = {}
+  for (const [name, workspace] of Object.entries(folders)) {
+    mkdirSync(workspace, { recursive: true })
+    const { session } = (await app.post('/api/session/new', { workspace })).body
+    ids[name] = session.session_id
+    await app.post('/api/session/rename', { session_id: session.session_id, title: name })
+  }
+  await app.close()
+  renameSync(former, now)
+  for (const folder of Object.values(folders)) rmSync(folder, { recursive: true })
+  const moved = await startApp({ env: { HOME: dir, AGENT_HOME: now }, allowErrors: true })
+  const workspaceOf = async (name: string) =>
+    (await moved.get(`/api/session?session_id=${ids[name]}`)).body.session.workspace
+  assert.is(await workspaceOf('disk'), folders.disk)
+  assert.is(await workspaceOf('gone'), join(now, 'webui', 'workspace'))
+  await moved.close()
+  rmSync(dir, { recursive: true })
+})
+
 test('a start that was interrupted is done again: below the former place, too', () => {
   const dir = mkdtempSync(join(tmpdir(), 'move-'))
   const places = (home: string) => ({
@@ -324,6 +348,102 @@ test('a service that got a user of its own: folders of people that were not move
   start('bob')
   assert.equal(read('bob'), [join(dir, 'ann', 'only-there'), ...folders('bob').slice(1)])
   rmSync(dir, { recursive: true })
+})
+
+test('paths by a link to the former place move, and settings that name it are listed', () => {
+  const { dir, lines, write, read, start, places } = openMoves()
+  mkdirSync(join(dir, 'disk'))
+  symlinkSync(join(dir, 'disk'), join(dir, 'ann'))
+  const linked = join(places('ann').baseHome, 'projects')
+  write('ann', [linked])
+  start('ann')
+  mkdirSync(join(dir, 'bob'))
+  renameSync(join(dir, 'disk', 'agent home'), places('bob').baseHome)
+  rmSync(join(dir, 'ann'))
+  writeFileSync(
+    join(places('bob').baseHome, 'config.yaml'),
+    `a: 1\ncommand: ${linked}/x\nother: ${dir}/annabel\nlast: "${dir}/disk"\n`,
+  )
+  start('bob')
+  assert.equal(read('bob'), [join(places('bob').baseHome, 'projects')])
+  assert.match(lines.join(''), /config\.yaml names the former place; .*: line 2, 4\b/)
+  rmSync(dir, { recursive: true })
+})
+
+test('a folder of another user is looked for below this one where no place was noted', () => {
+  const { dir, write, read, start, places } = openMoves()
+  const { stateDir } = places('bob')
+  const texts = ['/home/nobody-here/code', '/home/nobody-here/other', '/home/nobody-hereafter/code']
+  write('bob', texts)
+  mkdirSync(join(dir, 'bob', 'code'))
+  mkdirSync(join(stateDir, 'sessions'))
+  const head = { n: 1, t: 'session', meta: { workspace: texts[0] } }
+  writeFileSync(join(stateDir, 'sessions', 'a.jsonl'), `${JSON.stringify(head)}\n`)
+  // A backup before the first start says where it is, not where its chats were.
+  noteFirstLocation(places('bob'))
+  // It was here before: a folder of another user is none of this one.
+  const own = join(stateDir, 'sessions', 'b.jsonl')
+  writeFileSync(own, JSON.stringify({ meta: { workspace: join(dir, 'bob', 'other') } }))
+  start('bob')
+  assert.equal(read('bob'), texts)
+  for (const path of [own, join(stateDir, 'location.json')]) rmSync(path)
+  noteFirstLocation(places('bob'))
+  start('bob')
+  assert.equal(read('bob'), [join(dir, 'bob', 'code'), ...texts.slice(1)])
+  rmSync(dir, { recursive: true })
+})
+
+test('a folder that is gone does not mean that the home was moved', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const env = { HOME: '/home/nobody-here', AGENT_HOME: join(dir, 'agent') }
+  const config = { ...readConfig(env, []), cluster: null }
+  const prompts = join(config.stateDir, 'cache', 'prompts')
+  mkdirSync(prompts, { recursive: true })
+  writeFileSync(join(config.stateDir, 'last_workspace.txt'), '/home/nobody-here/gone')
+  const lines: string[] = []
+  startMove(config, createLog({ out: text => lines.push(text), err: text => lines.push(text) }))
+  assert.equal(lines, [])
+  assert.equal(readdirSync(join(config.stateDir, 'cache')), ['prompts'])
+  rmSync(dir, { recursive: true })
+})
+
+test('a home that noted no place, as an earlier version left it: chats say where it was', async () => {
+  const chat = await startChat()
+  const { app } = chat
+  const { sessions, folders } = await fill(chat)
+  await app.restart()
+  const user = otherUser(chat)
+  const home = join(user, '.agent')
+  const former = `${app.userHome}-away`
+  cpSync(app.home, home, { recursive: true })
+  mkdirSync(join(user, 'code'))
+  rmSync(join(home, 'webui', 'instance.lock'), { force: true })
+  rmSync(join(home, 'webui', 'location.json'))
+  renameSync(app.userHome, former)
+  // One of the former format is not converted by a move.
+  const legacy = join(home, 'webui', 'sessions', '5a5b5c5d5e5f.json')
+  const record = { session_id: '5a5b5c5d5e5f', workspace: folders.own, messages: [] }
+  writeFileSync(legacy, JSON.stringify(record))
+  const moved = await startApp({ env: { HOME: user, AGENT_HOME: home } })
+  const places = {
+    own: join(home, 'webui', 'workspace'),
+    inHome: join(home, 'projects', 'a'),
+  }
+  for (const [name, workspace] of Object.entries(places))
+    assert.is(
+      (await moved.get(`/api/session?session_id=${sessions[name]}`)).body.session.workspace,
+      workspace,
+      name,
+    )
+  assert.is(JSON.parse(readFileSync(legacy, 'utf8')).workspace, places.own)
+  const { gone } = sessions
+  const { session } = (await moved.get(`/api/session?session_id=${gone}`)).body
+  assert.is(session.workspace, folders.gone, 'unknown: the person chooses')
+  assert.ok(moved.lines.some(line => line.includes('choose others in the chats')))
+  await moved.close()
+  renameSync(former, app.userHome)
+  await chat.close()
+  rmSync(user, { recursive: true, force: true })
 })
 
 test('file changes can be undone and worktrees are of their repository after a move', async () => {

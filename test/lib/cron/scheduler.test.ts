@@ -364,6 +364,16 @@ for (const [name, given, next] of [
     },
     '2026-02-03T10:00:30+00:00',
   ],
+  [
+    'a delay',
+    {
+      schedule: { kind: 'once', run_at: '2035-01-01T00:30:00+00:00', display: 'once in 30m' },
+      schedule_display: 'once in 30m',
+      created_at: '2035-01-01T00:00:00+00:00',
+      next_run_at: '2035-01-01T00:30:00+00:00',
+    },
+    '2026-02-02T10:30:30+00:00',
+  ],
 ] as const)
   test(`a clock that was ahead: ${name} is due when its schedule says, and the history says why`, async ({
     it,
