@@ -147,7 +147,7 @@ const fileCheck = (path: string, isReplaced: boolean): Check[] => {
   return isFine ? [] : [found('state_not_file', 'state', `${path} is not a regular file`)]
 }
 
-/** Not opened: see `acquireLock`. */
+/** Not opened: see `InstanceLock`. */
 const lockCheck = (path: string, machine: Machine): Check[] => {
   const error = exists(path) ? machine.fileError(path) : null
   return error === null ? [] : [noAccess(path, error, machine)]
