@@ -355,6 +355,7 @@ export class App extends AppData {
       liveDir,
       resume: {
         parkMs: options.parkMs,
+        mayMove: cell.epoch > 0,
         tookOver: cell.tookOver,
         isReplaced: () => cell.lost.aborted,
       },

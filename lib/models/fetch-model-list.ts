@@ -138,7 +138,6 @@ export const fetchModelList = async (
       values: { host: url.host, reason },
       ...more,
     })
-  const values = { host: url.host }
   let dispatcher: Dispatcher | undefined
   try {
     dispatcher = await dispatcherFor(question, url, options)
@@ -157,13 +156,13 @@ export const fetchModelList = async (
     if (body === null)
       throw unavailable(`${url.host} returned a list that is too long.`, {
         code: 'model_list_invalid',
-        values,
+        values: { host: url.host },
       })
     const models = parseModelList(body)
     if (!models)
       throw unavailable(`${url.host} didn’t return a list of models.`, {
         code: 'model_list_invalid',
-        values,
+        values: { host: url.host },
       })
     return models
   } catch (error) {

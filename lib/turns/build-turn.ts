@@ -38,8 +38,9 @@ export const buildTurn = (
   const streamId = randomBytes(16).toString('hex')
   const startedAt = clock.now()
   const header = { session_id: id, stream_id: streamId, at: toSeconds(startedAt) }
+  const path = join(liveDir, `${streamId}.jsonl`)
   return {
-    ...runState(new EventLog(join(liveDir, `${streamId}.jsonl`), header, toReaders(hub, header))),
+    ...runState(new EventLog(path, header, toReaders(hub, header), resume)),
     sessionId: id,
     streamId,
     startedAt,

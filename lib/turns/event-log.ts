@@ -4,9 +4,9 @@
  * `live/<stream_id>.jsonl`: a header `{"v":1,"session_id","stream_id","at"}`, then one line per event,
  * `{"pos":n,"type":…,"data":…}`. Readers are served from the file. There is no flush timer: a line is written, then it is sent.
  *
- * Positions rise, and mean the same on every machine: the nth recorded message of a turn is at n × `MESSAGE_STEP`, and what
- * follows it counts on from there. So a machine that takes a turn over with its journal, but without its log, gives a reader exactly
- * the messages that it has not seen.
+ * Positions count from 1 without gaps. In a cluster, where another machine may take a turn over with its journal, but without its
+ * log, they mean the same on every machine: the nth recorded message of a turn is at n × `MESSAGE_STEP`, and what follows it counts
+ * on from there. So the next owner gives a reader exactly the messages that it has not seen.
  */
 import { closeSync, existsSync, rmSync } from 'node:fs'
 import type { Clock } from '../base/clock.ts'
@@ -63,12 +63,19 @@ export class EventLog implements LogHeader {
   readonly #waiters = new Set<() => void>()
   /** The last events when the disk is full, which the file does not have. */
   readonly #unsaved: LogFrame[] = []
+  readonly #step: number
   #pos = 0
   #messages = 0
   #isClosed = false
 
-  /** Opens a new log, or continues one that an earlier process left behind. */
-  constructor(path: string, header: LogHeader, onAppend: OnAppend = () => {}) {
+  /** Opens a new log, or continues one that an earlier process left behind. `mayMove`: another machine may take the turn over. */
+  constructor(
+    path: string,
+    header: LogHeader,
+    onAppend: OnAppend = () => {},
+    { mayMove = false } = {},
+  ) {
+    this.#step = mayMove ? MESSAGE_STEP : 0
     this.session_id = header.session_id
     this.stream_id = header.stream_id
     this.at = header.at
@@ -167,7 +174,7 @@ export class EventLog implements LogHeader {
   #send(event: TurnEvent, store: (line: string) => void): void {
     const json = maskLeaving(JSON.stringify(event.data))
     const isMessage = event.type === 'message'
-    const pos = Math.max(this.#pos + 1, isMessage ? (this.#messages + 1) * MESSAGE_STEP : 0)
+    const pos = Math.max(this.#pos + 1, isMessage ? (this.#messages + 1) * this.#step : 0)
     store(`{"pos":${pos},"type":"${event.type}","data":${json}}`)
     this.#pos = pos
     if (isMessage) this.#messages += 1

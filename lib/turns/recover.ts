@@ -116,7 +116,7 @@ export const recoverTurns = (options: TurnsOptions): Found => {
     const wasGivenUp = isGivenUp(path)
     const continues = turn && resume && mayResume(turn, path, { now, tookOver })
     const wasRunning = isFresh(path, now)
-    const log = new EventLog(path, header, toReaders(hub, header))
+    const log = new EventLog(path, header, toReaders(hub, header), resume)
     try {
       if (turn && tookOver && events.length === 0) replay(sessions, turn, log)
       const again = continues && continueTurn(options, turn, events, log)

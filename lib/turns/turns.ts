@@ -49,11 +49,12 @@ export type TurnsOptions = {
   onEnded?: (ended: EndedTurn) => void
   /**
    * Turns of people continue after a restart; absent: they end as interrupted. `parkMs`: how long they may take to reach a
-   * step boundary when the service stops, 5 s by default. `tookOver`: they ran on another machine. `isReplaced`: another process
-   * continues them by now, and nothing may be written.
+   * step boundary when the service stops, 5 s by default. `mayMove`: another machine may continue them. `tookOver`: they ran on
+   * another one. `isReplaced`: another process continues them by now, and nothing may be written.
    */
   resume?: {
     parkMs?: number | undefined
+    mayMove?: boolean
     tookOver?: boolean | undefined
     isReplaced?: () => boolean
   }
