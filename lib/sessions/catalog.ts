@@ -58,6 +58,8 @@ const IN_MEMORY = ':memory:'
 
 /** Numbers of rows are reserved in the database, so many at a time: none is given twice, also after a kill. */
 const RESERVED = 1_000
+/** Of the changes whose rows are known. */
+const MAX_CHANGES = 1_000
 
 /** A turn runs, or a question is open, such as a plan whose turn was ended by a restart. */
 const isUnfinished = ({ turn, questions }: Summary): boolean =>
@@ -73,6 +75,9 @@ export class Catalog {
   #isInMemory = false
   #isGuarded = false
   #version = 0
+  /** The times of the rows of the last changes, before and after each, in milliseconds since 1970; older ones are forgotten. */
+  #changes: { version: number; ms: number }[] = []
+  #forgotten = 0
   /** The number of the last change of any content; that of the last row, and up to which numbers are reserved. */
   #seq = 0
   #rowSeq = 0
@@ -166,7 +171,7 @@ export class Catalog {
     if (!this.#isInMemory) removeDatabase(this.file)
     this.#statements.clear()
     this.#db = this.#open()
-    this.#version += 1
+    this.#changedAll()
     this.#reserved = 0
     this.#options.rebuild()
   }
@@ -182,7 +187,7 @@ export class Catalog {
           return work()
         } catch (error) {
           // What was read may have been undone.
-          this.#version += 1
+          this.#changedAll()
           this.#reserved = 0
           if (this.#isInMemory) throw error
           if (isUnwritable(error) && (failed !== undefined || !isCorrupt(error)))
@@ -241,6 +246,30 @@ export class Catalog {
     return this.#version
   }
 
+  /** The times of the rows that were changed after that version, before and after each change; null when it is not known. */
+  changedSince(version: number): Set<number> | null {
+    if (version < this.#forgotten) return null
+    return new Set(this.#changes.filter(each => each.version > version).map(({ ms }) => ms))
+  }
+
+  #changed(...times: (number | undefined)[]): void {
+    this.#version += 1
+    for (const ms of times) if (ms !== undefined) this.#changes.push({ version: this.#version, ms })
+    if (this.#changes.length <= MAX_CHANGES) return
+    this.#forgotten = this.#changes[this.#changes.length >> 1]?.version ?? this.#version
+    this.#changes = this.#changes.filter(({ version }) => version > this.#forgotten)
+  }
+
+  #changedAll(): void {
+    this.#version += 1
+    this.#forgotten = this.#version
+    this.#changes = []
+  }
+
+  #timeOf(id: string): number | undefined {
+    return this.#value('select updated_ms from session where id = ?', id)
+  }
+
   #nextRowSeq(): number {
     if (this.#rowSeq >= this.#reserved) {
       this.#reserved = this.#rowSeq + RESERVED
@@ -261,7 +290,7 @@ export class Catalog {
       const entry = this.get(id)
       if (!entry) return undefined
       const row = this.#rowOf(entry.summary)
-      this.#version += 1
+      this.#changed(this.#timeOf(id))
       const isLive = Number(this.#live.has(id))
       this.#run(
         'update session set live = ?, row = ? where id = ?',
@@ -304,11 +333,12 @@ export class Catalog {
       const { id } = summary
       const epoch = Number(this.#value('select epoch from session where id = ?', id) ?? 0)
       const row = this.#rowOf(summary)
+      const updated_ms = Math.round(row.updated_at * 1000)
       this.#seq += 1
-      this.#version += 1
+      this.#changed(this.#timeOf(id), updated_ms)
       this.#run(PUT, {
         id,
-        updated_ms: Math.round(row.updated_at * 1000),
+        updated_ms,
         listed: isEmptyRow(row) ? 0 : 1,
         profile: row.profile,
         count: row.message_count,
@@ -342,7 +372,7 @@ export class Catalog {
   /** Deletes a row and adds a tombstone: the text must also leave the search index. Returns the number of the deletion. */
   remove(id: string): number {
     return this.batch(() => {
-      this.#version += 1
+      this.#changed(this.#timeOf(id))
       this.#live.delete(id)
       this.#run('delete from session where id = ?', id)
       this.#run('delete from fold where id = ?', id)
@@ -495,14 +525,29 @@ export class Catalog {
     return this.#rows(place, limit, profile, "and json_extract(row, '$.pinned') = 1")
   }
 
-  /** All rows as the text of a JSON array, joined by SQLite: without one JavaScript string per row. */
-  whole(profile: string | null): Buffer {
-    return this.#value<Buffer>(
-      `select cast('[' || coalesce(group_concat(row, ','), '') || ']' as blob) from (
-         select row from session where listed = 1 ${profile === null ? '' : 'and profile = ?'}
-         order by updated_ms desc, id)`,
-      ...(profile === null ? [] : [profile]),
-    ) as Buffer
+  /**
+   * Rows that were changed after one time and up to another (milliseconds since 1970): JSON with commas between them, joined
+   * by SQLite, without one JavaScript string per row.
+   */
+  span(profile: string | null, after: number, upTo: number): Buffer {
+    const body = this.#value<Buffer | null>(
+      `select cast(group_concat(row, ',') as blob) from (
+         select row from session where listed = 1 and updated_ms > ? and updated_ms <= ?
+         ${profile === null ? '' : 'and profile = ?'} order by updated_ms desc, id)`,
+      ...[after, upTo, ...(profile === null ? [] : [profile])],
+    )
+    return body ?? Buffer.alloc(0)
+  }
+
+  /** The times of every `step`th row, newest first. */
+  times(profile: string | null, step: number): number[] {
+    return this.#all<{ ms: number }>(
+      `select updated_ms as ms from (
+         select updated_ms, row_number() over (order by updated_ms desc, id) as at from session
+         where listed = 1 ${profile === null ? '' : 'and profile = ?'})
+       where at % ? = 0 order by updated_ms desc`,
+      ...[...(profile === null ? [] : [profile]), step],
+    ).map(({ ms }) => ms)
   }
 
   /** Deleted sessions whose text may still be in the search index. */

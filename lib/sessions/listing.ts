@@ -5,6 +5,7 @@ import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Catalog, PageRow, Place } from './catalog.ts'
 import { isEmptyRow } from './list-row.ts'
+import type { WholeList } from './whole-list.ts'
 
 const MAX_PAGE = 500
 /** More than anyone pins; the page shows them all at once. */
@@ -97,11 +98,12 @@ const admitted = (
 /** `boot`: version numbers restart with the process, so the ETag includes it. */
 const listWhole = (
   catalog: Catalog,
+  whole: WholeList,
   boot: string,
   profiles: Profiles,
   theirs: PageRow[],
 ): ListPage => {
-  const bodies = profiles.map(profile => catalog.whole(profile))
+  const bodies = profiles.map(profile => whole.read(profile))
   const [only] = bodies
   const own = encodeURIComponent(profiles.map(each => each ?? '').join())
   const etag = `${boot}-${catalog.version}-${own}`
@@ -114,6 +116,7 @@ const listWhole = (
 
 export const listSessions = (
   catalog: Catalog,
+  whole: WholeList,
   boot: string,
   { limit, cursor, profile, foreign = [], scheduled = true }: ListOptions,
 ): ListPage => {
@@ -121,7 +124,8 @@ export const listSessions = (
   const shown = scheduled ? foreign : foreign.filter(row => row.source_tag !== 'cron' || row.pinned)
   const theirs = admitted(catalog, shown, profiles)
   // A blank query parameter counts as absent.
-  if (limit === undefined && !cursor && scheduled) return listWhole(catalog, boot, profiles, theirs)
+  if (limit === undefined && !cursor && scheduled)
+    return listWhole(catalog, whole, boot, profiles, theirs)
   const size = Math.min(Math.max(Math.trunc(limit ?? 100), 1), MAX_PAGE)
   const after = cursor ? parseCursor(cursor) : null
   const rows = sorted([

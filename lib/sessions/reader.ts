@@ -1,13 +1,12 @@
 /** Reads one session: completely, a page from its end, or its messages as JSON bytes. */
 import { missing } from '../errors.ts'
-import { isSuspect, redactJsonLine, redactValue } from '../base/redact/redact.ts'
+import { redactValue } from '../base/redact/redact.ts'
 import type { Decision } from '../schema/decision.ts'
 import type { Message } from '../schema/message.ts'
-import { readLines, readLinesBackward } from '../store/journal.ts'
-import { Answers, toDecision, withDecisions } from './decisions.ts'
+import { readLinesBackward } from '../store/journal.ts'
+import { toDecision, withDecisions } from './decisions.ts'
 import {
   type AnsweredEntry,
-  type AskedEntry,
   isQuestionLine,
   isStateLine,
   messageHead,
@@ -18,7 +17,8 @@ import {
 } from './entries.ts'
 import { readEntries, type SessionFiles, withFile } from './files.ts'
 import { type Folded, isHidden, type Summary } from './fold.ts'
-import { versionsOf, withVersions } from './versions.ts'
+import { spliceMessages } from './message-bytes.ts'
+import { withVersions } from './versions.ts'
 
 export type Tail = {
   messages: Message[]
@@ -84,58 +84,6 @@ const readTail = (
     return toTail(messages.reverse(), Math.max(0, offset))
   })
 
-/** A visible message of a journal: its JSON, and the decisions about what was asked after it. */
-type Part = { json: Buffer; id: string; decisions: Decision[] }
-
-const partsOf = (path: string, cuts: Summary['cuts']): Part[] =>
-  withFile(path, fd => {
-    const parts: Part[] = []
-    const answers = new Answers()
-    const asked: { entry: AskedEntry; part: Part }[] = []
-    for (const { bytes } of readLines(fd)) {
-      const head = messageHead(bytes)
-      if (head && !isHidden(cuts, head.n)) {
-        const id = messageId(bytes, head.start)
-        parts.push({ json: bytes.subarray(head.start, -1), id, decisions: [] })
-      } else if (!head && isQuestionLine(bytes)) {
-        const entry = parseEntry(bytes.toString())
-        if (entry === null || entry === 'unknown') continue
-        const part = parts.at(-1)
-        if (entry.t === 'answered') answers.answer(entry)
-        else if (entry.t === 'asked' && part && !isHidden(cuts, entry.n)) {
-          answers.ask(entry)
-          asked.push({ entry, part })
-        }
-      }
-    }
-    for (const { entry, part } of asked) part.decisions.push(...answers.decisionOf(entry))
-    return parts
-  })
-
-const [OPEN, COMMA, CLOSE] = ['[', ',', ']'].map(sign => Buffer.from(sign)) as [
-  Buffer,
-  Buffer,
-  Buffer,
-]
-
-/** The messages of a clean journal as a JSON array, made of its bytes: only what may have a secret is parsed. */
-const readJson = (path: string, { cuts, versions }: Summary): Buffer => {
-  const texts = partsOf(path, cuts).map(({ json, id, decisions }): Buffer => {
-    const ids = versionsOf(versions, id)
-    // One character for each byte, which is the fastest.
-    if (!ids && decisions.length === 0 && !isSuspect(json.toString('latin1'))) return json
-    const message = withDecisions(JSON.parse(json.toString()) as Message, decisions)
-    return Buffer.from(
-      redactJsonLine(JSON.stringify(ids ? { ...message, _versions: ids } : message)),
-    )
-  })
-  return Buffer.concat([
-    OPEN,
-    ...texts.flatMap((text, at) => (at === 0 ? text : [COMMA, text])),
-    CLOSE,
-  ])
-}
-
 /** What providers get back with messages, by message id: the last line of a message counts. */
 export const readStates = (path: string): Map<string, StoredState> => {
   const states = new Map<string, StoredState>()
@@ -167,7 +115,7 @@ export const tailFrom = (
 
 export const jsonFrom = (files: SessionFiles, summary: Summary, load: () => Folded): Buffer =>
   isInOwnForm(summary)
-    ? readJson(files.jsonl(summary.id), summary)
+    ? spliceMessages(files.jsonl(summary.id), summary)
     : Buffer.from(
         JSON.stringify(
           redactValue(load().messages).map(each => withVersions(each, summary.versions)),

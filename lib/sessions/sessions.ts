@@ -27,6 +27,7 @@ import type { Folded, Summary, Turn } from './fold.ts'
 import { readImported, type StoredImport } from './imported.ts'
 import { type LiveState, UNTITLED } from './list-row.ts'
 import { type ListOptions, type ListPage, listSessions } from './listing.ts'
+import { WholeList } from './whole-list.ts'
 import { jsonFrom, readStates, type Tail, tailFrom, type TailOptions } from './reader.ts'
 import { SearchClient } from './search-client.ts'
 import { type SearchHit, type SearchOptions, SessionSearch } from './session-search.ts'
@@ -83,6 +84,7 @@ export class Sessions {
   readonly #search: SearchClient
   readonly #find: SessionSearch
   readonly #trash: Trash
+  readonly #whole: WholeList
   readonly #boot = randomBytes(4).toString('hex')
   /** Sessions that were compared with their files a moment ago: a request asks several times. */
   readonly #compared = new Map<string, string | undefined>()
@@ -127,6 +129,7 @@ export class Sessions {
       log,
       startWorker,
     })
+    this.#whole = new WholeList(catalog, clock)
     this.#writer = new SessionWriter(this.#parts)
     this.#trash = new Trash(this.#parts, this.#writer, this.#search)
     this.#find = new SessionSearch(this.#parts, this.#search, id => this.row(id))
@@ -363,7 +366,7 @@ export class Sessions {
   }
 
   list(options: ListOptions = {}): ListPage {
-    return listSessions(this.#parts.catalog, this.#boot, options)
+    return listSessions(this.#parts.catalog, this.#whole, this.#boot, options)
   }
 
   async search(options: SearchOptions): Promise<SearchHit[]> {
