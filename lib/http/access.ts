@@ -7,7 +7,7 @@ import type { Access as Asked, Caller } from '../schema/person.ts'
 import { OWNER } from '../schema/person.ts'
 import { type Client, readUser } from './client-address.ts'
 import { schemeHint } from './proxy-hints.ts'
-import { checkOrigin, isCrossSite, isKnownHost, ownNames, UNKNOWN_HOST } from './origin.ts'
+import { checkOrigin, isCrossSite, KnownHosts, UNKNOWN_HOST } from './origin.ts'
 import { cookiesOf, type Exchange } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
 
@@ -88,7 +88,7 @@ export type AccessConfig = {
 export class Access {
   readonly #options
   #warn: ((text: string) => void) | undefined
-  readonly #names: ReadonlySet<string>
+  readonly #hosts: KnownHosts
 
   constructor(options: {
     authenticator: Authenticator
@@ -101,7 +101,7 @@ export class Access {
     this.#options = options
     const { config } = options
     this.#warn = options.warn
-    this.#names = ownNames(config.host, config.allowedOrigins)
+    this.#hosts = new KnownHosts(config.host, config.allowedOrigins)
   }
 
   /** Throws a 400 for a user that anyone but a trusted proxy names, a 403 for one that the agent's own programs name. */
@@ -122,9 +122,9 @@ export class Access {
     // A page of another site cannot be someone whom the proxy has signed in there.
     if (this.#options.config.isVouched) return
     const isKnown =
-      isKnownHost(host, this.#names) &&
+      this.#hosts.has(host) &&
       (req.headers['x-forwarded-host'] === undefined ||
-        isKnownHost(this.#options.clientOf(x).host, this.#names))
+        this.#hosts.has(this.#options.clientOf(x).host))
     if (!isKnown && !this.#options.authenticator.isRequired())
       throw forbidden(UNKNOWN_HOST, { code: 'host_not_allowed' })
   }

@@ -61,28 +61,36 @@ export const isCrossSite = (req: IncomingMessage): boolean => {
   return site === 'cross-site' || site === 'same-site'
 }
 
-/**
- * For a server without a password. DNS rebinding can point any name at 127.0.0.1 and make its pages same-origin with us; IP
- * addresses cannot be rebound. `names`: those that are known to be ours.
- */
-export const isKnownHost = (text: string, names: ReadonlySet<string>): boolean => {
-  const name = parseHost(text)?.name
-  return (
-    name !== undefined &&
-    (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || name.endsWith('.localhost') || names.has(name))
-  )
-}
+/** Clients choose the texts that are remembered. */
+const MAX_KNOWN = 100
 
-/** `localhost`, the name that the server listens on, and those of configured origins. */
-export const ownNames = (
-  bindHost: string,
-  allowedOrigins: readonly string[],
-): ReadonlySet<string> =>
-  new Set([
-    'localhost',
-    bindHost.toLowerCase(),
-    ...allowedOrigins.map(origin => new URL(origin).hostname),
-  ])
+/**
+ * The host names that a server without a password is asked by. DNS rebinding can point any name at 127.0.0.1 and make its
+ * pages same-origin with us; IP addresses cannot be rebound. Each request asks, so answers are remembered.
+ */
+export class KnownHosts {
+  readonly #names: ReadonlySet<string>
+  readonly #answers = new Map<string, boolean>()
+
+  /** Known are `localhost`, the name that the server listens on, and those of configured origins. */
+  constructor(bindHost: string, allowedOrigins: readonly string[]) {
+    const names = allowedOrigins.map(origin => new URL(origin).hostname)
+    this.#names = new Set(['localhost', bindHost.toLowerCase(), ...names])
+  }
+
+  has(text: string): boolean {
+    const known = this.#answers.get(text)
+    if (known !== undefined) return known
+    const name = parseHost(text)?.name
+    const answer =
+      name !== undefined &&
+      (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 ||
+        name.endsWith('.localhost') ||
+        this.#names.has(name))
+    if (this.#answers.size < MAX_KNOWN) this.#answers.set(text, answer)
+    return answer
+  }
+}
 
 export const UNKNOWN_HOST =
   'This host name is not allowed while no password is set; add its origin to AGENT_WEBUI_ALLOWED_ORIGINS or set a password'

@@ -3,11 +3,39 @@ import { z } from 'zod'
 import { isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 
+/** Names of fields, each once: with another copy of its name, V8 sets a property in ten times the time. */
+const createNames = () => {
+  const names = new Map<string, string>()
+  return (text: string): string => {
+    const known = names.get(text)
+    if (known !== undefined) return known
+    // Clients choose them.
+    if (names.size < MAX_NAMES && text.length <= MAX_NAME) names.set(text, text)
+    return text
+  }
+}
+
+const MAX_NAMES = 200
+/** Longer ones would keep the whole query, as parts of its text. */
+const MAX_NAME = 12
+const nameOf = createNames()
+
 /** The first value of a key counts, empty values count as absent, and no key can reach a prototype. */
 export const parseQuery = (text: string): Record<string, string> => {
   const query: Record<string, string> = Object.create(null)
-  for (const [key, value] of new URLSearchParams(text))
+  const add = (key: string, value: string): void => {
     if (value !== '' && !(key in query)) query[key] = value
+  }
+  if (text === '') return query
+  // `URLSearchParams` takes several times as long, for the sake of escapes that most queries don't have.
+  if (/^\?|[%+]/.test(text)) {
+    for (const [key, value] of new URLSearchParams(text)) add(key, value)
+    return query
+  }
+  for (const pair of text.split('&')) {
+    const at = pair.indexOf('=')
+    if (at >= 0) add(nameOf(pair.slice(0, at)), pair.slice(at + 1))
+  }
   return query
 }
 

@@ -49,6 +49,11 @@ const MAX_DRAINED_BYTES = 64 * 1024
 /** How long a client has to read a response before a connection with an unread body is closed. */
 const LINGER_MS = 300
 
+/** Node sends a text together with the head, in one piece. Converting more bytes than this to a text costs more than sending a second piece. */
+const MAX_JOINED_BYTES = 4 * 1024
+/** Copying a longer text costs more than a second piece. */
+const MAX_JOINED_CHARS = 64 * 1024
+
 type Data = Chunk | readonly Buffer[]
 type Head = ReplyOptions & { cache: string; type?: string | undefined }
 
@@ -79,6 +84,12 @@ async function* maskedChunks(source: AsyncIterable<Chunk>): AsyncGenerator<Chunk
   for await (const chunk of source)
     yield typeof chunk === 'string' ? maskLeaving(chunk) : maskLeavingBytes(chunk)
 }
+
+/** One character per byte. */
+const latin1 = (data: Buffer | readonly Buffer[]): string =>
+  Buffer.isBuffer(data)
+    ? data.toString('latin1')
+    : data.map(chunk => chunk.toString('latin1')).join('')
 
 /** Anyone who knows the address of a shared chat can read it, so the log does not contain it. */
 const loggedPath = (path: string): string => path.replace(/\/share\/.*/s, '/share/…')
@@ -227,10 +238,15 @@ export class ResponseWriter {
       endWithUnreadBody(x, status, head, body)
     } else {
       res.writeHead(status, head)
-      // In one piece with the head.
-      res.cork()
-      for (const chunk of isChunk(body) ? [body] : body) if (chunk.length > 0) res.write(chunk)
-      res.end()
+      if (typeof body === 'string') res.end(body)
+      else if (length <= MAX_JOINED_BYTES) res.end(latin1(body), 'latin1')
+      else if (isChunk(body)) res.end(body)
+      else if (body.length === 1) res.end(body[0])
+      else {
+        res.cork()
+        for (const chunk of body) res.write(chunk)
+        res.end()
+      }
     }
     this.#logRequest(x, status)
   }
@@ -243,7 +259,8 @@ export class ResponseWriter {
     const isReading = x.method === 'GET' || x.method === 'HEAD'
     const isCacheable = options.cache === 'no-cache' && (options.status ?? 200) === 200 && isReading
     const etag = options.etag ?? (isCacheable ? etagOf(text) : undefined)
-    this.#sendBytes(x, { ...options, type: JSON_TYPE, etag }, text)
+    const data = text.length > MAX_JOINED_CHARS ? Buffer.from(text) : text
+    this.#sendBytes(x, { ...options, type: JSON_TYPE, etag }, data)
   }
 
   async #sendStream(x: Exchange, options: Head, write: () => Promise<void>): Promise<void> {

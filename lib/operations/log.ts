@@ -3,7 +3,7 @@
  * line of a request has its id, which the response has in `X-Request-Id`.
  */
 import { shorten } from '../base/shorten.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, fromSeconds, systemClock, toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { requestScope } from '../base/request-scope.ts'
 import { messageOf } from '../errors.ts'
@@ -32,8 +32,11 @@ export type Log = {
 
 /** Lines are batched for this long: one write per request would cost a third of the throughput. */
 const JOIN_MS = 20
-const MAX_JOINED_CHARS = 64 * 1024
+const BATCH_BYTES = 64 * 1024
+/** Bytes of a UTF-16 unit. */
+const MAX_UTF8 = 3
 const MAX_PATH = 2_000
+const MAX_MASKED = 1_000
 
 /**
  * What a terminal or an editor does not show as it is: control characters (C0 with escape sequences, C1), and those that
@@ -74,6 +77,62 @@ const consoleWriter = (stream: NodeJS.WriteStream) => {
   return (text: string) => void stream.write(text)
 }
 
+/** Seconds, formatted once each. */
+const createStamp = (clock: Pick<Clock, 'now'>) => {
+  let second = 0
+  let stamp = ''
+  return (): string => {
+    const at = Math.floor(toSeconds(clock.now()))
+    if (at !== second) {
+      second = at
+      stamp = `${new Date(fromSeconds(at)).toISOString().slice(0, 19)}Z`
+    }
+    return stamp
+  }
+}
+
+/** Masks paths, as JSON. Most are asked for again and again; the results are dropped soon, because new secrets may become known. */
+const createPathMask = (redact: (text: string) => string) => {
+  const masked = new Map<string, string>()
+  return (path: string): string => {
+    const known = masked.get(path)
+    if (known !== undefined) return known
+    if (masked.size >= MAX_MASKED) masked.clear()
+    const shown = jsonLine(redact(shorten(path, MAX_PATH)))
+    masked.set(path, shown)
+    return shown
+  }
+}
+
+/** Collects lines as bytes: V8 would copy texts that wait, piece by piece. Flushes itself when it is full. */
+class Batch {
+  readonly #out: (text: string) => void
+  #bytes: Buffer | undefined
+  #size = 0
+
+  constructor(out: (text: string) => void) {
+    this.#out = out
+  }
+
+  flush(): void {
+    if (this.#size === 0) return
+    const text = this.#bytes!.toString('utf8', 0, this.#size)
+    this.#size = 0
+    this.#out(text)
+  }
+
+  add(line: string): void {
+    const most = line.length * MAX_UTF8
+    if (most > BATCH_BYTES - this.#size) this.flush()
+    if (most > BATCH_BYTES) {
+      this.#out(line)
+      return
+    }
+    this.#bytes ??= Buffer.allocUnsafeSlow(BATCH_BYTES)
+    this.#size += this.#bytes.write(line, this.#size)
+  }
+}
+
 const stackOf = (error: unknown): string | undefined => {
   if (error === undefined) return undefined
   return error instanceof Error ? (error.stack ?? messageOf(error)) : String(error)
@@ -112,11 +171,10 @@ export const createLog = ({
   redact = text => text,
   redactValue = value => value,
 }: LogOptions = {}): Log => {
-  let lines = ''
+  const batch = new Batch(out)
   let timer: NodeJS.Timeout | undefined
-  const now = () => `${new Date(clock.now()).toISOString().slice(0, 19)}Z`
-  /** As JSON. */
-  const maskPath = (path: string) => jsonLine(redact(shorten(path, MAX_PATH)))
+  const now = createStamp(clock)
+  const maskPath = createPathMask(redact)
   /** As JSON. */
   const requestId = (): string | undefined => {
     const id = requestScope()?.id
@@ -132,13 +190,11 @@ export const createLog = ({
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    if (lines !== '') out(lines)
-    lines = ''
+    batch.flush()
   }
   const add = (line: string) => {
-    lines += line
-    if (lines.length > MAX_JOINED_CHARS) flush()
-    else timer ??= setTimeout(flush, JOIN_MS)
+    batch.add(line)
+    timer ??= setTimeout(flush, JOIN_MS)
   }
   const write = (level: LogLevel, text: string, extra?: unknown, error?: string) => {
     if (!isShown(level)) return

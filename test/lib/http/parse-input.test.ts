@@ -1,10 +1,43 @@
-/** Bodies: null is absent, and no value breaks a schema. */
+/** Queries: the same fields as the platform's parser, without empty ones and repetitions; bodies: null is absent. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import { parseInput } from '../../../lib/http/parse-input.ts'
+import { parseInput, parseQuery } from '../../../lib/http/parse-input.ts'
 
 const test = suite('parsing input')
+
+const expected = (text: string): [string, string][] => {
+  const found = new Map<string, string>()
+  for (const [key, value] of new URLSearchParams(text))
+    if (value !== '' && !found.has(key)) found.set(key, value)
+  return [...found]
+}
+
+test('the fields of any query are those of URLSearchParams', () => {
+  const parts = [
+    'a',
+    'b',
+    'a=1',
+    'a=2',
+    '=',
+    '=3',
+    'b=',
+    'b==4',
+    'c=%41',
+    'd=x+y',
+    '?e=5',
+    '%zz=6',
+    '',
+    '__proto__=7',
+    'é=ü',
+  ]
+  for (const one of parts)
+    for (const two of parts)
+      for (const three of parts) {
+        const text = [one, two, three].join('&')
+        assert.equal(Object.entries(parseQuery(text)), expected(text), text)
+      }
+})
 
 test('values beside a null are kept, also unknown fields and their nulls', () => {
   const schema = z.looseObject({ a: z.string().optional(), b: z.array(z.unknown()).optional() })
