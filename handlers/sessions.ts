@@ -56,7 +56,7 @@ export const list = endpoint({
     return jsonText(
       [
         Buffer.from('{"sessions":'),
-        page.body,
+        ...page.body,
         ...(page.pinned ? [Buffer.from(',"pinned":'), page.pinned] : []),
         Buffer.from(`,"cli_count":${page.foreign}${tail}}`),
       ],

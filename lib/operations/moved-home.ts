@@ -15,7 +15,6 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { z } from 'zod'
-import type { SessionRow } from '../schema/session.ts'
 import type { Config } from '../config.ts'
 import type { Log } from './log.ts'
 import { checkpointDir } from '../workspaces/checkpoints/checkpoint-store.ts'
@@ -27,6 +26,7 @@ import { realDirectory } from '../workspaces/workspace-paths.ts'
 import { UserError } from '../errors.ts'
 import type { Homes } from '../profiles/homes.ts'
 import { homesOf } from '../profiles/secret-files.ts'
+import { rowsOf } from '../sessions/listing.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
@@ -380,7 +380,7 @@ type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }
 
 const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move): void => {
   const { moved, isElsewhere, roots } = move
-  const rows = JSON.parse(sessions.list().body.toString()) as SessionRow[]
+  const rows = rowsOf(sessions.list().body)
   const folders = new Set<string>()
   let absent = 0
   let lost = 0

@@ -25,8 +25,8 @@ export type ListOptions = {
 }
 
 export type ListPage = {
-  /** JSON array text of rows. */
-  body: Buffer
+  /** JSON array text of rows, in parts: those of the whole list stay the same while their rows do, so they are masked once. */
+  body: readonly Buffer[]
   /** Pinned rows of the pages after a first one, as JSON array text; null when there are no such pages. */
   pinned: Buffer | null
   next: string | null
@@ -66,7 +66,8 @@ const hashOf = (...parts: readonly (string | Buffer)[]): string => {
 }
 
 /** The rows of a page. */
-export const rowsOf = (body: Buffer): SessionRow[] => JSON.parse(body.toString())
+export const rowsOf = (body: readonly Buffer[]): SessionRow[] =>
+  JSON.parse(Buffer.concat(body).toString())
 
 /** What the catalog is asked for: null is all profiles, which one query answers. */
 export const toProfiles = (filter: ProfileFilter): readonly (string | null)[] =>
@@ -111,7 +112,7 @@ const listWhole = (
   if (only && bodies.length === 1 && theirs.length === 0) return { ...page, body: only, etag }
   const body = bodyOf(sorted([...bodies.flatMap(rowsOf).map(toPageRow), ...theirs]))
   // The version of the catalog does not change with the foreign rows.
-  return { ...page, body, etag: `${etag}-${hashOf(bodyOf(theirs))}` }
+  return { ...page, body: [body], etag: `${etag}-${hashOf(bodyOf(theirs))}` }
 }
 
 export const listSessions = (
@@ -146,5 +147,5 @@ export const listSessions = (
         )
       : null
   const etag = hashOf(body, pinned ?? '', next ?? '', String(theirs.length))
-  return { body, pinned, next, etag, foreign: theirs.length }
+  return { body: [body], pinned, next, etag, foreign: theirs.length }
 }

@@ -1,9 +1,10 @@
 /** Reads one session: completely, a page from its end, or its messages as JSON bytes. */
+import type { Clock } from '../base/clock.ts'
 import { missing } from '../errors.ts'
-import { redactValue } from '../base/redact/redact.ts'
+import { redactValue, secretsVersion } from '../base/redact/redact.ts'
 import type { Decision } from '../schema/decision.ts'
 import type { Message } from '../schema/message.ts'
-import { readLinesBackward } from '../store/journal.ts'
+import { fileStamp, readLinesBackward } from '../store/journal.ts'
 import { toDecision, withDecisions } from './decisions.ts'
 import {
   type AnsweredEntry,
@@ -18,6 +19,7 @@ import {
 import { readEntries, type SessionFiles, withFile } from './files.ts'
 import { type Folded, isHidden, type Summary } from './fold.ts'
 import { spliceMessages } from './message-bytes.ts'
+import { RecentReads } from './recent-reads.ts'
 import { withVersions } from './versions.ts'
 
 export type Tail = {
@@ -113,11 +115,36 @@ export const tailFrom = (
   return { ...tail, messages: messages.map(each => withVersions(each, summary.versions)) }
 }
 
-export const jsonFrom = (files: SessionFiles, summary: Summary, load: () => Folded): Buffer =>
-  isInOwnForm(summary)
-    ? spliceMessages(files.jsonl(summary.id), summary)
-    : Buffer.from(
+/** Where a session may contain secrets: a few numbers, which take most of the time of reading it to find. */
+const PLACES = { maxBytes: 256 * 1024, keptMs: 10 * 60_000 }
+/** With the key and the version. */
+const placesBytes = (found: readonly number[]): number => 200 + 8 * found.length
+
+/** Reads all messages of a session as a JSON array, redacted. */
+export class WholeReader {
+  readonly #files: SessionFiles
+  readonly #places: RecentReads
+
+  constructor(files: SessionFiles, clock: Clock) {
+    this.#files = files
+    this.#places = new RecentReads(clock, PLACES)
+  }
+
+  /** `stamp`: of the file that the summary is of. `load` reads the whole session: for files that are not in our own form. */
+  read(summary: Summary, stamp: string | undefined, load: () => Folded): Buffer {
+    if (!isInOwnForm(summary))
+      return Buffer.from(
         JSON.stringify(
           redactValue(load().messages).map(each => withVersions(each, summary.versions)),
         ),
       )
+    const path = this.#files.jsonl(summary.id)
+    const version = `${stamp} ${secretsVersion()}`
+    return spliceMessages(path, summary, (size, find) =>
+      // The file may have changed since it was compared.
+      fileStamp(path) === stamp
+        ? this.#places.read(summary.id, `${version} ${size}`, find, placesBytes)
+        : find(),
+    )
+  }
+}

@@ -53,6 +53,15 @@ export class RecentReads {
     return found.value as T
   }
 
+  /** The value of this key and version, made when it is not kept. `sizeOf`: its size in bytes. */
+  read<T>(key: string, version: string, make: () => T, sizeOf: (value: T) => number): T {
+    const found = this.find<T>(key, version)
+    if (found !== undefined) return found
+    const value = make()
+    this.keep(key, version, value, sizeOf(value))
+    return value
+  }
+
   keep(key: string, version: string, value: unknown, size: number): void {
     this.#drop(key)
     if (size > this.#maxBytes / 4) return

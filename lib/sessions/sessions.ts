@@ -28,7 +28,7 @@ import { readImported, type StoredImport } from './imported.ts'
 import { type LiveState, UNTITLED } from './list-row.ts'
 import { type ListOptions, type ListPage, listSessions } from './listing.ts'
 import { WholeList } from './whole-list.ts'
-import { jsonFrom, readStates, type Tail, tailFrom, type TailOptions } from './reader.ts'
+import { readStates, type Tail, tailFrom, type TailOptions, WholeReader } from './reader.ts'
 import { SearchClient } from './search-client.ts'
 import { type SearchHit, type SearchOptions, SessionSearch } from './session-search.ts'
 import { Trash } from './trash.ts'
@@ -85,6 +85,7 @@ export class Sessions {
   readonly #find: SessionSearch
   readonly #trash: Trash
   readonly #whole: WholeList
+  readonly #wholes: WholeReader
   readonly #boot = randomBytes(4).toString('hex')
   /** Sessions that were compared with their files a moment ago: a request asks several times. */
   readonly #compared = new Map<string, string | undefined>()
@@ -130,6 +131,7 @@ export class Sessions {
       startWorker,
     })
     this.#whole = new WholeList(catalog, clock)
+    this.#wholes = new WholeReader(files, clock)
     this.#writer = new SessionWriter(this.#parts)
     this.#trash = new Trash(this.#parts, this.#writer, this.#search)
     this.#find = new SessionSearch(this.#parts, this.#search, id => this.row(id))
@@ -238,7 +240,8 @@ export class Sessions {
   /** All messages as a JSON array, redacted. */
   async wholeJson(id: string): Promise<Buffer> {
     this.#parts.sync.requireReadable(this.#real(id))
-    return jsonFrom(this.#parts.files, this.#summary(id), () => this.load(id))
+    const summary = this.#summary(id)
+    return this.#wholes.read(summary, this.stamp(id), () => this.load(id))
   }
 
   /**

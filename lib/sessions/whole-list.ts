@@ -13,7 +13,7 @@ const MAX_PART_BYTES = 4 * PART_ROWS * 700
 type Part = { after: number; upTo: number; body: Buffer; madeBytes: number }
 type Kept = { profile: string | null; version: number; parts: Part[] }
 
-const COMMA = Buffer.from(',')
+const [OPEN, COMMA, CLOSE] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')] as const
 
 export class WholeList {
   readonly #catalog: Catalog
@@ -26,8 +26,8 @@ export class WholeList {
     this.#clock = clock
   }
 
-  /** Rows of a profile, or of all, newest first: the text of a JSON array. */
-  read(profile: string | null): Buffer {
+  /** Rows of a profile, or of all, newest first: the text of a JSON array, in the same buffers as before where nothing changed. */
+  read(profile: string | null): readonly Buffer[] {
     for (;;) {
       const { version } = this.#catalog
       const isSame = this.#kept?.profile === profile && this.#kept.version === version
@@ -43,7 +43,7 @@ export class WholeList {
     })
     const filled = this.#kept.parts.map(({ body }) => body).filter(({ length }) => length > 0)
     const text = filled.flatMap((body, at) => (at === 0 ? [body] : [COMMA, body]))
-    return Buffer.concat([Buffer.from('['), ...text, Buffer.from(']')])
+    return [OPEN, ...text, CLOSE]
   }
 
   #divide(profile: string | null): Part[] {
