@@ -9,7 +9,7 @@ import { listAgentSessions } from '../agent/acp/list-sessions.ts'
 import { stripWorkspacePrefix } from '../agent/acp/prompt.ts'
 import { conflict } from '../errors.ts'
 import type { AgentSessions, Adopted } from '../schema/external.ts'
-import type { SessionRow } from '../schema/session.ts'
+import { rowsOf } from '../sessions/listing.ts'
 import { toConversation } from '../sessions/history.ts'
 import { fallbackTitle } from '../sessions/title.ts'
 import {
@@ -162,7 +162,7 @@ export class ExternalAgentSessions {
     let cursor: string | undefined
     do {
       const { body, next } = sessions.list({ limit: PAGE_SIZE, cursor })
-      for (const { session_id: ours } of JSON.parse(body.toString()) as SessionRow[]) {
+      for (const { session_id: ours } of rowsOf(body)) {
         const kept = storedAgentSession(sessions.head(ours).meta, agent)
         if (kept?.owner !== ours) continue
         held.set(kept.session_id, ours)

@@ -9,6 +9,7 @@ import type { FoundMessage } from '../../sessions/host-db/search-messages.ts'
 import type { Home } from '../../profiles/home.ts'
 import type { Message } from '../../schema/message.ts'
 import type { SessionRow } from '../../schema/session.ts'
+import { rowsOf } from '../../sessions/listing.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 
 /** Sessions scanned per query; a role filter may exclude most of them. */
@@ -133,7 +134,7 @@ export class HomeSessionSearch implements SessionSearchStore {
     await this.#sessions.catchUp()
     const foreign = this.#hostSessions.rows(this.#home)
     const { body } = this.#sessions.list({ profile: this.#home.name, foreign, limit: limit + 1 })
-    return (JSON.parse(body.toString()) as SessionRow[])
+    return rowsOf(body)
       .filter(row => row.session_id !== this.#current)
       .slice(0, limit)
       .map(row => ({ ...head(row), preview: row.preview, message_count: row.message_count }))

@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App } from '../../../lib/app/app.ts'
+import { rowsOf } from '../../../lib/sessions/listing.ts'
 import { restoreBackup } from '../../../lib/operations/backups/restore.ts'
 import { readConfig } from '../../../lib/config.ts'
 import { createLog } from '../../../lib/operations/log.ts'
 import { InstanceLock } from '../../../lib/store/instance-lock.ts'
-import type { SessionRow } from '../../../lib/schema/session.ts'
 
 const [what = '', userHome = '', file = ''] = process.argv.slice(2)
 const { PATH, AGENT_WEBUI_STATE_DIR } = process.env
@@ -30,7 +30,7 @@ const open = async () => {
     passwordIterations: 10,
     parkMs: 0,
   })
-  const rows = () => JSON.parse(app.sessions.list().body.toString()) as SessionRow[]
+  const rows = () => rowsOf(app.sessions.list().body)
   return {
     app,
     rows,
