@@ -175,6 +175,8 @@ export const work = async (
     while (!isStopping && !isOutdated) {
       const taken = await record.take(state(), cells.names())
       if (taken === null) break
+      // A name that was purged and given again: the new cell begins with nothing.
+      await cells.deletePurged(ids => record.purged(ids))
       await cells.start(taken)
       await record.beat(state())
     }

@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDirectory } from '../base/directories.ts'
+import { sha256 } from '../base/sha256.ts'
 import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
@@ -56,6 +57,10 @@ type Options = {
 const GROUP_BYTES = 1 << 20
 const PAGE_CHUNKS = 2
 const CONFLICTS = 'conflicts'
+/** A longer path gets a short name there: Linux has 4,096 bytes for one, macOS 1,024. */
+const MAX_PATH_BYTES = process.platform === 'darwin' ? 900 : 3_900
+/** Beside the file that it becomes, whose own name may have no room for more. One at a time. */
+const TEMPORARY = '.cluster.tmp'
 
 const isFolder = ({ key }: Stored): boolean => key.endsWith(FOLDER)
 
@@ -145,11 +150,11 @@ const readTogether = async (
   epoch: number,
 ): Promise<(file: Stored) => Piece[]> => {
   const keys = group.map(({ key }) => key)
-  const rows = await db.query(`${CHUNKS} and f.path = any($2) order by f.path, c.at`, [
-    cell,
-    keys,
-    epoch,
-  ])
+  const rows = await db.query(
+    `${CHUNKS} and f.key in (select sha256(convert_to(p, 'UTF8')) from unnest($2::text[]) p)
+     order by f.path, c.at`,
+    [cell, keys, epoch],
+  )
   const found = Map.groupBy(rows, ({ path }) => String(path))
   return ({ key }) => (found.get(key) ?? []).map(row => pieceOf(sealer, key, row))
 }
@@ -162,7 +167,7 @@ async function* readInPieces(
 ): AsyncGenerator<Piece> {
   for (let next = -1; ; ) {
     const rows = await db.query(
-      `${CHUNKS} and f.path = $2 and c.at > $4 order by c.at limit ${PAGE_CHUNKS}`,
+      `${CHUNKS} and f.key = sha256(convert_to($2, 'UTF8')) and c.at > $4 order by c.at limit ${PAGE_CHUNKS}`,
       [cell, key, epoch, next],
     )
     for (const row of rows) {
@@ -198,7 +203,9 @@ class Conflicts {
   }
 
   #target(key: string): string {
-    const path = join(this.#dir, key)
+    const inside = join(this.#dir, key)
+    // A path that is as long as the system allows has no room for the directory.
+    const path = Buffer.byteLength(inside) > MAX_PATH_BYTES ? join(this.#dir, sha256(key)) : inside
     makeDir(dirname(path))
     this.#count += 1
     return path
@@ -232,7 +239,7 @@ const takeOne = async (
   conflicts: Conflicts,
 ): Promise<void> => {
   makeDir(dirname(path))
-  const temporary = `${path}.tmp`
+  const temporary = join(dirname(path), TEMPORARY)
   rmSync(temporary, { force: true })
   const fd = openSync(temporary, 'wx', mode)
   try {
@@ -269,7 +276,7 @@ const takeTail = (
   const beyond = local.subarray(at)
   const bytes = Buffer.concat(pieces.map(piece => piece.bytes))
   if (!bytes.subarray(0, beyond.length).equals(beyond)) conflicts.keep(key, beyond)
-  const temporary = `${path}.tmp`
+  const temporary = join(dirname(path), TEMPORARY)
   writeFileSync(temporary, Buffer.concat([local.subarray(0, at), bytes]), { mode })
   renameSync(temporary, path)
   return true

@@ -213,6 +213,12 @@ export class Mirror {
     return [...gone, ...different]
   }
 
+  /** A journal that grows meanwhile gets the rest afterward: else a chat that is busy would begin again and again. */
+  #continues(key: string, { seen, end }: Sending, found: Found): boolean {
+    if (this.#files.isAppended(key)) return seen.id === found.id && found.size >= end
+    return seen.stamp === found.stamp
+  }
+
   #endSending(key: string): void {
     const sending = this.#sending.get(key)
     if (!sending) return
@@ -235,7 +241,7 @@ export class Mirror {
       return this.#gone(key)
     }
     const sending = this.#sending.get(key)
-    if (sending && sending.seen.stamp === found.stamp) return this.#next(key, sending, found)
+    if (sending && this.#continues(key, sending, found)) return this.#next(key, sending, found)
     this.#endSending(key)
     return this.#files.isAppended(key)
       ? this.#readJournal(key, path, found)

@@ -153,6 +153,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   let phase: 'open' | 'releasing' | 'closed' = 'open'
   let failures = 0
   let isAsleep = false
+  let wentBack = false
 
   const kick = (): void => {
     if (isAsleep) wake.wake()
@@ -182,7 +183,10 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   const open = async (): Promise<Database> => {
     const next = await connect(url)
     try {
-      if (!sender.resume(await reclaim(next, cell, { epoch, clock }))) await comeBack(next)
+      if (!sender.resume(await reclaim(next, cell, { epoch, clock }))) wentBack = true
+      // Until it succeeds, also on another connection.
+      if (wentBack) await comeBack(next)
+      wentBack = false
     } catch (error) {
       next.end()
       throw error

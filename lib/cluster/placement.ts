@@ -123,6 +123,9 @@ export class WorkerRecord {
       return false
     }
     await this.#db.query(`listen ${CHANNEL}`)
+    await this.#db.query('update agent_webui.worker set is_draining = false where name = $1', [
+      name,
+    ])
     // The processes of an earlier worker have ended with it, and not in order when it was killed with them.
     await this.#db.query(
       `update agent_webui.cell c set started = null,

@@ -87,7 +87,8 @@ const reportUnclosed = (
 const replay = (sessions: Sessions, turn: Recovered, log: EventLog): void => {
   const { messages } = sessions.load(turn.session_id)
   const start = messages.findIndex(({ id }) => id === turn.message_id)
-  for (const message of messages.slice(Math.max(start, 0)))
+  // A turn that continues with results of a client has no message of its own.
+  for (const message of start < 0 ? [] : messages.slice(start))
     log.append({ type: 'message', data: { message: elide(message) } })
   log.skipUnknown(turn.resumed ?? 0)
 }

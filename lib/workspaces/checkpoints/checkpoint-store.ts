@@ -33,6 +33,7 @@ export const blobId = (bytes: Uint8Array): string =>
 const MAX_GIT_BYTES = 256 << 20
 const GIT_MS = 30_000
 
+const BLOB = /^[0-9a-f]{40}$/
 const ID = /^[0-9a-f]{16,64}$/
 
 /** Ids of the `.json` files in a directory; empty when it does not exist. */
@@ -131,9 +132,11 @@ export class CheckpointStore {
 
   async get(id: string): Promise<Buffer> {
     try {
+      // It becomes a path, and an agent may have written the record.
+      if (!BLOB.test(id)) throw new Error(`${id} is no id`)
       return await decompress(await readFile(this.#own('blobs', id)))
     } catch {
-      const found = await this.#getOld(id)
+      const found = BLOB.test(id) ? await this.#getOld(id) : undefined
       if (found) return found
       // Deleted by hand, or the disk is damaged.
       throw missing('The stored version of this file no longer exists.', {

@@ -1,6 +1,7 @@
 /** Cells in a real PostgreSQL: one owner, files that follow it, and nothing lost when the database or the owner is killed. */
 import { createHash } from 'node:crypto'
 import {
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -11,7 +12,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { connect } from '../../../lib/cluster/database.ts'
@@ -243,6 +244,8 @@ else {
     const a = machine()
     const deep = Array.from({ length: 12 }, (_, at) => String(at % 10).repeat(230)).join('/')
     a.write(`skills/${deep}/SKILL.md`, '# deep\n')
+    mkdirSync(join(a.home, 'skills', 'long'))
+    writeFileSync(join(a.home, 'skills', 'long', 'n'.repeat(255)), 'the longest name')
     a.write('skills/large/model.bin', `${'0123456789abcdef'.repeat(1 << 17)}end`)
     for (const name of ["'quoted' $(name) `x`", 'line\nbreak', 'ünï 日本 🙂', '-rf', ' '])
       a.write(`skills/${name}/SKILL.md`, name)
@@ -435,6 +438,10 @@ else {
     }, 'the takeover')
     a.append('one', '{"n":2,"by":"the old one"}')
     a.append('never-acknowledged', '{"n":1}')
+    const long = Array.from({ length: 14 }, () => 'd'.repeat(250)).join('/')
+    const deepest = join(a.home, 'skills', long, 'e'.repeat(255))
+    mkdirSync(dirname(deepest), { recursive: true })
+    writeFileSync(deepest, 'never sent')
     await old.settled().then(
       () => assert.unreachable(),
       error => assert.instance(error, CellLost),
@@ -449,6 +456,7 @@ else {
     await a.own()
     assert.is(a.read('webui/sessions/one.jsonl'), '{"n":1}\n{"n":2,"by":"the new one"}\n')
     assert.not(a.has('webui/sessions/never-acknowledged.jsonl'))
+    assert.not(existsSync(deepest), 'as long as the system allows: it is set aside too')
     const [time = ''] = readdirSync(join(a.state, 'conflicts'))
     const aside = `webui/conflicts/${time}/state/sessions`
     assert.match(a.read(`${aside}/one.jsonl`), /the old one/)
