@@ -153,7 +153,6 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   let phase: 'open' | 'releasing' | 'closed' = 'open'
   let failures = 0
   let isAsleep = false
-  let wentBack = false
 
   const kick = (): void => {
     if (isAsleep) wake.wake()
@@ -178,15 +177,13 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     await compareLocal({ db: next, cell, files, mirror, sealer })
     for (const key of await mirror.changed()) pending.mark(key)
     shown.forgetAddress()
+    sender.repaired()
   }
 
   const open = async (): Promise<Database> => {
     const next = await connect(url)
     try {
-      if (!sender.resume(await reclaim(next, cell, { epoch, clock }))) wentBack = true
-      // Until it succeeds, also on another connection.
-      if (wentBack) await comeBack(next)
-      wentBack = false
+      if (!sender.resume(await reclaim(next, cell, { epoch, clock }))) await comeBack(next)
     } catch (error) {
       next.end()
       throw error
@@ -209,10 +206,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   }
 
   const onFailure = (error: unknown): void => {
-    if (error instanceof CellLost) {
-      lose(error)
-      return
-    }
+    if (error instanceof CellLost) return lose(error)
     failures += 1
     if (failures === 1) log.warn(`${databaseProblem(error)}. Waiting for it`)
     if (sqlState(error) === RAISED) sender.distrust()

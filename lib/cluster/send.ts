@@ -21,6 +21,7 @@ export class Sender {
   readonly #sealer
   readonly #pending
   #batch: number
+  #isBehind = false
   /** Sent, without an answer so far. */
   #unsure: readonly Change[] = []
 
@@ -74,17 +75,22 @@ export class Sender {
   }
 
   /**
-   * On a new connection: `last` is the number of the last statement that the database has. False when it went back: it has
-   * less than it acknowledged.
+   * On a new connection: `last` is the number of the last statement that the database has. False when it went back, until
+   * `repaired` is called, also on later connections: it has less than it acknowledged.
    */
   resume(last: number): boolean {
     const unsure = this.#unsure
     this.#unsure = []
-    const hasAll = last >= this.#batch
+    if (last < this.#batch) this.#isBehind = true
     if (unsure.length > 0 && last > this.#batch)
       for (const change of unsure) this.#mirror.applied(change)
     this.#batch = last
-    return hasAll
+    return !this.#isBehind
+  }
+
+  /** What the database has is known again. */
+  repaired(): void {
+    this.#isBehind = false
   }
 
   /** The database rejected a statement although this process is the owner: it may not have what we believe. */
