@@ -206,7 +206,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   }
 
   const onFailure = (error: unknown): void => {
-    if (error instanceof CellLost) return lose(error)
+    if (error instanceof CellLost) return void lose(error)
     failures += 1
     if (failures === 1) log.warn(`${databaseProblem(error)}. Waiting for it`)
     if (sqlState(error) === RAISED) sender.distrust()
