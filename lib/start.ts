@@ -23,11 +23,7 @@ import { sentenceOf } from './store/file-error.ts'
 import { Drain } from './http/drain.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
-import {
-  type CtxParameters,
-  createRequestListener,
-  type ListenerOptions,
-} from './http/request-listener.ts'
+import { type CtxParameters, RequestListener, type ListenerOptions } from './http/http.ts'
 import { firstSegments } from './http/routes.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
 import { FORMER } from './operations/checks/former-state.ts'
@@ -317,7 +313,7 @@ const run = async (
     restart: () => stop(0, again),
   }).catch(withoutLock)
   const { authenticator, makeCtx, version } = app
-  const listener = createRequestListener(routes, {
+  const { listen: listener } = new RequestListener(routes, {
     patternRoutes,
     clock: systemClock,
     authenticator,
@@ -331,7 +327,7 @@ const run = async (
     isOwnChild: ownPrograms.ownsPeerOf,
     checkOutput: options.checkOutput ?? false,
   })
-  const guarded = worker?.guard(listener) ?? listener
+  const guarded = worker?.guard.around(listener) ?? listener
   const drain = new Drain(forOwnCell(guarded, config))
   const server = createServer(drain.serve, { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config).catch(async error => {

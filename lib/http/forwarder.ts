@@ -27,7 +27,7 @@ import {
   type Target,
 } from './forwarded-headers.ts'
 import { securityHeaders } from './headers.ts'
-import type { Listener } from './request-listener.ts'
+import type { Listener } from './http.ts'
 
 /** Why no process serves a cell yet. */
 export type Waiting = 'starting' | 'full' | 'none' | 'unmanaged'

@@ -1,4 +1,7 @@
-/** Turns a request into a response: route, access checks, input, handler, reply. The only place that catches errors. */
+/**
+ * The server: routing, access, input, replies, and the event stream, for any domain. Here a request is turned into a response: route,
+ * access checks, input, handler, reply. The only place that catches errors.
+ */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../base/clock.ts'
@@ -20,13 +23,7 @@ import { prefixHint } from './proxy-hints.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
 import type { CtxParameters, Exchange, RequestServices } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
-import {
-  basePathProblem,
-  createRouteMatcher,
-  firstSegments,
-  isMethod,
-  type RouteMatch,
-} from './routes.ts'
+import { basePathProblem, firstSegments, isMethod, type RouteMatch, Routes } from './routes.ts'
 import {
   type CountedRequest,
   type RequestLog,
@@ -59,11 +56,13 @@ export type ListenerOptions<Ctx> = {
   isOwnChild?: IsOwnChild | undefined
   /** Absent: an `Idempotency-Key` has no effect. */
   keys?: KeyStore | undefined
-  /** Longest pause inside a request body. */
+  /** Longest pause inside a request body; 30 seconds when absent. */
   bodyIdleMs?: number
 }
 
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
+
+const BODY_IDLE_MS = 30_000
 
 const notFound = () => missing('not found')
 
@@ -116,14 +115,17 @@ const checkOutput = (endpoint: AnyEndpoint, value: unknown, name: string): void 
 const PROXY_ID = /^[\w.:-]{1,128}$/
 
 /** Ids with a random part for this process and a counter: making them costs nothing. */
-const createIds = () => {
-  const process = randomBytes(6).toString('hex')
-  let count = 0
-  return (): string => `${process}-${(count++).toString(36)}`
+class RequestIds {
+  readonly #process = randomBytes(6).toString('hex')
+  #count = 0
+
+  next(): string {
+    return `${this.#process}-${(this.#count++).toString(36)}`
+  }
 }
 
 /** The path is empty for the base path without its slash. */
-const createExchange = (
+const exchangeOf = (
   req: IncomingMessage,
   res: ServerResponse,
   client: Client | undefined,
@@ -160,72 +162,98 @@ const admitForm = ({ req, res }: Exchange, { maxBytes = MAX_BODY_BYTES }: AnyEnd
 
 const queryOf = ({ queryText }: Exchange): string => (queryText === '' ? '' : `?${queryText}`)
 
-export const createRequestListener = <Ctx>(
-  routes: RouteTable,
-  options: ListenerOptions<Ctx>,
-): Listener => {
-  const {
-    patternRoutes = {},
-    authenticator,
-    makeCtx,
-    config,
-    version,
-    bodyIdleMs = 30_000,
-  } = options
-  const matchRoute = createRouteMatcher(routes, patternRoutes)
-  const { basePath = '' } = config
-  const ownNames = firstSegments(routes, patternRoutes)
-  /** Kept by the proxy or removed: the same paths match. */
-  const isBase = (path: string): boolean => path !== '' && !ownNames.has(path.split('/')[1] ?? '')
-  const problem = basePathProblem(basePath, ownNames)
-  if (problem !== null) throw new Error(problem)
-  const readClient = createClientReader(config.trustedProxies, config)
-  const writer = new ResponseWriter(version, options.log, options.onRequest, options.hold)
-  const createId = createIds()
-  const openResponses = new OpenResponses(options.clock)
-  const once = options.keys && new Once(options.keys)
-  let document: unknown
-  let accessOfRoutes: (readonly [route: string, access: Asked])[] | undefined
-  const services: RequestServices = {
-    clientOf(x) {
-      x.client ??= readClient(x.req)
-      return x.client
-    },
-    admitAgain: x => void access.admit(x, x.endpoint),
-    describeApi() {
-      document ??= createOpenApiDocument(routes, patternRoutes, version)
-      return document
-    },
-    routeAccess() {
-      accessOfRoutes ??= Object.entries({ ...routes, ...patternRoutes })
-        .filter(([, { public: isPublic, byToken }]) => !isPublic && !byToken)
-        .map(([route, { access = 'own' }]) => [route, access] as const)
-      return accessOfRoutes
-    },
+/** Serves a route table. */
+export class RequestListener<Ctx> {
+  readonly #options: ListenerOptions<Ctx>
+  readonly #routes: Routes
+  /** First segments of all paths. */
+  readonly #ownNames: ReadonlySet<string>
+  readonly #readClient: (req: IncomingMessage) => Client
+  readonly #access: Access
+  readonly #writer: ResponseWriter
+  readonly #ids = new RequestIds()
+  readonly #openResponses: OpenResponses
+  readonly #once: Once | undefined
+  readonly #services: RequestServices
+
+  constructor(routes: RouteTable, options: ListenerOptions<Ctx>) {
+    const { patternRoutes = {}, authenticator, config, version, log } = options
+    this.#options = options
+    this.#routes = new Routes(routes, patternRoutes)
+    this.#ownNames = firstSegments(routes, patternRoutes)
+    const problem = basePathProblem(config.basePath ?? '', this.#ownNames)
+    if (problem !== null) throw new Error(problem)
+    this.#readClient = createClientReader(config.trustedProxies, config)
+    this.#writer = new ResponseWriter(version, log, options.onRequest, options.hold)
+    this.#openResponses = new OpenResponses(options.clock)
+    this.#once = options.keys && new Once(options.keys)
+    this.#services = this.#servicesOf(routes, patternRoutes)
+    this.#access = new Access({
+      authenticator,
+      config,
+      isOwnChild: options.isOwnChild,
+      clientOf: this.#services.clientOf,
+      warn: log.warn,
+    })
   }
-  const { clientOf } = services
-  const access = new Access({
-    authenticator,
-    config,
-    isOwnChild: options.isOwnChild,
-    clientOf,
-    warn: options.log.warn,
-  })
+
+  /** For `createServer`. */
+  readonly listen: Listener = (req, res) => {
+    const x = exchangeOf(req, res, this.#clientWithBase(req), this.#idOf(req))
+    const { traceparent } = req.headers
+    const scope = {
+      id: x.id,
+      traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    }
+    withinRequest(scope, () => this.#respond(x))
+  }
+
+  /** What a handler may ask about its request and about the table. */
+  #servicesOf(routes: RouteTable, patternRoutes: RouteTable): RequestServices {
+    const { version } = this.#options
+    let document: unknown
+    let accessOfRoutes: (readonly [route: string, access: Asked])[] | undefined
+    return {
+      clientOf: x => this.#clientOf(x),
+      admitAgain: x => void this.#access.admit(x, x.endpoint),
+      describeApi() {
+        document ??= createOpenApiDocument(routes, patternRoutes, version)
+        return document
+      },
+      routeAccess() {
+        accessOfRoutes ??= Object.entries({ ...routes, ...patternRoutes })
+          .filter(([, { public: isPublic, byToken }]) => !isPublic && !byToken)
+          .map(([route, { access = 'own' }]) => [route, access] as const)
+        return accessOfRoutes
+      },
+    }
+  }
+
+  #clientOf(x: Exchange): Client {
+    x.client ??= this.#readClient(x.req)
+    return x.client
+  }
+
+  /** Kept by the proxy or removed: the same paths match. */
+  #isBase(path: string): boolean {
+    return path !== '' && !this.#ownNames.has(path.split('/')[1] ?? '')
+  }
 
   /** Reading the prefix costs time, so it is read only where there can be one. */
-  const clientWithBase = (req: IncomingMessage): Client | undefined => {
+  #clientWithBase(req: IncomingMessage): Client | undefined {
+    const { basePath = '' } = this.#options.config
     if (basePath === '' && req.headers['x-forwarded-prefix'] === undefined) return undefined
-    const client = readClient(req)
-    return isBase(client.prefix) ? client : undefined
+    const client = this.#readClient(req)
+    return this.#isBase(client.prefix) ? client : undefined
   }
 
-  const isPublicPath = (path: string): boolean => {
-    const entry = matchRoute(path)?.entry
+  readonly #isPublicPath = (path: string): boolean => {
+    const entry = this.#routes.match(path)?.entry
     return path === '/' || isPublic(entry?.endpoint('GET')) || isPublic(entry?.endpoint('POST'))
   }
 
-  const redirectToLogin = (x: Exchange) => {
-    const { prefix, secure } = clientOf(x)
+  #redirectToLogin(x: Exchange) {
+    const { prefix, secure } = this.#clientOf(x)
     // Only pages that exist are worth returning to.
     if (x.endpoint?.page && x.method === 'GET')
       x.headers.push('Set-Cookie', returnToCookie(`${x.path}${queryOf(x)}`, { prefix, secure }))
@@ -233,22 +261,22 @@ export const createRequestListener = <Ctx>(
   }
 
   /** 404 or 405. Whether a path exists is shown only to those who may call it. */
-  const rejectUnknown = (x: Exchange, match: RouteMatch | undefined) => {
-    if (x.path === '' && isReading(x)) return redirect(`${clientOf(x).prefix}/${queryOf(x)}`)
-    const hint = match || !isBase(x.path) ? null : prefixHint(x.path, isPublicPath)
+  #rejectUnknown(x: Exchange, match: RouteMatch | undefined) {
+    if (x.path === '' && isReading(x)) return redirect(`${this.#clientOf(x).prefix}/${queryOf(x)}`)
+    const hint = match || !this.#isBase(x.path) ? null : prefixHint(x.path, this.#isPublicPath)
     if (hint !== null) throw missing(hint)
     const [GET, POST] = [match?.entry.endpoint('GET'), match?.entry.endpoint('POST')]
-    if (!access.admit(x, GET?.public ? GET : POST?.public ? POST : (GET ?? POST)))
-      return redirectToLogin(x)
-    if (!match || ((GET ?? POST)?.loopback && !clientOf(x).loopback)) throw notFound()
+    if (!this.#access.admit(x, GET?.public ? GET : POST?.public ? POST : (GET ?? POST)))
+      return this.#redirectToLogin(x)
+    if (!match || ((GET ?? POST)?.loopback && !this.#clientOf(x).loopback)) throw notFound()
     return reply(
       { error: `${x.method} is not allowed here`, code: 'method_not_allowed' },
       { status: 405, headers: { Allow: match.entry.allow }, cache: 'no-store' },
     )
   }
 
-  const run = (x: Exchange, endpoint: AnyEndpoint, input: unknown): unknown => {
-    const ctx = makeCtx(x, services)
+  #run(x: Exchange, endpoint: AnyEndpoint, input: unknown): unknown {
+    const ctx = this.#options.makeCtx(x, this.#services)
     const { audit } = endpoint
     if (!audit) return endpoint.run(ctx, input as never)
     return Promise.try(() => endpoint.run(ctx, input as never)).then(
@@ -263,79 +291,72 @@ export const createRequestListener = <Ctx>(
     )
   }
 
-  const call = (x: Exchange, endpoint: AnyEndpoint, match: RouteMatch): unknown => {
+  #call(x: Exchange, endpoint: AnyEndpoint, match: RouteMatch): unknown {
     const { req, queryText } = x
-    if (!access.admit(x, endpoint)) return redirectToLogin(x)
-    access.checkSource(x, endpoint)
+    if (!this.#access.admit(x, endpoint)) return this.#redirectToLogin(x)
+    this.#access.checkSource(x, endpoint)
     const { input: schema } = endpoint
     if (isReading(x)) {
       const fields = schema && withParam(parseQuery(queryText), match)
-      return run(x, endpoint, fields ? parseFields(schema, fields) : {})
+      return this.#run(x, endpoint, fields ? parseFields(schema, fields) : {})
     }
     if (endpoint.multipart) {
       admitForm(x, endpoint)
-      return run(x, endpoint, {})
+      return this.#run(x, endpoint, {})
     }
-    return readJson(req, bodyIdleMs).then(body => {
+    return readJson(req, this.#options.bodyIdleMs ?? BODY_IDLE_MS).then(body => {
       // The sign-in may have ended, or a password may have been set, while the body arrived.
-      access.admit(x, endpoint)
+      this.#access.admit(x, endpoint)
       const input = schema ? parseInput(schema, withParam(body, match)) : {}
-      const work = () => run(x, endpoint, input)
-      return once ? once.run(x, endpoint, input, work) : work()
+      const work = () => this.#run(x, endpoint, input)
+      return this.#once ? this.#once.run(x, endpoint, input, work) : work()
     })
   }
 
-  const handle = (x: Exchange): unknown => {
-    access.checkHost(x)
-    access.readUser(x)
-    const match = matchRoute(x.path)
+  #handle(x: Exchange): unknown {
+    this.#access.checkHost(x)
+    this.#access.readUser(x)
+    const match = this.#routes.match(x.path)
     const endpoint = findEndpoint(match, x.method)
-    if (!endpoint || !match) return rejectUnknown(x, match)
+    if (!endpoint || !match) return this.#rejectUnknown(x, match)
     x.endpoint = endpoint
     x.route = match.entry.route
-    if (endpoint.loopback && !clientOf(x).loopback) throw notFound()
-    const ready = endpoint.public || endpoint.byToken ? undefined : authenticator.ready?.()
-    return ready ? ready.then(() => call(x, endpoint, match)) : call(x, endpoint, match)
+    if (endpoint.loopback && !this.#clientOf(x).loopback) throw notFound()
+    const isOpen = endpoint.public || endpoint.byToken
+    const ready = isOpen ? undefined : this.#options.authenticator.ready?.()
+    return ready ? ready.then(() => this.#call(x, endpoint, match)) : this.#call(x, endpoint, match)
   }
 
-  const send = (x: Exchange, value: unknown): void | Promise<void> => {
+  #send(x: Exchange, value: unknown): void | Promise<void> {
     const { endpoint, res } = x
-    if (options.checkOutput && endpoint) checkOutput(endpoint, value, `${x.method} ${x.path}`)
+    if (this.#options.checkOutput && endpoint) checkOutput(endpoint, value, `${x.method} ${x.path}`)
     const cache = endpoint?.cache ?? (isReading(x) ? 'no-cache' : 'no-store')
-    const written = writer.whenKept(x, () => writer.send(x, value, cache))
+    const written = this.#writer.whenKept(x, () => this.#writer.send(x, value, cache))
     // A response that fits into the socket's buffer is complete.
     const isDone = !(written instanceof Promise) && (res.socket?.writableLength ?? 0) === 0
     if (!isDone && endpoint && !endpoint.public)
-      openResponses.watch(res, () => access.isStillAdmitted(x))
+      this.#openResponses.watch(res, () => this.#access.isStillAdmitted(x))
     return written
   }
 
   /** The peer must be a proxy that an administrator trusts: others could forge ids of other requests. */
-  const idOf = (req: IncomingMessage): string => {
-    const given = req.headers['x-request-id']
-    if (typeof given !== 'string' || !PROXY_ID.test(given)) return createId()
-    return readClient(req).isTrustedPeer ? given : createId()
+  #idOf(req: IncomingMessage): string {
+    const sent = req.headers['x-request-id']
+    if (typeof sent !== 'string' || !PROXY_ID.test(sent)) return this.#ids.next()
+    return this.#readClient(req).isTrustedPeer ? sent : this.#ids.next()
   }
 
-  const respond = (x: Exchange): void => {
-    const fail = (error: unknown) => writer.fail(x, error)
+  #respond(x: Exchange): void {
+    const fail = (error: unknown) => this.#writer.fail(x, error)
     try {
-      const value = handle(x)
+      const value = this.#handle(x)
       // A value that is already there is written in the same tick.
-      const written = isThenable(value) ? value.then(result => send(x, result)) : send(x, value)
+      const written = isThenable(value)
+        ? value.then(result => this.#send(x, result))
+        : this.#send(x, value)
       if (written instanceof Promise) written.catch(fail)
     } catch (error) {
       fail(error)
     }
-  }
-
-  return (req, res) => {
-    const x = createExchange(req, res, clientWithBase(req), idOf(req))
-    const { traceparent } = req.headers
-    const scope = {
-      id: x.id,
-      traceparent: typeof traceparent === 'string' ? traceparent : undefined,
-    }
-    withinRequest(scope, () => respond(x))
   }
 }
