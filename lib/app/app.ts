@@ -83,7 +83,7 @@ import { Maintenance } from './maintenance.ts'
 import { EventReports, type NotificationTestOptions } from '../notifications/event-reports.ts'
 import { Readiness } from './readiness.ts'
 import { continuedTasks } from '../turns/scheduled-tasks.ts'
-import { openTelemetry, type Telemetry } from './telemetry.ts'
+import { Telemetry } from './telemetry.ts'
 import { Activity } from './worker-cell.ts'
 
 export type AppOptions = {
@@ -223,16 +223,12 @@ export class App extends AppData {
       clock,
       isAway: () => !cell.isReachable(),
     })
-    const telemetry = await openTelemetry(config, {
-      version,
-      log,
-      sources: {
-        runningTurns: () => app.turns.count(),
-        queuedMessages: () =>
-          app.turns.running().reduce((n, each) => n + app.queue.list(each.sessionId).length, 0),
-        eventStreams: () => app.hub.readers(),
-        freeBytes: () => readiness.freeBytes(),
-      },
+    const telemetry = await Telemetry.open(config, version, log, {
+      runningTurns: () => app.turns.count(),
+      queuedMessages: () =>
+        app.turns.running().reduce((n, each) => n + app.queue.list(each.sessionId).length, 0),
+      eventStreams: () => app.hub.readers(),
+      freeBytes: () => readiness.freeBytes(),
     })
     const dispatcher = await createProxyDispatcher(config.env)
     const ready = { clock, cell, version, root, dispatcher, readiness, telemetry }

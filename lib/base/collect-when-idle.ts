@@ -41,12 +41,14 @@ const heldBytes = (): number => {
   return heapTotal + external
 }
 
-const createBusy = (): (() => number) => {
-  let last = performance.eventLoopUtilization()
-  return () => {
+/** Measures this thread from one call of `share` to the next. */
+class EventLoopUse {
+  #last = performance.eventLoopUtilization()
+
+  share(): number {
     const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, last)
-    last = now
+    const { utilization } = performance.eventLoopUtilization(now, this.#last)
+    this.#last = now
     return utilization
   }
 }
@@ -55,13 +57,14 @@ const createBusy = (): (() => number) => {
 export const collectWhenIdle = ({
   collect = collectAll,
   held = heldBytes,
-  busy = createBusy(),
+  busy,
   every = repeat,
 }: CollectWhenIdleOptions = {}): (() => void) => {
+  const use = new EventLoopUse()
   let last = 0
   let looksLeft = 0
   return every(() => {
-    const isIdle = busy() < IDLE_BELOW
+    const isIdle = (busy?.() ?? use.share()) < IDLE_BELOW
     const now = held()
     // V8 collects by itself as well.
     last = Math.min(last, now)

@@ -86,35 +86,38 @@ type Asked = {
   signal?: AbortSignal | undefined
 }
 
-/** In the form of `fetch`, as the library takes it. Redirects are not followed. */
-const createProviderFetch =
-  (dispatcher: Dispatcher | undefined, signal: AbortSignal, timeoutMs = TIMEOUT_MS) =>
-  async (address: string, { method, headers, body }: Asked): Promise<Response> => {
-    const url = new URL(address)
-    if (!isProtected(url)) throw new Error(`${url.origin} is not reached over https`)
-    const { request } = await import('undici')
-    const reply = await request(url, {
-      method: method as Dispatcher.HttpMethod,
-      headers,
-      body: body === undefined || body === null ? null : String(body),
-      // Also limits the body, which a provider could send one byte at a time.
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      ...(dispatcher && { dispatcher }),
-    })
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of reply.body) {
-      size += chunk.length
-      // Leaving the loop destroys the body.
-      if (size > MAX_BYTES) throw new Error(`the reply of ${url.host} is too long`)
-      chunks.push(chunk)
-    }
-    const type = reply.headers['content-type']
-    return new Response(EMPTY.has(reply.statusCode) ? null : Buffer.concat(chunks), {
-      status: reply.statusCode,
-      headers: type === undefined ? {} : { 'content-type': String(type) },
-    })
+/** In the form of `fetch`, as the library takes it. Redirects are not followed. `signal` also limits the body. */
+const providerFetch = async (
+  address: string,
+  { method, headers, body }: Asked,
+  dispatcher: Dispatcher | undefined,
+  signal: AbortSignal,
+): Promise<Response> => {
+  const url = new URL(address)
+  if (!isProtected(url)) throw new Error(`${url.origin} is not reached over https`)
+  const { request } = await import('undici')
+  const reply = await request(url, {
+    method: method as Dispatcher.HttpMethod,
+    headers,
+    body: body === undefined || body === null ? null : String(body),
+    // Also for the body, which a provider could send one byte at a time.
+    signal,
+    ...(dispatcher && { dispatcher }),
+  })
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of reply.body) {
+    size += chunk.length
+    // Leaving the loop destroys the body.
+    if (size > MAX_BYTES) throw new Error(`the reply of ${url.host} is too long`)
+    chunks.push(chunk)
   }
+  const type = reply.headers['content-type']
+  return new Response(EMPTY.has(reply.statusCode) ? null : Buffer.concat(chunks), {
+    status: reply.statusCode,
+    headers: type === undefined ? {} : { 'content-type': String(type) },
+  })
+}
 
 /** 100 kB that only servers with a provider need. */
 const library = () => import('openid-client')
@@ -145,7 +148,14 @@ export class Oidc {
     this.#clock = clock
     this.#log = log
     this.#challenges = new Challenges(clock)
-    this.#fetch = createProviderFetch(options.dispatcher, this.#closing.signal, options.timeoutMs)
+    const { dispatcher, timeoutMs = TIMEOUT_MS } = options
+    this.#fetch = (address: string, asked: Asked) =>
+      providerFetch(
+        address,
+        asked,
+        dispatcher,
+        AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]),
+      )
     this.name = config.name
   }
 

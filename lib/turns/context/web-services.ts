@@ -29,8 +29,8 @@ const allowOf = async (home: Home): Promise<Allow> => {
 }
 
 const openWeb = async (home: Home, dispatcher: Dispatcher | undefined) => {
-  const { createUrlCheck } = await import('../../web/url-rules.ts')
-  return { dispatcher, check: createUrlCheck(home), allow: await allowOf(home) }
+  const { UrlRules } = await import('../../web/url-rules.ts')
+  return { dispatcher, check: new UrlRules(home).check, allow: await allowOf(home) }
 }
 
 type Check = (url: URL) => void

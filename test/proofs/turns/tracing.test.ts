@@ -282,11 +282,11 @@ registerHooks({ load(url, context, next) {
   return next(url, context)
 } })`
   const root = join(import.meta.dirname, '../../..')
-  const code = `import { openTelemetry } from '${root}/lib/app/telemetry.ts'
+  const code = `import { Telemetry } from '${root}/lib/app/telemetry.ts'
 import { readConfig } from '${root}/lib/config.ts'
 if (process.argv[2] === 'all') await import('${root}/router.ts')
 const env = { HOME: '/tmp', ...JSON.parse(process.argv[1]) }
-await openTelemetry(readConfig(env, []), { version: 'v1', log: { info() {}, warn() {} }, sources: {} })`
+await Telemetry.open(readConfig(env, []), 'v1', { info() {}, warn() {} }, {})`
   const loads = (env: Record<string, string>, extent = ''): string[] => {
     const preload = `data:text/javascript,${encodeURIComponent(hook)}`
     const { stderr } = spawnSync(
