@@ -145,7 +145,6 @@ const probesOf =
   ({ url = '' }) =>
     PROBE.test(withoutBasePath(url, basePath))
 
-type ShutDownOptions = { app: Startable; log: Log; graceMs: number; isProbe: IsProbe | null }
 type IsProbe = (req: IncomingMessage) => boolean
 
 /**
@@ -156,7 +155,12 @@ type IsProbe = (req: IncomingMessage) => boolean
 const shutDown = async (
   server: Server,
   drain: Drain,
-  { app, log, graceMs, isProbe }: ShutDownOptions,
+  {
+    app,
+    log,
+    graceMs,
+    isProbe,
+  }: { app: Startable; log: Log; graceMs: number; isProbe: IsProbe | null },
 ): Promise<void> => {
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {

@@ -240,7 +240,7 @@ export class App extends AppData {
 
   // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the list of all services, in the order in which they need each other.
   private constructor(config: Config, log: Log, ready: Ready, options: AppOptions) {
-    super(config, log, { ...options, clock: ready.clock, cell: ready.cell })
+    super(config, log, ready.clock, ready.cell, options)
     const { clock, cell, version, root, dispatcher, readiness, telemetry } = ready
     const { homes, hub, sessions, settings, workspaces } = this
     const { stateDir, userHome } = config

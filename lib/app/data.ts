@@ -57,17 +57,6 @@ export const unpackRipgrep = ({
   return source && (() => installProgram(source, 'rg', addonCandidates(dirs)))
 }
 
-export type AppDataOptions = {
-  clock: Clock
-  /** The right to serve this directory. */
-  cell: Owned
-  /** Path of the SQLite addon, in the single-file build. */
-  addon?: string | undefined
-  passwordIterations?: number | undefined
-  /** For tests that write config.yaml themselves: it applies as written. */
-  isConfigTrusted?: boolean | undefined
-}
-
 /** In the single-file build the search worker starts from its embedded source. */
 export const searchWorkerOf = (packed: ReturnType<typeof packedHere>) =>
   packed && {
@@ -120,8 +109,21 @@ export class AppData {
   readonly maskSecret: (secret: string) => void
   readonly #unwatch: (() => void)[]
 
-  constructor(config: Config, log: Log, options: AppDataOptions) {
-    const { clock, cell, addon } = options
+  constructor(
+    config: Config,
+    log: Log,
+    clock: Clock,
+    /** The right to serve this directory. */
+    cell: Owned,
+    options: {
+      /** Path of the SQLite addon, in the single-file build. */
+      addon?: string | undefined
+      passwordIterations?: number | undefined
+      /** For tests that write config.yaml themselves: it applies as written. */
+      isConfigTrusted?: boolean | undefined
+    },
+  ) {
+    const { addon } = options
     const { stateDir } = config
     this.config = config
     this.log = log
@@ -178,11 +180,7 @@ export class AppData {
       watchSecrets(createKnownSecrets(() => this.homes.list())),
       watchSecrets(own.values),
     ]
-    this.hub = new Hub({
-      boot: randomBytes(4).toString('hex'),
-      clock,
-      profileOf: id => this.sessions.row(id)?.profile,
-    })
+    this.hub = new Hub(randomBytes(4).toString('hex'), clock, id => this.sessions.row(id)?.profile)
     this.acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
     this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
     this.toolOutput = new ToolOutput(join(stateDir, 'tool-output'), log.warn)

@@ -25,16 +25,6 @@ const repeat = (run: () => void, ms: number): (() => void) => {
   return () => clearInterval(timer)
 }
 
-export type CollectWhenIdleOptions = {
-  collect?: () => void
-  /** Bytes that this thread holds for objects. */
-  held?: () => number
-  /** Share of the time since the last call in which the event loop of this thread was busy. */
-  busy?: () => number
-  /** Calls `run` every so many milliseconds until the returned function is called. */
-  every?: (run: () => void, ms: number) => () => void
-}
-
 /** Not what objects use: a heap holds more than that until it is collected. */
 const heldBytes = (): number => {
   const { heapTotal, external } = process.memoryUsage()
@@ -59,7 +49,15 @@ export const collectWhenIdle = ({
   held = heldBytes,
   busy,
   every = repeat,
-}: CollectWhenIdleOptions = {}): (() => void) => {
+}: {
+  collect?: () => void
+  /** Bytes that this thread holds for objects. */
+  held?: () => number
+  /** Share of the time since the last call in which the event loop of this thread was busy. */
+  busy?: () => number
+  /** Calls `run` every so many milliseconds until the returned function is called. */
+  every?: (run: () => void, ms: number) => () => void
+} = {}): (() => void) => {
   const use = new EventLoopUse()
   let last = 0
   let looksLeft = 0

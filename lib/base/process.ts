@@ -5,17 +5,6 @@ import type { Readable, Writable } from 'node:stream'
 
 type Stdio = 'pipe' | 'ignore' | 'inherit'
 
-export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio> = {
-  cwd: string
-  /** All of it: nothing of our own environment is added. */
-  env: Readonly<Record<string, string>>
-  /** A fourth one is file descriptor 3: `child.stdio[3]`. */
-  stdio: readonly [In, Out, Err, 'pipe'?]
-  onSignal?: OnSignal
-  onEnd?: OnEnd
-  filter?: Uint8Array
-}
-
 /** Where the program reads the bytes of `filter`. */
 export const FILTER_DESCRIPTOR = 4
 
@@ -38,7 +27,23 @@ const endings = new WeakMap<object, Promise<string | null>>()
 export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdio>(
   file: string,
   args: readonly string[],
-  { cwd, env, stdio, onSignal, onEnd, filter }: GroupOptions<In, Out, Err>,
+  {
+    cwd,
+    env,
+    stdio,
+    onSignal,
+    onEnd,
+    filter,
+  }: {
+    cwd: string
+    /** All of it: nothing of our own environment is added. */
+    env: Readonly<Record<string, string>>
+    /** A fourth one is file descriptor 3: `child.stdio[3]`. */
+    stdio: readonly [In, Out, Err, 'pipe'?]
+    onSignal?: OnSignal
+    onEnd?: OnEnd
+    filter?: Uint8Array
+  },
 ) => {
   const [input, output, errors, report] = stdio
   const usual = [input, output, errors, ...(report ? [report] : [])]

@@ -77,7 +77,7 @@ export const createTerminalEngine = async (
   })
   const homes = new Homes(config, clock, acceptedSettings)
   watchSecrets(createKnownSecrets(() => homes.list()))
-  const hub = new Hub({ boot: randomBytes(4).toString('hex'), clock })
+  const hub = new Hub(randomBytes(4).toString('hex'), clock)
   const sessions = new Sessions({
     dir: pathOf('sessions'),
     trashDir: pathOf('trash'),

@@ -267,19 +267,10 @@ class RecentFrames {
   }
 }
 
-type HubOptions = {
-  /** 8 hex characters, new at every start. */
-  boot: string
-  /** Decides when an idle log is dropped, and when readers are pinged. */
-  clock: Pick<Clock, 'monotonic' | 'timer'>
-  /** The profile of a session. */
-  profileOf?: (sessionId: string) => string | undefined
-}
-
 /** The profile that an event of a fixed source concerns. */
 const profileOfEvent = (
   data: unknown,
-  profileOf: NonNullable<HubOptions['profileOf']>,
+  profileOf: (sessionId: string) => string | undefined,
 ): string | undefined => {
   const about = data as { row?: { profile?: string }; profile?: string; session_id?: string }
   if (about.profile !== undefined) return about.profile
@@ -302,7 +293,12 @@ export class Hub {
   readonly #stopPings
   readonly boot: string
 
-  constructor({ boot, clock, profileOf = () => undefined }: HubOptions) {
+  /** `boot`: 8 hex characters, new at every start. `profileOf`: a session. */
+  constructor(
+    boot: string,
+    clock: Clock,
+    profileOf: (sessionId: string) => string | undefined = () => undefined,
+  ) {
     this.#profileOf = profileOf
     this.#logs = new SourceLogs(clock)
     this.#stopPings = every(clock, PING_MS, () => {

@@ -85,11 +85,9 @@ const groupBy = <K extends string, B extends UsageBucket>(
 }
 
 /** `now`: milliseconds since 1970. */
-export type ReportOptions = { days: number; zone: string; now: number; sessions: number }
-
 export const toReport = (
   buckets: readonly UsageBucket[],
-  { days, zone, now, sessions }: ReportOptions,
+  { days, zone, now, sessions }: { days: number; zone: string; now: number; sessions: number },
 ) => {
   const { dates, since } = daysUpTo(now, { days, zone })
   const wallAt = createWallClock(zone)

@@ -6,16 +6,6 @@ import type { Message, NewMessage, ToolCall } from '../../schema/message.ts'
 import { type Block, type ConversationNode, type FileRef, toText } from './conversation.ts'
 import type { Turn } from './turns.ts'
 
-export type EntriesOptions = {
-  id: string
-  meta: Record<string, unknown>
-  /** Seconds since 1970: of the session, and of messages that have no time. */
-  created: number
-  updated: number
-  /** The path of a file relative to the workspace, or null and its name is shown only. */
-  pathOf: (ref: FileRef) => string | null
-}
-
 /** Its name alone could be that of another file in the workspace. */
 const absentFile = (name: string): string => `[File not in the export: ${name}]`
 
@@ -24,7 +14,21 @@ const isImage = (path: string): boolean => /\.(?:png|jpe?g|gif|webp|svg|avif|bmp
 /** The lines of the session, and how many versions of messages are among them. */
 export const toEntries = (
   turns: readonly Turn[],
-  { id, meta, created, updated, pathOf }: EntriesOptions,
+  {
+    id,
+    meta,
+    created,
+    updated,
+    pathOf,
+  }: {
+    id: string
+    meta: Record<string, unknown>
+    /** Seconds since 1970: of the session, and of messages that have no time. */
+    created: number
+    updated: number
+    /** The path of a file relative to the workspace, or null and its name is shown only. */
+    pathOf: (ref: FileRef) => string | null
+  },
 ): { entries: Entry[]; versions: number } => {
   const entries: Entry[] = [{ n: 1, t: 'session', at: created, v: 1, id, meta }]
   let time = created
