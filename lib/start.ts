@@ -10,8 +10,7 @@ import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts
 import { setV8Flags } from './app/v8-flags.ts'
 import { openLocalHealth } from './app/local-health.ts'
 import { ownArguments } from './app/own-program.ts'
-import { watchParent } from './app/parent.ts'
-import { Supervisor } from './app/supervisor.ts'
+import { Supervisor, watchParent } from './app/supervisor.ts'
 import { type Activity, WorkerCell } from './app/worker-cell.ts'
 import { collectWhenIdle } from './base/collect-when-idle.ts'
 import { readLogSettings } from './base/read-log-settings.ts'
@@ -286,7 +285,7 @@ const run = async (
   // The model is told that they were interrupted, and may run them again.
   const left = await endDetached(lock.killedRun)
   if (left > 0) log.warn(`Ended ${left} processes of commands whose service was killed`)
-  const supervisor = new Supervisor(config, log.warn)
+  const supervisor = new Supervisor(config.env, log.warn)
   const worker = WorkerCell.of(config, clock)
   // A cell of a worker waits for seconds only.
   const standby = config.cluster === null || worker ? null : await openLocalHealth('standby')

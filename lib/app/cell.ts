@@ -45,8 +45,10 @@ export const readClusterKey = ({
 export const clusterUrl = ({
   url,
   urlFile,
-}: Pick<NonNullable<Config['cluster']>, 'url' | 'urlFile'>): string =>
-  url ?? inFile('AGENT_WEBUI_CLUSTER_URL_FILE', urlFile ?? '', parseDatabaseUrl)
+}: {
+  url: string | null
+  urlFile: string | null
+}): string => url ?? inFile('AGENT_WEBUI_CLUSTER_URL_FILE', urlFile ?? '', parseDatabaseUrl)
 
 /** An address that other machines understand: the one that is listened at may mean every address. */
 export const clusterAddress = ({ cluster, host }: Config, local: string): string => {

@@ -4,7 +4,6 @@ import type { OutsidePolicy } from '../agent/types.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import { type EngineCli, openEngine } from '../commands/containers/engine.ts'
-import type { ContainerSettings } from '../commands/containers/settings.ts'
 import { conflict, wordsOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { CommandPlace, CommandsHere, SandboxChange } from '../schema/command-place.ts'
@@ -13,8 +12,13 @@ import type { HomeGuards } from '../turns/context/guards.ts'
 import type { CommandRunners } from './command-runners.ts'
 import { containerEngine, containerSettings } from './container-runners.ts'
 
-export type ContainerState = Pick<ContainerSettings, 'image' | 'hasNetwork'> &
-  Pick<EngineCli, 'engine' | 'program'> & { isDownloaded: boolean }
+export type ContainerState = {
+  image: string
+  hasNetwork: boolean
+  engine: EngineCli['engine']
+  program: string
+  isDownloaded: boolean
+}
 
 /** Null: the home asks for no container. Rejects with a sentence why none can run. Starts and downloads nothing. */
 export const inspectContainer = async (

@@ -15,7 +15,7 @@ export const importTarget = (
       list: () => readonly Project[]
       create: (given: { name: string }) => Project
     } | null
-    clock: Pick<Clock, 'now'>
+    clock: Clock
   },
 ): ImportTarget => {
   const { profile, workspace, find, write, area, projects, clock } = options

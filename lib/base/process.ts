@@ -76,7 +76,7 @@ const endOf = (child: ChildProcess): Promise<void> =>
   })
 
 /** Signals a program started by `spawnGroup` and everything in its group. Does nothing when the group is empty. */
-export const killGroup = (child: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void => {
+export const killGroup = (child: { pid?: number | undefined }, signal: NodeJS.Signals): void => {
   const { pid } = child
   if (pid === undefined || signalHandlers.get(child)?.(pid, signal)) return
   try {
@@ -97,7 +97,10 @@ export const signalProcess = (pid: number, signal: NodeJS.Signals | 0): boolean 
 }
 
 /** SIGTERM to the group, and SIGKILL `graceMs` later. Returns a function that cancels the SIGKILL. */
-export const terminateGroup = (child: Pick<ChildProcess, 'pid'>, graceMs: number): (() => void) => {
+export const terminateGroup = (
+  child: { pid?: number | undefined },
+  graceMs: number,
+): (() => void) => {
   killGroup(child, 'SIGTERM')
   const timer = setTimeout(killGroup, graceMs, child, 'SIGKILL').unref()
   return () => clearTimeout(timer)

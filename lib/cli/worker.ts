@@ -126,7 +126,7 @@ export const work = async (
     { pid: process.pid, address: health.address, started_at: startedAt },
     { addon },
   )
-  const supervisor = new Supervisor(config, log.warn)
+  const supervisor = new Supervisor(config.env, log.warn)
   const nap = new Wake(clock)
   const failures: string[] = []
   const cells = new Cells(config, clock, name, log, failed => {

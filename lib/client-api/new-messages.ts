@@ -37,7 +37,7 @@ export const splitMessages = (messages: readonly ApiMessage[], param: string): S
 /** Throws a 400 unless there is exactly one result for each call. */
 export const checkResults = (
   results: SplitMessages['results'],
-  calls: readonly Pick<ApiCall, 'id'>[],
+  calls: readonly { id: string }[],
   param: string,
 ): void => {
   const open = new Set(calls.map(({ id }) => id))

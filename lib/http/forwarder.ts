@@ -127,7 +127,7 @@ const writeError = (
 
 /** The result of `load`, which is called once at a time for each key, and again after `keepMs` or `forget`. */
 export const shared = <T>(
-  clock: Pick<Clock, 'monotonic'>,
+  clock: Clock,
   load: (key: string) => Promise<T>,
   keepMs: (value: T) => number,
 ) => {

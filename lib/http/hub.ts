@@ -88,7 +88,7 @@ const isSession = (source: Source): boolean => source.startsWith('session:')
 
 /** The recent frames of each source, bounded in count, bytes and idle time, and in bytes of all. */
 class SourceLogs {
-  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #clock: Clock
   /** Sessions in the order of their last events. */
   readonly #logs = new Map<Source, SourceLog>()
   #allBytes = 0
@@ -97,7 +97,7 @@ class SourceLogs {
   /** The highest number of those that are no longer told apart. */
   #earlierEnd = 0
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 

@@ -79,9 +79,10 @@ const textOf = (data: Chunk | readonly Buffer[]): string => {
   return (Buffer.isBuffer(data) ? data : Buffer.concat(data)).toString('utf8')
 }
 
-type Described = Pick<DescribedReply, 'status' | 'headers' | 'type'>
-
-const toSaved = ({ status = 200, headers = {}, type }: Described, text: string): SavedReply => ({
+const toSaved = (
+  { status = 200, headers = {}, type }: Partial<DescribedReply>,
+  text: string,
+): SavedReply => ({
   status,
   headers,
   type: type ?? JSON_TYPE,

@@ -54,12 +54,7 @@ export class FileProblems {
   readonly #stopChecks: () => void
   #known = new Map<string, Found>()
 
-  constructor(
-    sources: FileSources,
-    log: (line: string) => void,
-    notify: Notify,
-    clock: Pick<Clock, 'timer'>,
-  ) {
+  constructor(sources: FileSources, log: (line: string) => void, notify: Notify, clock: Clock) {
     this.#sources = sources
     this.#log = log
     this.#notify = notify

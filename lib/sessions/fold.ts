@@ -64,7 +64,7 @@ const toSent = ({ id, before, text, images }: Sent): Sent => ({
 })
 
 /** The active spans in order: a later one replaces those it overlaps. */
-export const activeSpans = <S extends Pick<Span, 'from' | 'to'>>(spans: readonly S[]): S[] =>
+export const activeSpans = <S extends { from: number; to: number }>(spans: readonly S[]): S[] =>
   spans
     .filter(
       (span, index) =>

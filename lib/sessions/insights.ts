@@ -151,7 +151,7 @@ const cell = (value: string | number): string => {
   return /[",\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-export const toCsv = ({ rows }: Pick<Report, 'rows'>): string =>
+export const toCsv = (rows: Report['rows']): string =>
   [COLUMNS, ...rows.map(row => COLUMNS.map(name => row[name]))]
     .map(line => `${line.map(cell).join(',')}\r\n`)
     .join('')

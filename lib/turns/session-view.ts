@@ -32,7 +32,7 @@ export type SessionJson = { parts: readonly Buffer[]; etag?: string | undefined 
 
 type Kept = {
   json: SessionJson
-  model: Pick<SessionRow, 'model' | 'profile'>
+  model: SessionRow
   shown: string | null
 }
 

@@ -15,14 +15,18 @@ import { type Allow, checkUrl, allowNone } from '../http/public-address.ts'
 
 export type Fetched = { url: string; type: string; charset: string | null; bytes: Buffer }
 
-export type FetchOptions = {
+/** Which addresses may be fetched, and how. */
+export type FetchAccess = {
   /** The proxy, if one is configured. It resolves names itself, so ours are checked as far as possible. */
   dispatcher?: Dispatcher | undefined
   resolve?: Resolve | undefined
-  signal: AbortSignal
   allow?: Allow
   /** Throws to reject a URL. Called for each redirect. */
   check?: (url: URL) => void
+}
+
+export type FetchOptions = FetchAccess & {
+  signal: AbortSignal
   accept: string
   /** Throws to reject a response before its body is read. */
   checkType: (type: string) => void

@@ -16,7 +16,7 @@ export type SecretSource = () => readonly string[]
 const RECHECK_MS = 100
 
 export class KnownSecrets {
-  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #clock: Clock
   readonly #sources = new Set<SecretSource>()
   #seen: (readonly string[])[] = []
   #checkedAt = -Infinity
@@ -27,7 +27,7 @@ export class KnownSecrets {
   #cut: CutFinder | undefined
   #values: KnownFinder | undefined
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 

@@ -26,7 +26,7 @@ const Stored = z.object({
 /** `files`: the instruction files in the text. */
 export type BuiltPrompt = { text: string; files: readonly string[] }
 
-/** The tools of MCP servers as they were sent, and our own that were not. `catalog`: see `mcp-tool-list.ts`. */
+/** The tools of MCP servers as they were sent, and our own that were not. `catalog`: see `mcp-tools.ts`. */
 const StoredTools = z.object({
   v: z.literal(1),
   basis: z.string(),

@@ -1,6 +1,7 @@
 /** Builds what a turn is given: history, prompt, tools, environment, approvals and limits of its session and home. */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { z } from 'zod'
 import type { ImageStore } from '../../agent/images.ts'
 import type {
   Agent,
@@ -8,6 +9,7 @@ import type {
   AgentRequest,
   LoopMessage,
   SteeringMessage,
+  WireMessage,
 } from '../../agent/types.ts'
 import { fromSeconds } from '../../base/clock.ts'
 import { NO_TERMINAL_ENV } from '../../base/no-terminal-env.ts'
@@ -21,7 +23,7 @@ import {
 import { Unapproved } from '../../base/unapproved.ts'
 import { visibleWords } from '../../base/visible.ts'
 import { isServiceTarget } from '../../commands/own-processes/service-pids.ts'
-import { invalid, UserError } from '../../errors.ts'
+import { invalid, messageOf, UserError } from '../../errors.ts'
 import type { PromptAnswer, TurnHooks } from '../../profiles/hooks/turn-hooks.ts'
 import { otherHomePaths } from '../../profiles/other-homes.ts'
 import type { Message, NewMessage } from '../../schema/message.ts'
@@ -31,6 +33,7 @@ import { toConversation } from '../../sessions/history.ts'
 import { queuedOf, withoutQueued } from '../../sessions/queued.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import { reportedPatch, type UndoneChange, unreportedOf } from '../../sessions/undone.ts'
+import { readText } from '../../store/read-text.ts'
 import { protectedPaths } from '../../store/state-files.ts'
 import type { Asker, Questions } from '../questions.ts'
 import {
@@ -40,7 +43,6 @@ import {
   type Turn,
   type TurnContext,
 } from '../turn.ts'
-import { approvalsTag } from './approvals-tag.ts'
 import { Approver } from './approver.ts'
 import { instructionsFor } from './context-files.ts'
 import { controlPathsOf, hiddenBySandbox, ownPorts } from './control-files.ts'
@@ -55,7 +57,6 @@ import {
 } from './images.ts'
 import { rulesFor } from './permissions/home-rules.ts'
 import { modeTag, SessionPlanMode } from './plan-mode.ts'
-import { prefillMessages } from './prefill-messages.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
 import { ownedPaths, pathsFor, turnRole, withRole } from './role-guards.ts'
 import type { Services } from './services.ts'
@@ -137,6 +138,42 @@ const variablesOf = ({ sessionId, workspace }: TurnScope): Record<string, string
   AGENT_EXEC_ASK: '1',
   ...NO_TERMINAL_ENV,
 })
+
+const APPROVAL_TAG = /^\[Auto-approval: (on|off)\]$/m
+
+/**
+ * Whether a chat approves by itself, as the model is told. In messages and not in the system prompt, and recorded with them: a
+ * switch changes nothing that was sent before. Only where it differs from what was said last: most chats never carry it.
+ * `sent`: how the messages were sent that the model still reads.
+ */
+const approvalsTag = ({ yolo }: Meta, sent: () => readonly Sent[]): string => {
+  const now = yolo === true ? 'on' : 'off'
+  const said = sent().findLast(({ before }) => APPROVAL_TAG.test(before))
+  const known = said ? APPROVAL_TAG.exec(said.before)?.[1] : 'off'
+  return now === known ? '' : `[Auto-approval: ${now}]\n`
+}
+
+const MAX_PREFILL_BYTES = 256 * 1024
+const Prefill = z
+  .array(z.object({ role: z.enum(['user', 'assistant']), content: z.string().min(1) }))
+  .max(50)
+
+/** Messages before the conversation, from `agent.prefill_messages_file`. Read on each turn, never stored. An unreadable or malformed file is logged and skipped. */
+const prefillMessages = (
+  { home, config }: TurnScope,
+  log: (line: string, extra?: Record<string, unknown>) => void,
+): WireMessage[] => {
+  const { prefill_messages_file: file } = config.agent
+  if (file === '') return []
+  try {
+    const { text, problem } = readText(resolve(home.dir, file), { maxBytes: MAX_PREFILL_BYTES })
+    if (text === null) throw new Error(`${problem ?? 'it is not there'}`)
+    return Prefill.parse(JSON.parse(text))
+  } catch (error) {
+    log('skipping agent.prefill_messages_file', { error: messageOf(error) })
+    return []
+  }
+}
 
 const modeLines = (scope: TurnScope, { sessions, runners }: Services): string => {
   const { sessionId } = scope
