@@ -74,11 +74,9 @@ export const requireWorkspace = ({ app, person }: Naming, home: Home, path: stri
 
 /** The paths that a request about files changes: the one it names, and where it would be afterwards. */
 const changedPaths = (fields: Record<string, unknown>): string[] => {
-  const [path, name, folder] = ['path', 'new_name', 'dest_dir'].map(key => textOf(fields, key)) as [
-    string,
-    string,
-    string,
-  ]
+  const [path, name, folder] = ['path', 'new_name', 'dest_dir'].map(key =>
+    fieldText(fields, key),
+  ) as [string, string, string]
   if (path === '') return []
   return [
     path,
@@ -105,7 +103,7 @@ export const mayChangeIn = (ctx: Naming, sessionId: string): ControlGuard | unde
   return controlGuard(ctx, profile ? app.homes.of(profile) : home, root)
 }
 
-const textOf = (fields: Record<string, unknown>, key: string): string => {
+const fieldText = (fields: Record<string, unknown>, key: string): string => {
   const value = Object.hasOwn(fields, key) ? fields[key] : undefined
   return typeof value === 'string' ? value : ''
 }
@@ -118,7 +116,7 @@ export const requireNamed = (
 ): void => {
   if (isPublic || byToken || ctx.person.role === 'owner') return
   const named = declared(input, fields)
-  const [session, stream, profile, workspace] = NAMING_FIELDS.map(key => textOf(named, key)) as [
+  const [session, stream, profile, workspace] = NAMING_FIELDS.map(key => fieldText(named, key)) as [
     string,
     string,
     string,

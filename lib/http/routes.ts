@@ -19,7 +19,7 @@ const KEY = /^([A-Z]+) (\/[^\s?#]*)$/
 export const isMethod = (text: string | undefined): text is Method =>
   METHODS.some(method => method === text)
 
-class Entry implements RouteEntry {
+class PathEndpoints implements RouteEntry {
   readonly route: string
   readonly param: string | undefined
   readonly #keys: Partial<Record<Method, keyof RouteTable>> = {}
@@ -62,7 +62,11 @@ export const basePathProblem = (basePath: string, ownNames: ReadonlySet<string>)
     : `AGENT_WEBUI_BASE_PATH must not begin with /${first}, which is a path of agent-webui itself`
 }
 
-const entryIn = (entries: Map<string, Entry>, path: string, make: () => Entry): Entry => {
+const entryIn = (
+  entries: Map<string, PathEndpoints>,
+  path: string,
+  make: () => PathEndpoints,
+): PathEndpoints => {
   const entry = entries.get(path) ?? make()
   entries.set(path, entry)
   return entry
@@ -74,14 +78,14 @@ const entryIn = (entries: Map<string, Entry>, path: string, make: () => Entry): 
  */
 export class Routes {
   readonly #exact: ReadonlyMap<string, RouteMatch>
-  readonly #withParam = new Map<string, Entry>()
-  readonly #prefixes = new Map<string, Entry>()
+  readonly #withParam = new Map<string, PathEndpoints>()
+  readonly #prefixes = new Map<string, PathEndpoints>()
 
   constructor(routes: RouteTable, patternRoutes: RouteTable) {
-    const exact = new Map<string, Entry>()
+    const exact = new Map<string, PathEndpoints>()
     for (const key of routeKeys(routes)) {
       const { method, path } = Routes.#parse(key)
-      entryIn(exact, path, () => new Entry(routes, path)).add(method, key)
+      entryIn(exact, path, () => new PathEndpoints(routes, path)).add(method, key)
     }
     this.#exact = new Map([...exact].map(([path, entry]) => [path, { entry }]))
     for (const key of routeKeys(patternRoutes)) {
@@ -92,7 +96,7 @@ export class Routes {
       if (tail !== '*' && name === undefined)
         throw new Error(`a pattern route ends in /:name or /*: ${key}`)
       const entries = name === undefined ? this.#prefixes : this.#withParam
-      const make = () => new Entry(patternRoutes, path, name)
+      const make = () => new PathEndpoints(patternRoutes, path, name)
       entryIn(entries, path.slice(0, cut), make).add(method, key)
     }
   }

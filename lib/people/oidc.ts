@@ -17,7 +17,7 @@ import { Challenges } from './challenges.ts'
 import type { ExternalIdentity } from './identities.ts'
 
 /** As the browser sees this server. */
-export type Place = { secure: boolean; host: string; prefix: string }
+export type PageOrigin = { secure: boolean; host: string; prefix: string }
 
 /** Why a sign-in at the provider did not succeed. The page has a sentence for each. */
 export type OidcProblem =
@@ -54,7 +54,7 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 const derive = (secret: string, what: string, state: string): string =>
   createHmac('sha256', secret).update(`${what} ${state}`).digest('base64url')
 
-const originOf = ({ secure, host }: Place): string => `${secure ? 'https' : 'http'}://${host}`
+const originOf = ({ secure, host }: PageOrigin): string => `${secure ? 'https' : 'http'}://${host}`
 
 /** Throws one sentence when the file cannot be used. */
 export const readClientSecret = ({ clientSecret, clientSecretFile }: OidcConfig): string | null => {
@@ -79,7 +79,7 @@ const EMPTY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304])
 const isProtected = ({ protocol, hostname }: URL): boolean =>
   protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 
-type Asked = {
+type FetchInit = {
   method: string
   headers: Record<string, string>
   body?: unknown
@@ -89,7 +89,7 @@ type Asked = {
 /** In the form of `fetch`, as the library takes it. Redirects are not followed. `signal` also limits the body. */
 const providerFetch = async (
   address: string,
-  { method, headers, body }: Asked,
+  { method, headers, body }: FetchInit,
   dispatcher: Dispatcher | undefined,
   signal: AbortSignal,
 ): Promise<Response> => {
@@ -149,7 +149,7 @@ export class Oidc {
     this.#log = log
     this.#challenges = new Challenges(clock)
     const { dispatcher, timeoutMs = TIMEOUT_MS } = options
-    this.#fetch = (address: string, asked: Asked) =>
+    this.#fetch = (address: string, asked: FetchInit) =>
       providerFetch(
         address,
         asked,
@@ -160,7 +160,7 @@ export class Oidc {
   }
 
   /** Where to send the browser, and the cookie to give it. `purpose` is what the answer may be used for. */
-  async begin(place: Place, purpose: string): Promise<{ url: string; cookie: string }> {
+  async begin(place: PageOrigin, purpose: string): Promise<{ url: string; cookie: string }> {
     const found = await this.#provider()
     const client = await library()
     const secret = randomBytes(32).toString('base64url')
@@ -185,7 +185,7 @@ export class Oidc {
   }
 
   /** Removes the cookie of `begin`. */
-  endCookie({ secure }: Place): string {
+  endCookie({ secure }: PageOrigin): string {
     return formatCookie(cookieName(secure), '', { maxAge: 0, secure })
   }
 
@@ -194,7 +194,7 @@ export class Oidc {
    * Throws an OidcFailure. `needsEmail`: nothing is known about this subject yet.
    */
   async finish(
-    place: Place,
+    place: PageOrigin,
     answer: {
       query: string
       cookies: Readonly<Record<string, string>>

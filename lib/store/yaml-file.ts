@@ -59,7 +59,7 @@ export const yamlFlag = (value: unknown): boolean | undefined =>
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || isDeepStrictEqual(value, {})
 
-type Seen = { text: string; value: JsonObject | null; problem: Words | null }
+type ParsedYaml = { text: string; value: JsonObject | null; problem: Words | null }
 
 const NOTHING: JsonObject = Object.freeze({})
 
@@ -128,7 +128,7 @@ const SAVING_MS = 1_000
 export const yamlFile = (path: string, editRefusal?: () => string | undefined): YamlFile => {
   const parsed = cachedFile(
     path,
-    ({ text, problem }): Seen => {
+    ({ text, problem }): ParsedYaml => {
       if (text === null) return { text: '', value: problem === null ? {} : null, problem }
       try {
         return { text, value: parseYaml(text).value, problem: null }
@@ -138,7 +138,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
     },
     { maxBytes: MAX_BYTES },
   )
-  let good: Seen | null = null
+  let good: ParsedYaml | null = null
   /** When the file was first found missing. */
   let goneMs: number | null = null
 

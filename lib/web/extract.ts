@@ -1,6 +1,6 @@
 /** Fetches pages for the model: extracts the readable text and summarizes long ones. */
 import { invalid } from '../errors.ts'
-import { fetchPage, type FetchAccess } from './fetch.ts'
+import { fetchPage, type FetchAccess } from './web.ts'
 
 export type Page = { url: string; title: string; content: string }
 

@@ -49,7 +49,7 @@ export const toEntries = (
     const files = node.blocks.flatMap(block => (block.type === 'file' ? [block.file] : []))
     const paths = files.flatMap(ref => pathOf(ref) ?? [])
     const absent = files.filter(ref => pathOf(ref) === null).map(({ name }) => absentFile(name))
-    const words = [textOf(node.blocks), ...absent].filter(Boolean).join('\n\n')
+    const words = [blocksText(node.blocks), ...absent].filter(Boolean).join('\n\n')
     const content = withFiles(words, [...new Set(paths)])
     return say({
       role: 'user',
@@ -161,7 +161,7 @@ export const toEntries = (
   return { entries, versions }
 }
 
-const textOf = (blocks: readonly Block[]): string =>
+const blocksText = (blocks: readonly Block[]): string =>
   blocks
     .flatMap(block =>
       block.type === 'text' || block.type === 'reasoning'

@@ -150,7 +150,7 @@ export class WebServices {
     tool?: string,
   ): Promise<Buffer> {
     const [{ fetchPage }, opened] = await Promise.all([
-      import('../../web/fetch.ts'),
+      import('../../web/web.ts'),
       openWeb(home, this.#dispatcher),
     ])
     const check = tool ? withRules(opened.check, home, tool, url) : opened.check

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync, brotliCompressSync } from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { fetchPage, type FetchOptions } from '../../../lib/web/fetch.ts'
+import { fetchPage, type FetchOptions } from '../../../lib/web/web.ts'
 import { readPage } from '../../../lib/web/extract.ts'
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void

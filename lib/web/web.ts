@@ -1,4 +1,4 @@
-/** Fetches one page of the public internet. Every address is checked on connect, redirects are followed manually, size and time are limited. */
+/** Pages and searches of the public internet for the agent. Here one page is fetched: every address is checked on connect, redirects are followed manually, size and time are limited. */
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
