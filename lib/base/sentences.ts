@@ -84,11 +84,6 @@ export const SENTENCES = {
   'turn.not_saved': "Couldn't save this turn.",
   'turn.interrupted': 'The server stopped while this turn was running.',
   'task.interrupted': 'The server stopped while this task was running.',
-  'task.stopped': 'The run was stopped.',
-  'task.unfinished': 'The run did not finish.',
-  'task.failed': 'The run failed. The server’s log says why.',
-  'task.idle': 'Stopped: nothing happened for {seconds} seconds.',
-  'task.too_long': 'Stopped: it ran longer than {seconds} seconds.',
   'turn.partial_saved': 'The partial response is saved. Send a message to continue.',
   'turn.agent_lost':
     "The server stopped while {name} was working, and {name} can't load its session to continue.",

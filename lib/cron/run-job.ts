@@ -1,5 +1,5 @@
 /** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
-import { changeWords, sentence, type Words } from '../base/sentences.ts'
+import { changeWords, type Words } from '../base/sentences.ts'
 import { fromSeconds } from '../base/clock.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError, wordsOf } from '../errors.ts'
@@ -227,7 +227,7 @@ export class JobRunner {
       // An error boundary: a UserError is shown to the user, everything else is logged.
       if (!(error instanceof UserError))
         this.#services.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
-      const why = error instanceof UserError ? wordsOf(error) : sentence('task.failed')
+      const why = error instanceof UserError ? wordsOf(error) : 'The run failed; see the log.'
       return this.#conclude(job, { error: why }, kept)
     }
   }

@@ -3,7 +3,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import type { Outcome } from '../../../lib/agent/types.ts'
-import { sentence } from '../../../lib/base/sentences.ts'
 import { untilEnd } from '../../../lib/cron/until-end.ts'
 
 const test = suite('until the end of a run')
@@ -38,7 +37,7 @@ test('a run without events is stopped; events, and the wait before a retry, coun
   assert.equal(state.stopped, [])
   state.isWaiting = false
   await clock.advance(20_000)
-  assert.equal(await ended, { error: sentence('task.idle', { seconds: 20 }) })
+  assert.equal(await ended, { error: 'Stopped: nothing happened for 20 seconds.' })
   assert.equal([state.stopped, clock.waiting()], [['stream'], []])
 })
 
@@ -47,13 +46,13 @@ test('a run that takes too long is stopped, whatever happens in it', async () =>
   await clock.advance(7_199_999)
   assert.equal(state.stopped, [])
   await clock.advance(1)
-  assert.equal(await ended, { error: sentence('task.too_long', { seconds: 7_200 }) })
+  assert.equal(await ended, { error: 'Stopped: it ran longer than 7200 seconds.' })
 })
 
 test('a run that ends leaves no timer', async () => {
   const { clock, result, ended } = begin({ idleMs: 20_000, maxMs: 7_200_000 })
   result.resolve(null)
-  assert.equal(await ended, { error: sentence('task.stopped') })
+  assert.equal(await ended, { error: 'The run was stopped.' })
   assert.equal(clock.waiting(), [])
 })
 
