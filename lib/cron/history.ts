@@ -62,6 +62,12 @@ const runnerOf = (value: unknown): Runner | null => {
   return { pid: number(pid), boot: stringOrNull(boot) ?? '' }
 }
 
+/** With its code and values, where it has some. */
+const errorOf = (line: Line): Pick<Run, 'error' | 'sentences'> => {
+  const { data: sentences } = Sentences.optional().safeParse(line.sentences)
+  return { error: stringOrNull(line.error), ...(sentences && { sentences }) }
+}
+
 const opened = (line: Line, run: string): Run => ({
   run_id: run,
   job_id: stringOrNull(line.job) ?? '',
@@ -74,7 +80,7 @@ const opened = (line: Line, run: string): Run => ({
   count: number(line.count ?? 1),
   started_at: null,
   ended_at: line.t === 'claimed' ? null : number(line.at),
-  error: stringOrNull(line.error),
+  ...errorOf(line),
   session_id: null,
   filename: null,
   by: runnerOf(line.by),
@@ -101,9 +107,7 @@ const fold = (content: string): Run[] => {
       run.how = line.how === 'interrupted' ? 'interrupted' : 'ran'
       run.status = line.status === 'ok' ? 'ok' : 'error'
       run.ended_at = number(line.at)
-      run.error = stringOrNull(line.error)
-      const { data: sentences } = Sentences.optional().safeParse(line.sentences)
-      if (sentences) run.sentences = sentences
+      Object.assign(run, errorOf(line))
       run.filename = stringOrNull(line.file)
     }
   }
@@ -219,11 +223,14 @@ export class History {
   }
 
   passed({ id: job_id, name }: JobPlan, { how, due, until, count, error }: Passed): void {
-    const of = { job: job_id, name, how, count, error }
+    const of = { job: job_id, name, how, count, ...withCodes({ error }) }
     const times = { due: toSeconds(due), until: toSeconds(until) }
     this.#append({ t: 'passed', run: newRun(), at: this.#seconds(), ...of, ...times })
     const run_id = passedId(job_id, due)
-    this.#report({ run_id, job_id, name, how, status: null, error, session_id: null, count })
+    this.#report({
+      ...{ run_id, job_id, name, how, count },
+      ...{ status: null, error: `${error}`, session_id: null },
+    })
   }
 }
 

@@ -8,7 +8,8 @@
  */
 import { join } from 'node:path'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
-import { conflict, messageOf, missing, UserError } from '../errors.ts'
+import { sentence } from '../base/sentences.ts'
+import { conflict, messageOf, missing, UserError, wordsOf } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
 import { completed, type DecisionContext, decide, nextDue } from './due-jobs.ts'
 import type { History, Run } from './history.ts'
@@ -114,7 +115,10 @@ const claimDue = async (
   } catch (error) {
     // `next_run_at` was not advanced, so the runs are not ours: the next tick finds the same jobs due.
     for (const { run } of claims) {
-      history.ended(run, { ...INTERRUPTED, error: `It could not be claimed: ${messageOf(error)}` })
+      history.ended(run, {
+        ...INTERRUPTED,
+        error: sentence('task.not_claimed', { reason: wordsOf(error) }),
+      })
     }
     throw error
   }
