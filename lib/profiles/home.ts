@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
-import { cachedFile } from '../store/cached-file.ts'
+import { CachedFile } from '../store/cached-file.ts'
 import { JsonFile } from '../store/json-file.ts'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { unreadableError, withEdits, type YamlFile, yamlFile } from '../store/yaml-file.ts'
@@ -83,7 +83,7 @@ type Env = { value: Variables | null; problem: Words | null }
 
 /** The current .env, else its last readable version. */
 const envFile = (path: string, outer: Variables) => {
-  const parsed = cachedFile<Env>(
+  const parsed = new CachedFile<Env>(
     path,
     ({ text, problem }) => ({
       value: problem === null ? parseEnv(text ?? '', outer) : null,
@@ -93,7 +93,7 @@ const envFile = (path: string, outer: Variables) => {
   )
   let good: Variables | null = null
   return (): Env => {
-    const { value, problem } = parsed()
+    const { value, problem } = parsed.read()
     if (value) good = value
     return { value: good, problem }
   }
