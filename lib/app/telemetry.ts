@@ -25,9 +25,9 @@ const openMetrics = async (
   { version, sources }: Options,
 ): Promise<{ metrics: Metrics; isToken: (given: string) => boolean } | undefined> => {
   if (metricsToken === null) return undefined
-  const { createMetrics } = await import('../operations/telemetry/metrics.ts')
+  const { Metrics } = await import('../operations/telemetry/metrics.ts')
   return {
-    metrics: await createMetrics(version, sources),
+    metrics: await Metrics.open(version, sources),
     isToken: given => isSameSecret(given, metricsToken),
   }
 }
@@ -58,8 +58,8 @@ export const openTelemetry = async (config: Config, options: Options): Promise<T
   ]
   return {
     wrapAgent: agent => observeAgent(agent, observers),
-    onRequest: counted?.metrics.request,
-    metrics: counted && { text: counted.metrics.text, isToken: counted.isToken },
+    onRequest: counted && (finished => counted.metrics.request(finished)),
+    metrics: counted && { text: accept => counted.metrics.text(accept), isToken: counted.isToken },
     close: async () => void (await tracing?.close()),
   }
 }

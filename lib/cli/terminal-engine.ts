@@ -24,7 +24,7 @@ import { Hub } from '../http/hub.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { packedHere } from '../store/packed.ts'
 import { Homes } from '../profiles/homes.ts'
-import { createKnownSecrets } from '../profiles/known-secrets.ts'
+import { KnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, redactValue, watchSecrets } from '../base/redact/redact.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { Skills } from '../profiles/skills/skills.ts'
@@ -93,7 +93,8 @@ export class TerminalEngine {
       mayConfirm: !isStartedByAgent(config),
     })
     this.homes = new Homes(config, clock, acceptedSettings)
-    watchSecrets(createKnownSecrets(() => this.homes.list()))
+    const secrets = new KnownSecrets(() => this.homes.list())
+    watchSecrets(() => secrets.list())
     this.sessions = new Sessions({
       dir: this.#pathOf('sessions'),
       trashDir: this.#pathOf('trash'),
