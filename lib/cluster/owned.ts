@@ -7,7 +7,7 @@ import { onWrite } from '../store/write-reports.ts'
 import { compareLocal } from './bring-up.ts'
 import { connect, type Database, databaseProblem, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
-import { type Claim, giveUp, reclaim, showAddress, showStatus } from './ownership.ts'
+import { type Claim, giveUp, reclaim, showAddress, showLeftOut, showStatus } from './ownership.ts'
 import type { Mirror } from './mirror.ts'
 import { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
@@ -104,15 +104,22 @@ class Shown {
   #address: string | null = null
   #sentAddress: string | null = null
   #status: CellStatus | null = null
+  #sentLeftOut = -1
+  readonly #mirror: Mirror
 
-  constructor({ cell, claimed, token }: OwnedOptions) {
+  constructor({ cell, claimed, token, mirror }: OwnedOptions) {
+    this.#mirror = mirror
     this.#cell = cell
     this.#epoch = claimed.epoch
     this.#token = token
   }
 
   get isSent() {
-    return this.#sentAddress === this.#address && this.#status === null
+    return (
+      this.#sentAddress === this.#address &&
+      this.#status === null &&
+      this.#sentLeftOut === this.#mirror.leftOut
+    )
   }
 
   announce(address: string): void {
@@ -124,8 +131,9 @@ class Shown {
   }
 
   /** The database has forgotten it. */
-  forgetAddress(): void {
+  forget(): void {
     this.#sentAddress = null
+    this.#sentLeftOut = -1
   }
 
   async send(db: Database): Promise<void> {
@@ -133,6 +141,11 @@ class Shown {
     if (this.#sentAddress !== address) {
       await showAddress(db, this.#cell, { epoch: this.#epoch, address, token: this.#token })
       this.#sentAddress = address
+    }
+    const { leftOut } = this.#mirror
+    if (this.#sentLeftOut !== leftOut) {
+      await showLeftOut(db, this.#cell, { epoch: this.#epoch, leftOut })
+      this.#sentLeftOut = leftOut
     }
     if (!status) return
     await showStatus(db, this.#cell, { ...status, epoch: this.#epoch })
@@ -277,7 +290,7 @@ export class PostgresOwned implements Owned {
     mirror.forget()
     await compareLocal({ db, cell, files, mirror, sealer })
     for (const key of await mirror.changed()) this.#pending.mark(key)
-    this.#shown.forgetAddress()
+    this.#shown.forget()
     this.#sender.repaired()
   }
 

@@ -1,7 +1,8 @@
 /** Metrics for Prometheus and other collectors of OpenMetrics. Loaded only where they are on. */
-import type { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Counter, Histogram } from 'prom-client'
 import { toSeconds } from '../../base/clock.ts'
 import type { TurnObserver } from './observed-agent.ts'
+import { Series } from './series.ts'
 
 /** Values that are read when the metrics are asked for. */
 export type Sources = {
@@ -22,49 +23,11 @@ export type RequestMetric = {
   isStream: boolean
 }
 
-const PREFIX = 'agent_webui_'
 /** Pairs of provider and model with series of their own. A client of the API could name new models without end. */
 const MAX_MODELS = 100
 const OTHER = 'other'
 const REQUEST_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10]
 const TURN_BUCKETS = [1, 5, 15, 60, 300, 1_800, 7_200]
-
-/** Makes the series of one registry. */
-class Series {
-  readonly #prom: typeof import('prom-client')
-  readonly #registers: Registry[]
-
-  constructor(prom: typeof import('prom-client'), registry: Registry) {
-    this.#prom = prom
-    this.#registers = [registry]
-  }
-
-  #named(name: string, help: string, labelNames: readonly string[] = []) {
-    return { name: `${PREFIX}${name}`, help, labelNames, registers: this.#registers }
-  }
-
-  counter(name: string, help: string, labels?: readonly string[]): Counter {
-    return new this.#prom.Counter(this.#named(name, help, labels))
-  }
-
-  gauge(name: string, help: string, labels?: readonly string[]): Gauge {
-    return new this.#prom.Gauge(this.#named(name, help, labels))
-  }
-
-  /** A gauge whose value is read when the metrics are asked for. */
-  read(name: string, help: string, value: () => number): void {
-    void new this.#prom.Gauge({
-      ...this.#named(name, help),
-      collect() {
-        this.set(value())
-      },
-    })
-  }
-
-  histogram(name: string, help: string, buckets: number[], labels?: readonly string[]): Histogram {
-    return new this.#prom.Histogram({ ...this.#named(name, help, labels), buckets })
-  }
-}
 
 /** Limits the number of pairs: later ones share the series `other`. */
 class ModelLabels {
@@ -140,48 +103,20 @@ const turnObserver = (series: Series): TurnObserver => {
   }
 }
 
-/**
- * The names of families of counters without `_total`, no empty lines, and a mark of the end. prom-client has this format, too,
- * but changes the names of its metrics for all later replies in the other one.
- */
-const toOpenMetrics = (text: string): string => {
-  const counters = new Set(
-    [...text.matchAll(/^# TYPE (\S+)_total counter$/gm)].map(found => found[1]),
-  )
-  const named = text.replace(/^# (HELP|TYPE) (\S+)_total /gm, (whole, kind, name) =>
-    counters.has(name) ? `# ${kind} ${name} ` : whole,
-  )
-  return `${named.replace(/\n\n+/g, '\n').trimEnd()}\n# EOF\n`
-}
-
 /** The metrics of a service. */
 export class Metrics {
   readonly observeTurn: TurnObserver
-  readonly #prom: typeof import('prom-client')
-  readonly #registry: Registry
+  readonly #series: Series
   readonly #requests: Counter
   readonly #durations: Histogram
 
   /** `version` is that of the program. */
   static async open(version: string, sources: Sources): Promise<Metrics> {
-    const { default: prom } = await import('prom-client')
-    const registry = new prom.Registry()
-    prom.collectDefaultMetrics({ register: registry })
-    // Gauges with the name of a counter, which the format forbids; their values are also those of the gauges without `_total`.
-    for (const { name, type } of await registry.getMetricsAsJSON())
-      if (name.endsWith('_total') && `${type}` !== 'counter') registry.removeSingleMetric(name)
-    return new Metrics(prom, registry, version, sources)
+    return new Metrics(await Series.open(), version, sources)
   }
 
-  private constructor(
-    prom: typeof import('prom-client'),
-    registry: Registry,
-    version: string,
-    sources: Sources,
-  ) {
-    this.#prom = prom
-    this.#registry = registry
-    const series = new Series(prom, registry)
+  private constructor(series: Series, version: string, sources: Sources) {
+    this.#series = series
     series.gauge('build_info', 'Always 1; the version is a label.', ['version']).set({ version }, 1)
     series.read('turns_running', 'Turns that run now.', sources.runningTurns)
     series.read('queued_messages', 'Messages that wait for a turn to end.', sources.queuedMessages)
@@ -207,11 +142,7 @@ export class Metrics {
   }
 
   /** The exposition, as OpenMetrics where `accept` asks for it, else as Prometheus text. */
-  async text(accept: string): Promise<{ type: string; text: string }> {
-    // prom-client writes a word that neither format has.
-    const text = (await this.#registry.metrics()).replace(/ Nan$/gm, ' NaN')
-    return accept.includes('application/openmetrics-text')
-      ? { type: this.#prom.openMetricsContentType, text: toOpenMetrics(text) }
-      : { type: this.#prom.prometheusContentType, text }
+  text(accept: string): Promise<{ type: string; text: string }> {
+    return this.#series.text(accept)
   }
 }
