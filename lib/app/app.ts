@@ -67,7 +67,7 @@ import { TurnStarter } from '../turns/start-turn.ts'
 import type { Turns } from '../turns/turns.ts'
 import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
 import { FileSearch } from '../workspaces/file-search.ts'
-import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
+import { PersonGit, type RequireMayChange } from '../workspaces/git-person.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
 import { SessionFiles } from '../workspaces/session-files.ts'
 import { personShell, type PersonShell } from '../workspaces/terminals/person-shell.ts'
@@ -468,12 +468,8 @@ export class App extends AppData {
   }
 
   /** Git as the person runs it, in a workspace. */
-  personGit(
-    home: Home,
-    root: string,
-    requireMayChange?: PersonGitOptions['requireMayChange'],
-  ): Promise<PersonGit> {
-    return openPersonGit(root, { env: this.personShell(home).env, requireMayChange })
+  personGit(home: Home, root: string, requireMayChange?: RequireMayChange): Promise<PersonGit> {
+    return PersonGit.open(root, this.personShell(home).env, requireMayChange)
   }
 
   importInto(home: Home, workspace: string, isOwner: boolean): ImportTarget {

@@ -21,7 +21,7 @@ import { migrateDefaultModel } from '../models/default-model.ts'
 import { packedHere } from '../store/packed.ts'
 import { Homes } from '../profiles/homes.ts'
 import type { Owned } from '../cluster/types.ts'
-import { createKnownSecrets } from '../profiles/known-secrets.ts'
+import { KnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
 import { Projects } from '../workspaces/projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../base/redact/redact.ts'
@@ -176,10 +176,8 @@ export class AppData {
     })
     this.apiTokens = new ApiTokens(join(stateDir, 'api-tokens.json'), clock)
     this.requestKeys = new RequestKeys(join(stateDir, 'request-keys'), clock, log.warn)
-    this.#unwatch = [
-      watchSecrets(createKnownSecrets(() => this.homes.list())),
-      watchSecrets(own.values),
-    ]
+    const known = new KnownSecrets(() => this.homes.list())
+    this.#unwatch = [watchSecrets(() => known.list()), watchSecrets(own.values)]
     this.hub = new Hub(randomBytes(4).toString('hex'), clock, id => this.sessions.row(id)?.profile)
     this.acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
     this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)

@@ -10,6 +10,11 @@ import { observeAgent, type TurnObserver } from '../operations/telemetry/observe
 import type { Tracing } from '../operations/telemetry/tracing.ts'
 import { readTracingSettings } from '../operations/telemetry/tracing-settings.ts'
 
+const metricsOf = async (version: string, sources: Sources): Promise<Metrics> => {
+  const { Metrics } = await import('../operations/telemetry/metrics.ts')
+  return Metrics.open(version, sources)
+}
+
 const tracingOf = async (
   { env }: Config,
   version: string,
@@ -38,10 +43,8 @@ export class Telemetry {
     sources: Sources,
   ): Promise<Telemetry> {
     const { metricsToken } = config
-    const metricsOf = async () =>
-      (await import('../operations/telemetry/metrics.ts')).createMetrics(version, sources)
     const [metrics, tracing] = await Promise.all([
-      metricsToken === null ? undefined : metricsOf(),
+      metricsToken === null ? undefined : metricsOf(version, sources),
       tracingOf(config, version, log),
     ])
     return new Telemetry(metricsToken, metrics, tracing)
@@ -53,10 +56,10 @@ export class Telemetry {
     tracing: Tracing | undefined,
   ) {
     this.metrics = metrics && {
-      text: metrics.text,
+      text: accept => metrics.text(accept),
       isToken: sent => token !== null && isSameSecret(sent, token),
     }
-    this.onRequest = metrics?.request
+    this.onRequest = metrics && (finished => metrics.request(finished))
     this.#observers = [metrics, tracing].flatMap(each => each?.observeTurn ?? [])
     this.#tracing = tracing
   }

@@ -18,8 +18,7 @@ import { makeDir } from '../store/make-dir.ts'
 import type { Turn } from '../turns/turn.ts'
 import type { CommandContext } from './run.ts'
 import {
-  createTerminalEngine,
-  type TerminalEngine,
+  TerminalEngine,
   type TerminalEngineOptions,
   type TerminalObserver,
 } from './terminal-engine.ts'
@@ -202,7 +201,7 @@ export const openRecordedSessions = async (
     observer: Omit<TerminalObserver, 'prompt' | 'message'>
   },
 ): Promise<RecordedSessions> => {
-  const engine = await createTerminalEngine(config, {
+  const engine = await TerminalEngine.open(config, {
     ...options,
     addon,
     version: await version(),

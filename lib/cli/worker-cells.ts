@@ -61,41 +61,38 @@ const environmentOf = (
   AGENT_WEBUI_CLUSTER_RUN_BY: worker,
 })
 
-type Running = {
-  pid: number
-  port: number
-  ended: Promise<Exit>
-  kill(): void
+/** The process of a cell. */
+class CellProcess {
+  readonly pid: number
+  readonly port: number
+  readonly ended: Promise<Exit>
   /** Started again as soon as it has ended. */
-  isAgain: boolean
-  isEnding: boolean
-}
+  isAgain = false
+  isEnding = false
+  readonly kill: () => void
 
-const startCell = (config: Config, cell: string, worker: string, port: number): Running => {
-  const dir = join(config.stateDir, 'cells', cell)
-  for (const name of ['home', 'state', 'workspace'])
-    mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
-  const [command, ...args] = ownCommand(['--no-browser'])
-  const child = spawnGroup(command, args, {
-    cwd: dir,
-    env: environmentOf(config, { cell, dir, port, worker }),
-    // It ends when its standard input does. Its log is that of the worker.
-    stdio: ['pipe', 'inherit', 'inherit'],
-  })
-  child.stdin.on('error', () => undefined)
-  return {
-    pid: child.pid ?? 0,
-    port,
-    ended: waitForClose(child),
-    kill: () => killGroup(child, 'SIGKILL'),
-    isAgain: false,
-    isEnding: false,
+  constructor(config: Config, cell: string, worker: string, port: number) {
+    const dir = join(config.stateDir, 'cells', cell)
+    for (const name of ['home', 'state', 'workspace'])
+      mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
+    const [command, ...args] = ownCommand(['--no-browser'])
+    const child = spawnGroup(command, args, {
+      cwd: dir,
+      env: environmentOf(config, { cell, dir, port, worker }),
+      // It ends when its standard input does. Its log is that of the worker.
+      stdio: ['pipe', 'inherit', 'inherit'],
+    })
+    child.stdin.on('error', () => undefined)
+    this.pid = child.pid ?? 0
+    this.port = port
+    this.ended = waitForClose(child)
+    this.kill = () => killGroup(child, 'SIGKILL')
   }
-}
 
-const killLate = ({ ended, kill }: Running, ms: number): void => {
-  const timer = setTimeout(kill, ms)
-  void ended.catch(() => undefined).then(() => clearTimeout(timer))
+  killAfter(ms: number): void {
+    const timer = setTimeout(this.kill, ms)
+    void this.ended.catch(() => undefined).then(() => clearTimeout(timer))
+  }
 }
 
 const isFree = (host: string, port: number): Promise<boolean> =>
@@ -138,7 +135,7 @@ export class Cells {
   readonly #log: Log
   readonly #onEnd: (failed: string | null) => void
   readonly capacity: number
-  readonly #running = new Map<string, Running>()
+  readonly #running = new Map<string, CellProcess>()
   readonly #failures: Failures
   readonly #dir: string
   #isStopping = false
@@ -181,7 +178,7 @@ export class Cells {
     this.#onEnd(cell)
   }
 
-  async #follow(cell: string, one: Running): Promise<void> {
+  async #follow(cell: string, one: CellProcess): Promise<void> {
     const exit = await one.ended.catch(messageOf)
     const isInOrder = typeof exit !== 'string' && exit.code === 0
     // Its commands may run on, and the next owner would run them again.
@@ -202,7 +199,7 @@ export class Cells {
       // It becomes the name of a directory.
       if (!isCellName(cell)) throw new Error('this is no name of a cell')
       if (this.#isStopping) return
-      const one = startCell(this.#config, cell, this.#name, port)
+      const one = new CellProcess(this.#config, cell, this.#name, port)
       this.#running.set(cell, one)
       this.#log.info(`Starting the cell ${cell} (process ${one.pid})`)
       void this.#follow(cell, one)
@@ -213,11 +210,11 @@ export class Cells {
   }
 
   /** In order, and by force when that takes too long. */
-  #stop(one: Running): void {
+  #stop(one: CellProcess): void {
     if (one.isEnding) return
     one.isEnding = true
     signalProcess(one.pid, 'SIGTERM')
-    killLate(one, END_MS)
+    one.killAfter(END_MS)
   }
 
   /** The cells that keep ending here. */
@@ -239,7 +236,7 @@ export class Cells {
     // One that has not ended in order hangs.
     if (!hasEnded) return earlier.kill()
     earlier.isAgain = true
-    killLate(earlier, LEAVE_MS)
+    earlier.killAfter(LEAVE_MS)
   }
 
   /** Its turns are parked, and this worker does not start it again: it was removed, or runs elsewhere. */

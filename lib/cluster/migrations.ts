@@ -225,7 +225,12 @@ create or replace function agent_webui.push(
 $$;
 `
 
-const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS, AVOIDS, VERSIONS]
+/** How many files the owner keeps to itself, such as one that is too large. */
+const LEFT_OUT = `
+alter table agent_webui.cell add column left_out integer not null default 0;
+`
+
+const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS, AVOIDS, VERSIONS, LEFT_OUT]
 
 /** One process at a time. The number is the same for every installation. */
 const LOCK = createHash('sha256').update('agent-webui migrations').digest().readInt32BE()

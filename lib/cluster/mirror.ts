@@ -123,6 +123,11 @@ export class Mirror {
     this.#warn = warn
   }
 
+  /** Files that stay here only. */
+  get leftOut(): number {
+    return this.#skipped.size
+  }
+
   /** The next difference of a file; null when there is none. */
   read(key: string): Change | null {
     const path = this.#files.pathOf(key)

@@ -209,6 +209,18 @@ export const showAddress = (
     token,
   ])
 
+/** How many files the database has no copy of. */
+export const showLeftOut = (
+  db: Database,
+  cell: string,
+  { epoch, leftOut }: { epoch: number; leftOut: number },
+): Promise<unknown> =>
+  db.query('update agent_webui.cell set left_out = $3 where name = $1 and epoch = $2', [
+    cell,
+    epoch,
+    leftOut,
+  ])
+
 /** For lists of several cells. */
 export const showStatus = (
   db: Database,

@@ -7,7 +7,7 @@ import { connect, type Database, databaseProblem, sqlState } from './database.ts
 import { type DirectoryNote, readNote } from './directory-note.ts'
 import { isMigrated, migrate, requireKnownTables } from './migrations.ts'
 import { Mirror } from './mirror.ts'
-import { startOwned } from './owned.ts'
+import { PostgresOwned } from './owned.ts'
 import { type Claim, claim, isKnownClaim, showAlive } from './ownership.ts'
 import { Sealer } from './seal.ts'
 import { type CellPlace, type Cluster, ClusterError, NO_FILES, type Owned } from './types.ts'
@@ -154,7 +154,7 @@ export class PostgresCluster implements Cluster {
           now: this.#clock.now(),
           warn: this.#log.warn,
         }))
-      return await startOwned({
+      return await PostgresOwned.begin({
         ...given,
         clock: this.#clock,
         url: this.#url,

@@ -24,7 +24,7 @@ import type { Passed } from './due-jobs.ts'
 import type { JobPlan } from './job.ts'
 import type { RunResult } from './run-job.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
-import { cachedFile } from '../store/cached-file.ts'
+import { CachedFile } from '../store/cached-file.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
 
 export type Runner = { pid: number; boot: string }
@@ -121,8 +121,7 @@ export class History {
   readonly #isSole: boolean
   readonly #report: (run: EndedRun) => void
   readonly #path: string
-  /** Newest first. */
-  readonly list: () => Run[]
+  readonly #runs: CachedFile<Run[]>
   /** When this process began. */
   readonly #began: number
 
@@ -140,11 +139,16 @@ export class History {
     this.#clock = clock
     this.#isSole = isSole
     this.#path = join(dir, 'history.jsonl')
-    this.list = cachedFile(this.#path, file => fold(file.text ?? ''), {
+    this.#runs = new CachedFile(this.#path, file => fold(file.text ?? ''), {
       maxBytes: MAX_BYTES * 8,
       lossy: true,
     })
     this.#began = clock.now() - clock.monotonic()
+  }
+
+  /** Newest first. */
+  list(): Run[] {
+    return this.#runs.read()
   }
 
   /** Truncates a long file. Call it while no one else writes: before the first tick. */

@@ -12,7 +12,7 @@ import type { AdoptedRun, RunHooks } from './scheduler.ts'
 import { type ScriptResult, runScript } from './job-script.ts'
 import { CUT, type RunOutcome, type StartedTurn, untilEnd } from './until-end.ts'
 import { redact } from '../base/redact/redact.ts'
-import type { CronOptions } from './cron.ts'
+import type { CronServices } from './cron.ts'
 import { codeBlock } from '../base/code-block.ts'
 
 /** A response of exactly this is not delivered. */
@@ -100,9 +100,9 @@ export class JobRunner {
   /** `<home>/cron` */
   readonly #dir: string
   readonly #zone: () => string
-  readonly #services: CronOptions
+  readonly #services: CronServices
 
-  constructor(home: Home, dir: string, zone: () => string, services: CronOptions) {
+  constructor(home: Home, dir: string, zone: () => string, services: CronServices) {
     this.#home = home
     this.#dir = dir
     this.#zone = zone

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
-import { cachedFile } from '../store/cached-file.ts'
+import { CachedFile } from '../store/cached-file.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { deletedHome } from './deleted-home.ts'
 import { type Home, openHome } from './home.ts'
@@ -21,14 +21,14 @@ export const BAD_NAME =
   'Invalid profile name: lowercase letters, numbers, hyphens, underscores only'
 
 /** Blank when the file is missing or not a text file. */
-const openMarker = (path: string): (() => string) =>
-  cachedFile(path, ({ text }) => text?.trim() ?? '', { maxBytes: 1_024 })
+const markerFile = (path: string) =>
+  new CachedFile(path, ({ text }) => text?.trim() ?? '', { maxBytes: 1_024 })
 
 const markerPath = (baseHome: string): string => join(baseHome, 'active_profile')
 
 /** The profile that is to be active and does not exist; null otherwise. */
 export const missingActiveProfile = (baseHome: string): string | null => {
-  const name = openMarker(markerPath(baseHome))()
+  const name = markerFile(markerPath(baseHome)).read()
   if (name === '' || name === DEFAULT_PROFILE) return null
   return PROFILE_NAME.test(name) && isDirectory(join(baseHome, 'profiles', name)) ? null : name
 }
@@ -40,7 +40,7 @@ export class Homes {
   /** `<base>/profiles`. */
   readonly dir: string
   readonly #marker: string
-  readonly #readMarker
+  readonly #active: CachedFile<string>
   readonly base: Home
   readonly #named = new Map<string, Home>()
   /** The profile AGENT_HOME pointed at, if it is a direct child of the profiles directory. */
@@ -57,7 +57,7 @@ export class Homes {
     this.#accepted = accepted
     this.dir = join(baseHome, 'profiles')
     this.#marker = markerPath(baseHome)
-    this.#readMarker = openMarker(this.#marker)
+    this.#active = markerFile(this.#marker)
     this.base = this.#open(DEFAULT_PROFILE, baseHome, configPath)
     const agentHome = resolve(config.agentHome)
     this.#started = dirname(agentHome) === resolve(this.dir) ? basename(agentHome) : ''
@@ -70,7 +70,7 @@ export class Homes {
 
   /** The name of the process-level profile: the marker's, else the one AGENT_HOME pointed at, else `default`. */
   active(): string {
-    const wanted = this.#readMarker() || this.#started
+    const wanted = this.#active.read() || this.#started
     return wanted && this.#find(wanted) ? wanted : DEFAULT_PROFILE
   }
 

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import type { Home } from '../profiles/home.ts'
 import { invalid, missing, UserError } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
-import { cachedFile } from '../store/cached-file.ts'
+import { CachedFile } from '../store/cached-file.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { JsonFile } from '../store/json-file.ts'
 import { isProtectedPath } from '../store/state-files.ts'
@@ -68,7 +68,11 @@ const normalizeList = (
   return [...kept.values()]
 }
 
-type Files = { list: JsonFile<ReturnType<typeof parseList>>; last: () => string; lastPath: string }
+type Files = {
+  list: JsonFile<ReturnType<typeof parseList>>
+  last: CachedFile<string>
+  lastPath: string
+}
 
 export class Workspaces {
   readonly #config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>
@@ -98,7 +102,7 @@ export class Workspaces {
     const lastPath = join(dir, 'last_workspace.txt')
     const files = {
       list: new JsonFile(join(dir, 'workspaces.json'), parseList),
-      last: cachedFile(lastPath, ({ text }) => text?.trim() ?? '', { maxBytes: 16 * 1024 }),
+      last: new CachedFile(lastPath, ({ text }) => text?.trim() ?? '', { maxBytes: 16 * 1024 }),
       lastPath,
     }
     this.#opened.set(dir, files)
@@ -239,12 +243,12 @@ export class Workspaces {
   }
 
   last(home: WorkspaceHome): string {
-    for (const read of [
+    for (const file of [
       this.#filesOf(home).last,
       ...(this.#hasMembers() ? [] : [this.#global.last]),
     ]) {
       // The service-wide one may have been left there by another profile, and one in a copied home may be the original's.
-      const found = this.allowed(home, read())
+      const found = this.allowed(home, file.read())
       if (found !== undefined) return found
     }
     return this.defaultOf(home)
@@ -252,7 +256,7 @@ export class Workspaces {
 
   setLast(home: WorkspaceHome, path: string): void {
     const { last, lastPath } = this.#filesOf(home)
-    if (last() !== path) replaceText(lastPath, `${path}\n`)
+    if (last.read() !== path) replaceText(lastPath, `${path}\n`)
   }
 
   /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */

@@ -11,7 +11,7 @@ import { visibleWords } from '../../base/visible.ts'
 import { UserError, wordsOf } from '../../errors.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
 import { withFileLock } from '../../store/flock.ts'
-import { mutex } from '../../store/mutex.ts'
+import { Mutex } from '../../store/mutex.ts'
 import type { HttpServer } from '../config.ts'
 import { AuthFetch } from './auth-fetch.ts'
 import {
@@ -86,7 +86,7 @@ export const signInState = (homeDir: string, server: HttpServer): SignInState =>
 }
 
 /** Renewals of one file wait for each other, whichever profile object or server they are for. */
-const inTurn = mutex()
+const locks = new Mutex()
 
 export class TokenSource implements AuthProvider {
   readonly #server: HttpServer
@@ -166,7 +166,7 @@ export class TokenSource implements AuthProvider {
   /** The new access token. `rejected` is the one that the server did not accept. */
   #renew(rejected: string | null): Promise<string> {
     const { path } = this.#file
-    return inTurn(path, () =>
+    return locks.run(path, () =>
       withFileLock(`${path}.lock`, { timeoutMs: LOCK_WAIT_MS }, async () => {
         const stored = this.#file.read()
         if (!stored?.grant) throw this.needed()

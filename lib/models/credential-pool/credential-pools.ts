@@ -4,7 +4,7 @@ import { type Clock, toSeconds } from '../../base/clock.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { messageOf } from '../../errors.ts'
 import type { FailureType } from '../../schema/failure-type.ts'
-import { mutex } from '../../store/mutex.ts'
+import { Mutex } from '../../store/mutex.ts'
 import { type Candidate, candidatesFor, firstAvailable } from '../credentials.ts'
 import { type KeyStatus, saveKeyStatus } from './auth-json.ts'
 import type { PickKey } from '../endpoint-key.ts'
@@ -76,7 +76,7 @@ export class CredentialPools {
   readonly #known = new Map<string, Known>()
   readonly #lastChosen = new Map<string, string>()
   readonly #writing = new Set<Promise<void>>()
-  readonly #inTurn = mutex()
+  readonly #mutex = new Mutex()
 
   constructor(
     log: (line: string, extra?: Record<string, unknown>) => void,
@@ -131,19 +131,21 @@ export class CredentialPools {
   /** Saves in the background and in order. No turn waits for the lock or fails because of it. */
   #write(home: PoolHome, provider: string, candidate: Candidate, status: Omit<KeyStatus, 'used'>) {
     const state = this.#knownOf(this.#nameOf(home, provider, candidate))
-    const work = this.#inTurn(home.dir, async () => {
-      const { used } = state
-      const variable = candidate.id.startsWith('env:') ? candidate.name : null
-      const id = candidate.isPooled ? candidate.id : seedId(candidate.id)
-      const noted = { provider, id, key: candidate.key, variable }
-      const isWritten = await saveKeyStatus(home.dir, noted, { ...status, used })
-      if (!isWritten) return
-      // The file is authoritative now; other programs may change it.
-      delete state.cooldownUntilMs
-      state.used -= used
-    }).catch((error: unknown) =>
-      this.#log('could not update key status in auth.json', { error: messageOf(error) }),
-    )
+    const work = this.#mutex
+      .run(home.dir, async () => {
+        const { used } = state
+        const variable = candidate.id.startsWith('env:') ? candidate.name : null
+        const id = candidate.isPooled ? candidate.id : seedId(candidate.id)
+        const noted = { provider, id, key: candidate.key, variable }
+        const isWritten = await saveKeyStatus(home.dir, noted, { ...status, used })
+        if (!isWritten) return
+        // The file is authoritative now; other programs may change it.
+        delete state.cooldownUntilMs
+        state.used -= used
+      })
+      .catch((error: unknown) =>
+        this.#log('could not update key status in auth.json', { error: messageOf(error) }),
+      )
     this.#writing.add(work)
     void work.finally(() => this.#writing.delete(work))
   }

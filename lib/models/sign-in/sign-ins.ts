@@ -12,7 +12,7 @@ import type { ModelEndpoint } from '../../agent/types.ts'
 import { isObject, type JsonObject } from '../../base/json.ts'
 import { messageOf, unauthorized, unavailable, UserError } from '../../errors.ts'
 import { withFileLock } from '../../store/flock.ts'
-import { mutex } from '../../store/mutex.ts'
+import { Mutex } from '../../store/mutex.ts'
 import { realPath } from '../../store/path-within.ts'
 import { LOCK_WAIT_MS, readAuth, writeAuth } from '../credential-pool/auth-json.ts'
 import { SIGN_IN_ID } from '../credentials.ts'
@@ -85,7 +85,7 @@ const current = (ref: Reference): Found | undefined => {
 export class SignIns {
   readonly #options: Required<Omit<SignInsOptions, 'dispatcher'>>
   readonly #dispatcher: Dispatcher | undefined
-  readonly #inTurn = mutex()
+  readonly #mutex = new Mutex()
   /** Failed renewals by fingerprint of the refresh token. */
   readonly #failures = new Map<string, { count: number; until: number; reason: string }>()
   /** Tokens that could not be written, by fingerprint of the refresh token in the file. Without them the sign-in is lost. */
@@ -143,7 +143,7 @@ export class SignIns {
 
   #renew(ref: Reference, rejected: string | null): Promise<string | null> {
     const path = fileOf(ref)
-    return this.#inTurn(path, async () => {
+    return this.#mutex.run(path, async () => {
       // An earlier caller may have renewed it.
       const found = lookUp(readAuth(path), ref)
       if (!found) return null

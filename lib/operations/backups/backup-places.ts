@@ -9,7 +9,7 @@ import { findAgentDir } from '../host-agent-checkout.ts'
 import type { Home } from '../../profiles/home.ts'
 import { DEFAULT_PROFILE } from '../../profiles/homes.ts'
 import { REMOVED_KEY } from '../../models/credentials.ts'
-import { createKnownSecrets } from '../../profiles/known-secrets.ts'
+import { KnownSecrets } from '../../profiles/known-secrets.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { realPath } from '../../store/path-within.ts'
 
@@ -48,7 +48,7 @@ export const backupPlaces = (
     homes.map(home => [home.name === DEFAULT_PROFILE ? 'home' : `profiles/${home.name}`, home]),
   )
   const agentDir = findAgentDir(config)
-  const secrets = createKnownSecrets(() => homes)
+  const secrets = new KnownSecrets(() => homes)
   return {
     places: [
       state,
@@ -62,10 +62,10 @@ export const backupPlaces = (
     withoutKeys(path, text) {
       if (path === 'state/settings.json') return withoutPasswordHash(text)
       if (path.startsWith('state/'))
-        return redact(text) === text && withoutSecrets(text, secrets()) === text ? text : null
+        return redact(text) === text && withoutSecrets(text, secrets.list()) === text ? text : null
       // In a file that cannot be parsed, its keys are not known.
       const isReadable = byRoot.get(dirname(path))?.config.problem() === null
-      return isReadable ? withoutSecrets(text, secrets()) : null
+      return isReadable ? withoutSecrets(text, secrets.list()) : null
     },
   }
 }

@@ -9,7 +9,7 @@ import type { HookRecords } from './records.ts'
 import { type HookReply, parseReply } from './reply.ts'
 import { runHookCommand } from './run-command.ts'
 
-export type TurnHooksOptions = {
+export type HookServices = {
   /** Those of the home, read at each event, so that a changed file takes effect immediately. */
   hooks: () => readonly Hook[]
   place: HookPlace & { home: string }
@@ -20,7 +20,7 @@ export type TurnHooksOptions = {
   warn: (message: string) => void
 }
 
-export type HookScope = TurnHooksOptions & {
+export type HookScope = HookServices & {
   /** Shared by the turn and its subagents. */
   state: { stopped: string | null; hasChanges: boolean }
   subagent: { id: string; name: string; goal: string } | null

@@ -9,7 +9,7 @@ import { type Clock, every, toSeconds } from '../../base/clock.ts'
 import { conflict, missing, tooMany, unavailable } from '../../errors.ts'
 import type { Terminal, TerminalOutput, TerminalSize } from '../../schema/terminal.ts'
 import { OutputBuffer } from './output-buffer.ts'
-import { openPseudoTerminal, type PseudoTerminal, terminalProblem } from './pseudo-terminal.ts'
+import { PseudoTerminal, terminalProblem } from './pseudo-terminal.ts'
 
 const MAX_PER_SESSION = 8
 const MAX_TERMINALS = 32
@@ -201,7 +201,7 @@ export class Terminals {
     }
     this.#opening.push(owner)
     try {
-      const pty = await openPseudoTerminal({
+      const pty = await PseudoTerminal.open({
         ...given,
         onOutput: text => receive(text),
       })

@@ -307,6 +307,7 @@ else {
       a.warnings.filter(line => line.includes('keeps no copy')).map(line => line.split(':')[0]),
       ['The cluster keeps no copy of home/skills/odd/SKILL.md'],
     )
+    assert.equal(await db.query('select left_out from agent_webui.cell'), [{ left_out: 1 }])
     await owned.release(5_000)
     const b = machine()
     await b.own()
