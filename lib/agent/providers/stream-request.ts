@@ -8,8 +8,8 @@ import type { Dispatcher } from 'undici'
 import { errorFieldsIn } from '../error-fields.ts'
 import { classify, ProviderFailure, statusOfErrorNames } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
-import { encodeJson } from './encode-json.ts'
 import {
+  encodeJson,
   errorMessageIn,
   hostOf,
   isPage,

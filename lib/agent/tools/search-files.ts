@@ -9,7 +9,6 @@ import { globToRegExp } from '../search/gitignore.ts'
 import { displayPath, guardRead, hiddenGuard, mayRead, resolvePath } from './allowed-paths.ts'
 import { toPlainName } from './look-alike.ts'
 import { within } from './within.ts'
-import { inEitherForm, literally } from '../search/pattern.ts'
 import {
   countMatches,
   findLines,
@@ -259,3 +258,16 @@ const leftOut = (listing: Listing, { binary, unreadable, outOfTime } = NOTHING_U
 }
 
 const some = (name: string, count: number) => count > 0 && { [name]: count }
+
+/** Letters with marks are found as one character or as several: macOS writes both. */
+const inEitherForm = (source: string): string =>
+  source.replace(
+    /\[(?:\\.|[^\]\\])*\]|\\.|(?:[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|[^\0-\x7f]\p{M}*|\p{L}\p{M}+)/gsu,
+    part => {
+      const [one, several] = [part.normalize('NFC'), part.normalize('NFD')]
+      return /^[[\\]/.test(part) || one === several ? part : `(?:${one}|${several})`
+    },
+  )
+
+/** A regular expression that finds `text` as it is. */
+const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
