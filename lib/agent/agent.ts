@@ -6,7 +6,7 @@ import { ContextWindow } from './context-window.ts'
 import { imageKeeper } from './images.ts'
 import { InstructionLookup } from './nested-instructions.ts'
 import { repairHistory } from './repair-history.ts'
-import { type Wait, waitOn } from './retry.ts'
+import { type RetryTiming, type Wait, waitOn } from './retry.ts'
 import { Subagents } from './subagent.ts'
 import { restoreDirectory } from './tools/shell-state.ts'
 import { todoMemo } from './tools/todo.ts'
@@ -21,9 +21,6 @@ import type {
   ToolContext,
 } from './types.ts'
 import { UsageMeter } from './usage-meter.ts'
-
-/** Delays and randomness of retries, replaced in tests. */
-export type EngineOptions = { wait?: Wait; random?: () => number }
 
 export class Run {
   /** Replaced when a small window needs a shorter prompt and fewer tools. */
@@ -67,7 +64,7 @@ export class Run {
   readonly #end = new AbortController()
 
   /** `agent` runs subagents. */
-  constructor(request: AgentRequest, emit: Emit, options: EngineOptions, agent: Agent) {
+  constructor(request: AgentRequest, emit: Emit, timing: RetryTiming, agent: Agent) {
     const { compression, resumed, chatMemo = new Map<string, unknown>() } = request
     this.request = request
     this.emit = emit
@@ -81,8 +78,8 @@ export class Run {
     this.signal = AbortSignal.any([request.signal, this.#end.signal])
     // Every tool call of a batch adds a listener.
     setMaxListeners(0, this.signal)
-    this.wait = options.wait ?? waitOn(request.clock)
-    this.random = options.random ?? Math.random
+    this.wait = timing.wait ?? waitOn(request.clock)
+    this.random = timing.random ?? Math.random
     this.clock = request.clock
     this.endpoint = request.endpoint
     this.chosenEndpoint = request.endpoint

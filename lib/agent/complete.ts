@@ -55,7 +55,12 @@ export type CompleteOptions = {
   maxAttempts?: number
   /** Attempts worth making after such a failure; `maxAttempts` is the upper limit. */
   attemptLimit?: (failure: ProviderFailure) => number | undefined
-} & Pick<AgentRequest, 'minAttempts' | 'maxRetryWaitMs' | 'onRetryWait' | 'observe'>
+  /** As in `AgentRequest`. */
+  minAttempts?: AgentRequest['minAttempts']
+  maxRetryWaitMs?: AgentRequest['maxRetryWaitMs']
+  onRetryWait?: AgentRequest['onRetryWait']
+  observe?: AgentRequest['observe']
+}
 
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 

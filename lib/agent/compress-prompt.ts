@@ -75,7 +75,12 @@ export const toChunks = (messages: readonly LoopMessage[], chars: number): strin
   return [...chunks, open.join('\n\n')]
 }
 
-export type SummaryPromptOptions = {
+export const summaryPrompt = ({
+  notes,
+  chunk,
+  budget,
+  focus,
+}: {
   /** The notes so far; empty for the first. */
   notes: string
   chunk: string
@@ -83,14 +88,7 @@ export type SummaryPromptOptions = {
   budget: number
   /** What the user asked to preserve in particular. */
   focus: string
-}
-
-export const summaryPrompt = ({
-  notes,
-  chunk,
-  budget,
-  focus,
-}: SummaryPromptOptions): WireMessage[] => [
+}): WireMessage[] => [
   { role: 'system', content: INSTRUCTIONS },
   {
     role: 'user',

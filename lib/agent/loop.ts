@@ -20,8 +20,8 @@ import { unwrapCall } from './deferred-calls.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
 import { holdMarkup } from './held-markup.ts'
 import { parseInlineMarkup } from './inline-tool-calls.ts'
-import { raceAbort } from './retry.ts'
-import { type EngineOptions, Run } from './agent.ts'
+import { raceAbort, type RetryTiming } from './retry.ts'
+import { Run } from './agent.ts'
 import { isValidCall, runTools } from './run-tools.ts'
 import { type NormalizedCall, normalizeCalls } from './normalize-calls.ts'
 import { RepeatCounter, REPEATS_MAX, REPEATS_TOLD } from './repetition.ts'
@@ -48,14 +48,14 @@ const MAX_INVALID_BATCHES = 3
 export const runEngine = async (
   request: AgentRequest,
   emit: Emit,
-  options: EngineOptions = {},
+  timing: RetryTiming = {},
 ): Promise<Outcome> => {
   const held = holdMarkup(
     emit,
     request.tools.map(({ name }) => name),
   )
-  const run = new Run(request, held.emit, options, (inner, emitInner) =>
-    runEngine(inner, emitInner, options),
+  const run = new Run(request, held.emit, timing, (inner, emitInner) =>
+    runEngine(inner, emitInner, timing),
   )
   const startedAt = run.clock.monotonic()
   const observed = async (outcome: Outcome): Promise<Outcome> => {
@@ -155,8 +155,7 @@ const readSteering = async (run: Run): Promise<boolean> => {
   return steering.length > 0
 }
 
-const withImages = (images: readonly StoredImage[] = []): Pick<LoopMessage, 'images'> =>
-  images.length > 0 ? { images } : {}
+const withImages = (images: readonly StoredImage[] = []) => (images.length > 0 ? { images } : {})
 
 /** The turn must not spend more than was allowed before this call. */
 const requireBudget = async (run: Run): Promise<void> => {
@@ -171,7 +170,7 @@ const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
   const messageId = request.nextMessageId()
   const first = await readReply(run, messageId, step)
   const again = askAgain(run, first, step)
-  if (again) voidPartial(run, messageId, { hasStreamed: true, message: FORM_MISSED })
+  if (again) voidPartial(run, messageId, FORM_MISSED)
   const reply = again ? await readReply(run, messageId, again) : first
   const toolNames = run.request.tools.map(tool => tool.name)
   const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
@@ -204,7 +203,7 @@ const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> 
     return reply
   run.isToldOfMarkup = true
   const message = 'A tool call in the text of the model could not be read.'
-  voidPartial(run, messageId, { hasStreamed: true, message })
+  voidPartial(run, messageId, message)
   const told: LoopMessage[] = [
     { role: 'assistant', content: received.text },
     { role: 'user', content: NOT_RECOGNIZED },

@@ -37,10 +37,8 @@ type Entry = {
   learnedAt: number
 }
 
-type Place = Pick<ModelEndpoint, 'provider' | 'model' | 'baseUrl' | 'apiMode'>
-
 /** Only local and private addresses, and providers known to be such a program. Ollama's cloud has fixed windows. */
-const canAsk = ({ provider, baseUrl, apiMode }: Place): boolean =>
+const canAsk = ({ provider, baseUrl, apiMode }: ModelEndpoint): boolean =>
   (apiMode === 'chat_completions' || apiMode === 'ollama_chat') &&
   !/(?:^|\.)ollama\.com$/.test(URL.parse(baseUrl)?.hostname ?? '') &&
   (isLocalUrl(baseUrl) ||
@@ -76,7 +74,7 @@ export class ServedWindows implements Windows {
     return entry && this.#clock.monotonic() - entry.learnedAt < LEARNED_MS ? entry.learned : 0
   }
 
-  #entryOf({ baseUrl, model }: Place): Entry {
+  #entryOf({ baseUrl, model }: ModelEndpoint): Entry {
     const found = this.#find(baseUrl, model)
     if (found) return found
     const [oldest] = this.#entries.keys()

@@ -35,7 +35,7 @@ const withoutLeadingOptions = (args: readonly string[]): string[][] => {
 
 /** An alias that `-c alias.x=…` defines for this call. */
 const gitAlias = (part: Part): string[] => {
-  const git = readGit(part)
+  const git = readGit(part.words)
   const value = git?.options.findLast(option => option.startsWith(`alias.${git.sub}=`))
   return value === undefined
     ? []

@@ -68,7 +68,7 @@ const NAMED =
  * it is not remembered.
  */
 export const answerObjection = (
-  { message }: Pick<ProviderFailure, 'message'>,
+  { message }: ProviderFailure,
   known: Quirks,
   { answer, mustCall }: ProviderRequest,
   isNamed: boolean,

@@ -13,7 +13,7 @@ import { rateLimitReset, resetInBody, retryAfterInHeaders } from '../retry-after
 const MAX_ERROR_BYTES = 64 * 1024
 const MAX_MESSAGE_CHARS = 600
 
-export type PostOptions = {
+type ProviderCall = {
   url: string
   /** Additional headers, including the one with the key. */
   headers: Readonly<Record<string, string>>
@@ -21,11 +21,12 @@ export type PostOptions = {
   secret: string | null
   body: Buffer
   signal: AbortSignal
-  clock: Pick<Clock, 'now'>
+  clock: Clock
   dispatcher?: Dispatcher | undefined
 }
 
-export type PostResponse = Pick<Dispatcher.ResponseData, 'headers'> & {
+export type PostResponse = {
+  headers: Dispatcher.ResponseData['headers']
   body: AsyncIterable<Buffer>
 }
 
@@ -33,7 +34,7 @@ export type PostResponse = Pick<Dispatcher.ResponseData, 'headers'> & {
  * Resolves with headers and body for a 2xx status, throws `ProviderFailure` for any other. Redirects are not followed,
  * because the key would be sent to an address that is not configured.
  */
-export const postJson = async (call: PostOptions): Promise<PostResponse> => {
+export const postJson = async (call: ProviderCall): Promise<PostResponse> => {
   // Imported with the first call: it would cost every start 0.1 s and 15 MB.
   const { request } = await import('undici')
   const answer = await request(call.url, {
@@ -99,7 +100,7 @@ const toFailure = (
   status: number,
   text: string,
   headers: Dispatcher.ResponseData['headers'],
-  { secret, clock }: Pick<PostOptions, 'secret' | 'clock'>,
+  { secret, clock }: ProviderCall,
 ): ProviderFailure => {
   const message = redactKey(errorMessageIn(text), secret)
   const { codes, param } = errorFieldsIn(text)

@@ -125,9 +125,9 @@ export class QuirkMemory {
   /** By place: until when each quirk is remembered. */
   readonly #learned = new Map<string, Map<Quirk, number>>()
   readonly #objectionOf: ObjectionOf
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Clock
 
-  constructor(objectionOf: ObjectionOf, clock: Pick<Clock, 'now'>) {
+  constructor(objectionOf: ObjectionOf, clock: Clock) {
     this.#objectionOf = objectionOf
     this.#clock = clock
   }

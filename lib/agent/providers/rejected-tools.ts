@@ -32,7 +32,7 @@ export const withoutRejectedTools = (request: ProviderRequest, known: Quirks): P
 
 /** `request` as it was sent, without those that were rejected before. */
 export const rejectedToolObjection = (
-  { message }: Pick<ProviderFailure, 'message'>,
+  { message }: ProviderFailure,
   known: Quirks,
   { tools }: ProviderRequest,
 ): Objection | null => {

@@ -214,10 +214,7 @@ const LIMITS: readonly RegExp[] = [
 ].map(source => new RegExp(source, 'i'))
 
 /** The number of tools that a rejection allows; null when it is about something else, or does not help. */
-export const toolLimitIn = (
-  failure: Pick<ProviderFailure, 'message' | 'param'>,
-  sent: number,
-): number | null => {
+export const toolLimitIn = (failure: ProviderFailure, sent: number): number | null => {
   if (!paramIs(failure, /^(?:tools|functions)$/)) return null
   const words = ownWords(failure)
   for (const pattern of LIMITS) {

@@ -71,11 +71,11 @@ const IS_PROMPT =
 const isPromptPath = (path: string): boolean => path.includes('.') && IS_PROMPT.test(path)
 
 /** The parameter in the error object. LiteLLM writes Python's `None`. */
-const paramOf = ({ param }: Pick<ProviderFailure, 'param'>): string | null =>
+const paramOf = ({ param }: ProviderFailure): string | null =>
   param === undefined || /^(?:none|null)?$/i.test(param) ? null : normalized(param)
 
 /** False when the error object names another parameter. */
-export const paramIs = (failure: Pick<ProviderFailure, 'param'>, field: RegExp): boolean => {
+export const paramIs = (failure: ProviderFailure, field: RegExp): boolean => {
   const param = paramOf(failure)
   return param === null || field.test(param)
 }

@@ -148,7 +148,7 @@ const toPart = (command: Command, variables: Variables): Part => {
 const redirectsOf = (
   all: readonly Redirection[],
   variables: Variables,
-): Pick<Part, 'redirects' | 'inputs'> => {
+): { redirects: Redirect[]; inputs: Value[] } => {
   const redirects: Redirect[] = []
   const inputs: Value[] = []
   for (const each of all)
@@ -160,7 +160,7 @@ const redirectsOf = (
   return { redirects, inputs }
 }
 
-const valueAndText = (node: Node, variables: Variables): Pick<Word, 'value' | 'raw'> => {
+const valueAndText = (node: Node, variables: Variables): { value: Value; raw?: string } => {
   const value = textOf(node, variables)
   return { value, ...(value === null && { raw: node.text }) }
 }

@@ -77,19 +77,21 @@ export const refusedResult = ({ by, message }: Refusal): ToolResult =>
       : 'The command was not run.',
   )
 
-export type GateOptions = {
-  cwd: string
-  /** What an approval shows and remembers, where the command alone does not say what it does. */
-  shown?: string
-  /** What the model asked for. */
-  wanted?: CommandAccess | undefined
-}
-
 /** How the command may run; its checkpoint is recorded then. Otherwise the refusal. */
 export const approveCommand = async (
   ctx: ToolContext,
   command: string,
-  { cwd, shown = command, wanted }: GateOptions,
+  {
+    cwd,
+    shown = command,
+    wanted,
+  }: {
+    cwd: string
+    /** What an approval shows and remembers, where the command alone does not say what it does. */
+    shown?: string
+    /** What the model asked for. */
+    wanted?: CommandAccess | undefined
+  },
 ): Promise<Approved | { refused: ToolResult }> => {
   const decision = decideCommand(command, ctx.turn, shellContextFor(ctx.turn, cwd), wanted)
   if (decision.kind === 'refuse') return { refused: refusedResult(decision.refusal) }

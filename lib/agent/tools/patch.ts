@@ -147,7 +147,7 @@ type Open = {
   fullPath: string
   file: TextBytes
   /** Of the file before the edit. */
-  versions: Pick<Change, 'before' | 'edited'>
+  versions: { before: Buffer | null; edited: Buffer }
   reveal: (edited: string) => string
 }
 

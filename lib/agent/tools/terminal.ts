@@ -30,7 +30,7 @@ export type TerminalSettings = {
   /** The variables of a command apply to the next one of the chat, as its directory always does. */
   isPersistent: boolean
   /** What the model must know about the runner of commands, where there is one. */
-  runner?: Pick<CommandRunner, 'note' | 'canLeave'>
+  runner?: CommandRunner
 }
 
 const DEFAULTS: TerminalSettings = { timeoutS: 180, isPersistent: false }
@@ -188,19 +188,23 @@ export const keepState = (
   }
 }
 
-type BackgroundOptions = {
-  command: string
-  cwd: string
-  env: Readonly<Record<string, string>>
-  notify: boolean
-  gate: NetworkGate
-}
-
 /** Starts a background process with a writable stdin. */
 const startInBackground = async (
   ctx: ToolContext,
   approved: Approved,
-  { command, cwd, env, notify, gate }: BackgroundOptions,
+  {
+    command,
+    cwd,
+    env,
+    notify,
+    gate,
+  }: {
+    command: string
+    cwd: string
+    env: Readonly<Record<string, string>>
+    notify: boolean
+    gate: NetworkGate
+  },
 ): Promise<ToolResult> => {
   if (!ctx.turn.processes) throw new Error('Commands cannot run in the background here.')
   const program = shellProgram(command, env)
@@ -227,7 +231,7 @@ const NO_NETWORK =
 export const failureHint = (
   output: string,
   access: CommandAccess,
-  { canLeave, isReadOnly }: Pick<CommandRunner, 'canLeave' | 'isReadOnly'>,
+  { canLeave, isReadOnly }: { canLeave?: boolean; isReadOnly?: boolean },
 ): string | null => {
   if (isReadOnly)
     return NO_WRITE.test(output) || NO_NETWORK.test(output)

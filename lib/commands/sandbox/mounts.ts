@@ -116,7 +116,11 @@ export const workspaceProblem = ({
   workspace,
   env,
   hidden,
-}: Pick<Place, 'workspace' | 'env' | 'hidden'>): Sentence | null => {
+}: {
+  workspace: string | null
+  env: Readonly<Record<string, string>>
+  hidden: readonly string[]
+}): Sentence | null => {
   if (workspace === null) return null
   const real = realOrNull(workspace) ?? workspace
   const home = env.HOME && env.HOME !== '/' ? (realOrNull(env.HOME) ?? env.HOME) : null
@@ -144,19 +148,6 @@ export const gitOf = (place: Place): GitDirectories | null => {
     : gitDirectories(workspace, [...hidden, home], [ownHome, ownTmp, ...writable])
 }
 
-export type PlanOptions = {
-  /** Absent: it is looked for. */
-  git?: GitDirectories | null
-  /** Directories below the workspace that are repositories of their own, as submodules are. */
-  nested?: readonly string[]
-  /** The program to start. */
-  program?: string
-  /** Directories that every command can read. */
-  system?: readonly string[]
-  /** Only the private /tmp may change. */
-  isReadOnly?: boolean
-}
-
 /** Git runs in it, so a command must not make it a repository either. */
 export const gitIn = (repository: string): string => {
   const git = join(repository, '.git')
@@ -172,7 +163,18 @@ export const planMounts = (
     program = '',
     system = SYSTEM,
     isReadOnly = false,
-  }: PlanOptions = {},
+  }: {
+    /** Absent: it is looked for. */
+    git?: GitDirectories | null
+    /** Directories below the workspace that are repositories of their own, as submodules are. */
+    nested?: readonly string[]
+    /** The program to start. */
+    program?: string
+    /** Directories that every command can read. */
+    system?: readonly string[]
+    /** Only the private /tmp may change. */
+    isReadOnly?: boolean
+  } = {},
 ): Mount[] => {
   const { workspace, env } = place
   const home = env.HOME && env.HOME !== '/' ? env.HOME : null

@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type {
   CheckTarget,
-  CommandPlacement,
   CommandRunner,
   PlacedProgram,
   Program,
@@ -311,7 +310,10 @@ export class Sandboxes {
   }
 }
 
-type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env'> & {
+type PlannedCommand = {
+  program: Program
+  cwd: string
+  env: Readonly<Record<string, string>>
   mounts: readonly Mount[]
   hasNetwork: boolean
   /** Of a proxy on the localhost of this computer. */
@@ -320,7 +322,7 @@ type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env'> & {
 type Available = Extract<Availability, { problem: null }>
 
 const underBubblewrap = (
-  { program, cwd, env, hasNetwork, mounts }: Planned,
+  { program, cwd, env, hasNetwork, mounts }: PlannedCommand,
   { program: bwrap, canDisableNamespaces, filter, limiter }: Available,
 ): PlacedProgram => {
   const [loaderVariables, ordinary] = splitVariables({ ...env, TMPDIR: '/tmp' })
@@ -351,7 +353,7 @@ const XCODE = '/private/var/db/xcode_select_link'
  * and macOS removes them for programs of the system anyway.
  */
 const underSeatbelt = (
-  { program, cwd, env, hasNetwork, proxyPort, mounts }: Planned,
+  { program, cwd, env, hasNetwork, proxyPort, mounts }: PlannedCommand,
   { program: sandboxExec }: Available,
   { env: { HOME: home }, ownHome, ownTmp }: Place,
 ): PlacedProgram => ({

@@ -56,7 +56,7 @@ const fileOf = (homeDir: string, name: string): string => {
 
 export type SignInFile = ReturnType<typeof signInFile>
 
-export const signInFile = (homeDir: string, { name, url }: Pick<HttpServer, 'name' | 'url'>) => {
+export const signInFile = (homeDir: string, { name, url }: HttpServer) => {
   const path = fileOf(homeDir, name)
   const file = new JsonFile<StoredSignIn | null>(path, value =>
     value === undefined ? null : Stored.parse(value),
