@@ -9,7 +9,7 @@ import { sendsImages, VISION_TOOL } from './images.ts'
 import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
-import type { Run } from './agent.ts'
+import type { Run } from './run.ts'
 import { describeTools } from './tool-schema.ts'
 import type { LoopMessage, ModelEndpoint, ProviderRequest } from './types.ts'
 

@@ -1,6 +1,6 @@
 /** Keeps the messages of a run within the model's context window: compaction before a call, shrinking after an overflow. */
 import { sentence } from '../base/sentences.ts'
-import type { Run } from './agent.ts'
+import type { Run } from './run.ts'
 import { z } from 'zod'
 import { wordsOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'

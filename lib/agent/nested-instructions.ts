@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import { asObject, isObject } from '../base/json.ts'
 import { truncateText } from './prompt.ts'
-import type { Run } from './agent.ts'
+import type { Run } from './run.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
 /** An instruction file that applies to the files of a directory. Paths are absolute; `applies_to` ends with a separator. */

@@ -1,7 +1,7 @@
 /** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
 import { oneLine, shorten } from '../base/shorten.ts'
 import { because } from './reasons.ts'
-import type { Run } from './agent.ts'
+import type { Run } from './run.ts'
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { spentSince } from './usage-meter.ts'

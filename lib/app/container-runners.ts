@@ -29,7 +29,7 @@ import { protectedPaths } from '../store/state-files.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { controlPathsOf } from '../turns/context/control-files.ts'
 import type { Log } from '../turns/context/services.ts'
-import type { RunnerScope } from './command-runners.ts'
+import type { RunnerScope } from '../commands/commands.ts'
 
 /** `terminal.backend`, its older name, or the variable of the command line. */
 export const containerEngine = (home: Home): Engine | null => {
