@@ -11,7 +11,7 @@ import {
   toChunks,
 } from './compress-prompt.ts'
 import { ProviderFailure } from './failure.ts'
-import { textOf, estimateTokens, estimateAllTokens } from './tokens.ts'
+import { messageText, estimateTokens, estimateAllTokens } from './tokens.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
 /** What the engine needs for compaction. */
@@ -74,7 +74,7 @@ export const compress = async (
   const lastRequest = newMessages.findLast(({ role }) => role === 'user')
   // While its task is being worked on, a request must not be rephrased.
   const isOpen = !messages.slice(tail).some(({ role }) => role === 'user')
-  const request = isOpen ? (lastRequest ? textOf(lastRequest) : before.request) : ''
+  const request = isOpen ? (lastRequest ? messageText(lastRequest) : before.request) : ''
   // A plan is carried out over many turns, so it outlives the request that it answered.
   const plan = approvedPlan(newMessages) ?? before.plan
   const text = joinSummary({ notes, plan, request }, task.todos ?? [])

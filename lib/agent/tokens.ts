@@ -48,7 +48,7 @@ const countWithoutImages = ({ content, tool_calls, refusal }: WireMessage): numb
   (refusal ? estimateTextTokens(refusal) : 0)
 
 /** The text of a message; other parts appear by type, such as `[image_url]`. */
-export const textOf = ({ content }: WireMessage): string =>
+export const messageText = ({ content }: WireMessage): string =>
   typeof content === 'string'
     ? content
     : content

@@ -128,7 +128,7 @@ export const askingMode = ({ current, choices }: Modes): Mode | null => {
   return asking.some(({ id }) => id === current) ? null : (asking[0] ?? null)
 }
 
-type Wanted = {
+type WantedChoices = {
   mode?: string | null | undefined
   model?: string | undefined
   options: Readonly<Record<string, string | boolean>>
@@ -141,7 +141,7 @@ const listed = (words: readonly string[]): string =>
 const applyChoices = async (
   { connection, name }: RunningAgent,
   session: Session,
-  { mode, model, options }: Wanted,
+  { mode, model, options }: WantedChoices,
   { missing, failed, asks: mustAsk }: { missing: Say; failed: Say; asks: boolean },
 ): Promise<void> => {
   const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {

@@ -94,12 +94,12 @@ const mentionedIn = (words: string): string[] =>
     .map(normalized)
     .filter(path => /[._]/.test(path))
 
-const textOf = ({ content }: ProviderRequest['messages'][number]): string =>
+const contentAsText = ({ content }: ProviderRequest['messages'][number]): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
 
 /** The words may come from the conversation, for example because it is about this very error. */
 const isFromConversation = (words: string, { messages }: ProviderRequest): boolean =>
-  messages.some(message => textOf(message).includes(words))
+  messages.some(message => contentAsText(message).includes(words))
 
 /** The first row that the rejection is about and that is not known yet. `changes`: whether a quirk changes the request. */
 export const findObjection = (

@@ -143,7 +143,7 @@ const isDeletion =
   ({ fullPath, after }: Change): boolean =>
     after === null && !changes.some(({ movedFrom }) => movedFrom === fullPath)
 
-type Open = {
+type OpenFile = {
   fullPath: string
   file: TextBytes
   /** Of the file before the edit. */
@@ -151,7 +151,7 @@ type Open = {
   reveal: (edited: string) => string
 }
 
-const open = async (ctx: ToolContext, path: string): Promise<Open> => {
+const open = async (ctx: ToolContext, path: string): Promise<OpenFile> => {
   const fullPath = resolvePath(ctx.turn, path)
   guardWrite(ctx.turn, fullPath)
   refuseDocument(fullPath, 'Change')
@@ -231,7 +231,7 @@ const moved = (change: Change, to: string, ctx: ToolContext): Change[] => {
   ]
 }
 
-const textOf = (bytes: Buffer | null): string => {
+const decodeText = (bytes: Buffer | null): string => {
   const file = bytes && readTextBytes(bytes)
   return file ? displayText(file) : ''
 }
@@ -239,6 +239,6 @@ const textOf = (bytes: Buffer | null): string => {
 const toDiff = (ctx: ToolContext, { fullPath, before, edited, after }: Change): string =>
   diffOfFile(
     displayPath(ctx.turn, fullPath),
-    before === null ? null : textOf(edited ?? before),
-    after === null ? null : textOf(after),
+    before === null ? null : decodeText(edited ?? before),
+    after === null ? null : decodeText(after),
   )

@@ -20,7 +20,7 @@ import {
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
 import { MACOS_SYSTEM } from './macos.ts'
 import { mountGit, nameGit, planGit } from './git-mounts.ts'
-import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import { type Mount, type SandboxFiles, planMounts, reachOf, workspaceProblem } from './mounts.ts'
 import {
   NETWORK_DIRECTORY,
   PROXY_VARIABLES,
@@ -60,7 +60,7 @@ const signalInside = (bwrap: number, signal: NodeJS.Signals): boolean => {
 }
 
 /** `env` is that of the turn: variables that a command sets for later ones must not show them more of this computer. */
-export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
+export type SandboxScope = Omit<SandboxFiles, 'ownHome' | 'ownTmp'> & {
   /** Whose private directories it uses: a session, or a scheduled task. */
   owner: string
   /** True: commands share the network of this computer. Otherwise they are asked about each host that no pattern names. */
@@ -208,7 +208,7 @@ export class Sandboxes {
 
   #createRunner(scope: SandboxScope, isReadOnly: boolean): CommandRunner {
     const own = () => this.#directories.of(scope.owner, scope.env.HOME)
-    const place = (): Place => {
+    const place = (): SandboxFiles => {
       const { root, home: ownHome, tmp: ownTmp } = own()
       // Where /tmp is visible, a command could replace the directories of the next one with symlinks.
       return { ...scope, hidden: [...scope.hidden, root], ownHome, ownTmp }
@@ -355,7 +355,7 @@ const XCODE = '/private/var/db/xcode_select_link'
 const underSeatbelt = (
   { program, cwd, env, hasNetwork, proxyPort, mounts }: PlannedCommand,
   { program: sandboxExec }: Available,
-  { env: { HOME: home }, ownHome, ownTmp }: Place,
+  { env: { HOME: home }, ownHome, ownTmp }: SandboxFiles,
 ): PlacedProgram => ({
   file: sandboxExec,
   args: [

@@ -65,7 +65,7 @@ const REASONS: Partial<Record<FailureType, string>> = {
 const MAX_MESSAGE_CHARS = 500
 
 /** Status not in auth.json: until it is saved, or permanently for keys stored elsewhere. */
-type Known = { cooldownUntilMs?: number; used: number }
+type KeyUse = { cooldownUntilMs?: number; used: number }
 
 /** A stable id for a key without one. */
 const seedId = (text: string): string => sha256(text).slice(0, 6)
@@ -73,7 +73,7 @@ const seedId = (text: string): string => sha256(text).slice(0, 6)
 export class CredentialPools {
   readonly #log: (line: string, extra?: Record<string, unknown>) => void
   readonly #clock: Clock
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, KeyUse>()
   readonly #lastChosen = new Map<string, string>()
   readonly #writing = new Set<Promise<void>>()
   readonly #inTurn = mutex()
@@ -92,7 +92,7 @@ export class CredentialPools {
     return `${this.#poolIdOf(home, provider)}\0${id}\0${key}`
   }
 
-  #knownOf(name: string): Known {
+  #knownOf(name: string): KeyUse {
     const found = this.#known.get(name) ?? { used: 0 }
     this.#known.set(name, found)
     return found

@@ -47,7 +47,7 @@ export type SignInsOptions = {
 /** The key of an endpoint that may be the token of a sign-in. */
 export type SignInToken = { apiKey: string | null; signIn?: SignInReference }
 
-type Found = { entry: JsonObject; key: string; facts: TokenFacts }
+type SignInEntry = { entry: JsonObject; key: string; facts: TokenFacts }
 type Failed = { failed: string }
 /** The key; null when there is no better one; or why the renewal failed for now. */
 type Outcome = string | null | Failed
@@ -62,7 +62,10 @@ const MAX_DELAY_MS = 5 * 60_000
 /** A token that is rejected this soon after its renewal is rejected for another reason than its age. */
 const JUST_RENEWED_MS = 60_000
 
-const lookUp = (auth: JsonObject | null, { provider, id }: SignInReference): Found | undefined => {
+const lookUp = (
+  auth: JsonObject | null,
+  { provider, id }: SignInReference,
+): SignInEntry | undefined => {
   const entry = auth ? findEntry(auth, provider, id) : undefined
   if (!entry) return undefined
   const isOutsidePool = id === SIGN_IN_ID
@@ -75,7 +78,7 @@ const lookUp = (auth: JsonObject | null, { provider, id }: SignInReference): Fou
 const fileOf = ({ dir }: SignInReference): string => realPath(join(dir, 'auth.json'))
 
 /** Undefined for a file that cannot be read: the key that was read before stays in use. */
-const current = (ref: SignInReference): Found | undefined => {
+const current = (ref: SignInReference): SignInEntry | undefined => {
   try {
     return lookUp(readAuth(fileOf(ref)), ref)
   } catch (error) {
@@ -130,7 +133,7 @@ export class SignIns {
   }
 
   /** Usable without a renewal. `rejected` is the key that the provider has rejected, or null. */
-  #isFresh({ entry, key, facts }: Found, rejected: string | null): boolean {
+  #isFresh({ entry, key, facts }: SignInEntry, rejected: string | null): boolean {
     return (
       key !== rejected &&
       !this.#unsaved.has(fingerprint(refreshTokenOf(entry))) &&
@@ -251,7 +254,7 @@ export class SignIns {
    * Writes new tokens over every entry with the old refresh token. Undefined when the file cannot be written: the tokens
    * are kept in memory and written with the next call.
    */
-  #save(ref: SignInReference, old: string, tokens: NewTokens): Found | undefined {
+  #save(ref: SignInReference, old: string, tokens: NewTokens): SignInEntry | undefined {
     this.#unsaved.set(fingerprint(old), tokens)
     try {
       const found = this.#edit(ref, old, entry => setTokens(entry, tokens, this.#now))
@@ -266,7 +269,7 @@ export class SignIns {
     }
   }
 
-  #saveShared(shared: JsonObject, { entry }: Found): void {
+  #saveShared(shared: JsonObject, { entry }: SignInEntry): void {
     try {
       writeShared(this.#options.sharedFile, shared, entry, this.#now)
     } catch (error) {
@@ -297,7 +300,11 @@ export class SignIns {
   }
 
   /** Reads the file again, because a program that does not take the lock may have written during the request. */
-  #edit(ref: SignInReference, old: string, change: (entry: JsonObject) => void): Found | undefined {
+  #edit(
+    ref: SignInReference,
+    old: string,
+    change: (entry: JsonObject) => void,
+  ): SignInEntry | undefined {
     const path = fileOf(ref)
     const auth = readAuth(path)
     const entries = auth ? entriesWith(auth, ref.provider, old) : []
