@@ -177,7 +177,7 @@ const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
   const reply = again ? await readReply(run, messageId, again) : first
   const toolNames = run.request.tools.map(tool => tool.name)
   const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
-  // Of an answer that the provider stopped, no call is run, in whatever form it was written.
+  // When the provider stopped an answer, none of its calls is run, in whatever form it was written.
   const mayCall = (again ?? step).tools !== 'none' && reply.refusal === ''
   const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)

@@ -290,7 +290,7 @@ const readStream = async (
     // Lets the provider close its socket. Not awaited, for the same reason.
     stream.return(undefined).catch(() => undefined)
   }
-  // Of a stream that broke, no call is kept.
+  // A stream that broke does not get here, so none of its calls is made.
   part.calls = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
 }
 

@@ -48,7 +48,7 @@ export class UnusableImage extends Error {
   }
 }
 
-/** Of bytes that are no image a model accepts. */
+/** The error for bytes that are no image a model accepts. */
 export const unusableBytes = (bytes: Buffer): UnusableImage => {
   const format = otherImageFormat(bytes)
   return format === null

@@ -23,7 +23,7 @@ const LOADING_ATTEMPTS = 120
 const RATE_LIMIT_MS = 120_000
 const MIN_RATE_ATTEMPTS = 4
 const MAX_RATE_ATTEMPTS = 14
-/** With the delays of backoff, two minutes or more. */
+/** Takes two minutes or more, with the delays of the backoff. */
 const RATE_ATTEMPTS = 8
 /** Longest additional wait after the requested delay. A delay of minutes is announced as it is. */
 const MAX_JITTER_MS = 5_000

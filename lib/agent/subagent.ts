@@ -266,7 +266,7 @@ class Trace {
   apply(event: AgentEvent): void {
     if (event.type === 'tool') this.#begin(event)
     if (event.type !== 'tool_complete') return
-    // Of calls of nested subagents, the delegating call has them.
+    // The calls of nested subagents leave theirs to the delegating call.
     if (!event.owner)
       this.hooks.push(...(event.hooks ?? []).slice(0, MAX_ENTRIES - this.hooks.length))
     const entry = this.#byCall.get(event.callId)

@@ -6,7 +6,7 @@ import type { LoopMessage, WireMessage } from './types.ts'
 const BYTES_PER_TOKEN = 4
 /** Roles and separators. */
 const TOKENS_PER_MESSAGE = 4
-/** Of an image with an unknown size, independent of its size in bytes. */
+/** Assumed for an image of unknown width and height, whatever its bytes. */
 const TOKENS_PER_IMAGE = 1_500
 /** Claude's rule; other providers count less for large images. */
 const PIXELS_PER_TOKEN = 750

@@ -202,7 +202,7 @@ export type TurnServices = CommandScope & {
   secrets?: Secrets
   /** Absent: files are those on the disk. */
   editor?: EditorFiles
-  /** Of the executable, which has ripgrep in it; undefined where it cannot be unpacked. */
+  /** The path of ripgrep, which the executable has in it; undefined where it cannot be unpacked. */
   unpackRipgrep?: () => string | undefined
   /** Absent: documents such as PDF files cannot be read. */
   readDocument?: ReadDocument

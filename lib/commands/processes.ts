@@ -51,7 +51,7 @@ class BackgroundProcess {
   readonly #clock: Clock
   /** Milliseconds since 1970. */
   readonly #startedAt: number
-  /** Of the monotonic clock, as `#endedAt`. */
+  /** By the monotonic clock, as `#endedAt`. */
   readonly #begunAt: number
   #endedAt: number | null = null
   /** Output so far, truncated at the front in large steps. */

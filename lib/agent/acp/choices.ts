@@ -189,7 +189,7 @@ const applyChoices = async (
 
 type Say = (sentence: string) => void
 
-/** Of a new session: as configured, else a mode that asks before it acts. `hasModel`: the model is chosen with each message. */
+/** Sets what a new session begins with: as configured, else a mode that asks before it acts. `hasModel`: the model is chosen with each message. */
 export const applyFirstChoices = (
   running: RunningAgent,
   session: Session,

@@ -7,7 +7,7 @@ import type { AgentRequest, ApprovalRequest, ToolContext } from '../types.ts'
 
 export type AgentCall = {
   callId: string
-  /** Of our tools, as `describe` maps the agent's call. */
+  /** The name of our tool that `describe` maps the agent's call to. */
   name: string
   /** The kind of the call in ACP. */
   kind: string

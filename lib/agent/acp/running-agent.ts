@@ -21,7 +21,7 @@ export class RunningAgent {
   readonly child: AgentProcess
   readonly router: UpdateRouter
   readonly log: (line: string) => void
-  /** Of a cancelled turn. */
+  /** How long a cancelled turn may take to end. */
   readonly graceMs: number
   /** Attached sessions, by the id of our session. */
   readonly sessions = new Map<string, Session>()

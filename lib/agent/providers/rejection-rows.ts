@@ -166,7 +166,7 @@ const ROWS: readonly QuirkRow[] = [
   },
   { quirk: 'no thinking fields', field: /(?:^|\.)(?:clear_thinking|keep)$/, scope: 'endpoint' },
   { quirk: 'no template', field: /^chat_template_kwargs/, scope: 'endpoint' },
-  // Of Anthropic, where the effort is another field.
+  // Anthropic, where the effort is another field.
   { quirk: 'no thinking', field: /^thinking(?:\.|$)/, scope: 'endpoint' },
   { quirk: 'lower effort', field: EFFORT, scope: 'endpoint' },
   { quirk: 'no effort', field: EFFORT, scope: 'endpoint' },
@@ -185,7 +185,7 @@ const ROWS: readonly QuirkRow[] = [
   },
   { quirk: 'no stream', field: /^stream$/, scope: 'endpoint' },
   {
-    // Of the model or of the moment: nobody says which.
+    // It may be the model, or the moment: nobody says which.
     quirk: 'no stream',
     field: /^stream$/,
     says: /stream(?:ing)?\b.{0,40}(?:not (?:supported|allowed|available)|unsupported|must be false)|(?:not|n't) support (?:streaming|stream\b)/i,

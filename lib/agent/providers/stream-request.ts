@@ -275,12 +275,12 @@ class SseReader {
       void (field === 'error' && this.#ready.push(asError(value))),
   })
 
-  /** Of the events that these bytes complete. */
+  /** Returns the data of the events that these bytes complete. */
   feed(bytes: Uint8Array): string[] {
     return this.#read(this.#decoder.decode(bytes, { stream: true }))
   }
 
-  /** Of an unterminated last event. */
+  /** Returns the data of a last event without its end. */
   end(): string[] {
     return this.#read(`${this.#decoder.decode()}\n\n`)
   }

@@ -64,7 +64,7 @@ const ENV = {}
 const OPTIONS = ['--no-config', '--no-ignore', '--text', '--crlf', '--engine=auto']
 const NAMED = ['--with-filename', '--null', '--color=never', '--line-buffered']
 
-/** Of the names in one command line, about 4,000: macOS allows 1 MB of arguments, and what was found in a batch is kept when the time is up. */
+/** Limit of the names in one command line, about 4,000: macOS allows 1 MB of arguments, and what was found in a batch is kept when the time is up. */
 const MAX_NAMES_BYTES = 200_000
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 

@@ -38,7 +38,7 @@ export const shellProgram = (
 type Stopped = 'timeout' | 'stopped' | null
 
 export type ForegroundResult = Omit<ToolResult, 'content'> & {
-  /** Of the JSON that the model reads. */
+  /** The fields of the JSON that the model reads. */
   fields: Readonly<Record<string, unknown>>
   /** What it wrote to descriptor 3. Null without `hasReport`, and when it did not run to its end. */
   report: string | null

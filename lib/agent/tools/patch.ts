@@ -65,7 +65,7 @@ const patchedFiles = (given: Input): string[] => {
 /** One file before and after; null if it doesn't exist. */
 type Change = FileChange & {
   path: string
-  /** With unsaved changes of the editor, which `before` does not have. */
+  /** The file with unsaved changes of the editor, which `before` does not have. */
   edited?: Buffer
   movedFrom?: string
 }
@@ -146,7 +146,7 @@ const isDeletion =
 type OpenFile = {
   fullPath: string
   file: TextBytes
-  /** Of the file before the edit. */
+  /** The file before the edit: on disk, and as the editor has it. */
   versions: { before: Buffer | null; edited: Buffer }
   reveal: (edited: string) => string
 }

@@ -7,7 +7,7 @@ import { BinaryFile } from './text-file.ts'
 
 const CHUNK_BYTES = 1024 * 1024
 const HEAD_BYTES = 64 * 1024
-/** Of one line. */
+/** Bytes shown of one line. */
 const MAX_LINE_BYTES = 16_000
 const MAX_PAGE_BYTES = 1024 * 1024
 

@@ -16,7 +16,7 @@ type FileKnowledge = { version: string; unread: readonly Lines[] }
 
 const ALL: Lines = [1, Infinity]
 
-/** Of one chat; the oldest are forgotten. */
+/** Files remembered for one chat; the oldest are forgotten. */
 const MAX_FILES = 1_000
 
 /** What stands at a path. `bytes` is absent where there are too many to compare. */

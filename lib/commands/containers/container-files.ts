@@ -23,7 +23,7 @@ export const USER_FILE = 'process'
 
 export type ContainerMount = BindMount & { isHidden?: boolean }
 
-/** Of one container, on this computer. */
+/** The directories of one container on this computer. */
 type Dirs = {
   /** Read by commands, under the same name. */
   shared: string

@@ -81,7 +81,7 @@ const holds = (pid: number, inode: number): boolean | undefined => {
   }
 }
 
-/** By effective user. False when it has exited. */
+/** Whether the effective user of the process is `uid`. False when it has exited. */
 const isOfUser = (pid: number, uid: number): boolean =>
   Number(/^Uid:\s+\d+\s+(\d+)/m.exec(readProc(`${pid}/status`) ?? '')?.[1]) === uid
 

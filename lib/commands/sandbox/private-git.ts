@@ -191,7 +191,7 @@ const removeIfEmpty = (dir: string): void => {
   }
 }
 
-/** With the empty directories in it. */
+/** Removes a directory if it contains nothing but empty directories. */
 const removeEmpty = (dir: string): void => {
   if (!isDirectory(dir)) return
   for (const name of readdirSync(dir)) removeEmpty(join(dir, name))
@@ -631,7 +631,7 @@ export const privateGitFor = (
   }
 }
 
-/** With which Git uses the private directory where that cannot have the name of the real one. */
+/** The variables by which Git uses the private directory where that cannot have the name of the real one. */
 export const variablesFor = (
   { root, repository }: GitDirectories,
   dir: string,

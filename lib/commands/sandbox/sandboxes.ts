@@ -316,7 +316,7 @@ type PlannedCommand = {
   env: Readonly<Record<string, string>>
   mounts: readonly Mount[]
   hasNetwork: boolean
-  /** Of a proxy on the localhost of this computer. */
+  /** The port of a proxy on the localhost of this computer. */
   proxyPort: number | null
 }
 type Available = Extract<Availability, { problem: null }>

@@ -39,7 +39,7 @@ export type SignInsOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
   clock: Clock
   issuerOf?: (provider: string) => Issuer | undefined
-  /** Of the request to the issuer. Shorter than the host agent waits for the lock (15 s), which is held during the request. */
+  /** Limit of the request to the issuer. Shorter than the host agent waits for the lock (15 s), which is held during the request. */
   timeoutMs?: number
   writeFile?: typeof writeAuth
 }
