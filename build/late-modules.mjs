@@ -38,7 +38,7 @@ export const LATE_MODULES = [
   'lib/agent/rank-tools.ts',
   'lib/agent/retry-after.ts',
   'lib/agent/run-tools.ts',
-  'lib/agent/agent.ts',
+  'lib/agent/run.ts',
   'lib/agent/search/gitignore.ts',
   'lib/agent/shell/labels.ts',
   'lib/agent/shell/prefix.ts',

@@ -38,7 +38,6 @@ import { isExecutable } from './store/packed.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './operations/preflight.ts'
 import { endDetached } from './commands/own-processes/end-detached.ts'
 import { eraseSecrets } from './commands/own-processes/erase-secrets.ts'
-import { closeDebugger } from './commands/own-processes/close-debugger.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './commands/own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
 import { redact, redactValue } from './base/redact/redact.ts'
@@ -407,7 +406,10 @@ const run = async (
 
 /** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1, or 78 where a new start would end the same way; a verb never returns. */
 export const start = async (options: StartOptions): Promise<Running> => {
-  closeDebugger()
+  // Node opens its debugger on SIGUSR1, and whoever connects to it runs code in this process. Every program of this user can
+  // send the signal, also one that the agent started. A listener replaces that action. `--disable-sigusr1`
+  // (build/node-flags.mjs) covers the time before, where the program is started with options.
+  process.on('SIGUSR1', () => undefined)
   setV8Flags()
   const { argv = process.argv.slice(2) } = options
   const live = options.environment === undefined ? processEnvironment() : undefined

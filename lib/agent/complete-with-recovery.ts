@@ -1,4 +1,5 @@
 /** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
+import type { Words } from '../base/sentences.ts'
 import { sha256 } from '../base/sha256.ts'
 import { complete, cutOff, type Reply, windowFull } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
@@ -8,7 +9,7 @@ import { sendsImages, VISION_TOOL } from './images.ts'
 import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
-import type { Run } from './agent.ts'
+import type { Run } from './run.ts'
 import { describeTools } from './tool-schema.ts'
 import type { LoopMessage, ModelEndpoint, ProviderRequest } from './types.ts'
 
@@ -56,14 +57,14 @@ export const completeWithRecovery = async (
         const failure = windowFull()
         if ((await run.contextWindow.shrinkFullWindow(failure)) !== null)
           return cutOff(run.emit, reply)
-        voidPartial(run, messageId, { hasStreamed: true, message: failure.message })
+        voidPartial(run, messageId, failure.message)
         continue
       }
       const truncation = await run.contextWindow.findTruncation()
       if (!truncation || (await run.contextWindow.shrinkAfterTruncation(truncation)) !== null)
         return reply
       // The model read a part of the conversation only, so its answer is void.
-      voidPartial(run, messageId, { hasStreamed: true, message: truncation.message })
+      voidPartial(run, messageId, truncation.message)
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ProviderFailure)) throw error
       const isTooLong =
@@ -72,7 +73,7 @@ export const completeWithRecovery = async (
         ? await run.contextWindow.shrinkAfterOverflow(error)
         : withoutLengthGuess(error)
       if (failure === null) {
-        voidPartial(run, messageId, error)
+        if (error.hasStreamed) voidPartial(run, messageId, error.message)
         continue
       }
       first ??= failure
@@ -80,7 +81,7 @@ export const completeWithRecovery = async (
       // Report why the chosen model failed; a fallback's failure matters only when the prompt is too long for it.
       if (!recovery) throw isTooLong ? failure : first
       if (run.signal.aborted) throw run.signal.reason
-      voidPartial(run, messageId, error)
+      if (error.hasStreamed) voidPartial(run, messageId, error.message)
       run.chosenEndpoint = recovery.endpoint
       run.endpoint = await withRealWindow(run, recovery.endpoint)
       run.meter.setEndpoint(run.endpoint)
@@ -109,10 +110,8 @@ const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Repl
   const reply = await callModel(run, messageId, ask, described)
   const { calls, text } = parseInlineMarkup(reply, run.request.tools).reply
   if (calls.length === 0 || text.trim() !== '') return reply
-  voidPartial(run, messageId, {
-    hasStreamed: `${reply.text}${reply.reasoning}` !== '',
-    message: 'The model called a tool although none can be called.',
-  })
+  if (`${reply.text}${reply.reasoning}` !== '')
+    voidPartial(run, messageId, 'The model called a tool although none can be called.')
   return callModel(run, messageId, ask)
 }
 
@@ -156,13 +155,8 @@ const withoutLengthGuess = (failure: ProviderFailure): ProviderFailure =>
     : failure
 
 /** The streamed part of a failed message is void: the next call streams it again from the start. */
-export const voidPartial = (
-  run: Run,
-  messageId: string,
-  { hasStreamed, message }: Pick<ProviderFailure, 'hasStreamed' | 'message'>,
-): void => {
-  if (hasStreamed)
-    run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
+export const voidPartial = (run: Run, messageId: string, message: Words): void => {
+  run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
 }
 
 const emitNoticeOnce = (run: Run, message: string): void => {

@@ -41,7 +41,7 @@ export const answerIn = (text: string): number | null => {
   return at < 0 ? null : at + ANSWER.length
 }
 
-export const withoutChannels = <T extends Pick<Reply, 'text' | 'reasoning'>>(reply: T): T => {
+export const withoutChannels = <T extends { text: string; reasoning: string }>(reply: T): T => {
   let { reasoning } = reply
   const text = reply.text.replace(HARMONY, (_, thought: string) => {
     reasoning += thought

@@ -27,7 +27,7 @@ export const stakesOf = (labels: readonly string[]): Reason[] => {
   return [...[...all.values()].slice(0, MOST), ...(more > 0 ? [{ more }] : [])]
 }
 
-/** With each text as it may be shown. */
+/** The reason with each of its texts as it may be shown. */
 export const shownReason = (reason: Reason, shown: (text: string) => string): Reason => {
   if ('text' in reason) return { text: shown(reason.text) }
   if (!('reaches' in reason)) return reason

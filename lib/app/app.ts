@@ -74,7 +74,7 @@ import { personShell, type PersonShell } from '../workspaces/terminals/person-sh
 import { Terminals } from '../workspaces/terminals/terminals.ts'
 import { withCommittedCalls } from './cell.ts'
 import { CommandPlaces } from './command-place.ts'
-import type { CommandRunners } from './command-runners.ts'
+import type { Commands } from '../commands/commands.ts'
 import { AppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { importTarget } from './import-target.ts'
@@ -195,7 +195,7 @@ export class App extends AppData {
   readonly hooks: HookRecords
   readonly spending: Engine['spending']
   readonly web: Engine['web']
-  readonly runners: CommandRunners
+  readonly runners: Commands
   readonly commandPlaces: CommandPlaces
   readonly turnStarter: TurnStarter
   readonly queue: MessageQueue

@@ -9,7 +9,7 @@ import type { Home } from '../profiles/home.ts'
 import type { CommandPlace, CommandsHere, SandboxChange } from '../schema/command-place.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 import type { HomeGuards } from '../turns/context/guards.ts'
-import type { CommandRunners } from './command-runners.ts'
+import type { Commands } from '../commands/commands.ts'
 import { containerEngine, containerSettings } from './container-runners.ts'
 
 export type ContainerState = {
@@ -38,10 +38,10 @@ type ShownContainer = { container: CommandPlace['container']; problem: Words | n
 
 export class CommandPlaces {
   readonly #config: Config
-  readonly #runners: CommandRunners
+  readonly #runners: Commands
   readonly #guards: HomeGuards
 
-  constructor(config: Config, runners: CommandRunners, guards: HomeGuards) {
+  constructor(config: Config, runners: Commands, guards: HomeGuards) {
     this.#config = config
     this.#runners = runners
     this.#guards = guards

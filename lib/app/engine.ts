@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
 import { ExternalAgents } from '../agent/acp/agents.ts'
-import { runEngine } from '../agent/loop.ts'
+import { runEngine } from '../agent/agent.ts'
 import { createProviders } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint } from '../agent/types.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'

@@ -158,7 +158,7 @@ const visionOf = (
   provider: string,
   model: string,
   facts: ModelFacts | null,
-): Pick<ModelEndpoint, 'vision' | 'hasConfiguredVision'> => {
+): { vision?: boolean; hasConfiguredVision?: true } => {
   const configured =
     customEntry(setup, provider)?.models.get(model)?.vision ??
     setup.providers.get(provider)?.models.get(model)?.vision ??
@@ -177,7 +177,7 @@ const isUnnamed = (setup: ModelSetup, provider: string): boolean =>
 /** Writing to the one-hour cache costs twice the input price; the price table lists the five-minute cache. */
 const withHourCache = (
   price: ModelEndpoint['price'],
-): Pick<ModelEndpoint, 'cacheTtl' | 'price'> => ({
+): { cacheTtl: '1h'; price?: ModelEndpoint['price'] } => ({
   cacheTtl: '1h',
   ...(price?.cacheWrite ? { price: { ...price, cacheWrite: price.input * 2 } } : {}),
 })

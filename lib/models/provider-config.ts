@@ -7,7 +7,8 @@ import { asObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
 import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
-import { readRequestOptions, type RequestOptions } from './request-options.ts'
+import type { RequestSettings } from '../agent/types.ts'
+import { readRequestOptions } from './request-options.ts'
 import { inferenceToken, timeMs, tokenFacts, type TokenFacts } from './sign-in/stored-token.ts'
 
 /** The part of a home that model modules read. */
@@ -16,7 +17,7 @@ export type ModelHome = {
   readonly name?: string
   /** Absent in tests. */
   readonly dir?: string
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Clock
   values(): Readonly<Record<string, unknown>>
   settings(): ProfileConfig
   env(): Readonly<Record<string, string>>
@@ -36,7 +37,7 @@ export type ProviderEntry = {
   apiMode: string | null
   models: ListedModels
   /** Headers and time limits of its requests. */
-  request: RequestOptions
+  request: RequestSettings
 }
 
 /** Settings of an external agent, from `providers`, `custom_providers` or `model`. */
@@ -85,7 +86,7 @@ export type ModelSetup = {
   apiKey: string | null
   apiMode: string | null
   /** As in `ProviderEntry`, beside `model.base_url`. */
-  request: RequestOptions
+  request: RequestSettings
   /** In order of precedence. */
   agents: readonly AgentEntry[]
   /** `model.default`, as written. */

@@ -28,7 +28,7 @@ export type ExternalTurn = {
 
 export type PromptEnd = {
   how: 'answered' | 'rejected' | 'cut'
-  /** Of the agent's session so far, in US dollars. */
+  /** What the agent's session has cost so far, in US dollars. */
   cost: number
 }
 

@@ -38,17 +38,19 @@ export type CheckedCall = {
 
 const MAX_SHOWN_CHARS = 4_000
 
-type Shown = Pick<ApprovalRequest, 'command' | 'cwd'> & {
+type ShownCall = {
+  command: string
+  cwd: string
   labels: string[]
   /** The tool itself asks about or refuses it, whatever a rule says. */
   isLeftToTool: boolean
 }
 
 /** What the card shows, with the labels that the tool would ask about. */
-const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext): Shown => {
+const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext): ShownCall => {
   const [first] = call.accesses
   const cwd = ctx.turn.workspace
-  const asked = (command: string, at: string, decision: Decision): Shown => ({
+  const asked = (command: string, at: string, decision: Decision): ShownCall => ({
     command,
     cwd: at,
     labels: decision.kind === 'run' ? [...(decision.ask?.labels ?? [])] : [],

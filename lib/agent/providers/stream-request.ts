@@ -8,8 +8,8 @@ import type { Dispatcher } from 'undici'
 import { errorFieldsIn } from '../error-fields.ts'
 import { classify, ProviderFailure, statusOfErrorNames } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
-import { encodeJson } from './encode-json.ts'
 import {
+  encodeJson,
   errorMessageIn,
   hostOf,
   isPage,
@@ -275,12 +275,12 @@ class SseReader {
       void (field === 'error' && this.#ready.push(asError(value))),
   })
 
-  /** Of the events that these bytes complete. */
+  /** Returns the data of the events that these bytes complete. */
   feed(bytes: Uint8Array): string[] {
     return this.#read(this.#decoder.decode(bytes, { stream: true }))
   }
 
-  /** Of an unterminated last event. */
+  /** Returns the data of a last event without its end. */
   end(): string[] {
     return this.#read(`${this.#decoder.decode()}\n\n`)
   }

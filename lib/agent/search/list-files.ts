@@ -1,12 +1,12 @@
 /** Lists the files of a directory for a search. Skips and counts ignored files, follows no symlinks. */
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ALWAYS_IGNORED, readIgnore } from './gitignore.ts'
+import { ALWAYS_IGNORED, type IgnoreRules, readIgnore } from './gitignore.ts'
 
-export type Found = { fullPath: string; relative: string }
+export type ListedFile = { fullPath: string; relative: string }
 
 /** The rules of one .gitignore and its directory. */
-type Layer = { dir: string; test: ReturnType<typeof readIgnore> }
+type Layer = { dir: string; test: IgnoreRules }
 
 export type Walk = {
   /** A real path. */
@@ -20,7 +20,7 @@ export type Walk = {
 
 export type Listing = {
   /** By path. */
-  files: Found[]
+  files: ListedFile[]
   /** Number of ignored files and directories. */
   ignored: number
   /** Number of unreadable directories. */

@@ -188,7 +188,7 @@ const askAbout = async (
   ctx: ToolContext,
   command: string,
   patternKeys: string[],
-  change: Pick<ApprovalRequest, 'diff' | 'whole' | 'any'> = {},
+  change: Partial<ApprovalRequest> = {},
 ): Promise<boolean> => {
   const choice = await ctx.approve({
     command,

@@ -12,11 +12,11 @@ import { MAX_TEXT_BYTES, toTextFile } from './text-file.ts'
 /** Lines from the first up to before the second. */
 export type Lines = readonly [from: number, to: number]
 /** `unread`: lines of this content that the model was never shown. */
-type Known = { version: string; unread: readonly Lines[] }
+type FileKnowledge = { version: string; unread: readonly Lines[] }
 
 const ALL: Lines = [1, Infinity]
 
-/** Of one chat; the oldest are forgotten. */
+/** Files remembered for one chat; the oldest are forgotten. */
 const MAX_FILES = 1_000
 
 /** What stands at a path. `bytes` is absent where there are too many to compare. */
@@ -58,11 +58,11 @@ const standingFor = async (ctx: ToolContext, fullPath: string) => {
 
 const NO_FACTS: Facts = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0 }
 
-const knownIn = ({ chatMemo, memo }: Memos): Map<string, Known> => {
+const knownIn = ({ chatMemo, memo }: Memos): Map<string, FileKnowledge> => {
   const kept = chatMemo ?? memo
   const found = kept.get('files')
   if (found instanceof Map) return found
-  const created = new Map<string, Known>()
+  const created = new Map<string, FileKnowledge>()
   kept.set('files', created)
   return created
 }

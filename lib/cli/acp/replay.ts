@@ -1,6 +1,6 @@
 /** Shows a stored session to a client: its messages as `session/update` notifications, in order. */
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
-import { textOf } from '../../agent/tokens.ts'
+import { messageText } from '../../agent/tokens.ts'
 import { parseArguments } from '../../agent/tool-calls.ts'
 import type { Message } from '../../schema/message.ts'
 import { redact, redactValue } from '../../base/redact/redact.ts'
@@ -64,14 +64,16 @@ export const replay = (messages: readonly Message[], place: Place): SessionUpdat
   const answered = new Set(messages.flatMap(({ tool_call_id: id }) => id ?? []))
   return messages.flatMap((message): SessionUpdate[] => {
     const { id, role, tool_call_id: callId } = message
-    if (role === 'user') return chunk('user_message_chunk', id, textOf(message))
+    if (role === 'user') return chunk('user_message_chunk', id, messageText(message))
     if (role === 'tool')
-      return callId === undefined ? [] : [resultUpdate(callId, textOf(message), edits.has(callId))]
+      return callId === undefined
+        ? []
+        : [resultUpdate(callId, messageText(message), edits.has(callId))]
     if (role !== 'assistant') return []
     const unanswered = (message.tool_calls ?? []).filter(call => !answered.has(call.id))
     return [
       ...chunk('agent_thought_chunk', id, message.reasoning ?? ''),
-      ...chunk('agent_message_chunk', id, textOf(message)),
+      ...chunk('agent_message_chunk', id, messageText(message)),
       ...callUpdates(message, place),
       ...unanswered.map(
         (call): SessionUpdate => ({

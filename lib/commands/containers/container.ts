@@ -12,8 +12,8 @@ import {
   reasonIn,
 } from './engine.ts'
 import type { Images } from './image.ts'
-import { ContainerFiles, type Shown } from './container-files.ts'
-import { type Mount, runArguments } from './run-arguments.ts'
+import { ContainerFiles, type ContainerMount } from './container-files.ts'
+import { type BindMount, runArguments } from './run-arguments.ts'
 import { DESCRIBE, SIGNAL } from './scripts.ts'
 import type { ContainerSettings } from './settings.ts'
 
@@ -37,7 +37,7 @@ export type ContainerPlan = {
   /** More paths with the same name inside, read-only. */
   readable: readonly string[]
   /** What of this computer the container shows: the workspace, and what it must protect or hide there. */
-  shows: () => readonly Shown[]
+  shows: () => readonly ContainerMount[]
   labels: Readonly<Record<string, string>>
 }
 
@@ -186,7 +186,7 @@ export class Container {
   }
 
   /** What it shows of this computer, for mapping paths; the deepest first. */
-  places(): Mount[] {
+  places(): BindMount[] {
     return [
       ...this.#files.mounts(),
       ...this.#settings.volumes

@@ -10,7 +10,7 @@ import { killGroup, type OnEnd } from '../../base/process.ts'
 import { messageOf, unavailable, wordsOf } from '../../errors.ts'
 import { isInside } from '../../store/path-within.ts'
 import type { Container, Running } from './container.ts'
-import type { Shown } from './container-files.ts'
+import type { ContainerMount } from './container-files.ts'
 import type { ContainerRequest, Containers } from './containers.ts'
 import { CONTAINER_HOME } from './run-arguments.ts'
 import { AROUND, ENTER, MARK } from './scripts.ts'
@@ -49,7 +49,7 @@ export type RunnerOptions = {
   /** Folders that commands may read, such as stored results of the session. */
   readable: readonly string[]
   /** What of this computer the container shows, with these paths besides the workspace. Evaluated when it is created. */
-  shows: (readable: readonly string[]) => readonly Shown[]
+  shows: (readable: readonly string[]) => readonly ContainerMount[]
   /** The environment that commands would have on this computer. Only what a command changes in it goes along. */
   env: Env
   /** Values for `docker_forward_env`, and what else of this computer commands get. */

@@ -37,7 +37,7 @@ export type GuardedHome = {
   readonly isToolset: (name: string) => boolean
   /** Why a list of permission rules cannot be read; null when it can. */
   readonly ruleProblem: (list: unknown) => string | null
-  /** Of these names, those that no skill has. */
+  /** Those of the names that no skill has. */
   readonly unknownSkills: (names: string[]) => string[]
   /** Sentences about hooks that do not run: those that may protect something, and those that only observe. */
   readonly hookProblems: (section: unknown) => { refused: string[]; notes: string[] }
@@ -148,7 +148,7 @@ const isSandboxSwitch = (value: unknown): boolean =>
   yamlFlag(value) !== undefined || yamlWord(value) === 'auto'
 
 const SANDBOX_KEYS = ['enabled', 'network', 'readable', 'writable', 'hidden']
-/** Of `sandbox.network`: what is no host. */
+/** The entries of `sandbox.network` that are no host. */
 const noHosts = (value: unknown): string[] =>
   isNothing(value) || yamlFlag(value) !== undefined
     ? []

@@ -12,7 +12,7 @@ export type Availability =
   | {
       problem: null
       program: string
-      /** Of bubblewrap, like the next one. */
+      /** Whether this bubblewrap has `--disable-userns`. */
       canDisableNamespaces: boolean
       /** The filter of system calls; null: there is none for this computer. */
       filter: Uint8Array | null
@@ -62,7 +62,7 @@ const readFacts = (env: Environment): SandboxFacts => ({
   isUnit: Boolean(env.INVOCATION_ID),
 })
 
-/** Of bubblewrap, in the versions that there are. */
+/** What the versions of bubblewrap say where namespaces are not allowed. */
 const NO_NAMESPACES = /creat(?:e|ing) new namespace|setting up uid map|user namespaces/i
 
 /** The causes in the order in which they are likely; the first that applies is named. */

@@ -14,12 +14,7 @@ import { withFileLock } from '../../store/flock.ts'
 import { Mutex } from '../../store/mutex.ts'
 import type { HttpServer } from '../config.ts'
 import { AuthFetch } from './auth-fetch.ts'
-import {
-  signInFile,
-  type SignInFile,
-  type StoredSignIn,
-  type StoredTokens,
-} from './stored-sign-in.ts'
+import { SignInFile, type StoredSignIn, type StoredTokens } from './stored-sign-in.ts'
 
 /** What a server said when it rejected a request (RFC 6750, RFC 9728). */
 export type Challenge = { resourceMetadataUrl?: URL | undefined; scope?: string | undefined }
@@ -80,7 +75,7 @@ export type SignInState = 'none' | 'offered' | 'needed' | 'signed_in'
 
 /** As the files say; the server may have rejected it since. */
 export const signInState = (homeDir: string, server: HttpServer): SignInState => {
-  const stored = signInFile(homeDir, server).read()
+  const stored = new SignInFile(homeDir, server).read()
   if (stored) return stored.grant ? 'signed_in' : 'needed'
   return server.oauth.isExpected ? 'offered' : 'none'
 }
@@ -101,7 +96,7 @@ export class TokenSource implements AuthProvider {
   constructor(server: HttpServer, options: TokenSourceOptions) {
     this.#server = server
     this.#options = options
-    this.#file = signInFile(options.homeDir, server)
+    this.#file = new SignInFile(options.homeDir, server)
   }
 
   state(): SignInState {

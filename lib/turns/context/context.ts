@@ -22,7 +22,7 @@ import {
 } from '../../base/redact/redact.ts'
 import { Unapproved } from '../../base/unapproved.ts'
 import { visibleWords } from '../../base/visible.ts'
-import { isServiceTarget } from '../../commands/own-processes/service-pids.ts'
+import { isServiceTarget } from '../../commands/own-processes/own-processes.ts'
 import { invalid, messageOf, UserError } from '../../errors.ts'
 import type { PromptAnswer, TurnHooks } from '../../profiles/hooks/turn-hooks.ts'
 import { otherHomePaths } from '../../profiles/other-homes.ts'

@@ -176,8 +176,8 @@ export const listTools = (
   const catalogs = [catalog ?? '', ownCatalog(hidden)].filter(text => text !== '').join(' ')
   return [
     ...shown,
-    plain(toolSearch({ ...found, catalog: catalogs })),
-    plain(callTool({ ...found, isText: leavesObjectsEmpty(scope) })),
+    plain(toolSearch(found, catalogs)),
+    plain(callTool(found, leavesObjectsEmpty(scope))),
     // Last, because some may be added.
     ...described,
     ...deferred,
