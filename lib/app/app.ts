@@ -56,6 +56,7 @@ import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
 import { type StartingFacts, startingFacts } from '../turns/context/starting-facts.ts'
+import type { Services } from '../turns/context/services.ts'
 import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
 import { ExternalAgentOptions } from '../turns/external-agent-options.ts'
 import { ExternalAgentSessions } from '../turns/external-agent-sessions.ts'
@@ -76,7 +77,7 @@ import { withCommittedCalls } from './cell.ts'
 import { CommandPlaces } from './command-place.ts'
 import type { Commands } from '../commands/commands.ts'
 import { AppData } from './data.ts'
-import { createEngine, type Engine } from './engine.ts'
+import { Engine } from './engine.ts'
 import { importTarget } from './import-target.ts'
 import { thisMachine } from '../operations/checks/machine.ts'
 import { Maintenance } from './maintenance.ts'
@@ -186,15 +187,15 @@ export class App extends AppData {
   readonly edits: Edits
 
   // Models and turns
-  readonly #engine: Engine
+  readonly #services: Services
   readonly models: ModelServices
   readonly mcp: Mcp
   readonly turns: Turns
-  readonly compressions: Engine['compressions']
-  readonly grants: Engine['grants']
+  readonly compressions: Services['compressions']
+  readonly grants: Services['grants']
   readonly hooks: HookRecords
-  readonly spending: Engine['spending']
-  readonly web: Engine['web']
+  readonly spending: Services['spending']
+  readonly web: Services['web']
   readonly runners: Commands
   readonly commandPlaces: CommandPlaces
   readonly turnStarter: TurnStarter
@@ -233,7 +234,7 @@ export class App extends AppData {
     const dispatcher = await createProxyDispatcher(config.env)
     const ready = { clock, cell, version, root, dispatcher, readiness, telemetry }
     const app: App = new App(config, log, ready, options)
-    await app.#engine.runners.ready
+    await app.#services.runners.ready
     app.#catchUp()
     return app
   }
@@ -331,7 +332,7 @@ export class App extends AppData {
     })
 
     const liveDir = join(stateDir, 'live')
-    this.#engine = createEngine({
+    const { services, turns } = new Engine({
       config,
       version,
       dispatcher,
@@ -365,23 +366,24 @@ export class App extends AppData {
       onQueue: id => this.queue.publish(id),
       onPlanAnswer: (id, answer) => void this.queue.answerPlan(id, answer),
     })
-    const { models, turns } = this.#engine
+    this.#services = services
+    const { models } = services
     this.models = models
     this.turns = turns
-    this.mcp = this.#engine.mcp
-    this.compressions = this.#engine.compressions
-    this.grants = this.#engine.grants
-    this.hooks = this.#engine.hooks
-    this.spending = this.#engine.spending
-    this.web = this.#engine.web
-    this.runners = this.#engine.runners
+    this.mcp = this.#services.mcp
+    this.compressions = this.#services.compressions
+    this.grants = this.#services.grants
+    this.hooks = this.#services.hooks
+    this.spending = this.#services.spending
+    this.web = this.#services.web
+    this.runners = this.#services.runners
     this.commandPlaces = new CommandPlaces(config, this.runners, this.guards)
     this.reports.start()
     this.toolsets = new ToolsetSettings(sessions, this.promptCache, homes, this.web)
 
     this.turnStarter = new TurnStarter(sessions, turns, homes, models, workspaces)
     this.queue = new MessageQueue(this, turns, this.turnStarter, log.warn)
-    this.sideQuestions = new SideQuestions(this.#engine, turns, this.turnStarter, liveDir)
+    this.sideQuestions = new SideQuestions(this.#services, turns, this.turnStarter, liveDir)
     this.sessionViews = new SessionViews(this, turns, models)
     this.backgroundPrompts = new BackgroundPrompts(sessions, hub, this.turnStarter)
     this.edits = new Edits(
@@ -393,11 +395,11 @@ export class App extends AppData {
       },
       this.resetSession,
     )
-    this.externalAgentOptions = new ExternalAgentOptions(this.#engine)
-    this.externalAgentSessions = new ExternalAgentSessions(this.#engine, turns)
+    this.externalAgentOptions = new ExternalAgentOptions(this.#services)
+    this.externalAgentSessions = new ExternalAgentSessions(this.#services, turns)
     this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
     this.clientApi = new ClientApi(
-      this.#engine,
+      this.#services,
       turns,
       this.turnStarter,
       this,
@@ -486,7 +488,7 @@ export class App extends AppData {
 
   /** Ends turns while the journal can still record their end, then everything else. */
   async close(): Promise<void> {
-    const { runners, external, languageServers } = this.#engine
+    const { runners, external, languageServers } = this.#services
     this.readiness.enter('stopping')
     this.#maintenance.close()
     this.hostSessionWatcher.stop()
@@ -524,7 +526,7 @@ export class App extends AppData {
 
   protected override onSessionDeleted(id: string): void {
     super.onSessionDeleted(id)
-    this.#engine.external.forget(id)
+    this.#services.external.forget(id)
   }
 
   /** What an earlier process left, and what became due while the service was not running. */

@@ -43,9 +43,6 @@ export type EngineOptions = TurnSources & {
   wrapAgent?: (agent: Agent) => Agent
 }
 
-/** The services of turns, and the turns. */
-export type Engine = Services & { turns: Turns }
-
 /** Null: titles are not asked for. */
 const titleEndpoint = (home: Home, own: ModelEndpoint, auxiliary: AuxiliaryModels) =>
   home.settings().auxiliary.title_generation.enabled
@@ -61,61 +58,66 @@ const warningsOf = (onWarning?: (message: string) => void): Services['warnings']
   shell: new SessionWarnings('shell', onWarning),
 })
 
-export const createEngine = (options: EngineOptions): Engine => {
-  const { config, version, dispatcher, homes, sessions, log, clock } = options
-  const signIns = new SignIns({
-    clock,
-    sharedFile: sharedSignInFile(config.baseHome, config.env),
-    dispatcher,
-    log: log.warn,
-  })
-  const providers = createProviders(dispatcher, clock, signIns.keyFor)
-  const external = new ExternalAgents(clock, version, log.info)
-  const models = new ModelServices({
-    clock,
-    config,
-    providers,
-    dispatcher,
-    writeEnv,
-    log: log.warn,
-    agentModels: (home, agent) => external.modelsOf(home, agent),
-    keyFor: signIns.keyFor,
-  })
-  const auxiliary = new AuxiliaryModels(models, providers, clock)
-  const containers = new ContainerRunners(config, clock, log.warn)
-  void containers.cleanUp(homes.list())
-  const services: Services = {
-    ...options,
-    dispatcher,
-    providers,
-    external,
-    models,
-    auxiliary,
-    web: new WebServices(auxiliary, dispatcher),
-    mcp: new Mcp({ version, dispatcher, clock }),
-    endpointOf: (home, model) => models.endpoint(home, models.compatible(home, model).model),
-    compressions: new Compressions(options, models, auxiliary, () => turns),
-    spending: new Spending(sessions, () => turns.running()),
-    grants: new Grants(join(config.stateDir, 'grants.json'), clock),
-    hooks: new HookRecords(clock, redact),
-    runners: new CommandRunners(config, homes, containers),
-    languageServers: new LanguageServers(clock, log.warn),
-    chatMemos: new ChatMemos(),
-    warnings: warningsOf(options.observer?.warning),
-    agent: runEngine,
-    wrapAgent: options.wrapAgent ?? (agent => agent),
-    readDocument,
-    unpackRipgrep: unpackRipgrep(config),
+/** The services of turns, and the turns. */
+export class Engine {
+  readonly services: Services
+  readonly turns: Turns
+
+  constructor(options: EngineOptions) {
+    const { config, version, dispatcher, homes, sessions, log, clock } = options
+    const signIns = new SignIns({
+      clock,
+      sharedFile: sharedSignInFile(config.baseHome, config.env),
+      dispatcher,
+      log: log.warn,
+    })
+    const providers = createProviders(dispatcher, clock, signIns.keyFor)
+    const external = new ExternalAgents(clock, version, log.info)
+    const models = new ModelServices({
+      clock,
+      config,
+      providers,
+      dispatcher,
+      writeEnv,
+      log: log.warn,
+      agentModels: (home, agent) => external.modelsOf(home, agent),
+      keyFor: signIns.keyFor,
+    })
+    const auxiliary = new AuxiliaryModels(models, providers, clock)
+    const containers = new ContainerRunners(config, clock, log.warn)
+    void containers.cleanUp(homes.list())
+    this.services = {
+      ...options,
+      dispatcher,
+      providers,
+      external,
+      models,
+      auxiliary,
+      web: new WebServices(auxiliary, dispatcher),
+      mcp: new Mcp({ version, dispatcher, clock }),
+      endpointOf: (home, model) => models.endpoint(home, models.compatible(home, model).model),
+      compressions: new Compressions(options, models, auxiliary, () => this.turns),
+      spending: new Spending(sessions, () => this.turns.running()),
+      grants: new Grants(join(config.stateDir, 'grants.json'), clock),
+      hooks: new HookRecords(clock, redact),
+      runners: new CommandRunners(config, homes, containers),
+      languageServers: new LanguageServers(clock, log.warn),
+      chatMemos: new ChatMemos(),
+      warnings: warningsOf(options.observer?.warning),
+      agent: runEngine,
+      wrapAgent: options.wrapAgent ?? (agent => agent),
+      readDocument,
+      unpackRipgrep: unpackRipgrep(config),
+    }
+    this.turns = new Turns({
+      ...options,
+      log: log.error,
+      redactMessage: redactValue,
+      createContext: (turn, questions, text) =>
+        new SessionTurnContext(this.services, turn, questions, text),
+      providers,
+      titleEndpoint: (sessionId, own) =>
+        titleEndpoint(homes.of(sessions.row(sessionId)?.profile), own, auxiliary),
+    })
   }
-  const turns: Turns = new Turns({
-    ...options,
-    log: log.error,
-    redactMessage: redactValue,
-    createContext: (turn, questions, text) =>
-      new SessionTurnContext(services, turn, questions, text),
-    providers,
-    titleEndpoint: (sessionId, own) =>
-      titleEndpoint(homes.of(sessions.row(sessionId)?.profile), own, auxiliary),
-  })
-  return { ...services, turns }
 }

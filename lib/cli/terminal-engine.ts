@@ -16,7 +16,7 @@ import { HostSessions } from '../sessions/host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
 import { Cron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
-import { createEngine, type Engine, type EngineOptions } from '../app/engine.ts'
+import { Engine, type EngineOptions } from '../app/engine.ts'
 import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { signing } from '../people/signing-key.ts'
 import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
@@ -78,7 +78,7 @@ export class TerminalEngine {
 
   static async open(config: Config, options: TerminalEngineOptions): Promise<TerminalEngine> {
     const opened = new TerminalEngine(config, options, await createProxyDispatcher(config.env))
-    await opened.#engine.runners.ready
+    await opened.#engine.services.runners.ready
     return opened
   }
 
@@ -131,7 +131,7 @@ export class TerminalEngine {
       log: problem,
     })
     const { homes, sessions, hostSessions, skills } = this
-    this.#engine = createEngine({
+    this.#engine = new Engine({
       ...{ config, version, dispatcher, homes, sessions, hostSessions, skills, clock },
       ...{ surface, sessionServers, observer },
       hub: new Hub(randomBytes(4).toString('hex'), clock),
@@ -163,7 +163,7 @@ export class TerminalEngine {
   }
 
   get models() {
-    return this.#engine.models
+    return this.#engine.services.models
   }
 
   get turns() {
@@ -171,16 +171,17 @@ export class TerminalEngine {
   }
 
   get mcp() {
-    return this.#engine.mcp
+    return this.#engine.services.mcp
   }
 
   get compressions() {
-    return this.#engine.compressions
+    return this.#engine.services.compressions
   }
 
   /** Ends running turns and child processes, and deletes the transcripts. */
   async close(): Promise<void> {
-    const { turns, languageServers, mcp, runners } = this.#engine
+    const { turns } = this.#engine
+    const { languageServers, mcp, runners } = this.#engine.services
     const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
     await Promise.race([turns.close(), late])
     languageServers.close()

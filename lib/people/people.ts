@@ -1,7 +1,7 @@
 /**
- * The people of this server and what they sign in with beside the password of the server, which is that of the first owner:
- * passwords of their own, passkeys, and one-time codes. people.json is read when it changed, so that the command line can
- * edit it.
+ * Sign-in, people, roles, and API tokens. Here are the people of this server and what they sign in with beside the password of the
+ * server, which is that of the first owner: passwords of their own, passkeys, and one-time codes. people.json is read when it
+ * changed, so that the command line can edit it.
  */
 import type { UnreadableFile } from '../schema/file-problem.ts'
 import { randomBytes } from 'node:crypto'
