@@ -26,7 +26,7 @@ import type { Database, Row } from './database.ts'
 import type { DirectoryNote } from './directory-note.ts'
 import type { Mirror } from './mirror.ts'
 import type { Sealer } from './seal.ts'
-import { type CellFiles, ClusterError, FOLDER } from './types.ts'
+import { type CellFiles, ClusterError, FOLDER } from './cluster.ts'
 
 type Stored = {
   key: string

@@ -10,7 +10,7 @@ import { Mirror } from './mirror.ts'
 import { PostgresOwned } from './owned.ts'
 import { type Claim, claim, isKnownClaim, showAlive } from './ownership.ts'
 import { Sealer } from './seal.ts'
-import { type CellPlace, type Cluster, ClusterError, NO_FILES, type Owned } from './types.ts'
+import { type CellPlace, type Cluster, ClusterError, NO_FILES, type Owned } from './cluster.ts'
 
 export type PostgresOptions = {
   clock: Clock
