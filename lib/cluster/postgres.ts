@@ -51,7 +51,7 @@ const isFinal = (error: unknown): boolean =>
 
 /** Throws what a start would end with: no database, tables of a newer version, another key. Changes nothing. */
 export const checkCluster = async (
-  { url, key }: Pick<PostgresOptions, 'url' | 'key'>,
+  { url, key }: { url: string; key: string | null },
   cell: string,
 ): Promise<void> => {
   const db = await connect(url)

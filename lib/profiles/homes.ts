@@ -3,7 +3,6 @@ import { rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isDirectory, namesIn } from '../base/directories.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Config } from '../config.ts'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { conflict, invalid, missing, type UserError } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
@@ -75,8 +74,16 @@ const deletedHome = (name: string, profilesDir: string, clock: Clock): Home => {
   return withLenient(home, { ...home, settings: () => DEFAULT_PROFILE_CONFIG })
 }
 
+/** Where the homes are, and the environment of the process. */
+type HomesConfig = {
+  baseHome: string
+  agentHome: string
+  configPath: string | null
+  env: Readonly<Record<string, string>>
+}
+
 export class Homes {
-  readonly #config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>
+  readonly #config: HomesConfig
   readonly #clock: Clock
   readonly #accepted: AcceptedSettings | undefined
   /** `<base>/profiles`. */
@@ -88,11 +95,7 @@ export class Homes {
   /** The profile AGENT_HOME pointed at, if it is a direct child of the profiles directory. */
   #started: string
 
-  constructor(
-    config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
-    clock: Clock,
-    accepted?: AcceptedSettings,
-  ) {
+  constructor(config: HomesConfig, clock: Clock, accepted?: AcceptedSettings) {
     const { baseHome, configPath } = config
     this.#config = config
     this.#clock = clock
