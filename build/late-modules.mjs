@@ -143,7 +143,6 @@ export const LATE_MODULES = [
   'lib/notifications/texts/translate.ts',
   'lib/commands/own-processes/tcp-table.ts',
   'lib/profiles/personalities.ts',
-  'lib/profiles/deleted-home.ts',
   'lib/base/prompt-injection.ts',
   'lib/commands/sandbox/bubblewrap.ts',
   'lib/commands/sandbox/git-directories.ts',

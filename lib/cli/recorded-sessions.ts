@@ -110,7 +110,7 @@ export class RecordedSessions {
   /** Continues a stored session; a null model is the stored one. Throws a 404. */
   resume(
     id: string,
-    { cwd, model }: Pick<RecordedSession, 'cwd' | 'model'>,
+    { cwd, model }: { cwd: string; model: string | null },
   ): { session: RecordedSession; messages: readonly Message[] } {
     const stored = /^[\w-]+$/.test(id) ? readRecorded(this.file, this.#addon, id) : undefined
     if (!stored) throw missing(`There is no session "${id}" in ${this.file}.`)

@@ -1,5 +1,5 @@
 /** One machine: the directory is the only copy, and the instance lock the only owner. */
-import type { Owned } from './types.ts'
+import type { Owned } from './cluster.ts'
 
 /** Never aborted. */
 const { signal } = new AbortController()

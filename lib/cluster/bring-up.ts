@@ -26,7 +26,7 @@ import type { Database, Row } from './database.ts'
 import type { DirectoryNote } from './directory-note.ts'
 import type { Mirror } from './mirror.ts'
 import type { Sealer } from './seal.ts'
-import { type CellFiles, ClusterError, FOLDER } from './types.ts'
+import { type CellFiles, ClusterError, FOLDER } from './cluster.ts'
 
 type Stored = {
   key: string
@@ -39,15 +39,13 @@ type Stored = {
   baseEpoch: number
 }
 
-type Options = {
-  db: Database
-  cell: string
-  files: CellFiles
+/** A cell in the database and on this machine. */
+type Sides = { db: Database; cell: string; files: CellFiles; sealer: Sealer; mirror: Mirror }
+
+type Options = Sides & {
   stateDir: string
-  sealer: Sealer
-  mirror: Mirror
   /** Null: the directory was never part of this cell. */
-  note: Pick<DirectoryNote, 'epoch'> | null
+  note: DirectoryNote | null
   /** Milliseconds since 1970. */
   now: number
   warn: (text: string) => void
@@ -79,7 +77,7 @@ const isOfFile = (error: unknown): boolean =>
 
 export const placeOf = (key: string, at: number): string => `${key}\0${at}`
 
-const readRows = async ({ db, cell, files }: Pick<Options, 'db' | 'cell' | 'files'>) => {
+const readRows = async ({ db, cell, files }: Sides) => {
   const rows = await db.query(
     `select path, version, size, mode, digest, epoch, base_epoch, is_gone
      from agent_webui.file where cell = $1`,
@@ -219,10 +217,7 @@ const isSame = (file: Stored, sealer: Sealer): boolean => {
 }
 
 /** The local files win: their differences are sent. */
-const keepLocal = (
-  { files, mirror, sealer }: Pick<Options, 'files' | 'mirror' | 'sealer'>,
-  stored: readonly Stored[],
-): void => {
+const keepLocal = ({ files, mirror, sealer }: Sides, stored: readonly Stored[]): void => {
   for (const file of stored) {
     const isEqual = files.isAppended(file.key)
       ? sizeOf(file.path) === file.size
@@ -355,9 +350,8 @@ const removeOthers = async (
 }
 
 /** Compares the local files, which are right, with what the database has. */
-export const compareLocal = async (
-  options: Pick<Options, 'db' | 'cell' | 'files' | 'mirror' | 'sealer'>,
-): Promise<void> => keepLocal(options, (await readRows(options)).stored)
+export const compareLocal = async (sides: Sides): Promise<void> =>
+  keepLocal(sides, (await readRows(sides)).stored)
 
 /** True when the database decided. Throws with a sentence when the directory and the database have chats of their own. */
 export const bringUp = async (options: Options): Promise<boolean> => {

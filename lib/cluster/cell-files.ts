@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { type Place, treatmentOf } from '../operations/backups/places.ts'
-import { type CellFiles, FOLDER } from './types.ts'
+import { type CellFiles, FOLDER } from './cluster.ts'
 import type { Config } from '../config.ts'
 import { findAgentDir } from '../operations/host-agent-checkout.ts'
 import { errorCode } from '../store/file-error.ts'

@@ -7,7 +7,7 @@ import { conflict, missing } from '../errors.ts'
 import { type Database, Reader, type Row } from './database.ts'
 import { isMigrated, migrate } from './migrations.ts'
 import { type Asked, askFor, type Owner, ownerOf } from './placement.ts'
-import type { CellStatus } from './types.ts'
+import type { CellStatus } from './cluster.ts'
 
 export type CellEntry = {
   name: string

@@ -1,7 +1,7 @@
 /** The tables of the cluster, as numbered steps. A step that was released is never changed; a new one follows it. */
 import { createHash } from 'node:crypto'
 import type { Database } from './database.ts'
-import { ClusterError } from './types.ts'
+import { ClusterError } from './cluster.ts'
 
 const CELLS = `
 create table agent_webui.cell (

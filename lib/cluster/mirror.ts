@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import { openFile, readWhole } from '../store/read-text.ts'
 import type { Sealer } from './seal.ts'
-import { type CellFiles, FOLDER } from './types.ts'
+import { type CellFiles, FOLDER } from './cluster.ts'
 
 /** `id`: which file it was, so that one that replaced it is not taken for a longer one. `stamp`: its state. */
 type Seen = { id: string; stamp: string }

@@ -12,7 +12,7 @@ import type { Mirror } from './mirror.ts'
 import { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
 import { Sender } from './send.ts'
-import { type CellFiles, CellLost, type CellStatus, type Owned } from './types.ts'
+import { type CellFiles, CellLost, type CellStatus, type Owned } from './cluster.ts'
 
 /** Other programs change files too. */
 const SWEEP_MS = 5_000

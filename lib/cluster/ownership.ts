@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { STALE_MS } from '../base/cluster-settings.ts'
 import { type Database, sqlState } from './database.ts'
 import { requireKnownTables } from './migrations.ts'
-import { CellLost, type CellStatus } from './types.ts'
+import { CellLost, type CellStatus } from './cluster.ts'
 
 const LOCK_NOT_AVAILABLE = '55P03'
 const RETRY_MS = 100

@@ -10,7 +10,7 @@ import { Mirror } from './mirror.ts'
 import { PostgresOwned } from './owned.ts'
 import { type Claim, claim, isKnownClaim, showAlive } from './ownership.ts'
 import { Sealer } from './seal.ts'
-import { type CellPlace, type Cluster, ClusterError, NO_FILES, type Owned } from './types.ts'
+import { type CellPlace, type Cluster, ClusterError, NO_FILES, type Owned } from './cluster.ts'
 
 export type PostgresOptions = {
   clock: Clock
@@ -51,7 +51,7 @@ const isFinal = (error: unknown): boolean =>
 
 /** Throws what a start would end with: no database, tables of a newer version, another key. Changes nothing. */
 export const checkCluster = async (
-  { url, key }: Pick<PostgresOptions, 'url' | 'key'>,
+  { url, key }: { url: string; key: string | null },
   cell: string,
 ): Promise<void> => {
   const db = await connect(url)

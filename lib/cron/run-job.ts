@@ -140,7 +140,7 @@ export class JobRunner {
   }
 
   /** No one is there to be asked. `denied` collects what was refused. */
-  #rulesOf(denied: string[], on: Pick<RunHooks, 'denied'>): Unattended {
+  #rulesOf(denied: string[], on: RunHooks): Unattended {
     return {
       preamble: PREAMBLE,
       ask: ({ command, description }: ApprovalRequest) => {

@@ -55,13 +55,6 @@ const toPayload = (message: Addressed): PushPayload => ({
   ...(message.isSettled && { settled: true }),
 })
 
-export type WebPushOptions = {
-  vapid: () => Promise<VapidKeys>
-  poster: Poster
-  /** Endpoints come from browsers, so only those of the public internet are requested. For tests: more. */
-  allow: Allow
-}
-
 /** Whether an endpoint may be requested at all; its address is checked when connecting. */
 export const isPushEndpoint = (text: string, allow: Allow): boolean => {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -71,7 +64,16 @@ export const isPushEndpoint = (text: string, allow: Allow): boolean => {
 export const sendWebPush = async (
   { subscription }: Device,
   message: Addressed,
-  { vapid, poster, allow }: WebPushOptions,
+  {
+    vapid,
+    poster,
+    allow,
+  }: {
+    vapid: () => Promise<VapidKeys>
+    poster: Poster
+    /** Endpoints come from browsers, so only those of the public internet are requested. For tests: more. */
+    allow: Allow
+  },
 ): Promise<Delivery> => {
   if (!isPushEndpoint(subscription.endpoint, allow))
     return {

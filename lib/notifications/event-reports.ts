@@ -18,7 +18,7 @@ import { type Approval, idOf, type Question } from '../schema/question.ts'
 import type { EndedTurn } from '../turns/end-turn.ts'
 import type { AnswerRecord, Questions } from '../turns/questions.ts'
 import type { App } from '../app/app.ts'
-import type { Owned } from '../cluster/types.ts'
+import type { Owned } from '../cluster/cluster.ts'
 
 /** Replaced in tests, whose push service is on this computer. */
 export type NotificationTestOptions = { allowPush?: Allow; firstDelayMs?: number }

@@ -53,7 +53,7 @@ export class Receivers {
     clock: Clock
     redact: (text: string) => string
     allowPush: Allow
-    statuses: Pick<Outbox, 'statusOf' | 'setStatus'>
+    statuses: Outbox
     onRemoved: (id: string) => void
     log: { info: (message: string) => void; warn: (message: string) => void }
   }) {

@@ -60,15 +60,6 @@ const NAMES: Readonly<Record<LogLevel, string>> = {
   debug: 'debug',
 }
 
-export type LogOptions = Partial<LogSettings> & {
-  clock?: Pick<Clock, 'now'>
-  out?: (text: string) => void
-  err?: (text: string) => void
-  /** Removes secrets from lines that may quote input. */
-  redact?: (text: string) => string
-  redactValue?: <T>(value: T) => T
-}
-
 /** A closed pipe must not end the server. */
 const consoleWriter = (stream: NodeJS.WriteStream) => {
   stream.on('error', () => {
@@ -79,11 +70,11 @@ const consoleWriter = (stream: NodeJS.WriteStream) => {
 
 /** Times of the clock in whole seconds, formatted once each. */
 class Stamps {
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Clock
   #second = 0
   #stamp = ''
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 
@@ -182,7 +173,14 @@ export const createLog = ({
   err = consoleWriter(process.stderr),
   redact = text => text,
   redactValue = value => value,
-}: LogOptions = {}): Log => {
+}: Partial<LogSettings> & {
+  clock?: Clock
+  out?: (text: string) => void
+  err?: (text: string) => void
+  /** Removes secrets from lines that may quote input. */
+  redact?: (text: string) => string
+  redactValue?: <T>(value: T) => T
+} = {}): Log => {
   const batch = new Batch(out)
   let timer: NodeJS.Timeout | undefined
   const stamps = new Stamps(clock)

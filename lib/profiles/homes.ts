@@ -3,14 +3,13 @@ import { rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isDirectory, namesIn } from '../base/directories.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Config } from '../config.ts'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
-import { invalid, missing } from '../errors.ts'
+import { conflict, invalid, missing, type UserError } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { CachedFile } from '../store/cached-file.ts'
 import { replaceText } from '../store/atomic-write.ts'
-import { deletedHome } from './deleted-home.ts'
-import { type Home, openHome } from './home.ts'
+import { DEFAULT_PROFILE_CONFIG } from './config.ts'
+import { type Home, openHome, withLenient } from './home.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
 export const DEFAULT_PROFILE = 'default'
@@ -33,8 +32,58 @@ export const missingActiveProfile = (baseHome: string): string | null => {
   return PROFILE_NAME.test(name) && isDirectory(join(baseHome, 'profiles', name)) ? null : name
 }
 
+const NOTHING = Object.freeze({})
+
+/** The home of a deleted profile: its sessions can be read, but nothing can run or be sent. `.missing` is not a valid profile name, so nothing is ever found there. */
+const deletedHome = (name: string, profilesDir: string, clock: Clock): Home => {
+  const dir = join(profilesDir, '.missing')
+  const refusal = (): UserError =>
+    conflict(
+      `This conversation’s profile, '${name}', no longer exists. Choose another profile to continue.`,
+      { code: 'profile_deleted', values: { name }, config_problem: true, missing_profile: name },
+    )
+  const refuse = (): never => {
+    throw refusal()
+  }
+  const home: Parameters<typeof withLenient>[0] = {
+    name,
+    dir,
+    clock,
+    config: {
+      path: join(dir, 'config.yaml'),
+      read: refuse,
+      peek: () => NOTHING,
+      problem: () => null,
+      isLost: () => true,
+      edit: refuse,
+      editAll: refuse,
+    },
+    values: refuse,
+    peek: () => NOTHING,
+    settings: refuse,
+    configProblems: () => [],
+    dotenv: refuse,
+    env: refuse,
+    authJson: refuse,
+    authProblem: () => null,
+    problems: () => [],
+    childEnv: refuse,
+    sourceInitFiles: async () => refuse(),
+  }
+  // Code that only displays a session gets the defaults.
+  return withLenient(home, { ...home, settings: () => DEFAULT_PROFILE_CONFIG })
+}
+
+/** Where the homes are, and the environment of the process. */
+type HomesConfig = {
+  baseHome: string
+  agentHome: string
+  configPath: string | null
+  env: Readonly<Record<string, string>>
+}
+
 export class Homes {
-  readonly #config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>
+  readonly #config: HomesConfig
   readonly #clock: Clock
   readonly #accepted: AcceptedSettings | undefined
   /** `<base>/profiles`. */
@@ -46,11 +95,7 @@ export class Homes {
   /** The profile AGENT_HOME pointed at, if it is a direct child of the profiles directory. */
   #started: string
 
-  constructor(
-    config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
-    clock: Clock,
-    accepted?: AcceptedSettings,
-  ) {
+  constructor(config: HomesConfig, clock: Clock, accepted?: AcceptedSettings) {
     const { baseHome, configPath } = config
     this.#config = config
     this.#clock = clock

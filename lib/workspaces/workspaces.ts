@@ -2,8 +2,7 @@
 import type { UnreadableFile } from '../schema/file-problem.ts'
 import { basename, join, resolve, sep } from 'node:path'
 import { isObject } from '../base/json.ts'
-import type { Config } from '../config.ts'
-import type { Home } from '../profiles/home.ts'
+import type { ProfileConfig } from '../profiles/config.ts'
 import { invalid, missing, UserError } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
 import { CachedFile } from '../store/cached-file.ts'
@@ -19,7 +18,7 @@ export type WorkspaceHome = {
   readonly name: string
   readonly dir: string
   /** Defaults apply while config.yaml cannot be read: the workspace only decides where, not what. */
-  readonly lenient: Pick<Home, 'settings'>
+  readonly lenient: { settings(): ProfileConfig }
 }
 
 /** With the keys of other programs, which stay. */
@@ -74,8 +73,11 @@ type Files = {
   lastPath: string
 }
 
+/** Where the service and its people have their files. */
+type Roots = { stateDir: string; baseHome: string; userHome: string }
+
 export class Workspaces {
-  readonly #config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>
+  readonly #config: Roots
   readonly #defaultWorkspace: () => string
   readonly #hasMembers: () => boolean
   readonly #profilesDir: string
@@ -83,7 +85,7 @@ export class Workspaces {
   readonly #global: Files
 
   constructor(
-    config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>,
+    config: Roots,
     /** The workspace of sessions and profiles without one. */
     defaultWorkspace: () => string,
     /** Whether other people use the service: those of one profile were not given the folder that another used last. */

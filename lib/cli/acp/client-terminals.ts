@@ -13,18 +13,6 @@ import { findProgram } from '../../base/find-program.ts'
 import { messageOf } from '../../errors.ts'
 import { readText } from '../../store/read-text.ts'
 
-export type ClientTerminalsOptions = {
-  client: AgentContext
-  sessionId: string
-  /** The environment of this process. */
-  env: Readonly<Record<string, string>>
-  /** The client shows this call, so that it can show its terminal. */
-  isShown: (callId: string) => boolean
-  /** Shows the terminal in the call. */
-  show: (callId: string, terminalId: string) => void
-  log: (line: string) => void
-}
-
 /** As the terminal tool reads them. */
 const Input = z.object({
   command: z.string(),
@@ -103,7 +91,24 @@ const stopOf = (
  */
 export const inClientTerminals = (
   tool: Tool,
-  { client, sessionId, env, isShown, show, log }: ClientTerminalsOptions,
+  {
+    client,
+    sessionId,
+    env,
+    isShown,
+    show,
+    log,
+  }: {
+    client: AgentContext
+    sessionId: string
+    /** The environment of this process. */
+    env: Readonly<Record<string, string>>
+    /** The client shows this call, so that it can show its terminal. */
+    isShown: (callId: string) => boolean
+    /** Shows the terminal in the call. */
+    show: (callId: string, terminalId: string) => void
+    log: (line: string) => void
+  },
 ): Tool => {
   let isBroken = false
 

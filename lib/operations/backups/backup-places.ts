@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isObject } from '../../base/json.ts'
-import type { BackupOptions } from './backup.ts'
+import type { BackupScope } from './backup.ts'
 import type { Place } from './places.ts'
 import type { Config } from '../../config.ts'
 import { findAgentDir } from '../host-agent-checkout.ts'
@@ -39,10 +39,7 @@ const withoutPasswordHash = (text: string): string | null => {
 }
 
 /** `homes`: the chosen ones. Without any it is a backup of the service alone. */
-export const backupPlaces = (
-  config: Config,
-  homes: readonly Home[],
-): Pick<BackupOptions, 'places' | 'excluded' | 'withoutKeys'> => {
+export const backupPlaces = (config: Config, homes: readonly Home[]): BackupScope => {
   const state: Place = { root: 'state', dir: realPath(config.stateDir), kind: 'state' }
   const byRoot = new Map(
     homes.map(home => [home.name === DEFAULT_PROFILE ? 'home' : `profiles/${home.name}`, home]),

@@ -16,14 +16,19 @@ import { readArchive } from './read-archive.ts'
 import { walk } from './walk.ts'
 import { type Problem, type Written, writeArchive } from './write-archive.ts'
 
-export type BackupOptions = {
+/** What is saved. */
+export type BackupScope = {
   places: readonly Place[]
   /** Real paths that are not saved, for example a checkout in the home. */
   excluded: readonly string[]
+  /** The text of a file without its keys; null: it cannot be saved without them. */
+  withoutKeys: (path: string, text: string) => string | null
+}
+
+export type BackupOptions = BackupScope & {
   /** Absolute path of the new file. */
   target: string
   passphrase: string | null
-  withoutKeys: (path: string, text: string) => string | null
   /** Version of the program. */
   version: string
   /** Path of SQLite's addon, in the single-file build. */

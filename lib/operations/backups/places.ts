@@ -75,7 +75,7 @@ const inHome = (parts: readonly string[]): Treatment => {
 }
 
 /** `path`: relative to the place, with `/`. A directory is skipped, a key, or entered. */
-export const treatmentOf = ({ kind }: Pick<Place, 'kind'>, path: string): Treatment =>
+export const treatmentOf = ({ kind }: Place, path: string): Treatment =>
   (kind === 'state' ? inState : inHome)(path.split('/'))
 
 /** The entry of the state directory that `path` of an archive belongs to and that this version knows nothing about; null for all others. */

@@ -45,7 +45,7 @@ const MAX_BYTES = 1 << 20
 
 const PLATFORMS: Readonly<Record<string, string>> = { darwin: 'macos', win32: 'windows' }
 
-export const skillsRoot = (home: Pick<Home, 'dir'>): string => join(home.dir, 'skills')
+export const skillsRoot = (home: Home): string => join(home.dir, 'skills')
 
 const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
 

@@ -23,17 +23,8 @@ type Started = {
   changes: FileChanges
 }
 
-type SessionServerOptions = {
-  /** Those that read the files, best first. */
-  servers: readonly Server[]
-  root: string
-  place: Place
-  clock: Clock
-  warn: (message: string, fields: Record<string, unknown>) => void
-}
-
 export class SessionServer {
-  readonly #given: SessionServerOptions
+  readonly #given
   #connection: Connection | undefined
   readonly #killed = new AbortController()
   #id: string
@@ -44,7 +35,14 @@ export class SessionServer {
   #lateChecks = 0
   readonly #started: Promise<Started | null>
 
-  constructor(given: SessionServerOptions) {
+  constructor(given: {
+    /** Those that read the files, best first. */
+    servers: readonly Server[]
+    root: string
+    place: Place
+    clock: Clock
+    warn: (message: string, fields: Record<string, unknown>) => void
+  }) {
     this.#given = given
     this.#id = given.servers[0]?.id ?? ''
     this.#started = this.#start()

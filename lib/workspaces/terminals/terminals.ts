@@ -109,18 +109,8 @@ const waitForOutput = (entry: Entry, waitMs: number, signal: AbortSignal): Promi
     if (signal.aborted) done()
   })
 
-type TerminalsOptions = {
-  clock: Clock
-  /** Where `script` and `stty` are looked for. */
-  path: string | undefined
-  /** False: no terminal can be opened. */
-  isEnabled: boolean
-  /** The current id of a session: its id can change. */
-  resolve: (sessionId: string) => string | undefined
-}
-
 export class Terminals {
-  readonly #options: TerminalsOptions
+  readonly #options
   readonly #clock: Clock
   readonly #entries = new Map<string, Entry>()
   /** Owners of terminals that are being opened. */
@@ -129,7 +119,15 @@ export class Terminals {
   #isClosed = false
   readonly #stopChecks: () => void
 
-  constructor(options: TerminalsOptions) {
+  constructor(options: {
+    clock: Clock
+    /** Where `script` and `stty` are looked for. */
+    path: string | undefined
+    /** False: no terminal can be opened. */
+    isEnabled: boolean
+    /** The current id of a session: its id can change. */
+    resolve: (sessionId: string) => string | undefined
+  }) {
     this.#options = options
     this.#clock = options.clock
     this.#stopChecks = every(this.#clock, CHECK_MS, () => this.#dropUnused())
