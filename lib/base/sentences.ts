@@ -85,6 +85,8 @@ export const SENTENCES = {
   'turn.interrupted': 'The server stopped while this turn was running.',
   'task.interrupted': 'The server stopped while this task was running.',
   'turn.partial_saved': 'The partial response is saved. Send a message to continue.',
+  'turn.files_not_moved':
+    'This chat continues on another machine. Some files could not be copied there, so they are missing or older: {files}',
   'turn.agent_lost':
     "The server stopped while {name} was working, and {name} can't load its session to continue.",
   'turn.agent_saved': 'What it wrote is saved. Send a message to continue.',

@@ -1,5 +1,5 @@
 /** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
-import { type Clock, every } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { BEAT_MS, LEASE_MS } from '../base/cluster-settings.ts'
 import { Wake } from '../base/wake.ts'
 import { messageOf } from '../errors.ts'
@@ -9,6 +9,7 @@ import { connect, type Database, databaseProblem, sqlState } from './database.ts
 import { writeNote } from './directory-note.ts'
 import { type Claim, giveUp, reclaim, showAddress, showStatus } from './ownership.ts'
 import type { Mirror } from './mirror.ts'
+import { noteLeftOut } from './not-copied.ts'
 import { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
 import { Sender } from './send.ts'
@@ -16,6 +17,8 @@ import { type CellFiles, CellLost, type CellStatus, type Owned } from './types.t
 
 /** Other programs change files too. */
 const SWEEP_MS = 5_000
+/** How many times as long as a look took the next one waits: of 50,000 files it is not done all the time. */
+const SWEEP_REST = 20
 /** SQLSTATE: a file does not end where it should. */
 const RAISED = 'P0001'
 const FIRST_PAUSE_MS = 50
@@ -32,6 +35,7 @@ export type OwnedOptions = {
   sealer: Sealer
   claimed: Claim
   tookOver: boolean
+  missing: readonly string[]
   db: Database
   /** What requests prove with that they come from a forwarder; null: nothing. */
   token: string | null
@@ -140,6 +144,48 @@ class Shown {
   }
 }
 
+/** Finds what other programs changed. */
+class Looks {
+  readonly #options: OwnedOptions
+  readonly #onFound: () => void
+  #stopTimer = (): void => undefined
+  #isStopped = false
+
+  constructor(options: OwnedOptions, onFound: () => void) {
+    this.#options = options
+    this.#onFound = onFound
+  }
+
+  async look(found: (key: string) => void, part?: 'work'): Promise<void> {
+    const { mirror, stateDir, log } = this.#options
+    try {
+      for (const key of await mirror.changed(part)) found(key)
+      noteLeftOut(stateDir, mirror.skipped())
+      this.#onFound()
+    } catch (error) {
+      log.warn(`Couldn't look for changed files: ${messageOf(error)}`)
+    }
+  }
+
+  repeat(found: (key: string) => void, ms = SWEEP_MS): void {
+    const { clock } = this.#options
+    this.#stopTimer = clock.timer(ms, () => void this.#sweep(found))
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#stopTimer()
+  }
+
+  async #sweep(found: (key: string) => void): Promise<void> {
+    const { clock } = this.#options
+    const began = clock.monotonic()
+    await this.look(found)
+    const rest = Math.max(SWEEP_MS, SWEEP_REST * (clock.monotonic() - began))
+    if (!this.#isStopped) this.repeat(found, rest)
+  }
+}
+
 export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   const { clock, url, cell, files, mirror, sealer, log } = options
   const { epoch, batch } = options.claimed
@@ -237,30 +283,16 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     }
   }
 
-  const look = async (found: (key: string) => void): Promise<void> => {
-    try {
-      for (const key of await mirror.changed()) found(key)
-      kick()
-    } catch (error) {
-      log.warn(`Couldn't look for changed files: ${messageOf(error)}`)
-    }
-  }
-  let isLooking = false
-  const lookLater = async (): Promise<void> => {
-    if (isLooking) return
-    isLooking = true
-    await look(key => pending.markLater(key))
-    isLooking = false
-  }
+  const looks = new Looks(options, kick)
   // From here on, every write of this process is seen.
   const unlisten = onWrite(path => {
     const key = files.keyOf(path)
     if (key !== null) mark(key)
   })
-  await look(mark)
+  await looks.look(mark)
   options.db.ended.addEventListener('abort', kick)
   const running = run()
-  const stopSweeping = every(clock, SWEEP_MS, () => void lookLater())
+  looks.repeat(key => pending.markLater(key))
 
   const settled = (): Promise<void> => {
     if (lost.signal.aborted) return Promise.reject(lost.signal.reason)
@@ -289,11 +321,13 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       shown.report(next)
       kick()
     },
+    look: () => looks.look(mark, 'work'),
+    missing: options.missing,
     async release(timeoutMs, wakeAt = null) {
-      stopSweeping()
+      looks.stop()
       if (phase !== 'open') return
       phase = 'releasing'
-      await look(mark)
+      await looks.look(mark)
       unlisten()
       const isDone = await Promise.race([
         settled().then(
