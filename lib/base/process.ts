@@ -11,6 +11,8 @@ export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio>
   env: Readonly<Record<string, string>>
   /** A fourth one is file descriptor 3: `child.stdio[3]`. */
   stdio: readonly [In, Out, Err, 'pipe'?]
+  /** Of the program; without it, that of this process. */
+  user?: { uid: number; gid: number } | undefined
   onSignal?: OnSignal
   onEnd?: OnEnd
   filter?: Uint8Array
@@ -38,7 +40,7 @@ const endings = new WeakMap<object, Promise<string | null>>()
 export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdio>(
   file: string,
   args: readonly string[],
-  { cwd, env, stdio, onSignal, onEnd, filter }: GroupOptions<In, Out, Err>,
+  { cwd, env, stdio, user, onSignal, onEnd, filter }: GroupOptions<In, Out, Err>,
 ) => {
   const [input, output, errors, report] = stdio
   const usual = [input, output, errors, ...(report ? [report] : [])]
@@ -48,6 +50,7 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
     stdio: filter ? [input, output, errors, report ?? 'ignore', 'pipe'] : usual,
     detached: process.platform !== 'win32',
     windowsHide: true,
+    ...user,
   }) as ChildProcessByStdio<
     In extends 'pipe' ? Writable : null,
     Out extends 'pipe' ? Readable : null,
