@@ -356,6 +356,7 @@ export class App extends AppData {
         tookOver: cell.tookOver,
         isReplaced: () => cell.lost.aborted,
       },
+      missingFiles: cell.missing,
       wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, cell)),
       onIdle: id => {
         if (!settings.get().sync_to_insights) return

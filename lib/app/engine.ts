@@ -18,6 +18,7 @@ import { ChatMemos } from '../turns/context/chat-memos.ts'
 import { Grants } from '../turns/context/grants.ts'
 import type { Services, TurnSources } from '../turns/context/services.ts'
 import { Compressions } from '../turns/context/session-compression.ts'
+import { MissingFiles } from '../turns/context/missing-files.ts'
 import { SessionWarnings } from '../turns/context/session-warnings.ts'
 import { Spending } from '../turns/context/spending-limit.ts'
 import { SessionTurnContext } from '../turns/context/context.ts'
@@ -33,6 +34,8 @@ export type EngineOptions = TurnSources & {
   /** The proxy for outgoing requests; undefined without one. */
   dispatcher: Dispatcher | undefined
   liveDir: string
+  /** Of the cell, see `Owned`. */
+  missingFiles?: readonly string[]
   /** As in `TurnsOptions`. */
   resume?: TurnsOptions['resume']
   onIdle?: (sessionId: string) => void
@@ -103,6 +106,7 @@ export class Engine {
       runners: new CommandRunners(config, homes, containers),
       languageServers: new LanguageServers(clock, log.warn),
       chatMemos: new ChatMemos(),
+      missingFiles: new MissingFiles(options.missingFiles ?? []),
       warnings: warningsOf(options.observer?.warning),
       agent: runEngine,
       wrapAgent: options.wrapAgent ?? (agent => agent),

@@ -31,6 +31,7 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
     cwd,
     env,
     stdio,
+    user,
     onSignal,
     onEnd,
     filter,
@@ -40,6 +41,8 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
     env: Readonly<Record<string, string>>
     /** A fourth one is file descriptor 3: `child.stdio[3]`. */
     stdio: readonly [In, Out, Err, 'pipe'?]
+    /** Of the program; without it, that of this process. */
+    user?: { uid: number; gid: number } | undefined
     onSignal?: OnSignal
     onEnd?: OnEnd
     filter?: Uint8Array
@@ -53,6 +56,7 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
     stdio: filter ? [input, output, errors, report ?? 'ignore', 'pipe'] : usual,
     detached: process.platform !== 'win32',
     windowsHide: true,
+    ...user,
   }) as ChildProcessByStdio<
     In extends 'pipe' ? Writable : null,
     Out extends 'pipe' ? Readable : null,

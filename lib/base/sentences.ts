@@ -99,6 +99,8 @@ export const SENTENCES = {
   'task.rescheduled':
     'Rescheduled for {next}: {time} does not follow from the schedule, because the clock or the time zone was another one.',
   'turn.partial_saved': 'The partial response is saved. Send a message to continue.',
+  'turn.files_not_moved':
+    'This chat continues on another machine. Some files could not be copied there, so they are missing or older: {files}',
   'turn.agent_lost':
     "The server stopped while {name} was working, and {name} can't load its session to continue.",
   'turn.agent_saved': 'What it wrote is saved. Send a message to continue.',

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { namesIn } from '../base/directories.ts'
+import { clusterUrl, readClusterKey } from '../app/cell.ts'
 import { ownCommand } from '../app/own-program.ts'
 import { isCellName } from '../base/cluster-settings.ts'
 import { type Exit, killGroup, signalProcess, spawnGroup, waitForClose } from '../base/process.ts'
@@ -14,6 +15,7 @@ import { endDetached } from '../commands/own-processes/end-detached.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../operations/log.ts'
+import { CellUsers } from './cell-users.ts'
 import { runOf } from '../store/instance-lock.ts'
 
 /** Parking takes seconds, and the database may be slow. */
@@ -29,7 +31,7 @@ const MAX_PORT = 65_535
 
 /** Of the worker, not of a cell. */
 const OWN =
-  /^(?:AGENT_HOME|AGENT_CONFIG_PATH|AGENT_WEBUI_(?:BASE_PATH|CLUSTER_(?:WORKER|CAPACITY|LABELS))|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES)|INVOCATION_ID)$/
+  /^(?:AGENT_HOME|AGENT_CONFIG_PATH|AGENT_WEBUI_(?:BASE_PATH|CLUSTER_(?:WORKER|CAPACITY|LABELS|USERS))|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES)|INVOCATION_ID)$/
 /** A cell takes requests only with the token that forwarders read in the database, from whatever address. */
 const EVERYONE = '0.0.0.0/0,::/0'
 
@@ -61,6 +63,17 @@ const environmentOf = (
   AGENT_WEBUI_CLUSTER_RUN_BY: worker,
 })
 
+/** Files with secrets belong to the user of the worker. The cell erases these from its environment when it starts. */
+const secretsOf = ({ cluster }: Config): Record<string, string> => {
+  if (cluster === null) return {}
+  const key = readClusterKey(cluster)
+  return {
+    AGENT_WEBUI_CLUSTER_URL: clusterUrl(cluster),
+    AGENT_WEBUI_CLUSTER_URL_FILE: '',
+    ...(key !== null && { AGENT_WEBUI_CLUSTER_KEY: key, AGENT_WEBUI_CLUSTER_KEY_FILE: '' }),
+  }
+}
+
 /** The process of a cell. */
 class CellProcess {
   readonly pid: number
@@ -71,14 +84,26 @@ class CellProcess {
   isEnding = false
   readonly kill: () => void
 
-  constructor(config: Config, cell: string, worker: string, port: number) {
+  constructor(
+    config: Config,
+    {
+      cell,
+      worker,
+      port,
+      users,
+    }: { cell: string; worker: string; port: number; users: CellUsers | null },
+  ) {
     const dir = join(config.stateDir, 'cells', cell)
     for (const name of ['home', 'state', 'workspace'])
       mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
     const [command, ...args] = ownCommand(['--no-browser'])
     const child = spawnGroup(command, args, {
       cwd: dir,
-      env: environmentOf(config, { cell, dir, port, worker }),
+      env: {
+        ...environmentOf(config, { cell, dir, port, worker }),
+        ...(users && secretsOf(config)),
+      },
+      user: users?.of(cell),
       // It ends when its standard input does. Its log is that of the worker.
       stdio: ['pipe', 'inherit', 'inherit'],
     })
@@ -138,6 +163,8 @@ export class Cells {
   readonly #running = new Map<string, CellProcess>()
   readonly #failures: Failures
   readonly #dir: string
+  /** Null: all cells are those of this process's user. */
+  readonly #users: CellUsers | null
   #isStopping = false
   readonly #reserved = new Set<number>()
   /** Of cells that ran here: their notes are read once. */
@@ -154,9 +181,13 @@ export class Cells {
     this.#name = name
     this.#log = log
     this.#onEnd = onEnd
-    this.capacity = config.cluster?.worker.capacity ?? 0
+    const { capacity = 0, users = null } = config.cluster?.worker ?? {}
+    // Cells of one user could read each other's files.
+    this.capacity = users === null ? 1 : capacity
     this.#failures = new Failures(clock)
     this.#dir = join(config.stateDir, 'cells')
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+    this.#users = users === null || users === 'shared' ? null : new CellUsers(this.#dir, users)
   }
 
   /** Other programs of this machine, such as a forwarder, may listen at some of them. */
@@ -199,7 +230,10 @@ export class Cells {
       // It becomes the name of a directory.
       if (!isCellName(cell)) throw new Error('this is no name of a cell')
       if (this.#isStopping) return
-      const one = new CellProcess(this.#config, cell, this.#name, port)
+      const one = new CellProcess(this.#config, {
+        ...{ cell, port, worker: this.#name },
+        users: this.#users,
+      })
       this.#running.set(cell, one)
       this.#log.info(`Starting the cell ${cell} (process ${one.pid})`)
       void this.#follow(cell, one)

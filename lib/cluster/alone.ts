@@ -13,5 +13,7 @@ export const alone: Owned = {
   lost: signal,
   announce() {},
   report() {},
+  look: () => Promise.resolve(),
+  missing: [],
   release: () => Promise.resolve(),
 }

@@ -7,11 +7,14 @@
  */
 import {
   closeSync,
+  fchmodSync,
+  lstatSync,
   openSync,
   renameSync,
   rmdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -21,10 +24,12 @@ import { sha256 } from '../base/sha256.ts'
 import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
+import { realPath } from '../store/path-within.ts'
 import { readWhole } from '../store/read-text.ts'
 import type { Database, Row } from './database.ts'
 import type { DirectoryNote } from './directory-note.ts'
-import type { Mirror } from './mirror.ts'
+import { contentOf, isLinkMode, type Mirror } from './mirror.ts'
+import { leftOut } from './not-copied.ts'
 import type { Sealer } from './seal.ts'
 import { type CellFiles, ClusterError, FOLDER } from './cluster.ts'
 
@@ -210,10 +215,15 @@ class Conflicts {
   }
 }
 
+const isLinkAt = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+
 const isSame = (file: Stored, sealer: Sealer): boolean => {
-  if (isFolder(file)) return isDirectory(file.path)
-  if (sizeOf(file.path) !== file.size) return false
-  return file.digest?.equals(sealer.digest(readWhole(file.path))) === true
+  const { path, size, mode, digest } = file
+  if (isFolder(file)) return isDirectory(path)
+  const isLink = isLinkMode(mode)
+  if (isLink ? !isLinkAt(path) : sizeOf(path) !== size) return false
+  return digest?.equals(sealer.digest(contentOf(path, mode))) === true
 }
 
 /** The local files win: their differences are sent. */
@@ -226,18 +236,34 @@ const keepLocal = ({ files, mirror, sealer }: Sides, stored: readonly Stored[]):
   }
 }
 
+const removeFolder = (path: string): void => {
+  try {
+    rmdirSync(path)
+  } catch {
+    // It has files, which are looked at by themselves, or is none.
+  }
+}
+
+/** A link of the work could lead out of the directory of the cell. */
+const requireRealFolder = (path: string): void => {
+  if (realPath(path) !== path) throw new Damaged('a folder above it is a link')
+}
+
 /** Takes one file of the database. Not synced: the database has it, and a start after a power failure reads all of it again. */
 const takeOne = async (
-  { note }: Options,
+  { note, files }: Options,
   { key, path, size, mode, baseEpoch }: Stored,
   pieces: Iterable<Piece> | AsyncIterable<Piece>,
   conflicts: Conflicts,
 ): Promise<void> => {
   makeDir(dirname(path))
+  if (files.isWork(key)) requireRealFolder(dirname(path))
   const temporary = join(dirname(path), TEMPORARY)
   rmSync(temporary, { force: true })
-  const fd = openSync(temporary, 'wx', mode)
+  const fd = openSync(temporary, 'wx', mode & 0o777)
   try {
+    // Without the mask of this process: a script stays executable for whom it was.
+    if (files.isWork(key)) fchmodSync(fd, mode & 0o777)
     let end = 0
     for await (const { at, bytes } of pieces) {
       if (at !== end) throw new Damaged(`it has nothing between ${end} and ${at}`)
@@ -253,9 +279,15 @@ const takeOne = async (
   const since = note?.epoch ?? 0
   // What this directory had as the owner is only older, unless the database has nothing newer.
   const isOlder = since > 0 && baseEpoch > since
-  const local = sizeOf(path)
-  if (local >= 0 && !isOlder && !(local === size && readWhole(path).equals(readWhole(temporary))))
-    conflicts.move(key, path)
+  const local = isLinkAt(path) ? 0 : sizeOf(path)
+  const isEqual = local === size && readWhole(path).equals(readWhole(temporary))
+  if (isLinkMode(mode)) {
+    const target = readWhole(temporary)
+    rmSync(temporary)
+    symlinkSync(target, temporary)
+  }
+  if (local >= 0 && !isOlder && !isEqual) conflicts.move(key, path)
+  removeFolder(path)
   renameSync(temporary, path)
 }
 
@@ -326,21 +358,14 @@ const takeStored = async (
   for (const file of stored) if (!failed.has(file.key)) mirror.load(file.key, file, true)
 }
 
-const removeFolder = (path: string): void => {
-  try {
-    rmdirSync(path)
-  } catch {
-    // It has files, which are looked at by themselves, or is gone.
-  }
-}
-
 /** Files and empty folders that were made or deleted while another process was the owner. */
 const removeOthers = async (
-  { files }: Options,
+  { files, stateDir }: Options,
   stored: readonly Stored[],
   conflicts: Conflicts,
 ): Promise<void> => {
-  const keys = new Set(stored.map(({ key }) => key))
+  // What was left out here as well: this machine alone has it.
+  const keys = new Set([...stored.map(({ key }) => key), ...leftOut(stateDir)])
   for (const key of await files.list()) {
     const path = files.pathOf(key)
     if (path === null || keys.has(key)) continue

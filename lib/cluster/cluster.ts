@@ -10,10 +10,12 @@ export type CellFiles = {
   /** Null: the cluster keeps no copy of this file. */
   keyOf(path: string): string | null
   pathOf(key: string): string | null
-  /** All files and empty folders that exist now. */
-  list(): Promise<string[]>
+  /** All files and empty folders that exist now, or only those of the work. */
+  list(part?: 'work'): Promise<string[]>
   /** Only appended to, or replaced as a whole under the same name. */
   isAppended(key: string): boolean
+  /** Of the work of the agent and of people: copied within limits, with its modes and links as they are. */
+  isWork(key: string): boolean
 }
 
 /** Of a cell on a volume. */
@@ -22,6 +24,7 @@ export const NO_FILES: CellFiles = {
   pathOf: () => null,
   list: async () => [],
   isAppended: () => false,
+  isWork: () => false,
 }
 
 export type CellPlace = {
@@ -65,6 +68,10 @@ export type Owned = {
   announce(address: string): void
   /** Written soon, and only the last one. */
   report(status: CellStatus): void
+  /** Finds what commands of the agent changed in the work: it is then waited for like a write of this process. */
+  look(): Promise<void>
+  /** Paths of files that the last owner had, and that could not be copied here. */
+  readonly missing: readonly string[]
   /**
    * Commits the rest and lets the next owner begin. Resolves after `timeoutMs` at the latest. `wakeAt`: when a worker begins by
    * itself, in milliseconds since 1970.

@@ -1,5 +1,5 @@
 /** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
-import { type Clock, every } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { BEAT_MS, LEASE_MS } from '../base/cluster-settings.ts'
 import { Wake } from '../base/wake.ts'
 import { messageOf } from '../errors.ts'
@@ -9,6 +9,7 @@ import { connect, type Database, databaseProblem, sqlState } from './database.ts
 import { writeNote } from './directory-note.ts'
 import { type Claim, giveUp, reclaim, showAddress, showLeftOut, showStatus } from './ownership.ts'
 import type { Mirror } from './mirror.ts'
+import { noteLeftOut } from './not-copied.ts'
 import { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
 import { Sender } from './send.ts'
@@ -16,6 +17,8 @@ import { type CellFiles, CellLost, type CellStatus, type Owned } from './cluster
 
 /** Other programs change files too. */
 const SWEEP_MS = 5_000
+/** How many times as long as a look took the next one waits: 50,000 files are not looked at all the time. */
+const SWEEP_REST = 20
 /** SQLSTATE: a file does not end where it should. */
 const RAISED = 'P0001'
 const FIRST_PAUSE_MS = 50
@@ -32,6 +35,7 @@ export type OwnedOptions = {
   sealer: Sealer
   claimed: Claim
   tookOver: boolean
+  missing: readonly string[]
   db: Database
   /** What requests prove with that they come from a forwarder; null: nothing. */
   token: string | null
@@ -167,12 +171,12 @@ export class PostgresOwned implements Owned {
   readonly #note: AddressNote
   readonly #stopListening: () => void
   #running: Promise<void> = Promise.resolve()
-  #stopSweeping = (): void => {}
+  #stopSweep = (): void => {}
   #db: Database | null
   #phase: 'open' | 'releasing' | 'closed' = 'open'
   #failures = 0
   #isAsleep = false
-  #isLooking = false
+  readonly missing: readonly string[]
 
   /** Resolves when the database has what this machine has. */
   static async begin(options: OwnedOptions): Promise<PostgresOwned> {
@@ -186,6 +190,7 @@ export class PostgresOwned implements Owned {
     const { epoch, batch } = claimed
     this.epoch = epoch
     this.tookOver = options.tookOver
+    this.missing = options.missing
     this.#options = options
     this.#sender = new Sender({ cell, epoch, batch, mirror, sealer, pending: this.#pending })
     this.#lease = new Lease(clock)
@@ -231,9 +236,13 @@ export class PostgresOwned implements Owned {
     this.#kick()
   }
 
+  look(): Promise<void> {
+    return this.#look(key => this.#mark(key), 'work')
+  }
+
   async release(timeoutMs: number, wakeAt: number | null = null): Promise<void> {
     const { clock, cell } = this.#options
-    this.#stopSweeping()
+    this.#stopSweep()
     if (this.#phase !== 'open') return
     this.#phase = 'releasing'
     await this.#look(key => this.#mark(key))
@@ -263,7 +272,7 @@ export class PostgresOwned implements Owned {
     await this.#look(key => this.#mark(key))
     db.ended.addEventListener('abort', () => this.#kick())
     this.#running = this.#run()
-    this.#stopSweeping = every(clock, SWEEP_MS, () => void this.#lookLater())
+    this.#stopSweep = clock.timer(SWEEP_MS, () => void this.#sweep())
     await this.settled()
     this.#note.write(false)
   }
@@ -362,20 +371,23 @@ export class PostgresOwned implements Owned {
     }
   }
 
-  async #look(found: (key: string) => void): Promise<void> {
-    const { mirror, log } = this.#options
+  /** Finds what other programs changed. */
+  async #look(found: (key: string) => void, part?: 'work'): Promise<void> {
+    const { mirror, stateDir, log } = this.#options
     try {
-      for (const key of await mirror.changed()) found(key)
+      for (const key of await mirror.changed(part)) found(key)
+      noteLeftOut(stateDir, mirror.skipped())
       this.#kick()
     } catch (error) {
       log.warn(`Couldn't look for changed files: ${messageOf(error)}`)
     }
   }
 
-  async #lookLater(): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  async #sweep(): Promise<void> {
+    const { clock } = this.#options
+    const began = clock.monotonic()
     await this.#look(key => this.#pending.markLater(key))
-    this.#isLooking = false
+    const rest = Math.max(SWEEP_MS, SWEEP_REST * (clock.monotonic() - began))
+    if (this.#phase === 'open') this.#stopSweep = clock.timer(rest, () => void this.#sweep())
   }
 }

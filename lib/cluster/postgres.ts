@@ -7,6 +7,7 @@ import { connect, type Database, databaseProblem, sqlState } from './database.ts
 import { type DirectoryNote, readNote } from './directory-note.ts'
 import { isMigrated, migrate, requireKnownTables } from './migrations.ts'
 import { Mirror } from './mirror.ts'
+import { leftOut, noteLeftOut } from './not-copied.ts'
 import { PostgresOwned } from './owned.ts'
 import { type Claim, claim, isKnownClaim, showAlive } from './ownership.ts'
 import { Sealer } from './seal.ts'
@@ -143,7 +144,11 @@ export class PostgresCluster implements Cluster {
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
     const stopSigns = every(this.#clock, BEAT_MS, alive)
     try {
-      const mirror = new Mirror(files ?? NO_FILES, { sealer, warn: this.#log.warn })
+      const mirror = new Mirror(files ?? NO_FILES, {
+        sealer,
+        warn: this.#log.warn,
+        onSkip: keys => noteLeftOut(stateDir, keys),
+      })
       const given = { cell, files: files ?? NO_FILES, stateDir, sealer, mirror }
       const isBehind =
         files !== null &&
@@ -161,6 +166,7 @@ export class PostgresCluster implements Cluster {
         db,
         claimed,
         directory,
+        missing: isBehind && files ? leftOut(stateDir).flatMap(key => files.pathOf(key) ?? []) : [],
         tookOver: isBehind || note?.isTakingOver === true,
         token: place.token ?? null,
         log: this.#log,

@@ -416,8 +416,8 @@ const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move):
 
 /** Called before anything reads the files. The returned function is called when the chats can be read. */
 export const startMove = (config: Config, log: Log): ((data: Data) => void) => {
-  // The cells of a cluster are on several machines.
-  if (config.cluster !== null) return () => undefined
+  // A service with folders of a person may have them on several machines; a cell of a worker has all that it names in its directory.
+  if (config.cluster !== null && config.cluster.runBy === null) return () => undefined
   const move = movedSince(config)
   if (move && move.roots.length > 0) {
     log.info('this installation is at another place than before; paths are adapted')

@@ -43,6 +43,8 @@ import {
   type Turn,
   type TurnContext,
 } from '../turn.ts'
+import { withCodes } from '../../base/sentences.ts'
+import { missingWarning } from './missing-files.ts'
 import { Approver } from './approver.ts'
 import { instructionsFor } from './context-files.ts'
 import { controlPathsOf, hiddenBySandbox, ownPorts } from './control-files.ts'
@@ -292,8 +294,16 @@ export class SessionTurnContext implements TurnContext {
       clarify: (...asked) => asker.clarify(...asked),
       noteAllowed: (...asked) => questions.noteAllowed(...asked),
     }
+    const files = services.missingFiles.tell('person', sessionId, workspace)
+    if (files !== '')
+      turn.log.append({
+        type: 'warning',
+        data: withCodes({ message: missingWarning(files), type: 'moved' }),
+      })
     this.#messageContext = {
       workspace,
+      // The message of a turn that continues was sent before.
+      missing: turn.resumed ? '' : services.missingFiles.tell('model', sessionId, workspace),
       at: turn.startedAt,
       createdAt: fromSeconds(created_at),
       zone: config.timezone,

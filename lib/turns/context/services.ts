@@ -26,6 +26,7 @@ import type { Grants } from './grants.ts'
 import type { HomeGuards } from './guards.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import type { Compressions } from './session-compression.ts'
+import type { MissingFiles } from './missing-files.ts'
 import type { SessionWarnings } from './session-warnings.ts'
 import type { Spending } from './spending-limit.ts'
 import type { WebServices } from './web-services.ts'
@@ -96,6 +97,7 @@ export type Services = TurnSources & {
   languageServers: LanguageServers
   chatMemos: ChatMemos
   /** Show warnings once per chat: about MCP servers, the model's window, what was reduced to fit it, hooks, images, and the shell. */
+  missingFiles: MissingFiles
   warnings: Record<'mcp' | 'window' | 'reduced' | 'hook' | 'image' | 'shell', SessionWarnings>
   /** Runs turns of models that are called directly. */
   agent: Agent
