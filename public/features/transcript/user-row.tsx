@@ -60,9 +60,6 @@ const SentComments = lazy(
   true,
 )
 
-/** Longer messages are not bold: a page of bold text is hard to read. */
-const BOLD_CHARS = 320
-
 /** Longer messages are collapsed. */
 const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
 
@@ -81,9 +78,7 @@ export function UserRowView({ message }: { message: Message }) {
     <article class="user" aria-label={t('tx.you')}>
       <div class="user-entry">
         <h3 class="tx-sr">{t('tx.you')}</h3>
-        <div
-          class={`user-text${long && !whole.value ? ' user-cut' : ''}${text.length > BOLD_CHARS ? ' user-long' : ''}`}
-        >
+        <div class={long && !whole.value ? 'user-text user-cut' : 'user-text'}>
           <UserText text={text} />
         </div>
         {long && (
