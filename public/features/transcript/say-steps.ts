@@ -4,7 +4,12 @@ import { visibleWords } from '../../../lib/base/visible.ts'
 import { asObject, asString } from '../../../lib/base/json.ts'
 import { nameOf } from '../../parts/file-kind.ts'
 import { pageLocale } from '../../strings/t.ts'
-import { describeToolCall, parseArgs, phraseOf } from '../tool-calls/describe-tool-call.ts'
+import {
+  type Args,
+  describeToolCall,
+  parseArgs,
+  phraseOf,
+} from '../tool-calls/describe-tool-call.ts'
 import { type Outcome, outcomeOf } from '../tool-calls/outcome.ts'
 import { t } from '../tool-calls/step-strings.ts'
 import { textOf } from './content.ts'
@@ -33,6 +38,9 @@ export type Clause = {
   more: number
 }
 
+/** The files of a patch of several, in either format. */
+const PATCHED = /^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b\/)?(?!\/dev\/null))(.+)/gm
+
 type Draft = Omit<Clause, 'objects' | 'more'> & { objects: Map<string, SaidObject> }
 
 const MAX_CLAUSES = 6
@@ -42,8 +50,9 @@ const MAX_CHARS = 44
 /** In these, words that follow a separator begin with a small letter. German nouns and scripts without letters of two sizes do not. */
 const SMALL_LETTERS = new Set(['en', 'es', 'fr', 'pt', 'ru'])
 
-const QUOTES_BEFORE = /[“„«「‘"][\s\u00a0\u202f]?$/
-const QUOTES_AFTER = /^[\s\u00a0\u202f]?[”“»」’"]/
+/** With the space inside of French ones, and the marks that isolate a name in Arabic. */
+const QUOTES_BEFORE = /[“„«「‘"][\s\u2068]?$/
+const QUOTES_AFTER = /^[\s\u2069]?[”“»」’"]/
 
 const cut = (text: string): string =>
   text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1).trimEnd()}…` : text
@@ -81,11 +90,23 @@ const subagents = (step: ToolStep, outcome: Outcome | null): Draft => {
   }
 }
 
+const small = (words: string): string =>
+  SMALL_LETTERS.has((pageLocale() ?? 'en').slice(0, 2))
+    ? words.charAt(0).toLocaleLowerCase(pageLocale()) + words.slice(1)
+    : words
+
 const noteOf = (outcome: Outcome | null): string => {
-  if (outcome?.state === 'refused') return t(`tool.refused.${outcome.by ?? 'checks'}`)
+  if (outcome?.state === 'refused') return small(t(`tool.refused.${outcome.by ?? 'checks'}`))
   if (outcome?.state !== 'ok') return ''
-  if (outcome.isInBackground) return t('tool.background')
+  if (outcome.isInBackground) return small(t('tool.background'))
   return outcome.matches === null ? '' : t('tool.matches', { count: outcome.matches })
+}
+
+const filesOf = ({ patch, input }: Args): string[] => {
+  const written = patch ?? input
+  return typeof written === 'string'
+    ? [...new Set([...written.matchAll(PATCHED)].map(match => match[1]!.trim()))]
+    : []
 }
 
 const draftOf = (step: ToolStep): Draft => {
@@ -106,25 +127,20 @@ const draftOf = (step: ToolStep): Draft => {
   after = after.slice(quotes[1].length)
   const isFailed = outcome ? outcome.state === 'failed' : step.finished?.isError === true
   const isDone = isCommand(step.name) && outcome?.state === 'ok' && !outcome.isInBackground
-  return {
-    before,
-    after,
-    objects: new Map([
-      [
-        path ?? whole,
-        {
-          text: path ? nameOf(path) : cut(whole),
-          title: path ?? whole,
-          isCode: code,
-          quotes,
-          note: noteOf(outcome),
-          edit: outcome?.state === 'ok' ? outcome.edit : null,
-          mark: isFailed ? 'failed' : isDone ? 'ok' : null,
-          exitCode: isFailed && outcome?.exitCode ? outcome.exitCode : null,
-        },
-      ],
-    ]),
-  }
+  const patched = path ? filesOf(args) : []
+  const edit = outcome?.state === 'ok' && patched.length < 2 ? outcome.edit : null
+  const titles = patched.length > 1 ? patched : [path ?? whole]
+  const objectOf = (title: string): SaidObject => ({
+    text: path ? nameOf(title) : cut(whole),
+    title,
+    isCode: code,
+    quotes,
+    note: noteOf(outcome),
+    edit,
+    mark: isFailed ? 'failed' : isDone ? 'ok' : null,
+    exitCode: isFailed && outcome?.exitCode ? outcome.exitCode : null,
+  })
+  return { before, after, objects: new Map(titles.map(title => [title, objectOf(title)])) }
 }
 
 /** What was done again counts with its last result; the lines of edits are counted together. */
@@ -151,15 +167,6 @@ const withFolders = (objects: readonly SaidObject[]): SaidObject[] =>
       ? { ...object, text: folder }
       : object
   })
-
-const small = (clause: Clause, name: string): Clause => {
-  const { before } = clause
-  const language = (pageLocale() ?? 'en').slice(0, 2)
-  const isPlain = SMALL_LETTERS.has(language) && shownCall(name) !== undefined
-  return isPlain && before
-    ? { ...clause, before: before.charAt(0).toLocaleLowerCase(pageLocale()) + before.slice(1) }
-    : clause
-}
 
 /** Of the steps that have ended. Those that a line of its own says, as that a person denied it, are left to it. */
 export const sayWork = (steps: readonly Step[]): Clause[] => {
@@ -189,7 +196,8 @@ export const sayWork = (steps: readonly Step[]): Clause[] => {
       objects: withFolders(shown),
       more: sorted.length - shown.length,
     }
-    return index === 0 ? clause : small(clause, name)
+    const isOurs = shownCall(name) !== undefined
+    return index > 0 && isOurs ? { ...clause, before: small(before) } : clause
   })
 }
 
@@ -199,13 +207,14 @@ export const inPlainWords = (clauses: readonly Clause[]): string =>
     .map(({ before, after, objects, more }) => {
       const said = objects.map(({ text, quotes: [open, close], edit, mark, exitCode, note }) =>
         [
-          `${open}${text}${close}`,
+          text ? `${open}${text}${close}` : ' ',
           edit && `+${edit.added} −${edit.removed}`,
           mark && (mark === 'ok' ? '✓' : ['✗', exitCode].filter(Boolean).join(' ')),
           note && `(${note})`,
         ]
           .filter(Boolean)
-          .join(' '),
+          .join(' ')
+          .replace(/^ +/, ' '),
       )
       const list = said.map((each, at) =>
         at === 0 ? each : `${objects[at - 1]!.mark ? ' · ' : ', '}${each}`,

@@ -100,7 +100,7 @@ function SaidThing({ object }: { object: SaidObject }) {
 
 const TAIL_LINES = 6
 
-/** A call that runs, with the end of its output. */
+/** A call that runs, with the end of its output, which the opened step has for screen readers. */
 export function RunningStep({
   step,
   onOpen,
@@ -133,7 +133,7 @@ export function RunningStep({
       </LiveLine>
       {isDelegation && <Lanes step={step} />}
       {output && (
-        <pre class="now-tail" role="group" aria-label={t('tool.output.label')}>
+        <pre class="now-tail" aria-hidden="true">
           {output.split('\n').slice(-TAIL_LINES).join('\n')}
         </pre>
       )}

@@ -54,7 +54,7 @@ spine(
     assert.equal(kinds(refused('timeout', [decision({ reason: 'timeout' })])), ['decision waiting'])
     // Whole, where the line of the decision has to cut it.
     const long = decision({ what: 'x'.repeat(300) })
-    assert.equal(kinds(refused('user', [long])), ['decision', 'activity'])
+    assert.equal(kinds(refused('user', [long])), ['decision', 'activity', 'step'])
     assert.equal(kinds(refused('rule', undefined)), ['activity', 'step'])
   },
 )
