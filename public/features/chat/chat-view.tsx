@@ -71,7 +71,7 @@ const KeptText = () => {
   const { draft: composer } = useComposer()
   const { copy } = useShell()
   const { transcript: chat } = useChat()
-  const text = [chat.editing.value?.text ?? '', composer.text.value]
+  const text = [...chat.editing.value.map(edit => edit.text), composer.text.value]
     .filter(one => one.trim())
     .join('\n\n')
   if (!text) return null

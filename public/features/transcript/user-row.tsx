@@ -9,6 +9,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { isImagePath, nameOf } from '../../parts/file-kind.ts'
+import { editOf, withEdit } from '../messages/editing.ts'
 import { withoutFiles } from '../messages/message-text.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { textOf } from './content.ts'
@@ -73,7 +74,7 @@ export function UserRowView({ message }: { message: Message }) {
   const stored = !message.id.startsWith('sent-') && may('POST /api/chat/start')
   // A hook wrote it, to make the agent continue.
   if (message._hooks) return <HookNotes notes={message._hooks} />
-  if (actions.editing.value?.id === message.id) return <UserEditor id={message.id} />
+  if (editOf(actions.editing.value, message.id)) return <UserEditor id={message.id} />
   return (
     <article class="user" aria-label={t('tx.you')}>
       <div class="user-entry">
@@ -114,7 +115,11 @@ export function UserRowView({ message }: { message: Message }) {
             title={t('tx.edit')}
             aria-label={t('tx.edit')}
             onClick={() => {
-              actions.editing.value = { id: message.id, text, files: [], uploads: 0 }
+              const { editing } = actions
+              editing.value = withEdit(editing.value, {
+                ...{ id: message.id, text },
+                ...{ files: [], uploads: 0 },
+              })
             }}
           >
             <Icon name="edit" />

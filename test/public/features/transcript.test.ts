@@ -435,7 +435,7 @@ const actions = {
   loadMessage: async () => say('m1', 'user', ''),
   loadStored: async () => '',
   edit: async () => true,
-  editing: signal(null),
+  editing: signal([]),
   retry() {},
   showVersion() {},
   retryNow: async () => {},
