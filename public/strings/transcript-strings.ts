@@ -42,6 +42,7 @@ export const enTranscript = {
   'code.label': 'Code, {lang}',
   'code.diagram': 'Render diagram',
   'code.open': 'Open',
+  'code.wrap': 'Wrap lines',
   'code.source': 'Show source',
   'code.failed': 'Couldn’t render this diagram (syntax error).',
 

@@ -19,9 +19,7 @@ export const editOf = (edits: readonly Editing[], id: string): Editing | undefin
   edits.find(edit => edit.id === id)
 
 export const withEdit = (edits: readonly Editing[], edit: Editing): readonly Editing[] =>
-  editOf(edits, edit.id)
-    ? edits.map(each => (each.id === edit.id ? edit : each))
-    : [...edits, edit]
+  editOf(edits, edit.id) ? edits.map(each => (each.id === edit.id ? edit : each)) : [...edits, edit]
 
 export const withoutEdit = (edits: readonly Editing[], id: string): readonly Editing[] =>
   edits.filter(edit => edit.id !== id)

@@ -54,7 +54,7 @@ export type Scope = {
   live: ReadonlySignal<LiveTurn | null>
   liveText: ReadonlySignal<string>
   liveReasoning: ReadonlySignal<string>
-  /** Keys of expanded activities and steps. */
+  /** Keys of steps that are expanded, and of activities that were expanded, or collapsed where they are open at first. */
   opened: Signal<ReadonlySet<string>>
   toggle: (key: string) => void
   actions: TranscriptActions

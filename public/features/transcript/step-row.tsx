@@ -100,7 +100,7 @@ function SaidThing({ object }: { object: SaidObject }) {
 
 const TAIL_LINES = 6
 
-/** A call that runs, with the end of its output, which the opened step has for screen readers. */
+/** A call that runs. */
 export function RunningStep({
   step,
   onOpen,
@@ -108,13 +108,9 @@ export function RunningStep({
   step: ToolStep
   onOpen: (() => void) | undefined
 }) {
-  const { live, clock } = useTranscript()
+  const { clock } = useTranscript()
   const args = step.short ?? parseArgs(step.written)
   const { does, object, code } = describeToolCall(step.name, args)
-  const source = useComputed(
-    () => live.value?.tools.find(tool => tool.tid === step.tid)?.output ?? '',
-  )
-  const output = stripAnsi(usePerFrame(source, '')).trimEnd()
   const waited = waitedSeconds(step.decisions)
   const isDelegation = step.name === 'delegate_task'
   return (
@@ -131,14 +127,24 @@ export function RunningStep({
           </span>
         )}
       </LiveLine>
-      {isDelegation && <Lanes step={step} />}
-      {output && (
-        <pre class="now-tail" aria-hidden="true">
-          {output.split('\n').slice(-TAIL_LINES).join('\n')}
-        </pre>
-      )}
+      <Tail step={step} />
     </>
   )
+}
+
+/** What a running call does: its subagents, or the end of its output, which the opened step has for screen readers. */
+function Tail({ step }: { step: ToolStep }) {
+  const { live } = useTranscript()
+  const source = useComputed(
+    () => live.value?.tools.find(tool => tool.tid === step.tid)?.output ?? '',
+  )
+  const output = stripAnsi(usePerFrame(source, '')).trimEnd()
+  if (step.name === 'delegate_task') return <Lanes step={step} />
+  return output ? (
+    <pre class="now-tail" aria-hidden="true">
+      {output.split('\n').slice(-TAIL_LINES).join('\n')}
+    </pre>
+  ) : null
 }
 
 export function StepRowView(props: { rowKey: string; step: Step; last: boolean }) {
@@ -150,10 +156,17 @@ export function StepRowView(props: { rowKey: string; step: Step; last: boolean }
         <>
           <Tool rowKey={props.rowKey} step={props.step} />
           <FilesOfStep rowKey={props.rowKey} step={props.step} />
+          <TailOfStep rowKey={props.rowKey} step={props.step} />
         </>
       )}
     </div>
   )
+}
+
+function TailOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
+  const { opened } = useTranscript()
+  const open = useComputed(() => opened.value.has(rowKey))
+  return !open.value && step.state === 'running' ? <Tail step={step} /> : null
 }
 
 function FilesOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {

@@ -69,6 +69,17 @@ export const undoStateOf = (turn: TurnChange, records: readonly TurnChange[]): U
   return { files, undone, last: isAll && last && covers(last) ? last : null }
 }
 
+/** Says that a retry leaves the files as the answer that it replaces left them. */
+export const noteKeptFiles = (app: App, id: string): void => {
+  const prompt = app.chat.transcript.messages.promptOf(id)
+  const { value } = turnChangesOf(app).list
+  const change = value.find(
+    ({ message_id, undo_of }) => undo_of === null && message_id === prompt?.id,
+  )
+  if (change && change.file_count > 0 && undoStateOf(change, value).undone !== 'all')
+    app.shell.toasts.show(t('kept'))
+}
+
 /** More are shown on demand. */
 const FILES_AT_ONCE = 50
 

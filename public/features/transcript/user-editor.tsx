@@ -101,8 +101,7 @@ const usePastedFiles = (id: string) => {
   }
   const setFiles = (next: (files: readonly PastedFile[]) => readonly PastedFile[]) =>
     change({ files: next(now()?.files ?? []) })
-  const count = (by: number) =>
-    change({ uploads: Math.max(0, (now()?.uploads ?? 0) + by) })
+  const count = (by: number) => change({ uploads: Math.max(0, (now()?.uploads ?? 0) + by) })
   return {
     change,
     attach: (given: string) =>

@@ -6,6 +6,7 @@ export const t = translator('turn-summary', {
   files: { one: '{count} file changed', other: '{count} files changed' },
   review: 'Review',
   'review.label': 'Review the changes of this answer',
+  kept: 'Files stay as the earlier answer left them.',
   undo: 'Undo',
   'undo.label': 'Undo the changes of this answer',
   redo: 'Redo',

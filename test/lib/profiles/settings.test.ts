@@ -123,6 +123,7 @@ const COERCED: Row[] = [
       'sound_enabled',
       'notifications_enabled',
       'show_thinking',
+      'show_steps',
     ] as const
   ).flatMap((key): Row[] => [
     [key, 'no', false],

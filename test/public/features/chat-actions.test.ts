@@ -697,7 +697,9 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         const { page, server, before, fake, end } = await runHeld(action, route, at, {}, app => {
           // Its editor is open until the message is accepted.
           if (name === 'edit')
-            app.chat.transcript.editing.value = [{ id: 'm3', text: 'edited', files: [], uploads: 0 }]
+            app.chat.transcript.editing.value = [
+              { id: 'm3', text: 'edited', files: [], uploads: 0 },
+            ]
         })
         if (!isShown) await show(page, 'b')
         server.sessions.delete('a')
@@ -793,10 +795,7 @@ test('Edit on a version that waits whose message is gone puts the text into the 
   server.sessions.get('a')!.messages.length = 2
   await app.chat.transcript.reload()
   await editWaiting(app, page.outbox.list.peek()[0]!)
-  assert.equal(
-    [app.composer.draft.text.peek(), app.chat.transcript.editing.peek()],
-    ['edited', []],
-  )
+  assert.equal([app.composer.draft.text.peek(), app.chat.transcript.editing.peek()], ['edited', []])
   assert.equal(page.outbox.list.peek(), [])
 })
 
@@ -864,10 +863,12 @@ for (const [what, remove] of Object.entries(REMOVALS))
       const { page } = await openPage(server, 'session/a')
       const app = page.first.app.peek()
       app.composer.draft.edit('half a thought')
-      app.chat.transcript.editing.value = [{
-        ...{ id: 'm3', text: 'reworded', uploads: 0 },
-        files: [{ name: 'one.txt' }],
-      }]
+      app.chat.transcript.editing.value = [
+        {
+          ...{ id: 'm3', text: 'reworded', uploads: 0 },
+          files: [{ name: 'one.txt' }],
+        },
+      ]
       const isCommand = what.startsWith('/')
       if (isCommand) app.composer.draft.edit('')
       if (!isShown) await show(page, isCommand ? 'a' : 'b')
@@ -926,10 +927,12 @@ test('a refused text whose editor is not open any more is in the composer', asyn
     server.answers[START] = () => refusal.promise
     const { page } = await openPage(server, 'session/a')
     const app = page.first.app.peek()
-    app.chat.transcript.editing.value = [{
-      ...{ id: 'm3', text: 'new', uploads: 0 },
-      files: [{ name: 'one.txt' }],
-    }]
+    app.chat.transcript.editing.value = [
+      {
+        ...{ id: 'm3', text: 'new', uploads: 0 },
+        files: [{ name: 'one.txt' }],
+      },
+    ]
     const sent = app.chat.turns.edit('m3', 'new', ['one.txt'])
     await settle()
     app.chat.transcript.editing.value = other
@@ -1095,10 +1098,12 @@ const createBrokenServer = ({ hasFiles, hasComments }: Written) => {
 const compose = async (app: App, { where, hasFiles, hasComments }: Written) => {
   const files = hasFiles ? ['one.txt', 'two.txt'] : []
   if (where === 'an edit') {
-    app.chat.transcript.editing.value = [{
-      ...{ id: 'm3', text: 'words', uploads: 0 },
-      files: files.map(name => ({ name })),
-    }]
+    app.chat.transcript.editing.value = [
+      {
+        ...{ id: 'm3', text: 'words', uploads: 0 },
+        files: files.map(name => ({ name })),
+      },
+    ]
     return
   }
   if (where === 'a new chat') {

@@ -453,6 +453,7 @@ const draw = (value: Partial<TranscriptState>): string =>
     h(Transcript, {
       chat: signal({ ...emptyTranscript('a'), ...value }),
       showThinking: true,
+      showSteps: false,
       showUsage: true,
       actions,
       botName: 'Agent',
