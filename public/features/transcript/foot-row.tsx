@@ -44,6 +44,12 @@ const TurnSummary = lazy(
 /** Whether the turn called tools, so that it may have changed something. */
 const hasSteps = ({ turn }: FootRow): boolean => turn.some(message => message.tool_calls?.length)
 
+/** It most likely has an end line, whose place is kept where that is a line of its own. */
+const hasEdits = ({ turn }: FootRow): boolean =>
+  turn.some(({ role, name = '', _failed }) => role === 'tool' && EDITS.has(name) && !_failed)
+
+const EDITS = new Set(['write_file', 'patch'])
+
 /** Without the time that it waited for a person; null when it is not known. */
 const workedSeconds = (turn: readonly Message[]): number | null => {
   const [from, to] = [turn[0], turn.at(-1)].map(message => message && secondsOf(message))
@@ -54,7 +60,7 @@ const workedSeconds = (turn: readonly Message[]): number | null => {
 /** One line, so that a summary that arrives late moves nothing. */
 export function FootRowView({ row }: { row: FootRow }) {
   return (
-    <div class="tx-foot">
+    <div class={hasEdits(row) ? 'tx-foot tx-foot-edits' : 'tx-foot'}>
       {hasSteps(row) && <TurnSummary row={row} />}
       <Tools row={row} />
     </div>

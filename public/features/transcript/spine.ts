@@ -11,7 +11,7 @@ const stepFailed = (step: Step): boolean =>
     ? step.finished?.isError === true
     : hasFailed(textOf(step.result), step.result))
 
-/** `isWaiting`: a question is open, whose card has the mark. */
+/** `isWaiting`: for a person, or before a failed call is repeated: a card says so. */
 export const markOf = (row: Row, isWaiting: boolean): Mark | null => {
   switch (row.kind) {
     case 'activity':

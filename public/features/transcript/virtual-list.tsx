@@ -8,13 +8,18 @@ import { LiveUsage } from './foot-row.tsx'
 import { RowView } from './row-view.tsx'
 import type { Row } from './rows.ts'
 import { ScrollController } from './scroll-controller.ts'
+import { shownRetryOf } from './pending-retry.ts'
 import { markOf } from './spine.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 
 /** Decoration: the words of the row say the same. */
 function StepMark({ row }: { row: Row }) {
   const { chat } = useTranscript()
-  const isWaiting = useComputed(() => chat.value.questions.length > 0).value
+  // Others have the same mark whatever happens, so a token costs them nothing.
+  const mayRun = row.kind === 'activity' ? row.live : row.kind === 'step'
+  const isWaiting = useComputed(
+    () => mayRun && (chat.value.questions.length > 0 || shownRetryOf(chat.value.live) !== null),
+  ).value
   const mark = markOf(row, isWaiting)
   return mark && <span class={`node node-${mark}`} aria-hidden="true" />
 }
