@@ -1,12 +1,12 @@
 /** Code block: language label, copy button and highlighting; long blocks grow without a full relayout. */
 import { useSignal } from '@preact/signals'
-import { useContext, useLayoutEffect, useRef } from 'preact/hooks'
+import { useContext, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { AppContext } from '../features/shell/context.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
 import { t } from '../strings/transcript-strings.ts'
-import { diagramSize } from './diagram-size.ts'
+import { diagramHeight } from './diagram-size.ts'
 
 /** Lines per piece: a new token then changes one small element. */
 const PIECE_LINES = 40
@@ -141,6 +141,8 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
   const wraps = useSignal(false)
   const wanted = useSignal<boolean | null>(null)
   const failed = useSignal('')
+  // Not what the drawing measures meanwhile: nothing moves while it is shown.
+  const height = useMemo(() => (isDiagram ? diagramHeight(text) : 0), [isDiagram && text])
   const isDrawn =
     isDiagram && failed.value !== text && (wanted.value ?? text.length <= MAX_DRAWN_CHARS)
   return (
@@ -175,7 +177,7 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
         <CopyButton text={text} label={t('code.copy')} />
       </figcaption>
       {isDrawn ? (
-        <div class={`md-diagram-box is-${diagramSize(text)}`}>
+        <div class="md-diagram-box" style={{ blockSize: `${height}px` }}>
           {!open && (
             <Diagram
               text={text}

@@ -137,7 +137,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
       return box !== null && box.y >= edge && box.y < edge + 60
     }
     await page.keyboard.press('Control+j')
-    await page.getByRole('combobox', { name: 'Go to a request or heading' }).fill('heart')
+    await page.getByRole('combobox', { name: 'Go to a message or heading' }).fill('heart')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.waitForURL(/at=.*~0$/)
