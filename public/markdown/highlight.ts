@@ -1,5 +1,5 @@
 /** Highlights code with lazily loaded grammars and CSS custom highlights, without extra DOM nodes. */
-import type { LanguageFn } from 'highlight.js'
+import type { HLJSApi, LanguageFn } from 'highlight.js'
 
 type Grammar = () => Promise<{ default: LanguageFn }>
 
@@ -145,6 +145,9 @@ const walk = (node: Node, at: number, spans: Span[]): number => {
 /** Longer texts are not highlighted, because lexing them would block the page. */
 const MAX_CHARACTERS = 60_000
 
+/** Null until the first grammar is loaded. */
+const loaded: { hljs: HLJSApi | null } = { hljs: null }
+
 /** Highlighted ranges of a text, outer ones before inner ones. */
 export const spansOf = async (text: string, grammar: string): Promise<Span[]> => {
   if (text.length > MAX_CHARACTERS) return []
@@ -152,6 +155,14 @@ export const spansOf = async (text: string, grammar: string): Promise<Span[]> =>
   if (!load) return []
   const [{ default: hljs }, language] = await Promise.all([import('highlight.js/lib/core'), load()])
   if (!hljs.getLanguage(grammar)) hljs.registerLanguage(grammar, language.default)
+  loaded.hljs = hljs
+  return spansNow(text, grammar) ?? []
+}
+
+/** The same at once, for code that is still being written; null while the grammar is not loaded. */
+export const spansNow = (text: string, grammar: string): Span[] | null => {
+  const { hljs } = loaded
+  if (!hljs?.getLanguage(grammar)) return null
   const result = hljs.highlight(text, { language: grammar, ignoreIllegals: true })
   const spans: Span[] = []
   walk((result._emitter as unknown as { rootNode: Node }).rootNode, 0, spans)

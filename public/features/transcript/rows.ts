@@ -80,7 +80,6 @@ export type FootRow = {
   /** Ids of the user messages whose turn ends here: more than one when the turn was steered. */
   asked: readonly string[]
   usage: TurnUsage | null
-  live: boolean
   last: boolean
 }
 export type Row =
@@ -118,6 +117,22 @@ const decisionsOf = (message: Message, results: ReadonlyMap<string, Message>): D
 /** Nobody was asked, so that it is a note at its step. */
 export const isNote = ({ auto, asked_at, answered_at }: Decision): boolean =>
   auto !== undefined && asked_at === answered_at
+
+/** Longer commands are cut in the line of the decision. */
+export const DECIDED_CHARS = 200
+
+/** No one allowed it, which the line of the decision says. */
+export const wasNotAllowed = (step: Step): boolean =>
+  step.kind === 'tool' &&
+  (step.result?._refused_by === 'user' || step.result?._refused_by === 'timeout') &&
+  step.decisions.some(decision => !isNote(decision))
+
+/** There is nothing more to see of it. */
+const isSaid = (step: Step): boolean =>
+  step.kind === 'tool' &&
+  wasNotAllowed(step) &&
+  !step.result?._hooks &&
+  step.decisions.every(({ what }) => what.length <= DECIDED_CHARS)
 
 export const toRows = (input: RowsInput): Row[] => {
   const results = new Map<string, Message>()
@@ -194,6 +209,10 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   const flush = (isLive: boolean) => {
     if (steps.length === 0 && !isLive) return
     const key = `${name}:a${activities++}`
+    if (!isLive && steps.every(isSaid)) {
+      steps = []
+      return
+    }
     const passed = began !== null && now !== null ? now - began : 0
     const worked = Math.round(passed - waitedNow)
     const seconds = worked > 0 ? worked : null
@@ -292,7 +311,8 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   } else flush(false)
   const limit = replies.find(message => message._step_limit)?._step_limit
   if (!live && limit) rows.push({ kind: 'limit', key: `${name}:limit`, steps: limit, last })
-  if (spoken.length > 0 || live || replies.some(({ tool_calls }) => tool_calls?.length)) {
+  // While the turn runs nothing is below what is written, so nothing is pushed down.
+  if (!live && (spoken.length > 0 || replies.some(({ tool_calls }) => tool_calls?.length))) {
     rows.push({
       kind: 'foot',
       key: `${name}:foot`,
@@ -300,7 +320,6 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       turn: user ? [user, ...replies] : replies,
       asked: input.asked,
       usage: input.usage,
-      live: live !== null,
       last,
     })
   }

@@ -25,7 +25,7 @@ const guessHeight = (row: Row, width: number): number => {
     case 'step':
       return 34
     case 'foot':
-      return 44
+      return 36
     case 'limit':
       return 96
     case 'error':
