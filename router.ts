@@ -232,6 +232,7 @@ export const routes = {
   'POST /api/workspaces/reorder': workspaces.reorder,
   'GET /api/workspaces/facts': workspaces.facts,
   'GET /api/workspaces/suggest': workspaces.suggest,
+  'GET /api/workspaces/folders': workspaces.folders,
   'GET /api/list': files.list,
   'GET /api/files/search': files.search,
   'GET /api/file': files.read,

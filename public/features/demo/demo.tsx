@@ -1,4 +1,4 @@
-/** Introduction shown while the demo model is used. */
+/** What an empty chat says and offers while the demo model is used. */
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { may } from '../../parts/may.ts'
@@ -24,7 +24,7 @@ const Invitation = () => {
   const isAsking = onboarding.needed.value === true
   if (!may('POST /api/onboarding/setup')) return null
   return (
-    <div class="welcome-actions">
+    <div class="demo-actions">
       <Button
         kind={isAsking ? 'primary' : 'plain'}
         onClick={() => {
@@ -40,12 +40,15 @@ const Invitation = () => {
   )
 }
 
-/** Explains the demo, offers sample prompts, and connects a model. */
+/** Says in one line that it is a demo, offers to connect a model, and what can be tried without one. */
 export const DemoIntroduction = () => {
   const { turns } = useChat()
   return (
     <div class="demo">
-      <p>{t('text')}</p>
+      <div class="demo-notice">
+        <p>{t('text')}</p>
+        <Invitation />
+      </div>
       <ul class="demo-samples" aria-label={t('samples')}>
         {(['list', 'write', 'run', 'ask', 'markdown'] as const).map(key => (
           <li key={key}>
@@ -53,7 +56,6 @@ export const DemoIntroduction = () => {
           </li>
         ))}
       </ul>
-      <Invitation />
     </div>
   )
 }

@@ -13,7 +13,7 @@ import { DefaultModel } from './default-model.tsx'
 import { useShell } from '../../contexts.ts'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
-/** The result of a test call, as a live region. */
+/** The result of a test call, as a live region. What to do about a connection speaks of messages, which a test has none of. */
 export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
   <p
     class={`verdict${status && !status.busy ? (status.ok ? ' verdict-ok' : ' verdict-bad') : ''}`}
@@ -25,8 +25,8 @@ export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
         <Icon name={status.ok ? 'check' : 'alert'} size={14} />
         <span>
           {causeText(status.message, status.sentences?.message)}
-          {status.hint && (
-            <span class="verdict-hint"> {serverText(status.hint, status.sentences?.hint)}</span>
+          {status.hint && status.sentences?.hint?.code !== 'advice.connection' && (
+            <span class="verdict-hint">{serverText(status.hint, status.sentences?.hint)}</span>
           )}
         </span>
       </>

@@ -56,13 +56,19 @@ export class Providers {
   async test(at: string, { provider, key, model, baseUrl }: KeyInput): Promise<boolean> {
     this.setTest(at, { busy: true })
     try {
-      const { ok, message, hint } = await this.#shell.api('POST /api/providers/test', {
+      const { ok, message, hint, sentences } = await this.#shell.api('POST /api/providers/test', {
         provider,
         ...(key ? { api_key: key } : {}),
         ...(model ? { model } : {}),
         ...(baseUrl ? { base_url: baseUrl } : {}),
       })
-      this.setTest(at, { busy: false, ok, message, ...(hint ? { hint } : {}) })
+      this.setTest(at, {
+        busy: false,
+        ok,
+        message,
+        ...(hint && { hint }),
+        ...(sentences && { sentences }),
+      })
       return ok
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
