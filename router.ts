@@ -181,6 +181,7 @@ export const routes = {
   'POST /api/providers/delete': providers.remove,
   'POST /api/providers/test': providers.test,
   'POST /api/providers/self-hosted': providers.selfHosted,
+  'POST /api/providers/address': providers.address,
   'GET /api/onboarding/status': onboarding.status,
   'POST /api/onboarding/setup': onboarding.setup,
   'POST /api/onboarding/complete': onboarding.complete,

@@ -25,6 +25,12 @@ const enProviders = {
   'keys.remove.text': '{variable} will be removed from .env. {name} models will stop working.',
   'keys.removed': '{name} key removed',
 
+  'keys.edit': 'Edit',
+  'address.edit': 'Edit the address of {name}',
+  'address.key':
+    'Leave empty to keep the current one. For another server it has to be entered again.',
+  'address.save': 'Save',
+
   'add.title': 'Add API key',
   'add.provider': 'Provider',
   'add.key': 'API key',
