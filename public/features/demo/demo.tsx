@@ -10,8 +10,6 @@ const SAMPLES = {
   list: 'List the files',
   write: 'Write notes.txt with hello brave world',
   run: 'Run `rm -rf build`',
-  ask: 'Ask me something',
-  markdown: 'Show me some Markdown',
 } as const
 
 /** Connects a model; until the user has decided, also offers to keep the demo. */
@@ -50,7 +48,7 @@ export const DemoIntroduction = () => {
         <Invitation />
       </div>
       <ul class="demo-samples" aria-label={t('samples')}>
-        {(['list', 'write', 'run', 'ask', 'markdown'] as const).map(key => (
+        {(['list', 'write', 'run'] as const).map(key => (
           <li key={key}>
             <Button onClick={() => void turns.sendText(SAMPLES[key])}>{t(key)}</Button>
           </li>

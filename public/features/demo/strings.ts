@@ -7,8 +7,6 @@ export const t = translator('demo', {
   list: 'List the files',
   write: 'Create notes.txt',
   run: 'Try something risky (it asks first)',
-  ask: 'Ask me something',
-  markdown: 'Show me some Markdown',
   connect: 'Connect a model',
   skip: 'Keep using the demo',
 })

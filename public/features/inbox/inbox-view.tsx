@@ -251,7 +251,7 @@ export const InboxView = () => {
         {count === 0 && state.state.value === 'ready' && (
           <Beginning title={t('inbox.empty')} text={t('inbox.empty.text')}>
             <Button asks="POST /api/session/new" icon="plus" onClick={() => pane.newChat()}>
-              {t('inbox.new')}
+              {t('chat.new')}
             </Button>
           </Beginning>
         )}

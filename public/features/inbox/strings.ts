@@ -9,7 +9,6 @@ export const t = translator('inbox', {
   'inbox.failed': 'Couldn’t load the inbox',
   'inbox.empty': 'Nothing needs you',
   'inbox.empty.text': 'Questions of the agent, running chats, and chats that failed appear here.',
-  'inbox.new': 'New chat',
   'inbox.press': 'Press {key} again: {action}',
 
   'waiting.head': 'Needs your input',

@@ -64,7 +64,7 @@ const enProviders = {
     'No local model server is running. Start Ollama, LM Studio, llama.cpp, or vLLM, then scan again. No key needed.',
   'setup.local.scan': 'Scan again',
   'setup.popular': 'With an API key',
-  'setup.more': { one: 'Show {count} more', other: 'Show {count} more' },
+  'setup.more': { one: '{count} more provider', other: '{count} more providers' },
   'setup.custom': 'Another server',
   'setup.about.openrouter': 'One key for models of every maker',
   'setup.about.anthropic': 'Claude models',
