@@ -142,12 +142,11 @@ export class Connect {
   readonly more = this.#inGroup('more')
   /** The models that the chosen source offers: those it listed for the typed key, else the known ones. */
   readonly offered = computed(() => this.#listed.value ?? this.source.value?.models ?? [])
-  /** What has to be filled in first; null when all is there. A server that lists its models without a key needs none. */
+  /** What has to be filled in first; null when all is there. A server of one's own may need no key. */
   readonly missing = computed((): 'address' | 'key' | 'model' | null => {
     const at = this.source.value
     if (at?.needsAddress && !this.typed.address.value.trim()) return 'address'
-    const isOpen = at?.needsAddress && this.#listed.value !== null
-    if (!at?.hasKey && !isOpen && !this.typed.key.value.trim()) return 'key'
+    if (!at?.hasKey && !at?.needsAddress && !this.typed.key.value.trim()) return 'key'
     return this.typed.model.value.trim() ? null : 'model'
   })
   readonly ready = computed(() => this.source.value !== undefined && this.missing.value === null)
@@ -176,7 +175,11 @@ export class Connect {
     this.typed[field].value = text
     this.#clearTest()
     if (field === 'model') return
-    if (field === 'address') this.#listed.value = null
+    if (field === 'address' && this.#listed.value) {
+      // Models of another server.
+      this.#listed.value = null
+      this.typed.model.value = ''
+    }
     this.#cancelListing()
     this.isListing.value = false
     this.#cancelListing = this.#app.shell.platform.clock.timer(
