@@ -92,7 +92,8 @@ export const listFolders = (path: string, trust: Trust): FolderList => {
   return {
     path: here,
     parent: above === null || roots.some(root => isInside(root, above)) ? above : '',
-    folders: (here ? childrenOf(here, '', roots, MAX_LISTED) : roots).map(child => ({
+    // A link beside the directory that it leads to is not another one.
+    folders: [...new Set(here ? childrenOf(here, '', roots, MAX_LISTED) : roots)].map(child => ({
       path: child,
       name: here ? basename(child) : child,
       is_repository: existsSync(join(child, '.git')),

@@ -24,6 +24,10 @@ const splitPath = (text: string): { folder: string; name: string } => {
   return { folder: text.slice(0, cut), name: text.slice(cut).toLowerCase() }
 }
 
+/** Beside the folder of the chat are those that are likely next, unless the agent keeps it. */
+const startAt = (selected: string): string =>
+  selected.includes('/.') ? '~' : selected.slice(0, Math.max(0, selected.lastIndexOf('/')))
+
 /** The folders inside of `path`, or of the one that is being written. */
 const useFolders = (written: string, start: string) => {
   const workspaces = useWorkspaces()
@@ -86,11 +90,7 @@ export const FolderDialog = ({ selected, onDone, onClose }: Props) => {
   const query = useSignal('')
   const text = query.value.trim()
   const { folder, name } = splitPath(text)
-  // Beside the folder of the chat are those that are likely next.
-  const { path, list } = useFolders(
-    folder,
-    selected.slice(0, Math.max(0, selected.lastIndexOf('/'))),
-  )
+  const { path, list } = useFolders(folder, startAt(selected))
   const worktree = useWorktree()
   const saved = workspaces.list.value.filter(
     each => !isPath(text) && `${each.name} ${each.path}`.toLowerCase().includes(name),
