@@ -2,7 +2,7 @@
  * A user of the system for each cell of a worker, so that the commands of one agent cannot read the files of another person. The
  * owner of a cell's directory says which one: nothing else is kept.
  */
-import { chmodSync, lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { namesIn } from '../base/directories.ts'
 import type { UserRange } from '../base/cluster-settings.ts'
@@ -24,7 +24,7 @@ export class CellUsers {
   readonly #dir: string
   readonly #range: UserRange
 
-  /** `dir`: the directory of all cells, which exists. Throws where this process may not start programs of other users, or they could not reach it. */
+  /** `dir`: the directory of all cells. Throws where this process may not start programs of other users, or they could not reach it. */
   constructor(dir: string, range: UserRange) {
     this.#dir = dir
     this.#range = range
@@ -32,6 +32,7 @@ export class CellUsers {
       throw new SetupError(
         'AGENT_WEBUI_CLUSTER_USERS needs a worker that runs as root: it starts each cell as a user of its own. The cells themselves have no rights.',
       )
+    mkdirSync(dir, { recursive: true })
     chmodSync(dir, 0o711)
     chmodSync(dirname(dir), 0o711)
     for (let above = dirname(dirname(dir)); above !== dirname(above); above = dirname(above))

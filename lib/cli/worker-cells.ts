@@ -186,7 +186,6 @@ export class Cells {
     this.capacity = users === null ? 1 : capacity
     this.#failures = new Failures(clock)
     this.#dir = join(config.stateDir, 'cells')
-    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
     this.#users = users === null || users === 'shared' ? null : new CellUsers(this.#dir, users)
   }
 

@@ -4,13 +4,13 @@ import { basename, join, resolve, sep } from 'node:path'
 import { isObject } from '../base/json.ts'
 import type { ProfileConfig } from '../profiles/config.ts'
 import { invalid, missing, UserError } from '../errors.ts'
-import type { Workspace } from '../schema/workspace.ts'
+import type { FolderList, Workspace } from '../schema/workspace.ts'
 import { CachedFile } from '../store/cached-file.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { JsonFile } from '../store/json-file.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { replaceText } from '../store/atomic-write.ts'
-import { suggestDirectories } from './suggest.ts'
+import { listFolders, suggestDirectories } from './suggest.ts'
 import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './workspace-paths.ts'
 
 /** The part of a home the lists need. */
@@ -273,5 +273,16 @@ export class Workspaces {
     return suggestDirectories(prefix, this.#trust(home)).filter(
       path => !belongsToOtherProfile(this.#profilesDir, home, path),
     )
+  }
+
+  /** The folders inside of one, to choose a workspace from. */
+  folders(home: WorkspaceHome, path: string): FolderList {
+    const found = listFolders(path, this.#trust(home))
+    return {
+      ...found,
+      folders: found.folders.filter(
+        folder => !belongsToOtherProfile(this.#profilesDir, home, folder.path),
+      ),
+    }
   }
 }

@@ -13,7 +13,7 @@ import { DefaultModel } from './default-model.tsx'
 import { useShell } from '../../contexts.ts'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
-/** The result of a test call, as a live region. */
+/** The result of a test call, as a live region. What to do about a connection speaks of messages, which a test has none of. */
 export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
   <p
     class={`verdict${status && !status.busy ? (status.ok ? ' verdict-ok' : ' verdict-bad') : ''}`}
@@ -25,8 +25,8 @@ export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
         <Icon name={status.ok ? 'check' : 'alert'} size={14} />
         <span>
           {causeText(status.message, status.sentences?.message)}
-          {status.hint && (
-            <span class="verdict-hint"> {serverText(status.hint, status.sentences?.hint)}</span>
+          {status.hint && status.sentences?.hint?.code !== 'advice.connection' && (
+            <span class="verdict-hint">{serverText(status.hint, status.sentences?.hint)}</span>
           )}
         </span>
       </>
@@ -46,10 +46,32 @@ const sourceOf = (row: ProviderRow): string => {
   }
 }
 
+type AddressProps = { row: ProviderRow; providers: Providers; onDone: () => void }
+
+const AddressForm = ({ row, providers, onDone }: AddressProps) => {
+  const address = useSignal(row.base_url ?? '')
+  const key = useSignal('')
+  return (
+    <Form
+      submit={t('address.save')}
+      isIncomplete={address.value.trim() === ''}
+      onCancel={onDone}
+      onSubmit={async () => {
+        await providers.move(row.id, address.value, key.value)
+        onDone()
+      }}
+    >
+      <TextField label={t('setup.base_url')} type="url" dir="ltr" text={address} />
+      <TextField label={t('add.key')} hint={t('address.key')} type="password" text={key} />
+    </Form>
+  )
+}
+
 const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) => {
   const { layout } = useShell()
   const name = row.display_name
   const status = providers.tests.value[row.id]
+  const isEdited = useSignal(false)
   const askRemove = () => {
     layout.confirmation.value = {
       title: t('keys.remove.title'),
@@ -75,8 +97,25 @@ const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) 
           ) : (
             <p class="field-hint">{sourceOf(row)}</p>
           )}
+          {row.base_url && (
+            <p class="field-hint">
+              <bdi>{row.base_url}</bdi>
+            </p>
+          )}
         </div>
         <div class="key-actions">
+          {row.base_url && (
+            <Button
+              asks="POST /api/providers/address"
+              aria-label={t('address.edit', { name })}
+              aria-expanded={isEdited.value}
+              onClick={() => {
+                isEdited.value = !isEdited.value
+              }}
+            >
+              {t('keys.edit')}
+            </Button>
+          )}
           <Button
             aria-label={t('keys.test.of', { name })}
             disabled={status?.busy === true}
@@ -91,6 +130,15 @@ const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) 
           )}
         </div>
       </div>
+      {isEdited.value && (
+        <AddressForm
+          row={row}
+          providers={providers}
+          onDone={() => {
+            isEdited.value = false
+          }}
+        />
+      )}
       <TestResult status={status} />
     </li>
   )
