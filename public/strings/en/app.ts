@@ -12,7 +12,6 @@ export const enApp = {
   'app.search': 'Search',
   'app.nothing': 'No results',
 
-  'nav.label': 'Views',
   'nav.tasks': 'Tasks',
   'nav.skills': 'Skills',
   'nav.memory': 'Memory',

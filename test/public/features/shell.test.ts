@@ -41,11 +41,11 @@ test('closing another view returns to the chat', () => {
     replaceState: () => {},
   }
   const route = createRoute(base, `${base}session/a`, history)
-  route.go({ view: 'settings', section: 'about' })
+  route.go({ view: 'settings', section: 'system' })
   assert.is(route.sessionId.value, 'a')
   route.backToChat()
   route.openSession('a')
-  assert.equal(pushed, [`${base}settings/about`, `${base}session/a`])
+  assert.equal(pushed, [`${base}settings/system`, `${base}session/a`])
 })
 
 test('a choice that was refused after another one goes back to what the server has', async () => {
