@@ -109,7 +109,7 @@ const SearchField = () => {
         />
       ) : (
         // The palette searches the same chats, and everything else.
-        <kbd aria-hidden="true">{formatKeys('mod+k', layout.mac)}</kbd>
+        <kbd>{formatKeys('mod+k', layout.mac)}</kbd>
       )}
     </search>
   )

@@ -46,7 +46,8 @@ const WORDS = {
   general: 'preferences options configuration',
   appearance: 'theme colors look design font dark light style',
   models: 'API key provider connect login credentials local',
-  tools: 'toolset abilities enable disable servers connectors integrations plugins extensions hooks',
+  tools:
+    'toolset abilities enable disable servers connectors integrations plugins extensions hooks',
   notifications: 'alerts push sound phone quiet hours',
   permissions: 'rules approvals sandbox allowed commands safety',
   access: 'password login passkey two-factor sign out devices people sharing tokens API',

@@ -79,6 +79,7 @@ const everyEntry = (): SettingEntry[] => [
   entry('notifications', inNotifications('notify.services')),
   entry('notifications', inNotifications('notify.profiles')),
   entry('account', t('settings.password.disable'), t('settings.password.disable.hint')),
+  entry('account', t('settings.password'), t('settings.password.set')),
   entry('account', t('settings.password.new')),
   entry('account', inIdentity('pair.row'), inIdentity('pair.row.hint')),
   entry('account', inIdentity('devices.title')),

@@ -20,6 +20,8 @@ export class Connection {
   readonly copyMs = signal<number | null>(null)
   /** Whether anything on the page is a stored copy. */
   readonly hasCopies = signal(false)
+  /** The browser has no network, and the server does not answer. */
+  readonly isOffline = signal(false)
   #cancelTick = () => {}
   #cancelPoll = () => {}
   #cancelQuiet = () => {}
@@ -52,13 +54,31 @@ export class Connection {
     this.copyMs.value = null
   }
 
+  /**
+   * The browser says that it has lost the network. The event stream notices only when it has been silent for long; a server on
+   * this computer still answers.
+   */
+  async networkLost(answers: () => Promise<unknown>): Promise<void> {
+    try {
+      await answers()
+    } catch {
+      this.isOffline.value = true
+      this.visible.value = true
+    }
+  }
+
+  networkFound(): void {
+    this.isOffline.value = false
+    this.set(this.state.peek())
+  }
+
   set(value: StreamState): void {
     const { clock } = this.#platform
     this.state.value = value
     this.#cancelQuiet()
     if (value.kind === 'live' || value.kind === 'idle') {
       this.#lostMs.value = null
-      this.visible.value = false
+      this.visible.value = this.isOffline.peek()
     } else {
       this.#lostMs.value ??= clock.now()
       const quietMs = QUIET_MS - (clock.now() - this.#lostMs.value)

@@ -135,8 +135,14 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
   const place = signal<Place | null>(placeOf(href))
   let file: string | null = null
 
+  /** The chat that was open before this one. */
+  const previous = signal<string | null>(null)
+
   const set = (route: Route): void => {
-    if (route.view === 'chat') lastChat.value = route.sessionId
+    if (route.view === 'chat') {
+      if (lastChat.value && lastChat.value !== route.sessionId) previous.value = lastChat.value
+      lastChat.value = route.sessionId
+    }
     current.value = route
   }
   const readBeside = (at: string): void => {
@@ -185,6 +191,7 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     sessionId: computed(() =>
       current.value.view === 'chat' ? current.value.sessionId : lastChat.value,
     ),
+    previous,
     beside,
     isBesideChosen,
     /** The chat beside the first one is shown, and had the focus last. */

@@ -28,6 +28,7 @@ export const enApp = {
   'connection.connecting': 'Connecting…',
   'connection.waiting': 'Disconnected. Reconnecting in {count}s…',
   'connection.lost': 'Connection lost',
+  'connection.offline': 'You’re offline.',
   'connection.now': 'Reconnect now',
   'connection.polling': 'Live updates for CLI sessions are off. Refreshing every 30 seconds.',
 

@@ -14,6 +14,7 @@ export const enSessions = {
   'list.empty.hint': 'Send a message to start one.',
   'list.none': 'No results for “{query}”',
   'list.results': { one: '{count} result', other: '{count} results' },
+  'list.results.more': 'More than {count} results',
   'list.failed': 'Couldn’t load your chats.',
   'list.retry': 'Retry',
   'list.messages': { one: '{count} message', other: '{count} messages' },
@@ -45,7 +46,6 @@ export const enSessions = {
   'row.archive': 'Archive',
   'row.delete': 'Delete',
   'row.undo': 'Undo',
-
 
   'projects.title': 'Projects',
   'projects.new': 'New project',
