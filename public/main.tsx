@@ -189,10 +189,12 @@ window.addEventListener('online', () => {
   app.tabs.retryNow()
 })
 const NETWORK_ANSWER_MS = 700
-window.addEventListener('offline', () => {
+const checkNetwork = () => {
   const signal = AbortSignal.timeout(NETWORK_ANSWER_MS)
   void app.shell.connection.networkLost(() => fetch(urlOf(base, 'health'), { signal }))
-})
+}
+window.addEventListener('offline', checkNetwork)
+if (!navigator.onLine) checkNetwork()
 window.addEventListener('pagehide', () => {
   if (!app.shell.signedOut.value) for (const { draft } of app.chats.all()) void draft.save()
   app.tabs.close()

@@ -64,10 +64,12 @@ type PasswordRowProps = {
   change: boolean
   /** It comes from the environment of the server. */
   isFixed: boolean
+  /** Others can reach the page, so this is what is to be done first. */
+  isMissing: boolean
 }
 
-const PasswordRow = ({ hint, change, isFixed }: PasswordRowProps) => {
-  const isOpen = useSignal(false)
+const PasswordRow = ({ hint, change, isFixed, isMissing }: PasswordRowProps) => {
+  const isOpen = useSignal(isMissing)
   const label = t(change ? 'settings.password.change' : 'settings.password.set')
   return (
     <>
@@ -170,6 +172,7 @@ export const Account = () => {
           hint={isFirst ? t(`settings.password.${password}`) : ''}
           change={password === 'stored' || !isFirst}
           isFixed={password === 'environment' && isFirst}
+          isMissing={password === 'missing'}
         />
         {password === 'stored' && isFirst && (
           <Row

@@ -10,7 +10,6 @@ import {
   type Outgoing,
 } from '../../../public/features/messages/outbox.ts'
 import type { JsonStorage } from '../../../public/platform.ts'
-import type { Page } from '../../../public/app.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeApi, fakeMemory, fakeRow, settle } from '../_page.ts'
 

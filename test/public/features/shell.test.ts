@@ -12,7 +12,7 @@ import { SettingsState } from '../../../public/features/settings/settings.ts'
 import { Toasts } from '../../../public/features/shell/toast.ts'
 import { Unread } from '../../../public/features/sessions/sidebar.ts'
 import { levelOf } from '../../../public/features/compaction/context-meter.tsx'
-import { fakeMemory, fakePlatform, fakeRow, settle } from '../_page.ts'
+import { fakePlatform, fakeRow, settle } from '../_page.ts'
 
 const test = suite('page state')
 const base = 'http://host/any/path/'
