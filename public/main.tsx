@@ -184,17 +184,7 @@ window.addEventListener('beforeunload', event => {
   if (app.shell.signedOut.value) return
   if (app.hasUnsavedChanges()) event.preventDefault()
 })
-window.addEventListener('online', () => {
-  app.shell.connection.networkFound()
-  app.tabs.retryNow()
-})
-const NETWORK_ANSWER_MS = 700
-const checkNetwork = () => {
-  const signal = AbortSignal.timeout(NETWORK_ANSWER_MS)
-  void app.shell.connection.networkLost(() => fetch(urlOf(base, 'health'), { signal }))
-}
-window.addEventListener('offline', checkNetwork)
-if (!navigator.onLine) checkNetwork()
+window.addEventListener('online', () => app.tabs.retryNow())
 window.addEventListener('pagehide', () => {
   if (!app.shell.signedOut.value) for (const { draft } of app.chats.all()) void draft.save()
   app.tabs.close()

@@ -19,37 +19,17 @@ import {
   useSidebar,
 } from '../../contexts.ts'
 import { lateItems } from '../shell/late-items.ts'
-import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
-
-const ORIGINS = ['', 'any', 'web', 'cli', 'api', 'cron'] as const
+import { MenuButton } from '../../parts/menu-button.tsx'
 
 const FilterMenu = () => {
+  const app = useApp()
   const sessions = useSessions()
   const { filters } = useSidebar()
-  const archived = sessions.archivedCount.value
-  const { origin, everyProfile } = filters
-  const one = (label: string, checked: boolean, run: () => void): MenuItem => ({
-    label,
-    icon: 'check',
-    checked,
-    run,
-  })
-  const profiles = (): MenuItem[] => [
-    'line',
-    ...[false, true].map(every =>
-      one(t(every ? 'filter.every' : 'filter.own'), everyProfile.value === every, () =>
-        filters.showEvery(every),
-      ),
-    ),
-  ]
-  const showArchived = (): MenuItem[] => [
-    'line',
-    one(t('list.archived.show'), sessions.showArchived.value, () => sessions.toggleArchived()),
-  ]
+  const { origin } = filters
   const isNarrowed = filters.narrowed.value || filters.mixed.value || sessions.showArchived.value
   // An empty list needs no filter. While it loads, the place is kept.
   const isEmpty = sessions.state.value === 'ready' && sessions.rows.value.length === 0
-  if (isEmpty && !isNarrowed && archived === 0) return null
+  if (isEmpty && !isNarrowed) return null
   return (
     <MenuButton
       icon="filter"
@@ -57,13 +37,9 @@ const FilterMenu = () => {
       label={t(filters.narrowed.value ? 'filter.on' : 'filter.title', {
         origin: t(`filter.${origin.value || 'all'}`),
       })}
-      items={() => [
-        ...ORIGINS.map(each =>
-          one(t(`filter.${each || 'all'}`), origin.value === each, () => filters.choose(each)),
-        ),
-        ...(filters.hasOthers.value || everyProfile.value ? profiles() : []),
-        ...(archived > 0 ? showArchived() : []),
-      ]}
+      items={() =>
+        lateItems(app.shell, async () => (await import('./sidebar-menus.ts')).filterMenu(app))
+      }
     />
   )
 }
@@ -171,7 +147,7 @@ const ProfileMenu = () => {
         class="foot-item"
         label={active ? t('profiles.switch', { name: active }) : t('settings.title')}
         items={() =>
-          lateItems(app.shell, async () => (await import('./profile-menu.ts')).profileMenu(app))
+          lateItems(app.shell, async () => (await import('./sidebar-menus.ts')).profileMenu(app))
         }
       >
         <Icon name="user" size={16} />

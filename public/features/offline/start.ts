@@ -192,10 +192,32 @@ const reloadForOthers = (app: Page): void => {
   tabs.postMessage(account)
 }
 
+const NETWORK_ANSWER_MS = 700
+
+/**
+ * Says at once that there is no network: the event stream notices only when it has been silent for long. A server on this
+ * computer still answers.
+ */
+const watchNetwork = ({ shell: { base, connection } }: Page): void => {
+  const check = async () => {
+    const signal = AbortSignal.timeout(NETWORK_ANSWER_MS)
+    const answers = await fetch(urlOf(base, 'health'), { signal }).then(
+      () => true,
+      () => false,
+    )
+    // The network may be back by then.
+    if (!answers && !navigator.onLine) connection.setOffline(true)
+  }
+  addEventListener('offline', () => void check())
+  addEventListener('online', () => connection.setOffline(false))
+  if (!navigator.onLine) void check()
+}
+
 /** Over plain HTTP browsers have no service workers: messages wait there too, but the page cannot be opened without a network. */
 export const startOffline = async (app: Page): Promise<void> => {
   // Also without service workers: other devices are not notified about what is visible here.
   startPresence(app)
+  watchNetwork(app)
   reloadForOthers(app)
   reportUnsavedChanges(app)
   followRole(app)

@@ -54,21 +54,8 @@ export class Connection {
     this.copyMs.value = null
   }
 
-  /**
-   * The browser says that it has lost the network. The event stream notices only when it has been silent for long; a server on
-   * this computer still answers.
-   */
-  async networkLost(answers: () => Promise<unknown>): Promise<void> {
-    try {
-      await answers()
-    } catch {
-      this.isOffline.value = true
-      this.visible.value = true
-    }
-  }
-
-  networkFound(): void {
-    this.isOffline.value = false
+  setOffline(isOffline: boolean): void {
+    this.isOffline.value = isOffline
     this.set(this.state.peek())
   }
 
@@ -82,7 +69,7 @@ export class Connection {
     } else {
       this.#lostMs.value ??= clock.now()
       const quietMs = QUIET_MS - (clock.now() - this.#lostMs.value)
-      if (quietMs <= 0) this.visible.value = true
+      if (quietMs <= 0 || this.isOffline.peek()) this.visible.value = true
       else this.#cancelQuiet = clock.timer(quietMs, () => (this.visible.value = true))
     }
     this.#tick()

@@ -1,4 +1,4 @@
-/** What the menu at the foot of the sidebar has: the views that are not needed daily, the settings, and the profiles. */
+/** The menus of the sidebar: the filter of the list; and at its foot the views that are not needed daily, the settings, and the profiles. */
 import type { App } from '../../app.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import type { Route as Asked } from '../../parts/may.ts'
@@ -7,6 +7,41 @@ import { t } from '../../strings/t.ts'
 import { t as ts } from '../settings/strings.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { Route } from '../shell/route.ts'
+
+const ORIGINS = ['', 'any', 'web', 'cli', 'api', 'cron'] as const
+
+export const filterMenu = ({ sessions, sidebar: { filters } }: App): MenuItem[] => {
+  const { origin, everyProfile } = filters
+  const one = (label: string, checked: boolean, run: () => void): MenuItem => ({
+    label,
+    icon: 'check',
+    checked,
+    run,
+  })
+  return [
+    ...ORIGINS.map(each =>
+      one(t(`filter.${each || 'all'}`), origin.value === each, () => filters.choose(each)),
+    ),
+    ...(filters.hasOthers.value || everyProfile.value
+      ? [
+          'line' as const,
+          ...[false, true].map(every =>
+            one(t(every ? 'filter.every' : 'filter.own'), everyProfile.value === every, () =>
+              filters.showEvery(every),
+            ),
+          ),
+        ]
+      : []),
+    ...(sessions.archivedCount.value > 0
+      ? [
+          'line' as const,
+          one(t('list.archived.show'), sessions.showArchived.value, () =>
+            sessions.toggleArchived(),
+          ),
+        ]
+      : []),
+  ]
+}
 
 const profileItems = async (
   { profiles, shell }: App,
