@@ -81,7 +81,7 @@ const WARNINGS = {
   too_many_checks: 'Run it again in ten seconds.',
   value_invalid: '',
   variable_ignored: 'Correct or remove the variable.',
-  workspace_unusable: 'Create it, or choose another under Settings → General.',
+  workspace_unusable: 'Create it, or choose another under Settings → General and look.',
 }
 const FAILURES = {
   accepted_settings_unreadable: 'Run agent-webui config, then accept them.',

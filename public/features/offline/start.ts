@@ -198,10 +198,10 @@ const NETWORK_ANSWER_MS = 700
  * Says at once that there is no network: the event stream notices only when it has been silent for long. A server on this
  * computer still answers.
  */
-const watchNetwork = ({ shell: { base, connection } }: Page): void => {
+const watchNetwork = ({ shell: { api, connection } }: Page): void => {
   const check = async () => {
     const signal = AbortSignal.timeout(NETWORK_ANSWER_MS)
-    const answers = await fetch(urlOf(base, 'health'), { signal }).then(
+    const answers = await api('GET /health', undefined, { signal }).then(
       () => true,
       () => false,
     )
