@@ -176,7 +176,7 @@ export const SENTENCES = {
   'advice.cut_while_working':
     'The model was still reading the conversation. If a proxy is in front of its server, raise the proxy’s time limit.',
   'advice.provider': 'The provider has a problem. Send again later, or choose another model.',
-  'advice.budget': 'Raise or remove the budget in Settings → Budgets, then send again.',
+  'advice.budget': 'Raise or remove the budget in Settings → System, then send again.',
   'advice.no_response': 'Check that this key can use the model, or choose another one.',
   'advice.only_thought':
     'Raise the model’s output limit (max_tokens) or lower its reasoning effort. On a server of your own, check its reasoning parser.',

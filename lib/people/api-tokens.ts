@@ -219,7 +219,7 @@ export class ApiTokens {
   }
 
   #admitted(headers: IncomingHttpHeaders, from: ClientAddress, asked: TokenUse): ApiToken {
-    if (!this.#state.enabled) throw missing('The API is off. Turn it on in Settings → Security.')
+    if (!this.#state.enabled) throw missing('The API is off. Turn it on in Settings → Access.')
     const token = this.#find(headers)
     if (token && this.#isExpired(token))
       throw unauthorized(`The token "${token.name}" has expired. Make a new one.`)
@@ -233,7 +233,7 @@ export class ApiTokens {
     }
     if (tokenIn(headers) !== '') this.#throttle.take(from)
     throw unauthorized(
-      'A valid API token is required: make one in Settings → Security and send it as "Authorization: Bearer" or "x-api-key".',
+      'A valid API token is required: make one in Settings → Access and send it as "Authorization: Bearer" or "x-api-key".',
     )
   }
 }

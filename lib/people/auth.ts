@@ -511,7 +511,7 @@ export class Auth {
   #passwordMode(): AuthMode {
     const mode = this.#passwords.mode()
     if (mode.kind === 'open' || mode.kind === 'setup')
-      throw conflict('Set a password in Settings → Security first.', { code: 'password_missing' })
+      throw conflict('Set a password in Settings → Access first.', { code: 'password_missing' })
     return mode
   }
 

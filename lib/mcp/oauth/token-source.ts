@@ -136,7 +136,7 @@ export class TokenSource implements AuthProvider {
     }
     const why = scope === undefined ? 'requires a sign-in' : 'requires more permissions'
     return new SignInNeeded(
-      `The server ${why}. Only the user can do this: Settings → MCP servers → “Sign in” at ${name}.`,
+      `The server ${why}. Only the user can do this: Settings → Tools → “Sign in” at ${name}.`,
     )
   }
 

@@ -113,7 +113,7 @@ export class Shares {
   /** `token` is not stored, so this is the only time it can be shown. */
   create({ days, ...given }: NewShare): { share: Share; token: string } {
     if (!this.#state.enabled)
-      throw conflict('Share links are off. Turn them on in Settings → Security.', {
+      throw conflict('Share links are off. Turn them on in Settings → Access.', {
         code: 'shares_off',
       })
     if (this.#current().length >= MAX_SHARES)

@@ -116,6 +116,7 @@ const TasksView = lazy(async () => (await import('../tasks/tasks-view.tsx')).Tas
 const InboxView = lazy(async () => (await import('../inbox/inbox-view.tsx')).InboxView)
 const MemoryView = lazy(async () => (await import('../memory/memory-view.tsx')).MemoryView)
 const ProfilesView = lazy(async () => (await import('../profiles/profiles-view.tsx')).ProfilesView)
+const ImportView = lazy(async () => (await import('../imports/imports-view.tsx')).ImportView)
 const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).UsageView)
 
 const ConnectDialog = lazy(async () => (await import('../models/connect-view.tsx')).ConnectDialog)
@@ -167,6 +168,8 @@ const View = ({ app }: { app: Page }) => {
       return <MemoryView />
     case 'profiles':
       return <ProfilesView />
+    case 'import':
+      return <ImportView />
     case 'usage':
       return <UsageView days={route.days} />
     default:
@@ -217,11 +220,11 @@ const Shell = ({ app }: { app: Page }) => {
   return (
     <div class="shell">
       <div class="shell-page" inert={covered}>
-        <Side />
         <main class="main" id="main" tabIndex={-1}>
           <TroubleBar />
           <View app={app} />
         </main>
+        <Side />
       </div>
       <PanelSlot key={key} />
     </div>

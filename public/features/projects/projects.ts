@@ -44,7 +44,7 @@ export class Projects {
     const { device } = shell.platform
     this.#shell = shell
     this.#sessions = sessions
-    this.open = signal(device.read('projects-open', true))
+    this.open = signal(device.read('projects-open', false))
     this.#wanted = signal(device.read('project', ''))
     const shown = computed(() => sessions.profileRows.value.filter(row => !row.archived))
     const tagCounts = computed(() => countBy(shown.value.flatMap(row => tagsOf(row.title))))

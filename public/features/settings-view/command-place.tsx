@@ -1,4 +1,4 @@
-/** Settings → Security: where commands run, whether that works, and the switches of the sandbox and its network. */
+/** Settings → Permissions: where commands run, whether that works, and the switches of the sandbox and its network. */
 import { useLoaded } from '../shell/use-loaded.ts'
 import { joinSentences } from '../../strings/join-sentences.ts'
 import { useSignal } from '@preact/signals'

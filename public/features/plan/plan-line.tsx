@@ -1,4 +1,4 @@
-/** The composer's switch for plan mode, and the line above the composer while it is on. */
+/** The line above the composer while plan mode is on. */
 import { usePart } from '../../parts/use-part.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useChat, useSessions } from '../../contexts.ts'
@@ -20,25 +20,6 @@ const usePlanOpen = (): boolean => {
   const { transcript: chat } = useChat()
   return usePart(chat.chat, ({ questions }) =>
     questions.some(question => question.kind === 'clarify' && question.plan),
-  )
-}
-
-export const PlanChip = () => {
-  const [isOn, set] = usePlanning()
-  const isPlanOpen = usePlanOpen()
-  return (
-    <button
-      type="button"
-      class="chip chip-plan"
-      aria-label={t('plan.chip')}
-      aria-pressed={isOn}
-      disabled={isOn && isPlanOpen}
-      title={t(isOn ? (isPlanOpen ? 'plan.open' : 'plan.chip.on') : 'plan.chip')}
-      onClick={() => set(!isOn)}
-    >
-      <Icon name="checklist" size={14} />
-      <span class="chip-value">{t('plan.short')}</span>
-    </button>
   )
 }
 

@@ -1,0 +1,48 @@
+/** What the ＋ of the composer has: files, dictation, commands, mentions. */
+import type { App } from '../../app.ts'
+import type { MenuItem } from '../../parts/menu-button.tsx'
+import { t } from '../../strings/t.ts'
+import { t as inDictation } from './dictate-strings.ts'
+import { t as inKeys } from '../shell/shortcut-strings.ts'
+
+/** `pick`: opens the file picker of the browser. */
+export const plusMenu = ({ composer, pane }: App, pick: () => void): MenuItem[] => {
+  const { draft, completion, dictation } = composer
+  const type = (text: string) => {
+    draft.edit(text)
+    completion.update(text, text.length)
+    pane.focusComposer()
+  }
+  const written = draft.text.peek()
+  const spoken = dictation.peek()
+  return [
+    { label: t('attach.pick'), icon: 'paperclip', run: pick },
+    ...(spoken?.available.peek()
+      ? [
+          {
+            label: inDictation('dictate.start'),
+            icon: 'mic' as const,
+            run: () => void spoken.toggle(),
+          },
+        ]
+      : []),
+    'line',
+    // A command is the whole message.
+    ...(written.trim() === ''
+      ? [
+          {
+            label: inKeys('keys.commands'),
+            icon: 'terminal' as const,
+            keys: '/',
+            run: () => type('/'),
+          },
+        ]
+      : []),
+    {
+      label: inKeys('keys.mention'),
+      icon: 'file',
+      keys: '@',
+      run: () => type(written === '' ? '@' : `${written.trimEnd()} @`),
+    },
+  ]
+}
