@@ -21,6 +21,8 @@ export type PseudoTerminal = {
   /** Bytes that the program has not read yet. */
   unreadBytes(): number
   resize(size: TerminalSize): Promise<void>
+  /** Names of what runs in it besides the program itself; null where that cannot be known (no /proc). */
+  programs(): string[] | null
   /** The program waits when its output is not read. */
   setPaused(isPaused: boolean): void
   /** Ends the program and everything it started in this terminal. */
@@ -86,6 +88,15 @@ const processesOf = (sessionId: number): number[] => {
     })
   } catch {
     // macOS: the hangup has to do.
+    return []
+  }
+}
+
+/** The name of a process (proc_pid_comm(5)); nothing when it has ended. */
+const nameOf = (pid: number): string[] => {
+  try {
+    return [readFileSync(`/proc/${pid}/comm`, 'utf8').trim()]
+  } catch {
     return []
   }
 }
@@ -164,6 +175,12 @@ export const openPseudoTerminal = async (
     ended,
     write: data => void child.stdin.write(data),
     unreadBytes: () => child.stdin.writableLength,
+    programs: () =>
+      isLinux
+        ? processesOf(place.pid)
+            .filter(pid => pid !== place.pid)
+            .flatMap(nameOf)
+        : null,
     setPaused(isPaused) {
       if (isPaused) child.stdout.pause()
       else child.stdout.resume()
