@@ -35,7 +35,11 @@ export const upload = endpoint({
     const area = app.files.areas.of(ctx.home, session_id)
     if (!form.file) throw invalid('No file field in request')
     const { path: arrived, name, size } = form.file
-    if (keep === 'chat') return { ...keepPicture(app.toolOutput, app.sessions.require(session_id).session_id, arrived), size }
+    if (keep === 'chat')
+      return {
+        ...keepPicture(app.toolOutput, app.sessions.require(session_id).session_id, arrived),
+        size,
+      }
     mayChangeIn(ctx, session_id)?.([join(path || '.', uploadName(name))])
     return { ...(await placeUpload(area, arrived, name, path)), size }
   },

@@ -42,7 +42,16 @@ export const createUpload = (transport: UploadTransport) => {
   const { request: open, base, account, signIn, unreachable } = transport
   const send = (options: UploadOptions): Promise<XMLHttpRequest> =>
     new Promise((resolve, reject) => {
-      const { sessionId, file, name, directory, keep, onProgress, signal, to = 'api/upload' } = options
+      const {
+        sessionId,
+        file,
+        name,
+        directory,
+        keep,
+        onProgress,
+        signal,
+        to = 'api/upload',
+      } = options
       const form = new FormData()
       // Fields come before the file, because the server parses the stream in order.
       if (sessionId !== undefined) form.append('session_id', sessionId)

@@ -158,32 +158,34 @@ const placeIn = (fd: number, size: number, { from = 0, line }: PagePlace): numbe
   return at < size ? at : size - MAX_TEXT_BYTES / 2
 }
 
-/** A part of a text file of any size: whole lines, at most as many bytes as a file that is read at once. */
+const readPart = (fd: number, size: number, place: PagePlace) => {
+  const from = pageStart(fd, placeIn(fd, size, place), size)
+  const bytes = readUpTo(fd, MAX_TEXT_BYTES, from)
+  const end = pageEnd(bytes, from + bytes.length >= size)
+  return {
+    content: bytes.toString('utf8', 0, end),
+    from,
+    to: from + end,
+    first_line: from <= MAX_COUNTED_BYTES ? countLines(fd, from).count + 1 : null,
+  }
+}
+
+/** A part of a text file of any size: whole lines, at most as many bytes as a file that is read at once; such a file whole. */
 export const readTextPage = (area: FileScope, path: string, place: PagePlace): TextPage =>
   withUserErrors(() => {
     using held = openDirHandle(area, path)
-    const { stat, bytes: head, version } = look(held)
+    const { stat, bytes, version } = look(held)
     const size = Number(stat.size)
-    const isBinary = head.subarray(0, HEAD_BYTES).includes(0)
-    if (isBinary)
-      return { path, content: '', size, lines: 0, version, binary: true, from: 0, to: 0, first_line: null }
+    if (bytes.length <= MAX_TEXT_BYTES)
+      return { ...readText(area, path), from: 0, to: size, first_line: 1 }
+    if (bytes.subarray(0, HEAD_BYTES).includes(0)) {
+      const none = { content: '', lines: 0, from: 0, to: 0, first_line: null }
+      return { path, size, version, binary: true, ...none }
+    }
     const fd = openEntry(held)
     try {
-      const start = pageStart(fd, placeIn(fd, size, place), size)
-      const bytes = readUpTo(fd, MAX_TEXT_BYTES, start)
-      const end = pageEnd(bytes, start + bytes.length >= size)
-      const content = bytes.toString('utf8', 0, end)
-      const isCounted = start <= MAX_COUNTED_BYTES
-      return {
-        path,
-        content,
-        size,
-        lines: content.split('\n').length,
-        version,
-        from: start,
-        to: start + end,
-        first_line: isCounted ? countLines(fd, start).count + 1 : null,
-      }
+      const part = readPart(fd, size, place)
+      return { path, size, version, lines: part.content.split('\n').length, ...part }
     } finally {
       closeSync(fd)
     }

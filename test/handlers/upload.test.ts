@@ -64,9 +64,7 @@ test('a pasted picture is kept with the chat, not in its workspace', async desk 
   assert.match(body.path, new RegExp(`${id}/image-[0-9a-f]{32}\\.png$`))
   assert.equal(readFileSync(body.path), PNG)
   assert.equal(namesIn(root), before)
-  const shown = await app.get(
-    `/api/media?session_id=${id}&path=${encodeURIComponent(body.path)}`,
-  )
+  const shown = await app.get(`/api/media?session_id=${id}&path=${encodeURIComponent(body.path)}`)
   assert.is(shown.status, 200)
   const refused = await upload(desk, { filename: 'image.png', data: 'no picture' }, keep)
   assert.is(refused.body.code, 'picture_not_kept')

@@ -231,8 +231,7 @@ export class Terminals {
 
   #find(place: string, id: string): Entry {
     const entry = this.#entries.get(id)
-    if (entry?.place !== place)
-      throw missing('Terminal not found', { code: 'terminal_not_found' })
+    if (entry?.place !== place) throw missing('Terminal not found', { code: 'terminal_not_found' })
     return entry
   }
 

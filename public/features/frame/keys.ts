@@ -24,6 +24,17 @@ const find = ({
   return layout.findOpen.value ? undefined : 'pass'
 }
 
+const openFileDialog = async (app: App): Promise<void> =>
+  (await import('../panel/file-dialog.tsx')).openFileDialog(app)
+
+/** With the cursor in the message of the commit. */
+const reviewChanges = ({ panel, shell: { route } }: App): void => {
+  route.backToChat()
+  panel.choose('changes')
+  panel.show()
+  panel.commitFocus.value += 1
+}
+
 export const shortcuts: readonly ShortcutGroup[] = [
   {
     label: 'keys.general',
@@ -44,6 +55,17 @@ export const shortcuts: readonly ShortcutGroup[] = [
         run: ({ shell: { layout } }) => layout.toggleSidebar(),
       },
       { keys: 'mod+shift+e', label: 'keys.panel', run: ({ panel }) => panel.toggle() },
+      { keys: 'mod+shift+g', label: 'keys.changes', run: app => reviewChanges(app) },
+      {
+        keys: 'mod+`',
+        label: 'keys.terminal',
+        run: ({ shell: { layout, route } }) => {
+          if (!may('POST /api/terminal/open')) return 'pass'
+          route.backToChat()
+          layout.dock.toggle()
+        },
+      },
+      { keys: 'mod+p', label: 'keys.file', run: app => openFileDialog(app) },
       {
         keys: 'mod+,',
         label: 'keys.settings',

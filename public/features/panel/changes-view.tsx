@@ -1,4 +1,4 @@
-/** The Changes tab: branch, distance from upstream, changed files with diffs, and changes by turn. */
+/** Changes: branch, distance from upstream, changed files with diffs, and changes by turn. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import { directoryOf, nameOf } from '../../parts/file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -13,7 +13,10 @@ import { t as gitText } from '../git/strings.ts'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
 import { TurnChangesView } from './turn-changes-view.tsx'
-import { usePanel } from '../../contexts.ts'
+import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
+import { usePanel, useShell } from '../../contexts.ts'
+import { ReviewPane } from './review-pane.tsx'
+import { useWide } from './use-wide.ts'
 
 const Branch = ({ status }: { status: GitStatus }) => {
   const { branch, upstream, ahead, behind } = status
@@ -46,26 +49,93 @@ const Branch = ({ status }: { status: GitStatus }) => {
   )
 }
 
-const ChangeView = ({ change }: { change: Change }) => {
+/** What else can be done with a changed file. */
+const menuOf = (
+  change: Change,
+  {
+    panel,
+    actions,
+    copy,
+  }: {
+    panel: ReturnType<typeof usePanel>
+    actions: ReturnType<typeof useGitActions>
+    copy: (text: string) => Promise<void>
+  },
+): MenuItem[] => {
+  const { path, kind, mark } = change
+  const canDiscard = kind === 'unstaged' && mark !== 'conflict'
+  return [
+    ...(mark === 'deleted'
+      ? []
+      : [
+          {
+            label: t('git.open'),
+            icon: 'file' as const,
+            run: () => {
+              panel.openFile(path)
+            },
+          },
+        ]),
+    { label: t('files.copy.path'), icon: 'copy', run: () => void copy(path) },
+    ...(canDiscard
+      ? ([
+          'line',
+          {
+            label: gitText('git.discard.short'),
+            icon: 'undo',
+            asks: 'POST /api/git/discard',
+            danger: true,
+            run: () => void actions.discard(change),
+          },
+        ] as const)
+      : []),
+  ]
+}
+
+/** Stages or unstages the file; the rest is in its menu, so that every row has the same columns. */
+export const ChangeActions = ({ change }: { change: Change }) => {
   const panel = usePanel()
-  const { changes } = useWorkspacePanel()
+  const { copy } = useShell()
   const actions = useGitActions()
-  const { key, path, from, kind, mark } = change
-  const loaded = changes.diffs.value.get(key)
-  const isBusy = actions.busy.value !== ''
+  const { path, kind } = change
   const name = visibleName(path)
+  return (
+    <>
+      <IconButton
+        class="change-open"
+        asks="POST /api/git/stage"
+        icon={kind === 'staged' ? 'close' : 'plus'}
+        size={14}
+        label={gitText(kind === 'staged' ? 'git.unstage' : 'git.stage', { name })}
+        disabled={actions.busy.value !== ''}
+        onClick={() => void actions.move(change)}
+      />
+      <MenuButton
+        class="change-open"
+        label={t('files.menu', { name })}
+        items={() => menuOf(change, { panel, actions, copy })}
+      />
+    </>
+  )
+}
+
+const ChangeView = ({ change }: { change: Change }) => {
+  const { changes, review } = useWorkspacePanel()
+  const isWide = useWide()
+  const { key, path, from, mark } = change
   const open = changes.opened.value.has(key)
+  const isShown = isWide && review.shown.value?.key === key
   return (
     <li class="change">
       <div class="change-line">
         <button
           type="button"
           class="change-head"
-          aria-expanded={open}
+          {...(isWide ? { 'aria-current': isShown } : { 'aria-expanded': open })}
           title={from ? `${visibleName(path)} ${t('git.from', { path: from })}` : visibleName(path)}
-          onClick={() => changes.toggle(change)}
+          onClick={() => (isWide ? review.choose(key) : changes.toggle(change))}
         >
-          <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
+          {!isWide && <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />}
           <span class={mark === 'deleted' ? 'change-name change-gone' : 'change-name'} dir="auto">
             <bdi>{visibleName(nameOf(path))}</bdi>
           </span>
@@ -74,43 +144,19 @@ const ChangeView = ({ change }: { change: Change }) => {
           </span>
           <MarkView mark={mark} />
         </button>
-        {mark !== 'deleted' && (
-          <IconButton
-            class="change-open"
-            icon="file"
-            size={14}
-            label={`${t('git.open')}: ${visibleName(path)}`}
-            onClick={() => panel.openFile(path)}
-          />
-        )}
-        {kind === 'unstaged' && mark !== 'conflict' && (
-          <IconButton
-            class="change-open"
-            icon="undo"
-            asks="POST /api/git/discard"
-            size={14}
-            label={gitText('git.discard', { name })}
-            disabled={isBusy}
-            onClick={() => void actions.discard(change)}
-          />
-        )}
-        <IconButton
-          class="change-open change-stage"
-          asks="POST /api/git/stage"
-          icon={kind === 'staged' ? 'close' : 'plus'}
-          size={14}
-          label={gitText(kind === 'staged' ? 'git.unstage' : 'git.stage', { name })}
-          disabled={isBusy}
-          onClick={() => void actions.move(change)}
-        />
+        <ChangeActions change={change} />
       </div>
-      {open &&
-        (loaded?.id && mark !== 'conflict' ? (
-          <HunkDiff change={change} loaded={loaded} />
-        ) : (
-          <LoadedDiffView path={path} loaded={loaded} />
-        ))}
+      {open && !isWide && <ChangeDiff change={change} />}
     </li>
+  )
+}
+
+export const ChangeDiff = ({ change }: { change: Change }) => {
+  const loaded = useWorkspacePanel().changes.diffs.value.get(change.key)
+  return loaded?.id && change.mark !== 'conflict' ? (
+    <HunkDiff change={change} loaded={loaded} />
+  ) : (
+    <LoadedDiffView path={change.path} loaded={loaded} />
   )
 }
 
@@ -149,12 +195,34 @@ const Blank = ({ title, text }: { title: string; text: string }) => (
 )
 
 /** Changes by turn are shown with or without a Git repository. */
-export const ChangesView = () => (
-  <div class="changes-view">
-    <GitChanges />
-    <TurnChangesView />
-  </div>
-)
+export const ChangesView = () => {
+  const isWide = useWide()
+  const { review } = useWorkspacePanel()
+  const list = (
+    <div class="changes-view">
+      <GitChanges />
+      <TurnChangesView />
+    </div>
+  )
+  if (!isWide) return list
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the buttons in the head of the diff do the same
+    <div
+      class="review-columns"
+      onKeyDown={event => {
+        const isTyping = (event.target as Element).closest('input, textarea, select')
+        if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+        const by = { n: 1, p: -1 }[event.key] as 1 | -1 | undefined
+        if (!by) return
+        event.preventDefault()
+        review.step(by)
+      }}
+    >
+      {list}
+      <ReviewPane />
+    </div>
+  )
+}
 
 const GitChanges = () => {
   const { changes, turns } = useWorkspacePanel()
@@ -187,7 +255,7 @@ const GitChanges = () => {
   return (
     <>
       <Branch status={status} />
-      <GitTools staged={staged.length} />
+      <GitTools staged={staged} unstaged={unstaged} isCut={status.truncated} />
       <Group title={t('git.staged')} list={staged} />
       <Group title={t('git.unstaged')} list={unstaged} />
       {status.truncated && <p class="panel-note">{t('git.cut')}</p>}

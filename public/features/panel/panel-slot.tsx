@@ -26,7 +26,7 @@ const Sheet = () => {
       <div class="panel-scrim" onClick={() => panel.hide()} />
       <section
         ref={ref}
-        class="panel panel-sheet"
+        class={panel.full.value ? 'panel panel-sheet panel-whole' : 'panel panel-sheet'}
         role="dialog"
         aria-modal="true"
         aria-label={t('panel.label')}
@@ -48,18 +48,30 @@ export const PanelSlot = () => {
   const { route } = useShell()
   if (!panel.shown.value || route.current.value.view !== 'chat') return null
   if (panel.overlay.value) return <Sheet />
+  const isCentered = panel.full.value
   return (
-    <aside class="panel" aria-label={t('panel.label')} style={{ width: `${panel.width.value}px` }}>
-      <Divider
-        atStart
-        label={t('panel.resize')}
-        width={panel.width.value}
-        min={PANEL_MIN}
-        max={PANEL_MAX}
-        onResize={panel.resize}
-        onReset={panel.resetWidth}
-        onCollapse={panel.hide}
-      />
+    <aside
+      class="panel"
+      aria-label={t('panel.label')}
+      style={{ width: isCentered ? '' : `${panel.width.value}px` }}
+      onKeyDown={event => {
+        if (event.key !== 'Escape' || event.defaultPrevented || !isCentered) return
+        event.preventDefault()
+        panel.full.value = false
+      }}
+    >
+      {!isCentered && (
+        <Divider
+          edge="start"
+          label={t('panel.resize')}
+          width={panel.width.value}
+          min={PANEL_MIN}
+          max={PANEL_MAX}
+          onResize={panel.resize}
+          onReset={panel.resetWidth}
+          onCollapse={panel.hide}
+        />
+      )}
       <Contents />
     </aside>
   )

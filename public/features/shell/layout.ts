@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact'
 import { computed, signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import type { Platform } from '../../platform.ts'
+import { Dock } from './dock.ts'
 
 export type Confirmation = {
   title: string
@@ -21,7 +22,8 @@ const SIDEBAR_DEFAULT = 272
 
 const clamp = (px: number): number => Math.round(Math.min(SIDEBAR_MAX, Math.max(SIDEBAR_MIN, px)))
 
-export const createLayout = ({ device }: Platform, mac = false) => {
+export const createLayout = (platform: Platform, mac = false) => {
+  const { device } = platform
   const sidebar = signal(device.read('sidebar', true))
   const width = signal(clamp(device.read('sidebar-width', SIDEBAR_DEFAULT)))
   const drawer = signal(false)
@@ -51,6 +53,7 @@ export const createLayout = ({ device }: Platform, mac = false) => {
     shortcutsOpen: signal(false),
     /** Whether the find bar is open. */
     findOpen: signal(false),
+    dock: new Dock(platform),
     /** A dialog of a lazily loaded feature. */
     overlay: signal<VNode | null>(null),
     picker: signal<Picker | null>(null),
