@@ -9,7 +9,6 @@ import { endpoint } from '../lib/context.ts'
 import type { Ctx } from '../lib/context.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { realPath } from '../lib/store/path-within.ts'
 import { Terminal, TerminalOutput, TerminalSize } from '../lib/schema/terminal.ts'
 
 const MAX_INPUT_CHARS = 100_000
@@ -23,8 +22,7 @@ const Count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 /** Terminals of the folder that a session works in, for its profile. Throws a 404 when the session does not exist. */
 const of = ({ app, home }: Ctx, sessionId: string) => {
   const { home: own, workspace } = app.files.areas.sessionOf(home, sessionId)
-  // Also of a folder that is gone: what still runs there can be read and closed.
-  return app.terminals.of(`${own.name}\0${realPath(workspace)}`)
+  return app.terminals.of(own.name, workspace)
 }
 
 export const list = endpoint({

@@ -8,6 +8,7 @@ import { basename } from 'node:path'
 import { type Clock, every, toSeconds } from '../../base/clock.ts'
 import { conflict, missing, tooMany, unavailable } from '../../errors.ts'
 import type { Terminal, TerminalOutput, TerminalSize } from '../../schema/terminal.ts'
+import { realPath } from '../../store/path-within.ts'
 import { OutputBuffer } from './output-buffer.ts'
 import { openPseudoTerminal, type PseudoTerminal, terminalProblem } from './pseudo-terminal.ts'
 
@@ -242,8 +243,10 @@ export class Terminals {
     return { ...entry.output.read(after), terminal: toView(entry) }
   }
 
-  /** The terminals of one place; those of others are not visible. */
-  of(place: string) {
+  /** The terminals of a folder, for the chats of a profile; those of others are not visible. */
+  of(profile: string, folder: string) {
+    // Also of a folder that is gone: what still runs there can be read and closed.
+    const place = `${profile}\0${realPath(folder)}`
     return {
       list: (): Terminal[] =>
         this.#in(place).map(entry => {

@@ -80,12 +80,8 @@ export class Attachments {
     return this.#queue.add(file, { picture, keep }, problem)
   }
 
-  readonly add = (files: Iterable<File | DroppedFolder>): void => {
-    for (const file of files) this.#add(file)
-  }
-
-  paste(files: Iterable<File>): void {
-    for (const file of files) this.#add(file, true)
+  readonly add = (files: Iterable<File | DroppedFolder>, isPasted = false): void => {
+    for (const file of files) this.#add(file, isPasted)
   }
 
   /** A file over the size limit stays failed. */

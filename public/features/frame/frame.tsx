@@ -126,7 +126,7 @@ const Confirm = lazy(async () => (await import('./lazy-overlays.ts')).Confirm, t
 const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcuts, true)
 const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)
 
-const Dock = lazy(async () => (await import('../panel/terminal-dock.tsx')).TerminalDock, true)
+const Dock = lazy(async () => (await loadLate()).Dock, true)
 
 const Second = lazy(async () => (await import('./second-side.tsx')).SecondSide)
 
@@ -216,9 +216,9 @@ const Shell = ({ app }: { app: Page }) => {
   const isChat = route.current.value.view === 'chat'
   const isOver = panel.shown.value && isChat
   const isCovered = panel.overlay.value && isOver
-  const isCentered = panel.full.value && isOver
+  const isCentered = panel.full.value && isOver && !isCovered
   return (
-    <div class={isCentered ? 'shell shell-centered' : 'shell'}>
+    <div class="shell">
       <div class="shell-page" inert={isCovered}>
         <Side />
         <main class="main" id="main" tabIndex={-1} inert={isCentered}>
@@ -227,7 +227,7 @@ const Shell = ({ app }: { app: Page }) => {
         </main>
       </div>
       <PanelSlot key={key} />
-      {isChat && layout.dock.isOpen.value && may('POST /api/terminal/open') && <Dock />}
+      {isChat && layout.dock.value !== 'closed' && may('POST /api/terminal/open') && <Dock />}
     </div>
   )
 }

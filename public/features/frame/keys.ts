@@ -24,16 +24,10 @@ const find = ({
   return layout.findOpen.value ? undefined : 'pass'
 }
 
-const openFileDialog = async (app: App): Promise<void> =>
-  (await import('../panel/file-dialog.tsx')).openFileDialog(app)
-
-/** With the cursor in the message of the commit. */
-const reviewChanges = ({ panel, shell: { route } }: App): void => {
-  route.backToChat()
-  panel.choose('changes')
-  panel.show()
-  panel.commitFocus.value += 1
-}
+const late =
+  (name: 'reviewChanges' | 'toggleTerminal' | 'openFileDialog') =>
+  async (app: App): Promise<void> =>
+    (await import('./late-frame.ts')).workspaceKeys[name](app)
 
 export const shortcuts: readonly ShortcutGroup[] = [
   {
@@ -55,17 +49,21 @@ export const shortcuts: readonly ShortcutGroup[] = [
         run: ({ shell: { layout } }) => layout.toggleSidebar(),
       },
       { keys: 'mod+shift+e', label: 'keys.panel', run: ({ panel }) => panel.toggle() },
-      { keys: 'mod+shift+g', label: 'keys.changes', run: app => reviewChanges(app) },
+      {
+        keys: 'mod+shift+g',
+        label: 'keys.changes',
+        run: late('reviewChanges'),
+      },
       {
         keys: 'mod+`',
         label: 'keys.terminal',
-        run: ({ shell: { layout, route } }) => {
-          if (!may('POST /api/terminal/open')) return 'pass'
-          route.backToChat()
-          layout.dock.toggle()
-        },
+        run: late('toggleTerminal'),
       },
-      { keys: 'mod+p', label: 'keys.file', run: app => openFileDialog(app) },
+      {
+        keys: 'mod+p',
+        label: 'keys.file',
+        run: late('openFileDialog'),
+      },
       {
         keys: 'mod+,',
         label: 'keys.settings',

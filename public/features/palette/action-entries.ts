@@ -160,7 +160,7 @@ const choices = (app: App): Action[] => {
       keys: formatKeys('mod+`', layout.mac),
       run() {
         route.backToChat()
-        layout.dock.show()
+        layout.setDock('asked')
       },
     },
   ]

@@ -80,11 +80,29 @@ const Body = () => {
   return panel.tab.value !== 'changes' ? <FilesView /> : <ChangesView />
 }
 
+/** Wherever the focus is, unless something else there is for Escape to end. */
+const useEscape = () => {
+  const { full } = usePanel()
+  const isFull = full.value
+  useEffect(() => {
+    if (!isFull) return
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isOther = (event.target as Element).closest('input, textarea, dialog, .editor, .dock')
+      if (event.key !== 'Escape' || event.defaultPrevented || isOther) return
+      event.preventDefault()
+      full.value = false
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [isFull])
+}
+
 type FrameProps = { count?: number; onRefresh?: () => void; children: ComponentChildren }
 
 const Frame = ({ count = 0, onRefresh, children }: FrameProps) => {
   const panel = usePanel()
   const { layout } = useShell()
+  useEscape()
   return (
     <>
       <header class="panel-head">
@@ -96,24 +114,26 @@ const Frame = ({ count = 0, onRefresh, children }: FrameProps) => {
           asks="POST /api/terminal/open"
           label={t('panel.terminal')}
           keys={formatKeys('mod+`', layout.mac)}
-          aria-pressed={layout.dock.isOpen.value}
+          aria-pressed={layout.dock.value !== 'closed'}
           onClick={() => {
-            layout.dock.toggle()
+            layout.setDock(layout.dock.value === 'closed' ? 'asked' : 'closed')
             if (panel.overlay.value) panel.hide()
           }}
         />
         {onRefresh && (
           <IconButton icon="refresh" size={16} label={t('files.refresh')} onClick={onRefresh} />
         )}
-        <IconButton
-          class="panel-expand"
-          icon={panel.full.value ? 'shrink' : 'expand'}
-          size={16}
-          label={t(panel.full.value ? 'panel.beside' : 'panel.center')}
-          onClick={() => {
-            panel.full.value = !panel.full.value
-          }}
-        />
+        {!layout.narrow.value && (
+          <IconButton
+            class="panel-expand"
+            icon={panel.full.value ? 'shrink' : 'expand'}
+            size={16}
+            label={t(panel.full.value ? 'panel.beside' : 'panel.center')}
+            onClick={() => {
+              panel.full.value = !panel.full.value
+            }}
+          />
+        )}
         <IconButton
           icon="close"
           size={16}
@@ -166,5 +186,40 @@ export const WorkspacePanelView = () => {
     <Frame>
       <NoSession />
     </Frame>
+  )
+}
+
+/** A modal sheet: takes the focus, restores it, and closes on Escape or an outside click. */
+export const Sheet = () => {
+  const panel = usePanel()
+  const ref = useRef<HTMLElement>(null)
+  useLayoutEffect(() => {
+    const before = document.activeElement
+    ref.current?.focus()
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape and the close button do the same by keyboard */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape and the close button do the same by keyboard */}
+      <div class="panel-scrim" onClick={() => panel.hide()} />
+      <section
+        ref={ref}
+        class={panel.full.value ? 'panel panel-sheet panel-whole' : 'panel panel-sheet'}
+        role="dialog"
+        aria-modal="true"
+        aria-label={t('panel.label')}
+        tabIndex={-1}
+        onKeyDown={event => {
+          if (event.key !== 'Escape' || event.defaultPrevented) return
+          event.stopPropagation()
+          panel.hide()
+        }}
+      >
+        <WorkspacePanelView />
+      </section>
+    </>
   )
 }

@@ -1,4 +1,5 @@
 /** The terminal dock below the page: the shells of the shown chat's folder, and the screen of one. */
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useChat, useShell, useWorkspaces } from '../../contexts.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
@@ -6,13 +7,28 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { Divider } from '../../parts/divider.tsx'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { useApp } from '../shell/context.ts'
-import { DOCK_MAX, DOCK_MIN } from '../shell/dock.ts'
 import { formatKeys } from '../shell/keys.ts'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from '../terminal/strings.ts'
 import { t as tw } from '../workspace/strings.ts'
 import { TerminalScreen } from '../terminal/terminal-screen.tsx'
 import { type Terminal, Terminals } from '../terminal/terminals.ts'
+
+const DOCK_MIN = 120
+const DOCK_MAX = 1_200
+const DOCK_DEFAULT = 300
+
+const clamp = (px: number): number => Math.round(Math.min(DOCK_MAX, Math.max(DOCK_MIN, px)))
+
+const useHeight = () => {
+  const { device } = useShell().platform
+  const height = useSignal(clamp(device.read('dock-height', DOCK_DEFAULT)))
+  const resize = (px: number): void => {
+    height.value = clamp(px)
+    device.write('dock-height', height.value)
+  }
+  return { height: height.value, resize }
+}
 
 /** By folder and profile, for all chats: another chat in the same folder has the same screen. */
 const folders = lazyState(() => new Map<string, Terminals>(), { isShared: true })
@@ -75,13 +91,12 @@ const useTerminals = (): Terminals | null => {
   const id = chat.sessionId.value
   const details = chat.details.value
   const key = details?.session_id === id ? `${details.profile}\0${details.workspace}` : null
-  const { isAsked } = layout.dock
-  const asked = isAsked.value
+  const asked = layout.dock.value === 'asked'
   if (key !== null && !all.has(key)) all.set(key, new Terminals(app.shell, id))
   const terminals = key === null ? null : all.get(key)!
   useEffect(() => {
     if (terminals) {
-      isAsked.value = false
+      if (asked) layout.dock.value = 'open'
       void terminals.show(id, asked)
     } else if (asked && !id) void attempt(() => choices.ensureSession())
   }, [terminals, id, asked])
@@ -133,24 +148,22 @@ export const TerminalDock = () => {
   const { transcript: chat, choices } = useChat()
   const workspaces = useWorkspaces()
   const terminals = useTerminals()
-  const { dock } = layout
+  const { height, resize } = useHeight()
+  const ask = () => layout.setDock('asked')
+  const hide = () => layout.setDock('closed')
   const folder =
     chat.details.value?.workspace || choices.choice.value.workspace || workspaces.last.value
   return (
-    <section
-      class="dock"
-      aria-label={tw('panel.terminal')}
-      style={`--dock: ${dock.height.value}px`}
-    >
+    <section class="dock" aria-label={tw('panel.terminal')} style={`--dock: ${height}px`}>
       <Divider
         edge="top"
         label={t('terminal.resize')}
-        width={dock.height.value}
+        width={height}
         min={DOCK_MIN}
         max={DOCK_MAX}
-        onResize={dock.resize}
-        onReset={dock.resetHeight}
-        onCollapse={dock.hide}
+        onResize={resize}
+        onReset={() => resize(DOCK_DEFAULT)}
+        onCollapse={hide}
       />
       <div class="terminal-head">
         {terminals && terminals.list.value.length > 0 ? (
@@ -175,14 +188,14 @@ export const TerminalDock = () => {
           size={16}
           label={t('terminal.new')}
           disabled={terminals?.isOpening.value ?? false}
-          onClick={() => (terminals ? void terminals.open() : dock.show())}
+          onClick={() => (terminals ? void terminals.open() : ask())}
         />
         <IconButton
           icon="close"
           size={16}
           label={t('terminal.hide')}
           keys={formatKeys('mod+`', layout.mac)}
-          onClick={dock.hide}
+          onClick={hide}
         />
       </div>
       {terminals ? (
@@ -190,7 +203,7 @@ export const TerminalDock = () => {
       ) : (
         <div class="panel-blank">
           <Blank title={t('terminal.none')} text={t('terminal.none.text')} />
-          <Button icon="terminal" onClick={dock.show}>
+          <Button icon="terminal" onClick={ask}>
             {t('terminal.new')}
           </Button>
         </div>

@@ -8,9 +8,8 @@ export type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shift
 /** Chord of an event such as `mod+shift+k`, with modifiers in the order of the table. */
 export const chordOf = (event: KeyLike, mac: boolean): string => {
   // Left of the 1 on every keyboard, also where its character is a dead key. With Ctrl on a Mac as well, where ⌘ switches windows.
-  const isBackquote = event.ctrlKey && (event.code === 'Backquote' || event.key === '`')
-  const mod = mac && !isBackquote ? event.metaKey : event.ctrlKey
-  const key = isBackquote ? '`' : event.key.toLowerCase()
+  const key = event.code === 'Backquote' ? '`' : event.key.toLowerCase()
+  const mod = mac && key !== '`' ? event.metaKey : event.ctrlKey
   // Characters that need Shift, such as `?`, are named without it.
   const shift = event.shiftKey && (key.length > 1 || /[a-z0-9]/.test(key))
   return [mod && 'mod', shift && 'shift', event.altKey && 'alt', key].filter(Boolean).join('+')

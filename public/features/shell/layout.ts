@@ -3,7 +3,6 @@ import type { ComponentType } from 'preact'
 import { computed, signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import type { Platform } from '../../platform.ts'
-import { Dock } from './dock.ts'
 
 export type Confirmation = {
   title: string
@@ -22,8 +21,7 @@ const SIDEBAR_DEFAULT = 272
 
 const clamp = (px: number): number => Math.round(Math.min(SIDEBAR_MAX, Math.max(SIDEBAR_MIN, px)))
 
-export const createLayout = (platform: Platform, mac = false) => {
-  const { device } = platform
+export const createLayout = ({ device }: Platform, mac = false) => {
   const sidebar = signal(device.read('sidebar', true))
   const width = signal(clamp(device.read('sidebar-width', SIDEBAR_DEFAULT)))
   const drawer = signal(false)
@@ -34,6 +32,8 @@ export const createLayout = (platform: Platform, mac = false) => {
     if (narrow.value) drawer.value = true
     else sidebar.value = true
   }
+  /** The terminal dock below the page. `asked`: a shell is opened where there is none; merely being open starts none. */
+  const dock = signal<'closed' | 'open' | 'asked'>(device.read('dock', false) ? 'open' : 'closed')
   /** Incremented to focus the search field. */
   const searchFocus = signal(0)
 
@@ -53,7 +53,11 @@ export const createLayout = (platform: Platform, mac = false) => {
     shortcutsOpen: signal(false),
     /** Whether the find bar is open. */
     findOpen: signal(false),
-    dock: new Dock(platform),
+    dock,
+    setDock(next: typeof dock.value): void {
+      dock.value = next
+      device.write('dock', next !== 'closed')
+    },
     /** A dialog of a lazily loaded feature. */
     overlay: signal<VNode | null>(null),
     picker: signal<Picker | null>(null),
