@@ -328,7 +328,6 @@ export class App extends AppData {
       clock,
       path,
       isEnabled: config.hasTerminal,
-      resolve: id => sessions.resolve(id),
     })
 
     const liveDir = join(stateDir, 'live')

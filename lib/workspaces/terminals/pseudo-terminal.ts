@@ -84,6 +84,15 @@ const processesOf = (sessionId: number): number[] => {
   }
 }
 
+/** The name of a process (proc_pid_comm(5)); nothing when it has ended. */
+const nameOf = (pid: number): string[] => {
+  try {
+    return [readFileSync(`/proc/${pid}/comm`, 'utf8').trim()]
+  } catch {
+    return []
+  }
+}
+
 const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 const untilEmpty = async (sessionId: number): Promise<void> => {
@@ -195,6 +204,13 @@ export class PseudoTerminal {
   /** Bytes that the program has not read yet. */
   unreadBytes(): number {
     return this.#child.stdin.writableLength
+  }
+
+  /** Names of what runs in it besides the program itself; null where that cannot be known (no /proc). */
+  programs(): string[] | null {
+    if (process.platform !== 'linux') return null
+    const others = processesOf(this.#pid).filter(pid => pid !== this.#pid)
+    return others.flatMap(nameOf)
   }
 
   /** The program waits when its output is not read. */

@@ -1,12 +1,15 @@
 /** Names of keys and chords. */
 import { t } from '../../strings/t.ts'
 
-export type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
+export type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'> & {
+  code?: string
+}
 
 /** Chord of an event such as `mod+shift+k`, with modifiers in the order of the table. */
 export const chordOf = (event: KeyLike, mac: boolean): string => {
-  const mod = mac ? event.metaKey : event.ctrlKey
-  const key = event.key.toLowerCase()
+  // Left of the 1 on every keyboard, also where its character is a dead key. With Ctrl on a Mac as well, where ⌘ switches windows.
+  const key = event.code === 'Backquote' ? '`' : event.key.toLowerCase()
+  const mod = mac && key !== '`' ? event.metaKey : event.ctrlKey
   // Characters that need Shift, such as `?`, are named without it.
   const shift = event.shiftKey && (key.length > 1 || /[a-z0-9]/.test(key))
   return [mod && 'mod', shift && 'shift', event.altKey && 'alt', key].filter(Boolean).join('+')
@@ -28,7 +31,7 @@ export const formatKeys = (keys: string, mac: boolean): string =>
   keys
     .split('+')
     .map(key => {
-      if (key === 'mod') return mac ? '⌘' : 'Ctrl'
+      if (key === 'mod') return mac ? (keys.endsWith('`') ? '⌃' : '⌘') : 'Ctrl'
       if (key === 'shift') return mac ? '⇧' : 'Shift'
       return key
         .split(' ')
