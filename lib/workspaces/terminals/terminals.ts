@@ -127,8 +127,6 @@ export class Terminals {
     path: string | undefined
     /** False: no terminal can be opened. */
     isEnabled: boolean
-    /** The current id of a session: its id can change. */
-    resolve: (sessionId: string) => string | undefined
   }) {
     this.#options = options
     this.#clock = options.clock

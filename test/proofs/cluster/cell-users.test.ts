@@ -121,10 +121,7 @@ else {
     await anna.post('/api/chat/start', { session_id: id, message: 'look' })
     const [, , result = ''] = await answersOf(anna, id)
     assert.match(result, new RegExp(`${FIRST + 1}\\\\n`))
-    assert.not.match(
-      result,
-      /session_id|a key that is only used|postgres:\/\//,
-    )
+    assert.not.match(result, /session_id|a key that is only used|postgres:\/\//)
     assert.match(result, /Permission denied/)
     assert.is((await ben.get('/api/sessions')).status, 200)
     const carl = await as('carl', forwarder).get('/api/sessions')
