@@ -40,8 +40,8 @@ const ranksOf = (statements: readonly string[]): { count: number; chars: number 
   for (const line of statements) {
     if (/^(?:subgraph|end|classDef|class|style|click|linkStyle|direction)\b/.test(line)) continue
     const parts = line.split(ARROW).map(namesIn)
+    // One that leads back would go on without an end.
     for (const [at, from] of parts.slice(0, -1).entries())
-      // One that leads back would go on without an end.
       for (const a of from)
         for (const b of parts[at + 1]!) if (!edges.has(`${b} ${a}`)) edges.set(`${a} ${b}`, [a, b])
   }
