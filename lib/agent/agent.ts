@@ -11,7 +11,7 @@ import type { ToolCall } from '../schema/message.ts'
 import type { Reply } from './complete.ts'
 import { type AnswerForm, demandAfter } from './answer-form.ts'
 import {
-  type Ask,
+  type ModelCall,
   completeWithRecovery,
   endpointKeyOf,
   lastStep,
@@ -168,7 +168,7 @@ const requireBudget = async (run: Run): Promise<void> => {
 }
 
 /** One model call; records its message and returns the tool calls in it. */
-const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
+const runStep = async (run: Run, step: ModelCall): Promise<ToolCall[]> => {
   const { request } = run
   const messageId = request.nextMessageId()
   const first = await readReply(run, messageId, step)
@@ -190,7 +190,7 @@ const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
 }
 
 /** The reply with the calls in its text. A model that wrote one that cannot be read is asked once more, in its place. */
-const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
+const readReply = async (run: Run, messageId: string, ask: ModelCall): Promise<Reply> => {
   if (run.signal.aborted) throw run.signal.reason
   await requireBudget(run)
   const received = await completeWithRecovery(run, messageId, ask)
@@ -224,7 +224,7 @@ const FORM_MISSED = 'The answer is not what the program asked for.'
  * An answer that the program could not use is written once more, in its place. A call is demanded once in a turn: what
  * the call leads to may be another answer.
  */
-const askAgain = (run: Run, reply: Reply, { tools }: Ask): Ask | null => {
+const askAgain = (run: Run, reply: Reply, { tools }: ModelCall): ModelCall | null => {
   const { answerForm, mustCall, planMode } = run.request
   if (tools === 'all' && reply.calls.length > 0) return null
   const isForced = mustCall && !run.hasDemandedCall && tools === 'all' && !planMode?.isOn()

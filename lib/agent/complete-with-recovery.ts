@@ -23,7 +23,7 @@ export const REPEATED_PROMPT =
   'The same call was made again and again with the same result, so no further tool can be called in this turn. Say briefly what was done, what was found, and what is in the way.'
 
 /** One model call of a turn. `followUp` comes after the conversation and is not recorded. */
-export type Ask = {
+export type ModelCall = {
   /** `client`: only the functions of the client, of which one must be called. */
   tools: 'all' | 'none' | 'client'
   followUp: readonly LoopMessage[]
@@ -31,9 +31,9 @@ export type Ask = {
   isLast?: true
 }
 
-export const STEP: Ask = { tools: 'all', followUp: [] }
+export const STEP: ModelCall = { tools: 'all', followUp: [] }
 /** `prompt` says why. */
-export const lastStep = (prompt = STEP_LIMIT_PROMPT): Ask => ({
+export const lastStep = (prompt = STEP_LIMIT_PROMPT): ModelCall => ({
   tools: 'none',
   followUp: [{ role: 'user', content: prompt }],
   isLast: true,
@@ -46,7 +46,7 @@ export const lastStep = (prompt = STEP_LIMIT_PROMPT): Ask => ({
 export const completeWithRecovery = async (
   run: Run,
   messageId: string,
-  ask: Ask,
+  ask: ModelCall,
 ): Promise<Reply> => {
   let first: ProviderFailure | undefined
   for (;;) {
@@ -104,7 +104,7 @@ const withRealWindow = async (
  * history, but none may be called. A model that calls one all the same is asked again without any; so is one whose answer
  * needs a form, because many servers hold a model to it only where there are no tools.
  */
-const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
+const completeOnce = async (run: Run, messageId: string, ask: ModelCall): Promise<Reply> => {
   if (!ask.isLast || run.request.answerForm) return callModel(run, messageId, ask)
   const described = { tools: describeTools(run.request.tools), toolChoice: 'none' as const }
   const reply = await callModel(run, messageId, ask, described)
@@ -118,7 +118,7 @@ const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Repl
 const callModel = async (
   run: Run,
   messageId: string,
-  ask: Ask,
+  ask: ModelCall,
   more: Partial<ProviderRequest> = {},
 ): Promise<Reply> => {
   const { endpoint, request, meter } = run
@@ -165,7 +165,7 @@ const emitNoticeOnce = (run: Run, message: string): void => {
   run.emit({ type: 'warning', kind: 'model', message })
 }
 
-const toProviderRequest = (run: Run, { tools, followUp }: Ask): ProviderRequest => ({
+const toProviderRequest = (run: Run, { tools, followUp }: ModelCall): ProviderRequest => ({
   endpoint: run.endpoint,
   messages: toWireMessages(run, followUp),
   tools: tools === 'none' ? [] : describeTools(toolsOf(run, tools)),

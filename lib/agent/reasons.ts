@@ -37,7 +37,7 @@ export const shownReason = (reason: Reason, shown: (text: string) => string): Re
 }
 
 /** The fields of an approval. Empty sentences are left out. */
-export const because = (...given: readonly (string | Reason)[]) => {
+export const reasonFields = (...given: readonly (string | Reason)[]) => {
   const reasons = given
     .filter(reason => reason !== '')
     .map(reason => (typeof reason === 'string' ? { text: reason } : reason))

@@ -1,6 +1,6 @@
 /** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
 import { oneLine, shorten } from '../base/shorten.ts'
-import { because } from './reasons.ts'
+import { reasonFields } from './reasons.ts'
 import type { Run } from './run.ts'
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
@@ -157,7 +157,7 @@ const toRequest = (
     approve({ waitingCall: _, ...ask }, callId) {
       const { description, reasons = [{ text: description }] } = ask
       const who = `(a subagent asks, its task: ${shorten(oneLine(task.goal), MAX_GOAL_CHARS)})`
-      return request.approve({ ...ask, ...because(...reasons, who) }, prefix + callId)
+      return request.approve({ ...ask, ...reasonFields(...reasons, who) }, prefix + callId)
     },
     clarify: async () => null,
     offload: (callId, text) => request.offload?.(prefix + callId, text) ?? null,

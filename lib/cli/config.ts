@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts'
 import { forbidden, invalid } from '../errors.ts'
 import { signing } from '../people/signing-key.ts'
 import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
-import { settle, shownChanges } from '../commands/guards/setting-changes.ts'
+import { answerChanges, shownChanges } from '../commands/guards/setting-changes.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { Homes } from '../profiles/homes.ts'
 import { KnownSecrets } from '../profiles/known-secrets.ts'
@@ -30,7 +30,7 @@ export const changeConfig = async (
     terminal.out(`Nothing waits to be confirmed in ${home.config.path}.\n`)
   } else {
     if (does !== 'show')
-      settle(home, accepted, { shown: found.change_id, accepts: does === 'accept' })
+      answerChanges(home, accepted, { shown: found.change_id, accepts: does === 'accept' })
     const end = {
       show: 'The earlier values are in force. agent-webui config accept, or config restore.',
       accept: 'Accepted.',

@@ -7,7 +7,7 @@ import { coerceArguments } from './coerce-arguments.ts'
 import { isToolEnabled } from './config.ts'
 import type { ListedTool } from './list-tools.ts'
 import { argumentNames, toolName } from './tool-names.ts'
-import { type Keep, promptResult, resourceResult, toResult } from './results.ts'
+import { type ContentStore, promptResult, resourceResult, toResult } from './results.ts'
 import type { Sample } from './sampling.ts'
 import type { McpServer } from './server.ts'
 
@@ -76,7 +76,7 @@ const use = async <T>(
   })
 }
 
-const keepOf = ({ keepImage, keepFile }: ToolContext, name: string): Keep => ({
+const keepOf = ({ keepImage, keepFile }: ToolContext, name: string): ContentStore => ({
   name,
   image: keepImage,
   file: keepFile,
@@ -164,7 +164,7 @@ type Reader = {
     client: Client,
     options: CallLimits,
     input: Record<string, string>,
-    keep: (what: string) => Keep,
+    keep: (what: string) => ContentStore,
   ) => Promise<ToolResult>
 }
 

@@ -239,7 +239,7 @@ const referenceOf = (newest: string): string => `reference ${newest.slice(0, 8)}
 export const continuePrompt = (newest: string): string =>
   `About the last message (${referenceOf(newest)}): the program that passes messages to you was restarted while you worked on it, and your session was loaded again. Whatever was running then may have been done in part, and an open question or permission request got no answer: check before you repeat anything, and ask again if you still need to. Then continue where you were; do not start over.`
 
-export type Cut =
+export type CutTurn =
   /** It has not received the message. */
   | 'unsent'
   /** It had answered. */
@@ -258,7 +258,7 @@ export const attachToCutTurn = async (
   { workspace, sessionKey: owner = '' }: SessionRef,
   saved: ExternalSession | null,
   side: AgentSide,
-): Promise<Cut> => {
+): Promise<CutTurn> => {
   const newest = historyHash(history)
   const hasWorked = history.at(-1)?.role !== 'user'
   const isOwn = saved?.owner === owner && saved.cwd === workspace

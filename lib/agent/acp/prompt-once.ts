@@ -15,7 +15,7 @@ import type { Session } from './session.ts'
 import { waitAtMost } from './timeout.ts'
 import { Transcript } from './transcript.ts'
 import { PromptResult } from './updates.ts'
-import { countsOf, NO_TOKENS, reportsTotals, sinceTotal, toUsage } from './usage.ts'
+import { countsOf, NO_TOKENS, reportsTotals, tokensSince, toUsage } from './usage.ts'
 
 export type ExternalTurn = {
   request: AgentRequest
@@ -194,7 +194,7 @@ const measureUsage = (
     spent = countsOf(used)
     if (reportsTotals(endpoint.agent?.id ?? '', running.connection.capabilities.agentInfo)) {
       const total = spent
-      spent = sinceTotal(total, session.reported?.last ?? null)
+      spent = tokensSince(total, session.reported?.last ?? null)
       session.reported = { last: total }
     }
   }

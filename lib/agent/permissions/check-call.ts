@@ -1,5 +1,5 @@
 /** Applies permission rules to one tool call: refuses it, asks first, or answers the approvals it asks for. */
-import { because, stakesOf } from '../reasons.ts'
+import { reasonFields, stakesOf } from '../reasons.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { type Decision, decideCommand, decideScript } from './decide.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
@@ -19,7 +19,7 @@ export const reasonFor = ({ rule, isUnsure }: Verdict): string =>
 /** What an approval that a rule requires has in common, whatever is asked. */
 export const ruleApproval = (verdict: Verdict, labels: readonly string[]) => ({
   patternKeys: [ruleKey(verdict.rule), ...labels],
-  ...because(reasonFor(verdict), ...stakesOf(labels)),
+  ...reasonFields(reasonFor(verdict), ...stakesOf(labels)),
   rule: verdict.rule,
   choices: ['once', 'deny'] as const,
 })

@@ -45,10 +45,10 @@ export abstract class ResponseReader {
   }
 }
 
-export type Piece = { type: 'text' | 'reasoning' | 'refusal'; text: string }
+export type TextDelta = { type: 'text' | 'reasoning' | 'refusal'; text: string }
 
 /** The delta of a text; none for an empty one. */
-export const pieceOf = (type: Piece['type'], text: string): Piece[] =>
+export const pieceOf = (type: TextDelta['type'], text: string): TextDelta[] =>
   text === '' ? [] : [{ type, text }]
 
 /** xAI and Gemini count reasoning apart, in the total only. What is missing there may also be the cached tokens. */

@@ -8,7 +8,7 @@ export type ListedFile = { fullPath: string; relative: string }
 /** The rules of one .gitignore and its directory. */
 type Layer = { dir: string; test: IgnoreRules }
 
-export type Walk = {
+export type FileSearch = {
   /** A real path. */
   root: string
   /** True for paths that must not be read. */
@@ -36,7 +36,7 @@ const TOGETHER = 256
 
 type Dir = { fullPath: string; relative: string; layers: Layer[] }
 
-export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<Listing> => {
+export const listFiles = async ({ root, denied, signal, until }: FileSearch): Promise<Listing> => {
   const listing: Listing = {
     files: [],
     ignored: 0,

@@ -4,7 +4,7 @@ import type { Refusal } from '../../base/refusal.ts'
 import type { RefusedBy } from '../../schema/refused-by.ts'
 import { blockedResult } from '../error-result.ts'
 import { type Approved, decideCommand, type Question } from '../permissions/decide.ts'
-import { because, stakesOf } from '../reasons.ts'
+import { reasonFields, stakesOf } from '../reasons.ts'
 import { UNCONFINED } from '../shell/labels.ts'
 import type { ShellContext } from '../shell/types.ts'
 import type { CommandAccess } from '../tool-services.ts'
@@ -37,7 +37,7 @@ export const approvalFor = ({
     command,
     cwd,
     patternKeys: [...labels],
-    ...because(...stakesOf(labels)),
+    ...reasonFields(...stakesOf(labels)),
     ...(marks.length > 0 && { marks: [...marks] }),
     ...(lines && { lines: [...lines] }),
     ...(where && { runsIn: where }),

@@ -14,7 +14,7 @@ import type { CommandAccess, PlacedProgram, ProcessView, Program } from '../tool
 import type { ToolContext, ToolResult } from '../types.ts'
 import { Countdown } from './countdown.ts'
 import type { NetworkGate } from './network-gate.ts'
-import { CommandOutput, type Printed } from './command-output.ts'
+import { CommandOutput, type CapturedOutput } from './command-output.ts'
 
 /** Time between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 250
@@ -149,7 +149,7 @@ export const runForeground = async (
 }
 
 const movedResult = (
-  { output, colored }: Printed,
+  { output, colored }: CapturedOutput,
   { session_id, pid }: ProcessView,
   timeoutMs: number,
 ): ForegroundResult => ({
@@ -166,7 +166,7 @@ const movedResult = (
 })
 
 const exitResult = (
-  { output, colored }: Printed,
+  { output, colored }: CapturedOutput,
   { code, signal, note }: Exit,
   stopped: Stopped,
   timeoutError: string,

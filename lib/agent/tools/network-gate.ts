@@ -5,7 +5,7 @@ import { denial } from '../permissions/denied-path.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
 import type { Reason } from '../../schema/question.ts'
 import type { Rules } from '../permissions/rules.ts'
-import { because } from '../reasons.ts'
+import { reasonFields } from '../reasons.ts'
 import type { CheckTarget, NetworkTarget } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -96,7 +96,7 @@ export class NetworkGate {
         cwd,
         ...(runsIn && { runsIn }),
         patternKeys: [key],
-        ...because(reasonOf(command, target)),
+        ...reasonFields(reasonOf(command, target)),
         choices: ['once', 'session', 'always', 'deny'],
         network: target,
         signal,

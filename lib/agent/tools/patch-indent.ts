@@ -11,7 +11,7 @@ const unclear = () =>
   )
 
 /** The shift from the quoted indentation to the file's; null if no single shift fits. */
-export const shiftOf = (
+export const indentShift = (
   quoted: readonly string[],
   found: readonly string[],
   file: readonly string[],

@@ -25,7 +25,7 @@ import {
   knowledgeAt,
   noteKnown,
   notePartlyKnown,
-  orRefused,
+  refuseChangedFile,
   refusal,
 } from './seen-files.ts'
 import { fileExists, readTextFile } from './text-file.ts'
@@ -86,7 +86,7 @@ export const patch: Tool<typeof input> = {
       ...reachesFile('write', path, call),
       ...reachesFile('read', path, call),
     ]),
-  run: orRefused(async (ctx, given) => {
+  run: refuseChangedFile(async (ctx, given) => {
     const changes = await (isPatchCall(given) ? planPatch(ctx, given) : planReplace(ctx, given))
     for (const { fullPath } of changes) guardWrite(ctx.turn, fullPath)
     const fullPaths = changes.map(change => change.fullPath)

@@ -8,7 +8,7 @@ import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from '../search/gitignore.ts'
 import { displayPath, guardRead, hiddenGuard, mayRead, resolvePath } from './allowed-paths.ts'
 import { toPlainName } from './look-alike.ts'
-import { within } from './within.ts'
+import { numberWithin } from './within.ts'
 import {
   countMatches,
   findLines,
@@ -33,10 +33,10 @@ const input = z.object({
   target: z.enum(['content', 'files']).default('content'),
   path: z.string().default('.').describe('Directory or file to search.'),
   file_glob: z.string().optional().describe('content: only files with a matching name.'),
-  limit: within(1, 500).default(50),
-  offset: within(0, Infinity).default(0),
+  limit: numberWithin(1, 500).default(50),
+  offset: numberWithin(0, Infinity).default(0),
   output_mode: z.enum(['content', 'files_only', 'count']).default('content'),
-  context: within(0, 20).default(0).describe('Lines around each match.'),
+  context: numberWithin(0, 20).default(0).describe('Lines around each match.'),
 })
 type Input = z.output<typeof input>
 

@@ -136,7 +136,7 @@ export const terminalTool = (
     const lasting =
       report === null
         ? {}
-        : keepState(ctx, before, report, {
+        : saveStateAfter(ctx, before, report, {
             keepsCwd: workdir === undefined,
             keepsVariables: settings.isPersistent,
           })
@@ -161,7 +161,7 @@ const startEnvironment = ({ runner, env }: PathScope): Readonly<Record<string, s
   runner?.environment?.(env) ?? env
 
 /** Saves the state for the next command. Returns what the model must know about it. */
-export const keepState = (
+export const saveStateAfter = (
   ctx: ToolContext,
   before: ShellState,
   report: string,

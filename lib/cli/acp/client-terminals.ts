@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { approveCommand } from '../../agent/tools/command-gate.ts'
 import { CommandOutput } from '../../agent/tools/command-output.ts'
 import { reportingScript, shellStateOf } from '../../agent/tools/shell-state.ts'
-import { directoryFor, keepState } from '../../agent/tools/terminal.ts'
+import { directoryFor, saveStateAfter } from '../../agent/tools/terminal.ts'
 import type { Tool, ToolContext, ToolResult } from '../../agent/types.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { messageOf } from '../../errors.ts'
@@ -149,7 +149,7 @@ export const inClientTerminals = (
         ])
         if (first.why) await terminal.kill()
         const { output } = await terminal.currentOutput()
-        const lasting = keepState(ctx, before, readText(report).text ?? '', {
+        const lasting = saveStateAfter(ctx, before, readText(report).text ?? '', {
           keepsCwd: workdir === undefined && !first.why,
           keepsVariables: false,
         })

@@ -24,7 +24,7 @@ type Values = Readonly<JsonObject>
 const NOTHING: JsonObject = Object.freeze({})
 
 /** The signing key, and a mark beside it that something was signed: then this file was there before. */
-export type Signing = {
+export type SigningKey = {
   key: () => Buffer | undefined
   isMarked: () => boolean
   mark: () => void
@@ -69,7 +69,7 @@ const isAdministered = (file: string): boolean => {
 
 /** `mayConfirm` false: for a program of the agent, whose edits confirm nothing. */
 export class AcceptedSettings {
-  readonly #signing: Signing
+  readonly #signing: SigningKey
   readonly #mayConfirm: boolean
   readonly path: string
   #good: Profiles | undefined
@@ -79,7 +79,7 @@ export class AcceptedSettings {
 
   constructor(
     stateDir: string,
-    signing: Signing,
+    signing: SigningKey,
     { mayConfirm = true }: { mayConfirm?: boolean } = {},
   ) {
     this.#signing = signing

@@ -60,7 +60,7 @@ export const shownChanges = (
 }
 
 /** `shown`: the id of the changes that the person saw. Throws a UserError (409) when the file has changed since. */
-export const settle = (
+export const answerChanges = (
   { strict: home }: Home,
   accepted: AcceptedSettings,
   { shown, accepts }: { shown: string; accepts: boolean },
@@ -162,6 +162,6 @@ export class SettingChanges {
   }
 
   settle(home: Home, shown: string, accepts: boolean): void {
-    settle(home, this.#accepted, { shown, accepts })
+    answerChanges(home, this.#accepted, { shown, accepts })
   }
 }

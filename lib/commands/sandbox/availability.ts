@@ -66,7 +66,7 @@ const readFacts = (env: Environment): SandboxFacts => ({
 const NO_NAMESPACES = /creat(?:e|ing) new namespace|setting up uid map|user namespaces/i
 
 /** The causes in the order in which they are likely; the first that applies is named. */
-export const causeOf = (complaint: string, facts: SandboxFacts): Words => {
+export const causeOfComplaint = (complaint: string, facts: SandboxFacts): Words => {
   if (facts.appArmor === 1)
     return sentence('sandbox.app_armor', {
       command:
@@ -162,6 +162,6 @@ const checkBubblewrap = async (env: Environment): Promise<Availability> => {
     }
   }
   return {
-    problem: sentence('sandbox.bwrap', { reason: causeOf(complaint, readFacts(env)) }),
+    problem: sentence('sandbox.bwrap', { reason: causeOfComplaint(complaint, readFacts(env)) }),
   }
 }

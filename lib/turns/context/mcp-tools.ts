@@ -8,7 +8,7 @@ import { sha256 } from '../../base/sha256.ts'
 import { z } from 'zod'
 import { describeTool, describeTools, type ToolDescription } from '../../agent/tool-schema.ts'
 import { estimateTextTokens } from '../../agent/tokens.ts'
-import { plain } from '../../agent/tools/toolbox.ts'
+import { asTool } from '../../agent/tools/toolbox.ts'
 import { callTool, toolSearch } from '../../agent/tools/tool-search.ts'
 import type { Tool, ToolContext } from '../../agent/types.ts'
 import { visibleName } from '../../base/visible.ts'
@@ -176,8 +176,8 @@ export const listTools = (
   const catalogs = [catalog ?? '', ownCatalog(hidden)].filter(text => text !== '').join(' ')
   return [
     ...shown,
-    plain(toolSearch(found, catalogs)),
-    plain(callTool(found, leavesObjectsEmpty(scope))),
+    asTool(toolSearch(found, catalogs)),
+    asTool(callTool(found, leavesObjectsEmpty(scope))),
     // Last, because some may be added.
     ...described,
     ...deferred,
