@@ -1,7 +1,7 @@
 /** The files of this installation that a cluster keeps a copy of: the state directory and the homes, without what belongs to the machine. */
 import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { type Place, treatmentOf } from '../operations/backups/places.ts'
+import { type BackupPlace, treatmentOf } from '../operations/backups/places.ts'
 import { type CellFiles, FOLDER } from './cluster.ts'
 import type { Config } from '../config.ts'
 import { findAgentDir } from '../operations/host-agent-checkout.ts'
@@ -68,7 +68,7 @@ export class CellFileRules implements CellFiles {
   }
 
   /** By the first one or two parts of a key. */
-  #placeOf(key: string): { place: Place; path: string } | null {
+  #placeOf(key: string): { place: BackupPlace; path: string } | null {
     const [top = '', ...rest] = (key.endsWith(FOLDER) ? key.slice(0, -1) : key).split('/')
     if (rest.some(part => part === '' || part === '.' || part === '..')) return null
     if (top === 'state')
