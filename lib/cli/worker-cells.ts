@@ -10,7 +10,7 @@ import { ownCommand } from '../app/own-program.ts'
 import { isCellName } from '../base/cluster-settings.ts'
 import { type Exit, killGroup, signalProcess, spawnGroup, waitForClose } from '../base/process.ts'
 import { readNote } from '../cluster/directory-note.ts'
-import type { Taken } from '../cluster/placement.ts'
+import type { CellToStart } from '../cluster/placement.ts'
 import { endDetached } from '../commands/own-processes/end-detached.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
@@ -263,7 +263,7 @@ export class Cells {
     return [...this.#running.keys()]
   }
 
-  async start({ cell, hasEnded }: Taken): Promise<void> {
+  async start({ cell, hasEnded }: CellToStart): Promise<void> {
     const earlier = this.#running.get(cell)
     if (!earlier) return this.#start(cell)
     // One that has not ended in order hangs.

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { type Place, treatmentOf } from '../operations/backups/places.ts'
+import { type BackupPlace, treatmentOf } from '../operations/backups/places.ts'
 import { NOT_COPIED } from './not-copied.ts'
 import { type CellFiles, FOLDER } from './cluster.ts'
 import type { Config } from '../config.ts'
@@ -93,7 +93,7 @@ export class CellFileRules implements CellFiles {
   }
 
   /** By the first one or two parts of a key. */
-  #placeOf(key: string): { place: Place | { root: 'work'; dir: string }; path: string } | null {
+  #placeOf(key: string): { place: BackupPlace | { root: 'work'; dir: string }; path: string } | null {
     const [top = '', ...rest] = (key.endsWith(FOLDER) ? key.slice(0, -1) : key).split('/')
     if (rest.some(part => part === '' || part === '.' || part === '..')) return null
     const path = rest.join('/')

@@ -6,7 +6,7 @@ import { STALE_MS } from '../base/cluster-settings.ts'
 import { conflict, missing } from '../errors.ts'
 import { type Database, Reader, type Row } from './database.ts'
 import { isMigrated, migrate } from './migrations.ts'
-import { type Asked, askFor, type Owner, ownerOf } from './placement.ts'
+import { type AskResult, askFor, type Owner, ownerOf } from './placement.ts'
 import type { CellStatus } from './cluster.ts'
 
 export type CellEntry = {
@@ -89,7 +89,7 @@ export class Directory {
   }
 
   /** Asks the workers to start a cell that no process serves. */
-  ask(cell: string): Promise<Asked> {
+  ask(cell: string): Promise<AskResult> {
     return askFor(this.#reader, cell)
   }
 

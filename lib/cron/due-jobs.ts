@@ -6,7 +6,7 @@ import type { RunResult } from './run-job.ts'
 import { sentence, type Words } from '../base/sentences.ts'
 import { offsetMinutes, parseInstant, toIso, toMinute } from '../base/time-zone.ts'
 
-export type Passed = {
+export type PassedTimes = {
   how: 'missed' | 'skipped'
   due: number
   until: number
@@ -17,7 +17,7 @@ export type Decision = {
   /** Changes to the job's record, written before the run. */
   patch: RawJob
   run: { due: number } | null
-  passed: Passed[]
+  passed: PassedTimes[]
 }
 
 export type DecisionContext = {
@@ -29,7 +29,7 @@ export type DecisionContext = {
 }
 
 /** Nothing runs. */
-const only = (patch: RawJob, ...passed: Passed[]): Decision => ({ patch, run: null, passed })
+const only = (patch: RawJob, ...passed: PassedTimes[]): Decision => ({ patch, run: null, passed })
 
 /** The due time of a job. A one-shot without `next_run_at` that never ran is due at its own time. */
 const dueOf = (plan: JobPlan, { zone }: DecisionContext): number | null => {
@@ -115,14 +115,14 @@ export const decide = (plan: JobPlan, look: DecisionContext): Decision | null =>
       next: toMinute(right.next, zone),
       time: toMinute(due, zone),
     })
-    const passed: Passed = { how: 'skipped', due: now, until: now, count: 1, error }
+    const passed: PassedTimes = { how: 'skipped', due: now, until: now, count: 1, error }
     return only({ ...right.patch, next_run_at: iso(right.next) }, passed)
   }
   if (due > now) return plan.nextRunAt === null ? only({ next_run_at: iso(due) }) : null
   const next = schedule.kind === 'once' ? null : nextRun(schedule, { now, zone, from: due })
   const times = dueTimes(schedule, due, now, zone)
   const range = { due: times.first, until: times.last, count: times.count }
-  const passBy = (how: Passed['how'], error: Words): Decision =>
+  const passBy = (how: PassedTimes['how'], error: Words): Decision =>
     only(next === null ? completedPatch(error) : { next_run_at: iso(next) }, {
       how,
       ...range,

@@ -20,7 +20,7 @@ import { isObject, stringOrNull } from '../base/json.ts'
 import type { JobRun } from '../schema/cron.ts'
 import { withCodes } from '../base/sentences.ts'
 import { Sentences } from '../schema/sentence.ts'
-import type { Passed } from './due-jobs.ts'
+import type { PassedTimes } from './due-jobs.ts'
 import type { JobPlan } from './job.ts'
 import type { RunResult } from './run-job.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -226,7 +226,7 @@ export class History {
     if (ended) this.#report(ended)
   }
 
-  passed({ id: job_id, name }: JobPlan, { how, due, until, count, error }: Passed): void {
+  passed({ id: job_id, name }: JobPlan, { how, due, until, count, error }: PassedTimes): void {
     const of = { job: job_id, name, how, count, ...withCodes({ error }) }
     const times = { due: toSeconds(due), until: toSeconds(until) }
     this.#append({ t: 'passed', run: newRun(), at: this.#seconds(), ...of, ...times })

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isObject } from '../../base/json.ts'
 import type { BackupScope } from './backup.ts'
-import type { Place } from './places.ts'
+import type { BackupPlace } from './places.ts'
 import type { Config } from '../../config.ts'
 import { findAgentDir } from '../host-agent-checkout.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -40,7 +40,7 @@ const withoutPasswordHash = (text: string): string | null => {
 
 /** `homes`: the chosen ones. Without any it is a backup of the service alone. */
 export const backupPlaces = (config: Config, homes: readonly Home[]): BackupScope => {
-  const state: Place = { root: 'state', dir: realPath(config.stateDir), kind: 'state' }
+  const state: BackupPlace = { root: 'state', dir: realPath(config.stateDir), kind: 'state' }
   const byRoot = new Map(
     homes.map(home => [home.name === DEFAULT_PROFILE ? 'home' : `profiles/${home.name}`, home]),
   )
@@ -49,7 +49,9 @@ export const backupPlaces = (config: Config, homes: readonly Home[]): BackupScop
   return {
     places: [
       state,
-      ...[...byRoot].map(([root, { dir }]): Place => ({ root, dir: realPath(dir), kind: 'home' })),
+      ...[...byRoot].map(
+        ([root, { dir }]): BackupPlace => ({ root, dir: realPath(dir), kind: 'home' }),
+      ),
       // Before the first start there is no state directory.
     ].filter(({ dir }) => existsSync(dir)),
     excluded: [

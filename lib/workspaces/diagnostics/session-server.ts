@@ -2,11 +2,11 @@
 import type { Clock } from '../../base/clock.ts'
 import type { EditedFile } from '../../agent/tool-services.ts'
 import { messageOf } from '../../errors.ts'
-import type { Found } from './compare.ts'
+import type { Diagnostic } from './compare.ts'
 import { type Connection, connect, NotStarted } from './connection.ts'
 import { compareEdits, OpenDocuments } from './documents.ts'
 import { FileChanges } from './file-changes.ts'
-import { candidatesFor, type Place } from './programs.ts'
+import { candidatesFor, type ServerPlace } from './programs.ts'
 import { languageOf, type Server } from './servers.ts'
 
 export const LATE = Symbol('late')
@@ -39,7 +39,7 @@ export class SessionServer {
     /** Those that read the files, best first. */
     servers: readonly Server[]
     root: string
-    place: Place
+    place: ServerPlace
     clock: Clock
     warn: (message: string, fields: Record<string, unknown>) => void
   }) {
@@ -103,7 +103,7 @@ export class SessionServer {
   async check(
     edits: readonly EditedFile[],
     late: Promise<typeof LATE>,
-  ): Promise<{ before: Found[]; after: Found[] } | null> {
+  ): Promise<{ before: Diagnostic[]; after: Diagnostic[] } | null> {
     // A check that is late is not waited for again; this edit is seen with the next check.
     if (this.#state !== 'running' || this.#isLate) return null
     const before = this.#current
