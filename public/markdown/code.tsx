@@ -1,6 +1,6 @@
 /** Code block: language label, copy button and highlighting; long blocks grow without a full relayout. */
 import { useSignal } from '@preact/signals'
-import { useContext, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { AppContext } from '../features/shell/context.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
@@ -118,26 +118,31 @@ const OpenButton = ({ text, lang }: { text: string; lang: string }) => {
 /** A diagram with more is drawn on demand only. */
 const MAX_DRAWN_CHARS = 20_000
 
-/** Names of the most usual languages; other labels are shown as they are. */
-const LANGUAGES: Readonly<Record<string, string>> = {
-  ...{ bash: 'Shell', sh: 'Shell', shell: 'Shell', c: 'C', cpp: 'C++', cs: 'C#', css: 'CSS' },
-  ...{ csv: 'CSV', diff: 'Diff', dockerfile: 'Dockerfile', go: 'Go', html: 'HTML', java: 'Java' },
-  ...{ javascript: 'JavaScript', js: 'JavaScript', json: 'JSON', jsx: 'JSX', kotlin: 'Kotlin' },
-  ...{ markdown: 'Markdown', md: 'Markdown', php: 'PHP', py: 'Python', python: 'Python' },
-  ...{ rb: 'Ruby', rs: 'Rust', ruby: 'Ruby', rust: 'Rust', sql: 'SQL', svg: 'SVG', swift: 'Swift' },
-  ...{ toml: 'TOML', ts: 'TypeScript', tsx: 'TSX', typescript: 'TypeScript', xml: 'XML' },
-  ...{ yaml: 'YAML', yml: 'YAML' },
-}
-
 /** Longer lines do not fit into the column. */
 const WIDE_LINE = /.{81}/
+
+/** `TypeScript` for `ts`, once the highlighting is loaded. */
+const useLanguageName = (lang: string): string => {
+  const { highlighter } = loaded
+  const late = useSignal(highlighter !== null)
+  useEffect(() => {
+    if (lang && !late.value)
+      loadHighlighter().then(
+        () => {
+          late.value = true
+        },
+        () => undefined,
+      )
+  }, [])
+  return loaded.highlighter?.nameOf(lang.toLowerCase()) ?? (lang || t('code.plain'))
+}
 
 type CodeBlockProps = { text: string; lang: string; open: boolean }
 
 export function CodeBlock({ text, lang, open }: CodeBlockProps) {
   const kind = lang.toLowerCase()
   const isDiagram = kind === 'mermaid'
-  const name = (Object.hasOwn(LANGUAGES, kind) && LANGUAGES[kind]) || lang || t('code.plain')
+  const name = useLanguageName(lang)
   const wraps = useSignal(false)
   const wanted = useSignal<boolean | null>(null)
   const failed = useSignal('')

@@ -90,6 +90,20 @@ export const grammarOf = (label: string): string | null => {
   return Object.hasOwn(grammars, grammar) ? grammar : null
 }
 
+/** Names of the most usual languages; other labels are shown as they are. */
+const NAMES: Readonly<Record<string, string>> = {
+  ...{ bash: 'Shell', sh: 'Shell', shell: 'Shell', c: 'C', cpp: 'C++', cs: 'C#', css: 'CSS' },
+  ...{ csv: 'CSV', diff: 'Diff', dockerfile: 'Dockerfile', go: 'Go', html: 'HTML', java: 'Java' },
+  ...{ javascript: 'JavaScript', js: 'JavaScript', json: 'JSON', jsx: 'JSX', kotlin: 'Kotlin' },
+  ...{ markdown: 'Markdown', md: 'Markdown', php: 'PHP', py: 'Python', python: 'Python' },
+  ...{ rb: 'Ruby', rs: 'Rust', ruby: 'Ruby', rust: 'Rust', sql: 'SQL', svg: 'SVG', swift: 'Swift' },
+  ...{ toml: 'TOML', ts: 'TypeScript', tsx: 'TSX', typescript: 'TypeScript', xml: 'XML' },
+  ...{ yaml: 'YAML', yml: 'YAML' },
+}
+
+export const nameOf = (label: string): string | null =>
+  Object.hasOwn(NAMES, label) ? NAMES[label]! : null
+
 /** A highlighted range; offsets in UTF-16 code units. */
 export type Span = { from: number; to: number; scope: Scope }
 
