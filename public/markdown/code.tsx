@@ -32,9 +32,6 @@ type CodeTextProps = {
   isOpen?: boolean
 }
 
-/** Read within a frame; a longer text that is still being written stays plain until it has ended. */
-const SHORT_CHARS = 4_000
-
 type Highlighter = typeof import('./highlight.ts')
 const loaded: { highlighter: Highlighter | null } = { highlighter: null }
 
@@ -43,33 +40,27 @@ const loadHighlighter = async (): Promise<Highlighter> => {
   return loaded.highlighter
 }
 
-/** Before the text is painted, so that it does not change its colors; null for a long text, or until the grammar is loaded. */
-const paintNow = (element: HTMLElement, text: string, label: string): (() => void) | null => {
-  const { highlighter } = loaded
-  const grammar = highlighter?.grammarOf(label)
-  if (!highlighter || !grammar || text.length > SHORT_CHARS) return null
-  const spans = highlighter.spansNow(text, grammar)
-  return spans && highlighter.paint(element, spans)
-}
-
 /** Code without a frame, highlighted when there is a grammar for its label. */
 export function CodeText({ text, label, isOpen = false }: CodeTextProps) {
   const place = useRef<HTMLElement>(null)
   useLayoutEffect(() => {
     const element = place.current
-    if (!label || !element || (isOpen && text.length > SHORT_CHARS)) return
-    const painted = paintNow(element, text, label)
+    if (!label || !element) return
+    // Before the code is shown, so that it does not change its colors.
+    const painted = loaded.highlighter?.paintNow(element, text, label, isOpen)
     if (painted) return painted
     let clear = () => {}
     let current = true
-    const highlight = async () => {
-      const { grammarOf, paint, spansOf } = await loadHighlighter()
-      const grammar = grammarOf(label)
-      const spans = grammar ? await spansOf(text, grammar) : []
-      if (current) clear = paint(element, spans)
-    }
-    // Without the grammar the code stays plain.
-    highlight().catch(() => undefined)
+    loadHighlighter()
+      .then(({ paintLater }) => paintLater(element, text, label))
+      .then(
+        painted => {
+          clear = painted
+          if (!current) painted()
+        },
+        // Without the grammar the code stays plain.
+        () => undefined,
+      )
     return () => {
       current = false
       clear()

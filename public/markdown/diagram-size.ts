@@ -25,41 +25,23 @@ const statementsOf = (text: string): string[] =>
 
 const ARROW = /\s*<?[-=.~]{2,}(?:[^-=.>|]+[-=.]{2,})?[>xo]?(?:\|[^|]*\|)?\s*/
 
-/** How many nodes a flowchart has at each distance from its first ones. */
-const ranksOf = (statements: readonly string[]): number[] => {
-  const rank = new Map<string, number>()
-  const edges = new Map<string, [from: string, to: string]>()
-  const namesIn = (part: string): string[] =>
-    part.split('&').flatMap(each => {
-      const name = /^[\w-]*\w/.exec(each.trim())?.[0]
-      if (!name) return []
-      rank.set(name, 0)
-      return [name]
-    })
-  for (const line of statements) {
-    if (/^(?:subgraph|end|classDef|class|style|click|linkStyle|direction)\b/.test(line)) continue
-    const parts = line.split(ARROW).map(namesIn)
-    for (const [at, from] of parts.slice(0, -1).entries())
-      // One that leads back would go on without an end.
-      for (const a of from)
-        for (const b of parts[at + 1]!) if (!edges.has(`${b} ${a}`)) edges.set(`${a} ${b}`, [a, b])
-  }
-  for (let round = 0; round < Math.min(30, rank.size); round++)
-    for (const [from, to] of edges.values()) {
-      const next = rank.get(from)! + 1
-      if (next > rank.get(to)! && next < rank.size) rank.set(to, next)
-    }
-  const ranks: number[] = []
-  for (const at of rank.values()) ranks[at] = (ranks[at] ?? 0) + 1
-  return ranks
-}
+const namesIn = (part: string): string[] =>
+  part.split('&').flatMap(each => /^[\w-]*\w/.exec(each.trim()) ?? [])
 
+/** As if one of its nodes had several successors, and all others followed each other. */
 const flowchartHeight = (isHorizontal: boolean, statements: readonly string[]): number => {
-  const ranks = ranksOf(statements)
-  const [along, across] = [ranks.length, Math.max(1, ...ranks.filter(Boolean))]
+  const nodes = new Map<string, Set<string>>()
+  for (const line of statements) {
+    const parts = line.split(ARROW).map(namesIn)
+    for (const [at, names] of parts.entries())
+      for (const name of parts.length > 1 ? names : [])
+        nodes.set(name, new Set([...(nodes.get(name) ?? []), ...(parts[at + 1] ?? [])]))
+  }
+  const across = Math.max(1, ...[...nodes.values()].map(({ size }) => size))
+  const along = nodes.size - across + 1
   const [rows, columns] = isHorizontal ? [across, along] : [along, across]
-  const width = Math.max(1, columns) * (WIDTH_PX + GAP_PX)
-  return (rows * (NODE_PX + GAP_PX) - GAP_PX + 16) * Math.min(1, COLUMN_PX / width)
+  const scale = Math.min(1, COLUMN_PX / (columns * (WIDTH_PX + GAP_PX)))
+  return (rows * (NODE_PX + GAP_PX) - GAP_PX + 16) * scale
 }
 
 export const diagramHeight = (text: string): number => {

@@ -174,7 +174,7 @@ export const spansOf = async (text: string, grammar: string): Promise<Span[]> =>
 }
 
 /** The same at once, for code that is still being written; null while the grammar is not loaded. */
-export const spansNow = (text: string, grammar: string): Span[] | null => {
+const spansNow = (text: string, grammar: string): Span[] | null => {
   const { hljs } = loaded
   if (!hljs?.getLanguage(grammar)) return null
   const result = hljs.highlight(text, { language: grammar, ignoreIllegals: true })
@@ -204,6 +204,32 @@ export const paint = (element: HTMLElement, spans: readonly Span[]): (() => void
   return () => {
     for (const [highlight, range] of added) highlight.delete(range)
   }
+}
+
+/** Read within a frame; a longer text that is still being written stays plain until it has ended. */
+const SHORT_CHARS = 4_000
+
+/** Null where the grammar is not loaded, or the text takes longer to read. */
+export const paintNow = (
+  element: HTMLElement,
+  text: string,
+  label: string,
+  isOpen: boolean,
+): (() => void) | null => {
+  if (text.length > SHORT_CHARS) return isOpen ? () => {} : null
+  const grammar = grammarOf(label)
+  const spans = grammar && spansNow(text, grammar)
+  return spans ? paint(element, spans) : null
+}
+
+export const paintLater = async (
+  element: HTMLElement,
+  text: string,
+  label: string,
+): Promise<() => void> => {
+  const grammar = grammarOf(label)
+  const spans = grammar ? await spansOf(text, grammar) : []
+  return paint(element, spans)
 }
 
 const registered = (name: string): Highlight => {
