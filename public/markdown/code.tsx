@@ -1,6 +1,6 @@
 /** Code block: language label, copy button and highlighting; long blocks grow without a full relayout. */
 import { useSignal } from '@preact/signals'
-import { useContext, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { AppContext } from '../features/shell/context.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
@@ -32,9 +32,6 @@ type CodeTextProps = {
   isOpen?: boolean
 }
 
-/** Read within a frame; a longer text that is still being written stays plain until it has ended. */
-const SHORT_CHARS = 4_000
-
 type Highlighter = typeof import('./highlight.ts')
 const loaded: { highlighter: Highlighter | null } = { highlighter: null }
 
@@ -43,33 +40,27 @@ const loadHighlighter = async (): Promise<Highlighter> => {
   return loaded.highlighter
 }
 
-/** Before the text is painted, so that it does not change its colors; null for a long text, or until the grammar is loaded. */
-const paintNow = (element: HTMLElement, text: string, label: string): (() => void) | null => {
-  const { highlighter } = loaded
-  const grammar = highlighter?.grammarOf(label)
-  if (!highlighter || !grammar || text.length > SHORT_CHARS) return null
-  const spans = highlighter.spansNow(text, grammar)
-  return spans && highlighter.paint(element, spans)
-}
-
 /** Code without a frame, highlighted when there is a grammar for its label. */
 export function CodeText({ text, label, isOpen = false }: CodeTextProps) {
   const place = useRef<HTMLElement>(null)
   useLayoutEffect(() => {
     const element = place.current
-    if (!label || !element || (isOpen && text.length > SHORT_CHARS)) return
-    const painted = paintNow(element, text, label)
+    if (!label || !element) return
+    // Before the code is shown, so that it does not change its colors.
+    const painted = loaded.highlighter?.paintNow(element, text, label, isOpen)
     if (painted) return painted
     let clear = () => {}
     let current = true
-    const highlight = async () => {
-      const { grammarOf, paint, spansOf } = await loadHighlighter()
-      const grammar = grammarOf(label)
-      const spans = grammar ? await spansOf(text, grammar) : []
-      if (current) clear = paint(element, spans)
-    }
-    // Without the grammar the code stays plain.
-    highlight().catch(() => undefined)
+    loadHighlighter()
+      .then(({ paintLater }) => paintLater(element, text, label))
+      .then(
+        painted => {
+          clear = painted
+          if (!current) painted()
+        },
+        // Without the grammar the code stays plain.
+        () => undefined,
+      )
     return () => {
       current = false
       clear()
@@ -118,26 +109,31 @@ const OpenButton = ({ text, lang }: { text: string; lang: string }) => {
 /** A diagram with more is drawn on demand only. */
 const MAX_DRAWN_CHARS = 20_000
 
-/** Names of the most usual languages; other labels are shown as they are. */
-const LANGUAGES: Readonly<Record<string, string>> = {
-  ...{ bash: 'Shell', sh: 'Shell', shell: 'Shell', c: 'C', cpp: 'C++', cs: 'C#', css: 'CSS' },
-  ...{ csv: 'CSV', diff: 'Diff', dockerfile: 'Dockerfile', go: 'Go', html: 'HTML', java: 'Java' },
-  ...{ javascript: 'JavaScript', js: 'JavaScript', json: 'JSON', jsx: 'JSX', kotlin: 'Kotlin' },
-  ...{ markdown: 'Markdown', md: 'Markdown', php: 'PHP', py: 'Python', python: 'Python' },
-  ...{ rb: 'Ruby', rs: 'Rust', ruby: 'Ruby', rust: 'Rust', sql: 'SQL', svg: 'SVG', swift: 'Swift' },
-  ...{ toml: 'TOML', ts: 'TypeScript', tsx: 'TSX', typescript: 'TypeScript', xml: 'XML' },
-  ...{ yaml: 'YAML', yml: 'YAML' },
-}
-
 /** Longer lines do not fit into the column. */
 const WIDE_LINE = /.{81}/
+
+/** `TypeScript` for `ts`, once the highlighting is loaded. */
+const useLanguageName = (lang: string): string => {
+  const { highlighter } = loaded
+  const late = useSignal(highlighter !== null)
+  useEffect(() => {
+    if (lang && !late.value)
+      loadHighlighter().then(
+        () => {
+          late.value = true
+        },
+        () => undefined,
+      )
+  }, [])
+  return loaded.highlighter?.nameOf(lang.toLowerCase()) ?? (lang || t('code.plain'))
+}
 
 type CodeBlockProps = { text: string; lang: string; open: boolean }
 
 export function CodeBlock({ text, lang, open }: CodeBlockProps) {
   const kind = lang.toLowerCase()
   const isDiagram = kind === 'mermaid'
-  const name = (Object.hasOwn(LANGUAGES, kind) && LANGUAGES[kind]) || lang || t('code.plain')
+  const name = useLanguageName(lang)
   const wraps = useSignal(false)
   const wanted = useSignal<boolean | null>(null)
   const failed = useSignal('')

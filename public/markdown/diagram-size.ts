@@ -4,10 +4,10 @@ const COLUMN_PX = 680
 const PADDING_PX = 32
 const MIN_PX = 112
 const MAX_PX = 480
-/** Of a flowchart: a node, and the space to the next one. */
+/** Of a flowchart: a usual node, and the space to the next one. */
 const NODE_PX = 54
 const GAP_PX = 50
-const CHAR_PX = 8
+const WIDTH_PX = 100
 
 /** What drawings measured, for the next time that they are shown. */
 export const drawnHeights = new Map<string, number>()
@@ -25,50 +25,23 @@ const statementsOf = (text: string): string[] =>
 
 const ARROW = /\s*<?[-=.~]{2,}(?:[^-=.>|]+[-=.]{2,})?[>xo]?(?:\|[^|]*\|)?\s*/
 
-/** The nodes of a flowchart by their distance from the first ones, with the longest label of each distance. */
-const ranksOf = (statements: readonly string[]): { count: number; chars: number }[] => {
-  const chars = new Map<string, number>()
-  const edges = new Map<string, [from: string, to: string]>()
-  const namesIn = (part: string): string[] =>
-    part.split('&').flatMap(each => {
-      const name = /^[\w-]*\w/.exec(each.trim())?.[0]
-      if (!name) return []
-      const label = /[[({>]+"?([^\])}"]*)/.exec(each)?.[1] ?? name
-      chars.set(name, Math.max(chars.get(name) ?? 0, label.length))
-      return [name]
-    })
-  for (const line of statements) {
-    if (/^(?:subgraph|end|classDef|class|style|click|linkStyle|direction)\b/.test(line)) continue
-    const parts = line.split(ARROW).map(namesIn)
-    // One that leads back would go on without an end.
-    for (const [at, from] of parts.slice(0, -1).entries())
-      for (const a of from)
-        for (const b of parts[at + 1]!) if (!edges.has(`${b} ${a}`)) edges.set(`${a} ${b}`, [a, b])
-  }
-  const rank = new Map([...chars.keys()].map(name => [name, 0]))
-  for (let round = 0; round < Math.min(30, chars.size); round++)
-    for (const [from, to] of edges.values()) {
-      const next = rank.get(from)! + 1
-      if (next > rank.get(to)! && next < chars.size) rank.set(to, next)
-    }
-  const ranks: { count: number; chars: number }[] = []
-  for (const [name, at] of rank) {
-    const known = ranks[at] ?? { count: 0, chars: 0 }
-    ranks[at] = { count: known.count + 1, chars: Math.max(known.chars, chars.get(name) ?? 0) }
-  }
-  return ranks.filter(Boolean)
-}
+const namesIn = (part: string): string[] =>
+  part.split('&').flatMap(each => /^[\w-]*\w/.exec(each.trim()) ?? [])
 
+/** As if one of its nodes had several successors, and all others followed each other. */
 const flowchartHeight = (isHorizontal: boolean, statements: readonly string[]): number => {
-  const ranks = ranksOf(statements)
-  const widest = Math.max(1, ...ranks.map(({ count }) => count))
-  const along = (count: number): number => count * (NODE_PX + GAP_PX) - GAP_PX
-  const widths = ranks.map(({ chars }) => chars * CHAR_PX + 60)
-  const width = isHorizontal
-    ? widths.reduce((sum, each) => sum + each + GAP_PX, 0)
-    : Math.max(0, ...ranks.map(({ count }, at) => count * (widths[at]! + GAP_PX)))
-  const height = along(isHorizontal ? widest : ranks.length) + 16
-  return height * Math.min(1, COLUMN_PX / Math.max(1, width))
+  const nodes = new Map<string, Set<string>>()
+  for (const line of statements) {
+    const parts = line.split(ARROW).map(namesIn)
+    for (const [at, names] of parts.entries())
+      for (const name of parts.length > 1 ? names : [])
+        nodes.set(name, new Set([...(nodes.get(name) ?? []), ...(parts[at + 1] ?? [])]))
+  }
+  const across = Math.max(1, ...[...nodes.values()].map(({ size }) => size))
+  const along = nodes.size - across + 1
+  const [rows, columns] = isHorizontal ? [across, along] : [along, across]
+  const scale = Math.min(1, COLUMN_PX / (columns * (WIDTH_PX + GAP_PX)))
+  return (rows * (NODE_PX + GAP_PX) - GAP_PX + 16) * scale
 }
 
 export const diagramHeight = (text: string): number => {

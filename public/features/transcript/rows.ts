@@ -6,7 +6,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { TurnUsage } from '../../../lib/schema/usage.ts'
-import type { ToolOutcome } from '../messages/chat-reducer.ts'
+import type { Notice, ToolOutcome } from '../messages/chat-reducer.ts'
 import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
 
 /** The part of a live turn that determines the rows; excludes the streamed text. */
@@ -93,6 +93,8 @@ export type Row =
   | { kind: 'cancelled'; key: string }
   /** The turn ended because it had used all its steps. */
   | { kind: 'limit'; key: string; steps: number; last: boolean }
+  /** A line of the server, such as a switch to another model, where it arrived. */
+  | { kind: 'notice'; key: string; text: string; coded: Coded | undefined }
   /** A compaction summary: a message written by another program, or number `n` of ours. */
   | { kind: 'compaction'; key: string; message: Message | null; n: number }
 
@@ -106,6 +108,7 @@ export type RowsInput = {
   /** Summaries, whose dividers follow the last message they cover. */
   summaries?: readonly SummaryRef[]
   turnUsage?: readonly TurnUsage[]
+  notices?: readonly Notice[]
 }
 
 /** What was asked while the calls of a message ran is recorded after the message, or after the result of an earlier call. */
@@ -152,8 +155,15 @@ export const toRows = (input: RowsInput): Row[] => {
     const live = last ? input.live : null
     addTurn(rows, turn, { ...input, results, live, last, usage, asked: ended })
   }
-  return rows
+  const known = new Set(input.messages.map(({ id }) => id))
+  const others = input.notices?.filter(({ after }) => !after || !known.has(after)) ?? []
+  return [...rows, ...others.map(noticeRow)]
 }
+
+const noticeRow = ({ id, message, sentences }: Notice): Row => ({
+  ...{ kind: 'notice', key: `notice:${id}`, text: message },
+  coded: sentences?.message,
+})
 
 type Turn = { user: Message | null; replies: Message[] }
 
@@ -243,6 +253,13 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   }
   if (user) decide(decisionsOf(user, input.results))
 
+  const note = (id: string | undefined) => {
+    for (const notice of input.notices ?? []) {
+      if (notice.after !== id) continue
+      flush(false)
+      rows.push(noticeRow(notice))
+    }
+  }
   /** Adds dividers after the last message of a summary. */
   const divide = (id: string | undefined) => {
     for (const { n, last: end } of input.summaries ?? []) {
@@ -255,6 +272,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   let above = user?.id
   for (const message of replies) {
     divide(above)
+    note(above)
     above = message.id
     now = secondsOf(message) ?? now
     if (message.role === 'tool') continue
@@ -307,8 +325,12 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
 
   if (live) {
     divide(above)
+    note(above)
     addLive(rows, live, { steps, flush, first, input })
-  } else flush(false)
+  } else {
+    flush(false)
+    note(above)
+  }
   const limit = replies.find(message => message._step_limit)?._step_limit
   if (!live && limit) rows.push({ kind: 'limit', key: `${name}:limit`, steps: limit, last })
   // While the turn runs nothing is below what is written, so nothing is pushed down.

@@ -9,7 +9,6 @@ import { lazy } from '../../parts/lazy.tsx'
 import type { TranscriptState } from '../messages/chat-reducer.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { preloadSteps } from './activity-row.tsx'
-import { ServerNotice } from './text-row.tsx'
 import { type LiveShape, reuseRows, type Row, toRows } from './rows.ts'
 import {
   type Scope,
@@ -158,6 +157,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
   const finished = computed(() => chat.value.finished)
   const summaries = computed(() => chat.value.summaries)
   const turnUsage = computed(() => chat.value.turnUsage)
+  const notices = computed(() => chat.value.notices)
   const opened = signal<ReadonlySet<string>>(new Set())
   const shapeKey = computed(() => {
     const turn = live.value
@@ -183,6 +183,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
       finished: finished.value,
       summaries: summaries.value,
       turnUsage: turnUsage.value,
+      notices: notices.value,
     }
     const all = opened.value
     const open = { has: (key: string) => all.has(key) !== showSteps }
@@ -224,14 +225,13 @@ function Head({ before, failed, onAgain }: HeadProps) {
   )
 }
 
-/** Below the last row: pending questions, notices, the wait before a retry, and an error without a message. */
+/** Below the last row: pending questions, the wait before a retry, and an error without a message. */
 function Tail() {
   const { chat, actions, clock } = useTranscript()
   const parts = useMemo(() => {
     const last = computed(() => chat.value.messages.at(-1))
     return {
       questions: computed(() => chat.value.questions),
-      notices: computed(() => chat.value.notices),
       retry: computed(() => shownRetryOf(chat.value.live)),
       error: computed(() => (last.value?._error ? null : chat.value.error)),
       last,
@@ -258,9 +258,6 @@ function Tail() {
           </Asked>
         ),
       )}
-      {parts.notices.value.map(({ id, message, sentences }) => (
-        <ServerNotice key={id} text={message} coded={sentences?.message} />
-      ))}
       {retry && (
         <RetryCard
           retry={retry}

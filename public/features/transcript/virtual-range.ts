@@ -21,6 +21,7 @@ const guessHeight = (row: Row, width: number): number => {
       return 16 + Math.max(1, lines(row.text)) * 25
     case 'activity':
     case 'decision':
+    case 'notice':
       return 36
     case 'step':
       return 34

@@ -1,4 +1,6 @@
-/** The chat as a document, in a real browser: the first page, the spine, the outline, the step limit. */
+/** The chat as a document, in a real browser: the first page, a running turn, the outline, the step limit. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { closeBrowser, openPage } from '../../_browser.ts'
@@ -52,6 +54,59 @@ test('a phone requests nothing beside a chat until the chat is shown', async () 
     await chat.close()
   }
 })
+
+for (const width of [1440, 390])
+  test(`a running turn shows its plan and the end of its output, and moves nothing, ${width} px wide`, async () => {
+    const chat = await startChat()
+    try {
+      const { app, provider } = chat
+      const session_id = await chat.newSession()
+      provider.push({ text: long })
+      await chat.follow(await chat.send(session_id, 'First'))
+      const go = join(app.userHome, 'go')
+      const command = `for n in 1 2 3 4 5 6 7 8; do echo "part $n"; done; until [ -e '${go}' ]; do sleep 0.05; done; exit 3`
+      const answer = Promise.withResolvers<void>()
+      provider.push(
+        call('c1', 'todo', { todos: [{ id: '1', content: 'Count', status: 'in_progress' }] }),
+        call('c2', 'terminal', { command }),
+        { text: long.split(/(?<=\n\n)/), gate: answer.promise },
+      )
+      const viewport = { width, height: 844 }
+      const { page, problems, close } = await openPage(`${app.url}/session/${session_id}`, {
+        viewport,
+      })
+      await page.getByText('Line 59').waitFor()
+      await page.evaluate(() => {
+        const shifts: number[] = []
+        Object.assign(window, { shifts })
+        new PerformanceObserver(list => {
+          for (const entry of list.getEntries() as (PerformanceEntry & { value: number })[])
+            shifts.push(entry.value)
+        }).observe({ type: 'layout-shift' })
+      })
+      const stream = await chat.send(session_id, 'Second')
+      await page.locator('.now-tail', { hasText: 'part 8' }).waitFor()
+      assert.not.match((await page.locator('.now-tail').textContent()) ?? '', /part 2/)
+      await page.locator('.live-plan', { hasText: 'Count' }).waitFor()
+      assert.is(await page.locator('.node-running').count(), 1)
+      writeFileSync(go, '')
+      await page.locator('.said-mark-failed', { hasText: '3' }).waitFor()
+      answer.resolve()
+      await chat.follow(stream)
+      await page.getByText('Line 59').nth(1).waitFor()
+      await page.locator('.tx-row-foot').last().waitFor()
+      await page.locator('.live-plan').waitFor({ state: 'detached' })
+      assert.is(await page.locator('.node-failed').count(), 1)
+      const moved = await page.evaluate(() =>
+        (window as unknown as { shifts: number[] }).shifts.reduce((sum, each) => sum + each, 0),
+      )
+      assert.ok(moved <= 0.02, `${moved}`)
+      assert.equal(problems, [])
+      await close()
+    } finally {
+      await chat.close()
+    }
+  })
 
 test('an approval is answered from the inbox; the outline, arrow keys and the address lead to a place; a limit continues', async () => {
   const chat = await startChat()

@@ -345,6 +345,18 @@ transcript('places the divider of a summary after the last message it covers', (
   assert.equal(row, { kind: 'compaction', key: 'summary:9', message: null, n: 9 })
 })
 
+transcript('a line of the server stays where it arrived', () => {
+  const notices = [
+    { id: 'n1', message: 'Another model answers', after: turn[1]!.id },
+    { id: 'n2', message: 'Of a message that is not loaded', after: 'm99' },
+  ]
+  const input = { live: null, finished: {}, open: new Set<string>(), showThinking: true }
+  assert.is(
+    kinds(toRows({ ...input, messages: turn, notices })),
+    'user activity notice text foot notice',
+  )
+})
+
 transcript('uses the same keys for a live and a stored turn', () => {
   const shape = { messageId: 'm5', hasText: true, hasReasoning: false, tools: [] }
   const live = rowsOf(turn.slice(0, 4), shape)
