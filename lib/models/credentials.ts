@@ -353,6 +353,22 @@ export const credentialFor = (
 }
 
 /**
+ * The key in OPENAI_API_KEY was typed for the server of one's own that is in use: another program, or an earlier version, put
+ * it there, and nothing else could be its key. It is then not offered for OpenAI.
+ */
+export const isKeyOfOwnServer = (setup: ModelSetup): boolean => {
+  const { baseUrl } = setup
+  return (
+    setup.active === 'custom' &&
+    baseUrl !== null &&
+    !isLocalUrl(baseUrl) &&
+    !isOwnHost(setup, 'openai', hostOf(baseUrl)) &&
+    Object.hasOwn(setup.dotenv, 'OPENAI_API_KEY') &&
+    fromConfig(setup, 'custom').length === 0
+  )
+}
+
+/**
  * Providers a home is set up for: the active one, those with pooled keys, with a key variable or with models
  * in config.yaml, and custom ones. Ambient tokens such as GH_TOKEN do not count.
  */

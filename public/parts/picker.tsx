@@ -125,7 +125,7 @@ export const Picker = (props: PickerProps) => {
             // biome-ignore lint/a11y/useSemanticElements: a group of options has no element of its own
             <div key={group.label || place} role="group" aria-label={group.label || label}>
               {group.label && (
-                <div class="picker-head" aria-hidden="true">
+                <div class="picker-head" dir="auto" aria-hidden="true">
                   {group.label}
                 </div>
               )}
@@ -151,7 +151,11 @@ export const Picker = (props: PickerProps) => {
                     <span class="picker-label" dir="auto">
                       <Marked text={option.label} ranges={option.ranges} />
                     </span>
-                    {option.hint && <span class="picker-hint">{option.hint}</span>}
+                    {option.hint && (
+                      <span class="picker-hint" dir="auto">
+                        {option.hint}
+                      </span>
+                    )}
                     {option.note && (
                       <span class="picker-note" title={option.noteTitle}>
                         {option.note}

@@ -46,7 +46,7 @@ const Welcome = () => {
     <div class="welcome">
       <Mark />
       <h2>{t(mayStart ? 'chat.empty.title' : 'app.sidebar')}</h2>
-      <p class="welcome-place">
+      <p class="welcome-place" title={path}>
         {path && mayStart ? t('chat.empty.text', { workspace: path }) : '\u00a0'}
       </p>
     </div>

@@ -88,17 +88,24 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
   const { api, layout, route } = useShell()
   const { transcript: chat } = useChat()
   const facts = useSignal<Facts | null>(null)
+  /** Recent chats come with the suggestions above them, so that they stay where they are. */
+  const isSettled = useSignal(false)
   const mayStart = may('GET /api/workspaces/facts')
   useEffect(() => {
     let isCurrent = true
     facts.value = null
+    isSettled.value = !mayStart
     if (!mayStart) return
     api('GET /api/workspaces/facts', { path }).then(
       found => {
-        if (isCurrent) facts.value = found
+        if (!isCurrent) return
+        facts.value = found
+        isSettled.value = true
       },
       // Suggestions only: a directory that cannot be read is reported where it is used.
-      () => undefined,
+      () => {
+        isSettled.value = true
+      },
     )
     return () => {
       isCurrent = false
@@ -131,7 +138,7 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
           </ul>
         </Section>
       )}
-      {layout.narrow.value && recent.length > 0 && (
+      {layout.narrow.value && isSettled.value && recent.length > 0 && (
         <Section title={t('recent.head')}>
           <ul>
             {recent.slice(0, MAX_RECENT).map(row => (

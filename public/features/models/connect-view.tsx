@@ -36,6 +36,7 @@ const Choice = ({ connect }: { connect: Connect }) => {
   const app = useApp()
   const more = connect.more.value
   const isAll = useSignal(false)
+  const hasServer = connect.found.value.some(({ server }) => server)
   return (
     <>
       <div class="connect-body">
@@ -56,16 +57,14 @@ const Choice = ({ connect }: { connect: Connect }) => {
             {t('setup.more', { count: more.length })}
           </Button>
         )}
-        {!connect.found.value.some(({ server }) => server) && (
-          <div class="connect-local">
-            <p class="field-hint">{t('setup.local.none')}</p>
-            <Button icon="refresh" onClick={() => void app.shell.attempt(() => connect.load())}>
-              {t('setup.local.scan')}
-            </Button>
-          </div>
-        )}
+        {!hasServer && <p class="field-hint">{t('setup.local.none')}</p>}
       </div>
       <div class="connect-foot">
+        {!hasServer && (
+          <Button icon="refresh" onClick={() => void app.shell.attempt(() => connect.load())}>
+            {t('setup.local.scan')}
+          </Button>
+        )}
         <Button
           kind="quiet"
           onClick={() => void app.shell.attempt(() => app.models.onboarding.skip())}

@@ -9,6 +9,7 @@ import { type Providers, providersOf, type TestStatus } from './providers.ts'
 import { causeText, serverText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
+import { ModelPick } from './model-list.tsx'
 import { DefaultModel } from './default-model.tsx'
 import { useShell } from '../../contexts.ts'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
@@ -233,20 +234,16 @@ const Server = ({ server, providers }: { server: LocalServer; providers: Provide
         </div>
         {server.models.length > 0 && (
           <div class="key-actions">
-            <select
-              class="select"
-              aria-label={t('local.model', { name: server.name })}
-              value={model.value}
-              onChange={event => {
-                model.value = event.currentTarget.value
+            <ModelPick
+              id={`local-${server.id}`}
+              describedBy={undefined}
+              label={t('local.model', { name: server.name })}
+              offered={server.models}
+              selected={model.value}
+              onPick={id => {
+                model.value = id
               }}
-            >
-              {server.models.map(({ id, label }) => (
-                <option key={id} value={id} selected={id === model.value}>
-                  {label}
-                </option>
-              ))}
-            </select>
+            />
             <Button disabled={busy.value} onClick={() => void use()}>
               {t('local.use')}
             </Button>
