@@ -236,11 +236,12 @@ const OneChat = () => {
   const input = useRef<HTMLInputElement>(null)
   return (
     <Row
+      group
       label={t('imports.chat')}
       hint={t('imports.chat.hint')}
-      control={ids => (
+      control={() => (
         <>
-          <Button id={ids.control} icon="upload" onClick={() => input.current?.click()}>
+          <Button icon="upload" onClick={() => input.current?.click()}>
             {t('imports.choose')}
           </Button>
           <input
