@@ -63,7 +63,7 @@ const ofChat = (app: App): Action[] => {
       return { id, label, icon, run, ...('asks' in rest && { asks: rest.asks }) }
     })
   const more: Action[] = [
-    ...named('move', 'branch', 'duplicate'),
+    ...named('move', 'tags', 'branch', 'duplicate'),
     ...exportItems(app, row.session_id).map(
       ({ format, ...item }): Action => ({
         ...item,
