@@ -113,7 +113,7 @@ export const MenuButton = (props: MenuButtonProps) => {
           items={open.value}
           side={side}
           at={place.current}
-          {...((children || place.current) && { align: 'start' as const })}
+          {...((children || place.current || side) && { align: 'start' as const })}
           onClose={close}
         />
       )}

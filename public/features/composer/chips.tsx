@@ -67,7 +67,7 @@ export const Chip = (props: ChipProps) => {
         <ChipPopover
           picker={shown}
           anchor={anchor}
-          selected={selected}
+          selected={shown === picker ? selected : ''}
           onClose={close}
           onDone={() => {
             close()
@@ -112,7 +112,7 @@ export const Chips = () => {
     <div class="chips">
       <Chip
         picker="model"
-        others={['effort']}
+        others={personality ? ['effort'] : ['effort', 'personality']}
         icon="model"
         name={t('chip.model')}
         value={models.labelOf(model) || t('chip.model.none')}
@@ -120,12 +120,12 @@ export const Chips = () => {
       />
       {has && models.isExternalAgent(model) && <AgentChip id={session} />}
       {may('POST /api/session/mode') && <ModeChip />}
-      {(personality || personalities.list.value.length > 0) && (
+      {personality && (
         <Chip
           picker="personality"
           icon="user"
           name={t('chip.personality')}
-          value={personality || t('chip.personality.none')}
+          value={personality}
           selected={personality}
         />
       )}

@@ -1,4 +1,4 @@
-/** What the ＋ of the composer has: files, dictation, commands, mentions. */
+/** What the ＋ of the composer has: files, dictation, commands, mentions, a personality. */
 import type { App } from '../../app.ts'
 import type { MenuItem } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
@@ -6,7 +6,7 @@ import { t as inDictation } from './dictate-strings.ts'
 import { t as inKeys } from '../shell/shortcut-strings.ts'
 
 /** `pick`: opens the file picker of the browser. */
-export const plusMenu = ({ composer, pane }: App, pick: () => void): MenuItem[] => {
+export const plusMenu = ({ composer, pane, shell }: App, pick: () => void): MenuItem[] => {
   const { draft, completion, dictation } = composer
   const type = (text: string) => {
     draft.edit(text)
@@ -44,5 +44,17 @@ export const plusMenu = ({ composer, pane }: App, pick: () => void): MenuItem[] 
       keys: '@',
       run: () => type(written === '' ? '@' : `${written.trimEnd()} @`),
     },
+    // Once chosen, it has a chip.
+    ...(composer.personalities.list.peek().length > 0
+      ? [
+          {
+            label: t('chip.personality'),
+            icon: 'user' as const,
+            run: () => {
+              shell.layout.picker.value = 'personality'
+            },
+          },
+        ]
+      : []),
   ]
 }

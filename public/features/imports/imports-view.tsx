@@ -10,6 +10,7 @@ import { may } from '../../parts/may.ts'
 import type { LoadState } from '../../parts/load-state.ts'
 import { LoadNote } from '../../parts/view-state.tsx'
 import { errorText } from '../../strings/server-text.ts'
+import { t as inSessions } from '../sessions/import-strings.ts'
 import { t as ts } from '../settings/strings.ts'
 import { View } from '../shell/view.tsx'
 import { t } from './strings.ts'
@@ -235,11 +236,12 @@ const OneChat = () => {
   const input = useRef<HTMLInputElement>(null)
   return (
     <Row
+      group
       label={t('imports.chat')}
       hint={t('imports.chat.hint')}
-      control={ids => (
+      control={() => (
         <>
-          <Button id={ids.control} icon="upload" onClick={() => input.current?.click()}>
+          <Button icon="upload" onClick={() => input.current?.click()}>
             {t('imports.choose')}
           </Button>
           <input
@@ -265,6 +267,11 @@ export const ImportView = () => (
     <div class="rows">
       <OneChat />
     </div>
-    {may('POST /api/import') && <Programs />}
+    {may('POST /api/import') && (
+      <section class="settings-part">
+        <h2 class="settings-part-title">{inSessions('import.others')}</h2>
+        <Programs />
+      </section>
+    )}
   </View>
 )

@@ -9,6 +9,7 @@ const WORDS = {
   pin: 'unpin favorite star bookmark keep on top',
   archive: 'unarchive hide put away close done',
   move: 'project folder group',
+  tags: 'label hashtag category',
   branch: 'fork split off continue copy',
   duplicate: 'copy clone',
   export: 'download save as file print',

@@ -103,11 +103,12 @@ export const ProjectList = () => {
   const tags = projects.tags.value
   const isOpen = projects.open.value
   // The first project is made when a chat is moved into it.
-  if (list.length + tags.length === 0) return null
+  const isLate = list.length === 0 && projects.expected.value > 0
+  if (list.length + tags.length === 0 && !isLate) return null
   const shown = list.filter(({ project_id: id }) => isOpen || projects.chosen.value === id)
   return (
     <section class="projects" aria-label={t('projects.title')}>
-      {list.length > 0 && (
+      {(list.length > 0 || isLate) && (
         <div class="projects-head">
           <button
             type="button"
@@ -130,6 +131,9 @@ export const ProjectList = () => {
         </div>
       )}
       <div class="projects-body">
+        {isLate && isOpen && (
+          <div style={{ height: `calc(${projects.expected.value} * var(--target))` }} />
+        )}
         {shown.length > 0 && (
           <ul>
             {shown.map(project => (

@@ -5,6 +5,7 @@ import type { MenuItem } from '../../parts/menu-button.tsx'
 import { formatKeys } from '../shell/keys.ts'
 import { isHostSession } from './host-session.ts'
 import { t } from './menu-strings.ts'
+import { t as inSelection } from './selection-strings.ts'
 
 export const chatItems = (app: App, row: SessionRow, rename: () => void) => {
   const id = row.session_id
@@ -35,6 +36,16 @@ export const chatItems = (app: App, row: SessionRow, rename: () => void) => {
       icon: 'folder',
       asks: 'POST /api/session/move',
       run: () => app.projects.openMove(id),
+    },
+    tags: {
+      label: inSelection('selection.tags.edit'),
+      icon: 'edit',
+      asks: 'POST /api/session/update',
+      run: () =>
+        attempt(async () => {
+          const { openTags } = await import('./tags-dialog.tsx')
+          openTags(layout, [id])
+        }),
     },
     branch: {
       label: t('row.branch'),

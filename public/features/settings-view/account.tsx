@@ -74,13 +74,13 @@ const PasswordRow = ({ hint, change, isFixed, isMissing }: PasswordRowProps) => 
   return (
     <>
       <Row
+        group
         label={t('settings.password')}
         hint={hint}
-        control={ids =>
+        control={() =>
           !isFixed &&
           !isOpen.value && (
             <Button
-              id={ids.control}
               onClick={() => {
                 isOpen.value = true
               }}
