@@ -12,9 +12,6 @@ export const MAX_UPLOAD_BYTES = 20 * 1024 * 1024 - 4096
 /** The server's limit per message. */
 export const MAX_ATTACHMENTS = 20
 
-/** What models accept. Pasted ones are kept with the chat: nobody meant them as files of the workspace. */
-const PICTURE = /^image\/(?:png|jpeg|gif|webp)$/
-
 /** An upload and the blob URL of its thumbnail; null when it is no image. */
 export type Attachment = Queued<{ picture: string | null; keep?: 'chat' | undefined }>
 /** Details of an uploaded file. */
@@ -76,7 +73,8 @@ export class Attachments {
     const picture = isFolder || !/^image\/(?!svg)/.test(file.type) ? null : pictureOf(file)
     const many = this.#tooMany() ? t('attach.many', { max: `${MAX_ATTACHMENTS}` }) : ''
     const problem = isLarge ? t('attach.large', { max: formatBytes(20_000_000) }) : many
-    const keep = isPasted && !isFolder && PICTURE.test(file.type) ? 'chat' : undefined
+    // Nobody meant a pasted picture as a file of the workspace.
+    const keep = isPasted && picture ? 'chat' : undefined
     return this.#queue.add(file, { picture, keep }, problem)
   }
 

@@ -55,7 +55,7 @@ export const shortcuts: readonly ShortcutGroup[] = [
         run: late('reviewChanges'),
       },
       {
-        keys: 'mod+`',
+        keys: 'ctrl+`',
         label: 'keys.terminal',
         run: late('toggleTerminal'),
       },

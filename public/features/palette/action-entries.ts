@@ -159,7 +159,7 @@ const choices = (app: App): Action[] => {
       icon: 'terminal',
       label: tw('panel.terminal'),
       asks: 'POST /api/terminal/open',
-      keys: formatKeys('mod+`', layout.mac),
+      keys: formatKeys('ctrl+`', layout.mac),
       run() {
         route.backToChat()
         layout.setDock('asked')

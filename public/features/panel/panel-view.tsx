@@ -113,7 +113,7 @@ const Frame = ({ count = 0, onRefresh, children }: FrameProps) => {
           size={16}
           asks="POST /api/terminal/open"
           label={t('panel.terminal')}
-          keys={formatKeys('mod+`', layout.mac)}
+          keys={formatKeys('ctrl+`', layout.mac)}
           aria-pressed={layout.dock.value !== 'closed'}
           onClick={() => {
             layout.setDock(layout.dock.value === 'closed' ? 'asked' : 'closed')

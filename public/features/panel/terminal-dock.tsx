@@ -194,7 +194,7 @@ export const TerminalDock = () => {
           icon="close"
           size={16}
           label={t('terminal.hide')}
-          keys={formatKeys('mod+`', layout.mac)}
+          keys={formatKeys('ctrl+`', layout.mac)}
           onClick={hide}
         />
       </div>

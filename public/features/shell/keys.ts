@@ -7,9 +7,10 @@ export type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shift
 
 /** Chord of an event such as `mod+shift+k`, with modifiers in the order of the table. */
 export const chordOf = (event: KeyLike, mac: boolean): string => {
-  // Left of the 1 on every keyboard, also where its character is a dead key. With Ctrl on a Mac as well, where ⌘ switches windows.
-  const key = event.code === 'Backquote' ? '`' : event.key.toLowerCase()
-  const mod = mac && key !== '`' ? event.metaKey : event.ctrlKey
+  // Also where it is a dead key; with Ctrl on a Mac as well, where ⌘ switches windows.
+  if (event.ctrlKey && event.code === 'Backquote') return 'ctrl+`'
+  const mod = mac ? event.metaKey : event.ctrlKey
+  const key = event.key.toLowerCase()
   // Characters that need Shift, such as `?`, are named without it.
   const shift = event.shiftKey && (key.length > 1 || /[a-z0-9]/.test(key))
   return [mod && 'mod', shift && 'shift', event.altKey && 'alt', key].filter(Boolean).join('+')
@@ -24,6 +25,7 @@ const KEY_LABELS: Record<string, string> = {
   escape: 'Esc',
   delete: 'Del',
   alt: 'Alt',
+  ctrl: 'Ctrl',
 }
 
 /** Display form: `⌘K` on a Mac, `Ctrl K` elsewhere. */
@@ -31,7 +33,7 @@ export const formatKeys = (keys: string, mac: boolean): string =>
   keys
     .split('+')
     .map(key => {
-      if (key === 'mod') return mac ? (keys.endsWith('`') ? '⌃' : '⌘') : 'Ctrl'
+      if (key === 'mod') return mac ? '⌘' : 'Ctrl'
       if (key === 'shift') return mac ? '⇧' : 'Shift'
       return key
         .split(' ')
