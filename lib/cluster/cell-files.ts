@@ -93,7 +93,9 @@ export class CellFileRules implements CellFiles {
   }
 
   /** By the first one or two parts of a key. */
-  #placeOf(key: string): { place: BackupPlace | { root: 'work'; dir: string }; path: string } | null {
+  #placeOf(
+    key: string,
+  ): { place: BackupPlace | { root: 'work'; dir: string }; path: string } | null {
     const [top = '', ...rest] = (key.endsWith(FOLDER) ? key.slice(0, -1) : key).split('/')
     if (rest.some(part => part === '' || part === '.' || part === '..')) return null
     const path = rest.join('/')
