@@ -56,8 +56,7 @@ const whyUnusable = (value: string | null | undefined): UnusableKey['why'] | nul
 }
 
 /** OAuth tokens Anthropic issues to its own programs. They are never used here (docs/sign-in.md). */
-export const isForeignSignIn = ({ key }: Pick<Credential, 'key'>): boolean =>
-  key.startsWith('sk-ant-oat')
+export const isForeignSignIn = ({ key }: { key: string }): boolean => key.startsWith('sk-ant-oat')
 
 const hostOf = (url: string | null | undefined): string => {
   if (!url || !URL.canParse(url)) return ''
@@ -333,7 +332,7 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
 }
 
 /** The first usable key at `now`, in milliseconds since 1970. If all are cooling down, the one whose cooldown ends first: the quota may have been raised. */
-export const firstAvailable = <C extends Pick<Candidate, 'cooldownUntilMs'>>(
+export const firstAvailable = <C extends { cooldownUntilMs: number }>(
   candidates: readonly C[],
   now: number,
 ): C | undefined =>

@@ -23,7 +23,7 @@ const isAmbient = (provider: string, { name }: Credential): boolean =>
   PROVIDERS.get(provider)?.ambient?.includes(name) === true
 
 /** The key a turn would use. Ambient tokens and expired sign-ins do not count. */
-const heldKey = (setup: ModelSetup, provider: string): Credential | undefined =>
+const storedKey = (setup: ModelSetup, provider: string): Credential | undefined =>
   credentialsOf(setup, provider).find(
     credential => !isAmbient(provider, credential) && !isLapsed(credential.signIn, setup.now),
   )
@@ -43,7 +43,7 @@ const listOf = (setup: ModelSetup, provider: string): ModelOption[] => {
 
 const rowOf = (setup: ModelSetup, id: string): ProviderRow => {
   const provider = toProviderId(id)
-  const key = heldKey(setup, provider)
+  const key = storedKey(setup, provider)
   const env_var = variableOf(id)
   return {
     id,

@@ -82,7 +82,7 @@ const KeptText = () => {
   const { draft: composer } = useComposer()
   const { copy } = useShell()
   const { transcript: chat } = useChat()
-  const text = [chat.editing.value?.text ?? '', composer.text.value]
+  const text = [...chat.editing.value.map(edit => edit.text), composer.text.value]
     .filter(one => one.trim())
     .join('\n\n')
   if (!text) return null
@@ -140,7 +140,11 @@ const useActions = (): TranscriptActions => {
       },
       edit: (id, text, added) => app.chat.turns.edit(id, text, added),
       editing: app.chat.transcript.editing,
-      retry: id => void app.chat.turns.retry(id),
+      retry(id) {
+        // Loaded with the end line of an answer that changed files.
+        void import('../transcript/turn-summary.tsx').then(late => late.noteKeptFiles(app, id))
+        void app.chat.turns.retry(id)
+      },
       showVersion: id => void app.shell.attempt(() => app.chat.turns.showVersion(id)),
       retryNow: () => app.chat.turns.retryNow(),
       stop: () => void app.chat.turns.stop(),
@@ -194,6 +198,7 @@ const Body = ({ isEmpty }: { isEmpty: boolean }) => {
       key={chat.sessionId.value}
       chat={chat.chat}
       showThinking={settings.show_thinking}
+      showSteps={settings.show_steps}
       showUsage={settings.show_token_usage}
       botName={settings.bot_name}
       actions={actions}

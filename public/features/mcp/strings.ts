@@ -1,4 +1,4 @@
-/** English text of Settings → MCP servers, loaded with it. */
+/** English text of Settings → Tools, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
 const enMcp = {
