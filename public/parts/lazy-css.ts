@@ -13,8 +13,15 @@ const wait = (link: HTMLLinkElement): Promise<void> =>
   })
 
 export const loadLazyCss = (sheet = 'lazy'): Promise<void> => {
-  const known = document.querySelector<HTMLLinkElement>(`link[data-lazy="${sheet}"]`)
-  if (known) return known.sheet ? Promise.resolve() : wait(known)
+  const inPage = sheet === 'lazy' ? ', link[data-lazy="page"]' : ''
+  const known = document.querySelector<HTMLLinkElement>(`link[data-lazy="${sheet}"]${inPage}`)
+  // In the page itself it is only loaded, so that it holds nothing up (`build/browser.mjs`).
+  if (known) known.media = 'all'
+  if (known?.sheet) return Promise.resolve()
+  if (known && document.readyState !== 'complete') return wait(known)
+  // It could not be loaded with the page.
+  if (known && known.dataset.lazy === 'page') known.remove()
+  else if (known) return wait(known)
   const name = document.querySelector<HTMLMetaElement>(`meta[name="${sheet}-style"]`)?.content
   if (!name) return Promise.resolve()
   const link = document.createElement('link')

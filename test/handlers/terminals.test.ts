@@ -206,8 +206,8 @@ test('ends with a service that was killed', async () => {
   const service = spawn(process.execPath, [
     '--input-type=module',
     '-e',
-    `import { openPseudoTerminal } from ${JSON.stringify(source.href)}
-    await openPseudoTerminal({
+    `import { PseudoTerminal } from ${JSON.stringify(source.href)}
+    await PseudoTerminal.open({
       command: ['/bin/sh', '-c', 'echo pid-$$-; sleep 600'],
       cwd: '/',
       env: { PATH: process.env.PATH },

@@ -10,7 +10,7 @@ import { conflict, missing, tooMany, unavailable } from '../../errors.ts'
 import type { Terminal, TerminalOutput, TerminalSize } from '../../schema/terminal.ts'
 import { realPath } from '../../store/path-within.ts'
 import { OutputBuffer } from './output-buffer.ts'
-import { openPseudoTerminal, type PseudoTerminal, terminalProblem } from './pseudo-terminal.ts'
+import { PseudoTerminal, terminalProblem } from './pseudo-terminal.ts'
 
 const MAX_PER_FOLDER = 8
 const MAX_TERMINALS = 32
@@ -111,16 +111,8 @@ const waitForOutput = (entry: Entry, waitMs: number, signal: AbortSignal): Promi
     if (signal.aborted) done()
   })
 
-type TerminalsOptions = {
-  clock: Clock
-  /** Where `script` and `stty` are looked for. */
-  path: string | undefined
-  /** False: no terminal can be opened. */
-  isEnabled: boolean
-}
-
 export class Terminals {
-  readonly #options: TerminalsOptions
+  readonly #options
   readonly #clock: Clock
   readonly #entries = new Map<string, Entry>()
   /** Places of terminals that are being opened. */
@@ -129,7 +121,13 @@ export class Terminals {
   #isClosed = false
   readonly #stopChecks: () => void
 
-  constructor(options: TerminalsOptions) {
+  constructor(options: {
+    clock: Clock
+    /** Where `script` and `stty` are looked for. */
+    path: string | undefined
+    /** False: no terminal can be opened. */
+    isEnabled: boolean
+  }) {
     this.#options = options
     this.#clock = options.clock
     this.#stopChecks = every(this.#clock, CHECK_MS, () => this.#dropUnused())
@@ -193,7 +191,7 @@ export class Terminals {
     }
     this.#opening.push(place)
     try {
-      const pty = await openPseudoTerminal({
+      const pty = await PseudoTerminal.open({
         ...given,
         onOutput: text => receive(text),
       })

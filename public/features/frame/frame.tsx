@@ -117,6 +117,7 @@ const TasksView = lazy(async () => (await import('../tasks/tasks-view.tsx')).Tas
 const InboxView = lazy(async () => (await import('../inbox/inbox-view.tsx')).InboxView)
 const MemoryView = lazy(async () => (await import('../memory/memory-view.tsx')).MemoryView)
 const ProfilesView = lazy(async () => (await import('../profiles/profiles-view.tsx')).ProfilesView)
+const ImportView = lazy(async () => (await import('../imports/imports-view.tsx')).ImportView)
 const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).UsageView)
 
 const ConnectDialog = lazy(async () => (await import('../models/connect-view.tsx')).ConnectDialog)
@@ -170,6 +171,8 @@ const View = ({ app }: { app: Page }) => {
       return <MemoryView />
     case 'profiles':
       return <ProfilesView />
+    case 'import':
+      return <ImportView />
     case 'usage':
       return <UsageView days={route.days} />
     default:
@@ -220,11 +223,11 @@ const Shell = ({ app }: { app: Page }) => {
   return (
     <div class="shell">
       <div class="shell-page" inert={isCovered}>
-        <Side />
         <main class="main" id="main" tabIndex={-1} inert={isCentered}>
           <TroubleBar />
           <View app={app} />
         </main>
+        <Side />
       </div>
       <PanelSlot key={key} />
       {isChat && layout.dock.value !== 'closed' && may('POST /api/terminal/open') && <Dock />}

@@ -19,6 +19,7 @@ const english = {
   'keys.commands': 'Commands',
   'keys.mention': 'Mention a file',
   'keys.move': 'Move through the list',
+  'keys.nth': 'Open one of the first nine chats',
   'keys.rename': 'Rename',
   'keys.delete': 'Delete',
 } as const
