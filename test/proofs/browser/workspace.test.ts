@@ -169,7 +169,7 @@ test('previews: table, Markdown, image, PDF, sandboxed HTML; binary files offer 
   )
   assert.not.match(await page.title(), /stolen/)
   await openFile(page, 'big.txt')
-  await page.getByRole('button', { name: 'End' }).click()
+  await page.getByRole('button', { name: 'End', exact: true }).click()
   await page.locator('.text-code', { hasText: 'the last line' }).waitFor()
   assert.ok(await page.getByRole('button', { name: 'Next part' }).isDisabled())
   await openFile(page, 'dense.json')
