@@ -197,7 +197,7 @@ export const Sheet = () => {
   const panel = usePanel()
   const ref = useRef<HTMLElement>(null)
   useLayoutEffect(() => {
-    const before = document.activeElement
+    const before = panel.opener.value
     ref.current?.focus()
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus()
