@@ -8,7 +8,7 @@ import { thisTarget } from '../lib/store/unpack-native.ts'
 import { listAssets } from './browser.mjs'
 import { PAYLOAD_MARK } from './run-built.cjs'
 import { kept, root, sha256 } from './files.mjs'
-import { bundleServer, joinParts } from './server-parts.mjs'
+import { bundleServer, joinParts, PACKAGE_PARTS } from './server-parts.mjs'
 import { warmUp } from './warm-up.mjs'
 import { bundle, checkInputs, oneLanguage, packedAddon } from './bundle.mjs'
 import { hashInputs, inputsLine, readVersion } from './inputs.mjs'
@@ -172,6 +172,9 @@ const gather = async (targets, speed) => {
   }
 }
 
+/** The name of a script with one part. */
+const scriptOf = part => part.slice(2, -3)
+
 /**
  * `{ packing, payload }`: the index for the launcher, and the text it points into. `scripts` are `{ name, parts }`, the first of
  * them for every start; parts that none names are scripts of their own. `caches`: V8's code caches by name of script.
@@ -190,7 +193,7 @@ const lay = (gathered, speed, scripts, caches = new Map()) => {
   const named = new Set(scripts.flatMap(script => script.parts))
   const single = gathered.server
     .filter(({ name }) => !named.has(name))
-    .map(({ name }) => ({ name: name.slice(2, -3), parts: [name] }))
+    .map(({ name }) => ({ name: scriptOf(name), parts: [name] }))
   const addons = gathered.addons.map(([target, { packed, sha256 }]) => [
     target,
     { block: payload.add(packed), sha256 },
@@ -241,7 +244,12 @@ const group = async parts => {
     throw new Error(
       `A start loads ${first.length} parts, and ${START_PARTS} are allowed:\n${first.join('\n')}`,
     )
-  return scripts
+  // Only some starts need a package.
+  const isPackage = part => PACKAGE_PARTS.has(part)
+  return [
+    ...scripts.map(({ name, parts }) => ({ name, parts: parts.filter(part => !isPackage(part)) })),
+    ...[...PACKAGE_PARTS].map(part => ({ name: scriptOf(part), parts: [part] })),
+  ]
 }
 
 /** `speed.fast`: compresses less what changes with every build. The file runs on each of the targets. */

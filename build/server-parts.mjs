@@ -21,6 +21,8 @@ const nameOf = path => `${PREFIX}${path.replace(/\.ts$/, '').replaceAll('/', '_'
 /** The part that runs first. */
 export const ENTRY = `./${nameOf(ENTRY_FILE)}.js`
 
+export const PACKAGE_PARTS = new Set(PACKAGES.map(name => `./${nameOf(name)}.js`))
+
 const pathOf = file => relative(root, file).replaceAll(sep, '/')
 
 /**
@@ -103,7 +105,7 @@ module.exports = Object.defineProperties(
   )
 
 /** What esbuild calls an imported part, a chunk that parts share, or a module of Node. */
-const IMPORT = /^var (import_(?:part|chunk|node)_\w+) = ((?:__toESM\()?require\("[^"]+"\)\)?);$/gm
+const IMPORT = /^var (import_\w+) = ((?:__toESM\()?require\("(?:\.\/|node:)[^"]+"\)\)?);$/gm
 
 /** Imports that load when something of them is used: `(name || load_name())` costs almost nothing afterwards. */
 export const withLateImports = code => {
@@ -145,6 +147,8 @@ const toPart = async (name, text) => {
   const { code } = await esbuild.transform(withNames(text), { ...options, format: 'cjs' })
   const late = await esbuild.transform(withLateImports(withSharedHelpers(code)), {
     ...options,
+    // All but those of the module itself, which a stack shows: V8 loads a code cache with fewer names in half the time.
+    minifyIdentifiers: true,
     minifySyntax: true,
     minifyWhitespace: true,
     lineLimit: BUNDLE.lineLimit,

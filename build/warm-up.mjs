@@ -120,21 +120,21 @@ export const warmUp = async (file, packing) => {
       output += text
     })
   const ask = createClient(port)
-  const askChild = async question => {
-    child.send(question)
-    const [said] = await once(child, 'message')
-    return said
-  }
   const scripts = []
+  const caches = new Map()
+  // A code cache has what was compiled so far: after each step, so that a start does not load what a turn compiled.
   const step = async (name, work) => {
     await work()
-    scripts.push({ name, parts: await askChild('parts') })
+    child.send(name)
+    const [ran] = await once(child, 'message')
+    scripts.push({ name, parts: ran.parts })
+    for (const [script, cache] of ran.caches) caches.set(script, cache)
   }
   try {
     await step('start', () => waitForAnswer(ask, child))
     await step('page', () => openPage(ask))
     await step('turn', () => runTurn(ask, workspace))
-    return { scripts, caches: new Map(await askChild('caches')) }
+    return { scripts, caches }
   } catch (error) {
     throw new Error(`what was packed does not run: ${error.message}\n${output}`, { cause: error })
   } finally {

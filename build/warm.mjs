@@ -1,5 +1,5 @@
 /**
- * Runs a packed file, and says to the process that started it which parts ran and what V8's code caches are: `warm.mjs FILE PACKING`,
+ * Runs a packed file, and tells the process that started it which parts ran and what V8 compiled of them: `warm.mjs FILE PACKING`,
  * started by `warm-up.mjs`.
  */
 import { readFileSync } from 'node:fs'
@@ -10,17 +10,15 @@ import { launch } from './launch.mjs'
 
 const [, , file, packing] = process.argv
 
-/** Compiled scripts by name, and the parts that ran since the last question. */
+/** Since the last question: compiled scripts by name, and the parts that ran. */
 const scripts = new Map()
 const ran = []
 
-process.on('message', question =>
-  process.send(
-    question === 'parts'
-      ? ran.splice(0)
-      : [...scripts].map(([name, script]) => [name, script.createCachedData()]),
-  ),
-)
+process.on('message', () => {
+  const caches = [...scripts].map(([name, script]) => [name, script.createCachedData()])
+  scripts.clear()
+  process.send({ parts: ran.splice(0), caches })
+})
 process.argv = [process.execPath, file, '--no-browser']
 launch(
   readFileSync(packing, 'utf8'),
