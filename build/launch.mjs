@@ -77,16 +77,7 @@ export const createLoader = ({
     modules.set(name, module)
     onPart?.(name)
     try {
-      fill(
-        requirePart,
-        module,
-        module.exports,
-        exportAll,
-        toModule,
-        packed,
-        selfUrl,
-        selfDirectory,
-      )
+      fill(requirePart, module, module.exports, exportAll, toModule, packed, selfUrl, selfDirectory)
     } catch (error) {
       // The next load fails in the same way, instead of giving half of the part.
       modules.delete(name)

@@ -266,6 +266,8 @@ export const pack = async (targets, speed) => {
 }
 export const probe = async () => {
   const parts = await gather([thisTarget()], { fast: true })
-  const { scripts, caches } = await warm(lay(parts, { fast: true }, [{ name: 'router', parts: ['./part-router.js'] }]))
+  const { scripts, caches } = await warm(
+    lay(parts, { fast: true }, [{ name: 'router', parts: ['./part-router.js'] }]),
+  )
   return { scripts, caches }
 }

@@ -39,10 +39,13 @@ export const withLateHandlers = source => {
     },
   )
   // By name: esbuild loads a module that is imported as a whole at once.
-  return routes.replace(/^import \* as (\w+) from ('\.\/handlers\/[^']+')$/gm, (_, module, path) => {
-    const names = [...(used.get(module) ?? [])].map(key => `${key} as ${module}_${key}`)
-    return `import { ${names.join(', ')} } from ${path}`
-  })
+  return routes.replace(
+    /^import \* as (\w+) from ('\.\/handlers\/[^']+')$/gm,
+    (_, module, path) => {
+      const names = [...(used.get(module) ?? [])].map(key => `${key} as ${module}_${key}`)
+      return `import { ${names.join(', ')} } from ${path}`
+    },
+  )
 }
 
 /** The packed code is a function, which has no top-level await. */
@@ -122,15 +125,15 @@ export const withLateImports = code => {
 }
 
 /** What esbuild writes before each module, and the list of its exports in there. */
-const HEAD = /^[^]*?^__export\(stdin_exports, (\{[^]*?^\})\);\nmodule\.exports = __toCommonJS\(stdin_exports\);\n/m
+const HEAD =
+  /^[\s\S]*?^__export\(stdin_exports, (\{[\s\S]*?^\})\);\nmodule\.exports = __toCommonJS\(stdin_exports\);\n/m
 
 /** The launcher has these functions once. Without them, an export is one getter and not two. */
 const withSharedHelpers = code =>
   code.replace(HEAD, (_, exported) => `__export(exports, ${exported});\n`)
 
 /** `createLoader` of launch.mjs passes them. */
-const PARAMETERS =
-  'require, module, exports, __export, __toESM, PACKED, SELF_URL, SELF_DIRECTORY'
+const PARAMETERS = 'require, module, exports, __export, __toESM, PACKED, SELF_URL, SELF_DIRECTORY'
 
 /** One script of several parts: an object of functions by name. */
 export const joinParts = parts =>

@@ -2,6 +2,7 @@
  * Runs a packed file, and tells the process that started it which parts ran and what V8 compiled of them: `warm.mjs FILE PACKING`,
  * started by `warm-up.mjs`.
  */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
@@ -14,10 +15,24 @@ const [, , file, packing] = process.argv
 const scripts = new Map()
 const ran = []
 
-process.on('message', () => {
+const take = () => {
   const caches = [...scripts].map(([name, script]) => [name, script.createCachedData()])
   scripts.clear()
-  process.send({ parts: ran.splice(0), caches })
+  return { parts: ran.splice(0), caches }
+}
+
+/** Up to the first answer, which is followed by work that it did not need. */
+let first
+const onFinish = () => {
+  first = take()
+  unsubscribe(FINISHED, onFinish)
+}
+const FINISHED = 'http.server.response.finish'
+subscribe(FINISHED, onFinish)
+
+process.on('message', () => {
+  process.send(first ?? take())
+  first = undefined
 })
 process.argv = [process.execPath, file, '--no-browser']
 launch(

@@ -1,5 +1,5 @@
 /** Whether a host is this machine, or in a network of one's own, judged by its name or address alone: no name is resolved. */
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
 
 const made = new Map<readonly string[], BlockList>()
 
@@ -10,7 +10,7 @@ const blockList = (blocks: readonly string[]): BlockList => {
   const list = new BlockList()
   for (const block of blocks) {
     const [address = '', bits] = block.split('/')
-    list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+    list.addSubnet(address, Number(bits), block.includes(':') ? 'ipv6' : 'ipv4')
   }
   made.set(blocks, list)
   return list
@@ -48,6 +48,8 @@ const bareHost = (host: string): string => host.replace(/^\[|\]$|\.$/g, '').toLo
 /** Only `localhost` is loopback by definition; other names depend on DNS. */
 export const isLoopbackHost = (host: string): boolean => {
   const bare = bareHost(host)
+  // Before the lists, because every start asks.
+  if (isIPv4(bare)) return bare.startsWith('127.')
   return /^(?:.*\.)?localhost$/.test(bare) || isIn(LOOPBACK, bare)
 }
 
