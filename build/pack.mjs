@@ -86,7 +86,7 @@ launch(PACKING, ${self})`,
 }
 
 /** The most that a start may load before its first answer. More is a feature that should load with its first use. */
-const START_PARTS = 400
+const START_PARTS = 255
 
 // ── Payload ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 

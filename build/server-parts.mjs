@@ -5,8 +5,6 @@ import * as esbuild from 'esbuild'
 import { BUNDLE, checkInputs, oneLanguage, packedAddon, toAscii } from './bundle.mjs'
 import { root } from './files.mjs'
 
-const ENTRY_FILE = 'router.ts'
-
 /**
  * Packages that a start does not use: parts of their own. esbuild would evaluate a CommonJS package with the module that
  * imports it; what all parts share (zod) should not be here, because a part has every export of its package.
@@ -17,9 +15,6 @@ const PREFIX = 'part-'
 
 /** The name of the part of a file, without `./` and `.js`. Names of files have no underscore. */
 const nameOf = path => `${PREFIX}${path.replace(/\.ts$/, '').replaceAll('/', '_')}`
-
-/** The part that runs first. */
-export const ENTRY = `./${nameOf(ENTRY_FILE)}.js`
 
 export const PACKAGE_PARTS = new Set(PACKAGES.map(name => `./${nameOf(name)}.js`))
 
@@ -79,7 +74,7 @@ const ownParts = {
 const listModules = async () => {
   const { metafile } = await esbuild.build({
     ...BUNDLE,
-    entryPoints: [ENTRY_FILE],
+    entryPoints: ['router.ts'],
     format: 'esm',
     packages: 'external',
     external: ['./browser.mjs'],

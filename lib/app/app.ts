@@ -246,6 +246,8 @@ export class App extends AppData {
     whenDue(() => {
       if (app.#isClosed) return
       app.#maintenance.start()
+      // Ends what a deletion left.
+      void app.profiles
       app.#catchUp()
     })
     return app
