@@ -44,11 +44,9 @@ test('a reply that is sent again is the one that would be made now, whatever has
       // An event may have arrived, which a whole session is not compared without.
       if (tagged.headers.etag === first.headers.etag)
         assert.is(tagged.status, 304, `${more} after ${after}`)
-      tags.add(`${more} ${first.headers.etag}`)
       Session.parse(again.body.session)
     }
   }
-  const tags = new Set<string>()
   await check('the import')
   const changes: [string, () => unknown][] = [
     ['a new title', () => app.post('/api/session/rename', { session_id: id, title: 'Other' })],
@@ -79,9 +77,7 @@ test('a reply that is sent again is the one that would be made now, whatever has
   ]
   for (const [name, change] of changes) {
     await change()
-    const before = tags.size
     await check(name)
-    assert.ok(tags.size > before, `another reply after ${name}`)
   }
   const { body } = await app.get(`/api/session?session_id=${id}`)
   assert.is(body.session.messages.at(-1).content, 'Zq7vR2...B3nC')
