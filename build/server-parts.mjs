@@ -119,13 +119,17 @@ export const withLateImports = code => {
     .replaceAll(/#((?:load_)?import_)/g, '$1')
 }
 
-/** What esbuild writes before each module, and the list of its exports in there. */
-const HEAD =
-  /^[\s\S]*?^__export\(stdin_exports, (\{[\s\S]*?^\})\);\nmodule\.exports = __toCommonJS\(stdin_exports\);\n/m
+/** Around the list of exports, which is what esbuild writes before the code of each module, after its helpers. */
+const EXPORTS = '\n__export(stdin_exports, '
+const END = ');\nmodule.exports = __toCommonJS(stdin_exports);\n'
 
-/** The launcher has these functions once. Without them, an export is one getter and not two. */
-const withSharedHelpers = code =>
-  code.replace(HEAD, (_, exported) => `__export(exports, ${exported});\n`)
+/** The launcher has the helpers once. Without them, an export is one getter and not two. */
+const withSharedHelpers = code => {
+  const [from, to] = [code.indexOf(EXPORTS), code.indexOf(END)]
+  if (from < 0 || to < from) return code
+  const exported = code.slice(from + EXPORTS.length, to)
+  return `__export(exports, ${exported});\n${code.slice(to + END.length)}`
+}
 
 /** `createLoader` of launch.mjs passes them. */
 const PARAMETERS = 'require, module, exports, __export, __toESM, PACKED, SELF_URL, SELF_DIRECTORY'
