@@ -61,11 +61,11 @@ test('in forced colors a switch that is on looks on, and marks and icons are vis
       await background('.settings-nav :not([aria-current])'),
     )
     await page.goto(`${app.url}/session/${body.session.session_id}`)
-    await page.locator('.node').last().waitFor()
+    await page.locator('.fail').last().waitFor()
     const faint = []
     for (const place of [
       ['.session .icon', 'color', ''],
-      ['.node-broken', 'border-block-start-color', '::before'],
+      ['.fail > .icon', 'color', ''],
       ['.chip .icon', 'color', ''],
       ['.sidebar-head .icon', 'color', ''],
     ] as const) {
@@ -96,7 +96,7 @@ test('at 320 px every control in the head and the composer can be pressed; a toa
   const { page } = at
   try {
     await page.getByText('Shown.').waitFor()
-    await page.locator('.chip-plan, .chip').nth(2).waitFor()
+    await page.locator('.chip-mode').waitFor()
     const covered = await page.locator('.head button, .composer button').evaluateAll(buttons =>
       buttons.flatMap(button => {
         const { left, top, width, height, right } = button.getBoundingClientRect()
