@@ -236,7 +236,10 @@ export class ScrollController {
 
   /** The browser would scroll smoothly to where the end was when the key was pressed. */
   readonly onKey = (event: KeyboardEvent): void => {
-    if (event.key !== 'End' || event.target !== this.scroller.current) return
+    const isOwn =
+      event.target === this.scroller.current ||
+      (event.target instanceof Element && event.target.matches('.tx-row'))
+    if (event.key !== 'End' || !isOwn) return
     event.preventDefault()
     this.jumpToEnd()
   }
@@ -338,7 +341,12 @@ export class ScrollController {
     const target = this.#target
     this.#target = null
     if (!target?.focus) return
-    this.#rowElement(target.key)?.focus({ preventScroll: true })
+    const row = this.#rowElement(target.key)
+    if (!row) return
+    // Only now: a row that can always have the focus takes it with each click on its text.
+    row.tabIndex = -1
+    row.addEventListener('blur', () => row.removeAttribute('tabindex'), { once: true })
+    row.focus({ preventScroll: true })
   }
 
   /** Measures and observes rows that are new in the DOM; true when a height was new. */

@@ -123,8 +123,6 @@ function RowBox({ row }: { row: Row }) {
     <div
       class={`tx-row tx-row-${row.kind}`}
       data-key={row.key}
-      // A jump by keyboard moves the focus here.
-      tabIndex={-1}
       aria-current={isCurrent ? 'location' : undefined}
     >
       {body}

@@ -17,7 +17,7 @@ import {
 } from '../../../public/features/tool-calls/describe-tool-call.ts'
 import { splitText } from '../../../public/features/transcript/content.ts'
 import { reuseRows, toRows } from '../../../public/features/transcript/rows.ts'
-import type { LiveShape, Row } from '../../../public/features/transcript/rows.ts'
+import type { LiveShape, Row, ToolStep } from '../../../public/features/transcript/rows.ts'
 import {
   covers,
   Heights,
@@ -33,6 +33,10 @@ const { ApprovalCard } = await import('../../../public/features/approvals/approv
 const { QuestionCard } = await import('../../../public/features/approvals/question-card.tsx')
 const { ToolImages } = await import('../../../public/features/tool-calls/tool-images.tsx')
 const { DecisionWords } = await import('../../../public/features/transcript/decision-row.tsx')
+const { Lanes } = await import('../../../public/features/transcript/subagents.tsx')
+const { TranscriptProvider } = await import(
+  '../../../public/features/messages/transcript-context.ts'
+)
 const { ErrorCard, parseFailure } = await import(
   '../../../public/features/transcript/error-card.tsx'
 )
@@ -565,6 +569,60 @@ transcript('parses approvals and errors for their cards', () => {
   ]) {
     assert.ok(html.includes(part), part)
   }
+})
+
+transcript('subagents that run have a lane each, with what they do now', () => {
+  const agent = (task_index: number, more: object) => ({
+    ...{ parent_tid: 'c1', task_index, goal: `Task ${task_index}`, status: 'running' as const },
+    ...{ started_at: 0, steps: [], text: '', reasoning: '', ...more },
+  })
+  const step = {
+    ...{ tid: 's1', name: 'read_file', preview: 'src/a.ts', args: {}, started_at: 0 },
+    ...{ output: '', duration: null, is_error: false },
+  }
+  const subagents = [
+    agent(1, { text: 'Two files.\nThe rest is generated.' }),
+    agent(0, { steps: [step] }),
+    agent(2, { status: 'failed' }),
+    agent(0, { parent_tid: 'c2', goal: 'Of another call' }),
+  ]
+  const live = signal({
+    ...{ stream_id: 's', pos: 1, started_at: 0, model: 'm', provider: 'p', message_id: null },
+    ...{ text: '', reasoning: '', tools: [], subagents },
+  })
+  const scope = {
+    ...{
+      chat: signal(emptyTranscript('a')),
+      live,
+      liveText: signal(''),
+      opened: signal(new Set<string>()),
+    },
+    ...{
+      liveReasoning: signal(''),
+      toggle() {},
+      actions,
+      showUsage: false,
+      botName: 'Agent',
+      clock,
+    },
+  }
+  const call: ToolStep = {
+    ...{ kind: 'tool', key: 'c1', tid: 'c1', name: 'delegate_task', written: '', short: null },
+    ...{ result: null, state: 'running', startedAt: 0, finished: null, decisions: [] },
+  }
+  const html = renderToString(h(TranscriptProvider, { value: scope }, h(Lanes, { step: call })))
+  const lanes = html
+    .split('<li')
+    .slice(1)
+    .map(lane => `<li${lane}`.replace(/<[^>]*>/g, '|'))
+  assert.equal(
+    lanes.map(lane => lane.split('|').filter(part => part && !/^[\d,]+ (?:s|min|h)/.test(part))),
+    [
+      ['Task 0', 'Running', 'Reading ', 'src/a.ts'],
+      ['Task 1', 'Running', 'The rest is generated.'],
+      ['Task 2', 'Failed'],
+    ],
+  )
 })
 
 transcript('an error offers the step that helps', () => {
