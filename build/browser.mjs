@@ -41,7 +41,11 @@ export const AFTER_FIRST_VIEW = [
 /** Shown without a network. */
 const ICONS = ['favicon.svg', 'icon-192.png']
 const MARKED = join(root, 'node_modules/marked/lib/marked.esm.js')
-const SHEETS = ['public/style/main.css', 'public/style/lazy.css']
+const SHEETS = [
+  'public/style/main.css',
+  'public/style/lazy.css',
+  'public/features/terminal/terminal.css',
+]
 
 /** KaTeX ships each font in three formats; every supported browser reads woff2. */
 const onlyWoff2 = {
@@ -179,9 +183,10 @@ const withTextList = (html, list) => html.replace('data-texts=""', `data-texts="
 /** The first page is styled by it. */
 const withLazyStyle = (html, name) =>
   html.replace(
-    /^ *<meta name="lazy-style"/m,
+    /^ *<link rel="stylesheet"[^>]*>\n/m,
+    // Not a preload: a script does not get what was preloaded through a service worker.
     line =>
-      `    <link rel="preload" as="style" fetchpriority="low" href="static/${name}">\n${line}`,
+      `${line}    <link rel="stylesheet" media="not all" data-lazy="page" href="static/${name}">\n`,
   )
 
 /** A view that the page shows first is requested beside main.js, which would request it only when it runs. */

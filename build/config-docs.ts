@@ -21,7 +21,7 @@ const rowsOf = (schema: z.ZodType, key: string): Row[] => {
       key,
       type,
       default: fallback,
-      description: isGuard ? `${description} See Settings → Security.` : description,
+      description: isGuard ? `${description} See Settings → Permissions.` : description,
     },
     ...Object.entries(keys).map(([name, text]) => ({
       key: `${parent}.${name}`,

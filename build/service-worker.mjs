@@ -6,7 +6,7 @@ import { root } from './files.mjs'
 
 const ENTRY = 'public/sw/worker.ts'
 /** Libraries that the page itself is made with. */
-const OF_THE_PAGE = /node_modules\/(?:preact|@preact|marked|idb-keyval)\//
+const OF_THE_PAGE = /node_modules\/(?:preact|@preact|marked)\//
 
 /** Mostly a library that few chats need, such as diagrams, formulas, the editor: stored when it is used. */
 const isLibrary = ({ inputs }) => {

@@ -83,7 +83,7 @@ export const use = endpoint({
     const by = pairing.use(code, name)
     if (by === undefined)
       throw unauthorized(
-        'This pairing link has expired or was already used. Make a new one in Settings → Security.',
+        'This pairing link has expired or was already used. Make a new one in Settings → Access.',
         { code: 'pairing_expired' },
       )
     slot.clear()

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { endpoint, readableProfiles } from '../lib/context.ts'
 import { PROFILE_NAME } from '../lib/schema/ids.ts'
+import { MAX_HITS } from '../lib/sessions/session-search.ts'
 import { rowsOf } from '../lib/sessions/listing.ts'
 import { toBoolean } from '../lib/profiles/settings.ts'
 
@@ -15,22 +16,28 @@ export const search = endpoint({
     content: z.string().default('1'),
     /** Ignored: older clients limit the number of scanned messages, and the index needs no limit. */
     depth: z.coerce.number().int().min(0).default(5),
-    limit: z.coerce.number().int().min(1).max(200).default(SEARCH_LIMIT),
+    limit: z.coerce.number().int().min(1).max(MAX_HITS).default(SEARCH_LIMIT),
     profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
   }),
-  output: z.looseObject({ sessions: z.array(z.looseObject({ session_id: z.string() })) }),
+  output: z.looseObject({
+    sessions: z.array(z.looseObject({ session_id: z.string() })),
+    /** Others match as well: ask for more of them with a higher `limit`. */
+    more: z.boolean().optional(),
+  }),
   run: async (ctx, { q, content, limit, profile }) => {
     const profiles = readableProfiles(ctx, profile)
     await ctx.app.sessions.catchUp()
     if (!q.trim()) {
       return { sessions: rowsOf(ctx.app.sessions.list({ profile: profiles }).body) }
     }
-    const hits = await ctx.app.sessions.search({
+    const found = await ctx.app.sessions.search({
       q,
       content: toBoolean(content),
-      limit,
+      // One more says whether there are others.
+      limit: limit + 1,
       profile: profiles,
     })
-    return { sessions: hits, query: q, count: hits.length }
+    const hits = found.slice(0, limit)
+    return { sessions: hits, query: q, count: hits.length, more: found.length > limit }
   },
 })

@@ -307,8 +307,8 @@ const checkForUpdates = ({ shell: { platform, route, toasts }, settings }: Page)
     simulate: settings.simulateUpdates,
     notify() {
       // The page that lists updates needs no toast.
-      if (pathOf(route.current.value) === 'settings/updates') return
-      const run = () => route.go({ view: 'settings', section: 'updates' })
+      if (pathOf(route.current.value) === 'settings/system') return
+      const run = () => route.go({ view: 'settings', section: 'system' })
       toasts.show(t('updates.available'), { action: { label: t('updates.show'), run } })
     },
   })

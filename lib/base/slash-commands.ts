@@ -22,11 +22,6 @@ const SLASH_COMMANDS = [
   { name: 'help', description: 'List all commands', category: 'Info' },
   { name: 'new', description: 'Start a new chat', category: 'Session', aliases: ['reset'] },
   {
-    name: 'clear',
-    description: 'Empty the view of this chat; its messages stay',
-    category: 'Session',
-  },
-  {
     name: 'model',
     description: 'Choose the model',
     category: 'Configuration',
@@ -145,6 +140,11 @@ const SLASH_COMMANDS = [
     category: 'Session',
     args_hint: '[md, json or html]',
     subcommands: ['md', 'json', 'html'],
+  },
+  {
+    name: 'clear',
+    description: 'Empty the view of this chat; its messages stay',
+    category: 'Session',
   },
 ] as const satisfies readonly SlashCommandEntry[]
 

@@ -52,9 +52,9 @@ const TEXTS = {
     passkeyFailed: 'This passkey wasn’t accepted.',
     pair: 'Pair this device',
     pairHint:
-      'This device will stay signed in for 30 days. You can sign it out in Settings → Security.',
+      'This device will stay signed in for 30 days. You can sign it out in Settings → Access.',
     pairName: 'Device name',
-    pairGone: 'This link has expired or was already used. Make a new one in Settings → Security.',
+    pairGone: 'This link has expired or was already used. Make a new one in Settings → Access.',
   },
   es: {
     lang: 'es-ES',

@@ -6,13 +6,16 @@ import type { Database } from '../store/sqlite.ts'
 import { excerptOf, type Term, toMatch } from './search-query.ts'
 import type { IndexHit } from './search-text.ts'
 
-/** How many of the newest matches are ranked: a common word matches every other message. */
+/** How many of the newest matches are ranked: a common word matches every other message. Older ones follow them, newest first. */
 const RANKED = 500
 
 /** Only reads. */
 export const prepareSearch = (db: Database) => ({
   ranked: db.prepare<[string, number], { id: number; score: number }>(
     `select rowid as id, bm25(words) as score from words where words match ? order by rowid desc limit ?`,
+  ),
+  older: db.prepare<[string, number, number], { id: number }>(
+    'select rowid as id from words where words match ? and rowid < ? order by rowid desc limit ?',
   ),
   text: db.prepare<[number], { session: string; n: number; message_id: string; text: string }>(
     'select session, n, message_id, text from message where id = ?',
@@ -30,22 +33,38 @@ export const rankedHits = (
   limit: number,
 ): IndexHit[] => {
   const best = new Map<string, { id: number; score: number }>()
-  for (const hit of statements.ranked.all(toMatch(terms), RANKED)) {
+  const match = toMatch(terms)
+  const ranked = statements.ranked.all(match, RANKED)
+  for (const hit of ranked) {
     const session = statements.sessionOf.get(hit.id)?.session
     if (session === undefined) continue
     const other = best.get(session)
     // bm25 is negative, smaller is better; of equal scores the newest wins.
     if (!other || hit.score < other.score) best.set(session, hit)
   }
-  return [...best.values()]
+  const found = [...best.values()]
     .sort((a, b) => a.score - b.score || b.id - a.id)
-    .slice(0, limit)
-    .flatMap(({ id }) => {
-      const row = statements.text.get(id)
-      if (!row) return []
-      const { session, n, message_id } = row
-      return [{ session, n, message_id, excerpt: excerptOf(row.text, terms) }]
-    })
+    .map(({ id }) => id)
+  const known = new Set(best.keys())
+  let last = ranked.at(-1)?.id
+  let isFull = ranked.length === RANKED
+  while (isFull && last !== undefined && found.length < limit) {
+    const batch = statements.older.all(match, last, RANKED)
+    for (const { id } of batch) {
+      const session = statements.sessionOf.get(id)?.session
+      if (session === undefined || known.has(session)) continue
+      known.add(session)
+      found.push(id)
+    }
+    last = batch.at(-1)?.id
+    isFull = batch.length === RANKED
+  }
+  return found.slice(0, limit).flatMap(id => {
+    const row = statements.text.get(id)
+    if (!row) return []
+    const { session, n, message_id } = row
+    return [{ session, n, message_id, excerpt: excerptOf(row.text, terms) }]
+  })
 }
 
 /** Searches an index that another process keeps up to date. `seq`: up to which change of the catalog it is complete. */

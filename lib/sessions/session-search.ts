@@ -20,8 +20,11 @@ export type SearchHit = SessionRow & {
 }
 
 const MAX_QUERY_CHARS = 500
-const MAX_HITS = 200
-const MAX_CANDIDATES = 500
+/** More than one scrolls through; the reply says when there are more. */
+export const MAX_HITS = 5_000
+const MIN_CANDIDATES = 500
+/** Of all profiles: those of one may be few among them. */
+const MAX_CANDIDATES = 40_000
 
 /** How many sessions a search without an index reads, newest first, and for how long. */
 const MAX_SCANNED = 2_000
@@ -89,7 +92,7 @@ export class SessionSearch {
       .slice(0, MAX_QUERY_CHARS)
       .replace(/\p{Cc}/gu, ' ')
       .trim()
-    const limit = Math.min(Math.max(Math.trunc(most), 1), MAX_HITS)
+    const limit = Math.min(Math.max(Math.trunc(most), 1), MAX_HITS + 1)
     const profiles = toProfiles(profile)
     const isAll = profiles.includes(null)
     const terms = toTerms(query)
@@ -97,20 +100,26 @@ export class SessionSearch {
     if (!content || terms.length === 0 || hits.length >= limit) return hits
     catalog.verify()
     const tombstones = catalog.tombstones()
-    // The index has trashed sessions, those found by title, and those of other profiles as well.
-    const candidates = isAll ? limit + hits.length + tombstones.length : MAX_CANDIDATES
-    const answer = await this.#hits(terms, Math.min(candidates, MAX_CANDIDATES))
-    if (answer.done) catalog.clearTombstones(tombstones)
     const seen = new Set(hits.map(({ session_id }) => session_id))
-    for (const hit of answer.hits) {
-      const found = seen.has(hit.session) ? undefined : this.#row(hit.session)
-      if (!found || !(isAll || profiles.includes(found.profile))) continue
-      const stored = catalog.get(found.session_id)
-      // The index may lag behind: skip messages that were cut since.
-      if (!stored || isHidden(stored.summary.cuts, hit.n)) continue
-      seen.add(found.session_id)
-      const snippet = toSnippet(redact(hit.excerpt), terms)
-      hits.push({ ...found, match_type: 'content', snippet, message_id: hit.message_id })
+    // The index has trashed sessions, those found by title, and those of other profiles as well.
+    let candidates = Math.max(MIN_CANDIDATES, limit + hits.length + tombstones.length)
+    let from = 0
+    for (;;) {
+      const answer = await this.#hits(terms, candidates)
+      if (answer.done) catalog.clearTombstones(tombstones)
+      for (const hit of answer.hits.slice(from)) {
+        const found = seen.has(hit.session) ? undefined : this.#row(hit.session)
+        if (!found || !(isAll || profiles.includes(found.profile))) continue
+        const stored = catalog.get(found.session_id)
+        // The index may lag behind: skip messages that were cut since.
+        if (!stored || isHidden(stored.summary.cuts, hit.n)) continue
+        seen.add(found.session_id)
+        const snippet = toSnippet(redact(hit.excerpt), terms)
+        hits.push({ ...found, match_type: 'content', snippet, message_id: hit.message_id })
+      }
+      from = answer.hits.length
+      if (hits.length >= limit || from < candidates || candidates >= MAX_CANDIDATES) break
+      candidates *= 4
     }
     return hits.slice(0, limit)
   }

@@ -116,7 +116,7 @@ export const cleanTitle = (raw: string): string | null => {
     const title = cut(unwrapped(oneLine(line)), TITLE_CHARS)
     // Only a label: the title is on the next line.
     if (title === '' || ONLY_LABEL.test(title) || FENCE.test(line.trim())) continue
-    return isRejected(title) ? null : title
+    return isRejected(title) ? null : withoutTags(title)
   }
   return null
 }
@@ -133,15 +133,19 @@ const ownWords = (text: string): string =>
       .replace(/(?:^|\n+)\[Attached files: [^\n]*\]\s*$/, ''),
   )
 
+/** A `#word` of a title is a tag, which only a person makes: `#404` of a message is the number of an issue. */
+const withoutTags = (title: string): string => title.replace(/(?<=^|\s)#(?=[\p{L}\p{N}])/gu, '')
+
 /** The title until a model has generated one: the beginning of the first message. */
 export const provisionalTitle = (text: string): string =>
-  cut(ownWords(text), PROVISIONAL_CHARS) || 'Untitled'
+  withoutTags(cut(ownWords(text), PROVISIONAL_CHARS)) || 'Untitled'
 
 /** True for a default title, or one that is the beginning of `firstText`. */
 export const isProvisional = (title: string | null | undefined, firstText?: string): boolean => {
   const given = oneLine(title ?? '')
   if (given === '' || /^(?:untitled|new chat|new conversation)$/i.test(given)) return true
-  return firstText !== undefined && given === provisionalTitle(firstText)
+  // Earlier versions kept the tags.
+  return firstText !== undefined && withoutTags(given) === provisionalTitle(firstText)
 }
 
 const PLAIN = new Set(

@@ -13,6 +13,8 @@ export type MenuItem =
   | 'line'
   | {
       label: string
+      /** A sentence below the label. */
+      hint?: string
       icon?: IconName
       keys?: string
       danger?: boolean
@@ -36,6 +38,9 @@ export type MenuButtonProps = {
   icon?: IconName
   class?: string
   tabIndex?: number
+  /** Where the menu opens if there is room. */
+  side?: 'above' | 'below'
+  disabled?: boolean
   /** Instead of an icon; the menu then begins where the button does. */
   children?: ComponentChildren
   /** The route that all of its items call. */
@@ -44,14 +49,24 @@ export type MenuButtonProps = {
   items: () => readonly MenuItem[] | Promise<readonly MenuItem[] | null>
 }
 
+/** For the `contextmenu` event of a row: opens the menu of its button at the pointer. */
+export const openMenuAt = (event: MouseEvent, button: Element | null): void => {
+  if (!button || (event.target as Element).closest('.popover, input')) return
+  event.preventDefault()
+  const { clientX, clientY } = event
+  button.dispatchEvent(new MouseEvent('contextmenu', { cancelable: true, clientX, clientY }))
+}
+
 export const MenuButton = (props: MenuButtonProps) => {
-  const { label, menuLabel = label, icon = 'more', items, children, asks, ...rest } = props
+  const { label, menuLabel = label, icon = 'more', items, children, asks, side, ...rest } = props
   const open = useSignal<readonly MenuItem[] | null>(null)
   const anchor = useRef<HTMLButtonElement>(null)
+  const place = useRef<DOMRect | null>(null)
   const close = useCallback(() => {
     open.value = null
   }, [])
-  const show = () => {
+  const show = (at: DOMRect | null) => {
+    place.current = at
     const made = items()
     if (made instanceof Promise)
       void made.then(next => {
@@ -67,7 +82,13 @@ export const MenuButton = (props: MenuButtonProps) => {
       event.preventDefault()
       event.stopPropagation()
       if (open.value) close()
-      else show()
+      else show(null)
+    },
+    // Of what the button belongs to, sent here by `openMenuAt`.
+    onContextMenu(event: MouseEvent) {
+      event.preventDefault()
+      event.stopPropagation()
+      show(new DOMRect(event.clientX, event.clientY))
     },
   } as const
   return (
@@ -90,7 +111,9 @@ export const MenuButton = (props: MenuButtonProps) => {
           anchor={anchor}
           label={menuLabel}
           items={open.value}
-          {...(children && { align: 'start' as const })}
+          side={side}
+          at={place.current}
+          {...((children || place.current || side) && { align: 'start' as const })}
           onClose={close}
         />
       )}

@@ -45,10 +45,13 @@ export type MenuProps = {
   label: string
   items: readonly MenuItem[]
   align?: 'start' | 'end'
+  side?: 'above' | 'below' | undefined
+  at?: DOMRect | null
   onClose: () => void
 }
 
-export const Menu = ({ anchor, label, items: all, align = 'end', onClose }: MenuProps) => {
+export const Menu = ({ anchor, label, items: all, side = 'below', ...props }: MenuProps) => {
+  const { align = 'end', at = null, onClose } = props
   const top = offered(all)
   const ref = useRef<HTMLDivElement>(null)
   const open = useSignal<string | null>(null)
@@ -68,7 +71,7 @@ export const Menu = ({ anchor, label, items: all, align = 'end', onClose }: Menu
   }, [open.value])
 
   return (
-    <Popover anchor={anchor} onClose={onClose} align={align} class="menu">
+    <Popover {...{ anchor, at, onClose, side, align }} class="menu">
       <div
         ref={ref}
         role="menu"
@@ -138,7 +141,10 @@ export const Menu = ({ anchor, label, items: all, align = 'end', onClose }: Menu
               }}
             >
               {item.icon && <Icon name={item.icon} size={16} />}
-              <span>{item.label}</span>
+              <span>
+                {item.label}
+                {item.hint && <small>{item.hint}</small>}
+              </span>
               {item.keys && <kbd>{item.keys}</kbd>}
             </button>
           ),

@@ -5,6 +5,8 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 
 export type PopoverProps = {
   anchor: RefObject<HTMLElement | null>
+  /** Opens there instead of at the anchor: where the pointer was. */
+  at?: DOMRect | null
   onClose: () => void
   /** Preferred side; flipped when there is not enough space. */
   side?: 'above' | 'below'
@@ -40,7 +42,7 @@ const positionFor = (
 }
 
 export const Popover = (props: PopoverProps) => {
-  const { anchor, onClose, side = 'below', align = 'start', role, label, children } = props
+  const { anchor, at, onClose, side = 'below', align = 'start', role, label, children } = props
   const ref = useRef<HTMLDivElement>(null)
   const position = useSignal<Position | null>(null)
 
@@ -51,7 +53,10 @@ export const Popover = (props: PopoverProps) => {
     const measure = () => {
       if (!anchor.current) return
       const size = { width: box.offsetWidth, height: box.scrollHeight + 2 }
-      position.value = positionFor(anchor.current.getBoundingClientRect(), size, { side, align })
+      position.value = positionFor(at ?? anchor.current.getBoundingClientRect(), size, {
+        side,
+        align,
+      })
     }
     measure()
     // The content may grow while it is open.

@@ -44,7 +44,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   too_many_people: 'The limit is {max} people. Remove someone first.',
   confirm_password: 'Enter your password to confirm.',
   pairing_expired:
-    'This link has expired or was already used. Make a new one in Settings under Security.',
+    'This link has expired or was already used. Make a new one in Settings under Access.',
   code_required: 'Enter the code from your authenticator app.',
   wrong_code: 'Incorrect code.',
   too_many_codes: 'Too many wrong codes. Try again in 15 minutes.',
@@ -223,7 +223,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   invalid_token: 'A token has no spaces or special characters.',
   too_many_devices: 'The limit is {max} devices. Remove one first.',
   too_many_services: 'The limit is {max} services. Remove one first.',
-  shares_off: 'Share links are off. Turn them on in Settings under Security.',
+  shares_off: 'Share links are off. Turn them on in Settings under Access.',
   too_many_shares: 'The limit is {max} share links. Revoke one first.',
   script_place: 'The script must be a file in {folder}.',
   script_type: 'The script must be a .py, .sh, or .js file, or executable.',
@@ -318,6 +318,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   workspace_root: 'That’s the workspace itself.',
   own_files: 'The server keeps its own files there.',
   folder_into_itself: 'A folder can’t be moved into itself.',
+  picture_not_kept: 'Pasted pictures must be PNG, JPEG, GIF, or WebP, and at most {max} MB.',
   file_too_large: 'This file is too large to open. The limit is {max} kB.',
   folder_too_large:
     'This folder is too large to download. The limit is {files} files and {max} MB.',

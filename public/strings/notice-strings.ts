@@ -16,9 +16,9 @@ const t = translator('notice', {
   file_lost: 'Couldn’t read {file}: {reason}. What depends on it doesn’t work until you fix it.',
   file_readable: '{file} can be read again.',
   settings_changed:
-    '{file} was changed: {keys}. The earlier values stay in force until you accept the change under Settings → Security.',
+    '{file} was changed: {keys}. The earlier values stay in force until you accept the change under Settings → Permissions.',
   settings_unconfirmed:
-    '{file} can’t be used: {reason}. Settings that loosen what the agent may do stay off until you accept them under Settings → Security.',
+    '{file} can’t be used: {reason}. Settings that loosen what the agent may do stay off until you accept them under Settings → Permissions.',
   process_ended: 'Exited with code {code}: {command}',
   prompt_done: '“{title}” is done.',
   prompt_unfinished: '“{title}” didn’t finish.',

@@ -52,9 +52,21 @@ const keepShell = async (reply: Response, epoch: Epoch): Promise<void> => {
     await Promise.all(BUILD.texts.map(name => files.add(`static/${language}.${name}`)))
 }
 
+/**
+ * Without the preloads of its `Link` header, which are for a browser without a service worker: a script does not get what was
+ * preloaded through one, and Chromium would load it twice and warn. The files are in the cache here.
+ */
+const withoutPreloads = (reply: Response): Response => {
+  if (!reply.ok || !reply.headers.has('link')) return reply
+  const headers = new Headers(reply.headers)
+  headers.delete('link')
+  const { body, status, statusText } = reply
+  return new Response(body, { status, statusText, headers })
+}
+
 const navigate = async ({ request, waitUntil }: PassedEvent): Promise<Response> => {
   const epoch = kept.epoch()
-  const reply = await fromNetwork(request, kept.shell).catch(offlinePage)
+  const reply = withoutPreloads(await fromNetwork(request, kept.shell).catch(offlinePage))
   // The server redirects a page to the sign-in when this browser is signed out.
   if (reply.type === 'opaqueredirect') waitUntil(kept.clear())
   else if (!kept.isStored(reply)) waitUntil(keepShell(reply.clone(), epoch))

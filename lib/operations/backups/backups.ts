@@ -26,7 +26,7 @@ const timeOfName = (name: string): number | undefined => {
 
 export const NO_SCHEDULE = 'Backups are no longer made on a schedule'
 export const SCHEDULE_ADVICE =
-  'Let a timer of the system make them: see "On a schedule" in docs/backup.md. Then choose the folder under Settings → Backups again.'
+  'Let a timer of the system make them: see "On a schedule" in docs/backup.md. Then choose the folder under Settings → System again.'
 
 export const BackupsFile = z.object({
   version: z.literal(1).default(1),

@@ -178,7 +178,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
     if (shown === null) return []
     const said = `${shown.file} was changed by something else than the page, so the earlier values stay in force`
     const option = home.name === DEFAULT_PROFILE ? '' : ` -p ${home.name}`
-    const advice = `Accept or restore them under Settings → Security, or run agent-webui config${option}.`
+    const advice = `Accept or restore them under Settings → Permissions, or run agent-webui config${option}.`
     const keys = shown.changes.map(({ key }) => key).join(', ')
     return [found('settings_unconfirmed', keys, said, { advice })]
   })

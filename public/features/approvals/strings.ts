@@ -55,14 +55,14 @@ export const t = translator('approvals', {
   'rule.scope.profile': 'This profile',
   'rule.exact.session': 'Runs this exact command without asking, in this folder and this chat.',
   'rule.exact.workspace':
-    'Runs this exact command without asking, in this workspace. You can remove the rule in Settings under Security.',
+    'Runs this exact command without asking, in this workspace. You can remove the rule in Settings under Permissions.',
   'rule.exact.profile':
-    'Runs this exact command without asking, in every folder. You can remove the rule in Settings under Security.',
+    'Runs this exact command without asking, in every folder. You can remove the rule in Settings under Permissions.',
   'rule.first.session': 'Runs commands that begin with “{words}” without asking, in this chat.',
   'rule.first.workspace':
-    'Runs commands that begin with “{words}” without asking, in this workspace. You can remove the rule in Settings under Security.',
+    'Runs commands that begin with “{words}” without asking, in this workspace. You can remove the rule in Settings under Permissions.',
   'rule.first.profile':
-    'Runs commands that begin with “{words}” without asking, in every folder. You can remove the rule in Settings under Security.',
+    'Runs commands that begin with “{words}” without asking, in every folder. You can remove the rule in Settings under Permissions.',
   'rule.limits':
     'The agent still asks about combined commands, other options, and paths outside the folder.',
   'rule.invalid':

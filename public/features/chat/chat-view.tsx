@@ -35,25 +35,35 @@ const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, f
 
 const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, HeldKeys)
 
+/** An empty chat: the heading above the composer, and below it what one can begin with. */
 const Welcome = () => {
-  const {
-    transcript: chat,
-    choices: { choice },
-  } = useChat()
+  const { transcript: chat, choices } = useChat()
   const workspaces = useWorkspaces()
-  const models = useModels()
-  const path = chat.details.value?.workspace || choice.value.workspace || workspaces.last.value
-  const model = chat.details.value?.model || choice.value.model
-  const isDemo = models.isDemo.value && !models.isExternalAgent(model)
+  const path =
+    chat.details.value?.workspace || choices.choice.value.workspace || workspaces.last.value
   const mayStart = may('POST /api/chat/start')
   return (
     <div class="welcome">
       <Mark />
       <h2>{t(mayStart ? 'chat.empty.title' : 'app.sidebar')}</h2>
-      <p class="welcome-place">
+      <p class="welcome-place" title={path}>
         {path && mayStart ? t('chat.empty.text', { workspace: path }) : '\u00a0'}
       </p>
-      {isDemo && mayStart && <DemoIntroduction />}
+    </div>
+  )
+}
+
+const Beginnings = () => {
+  const { transcript: chat, choices } = useChat()
+  const workspaces = useWorkspaces()
+  const models = useModels()
+  const path =
+    chat.details.value?.workspace || choices.choice.value.workspace || workspaces.last.value
+  const model = chat.details.value?.model || choices.choice.value.model
+  const isDemo = models.isDemo.value && !models.isExternalAgent(model)
+  return (
+    <div class="chat-below">
+      {isDemo && may('POST /api/chat/start') && <DemoIntroduction />}
       {path && <HomeView path={path} suggests={!isDemo} />}
     </div>
   )
@@ -161,19 +171,25 @@ const useActions = (): TranscriptActions => {
   )
 }
 
-const Body = () => {
+/** Nothing was said yet. */
+const useIsEmpty = (): boolean => {
+  const { transcript: chat } = useChat()
+  const state = chat.state.value
+  const isEmpty = usePart(
+    chat.chat,
+    ({ messages, live, error }) => messages.length === 0 && !live && !error,
+  )
+  return state === 'none' || (state === 'ready' && isEmpty)
+}
+
+const Body = ({ isEmpty }: { isEmpty: boolean }) => {
   const { platform } = useShell()
   const settingsState = useSettings()
   const { transcript: chat } = useChat()
   const actions = useActions()
   const settings = settingsState.current.value
   const state = chat.state.value
-  const isEmpty = usePart(
-    chat.chat,
-    ({ messages, live, error }) => messages.length === 0 && !live && !error,
-  )
-  const blank = state === 'ready' && isEmpty
-  if (state === 'none' || blank) return <Welcome />
+  if (isEmpty) return <Welcome />
   if (state === 'loading') return <Loading />
   if (state !== 'ready') return <Failed missing={state === 'missing'} />
   return (
@@ -195,16 +211,18 @@ export const ChatView = () => {
   const { layout } = useShell()
   const isViewer = !may('POST /api/chat/start')
   const state = chat.state.value
+  const isEmpty = useIsEmpty()
   return (
     <>
       <Header />
-      <div class="chat-body">
+      <div class={`chat-body${isEmpty ? ' chat-empty' : ''}`}>
         <h2 class="sr-only">{t('chat.region')}</h2>
         {layout.findOpen.value && <FindBar />}
-        <Body />
+        <Body isEmpty={isEmpty} />
       </div>
       {isViewer && chat.sessionId.value && <p class="chat-viewer">{t('chat.viewer')}</p>}
       {state !== 'missing' && !isViewer && <Composer />}
+      {isEmpty && <Beginnings />}
     </>
   )
 }

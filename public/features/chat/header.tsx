@@ -1,6 +1,6 @@
-/** Chat header: editable title, project, model and menu. */
+/** Chat header: editable title, project, folder and menu. */
 import { useSignal } from '@preact/signals'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { formatKeys } from '../shell/keys.ts'
 import { SidebarButton } from '../shell/sidebar-button.tsx'
 import { IconButton } from '../../parts/button.tsx'
@@ -9,6 +9,9 @@ import { MenuButton } from '../../parts/menu-button.tsx'
 import { usePart } from '../../parts/use-part.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { t } from '../../strings/t.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { useChat, useShell, useWorkspaces } from '../../contexts.ts'
+import { Chip } from '../composer/chips.tsx'
 import { useApp } from '../shell/context.ts'
 import { openOutline } from '../outline/open-outline.ts'
 import { ProjectDot } from '../projects/project-list.tsx'
@@ -45,6 +48,43 @@ const TitleField = ({ title, onDone }: TitleFieldProps) => {
   )
 }
 
+/** Where the agent works: chosen before the first message, and then fixed. */
+const Folder = ({ isFixed }: { isFixed: boolean }) => {
+  const workspaces = useWorkspaces()
+  const { transcript, choices } = useChat()
+  const { layout, attempt } = useShell()
+  const has = transcript.sessionId.value !== ''
+  const path = has
+    ? (transcript.details.value?.workspace ?? '')
+    : choices.choice.value.workspace || workspaces.last.value
+  const isChoosing = layout.picker.value === 'workspace'
+  // The options may have changed since the page was loaded.
+  useEffect(() => {
+    if (isChoosing) void attempt(() => workspaces.load())
+  }, [isChoosing])
+  if (!path) return null
+  const name = workspaces.nameOf(path)
+  return isFixed || !may('POST /api/session/update') ? (
+    <span class="head-folder" title={path}>
+      <Icon name="folder" size={14} />
+      <span class="chip-value" dir="auto">
+        {name}
+      </span>
+    </span>
+  ) : (
+    <Chip
+      picker="workspace"
+      icon="folder"
+      name={t('chip.workspace')}
+      value={name}
+      title={path}
+      selected={path}
+    >
+      <Icon name="chevron-down" size={14} />
+    </Chip>
+  )
+}
+
 export const Header = () => {
   const app = useApp()
   const { layout } = app.shell
@@ -56,7 +96,6 @@ export const Header = () => {
   const row = sessions.row(id)
   const title = titleOf(row ?? { title: openTitle })
   const project = app.projects.find(row?.project_id)
-  const model = app.models.labelOf(app.chat.transcript.details.value?.model ?? row?.model ?? null)
 
   return (
     <header class="head">
@@ -99,13 +138,9 @@ export const Header = () => {
                 {project.name}
               </span>
             )}
-            {model && (
-              <span class="head-model" dir="auto">
-                {model}
-              </span>
-            )}
           </>
         )}
+        <Folder isFixed={hasMessages} />
       </div>
       {!layout.sidebarShown.value && (
         <IconButton

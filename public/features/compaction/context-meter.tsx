@@ -37,6 +37,8 @@ export const ContextMeter = () => {
   const usage = usePart(chat.chat, ({ usage }) => usage)
   if (!usage || usage.context_length === 0) return null
   const percent = Math.round((usage.last_prompt_tokens / usage.context_length) * 100)
+  // Until then there is nothing to decide.
+  if (percent <= 50 && !open.value) return null
   const label = t('label', { percent })
   return (
     <>

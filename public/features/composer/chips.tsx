@@ -1,4 +1,5 @@
-/** Chips below the composer: model, reasoning effort, workspace, personality. */
+/** Chips of the composer: the model, and how freely the agent works. The folder's chip is in the header of the chat. */
+import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import type { Picker } from '../shell/layout.ts'
@@ -7,34 +8,40 @@ import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { lateBar } from './late-bar.ts'
-import { useChat, useComposer, useModels, useShell, useWorkspaces } from '../../contexts.ts'
+import { useChat, useComposer, useModels, useShell } from '../../contexts.ts'
 
 const ChipPopover = lazy(async () => (await import('./pickers.tsx')).ChipPopover, true)
 const AgentChip = lazy(
   async () => (await import('../external-agent/agent-chip.tsx')).AgentChip,
   true,
 )
-const PlanChip = lazy(
-  lateBar(parts => parts.PlanChip),
+const ModeChip = lazy(
+  lateBar(parts => parts.ModeChip),
   true,
   false,
 )
 
 type ChipProps = {
   picker: Picker
+  /** Others that open at this chip. */
+  others?: readonly Picker[]
   icon: IconName
   name: string
   value: string
+  title?: string
   /** The option marked as selected in the list. */
   selected?: string
+  /** After the value. */
+  children?: ComponentChildren
 }
 
-const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
+export const Chip = (props: ChipProps) => {
+  const { picker, others = [], icon, name, value, title = name, selected = '', children } = props
   const { layout } = useShell()
   const anchor = useRef<HTMLButtonElement>(null)
-  const open = layout.picker.value === picker
+  const shown = [picker, ...others].find(each => each === layout.picker.value)
   const close = useCallback(() => {
-    if (layout.picker.value === picker) layout.picker.value = null
+    layout.picker.value = null
   }, [])
   return (
     <>
@@ -44,22 +51,23 @@ const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
         class={`chip chip-${picker}`}
         aria-label={`${name}: ${value}`}
         aria-haspopup="listbox"
-        aria-expanded={open}
-        title={name}
+        aria-expanded={shown !== undefined}
+        title={title}
         onClick={() => {
-          layout.picker.value = open ? null : picker
+          layout.picker.value = shown ? null : picker
         }}
       >
         <Icon name={icon} size={14} />
         <span class="chip-value" dir="auto">
           {value}
         </span>
+        {children}
       </button>
-      {open && (
+      {shown && (
         <ChipPopover
-          picker={picker}
+          picker={shown}
           anchor={anchor}
-          selected={selected}
+          selected={shown === picker ? selected : ''}
           onClose={close}
           onDone={() => {
             close()
@@ -73,7 +81,6 @@ const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
 
 export const Chips = () => {
   const models = useModels()
-  const workspaces = useWorkspaces()
   const { personalities, reasoning } = useComposer()
   const {
     transcript: chat,
@@ -84,15 +91,11 @@ export const Chips = () => {
   const session = chat.sessionId.value
   const has = session !== ''
   const model = has ? (details?.model ?? '') : choice.value.model
-  const workspace = has
-    ? (details?.workspace ?? '')
-    : choice.value.workspace || workspaces.last.value
   const personality = has ? (details?.personality ?? '') : choice.value.personality
 
   // The options may have changed since the page was loaded.
   const picker = layout.picker.value
   useEffect(() => {
-    if (picker === 'workspace') void attempt(() => workspaces.load())
     if (picker === 'personality') void attempt(() => personalities.load())
   }, [picker])
   useEffect(() => {
@@ -109,36 +112,20 @@ export const Chips = () => {
     <div class="chips">
       <Chip
         picker="model"
+        others={personality ? ['effort'] : ['effort', 'personality']}
         icon="model"
         name={t('chip.model')}
         value={models.labelOf(model) || t('chip.model.none')}
         selected={model || models.defaultId.value}
       />
       {has && models.isExternalAgent(model) && <AgentChip id={session} />}
-      {may('POST /api/reasoning') && reasoning.offered.value.length > 0 && (
-        <Chip
-          picker="effort"
-          icon="brain"
-          name={t('chip.effort')}
-          value={t(`effort.${reasoning.effort.value}`)}
-        />
-      )}
-      <PlanChip />
-      {workspace && (
-        <Chip
-          picker="workspace"
-          icon="folder"
-          name={t('chip.workspace')}
-          value={workspaces.nameOf(workspace)}
-          selected={workspace}
-        />
-      )}
-      {(personality || personalities.list.value.length > 0) && (
+      {may('POST /api/session/mode') && <ModeChip />}
+      {personality && (
         <Chip
           picker="personality"
           icon="user"
           name={t('chip.personality')}
-          value={personality || t('chip.personality.none')}
+          value={personality}
           selected={personality}
         />
       )}

@@ -8,6 +8,8 @@ import type { Shell } from '../shell/shell-state.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
 import { Attachments, MAX_ATTACHMENTS } from './attachments.ts'
 import { Completion } from './completion.ts'
+import type { Dictation } from './dictation.ts'
+import { type Signal, signal } from '@preact/signals'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import { messageOf } from '../../../lib/base/draft-message.ts'
 import type { Composer } from './composer.ts'
@@ -42,6 +44,8 @@ export class ComposerState {
   readonly draft: Composer
   readonly attachments: Attachments
   readonly completion: Completion
+  /** Once its code is loaded. */
+  readonly dictation: Signal<Dictation | null> = signal(null)
   readonly personalities: Personalities
   readonly reasoning: ReasoningState
   readonly skillCommands: SkillCommands

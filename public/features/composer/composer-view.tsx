@@ -6,6 +6,9 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { modName, sendHint } from '../shell/keys.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
+import { MenuButton } from '../../parts/menu-button.tsx'
+import { useApp } from '../shell/context.ts'
+import { lateItems } from '../shell/late-items.ts'
 import { Chips } from './chips.tsx'
 import { withoutFiles } from '../messages/message-text.ts'
 import { COMPLETION_ID, offerId } from './completion.ts'
@@ -38,7 +41,8 @@ const AttachmentChips = () => {
 const LongTextLine = () =>
   useComposer().attachments.longTexts.longText.value === null ? null : <Line />
 
-const AttachButton = () => {
+const PlusButton = () => {
+  const app = useApp()
   const { attachments } = useComposer()
   const ref = useRef<HTMLInputElement>(null)
   return (
@@ -55,11 +59,16 @@ const AttachButton = () => {
           event.currentTarget.value = ''
         }}
       />
-      <IconButton
-        class="attach"
-        icon="paperclip"
-        label={t('attach.pick')}
-        onClick={() => ref.current?.click()}
+      <MenuButton
+        class="plus"
+        icon="plus"
+        side="above"
+        label={t('composer.plus')}
+        items={() =>
+          lateItems(app.shell, async () =>
+            (await import('./plus-menu.ts')).plusMenu(app, () => ref.current?.click()),
+          )
+        }
       />
     </>
   )
@@ -310,7 +319,7 @@ export const Composer = () => {
             // Spreadsheet cells and formatted text also contain an image; prefer the text.
             if (files.length > 0 && !pasted) {
               event.preventDefault()
-              attachments.add(files)
+              attachments.add(files, true)
             } else if (attachments.longTexts.onPaste(pasted)) event.preventDefault()
           }}
           onDrop={event => {
@@ -319,9 +328,9 @@ export const Composer = () => {
           }}
         />
         <div class="composer-bar">
-          <AttachButton />
-          <DictateButton />
+          <PlusButton />
           <Chips />
+          <DictateButton />
           <ContextMeter />
           <SendButton />
         </div>

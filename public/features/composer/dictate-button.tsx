@@ -1,4 +1,4 @@
-/** Dictation button, shown where dictation is available. */
+/** Dictation: begun in the menu of the composer, and ended by a button that is there meanwhile. */
 import { useEffect, useMemo } from 'preact/hooks'
 import { IconButton } from '../../parts/button.tsx'
 import { Dictation, type Recognition, type Voice } from './dictation.ts'
@@ -52,17 +52,16 @@ export const DictateButton = () => {
   )
   useEffect(() => {
     void dictation.checkAvailability()
+    app.composer.dictation.value = dictation
     return dictation.leave
   }, [])
   const state = dictation.state.value
-  if (!dictation.available.value) return null
-  const label =
-    state === 'idle' ? 'dictate.start' : state === 'busy' ? 'dictate.busy' : 'dictate.stop'
+  if (state === 'idle') return null
   return (
     <IconButton
       class={state === 'listening' ? 'dictating' : ''}
       icon={state === 'busy' ? 'spinner' : 'mic'}
-      label={t(label)}
+      label={t(state === 'busy' ? 'dictate.busy' : 'dictate.stop')}
       aria-pressed={state === 'listening'}
       disabled={state === 'busy'}
       onClick={() => void dictation.toggle()}

@@ -56,6 +56,8 @@ const model: Run = async (app, query) => {
 }
 
 const workspace: Run = async (app, query) => {
+  // What was done so far was done there.
+  if (app.chat.transcript.chat.peek().messages.length > 0) return t('command.workspace.fixed')
   if (!query) {
     app.shell.layout.picker.value = 'workspace'
     return undefined

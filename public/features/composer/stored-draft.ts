@@ -23,7 +23,7 @@ const NEW = 'draft:'
 /** Equals no draft. */
 const UNKNOWN: Written = { text: '\0', files: [], comments: [] }
 
-export const isSame = (a: Draft, b: Draft): boolean =>
+const isSame = (a: Draft, b: Draft): boolean =>
   a.text === b.text &&
   a.files.join('\n') === b.files.join('\n') &&
   JSON.stringify(a.comments ?? []) === JSON.stringify(b.comments ?? [])

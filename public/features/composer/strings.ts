@@ -18,6 +18,7 @@ export const t = translator('composer', {
   'command.model': 'Model: {name}',
   'command.model.none': 'No model matches “{query}”',
   'command.workspace': 'Workspace: {name}',
+  'command.workspace.fixed': 'The workspace of a chat stays. Start a new chat for another one.',
   'command.workspace.none': 'No workspace matches “{query}”',
   'command.needs.session': 'Start a chat first',
   'command.clear': 'View emptied. Reload to see the messages again.',

@@ -36,7 +36,9 @@ export const ConfigProblemBar = () => {
       {changed && (
         <p>
           {t('problems.changed', { keys: changed.changes.map(({ key }) => key) })}{' '}
-          <a href={route.hrefOf({ view: 'settings', section: 'security' })}>{t('problems.look')}</a>
+          <a href={route.hrefOf({ view: 'settings', section: 'permissions' })}>
+            {t('problems.look')}
+          </a>
         </p>
       )}
       {[closing, notes].map(
@@ -46,7 +48,7 @@ export const ConfigProblemBar = () => {
               {t(at === 0 ? 'problems.guards' : 'problems.notes', {
                 keys: found.map(({ key }) => key),
               })}{' '}
-              <a href={route.hrefOf({ view: 'settings', section: 'security' })}>
+              <a href={route.hrefOf({ view: 'settings', section: 'permissions' })}>
                 {t('problems.look')}
               </a>
             </p>

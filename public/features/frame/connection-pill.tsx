@@ -26,6 +26,7 @@ export const ConnectionPill = () => {
   const tabs = useTabs()
   const copyMs = connection.copyMs.value
   const isLost = connection.visible.value
+  const isOffline = connection.isOffline.value
   if (!isLost && copyMs === null) return <div role="status" />
   const waiting = connection.state.value.kind === 'waiting'
   return (
@@ -33,7 +34,13 @@ export const ConnectionPill = () => {
       <div class={`pill${copyMs === null ? '' : ' pill-tall'}`}>
         <span class="pill-dot" aria-hidden="true" />
         <span class="pill-text">
-          {isLost && (copyMs === null ? <Progress /> : <span>{t('connection.lost')}</span>)}
+          {isOffline ? (
+            <span>{t('connection.offline')}</span>
+          ) : isLost && copyMs !== null ? (
+            <span>{t('connection.lost')}</span>
+          ) : (
+            isLost && <Progress />
+          )}
           {copyMs !== null && <CopyAge ms={copyMs} />}
         </span>
         {isLost && waiting && (

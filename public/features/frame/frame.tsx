@@ -14,6 +14,7 @@ import { HeldKeys } from '../shell/held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../panel/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
+import { may } from '../../parts/may.ts'
 import { useChat, useModels, usePanel, useProjects, useShell } from '../../contexts.ts'
 import { AppContext } from '../shell/context.ts'
 
@@ -116,6 +117,7 @@ const TasksView = lazy(async () => (await import('../tasks/tasks-view.tsx')).Tas
 const InboxView = lazy(async () => (await import('../inbox/inbox-view.tsx')).InboxView)
 const MemoryView = lazy(async () => (await import('../memory/memory-view.tsx')).MemoryView)
 const ProfilesView = lazy(async () => (await import('../profiles/profiles-view.tsx')).ProfilesView)
+const ImportView = lazy(async () => (await import('../imports/imports-view.tsx')).ImportView)
 const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).UsageView)
 
 const ConnectDialog = lazy(async () => (await import('../models/connect-view.tsx')).ConnectDialog)
@@ -124,6 +126,8 @@ const SignIn = lazy(async () => (await import('./lazy-overlays.ts')).SignIn, tru
 const Confirm = lazy(async () => (await import('./lazy-overlays.ts')).Confirm, true)
 const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcuts, true)
 const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)
+
+const Dock = lazy(async () => (await loadLate()).Dock, true)
 
 const Second = lazy(async () => (await import('./second-side.tsx')).SecondSide)
 
@@ -167,6 +171,8 @@ const View = ({ app }: { app: Page }) => {
       return <MemoryView />
     case 'profiles':
       return <ProfilesView />
+    case 'import':
+      return <ImportView />
     case 'usage':
       return <UsageView days={route.days} />
     default:
@@ -205,25 +211,26 @@ const SkipLink = () => {
   )
 }
 
-/** Content covered by the workspace sheet is inert while the sheet is open. */
+/** Content covered by the workspace sheet is inert while the sheet is open; the terminal dock is below both. */
 const Shell = ({ app }: { app: Page }) => {
   const panel = usePanel()
   const { key } = useChat()
-  const { route } = useShell()
-  const covered =
-    (panel.overlay.value || panel.full.value) &&
-    panel.shown.value &&
-    route.current.value.view === 'chat'
+  const { route, layout } = useShell()
+  const isChat = route.current.value.view === 'chat'
+  const isOver = panel.shown.value && isChat
+  const isCovered = panel.overlay.value && isOver
+  const isCentered = panel.full.value && isOver && !isCovered
   return (
     <div class="shell">
-      <div class="shell-page" inert={covered}>
-        <Side />
-        <main class="main" id="main" tabIndex={-1}>
+      <div class="shell-page" inert={isCovered}>
+        <main class="main" id="main" tabIndex={-1} inert={isCentered}>
           <TroubleBar />
           <View app={app} />
         </main>
+        <Side />
       </div>
       <PanelSlot key={key} />
+      {isChat && layout.dock.value !== 'closed' && may('POST /api/terminal/open') && <Dock />}
     </div>
   )
 }

@@ -24,6 +24,11 @@ const find = ({
   return layout.findOpen.value ? undefined : 'pass'
 }
 
+const late =
+  (name: 'reviewChanges' | 'toggleTerminal' | 'openFileDialog') =>
+  async (app: App): Promise<void> =>
+    (await import('./late-frame.ts')).workspaceKeys[name](app)
+
 export const shortcuts: readonly ShortcutGroup[] = [
   {
     label: 'keys.general',
@@ -44,6 +49,21 @@ export const shortcuts: readonly ShortcutGroup[] = [
         run: ({ shell: { layout } }) => layout.toggleSidebar(),
       },
       { keys: 'mod+shift+e', label: 'keys.panel', run: ({ panel }) => panel.toggle() },
+      {
+        keys: 'mod+shift+g',
+        label: 'keys.changes',
+        run: late('reviewChanges'),
+      },
+      {
+        keys: 'ctrl+`',
+        label: 'keys.terminal',
+        run: late('toggleTerminal'),
+      },
+      {
+        keys: 'mod+p',
+        label: 'keys.file',
+        run: late('openFileDialog'),
+      },
       {
         keys: 'mod+,',
         label: 'keys.settings',
@@ -87,6 +107,8 @@ export const shortcuts: readonly ShortcutGroup[] = [
         run: ({ shell: { layout } }) => layout.focusSearch(),
       },
       { keys: 'up / down', label: 'keys.move' },
+      // A browser keeps them for its tabs, and leaves them to an installed app.
+      { keys: 'mod+1 … 9', label: 'keys.nth' },
       { keys: 'f2', label: 'keys.rename' },
       { keys: 'delete', label: 'keys.delete' },
     ],
@@ -96,6 +118,13 @@ export const shortcuts: readonly ShortcutGroup[] = [
 const findShortcut = (chord: string): Shortcut | undefined =>
   shortcuts.flatMap(group => group.shortcuts).find(({ keys, run }) => run && keys === chord)
 
+/** A chat by its place in the list. */
+const openNth = ({ sessions, shell: { route } }: App, nth: number): boolean => {
+  const row = sessions.items.value.filter(item => item.kind === 'row')[nth - 1]
+  if (row) route.openSession(row.key)
+  return row !== undefined
+}
+
 /** Runs the shortcut of an event; true when there was one. Shortcuts without a modifier are ignored in text fields. */
 export const runShortcut = (
   app: App,
@@ -103,6 +132,8 @@ export const runShortcut = (
   { mac, typing }: { mac: boolean; typing: boolean },
 ): boolean => {
   const chord = chordOf(event, mac)
+  const nth = /^mod\+([1-9])$/.exec(chord)?.[1]
+  if (nth) return openNth(app, Number(nth))
   const shortcut = findShortcut(chord)
   if (!shortcut?.run || (typing && chord.length === 1)) return false
   return shortcut.run(app) !== 'pass'

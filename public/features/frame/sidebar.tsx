@@ -1,58 +1,45 @@
-/** Sidebar: new chat, search, chat list and navigation. */
+/** Sidebar: new chat, search, inbox, chat list, and the menu of the profile. */
 import { useEffect, useRef } from 'preact/hooks'
 import { IconButton } from '../../parts/button.tsx'
-import { Icon, type IconName } from '../../parts/icon.tsx'
-import { may, type Route as Asked } from '../../parts/may.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { formatKeys } from '../shell/keys.ts'
-import type { Route } from '../shell/route.ts'
-import { type PlainKey, t } from '../../strings/t.ts'
+import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { ProfileSwitch } from '../profiles/profile-switch.tsx'
+import { useApp } from '../shell/context.ts'
 import { ProjectList } from '../projects/project-list.tsx'
 import { SessionList } from '../sessions/session-list.tsx'
 import {
   useInbox,
   usePane,
-  useSessionActions,
+  useProfiles,
   useSessions,
   useSettings,
   useShell,
   useSidebar,
 } from '../../contexts.ts'
-import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
-
-const ORIGINS = ['', 'any', 'web', 'cli', 'api', 'cron'] as const
+import { lateItems } from '../shell/late-items.ts'
+import { MenuButton } from '../../parts/menu-button.tsx'
 
 const FilterMenu = () => {
+  const app = useApp()
+  const sessions = useSessions()
   const { filters } = useSidebar()
-  const { origin, everyProfile } = filters
-  const one = (label: string, checked: boolean, run: () => void): MenuItem => ({
-    label,
-    icon: 'check',
-    checked,
-    run,
-  })
-  const profiles = (): MenuItem[] => [
-    'line',
-    ...[false, true].map(every =>
-      one(t(every ? 'filter.every' : 'filter.own'), everyProfile.value === every, () =>
-        filters.showEvery(every),
-      ),
-    ),
-  ]
+  const { origin } = filters
+  const isNarrowed = filters.narrowed.value || filters.mixed.value || sessions.showArchived.value
+  // An empty list needs no filter. While it loads, the place is kept.
+  const isEmpty = sessions.state.value === 'ready' && sessions.rows.value.length === 0
+  if (isEmpty && !isNarrowed) return null
   return (
     <MenuButton
       icon="filter"
-      class={filters.narrowed.value || filters.mixed.value ? 'filter-on' : ''}
+      class={isNarrowed ? 'filter-on' : ''}
       label={t(filters.narrowed.value ? 'filter.on' : 'filter.title', {
         origin: t(`filter.${origin.value || 'all'}`),
       })}
-      items={() => [
-        ...ORIGINS.map(each =>
-          one(t(`filter.${each || 'all'}`), origin.value === each, () => filters.choose(each)),
-        ),
-        ...(filters.hasOthers.value || everyProfile.value ? profiles() : []),
-      ]}
+      items={() =>
+        lateItems(app.shell, async () => (await import('./sidebar-menus.ts')).filterMenu(app))
+      }
     />
   )
 }
@@ -86,7 +73,7 @@ const SearchField = () => {
           search.clear()
         }}
       />
-      {search.query.value && (
+      {search.query.value ? (
         <IconButton
           icon="close"
           size={14}
@@ -96,6 +83,9 @@ const SearchField = () => {
             ref.current?.focus()
           }}
         />
+      ) : (
+        // The palette searches the same chats, and everything else.
+        <kbd>{formatKeys('mod+k', layout.mac)}</kbd>
       )}
     </search>
   )
@@ -111,142 +101,93 @@ const SelectionBar = lazy(
   true,
 )
 
-type NavItem = { icon: IconName; label: PlainKey; route: Route; asks?: Asked }
+const NewChat = () => {
+  const { layout } = useShell()
+  const pane = usePane()
+  if (!may('POST /api/session/new')) return null
+  return (
+    <button
+      type="button"
+      class="foot-item"
+      title={formatKeys('mod+shift+o', layout.mac)}
+      onClick={() => pane.newChat()}
+    >
+      <Icon name="plus" size={16} />
+      <span>{t('chat.new')}</span>
+    </button>
+  )
+}
 
-const NAV: readonly NavItem[] = [
-  { icon: 'inbox', label: 'nav.inbox', route: { view: 'inbox' } },
-  { icon: 'clock', label: 'nav.tasks', route: { view: 'tasks', task: null } },
-  { icon: 'skill', label: 'nav.skills', route: { view: 'skills', skill: null, query: '' } },
-  { icon: 'brain', label: 'nav.memory', route: { view: 'memory' }, asks: 'GET /api/memory' },
-  { icon: 'chart', label: 'nav.usage', route: { view: 'usage', days: 30 } },
-]
-
-const Views = () => {
-  const { route: onRoute, layout } = useShell()
-  const { view } = onRoute.current.value
+const Inbox = () => {
+  const { route, layout } = useShell()
   const waiting = useInbox().count.value
   return (
-    <nav class="foot-nav" aria-label={t('nav.label')}>
-      {NAV.filter(({ asks }) => !asks || may(asks)).map(({ icon, label, route }) => (
-        <a
-          key={label}
-          class="foot-item"
-          href={onRoute.hrefOf(route)}
-          aria-current={view === route.view ? 'page' : undefined}
-          onClick={() => {
-            layout.drawer.value = false
-          }}
-        >
-          <Icon name={icon} size={16} />
-          <span>{t(label)}</span>
-          {route.view === 'inbox' && waiting > 0 && <span class="foot-count">{waiting}</span>}
-        </a>
-      ))}
-    </nav>
+    <a
+      class="foot-item"
+      href={route.hrefOf({ view: 'inbox' })}
+      aria-current={route.current.value.view === 'inbox' ? 'page' : undefined}
+      onClick={() => {
+        layout.drawer.value = false
+      }}
+    >
+      <Icon name="inbox" size={16} />
+      <span>{t('nav.inbox')}</span>
+      {waiting > 0 && <span class="foot-count">{waiting}</span>}
+    </a>
   )
 }
 
-const Foot = () => {
-  const sessions = useSessions()
-  const { route, layout } = useShell()
-  const count = sessions.archivedCount.value
-  const shown = sessions.showArchived.value
+/** Everything that is not needed daily, behind the name of the profile. */
+const ProfileMenu = () => {
+  const app = useApp()
+  const active = useProfiles().active.value
   return (
     <footer class="sidebar-foot">
-      <Views />
-      {count > 0 && (
-        <button
-          type="button"
-          class="foot-item"
-          aria-pressed={shown}
-          onClick={() => sessions.toggleArchived()}
-        >
-          <Icon name="archive" size={16} />
-          <span>{t(shown ? 'list.archived.hide' : 'list.archived.show')}</span>
-          <span class="foot-count">{count}</span>
-        </button>
-      )}
-      <div class="foot-row">
-        <ProfileSwitch />
-        <a
-          class="icon-button"
-          href={route.hrefOf({ view: 'settings', section: 'general' })}
-          aria-label={t('settings.title')}
-          title={t('settings.title')}
-          aria-current={route.current.value.view === 'settings' ? 'page' : undefined}
-          onClick={() => {
-            layout.drawer.value = false
-          }}
-        >
-          <Icon name="settings" size={18} />
-        </a>
-      </div>
+      <MenuButton
+        class="foot-item"
+        label={active ? t('profiles.switch', { name: active }) : t('settings.title')}
+        items={() =>
+          lateItems(app.shell, async () => (await import('./sidebar-menus.ts')).profileMenu(app))
+        }
+      >
+        <Icon name="user" size={16} />
+        <span class="foot-name">{active || t('settings.title')}</span>
+        <Icon name="chevron-up" size={14} />
+      </MenuButton>
     </footer>
-  )
-}
-
-/** ComposerBanners "new chat": the way back in for what was exported. */
-const Import = () => {
-  const actions = useSessionActions()
-  const ref = useRef<HTMLInputElement>(null)
-  if (!may('POST /api/session/import')) return null
-  return (
-    <>
-      <IconButton icon="upload" label={t('import.action')} onClick={() => ref.current?.click()} />
-      <input
-        ref={ref}
-        type="file"
-        accept=".json,application/json"
-        hidden
-        onChange={event => {
-          const [file] = event.currentTarget.files ?? []
-          // Allows choosing the same file again.
-          event.currentTarget.value = ''
-          if (file) void actions.importFile(file)
-        }}
-      />
-    </>
   )
 }
 
 export const Sidebar = () => {
   const { layout, route } = useShell()
   const settings = useSettings()
-  const pane = usePane()
   const { search, selection } = useSidebar()
-  const { mac } = layout
+  const name = settings.current.value.bot_name
   return (
     <>
       <header class="sidebar-head">
-        <a class="brand" href={route.hrefOf({ view: 'chat', sessionId: null })}>
-          {settings.current.value.bot_name}
-        </a>
-        <IconButton
-          icon="command"
-          label={t('palette.label')}
-          keys={formatKeys('mod+k', mac)}
-          onClick={() => {
-            layout.paletteOpen.value = true
-          }}
-        />
-        <Import />
-        <IconButton
-          icon="plus"
-          asks="POST /api/session/new"
-          label={t('chat.new')}
-          keys={formatKeys('mod+shift+o', mac)}
-          onClick={() => pane.newChat()}
-        />
+        {may('POST /api/session/new') ? (
+          <span class="brand">{name}</span>
+        ) : (
+          // Without "New chat", the way back to the first view.
+          <a class="brand" href={route.hrefOf({ view: 'chat', sessionId: null })}>
+            {name}
+          </a>
+        )}
         <IconButton
           icon="sidebar"
           label={t('app.sidebar.hide')}
-          keys={formatKeys('mod+b', mac)}
+          keys={formatKeys('mod+b', layout.mac)}
           onClick={() => layout.toggleSidebar()}
         />
       </header>
-      <div class="search-line">
-        <SearchField />
-        <FilterMenu />
+      <div class="sidebar-top">
+        <NewChat />
+        <div class="search-line">
+          <SearchField />
+          <FilterMenu />
+        </div>
+        <Inbox />
       </div>
       {search.query.value.trim() ? (
         <Results />
@@ -257,7 +198,7 @@ export const Sidebar = () => {
           <SessionList />
         </>
       )}
-      <Foot />
+      <ProfileMenu />
     </>
   )
 }

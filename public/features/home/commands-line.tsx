@@ -16,7 +16,9 @@ export const CommandsLine = ({ place, outside, problem, sentences }: CommandsHer
         problem !== null && causeText(visibleText(problem), sentences?.problem),
       )}{' '}
       {place === 'computer' && may('POST /api/sandbox') && (
-        <a href={route.hrefOf({ view: 'settings', section: 'security' })}>{t('commands.choose')}</a>
+        <a href={route.hrefOf({ view: 'settings', section: 'permissions' })}>
+          {t('commands.choose')}
+        </a>
       )}
     </p>
   )

@@ -1,4 +1,4 @@
-/** Settings → Security: the audit log, newest first, with a filter. */
+/** Settings → Access: the audit log, newest first, with a filter. */
 import { formatFull } from '../../parts/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'

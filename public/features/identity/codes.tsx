@@ -1,4 +1,4 @@
-/** Settings → Security: one-time codes after the password. */
+/** Settings → Access: one-time codes after the password. */
 import { useLoaded } from '../shell/use-loaded.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'

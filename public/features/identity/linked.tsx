@@ -1,4 +1,4 @@
-/** Settings → Security: accounts at a provider that sign the person in here. */
+/** Settings → Access: accounts at a provider that sign the person in here. */
 import { useLoaded } from '../shell/use-loaded.ts'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'

@@ -1,4 +1,4 @@
-/** Settings → Security: the passkeys, adding one, renaming and deleting them. */
+/** Settings → Access: the passkeys, adding one, renaming and deleting them. */
 import { useLoaded } from '../shell/use-loaded.ts'
 import { formatFull } from '../../parts/relative-time.ts'
 import { useSignal } from '@preact/signals'

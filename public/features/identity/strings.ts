@@ -1,4 +1,4 @@
-/** English text of devices, pairing and the ways to sign in, loaded with Settings → Security. */
+/** English text of devices, pairing and the ways to sign in, loaded with Settings → Access. */
 import { translator } from '../../strings/t.ts'
 
 export const t = translator('identity', {

@@ -1,13 +1,18 @@
-/** Settings → Import: a file of another program, the progress, and the report of the last import. */
+/** The import: a chat that was exported here, or the file of another program, its progress, and the report of the last one. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { every } from '../../../lib/base/clock.ts'
 import type { ImportReport, ImportState } from '../../../lib/schema/import.ts'
-import { useShell } from '../../contexts.ts'
+import { useSessionActions, useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
+import { Row } from '../../parts/field.tsx'
+import { may } from '../../parts/may.ts'
 import type { LoadState } from '../../parts/load-state.ts'
 import { LoadNote } from '../../parts/view-state.tsx'
 import { errorText } from '../../strings/server-text.ts'
+import { t as inSessions } from '../sessions/import-strings.ts'
+import { t as ts } from '../settings/strings.ts'
+import { View } from '../shell/view.tsx'
 import { t } from './strings.ts'
 
 const POLL_MS = 1_000
@@ -165,7 +170,7 @@ const Report = ({ report }: { report: ImportReport }) => (
   </>
 )
 
-export const ImportView = () => {
+const Programs = () => {
   const { attempt, api, platform } = useShell()
   const state = useSignal<ImportState | null>(null)
   const sending = useSignal<Sending | null>(null)
@@ -225,3 +230,48 @@ export const ImportView = () => {
     </>
   )
 }
+
+const OneChat = () => {
+  const actions = useSessionActions()
+  const input = useRef<HTMLInputElement>(null)
+  return (
+    <Row
+      group
+      label={t('imports.chat')}
+      hint={t('imports.chat.hint')}
+      control={() => (
+        <>
+          <Button icon="upload" onClick={() => input.current?.click()}>
+            {t('imports.choose')}
+          </Button>
+          <input
+            ref={input}
+            type="file"
+            accept=".json,application/json"
+            hidden
+            onChange={event => {
+              const [file] = event.currentTarget.files ?? []
+              // Allows choosing the same file again.
+              event.currentTarget.value = ''
+              if (file) void actions.importFile(file)
+            }}
+          />
+        </>
+      )}
+    />
+  )
+}
+
+export const ImportView = () => (
+  <View title={ts('settings.import')}>
+    <div class="rows">
+      <OneChat />
+    </div>
+    {may('POST /api/import') && (
+      <section class="settings-part">
+        <h2 class="settings-part-title">{inSessions('import.others')}</h2>
+        <Programs />
+      </section>
+    )}
+  </View>
+)

@@ -2,6 +2,8 @@
 import { translator } from '../../strings/t.ts'
 
 export const t = translator('imports', {
+  'imports.chat': 'Import a chat',
+  'imports.chat.hint': 'One that was exported here as JSON.',
   'imports.lead':
     'Bring your chats from ChatGPT, Claude, LibreChat, or Open WebUI. Choose the file you exported there, a ZIP archive or JSON. Importing it again creates no duplicates.',
   'imports.load.failed': 'Couldn’t load the import',

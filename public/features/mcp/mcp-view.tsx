@@ -1,4 +1,4 @@
-/** Settings → MCP servers: their state and tools; adding, testing, editing, and removing them. */
+/** Settings → Tools: their state and tools; adding, testing, editing, and removing them. */
 import { every } from '../../../lib/base/clock.ts'
 import { useEffect, useId, useMemo } from 'preact/hooks'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'

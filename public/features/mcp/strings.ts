@@ -1,4 +1,4 @@
-/** English text of Settings → MCP servers, loaded with it. */
+/** English text of Settings → Tools, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
 const enMcp = {
@@ -61,6 +61,9 @@ const enMcp = {
   'form.new': 'Add server',
   'form.edit': 'Edit “{name}”',
   'form.name': 'Name',
+  'form.snippet': 'Paste its configuration',
+  'form.snippet.hint': 'The JSON of its README fills the fields below.',
+  'form.snippet.bad': 'No server found in this text yet.',
   'form.name.hint':
     'Used in the names of its tools. Letters, digits, hyphens, underscores, and periods only.',
   'form.kind': 'Transport',

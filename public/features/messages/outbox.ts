@@ -77,7 +77,7 @@ export type OutboxOptions = {
 export type Receipt = 'started' | 'queued' | 'waiting'
 
 /** Of the keys of the stored messages. */
-export const PREFIX = 'out:'
+const PREFIX = 'out:'
 
 /** What a session is created for. */
 type Creation = Pick<Outgoing, 'id' | 'chat' | 'choice' | 'place'>

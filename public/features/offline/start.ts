@@ -6,67 +6,11 @@ import type { Page } from '../../app.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
 import { CREATED } from '../chat/chats.ts'
-import { draftsPrefix, type Platform, type JsonStorage } from '../../platform.ts'
+import { draftsPrefix, type Platform } from '../../platform.ts'
 import { TryAgain } from '../../parts/try-again.ts'
 import { takeShared } from './shared-content.ts'
 import { reportUnsavedChanges } from './unsaved-changes.ts'
 import { t } from './strings.ts'
-import { createStore, del, values } from 'idb-keyval'
-import type { Draft } from '../../../lib/schema/session.ts'
-import { isSame, noDraft } from '../composer/stored-draft.ts'
-import { type Outgoing, PREFIX } from '../messages/outbox.ts'
-
-/** Once: what this person has written since stays. `device`: where they were; `drafts`: of this person. */
-export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {
-  for (const key of ['draft', 'draft-beside', 'unsaved-drafts']) {
-    const before = device.read<unknown>(key, null)
-    if (before === null || drafts.read(key, null) !== null) continue
-    drafts.write(key, before)
-    device.write(key, null)
-  }
-  // Those of new chats had no id of a chat.
-  for (const key of ['draft', 'draft-beside']) {
-    const before = drafts.read<Draft | null>(key, null)
-    if (before && !isSame(before, noDraft)) drafts.write(`draft:${key}`, before)
-    drafts.remove(key)
-  }
-}
-
-type Kept = Outgoing & { account?: string }
-
-/** False where there is no room for it. */
-const adopt = ({ shell, outbox }: Page, message: Outgoing): boolean => {
-  const { drafts } = shell.platform
-  const key = PREFIX + message.id
-  // That version gave messages of all sessions the id of the new chat that was begun last.
-  drafts.write(key, { ...message, chat: message.session_id ?? message.chat, waiting: true })
-  if (drafts.read(key, null) === null) return false
-  outbox.reload()
-  outbox.onWaiting()
-  return true
-}
-
-/** Messages that were waiting, or being sent, when the page of the earlier version was closed. */
-export const adoptOutbox = async (page: Page): Promise<void> => {
-  const { drafts, account } = page.shell.platform
-  for (const key of drafts.keys().filter(key => key.startsWith('in-flight:'))) {
-    const message = drafts.read<Kept | null>(key, null)
-    // Both take room: where there is too little, it stays for the next time.
-    if (!message || adopt(page, message)) drafts.remove(key)
-  }
-  try {
-    const database = createStore(
-      `agent-webui ${new URL(page.shell.base).pathname} outbox`,
-      'messages',
-    )
-    for (const { account: of = account, ...message } of await values<Kept>(database)) {
-      if (of !== account) continue
-      if (adopt(page, message)) await del(message.id, database)
-    }
-  } catch {
-    // No database, as in some private windows: nothing was stored there.
-  }
-}
 
 /** Another page has created the session of this new chat, which both show: the tab was duplicated. */
 export const followCreated = (
@@ -112,7 +56,6 @@ const startOutbox = async (app: Page): Promise<void> => {
   effect(() => {
     if (app.shell.connection.state.value.kind === 'live') untracked(flush)
   })
-  await adoptOutbox(app)
   await outbox.takeOver()
 }
 
@@ -249,14 +192,35 @@ const reloadForOthers = (app: Page): void => {
   tabs.postMessage(account)
 }
 
+const NETWORK_ANSWER_MS = 700
+
+/**
+ * Says at once that there is no network: the event stream notices only when it has been silent for long. A server on this
+ * computer still answers.
+ */
+const watchNetwork = ({ shell: { api, connection } }: Page): void => {
+  const check = async () => {
+    const signal = AbortSignal.timeout(NETWORK_ANSWER_MS)
+    const answers = await api('GET /health', undefined, { signal }).then(
+      () => true,
+      () => false,
+    )
+    // The network may be back by then.
+    if (!answers && !navigator.onLine) connection.setOffline(true)
+  }
+  addEventListener('offline', () => void check())
+  addEventListener('online', () => connection.setOffline(false))
+  if (!navigator.onLine) void check()
+}
+
 /** Over plain HTTP browsers have no service workers: messages wait there too, but the page cannot be opened without a network. */
 export const startOffline = async (app: Page): Promise<void> => {
   // Also without service workers: other devices are not notified about what is visible here.
   startPresence(app)
+  watchNetwork(app)
   reloadForOthers(app)
   reportUnsavedChanges(app)
   followRole(app)
-  adoptDrafts(app.shell.platform.device, app.shell.platform.drafts)
   void app.shell.attempt(() => app.first.takeOver())
   saveDrafts(app)
   // A page without it offers a reload (`main.tsx`).

@@ -12,7 +12,7 @@ export const t = translator('offline', {
   'outbox.edit.open': 'First resend or cancel the message that you are editing.',
   'outbox.remove': 'Remove message',
 
-  'copy.age': 'Showing chats saved {ago}.',
+  'copy.age': 'Showing a copy from {ago}.',
 
   'version.new': 'A new version is ready',
   'version.reload': 'Reload',

@@ -63,7 +63,7 @@ const ofChat = (app: App): Action[] => {
       return { id, label, icon, run, ...('asks' in rest && { asks: rest.asks }) }
     })
   const more: Action[] = [
-    ...named('move', 'branch', 'duplicate'),
+    ...named('move', 'tags', 'branch', 'duplicate'),
     ...exportItems(app, row.session_id).map(
       ({ format, ...item }): Action => ({
         ...item,
@@ -127,6 +127,14 @@ const choices = (app: App): Action[] => {
     asks: 'POST /api/reasoning',
     run: pick('effort'),
   }
+  // The workspace of a chat that has begun stays.
+  const workspace: Action = {
+    id: 'workspace',
+    icon: 'folder',
+    label: t('palette.workspace'),
+    asks: 'POST /api/session/update',
+    run: pick('workspace'),
+  }
   const list: Action[] = [
     {
       id: 'model',
@@ -136,13 +144,7 @@ const choices = (app: App): Action[] => {
       run: pick('model'),
     },
     ...(app.composer.reasoning.offered.value.length > 0 ? [effort] : []),
-    {
-      id: 'workspace',
-      icon: 'folder',
-      label: t('palette.workspace'),
-      asks: 'POST /api/session/update',
-      run: pick('workspace'),
-    },
+    ...(app.chat.transcript.chat.value.messages.length > 0 ? [] : [workspace]),
     {
       id: 'worktree',
       icon: 'branch',
@@ -157,7 +159,11 @@ const choices = (app: App): Action[] => {
       icon: 'terminal',
       label: tw('panel.terminal'),
       asks: 'POST /api/terminal/open',
-      run: tab('terminal'),
+      keys: formatKeys('ctrl+`', layout.mac),
+      run() {
+        route.backToChat()
+        layout.setDock('asked')
+      },
     },
   ]
   return list.map(action => ({ ...action, searchOnly: true }))

@@ -6,11 +6,10 @@ import { formatAgo } from '../../parts/relative-time.ts'
 import { t as ts } from '../settings/strings.ts'
 import { THEMES } from '../settings/settings.ts'
 import { t as themeText } from '../settings/theme-strings.ts'
-import { SECTIONS } from '../shell/route.ts'
 import { actionEntries } from './action-entries.ts'
 import type { Entry } from './search-palette.ts'
 import { putIntoMessage } from '../composer/put-into-message.ts'
-import { mayOpen } from '../settings-view/sections.ts'
+import { openSections } from '../settings-view/sections.ts'
 import { revealSetting, settingEntries } from '../settings-view/settings-index.ts'
 import { t } from './strings.ts'
 import { isWordsKey, words } from './words-strings.ts'
@@ -53,7 +52,7 @@ const slashEntries = (app: App): Entry[] =>
 const settings = ({ shell: { route } }: App): Entry[] => {
   const section = t('palette.settings')
   return [
-    ...SECTIONS.map(
+    ...openSections().map(
       (name): Entry => ({
         id: `settings:${name}`,
         section,
@@ -64,23 +63,21 @@ const settings = ({ shell: { route } }: App): Entry[] => {
         run: () => route.go({ view: 'settings', section: name }),
       }),
     ),
-    ...settingEntries()
-      .filter(({ section }) => mayOpen(section))
-      .map(
-        (one): Entry => ({
-          id: `setting:${one.section}:${one.label}`,
-          section,
-          icon: 'settings',
-          label: one.label,
-          hint: ts(`settings.${one.section}`),
-          words: `${one.hint} ${one.words}`,
-          searchOnly: true,
-          run() {
-            route.go({ view: 'settings', section: one.section })
-            revealSetting(one.label)
-          },
-        }),
-      ),
+    ...settingEntries().map(
+      (one): Entry => ({
+        id: `setting:${one.section}:${one.label}`,
+        section,
+        icon: 'settings',
+        label: one.label,
+        hint: ts(`settings.${one.section}`),
+        words: `${one.hint} ${one.words}`,
+        searchOnly: true,
+        run() {
+          route.go({ view: 'settings', section: one.section })
+          revealSetting(one.label)
+        },
+      }),
+    ),
   ]
 }
 

@@ -4,11 +4,21 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { Dialog } from '../../parts/dialog.tsx'
 import { takeHeldKeys } from '../shell/held-keys.tsx'
 import { Picker } from '../../parts/picker.tsx'
+import type { App } from '../../app.ts'
 import { useApp } from '../shell/context.ts'
 import { localEntries } from './local-entries.ts'
 import { loadEntries, searchServer } from './remote-entries.ts'
 import { PaletteSearch, type Entry } from './search-palette.ts'
 import { t } from './strings.ts'
+
+/** Enter goes back to the chat that was open before; the open one needs no entry. */
+const chatBefore = ({ sessions, shell: { route } }: App) => {
+  const open = route.sessionId.value
+  const id =
+    route.previous.value ??
+    sessions.profileRows.value.find(row => row.session_id !== open && !row.archived)?.session_id
+  return { id: id ? `chat:${id}` : null, without: open ? `chat:${open}` : null }
+}
 
 export const Palette = () => {
   const app = useApp()
@@ -22,6 +32,7 @@ export const Palette = () => {
       local: () => [...localEntries(app), ...loaded.value],
       remote: (query, wanted) => searchServer(app, query, wanted),
       recentLabel: t('palette.recent'),
+      first: () => chatBefore(app),
     })
   }, [])
   useEffect(() => {

@@ -88,8 +88,8 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
 const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
   const profile = app.profiles.active.value
   const input = { q, content: '1', limit: MAX_CHATS, ...(profile ? { profile } : {}) }
-  const { sessions } = await app.shell.api('GET /api/sessions/search', input, { signal })
-  return (sessions as unknown as SearchHit[]).map(hit => ({
+  const { sessions, more } = await app.shell.api('GET /api/sessions/search', input, { signal })
+  const found: Entry[] = (sessions as unknown as SearchHit[]).map(hit => ({
     id: `chat:${hit.session_id}`,
     section: t('palette.found'),
     label: titleOf(hit),
@@ -103,6 +103,17 @@ const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
     run: () => app.shell.route.openSession(hit.session_id),
     runAside: () => app.shell.route.openBeside(hit.session_id),
   }))
+  const all: Entry = {
+    id: 'chats:all',
+    section: t('palette.found'),
+    icon: 'search',
+    label: t('palette.found.all', { query: q }),
+    run() {
+      app.sidebar.search.set(q)
+      app.shell.layout.focusSearch()
+    },
+  }
+  return more ? [...found, all] : found
 }
 
 const filesFound = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {

@@ -29,6 +29,8 @@ export type PaletteOptions = {
   /** What the server finds for a query. */
   remote: (query: string, signal: AbortSignal) => Promise<readonly Entry[]>
   recentLabel: string
+  /** Without a query: the entry that Enter takes, and the one that is left out. */
+  first?: () => { id: string | null; without: string | null }
 }
 
 /** The best entries by section; the section of the best match is first. */
@@ -66,7 +68,7 @@ export class PaletteSearch {
   readonly sections: ReadonlySignal<readonly Section[]>
 
   constructor(options: PaletteOptions) {
-    const { platform, local, recentLabel } = options
+    const { platform, local, recentLabel, first = () => ({ id: null, without: null }) } = options
     this.#options = options
     this.#recentIds = platform.device.read<string[]>(RECENT_KEY, [])
     this.sections = computed<readonly Section[]>(() => {
@@ -74,9 +76,11 @@ export class PaletteSearch {
       const text = this.query.value.trim()
       if (!text) {
         const byId = new Map(entries.map(entry => [entry.id, entry]))
-        const recent = this.#recentIds.flatMap(id => byId.get(id) ?? [])
+        const { id: lead, without } = first()
+        const ids = [lead, ...this.#recentIds.filter(id => id !== lead && id !== without)]
+        const recent = ids.flatMap(id => (id === null ? [] : (byId.get(id) ?? [])))
         const rest = entries.filter(
-          ({ id, searchOnly }) => !searchOnly && !this.#recentIds.includes(id),
+          ({ id, searchOnly }) => !searchOnly && id !== without && !ids.includes(id),
         )
         const groups = [...Map.groupBy(rest, ({ section }) => section)]
         return [

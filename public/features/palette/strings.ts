@@ -3,6 +3,7 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator('palette', {
   'palette.placeholder': 'Search chats, files, settings, actions…',
+  'palette.found.all': 'All chats with “{query}”',
   'palette.beside.new': 'New chat beside this one',
   'palette.model': 'Choose the model',
   'palette.workspace': 'Choose the workspace',

@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { nameOf } from '../../parts/file-kind.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
-import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
+import { MenuButton, type MenuItem, openMenuAt } from '../../parts/menu-button.tsx'
 import type { Mark } from '../workspace/git-changes.ts'
 import type { TreeRow } from '../workspace/open-directories.ts'
 import { t } from '../workspace/strings.ts'
@@ -229,12 +229,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         onFocus={event => {
           if (event.target === event.currentTarget) files.active.value = path
         }}
-        onContextMenu={event => {
-          const button = event.currentTarget.querySelector<HTMLElement>('.tree-menu')
-          if ((event.target as Element).closest('.popover')) return
-          event.preventDefault()
-          button?.click()
-        }}
+        onContextMenu={event => openMenuAt(event, event.currentTarget.querySelector('.tree-menu'))}
       >
         {type === 'dir' ? (
           <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />

@@ -1,4 +1,4 @@
-/** Settings → People: who may use this server, with which role and profiles, and inviting others. */
+/** Settings → Access: who may use this server, with which role and profiles, and inviting others. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { OWNER_NAME } from '../../../lib/base/owner-name.ts'

@@ -1,4 +1,4 @@
-/** English text of Settings → People. */
+/** English text of Settings → Access. */
 import { translator } from '../../strings/t.ts'
 
 export const t = translator('people', {

@@ -2,9 +2,6 @@
 import { translator } from '../../strings/t.ts'
 
 export const t = translator('plan', {
-  'plan.chip': 'Plan mode',
-  'plan.chip.on': 'Plan mode: on',
-  'plan.short': 'Plan',
   'plan.on': 'Plan mode is on: the agent reads, but changes nothing until you approve its plan.',
   'plan.off': 'Turn off',
   'plan.count': '{done}/{total}',

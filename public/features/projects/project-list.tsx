@@ -4,7 +4,6 @@ import { useSignal } from '@preact/signals'
 import type { Project } from '../../../lib/schema/project.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
 import { useProjects, useSessions } from '../../contexts.ts'
@@ -79,7 +78,6 @@ const ProjectItem = ({ project }: { project: Project }) => {
 
 const Tags = () => {
   const projects = useProjects()
-  if (projects.tags.value.length === 0) return null
   return (
     // biome-ignore lint/a11y/useSemanticElements: toggle buttons filter at once; a fieldset groups form fields
     <div class="tags" role="group" aria-label={t('projects.tags')}>
@@ -98,48 +96,53 @@ const Tags = () => {
   )
 }
 
+/** Folded until it is opened; then only the project that filters the list is shown. */
 export const ProjectList = () => {
   const projects = useProjects()
   const list = projects.list.value
-  const isEmpty = list.length + projects.tags.value.length === 0
-  const open = projects.open.value && !isEmpty
-  if (isEmpty && !may('POST /api/projects/create')) return null
+  const tags = projects.tags.value
+  const isOpen = projects.open.value
+  // The first project is made when a chat is moved into it.
+  const isLate = list.length === 0 && projects.expected.value > 0
+  if (list.length + tags.length === 0 && !isLate) return null
+  const shown = list.filter(({ project_id: id }) => isOpen || projects.chosen.value === id)
   return (
     <section class="projects" aria-label={t('projects.title')}>
-      <div class="projects-head">
-        {!isEmpty ? (
+      {(list.length > 0 || isLate) && (
+        <div class="projects-head">
           <button
             type="button"
             class="projects-toggle"
-            aria-expanded={open}
+            aria-expanded={isOpen}
             onClick={() => projects.toggleOpen()}
           >
-            <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
+            <Icon name={isOpen ? 'chevron-down' : 'chevron-right'} size={14} />
             {t('projects.title')}
           </button>
-        ) : (
-          <span class="projects-toggle">{t('projects.title')}</span>
-        )}
-        <IconButton
-          icon="plus"
-          size={16}
-          asks="POST /api/projects/create"
-          label={t('projects.new')}
-          onClick={() => projects.openEdit(null)}
-        />
-      </div>
-      {open && (
-        <div class="projects-body">
-          {list.length > 0 && (
-            <ul>
-              {list.map(project => (
-                <ProjectItem key={project.project_id} project={project} />
-              ))}
-            </ul>
+          {isOpen && (
+            <IconButton
+              icon="plus"
+              size={16}
+              asks="POST /api/projects/create"
+              label={t('projects.new')}
+              onClick={() => projects.openEdit(null)}
+            />
           )}
-          <Tags />
         </div>
       )}
+      <div class="projects-body">
+        {isLate && isOpen && (
+          <div style={{ height: `calc(${projects.expected.value} * var(--target))` }} />
+        )}
+        {shown.length > 0 && (
+          <ul>
+            {shown.map(project => (
+              <ProjectItem key={project.project_id} project={project} />
+            ))}
+          </ul>
+        )}
+        {tags.length > 0 && <Tags />}
+      </div>
     </section>
   )
 }

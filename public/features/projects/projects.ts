@@ -24,6 +24,8 @@ const countBy = (names: readonly string[]): Map<string, number> => {
 export class Projects {
   readonly list = signal<readonly Project[]>([])
   readonly open: Signal<boolean>
+  /** How many there were the last time: their place is kept until they have arrived. */
+  readonly expected: Signal<number>
   readonly tags: ReadonlySignal<readonly string[]>
   /** Empty for none. */
   readonly chosen: ReadonlySignal<string>
@@ -44,7 +46,8 @@ export class Projects {
     const { device } = shell.platform
     this.#shell = shell
     this.#sessions = sessions
-    this.open = signal(device.read('projects-open', true))
+    this.expected = signal(device.read('projects-known', 0))
+    this.open = signal(device.read('projects-open', false))
     this.#wanted = signal(device.read('project', ''))
     const shown = computed(() => sessions.profileRows.value.filter(row => !row.archived))
     const tagCounts = computed(() => countBy(shown.value.flatMap(row => tagsOf(row.title))))
@@ -118,6 +121,8 @@ export class Projects {
 
   async load(): Promise<void> {
     this.list.value = (await this.#api('GET /api/projects')).projects
+    this.expected.value = 0
+    this.#shell.platform.device.write('projects-known', this.list.value.length)
   }
 
   async create(input: ProjectInput): Promise<Project> {

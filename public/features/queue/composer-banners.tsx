@@ -10,7 +10,7 @@ import type { AsideEvent } from '../messages/chat-reducer.ts'
 import { steeringActions } from './actions.ts'
 import { t } from './strings.ts'
 import { OutboxList } from './outbox-list.tsx'
-import { PlanLine } from '../plan/plan-chip.tsx'
+import { PlanLine } from '../plan/plan-line.tsx'
 import { useApp } from '../shell/context.ts'
 import { useChat, useSessions } from '../../contexts.ts'
 

@@ -96,7 +96,7 @@ export const importFile = async (
     body = null
   }
   if (!isObject(body) || !('messages' in body)) {
-    const run = () => shell.route.go({ view: 'settings', section: 'import' })
+    const run = () => shell.route.go({ view: 'import' })
     shell.toasts.show(importText('import.failed', { name: file.name }), {
       kind: 'error',
       action: { label: importText('import.others'), run },

@@ -3,15 +3,12 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator('sessions.menu', {
   'row.rename': 'Rename',
-  'row.beside': 'Open beside',
   'row.unarchive': 'Unarchive',
   'row.duplicate': 'Duplicate',
-  'row.tools': 'Tools',
   'row.branch': 'Branch',
   'row.share': 'Share…',
   'row.notify': 'Notifications…',
   'row.export': 'Export',
-  'row.more': 'More',
   'row.export.md': 'Export as Markdown',
   'row.export.json': 'Export as JSON',
   'row.export.html': 'Export as HTML',

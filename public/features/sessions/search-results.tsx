@@ -1,13 +1,18 @@
 /** Search results, shown instead of the session list. */
+import { formatAgo, formatFull } from '../../parts/relative-time.ts'
 import { titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
-import { useChat, useShell, useSidebar } from '../../contexts.ts'
+import { useChat, useSessions, useShell, useSidebar } from '../../contexts.ts'
+
+/** Distance to the end, in pixels, at which more are fetched. */
+const LOAD_MORE_PX = 800
 
 export const SearchResults = () => {
   const { search } = useSidebar()
   const { transcript: chat } = useChat()
   const { route, layout } = useShell()
-  const { hits, query, busy } = search
+  const { hits, query, busy, hasMore } = search
+  const sessions = useSessions()
   const count = hits.value.length
   const onKeyDown = (event: KeyboardEvent) => {
     const links = [...document.querySelectorAll<HTMLElement>('.result')]
@@ -20,13 +25,19 @@ export const SearchResults = () => {
     else links[to]?.focus()
   }
   return (
-    <nav class="session-scroll" aria-label={t('list.search')}>
+    <nav
+      class="session-scroll"
+      aria-label={t('list.search')}
+      onScroll={({ currentTarget: list }) => {
+        if (list.scrollHeight - list.scrollTop - list.clientHeight < LOAD_MORE_PX) search.more()
+      }}
+    >
       <p class="list-count" role="status">
         {count === 0 && !busy.value
           ? t('list.none', { query: query.value.trim() })
           : count === 0
             ? t('app.loading')
-            : t('list.results', { count })}
+            : t(hasMore.value ? 'list.results.more' : 'list.results', { count })}
       </p>
       <ul class="results" onKeyDown={onKeyDown}>
         {hits.value.map(hit => (
@@ -39,8 +50,17 @@ export const SearchResults = () => {
                 layout.drawer.value = false
               }}
             >
-              <span class="session-title" dir="auto">
-                {titleOf(hit)}
+              <span class="result-head">
+                <span class="session-title" dir="auto">
+                  {titleOf(hit)}
+                </span>
+                <time
+                  class="session-time"
+                  dateTime={new Date(hit.updated_at * 1000).toISOString()}
+                  title={formatFull(hit.updated_at)}
+                >
+                  {formatAgo(hit.updated_at, sessions.now.value)}
+                </time>
               </span>
               {hit.match_type === 'content' && hit.snippet && (
                 <span class="result-snippet" dir="auto">

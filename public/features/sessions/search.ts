@@ -12,7 +12,9 @@ export type SearchHit = SessionRow & {
 }
 
 const PAUSE_MS = 200
-const MAX_RESULTS = 50
+const PAGE = 50
+/** The server's. */
+const MAX = 5_000
 
 export class Search {
   readonly #platform: Platform
@@ -21,6 +23,9 @@ export class Search {
   readonly query = signal('')
   readonly hits = signal<readonly SearchHit[]>([])
   readonly busy = signal(false)
+  /** There are others than `hits`. */
+  readonly hasMore = signal(false)
+  #limit = PAGE
   #cancel = () => {}
   #asking = new AbortController()
 
@@ -42,16 +47,26 @@ export class Search {
     this.#asking.abort()
     const wanted = text.trim().toLowerCase()
     this.busy.value = wanted !== ''
+    this.hasMore.value = false
+    this.#limit = PAGE
     this.hits.value = wanted
       ? this.#rows()
           .filter(row => titleOf(row).toLowerCase().includes(wanted))
-          .slice(0, MAX_RESULTS)
+          .slice(0, PAGE)
       : []
     if (wanted) this.#cancel = clock.timer(PAUSE_MS, () => void this.#ask(text.trim()))
   }
 
   clear(): void {
     this.set('')
+  }
+
+  /** The best ones are those that are shown: the others follow them. */
+  more(): void {
+    if (this.busy.value || !this.hasMore.value || this.#limit >= MAX) return
+    this.#limit = Math.min(MAX, this.#limit * 2)
+    this.busy.value = true
+    void this.#ask(this.query.value.trim())
   }
 
   async #ask(text: string): Promise<void> {
@@ -61,9 +76,11 @@ export class Search {
     const { signal: wanted } = this.#asking
     try {
       const own = this.#profile()
-      const input = { q: text, content: '1', limit: MAX_RESULTS, ...(own ? { profile: own } : {}) }
+      const input = { q: text, content: '1', limit: this.#limit, ...(own ? { profile: own } : {}) }
       const reply = await api('GET /api/sessions/search', input, { signal: wanted })
-      if (!wanted.aborted) this.hits.value = reply.sessions as unknown as SearchHit[]
+      if (wanted.aborted) return
+      this.hits.value = reply.sessions as unknown as SearchHit[]
+      this.hasMore.value = reply.more === true
     } catch {
       // Title matches are already shown, so a failed full-text search is ignored.
     } finally {

@@ -5,7 +5,7 @@ import { useApp } from '../shell/context.ts'
 import { archiveAll, deleteAll, exportAll, moveAll, pinAll } from './bulk-actions.ts'
 import { isHostSession } from './host-session.ts'
 import { t } from './selection-strings.ts'
-import { TagsDialog } from './tags-dialog.tsx'
+import { openTags } from './tags-dialog.tsx'
 
 export const SelectionBar = () => {
   const app = useApp()
@@ -72,7 +72,7 @@ export const SelectionBar = () => {
             label: t('selection.tags.edit'),
             asks: 'POST /api/session/update',
             run() {
-              layout.overlay.value = <TagsDialog ids={ids} />
+              openTags(layout, ids)
             },
           },
           ...(exportable.length > 0

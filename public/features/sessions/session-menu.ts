@@ -5,6 +5,7 @@ import type { MenuItem } from '../../parts/menu-button.tsx'
 import { formatKeys } from '../shell/keys.ts'
 import { isHostSession } from './host-session.ts'
 import { t } from './menu-strings.ts'
+import { t as inSelection } from './selection-strings.ts'
 
 export const chatItems = (app: App, row: SessionRow, rename: () => void) => {
   const id = row.session_id
@@ -35,6 +36,16 @@ export const chatItems = (app: App, row: SessionRow, rename: () => void) => {
       icon: 'folder',
       asks: 'POST /api/session/move',
       run: () => app.projects.openMove(id),
+    },
+    tags: {
+      label: inSelection('selection.tags.edit'),
+      icon: 'edit',
+      asks: 'POST /api/session/update',
+      run: () =>
+        attempt(async () => {
+          const { openTags } = await import('./tags-dialog.tsx')
+          openTags(layout, [id])
+        }),
     },
     branch: {
       label: t('row.branch'),
@@ -101,49 +112,22 @@ export const exportItems = (app: App, id: string) =>
     run: () => app.sessionActions.exportAs(id, format),
   }))
 
+/** What is done with any chat; everything else is in the palette, for the open one. */
 export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
-  const id = row.session_id
-  const isOpen = id === app.chat.transcript.sessionId.value
-  // Host sessions can't be exported or cleared before they are imported.
-  const isOurs = !isHostSession(row)
   const items = chatItems(app, row, rename)
-  /** Tools can be customized for the open chat only. */
-  const tools: MenuItem = {
-    label: t('row.tools'),
-    icon: 'wrench',
-    asks: 'POST /api/session/toolsets',
-    run: () => app.shell.route.go({ view: 'settings', section: 'tools' }),
-  }
-  const more: MenuItem[] = [
-    items.duplicate,
-    items.branch,
-    ...(isOurs ? [items.mute] : []),
-    ...(isOpen ? [tools] : []),
-    'line',
-    ...(isOurs ? [items.clear] : []),
-    items.erase,
-  ]
-  const beside: MenuItem = {
-    label: t('row.beside'),
-    icon: 'panel',
-    run: () => app.shell.route.openBeside(id),
-  }
   const download: MenuItem = {
     label: t('row.export'),
     icon: 'download',
-    items: exportItems(app, id),
+    items: exportItems(app, row.session_id),
   }
   return [
-    ...(app.shell.route.isOpen(id) ? [] : [beside]),
     items.rename,
     items.pin,
     items.move,
+    // A host session can be exported once it is imported.
+    ...(isHostSession(row) ? [] : [items.share, download]),
+    'line',
     items.archive,
-    ...(isOpen ? [items.find] : []),
-    'line',
-    ...(isOurs ? [items.share, download] : []),
-    { label: t('row.more'), icon: 'more', items: more },
-    'line',
     items.delete,
   ]
 }

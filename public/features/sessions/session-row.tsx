@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { SessionRow as Row } from '../../../lib/schema/session.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
-import { MenuButton } from '../../parts/menu-button.tsx'
+import { MenuButton, openMenuAt } from '../../parts/menu-button.tsx'
 import { sourceOf, titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 import { formatAgo, formatFull } from '../../parts/relative-time.ts'
@@ -88,8 +88,6 @@ const useLongPress = (clock: Clock, run: () => void) => {
       },
       onPointerUp: cancel,
       onPointerCancel: cancel,
-      // The menu of the browser would cover the list.
-      onContextMenu: (event: Event) => state.current.long && event.preventDefault(),
     },
   }
 }
@@ -123,6 +121,11 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
       class={`session${app.shell.route.isOpen(id) ? ' session-open' : ''}${selected ? ' session-selected' : ''}`}
       style={style}
       data-id={id}
+      onContextMenu={event => {
+        // A long touch selects; the menu of the browser would cover the list.
+        if (press.wasLong()) event.preventDefault()
+        else openMenuAt(event, event.currentTarget.querySelector('.session-menu'))
+      }}
     >
       {renaming ? (
         <RenameField

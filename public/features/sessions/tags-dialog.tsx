@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field, Form, TextField } from '../../parts/form.tsx'
 import { tagsOf } from './tags.ts'
+import type { App } from '../../app.ts'
 import { useApp } from '../shell/context.ts'
 import { tagAll } from './bulk-actions.ts'
 import { t } from './selection-strings.ts'
@@ -29,7 +30,7 @@ const Check = ({ tag, state, onChange }: CheckProps) => {
   )
 }
 
-export const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
+const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
   const app = useApp()
   const { layout } = app.shell
   const projects = app.projects
@@ -108,4 +109,8 @@ export const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
       </Form>
     </Dialog>
   )
+}
+
+export const openTags = ({ overlay }: App['shell']['layout'], ids: readonly string[]): void => {
+  overlay.value = <TagsDialog ids={ids} />
 }

@@ -12,6 +12,7 @@ import { Row, Section, SwitchRow } from '../../parts/field.tsx'
 import { Form, SelectField, TextField } from '../../parts/form.tsx'
 import { confirmed } from '../identity/confirm-password.tsx'
 import { t } from '../settings/strings.ts'
+import { ShareSettings } from '../shares/share-settings.tsx'
 
 type Access = Api['GET /api/tokens']['output']
 type Token = Access['tokens'][number]
@@ -151,7 +152,7 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
   )
 }
 
-export const ApiAccess = () => {
+const ApiAccess = () => {
   const { attempt, api, layout, platform } = useShell()
   const [access, load] = useLoaded(() => api('GET /api/tokens'))
   const isAdding = useSignal(false)
@@ -239,3 +240,10 @@ export const ApiAccess = () => {
     </Section>
   )
 }
+
+export const ProgramAccess = () => (
+  <>
+    <ApiAccess />
+    <ShareSettings />
+  </>
+)

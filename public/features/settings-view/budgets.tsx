@@ -1,7 +1,7 @@
-/** Settings → Budgets: six limits, each saved when its field loses focus. */
+/** Budgets: six limits, each saved when its field loses focus. */
 import { useLoaded } from '../shell/use-loaded.ts'
 import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
+import { Row } from '../../parts/field.tsx'
 import { Field } from '../../parts/form.tsx'
 import { LoadingNote } from '../../parts/view-state.tsx'
 import { formatCost } from '../../parts/amounts.ts'
@@ -32,67 +32,57 @@ export const BudgetSettings = () => {
   return (
     <>
       <p class="view-lead">{t('budget.text')}</p>
-      {scopes.map(scope => (
-        <fieldset key={scope} class="budget">
-          <legend>{t(`budget.${scope}`)}</legend>
-          <p class="field-hint">
-            {scope === 'day'
-              ? t('budget.day.hint', { tokens, usd: formatCost(usd) })
-              : t(`budget.${scope}.hint`)}
-          </p>
-          <div class="budget-fields">
-            {measures.map(measure => (
-              <LimitField
-                key={measure}
-                measure={measure}
-                limit={value.budgets[scope][measure]}
-                onSave={limit => void save(scope, measure, limit)}
-              />
-            ))}
-          </div>
-        </fieldset>
-      ))}
-      <p class="field-hint">{t('budget.prices')}</p>
-      <StepLimit steps={value.steps} onSave={saveSteps} />
-    </>
-  )
-}
-
-type StepLimitProps = { steps: number; onSave: (steps: number | null) => void }
-
-/** Empty restores the default. */
-const StepLimit = ({ steps, onSave }: StepLimitProps) => {
-  const hintId = useId()
-  return (
-    <fieldset class="budget">
-      <legend>{t('budget.steps')}</legend>
-      <p class="field-hint" id={hintId}>
-        {t('budget.steps.hint')}
-      </p>
-      <div class="budget-fields">
-        <Field
-          label={t('budget.steps.label')}
-          control={({ id }) => (
+      <div class="rows">
+        {scopes.map(scope => (
+          <Row
+            key={scope}
+            group
+            label={t(`budget.${scope}`)}
+            hint={
+              scope === 'day'
+                ? t('budget.day.hint', { tokens, usd: formatCost(usd) })
+                : t(`budget.${scope}.hint`)
+            }
+            control={ids => (
+              <fieldset class="budget-fields" aria-labelledby={ids.label}>
+                {measures.map(measure => (
+                  <LimitField
+                    key={measure}
+                    measure={measure}
+                    limit={value.budgets[scope][measure]}
+                    onSave={limit => void save(scope, measure, limit)}
+                  />
+                ))}
+              </fieldset>
+            )}
+          />
+        ))}
+        <Row
+          label={t('budget.steps')}
+          hint={t('budget.steps.hint')}
+          control={ids => (
+            // Empty restores the default.
             <input
-              id={id}
-              key={steps}
+              id={ids.control}
+              key={value.steps}
               class="input"
               type="number"
               inputMode="numeric"
               min="1"
               max="10000"
               step="1"
-              defaultValue={String(steps)}
-              aria-describedby={hintId}
+              defaultValue={String(value.steps)}
+              aria-describedby={ids.hint}
               onChange={event => {
-                const { value, validity } = event.currentTarget
-                if (validity.valid) onSave(value === '' ? null : Number(value))
+                const { value: text, validity } = event.currentTarget
+                if (validity.valid) saveSteps(text === '' ? null : Number(text))
               }}
             />
           )}
         />
       </div>
-    </fieldset>
+      <p class="field-hint">{t('budget.prices')}</p>
+    </>
   )
 }
 

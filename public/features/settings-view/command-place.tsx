@@ -1,4 +1,6 @@
-/** Settings → Security: where commands run, whether that works, and the switches of the sandbox and its network. */
+/** Settings → Permissions: where commands run, whether that works, and the switches of the sandbox and its network. */
+import { AllowedCommands } from './allowed-commands.tsx'
+import { PermissionRules } from './permission-rules.tsx'
 import { useLoaded } from '../shell/use-loaded.ts'
 import { joinSentences } from '../../strings/join-sentences.ts'
 import { useSignal } from '@preact/signals'
@@ -60,7 +62,7 @@ const OUTSIDE = ['changes', 'dangerous'] as const
 const isOutside = (value: string): value is (typeof OUTSIDE)[number] =>
   OUTSIDE.some(each => each === value)
 
-export const CommandPlace = () => {
+const CommandPlace = () => {
   const { api, attempt, layout } = useShell()
   const [loaded] = useLoaded(() => api('GET /api/sandbox'))
   /** A switch keeps its position until the change is confirmed and saved, so it has to be drawn again. */
@@ -140,3 +142,11 @@ export const CommandPlace = () => {
     </Section>
   )
 }
+
+export const CommandSettings = () => (
+  <>
+    <CommandPlace />
+    <PermissionRules />
+    <AllowedCommands />
+  </>
+)

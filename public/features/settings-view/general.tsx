@@ -1,4 +1,4 @@
-/** Settings → General. */
+/** Settings → General and look. */
 import { Select } from '../../parts/field.tsx'
 import { modName } from '../shell/keys.ts'
 import { LANGUAGES } from '../../../lib/base/languages.ts'

@@ -1,4 +1,4 @@
-/** Settings → Security: the permission rules of the profile by list, and what they would do to a command, path, or address. */
+/** Settings → Permissions: the permission rules of the profile by list, and what they would do to a command, path, or address. */
 import { useLoaded } from '../shell/use-loaded.ts'
 import { useSignal } from '@preact/signals'
 import type { Api } from '../../../router.ts'

@@ -1,6 +1,5 @@
 /** Every setting by name, for the palette and the search field of the settings. */
 import type { SettingName } from '../../../lib/base/settings.ts'
-import type { Section } from '../shell/route.ts'
 import { t as inPlace } from '../settings/command-place-strings.ts'
 import { t as inIdentity } from '../identity/strings.ts'
 import { t as inNotifications } from '../notifications/strings.ts'
@@ -8,15 +7,15 @@ import { t as inShares } from '../shares/strings.ts'
 import { t as inPeople } from '../people/strings.ts'
 import { t as inModels } from '../models/strings.ts'
 import { t as inBackups } from '../backups/strings.ts'
-import { t as inImports } from '../imports/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
 import { t as inRules } from '../settings/permission-strings.ts'
 import { hintOf, labelOf, shownSettings } from '../settings/shown-settings.ts'
+import { mayChange, type Part, sectionOf } from './sections.ts'
 import { words } from '../palette/words-strings.ts'
 import { t } from '../settings/strings.ts'
 
 export type SettingEntry = {
-  section: Section
+  part: Part
   /** The label or heading of the setting on its page. */
   label: string
   /** What it does, if the page explains it. */
@@ -25,8 +24,8 @@ export type SettingEntry = {
   words: string
 }
 
-const entry = (section: Section, label: string, hint = '', other = ''): SettingEntry => ({
-  section,
+const entry = (part: Part, label: string, hint = '', other = ''): SettingEntry => ({
+  part,
   label,
   hint,
   words: other,
@@ -43,10 +42,21 @@ const otherWords = (): Partial<Record<SettingName, string>> => ({
 
 const tableEntries = (section: 'general' | 'appearance'): SettingEntry[] =>
   shownSettings(section).map(name =>
-    entry(section, labelOf(name), hintOf(name), otherWords()[name]),
+    entry(
+      section === 'general' ? 'rows' : section,
+      labelOf(name),
+      hintOf(name),
+      otherWords()[name],
+    ),
   )
 
-export const settingEntries = (): SettingEntry[] => [
+/** Those that the person may change, each with its section. */
+export const settingEntries = () =>
+  everyEntry()
+    .filter(({ part }) => mayChange(part))
+    .map(one => ({ ...one, section: sectionOf(one.part) }))
+
+const everyEntry = (): SettingEntry[] => [
   ...tableEntries('general'),
   entry('models', t('settings.default_model'), t('settings.default_model.hint')),
   entry('models', inModels('keys.title'), inModels('keys.lead')),
@@ -68,33 +78,33 @@ export const settingEntries = (): SettingEntry[] => [
   entry('notifications', inNotifications('notify.devices')),
   entry('notifications', inNotifications('notify.services')),
   entry('notifications', inNotifications('notify.profiles')),
-  entry('security', t('settings.password.disable'), t('settings.password.disable.hint')),
-  entry('security', t('settings.password.new')),
-  entry('security', inIdentity('pair.row'), inIdentity('pair.row.hint')),
-  entry('security', inIdentity('devices.title')),
-  entry('security', inIdentity('passkeys.title'), inIdentity('passkeys.text')),
-  entry('security', inIdentity('passkeys.add')),
-  entry('security', inIdentity('linked.title')),
-  entry('security', inIdentity('codes.label')),
-  entry('security', inIdentity('codes.recovery')),
-  entry('security', inIdentity('activity.filter'), inIdentity('activity.text')),
-  entry('security', inIdentity('codes.title'), inIdentity('codes.hint')),
-  entry('security', inIdentity('activity.title'), inIdentity('activity.text')),
-  entry('security', inIdentity('devices.others'), inIdentity('devices.others.hint')),
-  entry('security', t('settings.signout'), t('settings.signout.hint')),
-  entry('security', t('api.title'), t('api.enable')),
-  entry('security', inShares('share.settings'), inShares('share.allow')),
-  entry('security', t('hooks.title'), t('hooks.text')),
-  entry('security', t('settings.changed')),
-  entry('import', inImports('imports.choose'), inImports('imports.lead')),
-  entry('security', t('settings.safety')),
-  entry('security', t('settings.ignored')),
-  entry('security', t('allowed.title'), t('allowed.text')),
-  entry('security', inRules('rules.title')),
-  entry('security', inPlace('place.title')),
-  entry('security', inPlace('place.sandbox.label')),
-  entry('security', inPlace('place.outside.label')),
-  entry('security', inPlace('place.network.label')),
+  entry('account', t('settings.password.disable'), t('settings.password.disable.hint')),
+  entry('account', t('settings.password'), t('settings.password.set')),
+  entry('account', t('settings.password.new')),
+  entry('account', inIdentity('pair.row'), inIdentity('pair.row.hint')),
+  entry('account', inIdentity('devices.title')),
+  entry('account', inIdentity('passkeys.title'), inIdentity('passkeys.text')),
+  entry('account', inIdentity('passkeys.add')),
+  entry('account', inIdentity('linked.title')),
+  entry('account', inIdentity('codes.label')),
+  entry('account', inIdentity('codes.recovery')),
+  entry('activity', inIdentity('activity.filter'), inIdentity('activity.text')),
+  entry('account', inIdentity('codes.title'), inIdentity('codes.hint')),
+  entry('activity', inIdentity('activity.title'), inIdentity('activity.text')),
+  entry('account', inIdentity('devices.others'), inIdentity('devices.others.hint')),
+  entry('account', t('settings.signout'), t('settings.signout.hint')),
+  entry('programs', t('api.title'), t('api.enable')),
+  entry('programs', inShares('share.settings'), inShares('share.allow')),
+  entry('hooks', t('hooks.title'), t('hooks.text')),
+  entry('safety', t('settings.changed')),
+  entry('safety', t('settings.safety')),
+  entry('safety', t('settings.ignored')),
+  entry('commands', t('allowed.title'), t('allowed.text')),
+  entry('commands', inRules('rules.title')),
+  entry('commands', inPlace('place.title')),
+  entry('commands', inPlace('place.sandbox.label')),
+  entry('commands', inPlace('place.outside.label')),
+  entry('commands', inPlace('place.network.label')),
   entry('budgets', t('budget.turn'), t('budget.turn.hint')),
   entry('budgets', t('budget.session'), t('budget.session.hint')),
   entry('budgets', t('budget.day')),

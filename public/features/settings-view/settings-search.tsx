@@ -5,7 +5,6 @@ import { fuzzyMatches } from '../../../lib/base/fuzzy.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Marked } from '../../parts/marked.tsx'
 import { useSettings, useShell } from '../../contexts.ts'
-import { mayOpen } from './sections.ts'
 import { revealSetting, settingEntries } from './settings-index.ts'
 import { t } from '../settings/strings.ts'
 
@@ -16,10 +15,7 @@ export const SettingsSearch = () => {
   const query = useSignal('')
   // Another role has other sections.
   const { person } = useSettings()
-  const entries = useMemo(
-    () => settingEntries().filter(({ section }) => mayOpen(section)),
-    [person.value],
-  )
+  const entries = useMemo(() => settingEntries(), [person.value])
   const text = query.value.trim()
   const found = fuzzyMatches(
     entries.map(({ label, hint, words }) => `${label} ${hint} ${words}`),

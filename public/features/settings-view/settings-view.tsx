@@ -6,8 +6,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { SettingsSearch } from './settings-search.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
-import { Security } from './security.tsx'
-import { mayOpen, openSections } from './sections.ts'
+import { mayOpen, openParts, openSections, type Part } from './sections.ts'
 import { useShell, useProfiles, useSettings } from '../../contexts.ts'
 import { View } from '../shell/view.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -67,25 +66,50 @@ const About = () => {
   )
 }
 
-const sections: Record<SectionName, ComponentType> = {
-  general: General,
+const Activity = lazy(async () => (await import('../identity/activity.tsx')).Activity)
+
+const parts: Record<Part, ComponentType> = {
+  rows: General,
+  appearance: Appearance,
   models: lazy(async () => (await import('../models/models-view.tsx')).ModelSettings),
   tools: lazy(async () => (await import('../tools/tools-view.tsx')).ToolSettings),
   mcp: lazy(async () => (await import('../mcp/mcp-view.tsx')).McpSettings),
-  appearance: Appearance,
-  notifications: lazy(async () => (await import('../notifications/view.tsx')).Notifications),
-  import: lazy(async () => (await import('../imports/imports-view.tsx')).ImportView),
-  security: Security,
+  hooks: lazy(async () => (await import('./safety.tsx')).Hooks),
+  commands: lazy(async () => (await import('./command-place.tsx')).CommandSettings),
+  safety: lazy(async () => (await import('./safety.tsx')).SafetySettings),
+  account: lazy(async () => (await import('./account.tsx')).Account),
   people: lazy(async () => (await import('../people/people-view.tsx')).PeopleSettings),
+  programs: lazy(async () => (await import('./api-access.tsx')).ProgramAccess),
+  activity: () => (useSettings().password.value === 'none' ? null : <Activity />),
+  notifications: lazy(async () => (await import('../notifications/view.tsx')).Notifications),
   budgets: lazy(async () => (await import('./budgets.tsx')).BudgetSettings),
   backups: lazy(async () => (await import('../backups/backups-view.tsx')).BackupSettingsView),
   updates: lazy(async () => (await import('../updates/updates-view.tsx')).UpdateSettings),
   about: About,
 }
 
+/** The parts that have no headings of their own. */
+const TITLED = ['appearance', 'mcp', 'people', 'budgets', 'backups', 'updates', 'about'] as const
+const titleOf = (part: Part): string => {
+  const titled = TITLED.find(name => name === part)
+  return titled ? t(`settings.${titled}`) : ''
+}
+
+const PartView = ({ part }: { part: Part }) => {
+  const Body = parts[part]
+  const title = titleOf(part)
+  return title ? (
+    <section class="settings-part" aria-label={title}>
+      <h3 class="settings-part-title">{title}</h3>
+      <Body />
+    </section>
+  ) : (
+    <Body />
+  )
+}
+
 export const SettingsView = ({ section }: { section: SectionName }) => {
   const { route } = useShell()
-  const Section = sections[section]
   return (
     <View
       title={t('settings.title')}
@@ -111,7 +135,11 @@ export const SettingsView = ({ section }: { section: SectionName }) => {
         <h2 id="settings-section" class="view-title">
           {t(`settings.${section}`)}
         </h2>
-        {mayOpen(section) ? <Section /> : <RoleNote />}
+        {mayOpen(section) ? (
+          openParts(section).map(part => <PartView key={part} part={part} />)
+        ) : (
+          <RoleNote />
+        )}
       </section>
     </View>
   )

@@ -1,4 +1,4 @@
-/** Settings → Security: whether chats can be shared by link, and all links. */
+/** Settings → Access: whether chats can be shared by link, and all links. */
 import { useLoaded } from '../shell/use-loaded.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'

@@ -20,6 +20,8 @@ export class Connection {
   readonly copyMs = signal<number | null>(null)
   /** Whether anything on the page is a stored copy. */
   readonly hasCopies = signal(false)
+  /** The browser has no network, and the server does not answer. */
+  readonly isOffline = signal(false)
   #cancelTick = () => {}
   #cancelPoll = () => {}
   #cancelQuiet = () => {}
@@ -52,17 +54,22 @@ export class Connection {
     this.copyMs.value = null
   }
 
+  setOffline(isOffline: boolean): void {
+    this.isOffline.value = isOffline
+    this.set(this.state.peek())
+  }
+
   set(value: StreamState): void {
     const { clock } = this.#platform
     this.state.value = value
     this.#cancelQuiet()
     if (value.kind === 'live' || value.kind === 'idle') {
       this.#lostMs.value = null
-      this.visible.value = false
+      this.visible.value = this.isOffline.peek()
     } else {
       this.#lostMs.value ??= clock.now()
       const quietMs = QUIET_MS - (clock.now() - this.#lostMs.value)
-      if (quietMs <= 0) this.visible.value = true
+      if (quietMs <= 0 || this.isOffline.peek()) this.visible.value = true
       else this.#cancelQuiet = clock.timer(quietMs, () => (this.visible.value = true))
     }
     this.#tick()

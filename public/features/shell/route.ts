@@ -6,18 +6,24 @@ export const SECTIONS = [
   'general',
   'models',
   'tools',
-  'mcp',
-  'appearance',
+  'permissions',
+  'access',
   'notifications',
-  'import',
-  'security',
-  'people',
-  'budgets',
-  'backups',
-  'updates',
-  'about',
+  'system',
 ] as const
 export type Section = (typeof SECTIONS)[number]
+
+/** Addresses of earlier versions, in bookmarks and in links of notifications. */
+const EARLIER: Readonly<Record<string, Section>> = {
+  appearance: 'general',
+  mcp: 'tools',
+  security: 'access',
+  people: 'access',
+  budgets: 'system',
+  backups: 'system',
+  updates: 'system',
+  about: 'system',
+}
 
 export const USAGE_DAYS = [7, 30, 90] as const
 export type UsageDays = (typeof USAGE_DAYS)[number]
@@ -34,6 +40,7 @@ export type Route =
   | { view: 'memory' }
   | { view: 'inbox' }
   | { view: 'profiles' }
+  | { view: 'import' }
   | { view: 'usage'; days: UsageDays }
 
 export type HistoryLike = {
@@ -41,7 +48,8 @@ export type HistoryLike = {
   replaceState(data: unknown, unused: string, url: string): void
 }
 
-const isSection = (text: string): text is Section => SECTIONS.includes(text as Section)
+const sectionOf = (text: string): Section =>
+  SECTIONS.find(name => name === text) ?? EARLIER[text] ?? 'general'
 
 const query = (values: Readonly<Record<string, string | null>>): string => {
   const given = Object.entries(values).filter((pair): pair is [string, string] => !!pair[1])
@@ -56,9 +64,8 @@ export const parseRoute = (base: string, href: string): Route => {
   const { pathname: path, searchParams: params } = new URL(href, base)
   const [view = '', rest = ''] = (path.startsWith(root) ? path.slice(root.length) : '').split('/')
   if (view === 'session' && rest) return { view: 'chat', sessionId: decodeURIComponent(rest) }
-  if (view === 'settings') {
-    return { view: 'settings', section: isSection(rest) ? rest : 'general' }
-  }
+  if (view === 'settings' && rest === 'import') return { view: 'import' }
+  if (view === 'settings') return { view: 'settings', section: sectionOf(rest) }
   if (view === 'skills') {
     const tab = SKILL_TABS.find(name => name === params.get('tab'))
     return {
@@ -84,6 +91,7 @@ export const pathOf = (route: Route): string => {
   if (route.view === 'tasks') return `tasks${query({ task: route.task })}`
   if (route.view === 'memory' || route.view === 'inbox') return route.view
   if (route.view === 'profiles') return 'profiles'
+  if (route.view === 'import') return 'settings/import'
   if (route.view === 'usage')
     return `usage${query({ days: route.days === 30 ? '' : `${route.days}` })}`
   return route.sessionId ? `session/${encodeURIComponent(route.sessionId)}` : ''
@@ -127,8 +135,14 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
   const place = signal<Place | null>(placeOf(href))
   let file: string | null = null
 
+  /** The chat that was open before this one. */
+  const previous = signal<string | null>(null)
+
   const set = (route: Route): void => {
-    if (route.view === 'chat') lastChat.value = route.sessionId
+    if (route.view === 'chat') {
+      if (lastChat.value && lastChat.value !== route.sessionId) previous.value = lastChat.value
+      lastChat.value = route.sessionId
+    }
     current.value = route
   }
   const readBeside = (at: string): void => {
@@ -177,6 +191,7 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     sessionId: computed(() =>
       current.value.view === 'chat' ? current.value.sessionId : lastChat.value,
     ),
+    previous,
     beside,
     isBesideChosen,
     /** The chat beside the first one is shown, and had the focus last. */

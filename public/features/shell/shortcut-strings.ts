@@ -8,6 +8,9 @@ const english = {
   'keys.palette': 'Command palette',
   'keys.new': 'New chat',
   'keys.settings': 'Settings',
+  'keys.changes': 'Review changes',
+  'keys.terminal': 'Show or hide the terminal',
+  'keys.file': 'Go to file',
   'keys.sheet': 'Show shortcuts',
   'keys.focus': 'Focus message input',
   'keys.previous': 'Previous request',
@@ -16,6 +19,7 @@ const english = {
   'keys.commands': 'Commands',
   'keys.mention': 'Mention a file',
   'keys.move': 'Move through the list',
+  'keys.nth': 'Open one of the first nine chats',
   'keys.rename': 'Rename',
   'keys.delete': 'Delete',
 } as const

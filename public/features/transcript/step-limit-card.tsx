@@ -28,7 +28,7 @@ export const StepLimitCard = ({ steps, last }: { steps: number; last: boolean })
             <button
               type="button"
               class="ask-button"
-              onClick={() => route.go({ view: 'settings', section: 'budgets' })}
+              onClick={() => route.go({ view: 'settings', section: 'system' })}
             >
               {t('limit.change')}
             </button>

@@ -159,9 +159,9 @@ function Versions({ id, ids }: { id: string; ids: readonly string[] }) {
   )
 }
 
-/** Relative to the page's base. */
+/** Relative to the page's base. A picture that is kept with the chat is named by its whole path. */
 const rawUrl = (session: string, path: string): string =>
-  `api/file/raw?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(path)}`
+  `api/${path[0] === '/' ? 'media' : 'file/raw'}?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(path)}`
 
 /** Images as thumbnails, other files by name. */
 function Attachments({ names }: { names: readonly string[] }) {

@@ -18,7 +18,7 @@ const updatesOf = lazyState(
       platform: app.shell.platform,
       simulate: app.settings.simulateUpdates,
       reload: () =>
-        app.shell.navigate(app.shell.route.hrefOf({ view: 'settings', section: 'updates' })),
+        app.shell.navigate(app.shell.route.hrefOf({ view: 'settings', section: 'system' })),
     }),
 )
 

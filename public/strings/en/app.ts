@@ -12,14 +12,12 @@ export const enApp = {
   'app.search': 'Search',
   'app.nothing': 'No results',
 
-  'nav.label': 'Views',
   'nav.tasks': 'Tasks',
   'nav.skills': 'Skills',
   'nav.memory': 'Memory',
   'nav.inbox': 'Inbox',
   'nav.usage': 'Usage',
 
-  'view.back': 'Back to chat',
   'view.failed': 'Couldn’t load this page.',
   'view.reload': 'Reload',
 
@@ -29,6 +27,7 @@ export const enApp = {
   'connection.connecting': 'Connecting…',
   'connection.waiting': 'Disconnected. Reconnecting in {count}s…',
   'connection.lost': 'Connection lost',
+  'connection.offline': 'You’re offline.',
   'connection.now': 'Reconnect now',
   'connection.polling': 'Live updates for CLI sessions are off. Refreshing every 30 seconds.',
 

@@ -28,6 +28,7 @@ export const enChat = {
   'composer.send': 'Send',
   'composer.queue': 'Queue message',
   'composer.stop': 'Stop',
+  'composer.plus': 'Add files, commands, and more',
   'composer.commands': 'Commands',
   'composer.files': 'Files, chats, and skills',
   'composer.hint.enter': 'Press Enter to send, Shift + Enter for a new line',

@@ -10,11 +10,11 @@ export const enSessions = {
   'list.month': 'Previous 30 days',
   'list.archived': 'Archived',
   'list.archived.show': 'Show archived',
-  'list.archived.hide': 'Hide archived',
   'list.empty': 'No chats yet',
   'list.empty.hint': 'Send a message to start one.',
   'list.none': 'No results for “{query}”',
   'list.results': { one: '{count} result', other: '{count} results' },
+  'list.results.more': 'More than {count} results',
   'list.failed': 'Couldn’t load your chats.',
   'list.retry': 'Retry',
   'list.messages': { one: '{count} message', other: '{count} messages' },
@@ -47,8 +47,6 @@ export const enSessions = {
   'row.delete': 'Delete',
   'row.undo': 'Undo',
 
-  'import.action': 'Import a chat',
-
   'projects.title': 'Projects',
   'projects.new': 'New project',
   'projects.only': 'Show only {name}',
@@ -63,7 +61,6 @@ export const enSessions = {
   'projects.all': 'Show all chats',
 
   'profiles.switch': 'Profile: {name}',
-  'profiles.menu': 'Profiles',
   'profiles.manage': 'Manage profiles',
   'profiles.entered': 'Switched to {name}',
 } as const

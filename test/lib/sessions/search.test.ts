@@ -132,6 +132,32 @@ test('matches titles first, anywhere and without the index, then the best messag
   assert.is((await sessions.search({ q: 'cat', content: true, limit: 1 })).length, 1)
 })
 
+test('finds every session, those beyond the ranked messages in the order of time, and those of one profile among many others', async ({
+  bench: { sessions },
+}) => {
+  const made = Array.from({ length: 60 }, (_, at) => {
+    const profile = at === 0 ? 'small' : 'large'
+    const { session_id: id } = sessions.create({ ...NEW, title: `Chat ${at}`, profile })
+    // More matches than are ranked.
+    sessions.append(
+      id,
+      Array.from({ length: 20 }, () => say('everywhere', 'user')),
+    )
+    return id
+  })
+  const all = await sessions.search({ q: 'everywhere', content: true, limit: 1_000 })
+  assert.equal(new Set(all.map(hit => hit.session_id)), new Set(made))
+  const [some, small] = [
+    await sessions.search({ q: 'everywhere', content: true, limit: 30 }),
+    await sessions.search({ q: 'everywhere', content: true, limit: 30, profile: 'small' }),
+  ]
+  assert.equal(some, all.slice(0, 30), 'a longer list begins with the shorter one')
+  assert.equal(
+    small.map(hit => hit.session_id),
+    [made[0]],
+  )
+})
+
 test('matches words, prefixes, phrases, accents and languages without spaces', async ({
   bench: { sessions },
 }) => {

@@ -78,7 +78,7 @@ const CLEAN: [string, string | null][] = [
   ['Subtitle: formats', 'Subtitle: formats'],
   ['Hidden costs of hydrogen', 'Hidden costs of hydrogen'],
   ['The user guide for a lathe', 'The user guide for a lathe'],
-  ['#travel Night Trains', '#travel Night Trains'],
+  ['#travel Night Trains', 'travel Night Trains'],
   [
     'No more nightmares: a long essay about how to sleep',
     'No more nightmares: a long essay about how to sleep',
@@ -140,6 +140,9 @@ Generate a concise title|I'm happy to help|I am an AI|I'm sorry, but I can't do 
 })
 
 test('provisional: the first 64 characters of the user’s message', () => {
+  // A tag is made by a person; this is the number of an issue.
+  assert.is(provisionalTitle('Fix #404 and C# please. #e404'), 'Fix 404 and C# please. e404')
+  assert.ok(isProvisional('Do it. #e404', 'Do it. #e404'), 'by an earlier version')
   assert.is(provisionalTitle('  hello \n world '), 'hello world')
   assert.is(provisionalTitle('a'.repeat(70)), 'a'.repeat(64))
   assert.is(provisionalTitle('look at this\n\n[Attached files: a.txt, b.txt]'), 'look at this')

@@ -98,6 +98,7 @@ chat(
     const app = await startApp()
     try {
       const at = await openPage(`${app.url}/settings/security`)
+      await at.page.getByRole('button', { name: 'Set password' }).click()
       await at.page.getByLabel('New password').fill('correct horse')
       await at.page.getByLabel('Confirm password').fill('correct horse')
       await at.page.getByRole('button', { name: 'Set password' }).click()

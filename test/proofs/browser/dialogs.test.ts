@@ -53,15 +53,19 @@ test('dialogs of chats, projects, profiles and providers are accessible', async 
       await page.getByRole('combobox').fill('qqzzxy')
       await page.getByRole('option').first().waitFor({ state: 'detached' })
     })
-    await look('project', () => button('New project'))
     await look('move', async () => {
       await button('Chat options')
       await menu('Move to project…')
     })
     await look('question', async () => {
-      await button('Chat options')
-      await page.getByRole('menuitem', { name: 'More' }).press('ArrowRight')
-      await menu('Delete permanently')
+      await page.keyboard.press('Control+k')
+      await page.locator('.dialog-palette input').fill('delete permanently')
+      await page.getByRole('option', { name: 'Delete permanently' }).click()
+    })
+    await look('project', async () => {
+      await page.keyboard.press('Control+k')
+      await page.locator('.dialog-palette input').fill('new project')
+      await page.getByRole('option', { name: 'New project' }).click()
     })
     await page.locator('.title-button').focus()
     await look('shortcuts', () => page.keyboard.press('?'))

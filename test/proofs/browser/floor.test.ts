@@ -96,7 +96,7 @@ test('at 320 px every control in the head and the composer can be pressed; a toa
   const { page } = at
   try {
     await page.getByText('Shown.').waitFor()
-    await page.locator('.chip-plan, .chip').nth(2).waitFor()
+    await page.locator('.chip-mode').waitFor()
     const covered = await page.locator('.head button, .composer button').evaluateAll(buttons =>
       buttons.flatMap(button => {
         const { left, top, width, height, right } = button.getBoundingClientRect()

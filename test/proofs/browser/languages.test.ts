@@ -246,7 +246,7 @@ for (const language of AXE_LANGUAGES)
       for (const [path, ready] of [
         ['', 'textarea'],
         ['settings/general', '.rows select'],
-        ['settings/security', '.rows input'],
+        ['settings/permissions', '.rows select'],
         ['login', '#pw'],
       ] as const) {
         await page.goto(`${app.url}/${path}`)

@@ -56,9 +56,10 @@ test('a service is added and tested; a chat is muted', async () => {
     assert.ok(saved.quiet.enabled && saved.kinds.includes('task_done'))
 
     await page.goto(`${app.url}/session/${session_id}`)
-    await page.getByRole('button', { name: 'Chat options' }).click()
-    await page.getByRole('menuitem', { name: 'More' }).click()
-    await page.getByRole('menuitem', { name: 'Notifications…' }).click()
+    await page.getByRole('button', { name: 'Chat options' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.locator('.dialog-palette input').fill('Notifications…')
+    await page.getByRole('option', { name: 'Notifications…' }).click()
     await page.getByRole('button', { name: 'Mute' }).click()
     await page.getByText('Chat muted').waitFor()
     assert.is((await app.get(`/api/notifications/mute?session_id=${session_id}`)).body.muted, true)

@@ -12,7 +12,7 @@ permissions('rules are added, corrected, tried out, and removed', async () => {
   const app = await startApp()
   const config = join(app.home, 'config.yaml')
   writeFileSync(config, '# mine\npermissions:\n  deny:\n    - bsh(rm *)\n')
-  const at = await openPage(`${app.url}/settings/security`)
+  const at = await openPage(`${app.url}/settings/permissions`)
   try {
     const { page } = at
     const never = page.getByRole('region', { name: 'Never' })
@@ -56,7 +56,7 @@ permissions(
     const app = await startApp()
     const config = join(app.home, 'config.yaml')
     writeFileSync(config, '# mine\nsandbox:\n  enabled: true\n  network: [registry.npmjs.org]\n')
-    const at = await openPage(`${app.url}/settings/security`)
+    const at = await openPage(`${app.url}/settings/permissions`)
     const { page } = at
     const text = () => readFileSync(config, 'utf8')
     const saved = () => page.waitForResponse(each => each.request().method() === 'POST')

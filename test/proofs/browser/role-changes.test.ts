@@ -63,8 +63,8 @@ test('a demotion and a promotion show in every open tab without a reload, and a 
   const { page } = context.mia
   const settings = await page.context().newPage()
   await settings.goto(`${context.app.url}/settings/general`)
-  await settings.getByRole('link', { name: 'Security' }).first().waitFor()
-  assert.is(await settings.getByRole('link', { name: 'People' }).count(), 0)
+  await settings.getByRole('link', { name: 'Access' }).first().waitFor()
+  assert.is(await settings.getByRole('link', { name: 'Permissions' }).count(), 0)
   await page.bringToFront()
   await page.locator('#composer').fill('A draft')
   for (const each of [page, settings]) await mark(each)
@@ -76,10 +76,10 @@ test('a demotion and a promotion show in every open tab without a reload, and a 
   await page.locator('#composer').waitFor()
   assert.is(await page.locator('#composer').inputValue(), 'A draft')
   await change(context, { role: 'owner' })
-  await settings.getByRole('link', { name: 'People' }).first().waitFor()
+  await settings.getByRole('link', { name: 'Permissions' }).first().waitFor()
   await settings.getByRole('link', { name: 'Models' }).first().waitFor()
   await change(context, { role: 'member', profiles: ['team', 'other'] })
-  await settings.getByRole('link', { name: 'People' }).first().waitFor({ state: 'detached' })
+  await settings.getByRole('link', { name: 'Permissions' }).first().waitFor({ state: 'detached' })
   for (const each of [page, settings]) assert.ok(await isSamePage(each))
   // The profile in which the page stays does not become that of the server.
   assert.is((await context.app.get('/api/profile/active', context.owner)).body.name, 'default')

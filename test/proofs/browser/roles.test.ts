@@ -148,10 +148,10 @@ for (const name of ['Vera', 'Mia'])
     task,
   }) => {
     const own = [
-      '/settings/appearance',
       '/settings/notifications',
-      '/settings/security',
-      '/settings/about',
+      '/settings/access',
+      '/settings/system',
+      '/settings/import',
     ]
     const ofOne = [`/session/${chat}`, `/tasks/${task}`, '/skills/notes']
     const paths = [...ofOne, '/', ...VIEWS, ...own]

@@ -66,7 +66,7 @@ rules(
       const { body } = await app.get(`/api/session?session_id=${id}`)
       const ran = body.session.messages.findLast(({ role }: { role: string }) => role === 'tool')
       assert.match(String(ran.content), /"exit_code": *\d/)
-      await page.goto(`${app.url}/settings/security`)
+      await page.goto(`${app.url}/settings/permissions`)
       const row = page.getByRole('region', { name: 'Always allowed' })
       await row.getByText(RULE, { exact: true }).waitFor()
       assert.match((await row.textContent()) ?? '', /In all folders/)

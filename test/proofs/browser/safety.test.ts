@@ -104,13 +104,13 @@ safety('an XSS corpus runs no script and makes no request', async () => {
 })
 
 const THEMES = ['dark', 'light', 'mist', 'solarized', 'monokai', 'nord', 'contrast']
-const SECTIONS = 'general models tools mcp appearance security budgets updates about'.split(' ')
+const SECTIONS = 'general models tools permissions access notifications system'.split(' ')
 const isFull = process.env.PROOF === 'full'
 
 /** Views with the text that says they are drawn. At full size every view. */
 const viewsOf = (session: string): [path: string, shown: string][] => [
   [`/session/${session}`, 'Approval needed'],
-  ['/settings/appearance', 'Text size'],
+  ['/settings/general', 'Text size'],
   ['/login', 'Password'],
   ...(isFull
     ? ([
@@ -119,7 +119,7 @@ const viewsOf = (session: string): [path: string, shown: string][] => [
           `/${name}`,
           name,
         ]),
-        ...SECTIONS.filter(name => name !== 'appearance').map(name => [
+        ...SECTIONS.filter(name => name !== 'general').map(name => [
           `/settings/${name}`,
           'Settings',
         ]),

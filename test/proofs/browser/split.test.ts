@@ -42,8 +42,13 @@ split('each side has its own stream, draft and approval; closing one stops nothi
   const second = page.locator('.side-second')
   const boxOf = (side: typeof first) => side.locator('.composer textarea')
   try {
-    await page.getByRole('button', { name: 'Options for “Chat beta”' }).click()
-    await page.getByRole('menuitem', { name: 'Open beside' }).click()
+    await page.keyboard.press('Control+k')
+    await page.locator('.dialog-palette input').fill('Chat beta')
+    await page
+      .getByRole('option', { name: /Chat beta/ })
+      .first()
+      .waitFor()
+    await page.keyboard.press('Alt+Enter')
     await page.waitForURL(`**/session/${ids.alpha}?beside=${ids.beta}`)
     await boxOf(first).fill('draft of alpha')
     await boxOf(second).fill('draft of beta')

@@ -108,7 +108,7 @@ for (const width of [1440, 390])
     }
   })
 
-test('an approval is answered from the first page; the outline, arrow keys and the address lead to a place; a limit continues', async () => {
+test('an approval is answered from the inbox; the outline, arrow keys and the address lead to a place; a limit continues', async () => {
   const chat = await startChat()
   try {
     const { app, provider } = chat
@@ -128,7 +128,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     const stream = await chat.send(session_id, 'Third request')
     await chat.follow(stream, 'approval')
 
-    const desktop = await openPage(`${app.url}/`)
+    const desktop = await openPage(`${app.url}/inbox`)
     const { page } = desktop
     await page.locator('.waiting-command .ask-risk', { hasText: 'rm -rf' }).waitFor()
     assert.equal(await desktop.axe(), [])
@@ -170,7 +170,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     await page.getByRole('button', { name: 'Allow once' }).click()
     await chat.follow(stream)
     await page.getByText('Needs your input').waitFor({ state: 'detached' })
-    await page.locator('.home-row', { hasText: 'Named' }).click()
+    await page.locator('.session', { hasText: 'Named' }).click()
 
     await page.getByText('Stopped after 2 steps').waitFor()
     assert.ok((await page.locator('.node-failed').count()) > 0)

@@ -5,7 +5,6 @@ import { ApiError } from '../../../public/api.ts'
 import { CREATED } from '../../../public/features/chat/chats.ts'
 import { followCreated } from '../../../public/features/offline/start.ts'
 import { openSecond } from '../../../public/features/frame/second-pane.ts'
-import { adoptDrafts } from '../../../public/features/offline/start.ts'
 import { createPage } from '../_open-page.ts'
 import { fakeMemory, fakePlatform, fakeRow, fakeSession, settle } from '../_page.ts'
 
@@ -215,15 +214,6 @@ test('what was written while the session was created is stored at once', async (
     Object.values(drafts.read<object>('unsaved-drafts', {})).map(({ text }) => text),
     ['more'],
   )
-})
-
-test('the drafts of a build that had one for each side are of two new chats', async () => {
-  const { open, drafts } = createBrowser()
-  drafts.write('draft', { text: 'first', files: [] })
-  drafts.write('draft-beside', { text: '', files: [] })
-  adoptDrafts(fakeMemory(), drafts)
-  assert.is((await open()).text(), 'first')
-  assert.equal(drafts.keys(), ['draft:draft'])
 })
 
 test.run()

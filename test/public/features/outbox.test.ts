@@ -9,9 +9,7 @@ import {
   Outbox,
   type Outgoing,
 } from '../../../public/features/messages/outbox.ts'
-import { adoptOutbox } from '../../../public/features/offline/start.ts'
 import type { JsonStorage } from '../../../public/platform.ts'
-import type { Page } from '../../../public/app.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeApi, fakeMemory, fakeRow, settle } from '../_page.ts'
 
@@ -767,48 +765,6 @@ test('a sign-out removes what waits and what is in line, and nothing comes back 
     await flushing
     assert.equal([other.sent(), other.listed(), other.stored()], [['one'], [], []], `${status}`)
   }
-})
-
-test('messages that an earlier version was sending are adopted, each in its chat, unless there is no room', async () => {
-  const browser = fakeBrowser()
-  const page = browser.open('ann')
-  const entry = (id: string, at: number, session_id: string | null, chat: string) =>
-    page.memory.write(`in-flight:${id}`, {
-      ...{ id, at, session_id, chat, account: 'ann', choice: noChoice, text: id, files: [] },
-      place: { profile: 'old', project: '' },
-    })
-  // That version gave all messages the id of the new chat that was begun last.
-  entry('refused', 1, 's1', 'x')
-  entry('other chat', 2, 's2', 'x')
-  entry('new chat', 3, null, 'x')
-  const app = {
-    shell: { platform: { drafts: page.storage, account: 'ann' }, base: 'http://host/' },
-    outbox: page.outbox,
-  } as unknown as Page
-  const { write } = page.storage
-  page.storage.write = () => undefined
-  await adoptOutbox(app)
-  assert.equal([page.listed(), page.memory.values.size], [[], 3])
-  page.storage.write = write
-  await adoptOutbox(app)
-  assert.is(page.notes.length, 3, 'the connection may be up already')
-  assert.equal(page.stored().length, page.memory.values.size)
-  page.service.answers[START] = ({ message }) =>
-    message === 'refused' ? refuse(413, 'body_too_large')() : {}
-  assert.ok(await page.outbox.flush())
-  assert.equal(
-    page.service.of(START).map(({ message, session_id }) => [message, session_id]),
-    [
-      ['refused', 's1'],
-      ['other chat', 's2'],
-      ['new chat', 'new-1'],
-    ],
-  )
-  assert.equal(page.service.of(NEW), [{ profile: 'old' }])
-  assert.equal(
-    page.outbox.of('s1', 's1').map(({ text }) => text),
-    ['refused'],
-  )
 })
 
 test.run()

@@ -58,7 +58,7 @@ const WANTED: Readonly<Record<string, string>> = {
   'api key': 'Models & keys',
   'switch model': 'Choose the model',
   translation: 'Language',
-  'two-factor': 'Security',
+  'two-factor': 'Access',
   undo: '/undo',
   retry: '/retry',
   'side question': '/btw',

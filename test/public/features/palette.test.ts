@@ -52,6 +52,25 @@ test('a failed search of the server keeps the results of the page and says so', 
   assert.is(search.failed.value, false)
 })
 
+test('Enter takes the chat that was open before; the open one is not listed', () => {
+  const { platform } = fakePlatform()
+  platform.device.write('palette-recent', ['Chats:Open', 'Actions:New chat'])
+  const search = new PaletteSearch({
+    platform,
+    local: () => [entry('Chats', 'Open'), entry('Chats', 'Before'), ...LOCAL],
+    remote: async () => [],
+    recentLabel: 'Recent',
+    first: () => ({ id: 'Chats:Before', without: 'Chats:Open' }),
+  })
+  assert.equal(
+    search.sections.value.map(({ label, entries }) => [label, ...entries.map(one => one.label)]),
+    [
+      ['Recent', 'Before', 'New chat'],
+      ['Chats', 'Unify the retry logic'],
+    ],
+  )
+})
+
 test('without a query: what was picked last, then chats and actions', async () => {
   const { search, shown, fake } = opened()
   assert.equal(shown(), [

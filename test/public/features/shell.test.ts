@@ -5,7 +5,6 @@ import { ApiError } from '../../../public/api.ts'
 import { Auth, SignInGate } from '../../../public/features/sign-in/auth.ts'
 import { Connection } from '../../../public/features/shell/connection.ts'
 import { Models, matchModels } from '../../../public/features/models/models.ts'
-import { adoptDrafts } from '../../../public/features/offline/start.ts'
 import { draftsPrefix, jsonStorage } from '../../../public/platform.ts'
 import { createRoute, parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { Search } from '../../../public/features/sessions/search.ts'
@@ -13,7 +12,7 @@ import { SettingsState } from '../../../public/features/settings/settings.ts'
 import { Toasts } from '../../../public/features/shell/toast.ts'
 import { Unread } from '../../../public/features/sessions/sidebar.ts'
 import { levelOf } from '../../../public/features/compaction/context-meter.tsx'
-import { fakeMemory, fakePlatform, fakeRow, settle } from '../_page.ts'
+import { fakePlatform, fakeRow, settle } from '../_page.ts'
 
 const test = suite('page state')
 const base = 'http://host/any/path/'
@@ -22,7 +21,7 @@ test('addresses under any path; unknown ones are a new chat', () => {
   assert.equal(parseRoute(base, `${base}session/ab%20c`), { view: 'chat', sessionId: 'ab c' })
   assert.equal(parseRoute(base, `${base}settings/security`), {
     view: 'settings',
-    section: 'security',
+    section: 'access',
   })
   assert.equal(parseRoute(base, `${base}settings/nonsense`), {
     view: 'settings',
@@ -41,11 +40,11 @@ test('closing another view returns to the chat', () => {
     replaceState: () => {},
   }
   const route = createRoute(base, `${base}session/a`, history)
-  route.go({ view: 'settings', section: 'about' })
+  route.go({ view: 'settings', section: 'system' })
   assert.is(route.sessionId.value, 'a')
   route.backToChat()
   route.openSession('a')
-  assert.equal(pushed, [`${base}settings/about`, `${base}session/a`])
+  assert.equal(pushed, [`${base}settings/system`, `${base}session/a`])
 })
 
 test('a choice that was refused after another one goes back to what the server has', async () => {
@@ -328,25 +327,6 @@ test('after a sign-out nothing of what this person wrote is stored, and nothing 
   drafts.write('unsaved-drafts', 'while the page is left')
   assert.equal(Object.keys(rows), ['agent-webui:bea:draft', 'agent-webui:width'])
   assert.is(drafts.read('draft', ''), '')
-})
-
-test('drafts of a build that knew one person are taken over once, by the first', () => {
-  const [device, bea, ann] = [fakeMemory(), fakeMemory(), fakeMemory()]
-  const [before, older, newer] = ['before', 'older', 'newer'].map(text => ({ text, files: [] }))
-  device.write('draft', before)
-  device.write('draft-beside', older)
-  bea.write('draft-beside', newer)
-  adoptDrafts(device, bea)
-  assert.equal(
-    [...bea.values],
-    [
-      ['draft:draft', before],
-      ['draft:draft-beside', newer],
-    ],
-  )
-  device.write('draft-beside', null)
-  adoptDrafts(device, ann)
-  assert.equal([...ann.values], [])
 })
 
 test('the ring: blue under 50, yellow to 75, red above', () => {
