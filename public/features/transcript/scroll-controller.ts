@@ -193,7 +193,6 @@ export class ScrollController {
   readonly onScroll = (): void => {
     const scroller = this.scroller.current
     if (!scroller) return
-    this.#dropFloor()
     const anchor = this.#pushedFrom(scroller)
     if (anchor) this.#restore(scroller, anchor)
     else {
@@ -269,15 +268,6 @@ export class ScrollController {
     if (column) column.style.minBlockSize = height > 0 ? `${height}px` : ''
   }
 
-  /** Once none of the empty place is in view, unless it will be needed. */
-  #dropFloor(): void {
-    const column = this.column.current
-    const last = column?.lastElementChild
-    if (this.#floor === 0 || !column || !last || this.#running?.peek()) return
-    const empty = column.getBoundingClientRect().bottom - last.getBoundingClientRect().bottom
-    if (this.#distanceToEnd() > empty) this.#setFloor(0)
-  }
-
   #scrollToEnd(): void {
     const scroller = this.scroller.current
     if (!scroller) return
@@ -308,6 +298,7 @@ export class ScrollController {
   }
 
   #leave(): void {
+    if (!this.#running?.peek()) this.#setFloor(0)
     this.leftAt.value = this.#source?.peek().at(-1)?.key ?? ''
   }
 
