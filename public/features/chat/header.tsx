@@ -64,8 +64,9 @@ const Folder = ({ isFixed }: { isFixed: boolean }) => {
   }, [isChoosing])
   if (!path) return null
   const name = workspaces.nameOf(path)
+  const title = t('chat.empty.text', { workspace: path })
   return isFixed || !may('POST /api/session/update') ? (
-    <span class="head-folder" title={path}>
+    <span class="head-folder" title={title}>
       <Icon name="folder" size={14} />
       <span class="chip-value" dir="auto">
         {name}
@@ -77,7 +78,7 @@ const Folder = ({ isFixed }: { isFixed: boolean }) => {
       icon="folder"
       name={t('chip.workspace')}
       value={name}
-      title={path}
+      title={title}
       selected={path}
     >
       <Icon name="chevron-down" size={14} />

@@ -11,7 +11,7 @@ import { SidebarButton } from './sidebar-button.tsx'
 type HeadProps = { title: string; actions?: ComponentChildren }
 
 const Head = ({ title, actions }: HeadProps) => {
-  const { route } = useShell()
+  const { route, layout } = useShell()
   const { viewTitle } = usePane()
   useEffect(() => {
     viewTitle.value = title
@@ -26,7 +26,10 @@ const Head = ({ title, actions }: HeadProps) => {
         <h1>{title}</h1>
       </div>
       {actions}
-      <IconButton icon="close" label={t('view.back')} onClick={() => route.backToChat()} />
+      {/* Elsewhere the sidebar is the way on: a view is no dialog. */}
+      {layout.narrow.value && (
+        <IconButton icon="close" label={t('view.back')} onClick={() => route.backToChat()} />
+      )}
     </header>
   )
 }
