@@ -133,6 +133,34 @@ test('Ctrl+K and Enter go back to the chat before, Ctrl+2 to the second of the l
   }
 })
 
+test('the mode of a chat is one choice: Auto ends plan mode, Plan ends Auto; the plus opens the list of commands', async () => {
+  const { app, ids } = await start('alpha')
+  const at = await openPage(`${app.url}/session/${ids[0]}`)
+  const { page } = at
+  try {
+    const choose = async (mode: string) => {
+      await page.locator('.chip-mode').click()
+      await page.getByRole('menuitemradio', { name: new RegExp(`^${mode}`) }).click()
+      await page.getByRole('button', { name: `Mode: ${mode}` }).waitFor()
+      const { body } = await app.get('/api/sessions')
+      const [row] = body.sessions
+      return [row.mode === 'plan', row.yolo === true]
+    }
+    assert.equal(await choose('Plan'), [true, false])
+    assert.equal(await choose('Auto'), [false, true])
+    assert.equal(await choose('Plan'), [true, false])
+    assert.equal(await choose('Ask'), [false, false])
+
+    await page.locator('.plus').click()
+    await page.getByRole('menuitem', { name: /^Commands/ }).click()
+    await page.locator('.offers [role=option]').first().waitFor()
+    assert.is(await page.locator('#composer').inputValue(), '/')
+  } finally {
+    await at.close()
+    await app.close()
+  }
+})
+
 test('at a zoom of 400 % the composer is one line, and half of the height is left to the chat', async () => {
   const { app, ids } = await start('alpha')
   const at = await openPage(`${app.url}/session/${ids[0]}`, {
