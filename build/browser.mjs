@@ -41,7 +41,11 @@ export const AFTER_FIRST_VIEW = [
 /** Shown without a network. */
 const ICONS = ['favicon.svg', 'icon-192.png']
 const MARKED = join(root, 'node_modules/marked/lib/marked.esm.js')
-const SHEETS = ['public/style/main.css', 'public/style/lazy.css']
+const SHEETS = [
+  'public/style/main.css',
+  'public/style/lazy.css',
+  'public/features/terminal/terminal.css',
+]
 
 /** KaTeX ships each font in three formats; every supported browser reads woff2. */
 const onlyWoff2 = {

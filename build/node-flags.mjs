@@ -2,7 +2,7 @@
  * Options of Node for the service. V8 lets the young generation grow to 96 MB for a program with much garbage; with parts of 4 MB
  * the service needs 40 MB less in a long turn and the same CPU time (`npm run bench -- engine`). Starting
  * with parts of 4 MB, 4 MB less of what a start creates is moved to the old generation. SIGUSR1 opens no debugger:
- * lib/commands/own-processes/close-debugger.ts.
+ * lib/start.ts.
  */
 export const NODE_FLAGS = [
   '--max-semi-space-size=4',

@@ -12,7 +12,7 @@ import {
   messagesFormat,
   responsesFormat,
 } from '../lib/client-api/formats.ts'
-import { withItems } from '../lib/client-api/item-references.ts'
+import { withItems } from '../lib/client-api/responses.ts'
 import { responseId, toFinishedResponse } from '../lib/client-api/responses-reply.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { missing, unauthorized, unavailable } from '../lib/errors.ts'

@@ -5,6 +5,7 @@ import { CHANGES } from '../lib/people/may.ts'
 import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
+import { deliveryError } from '../lib/cron/run-job.ts'
 import { inWords, parseSchedule } from '../lib/cron/parse-schedule.ts'
 import { scheduleIn } from '../lib/cron/schedule-languages.ts'
 import { toExactSchedule } from '../lib/cron/schedule-words.ts'
@@ -38,9 +39,14 @@ const show = (ctx: Ctx, job: Stored) => {
   const last = cron.history
     .list()
     .find(run => run.job_id === job.id && run.error === wire.last_error)
-  const coded = wire.last_error ? last?.sentences?.error : undefined
+  const error = wire.last_error ? last?.sentences?.error : undefined
+  const delivery = deliveryError(wire.deliver)
+  const sentences = {
+    ...(error && { last_error: error }),
+    ...(delivery?.text === wire.last_delivery_error && { last_delivery_error: delivery.coded }),
+  }
   // Masked secrets that a client sends back are restored by `jobs.update`.
-  return redactValue({ ...wire, ...(coded && { sentences: { last_error: coded } }) })
+  return redactValue({ ...wire, ...(Object.keys(sentences).length > 0 && { sentences }) })
 }
 
 const text = z.string().optional()

@@ -8,10 +8,9 @@ import { Ok, ok } from '../lib/schema/ok.ts'
 import { FileEntry, FoundFile, NamedEntry } from '../lib/schema/workspace.ts'
 import { createDirectory, moveEntry, renameEntry } from '../lib/workspaces/move-entries.ts'
 import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
-import { listDirectory } from '../lib/workspaces/list-directory.ts'
+import { listDirectory, resolveNames } from '../lib/workspaces/list-directory.ts'
 import { rawFile } from '../lib/workspaces/media.ts'
-import { resolveNames } from '../lib/workspaces/resolve-names.ts'
-import { createText, readText, saveText } from '../lib/workspaces/text-files.ts'
+import { createText, readText, readTextPage, saveText } from '../lib/workspaces/text-files.ts'
 import { zipFolder } from '../lib/workspaces/zip.ts'
 
 /** Relative to the workspace; paths that leave it are rejected when they are resolved. */
@@ -66,8 +65,14 @@ export const search = endpoint({
 export const read = endpoint({
   access: 'read',
   exact: true,
-  summary: 'A text file of at most 200000 bytes, with the version to save against',
-  input: OneFile,
+  summary:
+    'A text file of at most 200000 bytes, with the version to save against; with `from` or `line` a page of a file of any size',
+  input: OneFile.extend({
+    /** The byte where the page begins; negative: so many before the end. Moved to the beginning of a line. */
+    from: z.coerce.number().int().optional(),
+    /** A line that is to be on the page. */
+    line: z.coerce.number().int().min(1).optional(),
+  }),
   output: z.object({
     path: z.string(),
     /** Empty for a binary file. */
@@ -76,10 +81,18 @@ export const read = endpoint({
     lines: z.number(),
     version: z.string(),
     binary: z.literal(true).optional(),
+    /** Of a page: its place in the file, in bytes, and the number of its first line, null when that is unknown. */
+    from: z.number().optional(),
+    to: z.number().optional(),
+    first_line: z.number().nullable().optional(),
   }),
   cache: 'no-store',
-  run: ({ app, home }, { session_id, path }) =>
-    readText(app.files.areas.of(home, session_id), path),
+  run({ app, home }, { session_id, path, from, line }) {
+    const area = app.files.areas.of(home, session_id)
+    return from === undefined && line === undefined
+      ? readText(area, path)
+      : readTextPage(area, path, { from, line })
+  },
 })
 
 export const raw = endpoint({

@@ -51,7 +51,7 @@ export const report = endpoint({
     const { rows, ...totals } = toReport(buckets, { days, zone, now, sessions })
     if (format === 'json') return totals
     const name = `usage-${totals.daily.at(-1)?.date}-${days}d.csv`
-    return bytes(toCsv({ rows }), {
+    return bytes(toCsv(rows), {
       type: 'text/csv; charset=utf-8',
       headers: { 'Content-Disposition': `attachment; filename="${name}"` },
     })

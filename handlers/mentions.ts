@@ -1,12 +1,54 @@
-/** Chats and skills for the list after `@`. */
+/** What `@` finds beside files: chats and skills, as references that the model can read with its tools. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { findMentions } from '../lib/turns/mentions.ts'
+import { fuzzyMatches } from '../lib/base/fuzzy.ts'
 import { redactValue } from '../lib/base/redact/redact.ts'
 import { Mention } from '../lib/schema/mention.ts'
 
 /** The newest ones: about 15 ms for each letter that is typed. The palette searches all. */
 const MAX_CHATS = 3_000
+
+type Chat = { id: string; title: string; ms: number }
+type Skill = { name: string; description: string }
+
+type MentionSources = {
+  /** Newest first. */
+  chats: readonly Chat[]
+  skills: readonly Skill[]
+}
+
+/** The best matches of each kind; without a query the newest chats and the first skills. */
+const findMentions = (
+  { chats, skills }: MentionSources,
+  { query, limit }: { query: string; limit: number },
+): Mention[] => {
+  const best = <T>(items: readonly T[], nameOf: (item: T) => string) =>
+    query.trim() === ''
+      ? items.slice(0, limit).map(item => ({ item, ranges: [] as number[] }))
+      : fuzzyMatches(items.map(nameOf), query)
+          .slice(0, limit)
+          .map(({ at, ranges }) => ({ item: items[at]!, ranges }))
+  return [
+    ...best(chats, ({ title }) => title).map(
+      ({ item: { id, title, ms }, ranges }): Mention => ({
+        kind: 'chat',
+        id,
+        name: title,
+        ranges,
+        updated_at: ms / 1_000,
+      }),
+    ),
+    ...best(skills, ({ name }) => name).map(
+      ({ item: { name, description }, ranges }): Mention => ({
+        kind: 'skill',
+        id: name,
+        name,
+        ranges,
+        description,
+      }),
+    ),
+  ]
+}
 
 export const search = endpoint({
   access: 'read',

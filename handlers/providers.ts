@@ -1,5 +1,5 @@
 /** Providers: list them, set and remove API keys, test a call, add a self-hosted endpoint. */
-import { addEndpoint } from '../lib/models/set-provider.ts'
+import { addEndpoint, moveEndpoint } from '../lib/models/set-provider.ts'
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { listProviders } from '../lib/models/provider-keys.ts'
@@ -92,5 +92,24 @@ export const selfHosted = endpoint({
       use: use ?? false,
     })
     return { ...ok, provider: id, default_model: ctx.app.models.default(ctx.home) }
+  },
+})
+
+export const address = endpoint({
+  access: 'own',
+  audit: recorded('keys', ({ provider }) => provider),
+  summary: 'Change the address, and the key, of a self-hosted model server',
+  cache: 'no-store',
+  input: z.object({
+    provider: ProviderId,
+    base_url: z.string().max(2_000),
+    /** At another host the key of the previous one is removed. */
+    api_key: Secret.optional(),
+  }),
+  output: Ok,
+  run(ctx, { provider, base_url, api_key }) {
+    ctx.app.onboarding.requireLocalClient(ctx.client.address)
+    moveEndpoint(ctx.home, { provider, baseUrl: base_url, apiKey: api_key ?? '' })
+    return ok
   },
 })

@@ -203,7 +203,6 @@ export const remove = endpoint({
       ctx.app.sideQuestions.endSession(row.session_id)
     }
     await processes.endSession(row?.session_id ?? session_id)
-    await ctx.app.terminals.endSession(row?.session_id ?? session_id)
     // Open questions of a deleted session can no longer be answered.
     if (row) turns.questions.denyAll(row.session_id, 'delete')
     const id = row?.session_id ?? session_id

@@ -1,5 +1,5 @@
 /**
- * Terminals of a session. Reading is a POST like everything else here: programs that the agent started may not send one,
+ * Terminals of a chat's folder, which all chats in it share. Reading is a POST like everything else here: programs that the agent started may not send one,
  * so they can neither watch a terminal nor type into it, and API tokens open none of these routes.
  */
 import { withCodes } from '../lib/base/sentences.ts'
@@ -19,13 +19,15 @@ const ClientName = z.string().min(1).max(40)
 /** A position in the output, or the number of an input. */
 const Count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 
-/** Terminals of a session. Throws a 404 when the session does not exist. */
-const of = ({ app }: Ctx, sessionId: string) =>
-  app.terminals.of(app.sessions.require(sessionId).session_id)
+/** Terminals of the folder that a session works in, for its profile. Throws a 404 when the session does not exist. */
+const of = ({ app, home }: Ctx, sessionId: string) => {
+  const { home: own, workspace } = app.files.areas.sessionOf(home, sessionId)
+  return app.terminals.of(own.name, workspace)
+}
 
 export const list = endpoint({
   access: 'own',
-  summary: 'Terminals of a session, and whether one can be opened on this server',
+  summary: 'Terminals of the folder of a session, and whether one can be opened on this server',
   input: OneSession,
   output: z.object({
     terminals: z.array(Terminal),

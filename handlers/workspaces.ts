@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint, requireWorkspace } from '../lib/context.ts'
 import { CommandsHere } from '../lib/schema/command-place.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { Workspace } from '../lib/schema/workspace.ts'
+import { FolderList, Workspace } from '../lib/schema/workspace.ts'
 
 const Path = z
   .string()
@@ -95,4 +95,12 @@ export const suggest = endpoint({
     suggestions: app.workspaces.suggest(home, prefix),
     prefix,
   }),
+})
+
+export const folders = endpoint({
+  access: 'own',
+  summary: 'Folders inside of one, to choose a workspace from, inside trusted directories',
+  input: z.object({ path: z.string().max(4096).default('') }),
+  output: FolderList,
+  run: ({ app, home }, { path }) => app.workspaces.folders(home, path),
 })

@@ -69,7 +69,7 @@ export const endpoint: typeof describe = given => {
 }
 
 /** Throws a 403 unless the person is an owner. For a part of what an endpoint does. */
-export const requireOwner = ({ person }: Pick<Ctx, 'person'>, sentence: string): void => {
+export const requireOwner = ({ person }: Ctx, sentence: string): void => {
   if (person.role !== 'owner') throw forbidden(sentence, { code: 'role_not_allowed' })
 }
 

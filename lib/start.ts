@@ -10,24 +10,19 @@ import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts
 import { setV8Flags } from './app/v8-flags.ts'
 import { openLocalHealth } from './app/local-health.ts'
 import { ownArguments } from './app/own-program.ts'
-import { watchParent } from './app/parent.ts'
-import { Supervisor } from './app/supervisor.ts'
+import { Supervisor, watchParent } from './app/supervisor.ts'
 import { type Activity, WorkerCell } from './app/worker-cell.ts'
 import { collectWhenIdle } from './base/collect-when-idle.ts'
 import { readLogSettings } from './base/read-log-settings.ts'
-import { commandOf, serverArguments } from './cli/commands.ts'
-import type { Owned } from './cluster/types.ts'
+import { commandOf, serverArguments } from './cli/cli.ts'
+import type { Owned } from './cluster/cluster.ts'
 import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from './errors.ts'
 import { sentenceOf } from './store/file-error.ts'
 import { Drain } from './http/drain.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
-import {
-  type CtxParameters,
-  createRequestListener,
-  type ListenerOptions,
-} from './http/request-listener.ts'
+import { type CtxParameters, RequestListener, type ListenerOptions } from './http/http.ts'
 import { firstSegments } from './http/routes.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
 import { FORMER } from './operations/checks/former-state.ts'
@@ -43,7 +38,6 @@ import { isExecutable } from './store/packed.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './operations/preflight.ts'
 import { endDetached } from './commands/own-processes/end-detached.ts'
 import { eraseSecrets } from './commands/own-processes/erase-secrets.ts'
-import { closeDebugger } from './commands/own-processes/close-debugger.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './commands/own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
 import { redact, redactValue } from './base/redact/redact.ts'
@@ -149,7 +143,6 @@ const probesOf =
   ({ url = '' }) =>
     PROBE.test(withoutBasePath(url, basePath))
 
-type ShutDownOptions = { app: Startable; log: Log; graceMs: number; isProbe: IsProbe | null }
 type IsProbe = (req: IncomingMessage) => boolean
 
 /**
@@ -160,7 +153,12 @@ type IsProbe = (req: IncomingMessage) => boolean
 const shutDown = async (
   server: Server,
   drain: Drain,
-  { app, log, graceMs, isProbe }: ShutDownOptions,
+  {
+    app,
+    log,
+    graceMs,
+    isProbe,
+  }: { app: Startable; log: Log; graceMs: number; isProbe: IsProbe | null },
 ): Promise<void> => {
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
@@ -286,7 +284,7 @@ const run = async (
   // The model is told that they were interrupted, and may run them again.
   const left = await endDetached(lock.killedRun)
   if (left > 0) log.warn(`Ended ${left} processes of commands whose service was killed`)
-  const supervisor = new Supervisor(config, log.warn)
+  const supervisor = new Supervisor(config.env, log.warn)
   const worker = WorkerCell.of(config, clock)
   // A cell of a worker waits for seconds only.
   const standby = config.cluster === null || worker ? null : await openLocalHealth('standby')
@@ -317,7 +315,7 @@ const run = async (
     restart: () => stop(0, again),
   }).catch(withoutLock)
   const { authenticator, makeCtx, version } = app
-  const listener = createRequestListener(routes, {
+  const { listen: listener } = new RequestListener(routes, {
     patternRoutes,
     clock: systemClock,
     authenticator,
@@ -331,7 +329,7 @@ const run = async (
     isOwnChild: ownPrograms.ownsPeerOf,
     checkOutput: options.checkOutput ?? false,
   })
-  const guarded = worker?.guard(listener) ?? listener
+  const guarded = worker?.guard.around(listener) ?? listener
   const drain = new Drain(forOwnCell(guarded, config))
   const server = createServer(drain.serve, { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config).catch(async error => {
@@ -408,7 +406,10 @@ const run = async (
 
 /** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1, or 78 where a new start would end the same way; a verb never returns. */
 export const start = async (options: StartOptions): Promise<Running> => {
-  closeDebugger()
+  // Node opens its debugger on SIGUSR1, and whoever connects to it runs code in this process. Every program of this user can
+  // send the signal, also one that the agent started. A listener replaces that action. `--disable-sigusr1`
+  // (build/node-flags.mjs) covers the time before, where the program is started with options.
+  process.on('SIGUSR1', () => undefined)
   setV8Flags()
   const { argv = process.argv.slice(2) } = options
   const live = options.environment === undefined ? processEnvironment() : undefined

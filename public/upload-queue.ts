@@ -23,7 +23,7 @@ export type Queued<T = unknown> = {
 export type UploadQueueOptions<T> = {
   platform: { upload: Upload }
   /** Where it goes, when its turn comes. */
-  target: (one: Queued<T>) => Promise<Pick<UploadOptions, 'sessionId' | 'directory'>>
+  target: (one: Queued<T>) => Promise<Pick<UploadOptions, 'sessionId' | 'directory' | 'keep'>>
   onArrived: (one: Queued<T>, uploaded: Uploaded) => void
   onFailed?: (one: Queued<T>) => void
 }

@@ -13,6 +13,8 @@ export type UploadOptions = {
   name: string
   /** Workspace directory; the root when absent. */
   directory?: string
+  /** A picture that is kept with the chat, not in its workspace. */
+  keep?: 'chat' | undefined
   onProgress?: (sentBytes: number) => void
   signal?: AbortSignal
 }
@@ -40,11 +42,21 @@ export const createUpload = (transport: UploadTransport) => {
   const { request: open, base, account, signIn, unreachable } = transport
   const send = (options: UploadOptions): Promise<XMLHttpRequest> =>
     new Promise((resolve, reject) => {
-      const { sessionId, file, name, directory, onProgress, signal, to = 'api/upload' } = options
+      const {
+        sessionId,
+        file,
+        name,
+        directory,
+        keep,
+        onProgress,
+        signal,
+        to = 'api/upload',
+      } = options
       const form = new FormData()
       // Fields come before the file, because the server parses the stream in order.
       if (sessionId !== undefined) form.append('session_id', sessionId)
       if (directory) form.append('path', directory)
+      if (keep) form.append('keep', keep)
       form.append('file', file, name)
       const request = open()
       request.open('POST', urlOf(base, to))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { App } from '../lib/app/app.ts'
 import type { NotificationTestOptions } from '../lib/notifications/event-reports.ts'
 import { readConfig } from '../lib/config.ts'
-import { createRequestListener } from '../lib/http/request-listener.ts'
+import { RequestListener } from '../lib/http/http.ts'
 import { createServer } from '../lib/http/server.ts'
 import type { Clock } from '../lib/base/clock.ts'
 import { createLog } from '../lib/operations/log.ts'
@@ -156,7 +156,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     })
     const { authenticator, makeCtx } = app
     const server = createServer(
-      createRequestListener(routes, {
+      new RequestListener(routes, {
         patternRoutes,
         clock: app.clock,
         authenticator,
@@ -167,7 +167,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
         keys: app.requestKeys,
         version: app.version,
         checkOutput: true,
-      }),
+      }).listen,
       { version: app.version },
     )
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

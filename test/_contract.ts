@@ -101,7 +101,7 @@ export const HARMLESS = `
   any
   after agent_session_id all amend answer approval_id archived attachments before call checkpoint choice clarify_id
   client_message_id comments commit commits content create current cursor days deliver depth dest_dir download draft enabled
-  expected_version file files focus_topic force format from hooks hunks id ids issuer job_id keep_count kind kinds limit lines message
+  expected_version file files focus_topic force format from hooks hunks id ids issuer job_id keep keep_count kind kinds limit line lines message
   message_id messages mode model muted n name new_name offset old_path only_here others page password paths permanent pinned point pos probe
   process_id prompt provider q question reason recursive refresh remote repeat replace replaces response rule schedule scheduled
   scope script since skills skip subject subscription text timezone title topic trash_id url voice

@@ -10,13 +10,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse as parseYaml } from 'yaml'
 import { configKeysPage } from '../build/config-docs.ts'
-import {
-  COMMANDS,
-  commandOf,
-  isCommand,
-  serverArguments,
-  unknownCommand,
-} from '../lib/cli/commands.ts'
+import { COMMANDS, commandOf, isCommand, serverArguments, unknownCommand } from '../lib/cli/cli.ts'
 import type { Check, CheckCode } from '../lib/operations/checks/check.ts'
 import { KNOWN_VARIABLES, readConfig } from '../lib/config.ts'
 import { signWebhook } from '../lib/notifications/channels.ts'

@@ -51,7 +51,7 @@ export const fake: Tool<z.ZodObject> = {
 `,
     'lib/agent/tools/toolbox.ts': [
       ["import { patch } from './patch.ts'", "import { fake } from './fake.ts'\n"],
-      ['  plain(patch),', '  plain(fake),\n'],
+      ['  asTool(patch),', '  asTool(fake),\n'],
     ],
     'lib/base/tools.ts': [
       ["  {\n    name: 'terminal',\n", "  { name: 'fake', toolset: 'todo' },\n"],

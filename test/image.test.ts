@@ -139,7 +139,6 @@ type Compose = {
     {
       build?: { target: string }
       command?: string[]
-      profiles?: string[]
       environment: Record<string, string>
       ports?: string[]
       volumes?: string[]
@@ -160,7 +159,7 @@ type Compose = {
 const interpolate = (text: string, given: Record<string, string>): string =>
   text.replace(/\$\{(\w+):-([^}]*)\}/g, (_, name, otherwise) => given[name] ?? otherwise)
 
-test('compose.cluster.yml: secrets are files, services, workers, and forwarders get settings that the program accepts, and only forwarders are reached', () => {
+test('compose.cluster.yml: secrets are files, workers and forwarders get settings that the program accepts, and only forwarders are reached', () => {
   const text = readFileSync('compose.cluster.yml', 'utf8')
   const { services, secrets, volumes, networks } = parse(text, { merge: true }) as Compose
   const [subnet] = networks.inside!.ipam.config
@@ -173,20 +172,19 @@ test('compose.cluster.yml: secrets are files, services, workers, and forwarders 
     const own = Object.entries(services).filter(([name]) => name !== 'database')
     assert.equal(
       own.map(([name]) => name),
-      ['service-1', 'service-2', 'worker-1', 'worker-2', 'forwarder-1', 'forwarder-2'],
+      ['worker-1', 'worker-2', 'forwarder-1', 'forwarder-2'],
     )
     for (const [name, service] of own) {
       const isForwarder = name.startsWith('forwarder')
-      const isWorker = name.startsWith('worker')
       const stage = stages.find(each => each.name === service.build?.target)!
       const environment = Object.fromEntries(
         Object.entries(service.environment).map(([variable, value]) => [
           variable,
-          interpolate(value.replace('/run/secrets', dir), isWorker ? given : {}),
+          interpolate(value.replace('/run/secrets', dir), isForwarder ? {} : given),
         ]),
       )
       const config = readConfig({ ...variablesOf(stage), ...environment }, [])
-      assert.is(config.authHeader, isWorker ? 'remote-user' : null)
+      assert.is(config.authHeader, isForwarder ? null : 'remote-user')
       assert.is(clusterUrl(config.cluster!), 'postgres://agent:word@database/agent', name)
       const wanted = isForwarder ? ['database.url'] : ['database.url', 'cluster.key']
       assert.equal(service.secrets, wanted)
@@ -205,14 +203,9 @@ test('compose.cluster.yml: secrets are files, services, workers, and forwarders 
         assert.is(config.cluster?.keyFile, join(dir, 'cluster.key'))
         assert.is(config.cluster?.address, `http://${name}:${port}`)
         assert.equal(config.trustedProxies, [subnet!.subnet])
-        assert.equal(
-          [service.ports, service.command],
-          [undefined, isWorker ? ['worker'] : undefined],
-        )
-        assert.equal(service.profiles, isWorker ? ['workers'] : undefined)
-        const volume = isWorker ? name : `state-${name.at(-1)}`
-        assert.equal(service.volumes, [`${volume}:${only(stage, 'VOLUME')}`])
-        if (isWorker) assert.is(config.cluster?.worker.name, name)
+        assert.equal([service.ports, service.command], [undefined, ['worker']])
+        assert.equal(service.volumes, [`${name}:${only(stage, 'VOLUME')}`])
+        assert.is(config.cluster?.worker.name, name)
       }
       assert.equal(service.networks, ['inside'])
       assert.equal([service.read_only, service.cap_drop], [true, ['ALL']])
@@ -222,7 +215,7 @@ test('compose.cluster.yml: secrets are files, services, workers, and forwarders 
     rmSync(dir, { recursive: true, force: true })
   }
   assert.is(services.database?.ports, undefined)
-  assert.equal(Object.keys(volumes), ['database', 'state-1', 'state-2', 'worker-1', 'worker-2'])
+  assert.equal(Object.keys(volumes), ['database', 'worker-1', 'worker-2'])
   const ignored = readFileSync('.gitignore', 'utf8').split('\n')
   assert.ok(ignored.includes('/secrets/'))
   assert.ok(readFileSync('.dockerignore', 'utf8').split('\n').includes('secrets'))

@@ -9,7 +9,7 @@ import {
   readTranslation,
   TRANSLATED,
 } from '../build/languages.ts'
-import { because, stakesOf } from '../lib/agent/reasons.ts'
+import { reasonFields, stakesOf } from '../lib/agent/reasons.ts'
 import { languageOf, preferredLanguage } from '../lib/base/languages.ts'
 import { translatorFor } from '../lib/notifications/texts/translate.ts'
 import { scheduleWords } from '../public/features/tasks/schedule-words.ts'
@@ -163,7 +163,7 @@ test('the reasons of an approval are translated by their codes; the words of a r
   const rule = 'Asked because of the rule “a”.'
   const labels = ['fork bomb', 'recursive delete', 'SQL DROP', 'disk copy', 'x', 'y']
   const reaches = { command: 'npm install', place: 'nas.example:8080', address: '10.0.0.5' }
-  const asked = because(rule, ...stakesOf(labels), { reaches })
+  const asked = reasonFields(rule, ...stakesOf(labels), { reaches })
   setLanguage('de', readTranslation('de'))
   try {
     assert.is(
@@ -221,7 +221,7 @@ test('Arabic: a message inside of another, in a list, or in a toast shows none o
       t('test.at', { time: formatCost(-1.5) }),
       t('test.at', { time: scheduleWords(moment, '') }),
       visibleMessage(inner),
-      whyAsked(because('“zed” is not a program known to be harmless.')),
+      whyAsked(reasonFields('“zed” is not a program known to be harmless.')),
     ])
       assert.not.match(text, /U\+/)
     for (const name of ['a\u2068b\u2069', 'a\u200f', `${inner}\u2069`])

@@ -1,112 +1,400 @@
-/** State of one run of the engine: the current endpoint, the messages, counters, and everything a step needs. */
-import { setMaxListeners } from 'node:events'
-import type { Clock } from '../base/clock.ts'
-import { thresholdOf } from './compress-plan.ts'
-import { ContextWindow } from './context-window.ts'
-import { imageKeeper } from './images.ts'
-import { InstructionLookup } from './nested-instructions.ts'
-import { repairHistory } from './repair-history.ts'
-import { type Wait, waitOn } from './retry.ts'
-import { Subagents } from './subagent.ts'
-import { restoreDirectory } from './tools/shell-state.ts'
-import { todoMemo } from './tools/todo.ts'
-import { describeTools } from './tool-schema.ts'
+/**
+ * The engine: calls the model, records the message, runs its tool calls, and repeats until there are none. Others start a turn
+ * with `runEngine`; `types.ts` has the contract.
+ */
+import { FILTER_STOPPED } from './complete.ts'
+import { sentence } from '../base/sentences.ts'
+import { isObject } from '../base/json.ts'
+import { wordsOf } from '../errors.ts'
+import type { StoredImage } from '../schema/image.ts'
+import type { ToolCall } from '../schema/message.ts'
+import type { Reply } from './complete.ts'
+import { type AnswerForm, demandAfter } from './answer-form.ts'
+import {
+  type ModelCall,
+  completeWithRecovery,
+  endpointKeyOf,
+  lastStep,
+  REPEATED_PROMPT,
+  STEP,
+  voidPartial,
+} from './complete-with-recovery.ts'
+import { unwrapCall } from './deferred-calls.ts'
+import { ProviderFailure, toFailure } from './failure.ts'
+import { holdMarkup } from './held-markup.ts'
+import { parseInlineMarkup } from './inline-tool-calls.ts'
+import { raceAbort, type RetryTiming } from './retry.ts'
+import { Run } from './run.ts'
+import { isValidCall, runTools } from './run-tools.ts'
+import { type NormalizedCall, normalizeCalls } from './normalize-calls.ts'
+import { RepeatCounter, REPEATS_MAX, REPEATS_TOLD } from './repetition.ts'
+import { parseArguments } from './tool-calls.ts'
 import type {
-  Agent,
   AgentRequest,
   Emit,
   LoopMessage,
   ModelEndpoint,
   Outcome,
-  ToolContext,
+  ProviderState,
+  RunMessage,
 } from './types.ts'
-import { UsageMeter } from './usage-meter.ts'
 
-/** Delays and randomness of retries, replaced in tests. */
-export type EngineOptions = { wait?: Wait; random?: () => number }
+const NOT_RECOGNIZED =
+  'Your tool call was not recognized, because it was written as text in a form that cannot be read. Nothing was run. Make the call again through the tool interface.'
+/** A step that takes longer waits for something, so its calls may be repeated. */
+const WAITING_MS = 5_000
 
-export class Run {
-  /** Replaced when a small window needs a shorter prompt and fewer tools. */
-  request: AgentRequest
-  readonly emit: Emit
-  readonly meter: UsageMeter
-  /** Aborts with the turn, and when the run ends. */
-  readonly signal: AbortSignal
-  readonly wait: Wait
-  readonly random: () => number
-  readonly clock: Clock
-  /** The endpoint in use. A recovery replaces it for the rest of the turn. */
-  endpoint: ModelEndpoint
-  /** The same as `recover` returned it, by which it knows what was tried; `endpoint` is a copy when its window differs. */
-  chosenEndpoint: ModelEndpoint
-  /** The endpoint that completed the last call. */
-  verifiedEndpoint: ModelEndpoint | null = null
-  messages: LoopMessage[]
-  /** Ids of all tool calls in the conversation, so that none is used twice. */
-  readonly callIds: Set<string>
-  readonly memo: Map<string, unknown>
-  readonly chatMemo: Map<string, unknown>
-  readonly keepImage: ToolContext['keepImage']
-  /** Model calls so far. */
-  steps: number
-  /** Share of the step limit the model was last warned at. */
-  warnedShare = 0
-  /** The model was told to call a function of the client. */
-  hasDemandedCall = false
-  /** Notices already shown in this run. */
-  readonly notices = new Set<string>()
-  /** The model was told that a call in its text cannot be read. */
-  isToldOfMarkup = false
-  /** The step limit, once it is reached. */
-  limitedAt = 0
-  /** Text of the last assistant message. */
-  text = ''
-  readonly contextWindow: ContextWindow
-  readonly subagents: Subagents
-  readonly instructions: InstructionLookup
-  readonly #end = new AbortController()
+/** Consecutive messages without a single valid call before the turn fails. */
+const MAX_INVALID_BATCHES = 3
 
-  /** `agent` runs subagents. */
-  constructor(request: AgentRequest, emit: Emit, options: EngineOptions, agent: Agent) {
-    const { compression, resumed, chatMemo = new Map<string, unknown>() } = request
-    this.request = request
-    this.emit = emit
-    this.meter = new UsageMeter(
-      request.endpoint,
-      request.onUsage,
-      compression && (endpoint => thresholdOf(compression.settings, endpoint)),
-      resumed?.usage,
+/** Runs one turn, or one subagent. The engine's only error boundary: any error below becomes an outcome. */
+export const runEngine = async (
+  request: AgentRequest,
+  emit: Emit,
+  timing: RetryTiming = {},
+): Promise<Outcome> => {
+  const held = holdMarkup(
+    emit,
+    request.tools.map(({ name }) => name),
+  )
+  const run = new Run(request, held.emit, timing, (inner, emitInner) =>
+    runEngine(inner, emitInner, timing),
+  )
+  const startedAt = run.clock.monotonic()
+  const observed = async (outcome: Outcome): Promise<Outcome> => {
+    const { text, model } = outcome
+    const status = outcome.status === 'finished' ? 'finished' : 'failed'
+    const durationMs = run.clock.monotonic() - startedAt
+    await request.hooks?.ended({ status, text, model, durationMs }, run.signal)
+    return outcome
+  }
+  try {
+    await runLoop(run)
+    return await observed(run.outcome('finished'))
+  } catch (error) {
+    // Any other error may come from `emit` itself.
+    if (error instanceof ProviderFailure || request.signal.aborted) held.flush()
+    if (request.signal.aborted) return run.outcome('stopped')
+    const failure =
+      error instanceof ProviderFailure
+        ? toFailure(error)
+        : { type: 'error' as const, message: wordsOf(error) }
+    const outcome = { ...run.outcome('failed'), failure }
+    return observed(outcome).catch(() => run.outcome('stopped'))
+  } finally {
+    run.close()
+  }
+}
+
+const runLoop = async (run: Run): Promise<void> => {
+  const { request } = run
+  let invalidBatches = 0
+  const repeats = new RepeatCounter()
+  if (request.resumed?.calls.length) await runToolCalls(run, [...request.resumed.calls])
+  while (run.steps < request.maxSteps) {
+    request.onStepBoundary?.()
+    if (run.signal.aborted) throw run.signal.reason
+    if (isStoppedByHook(run)) return
+    if (await readSteering(run)) repeats.forget()
+    const calls = await runStep(run, STEP)
+    if (calls.length === 0) {
+      if ((await readSteering(run)) || (await continueForHook(run))) continue
+      return
+    }
+    const isAnyValid = calls.some(call => isValidCall(call, run.request.tools))
+    invalidBatches = isAnyValid ? 0 : invalidBatches + 1
+    const theirs = clientCalls(run, calls)
+    const begunAt = run.clock.monotonic()
+    await runToolCalls(
+      run,
+      calls.filter(call => !theirs.includes(call)),
     )
-    restoreDirectory(chatMemo, request.workspace, request.history, request.runner)
-    this.signal = AbortSignal.any([request.signal, this.#end.signal])
-    // Every tool call of a batch adds a listener.
-    setMaxListeners(0, this.signal)
-    this.wait = options.wait ?? waitOn(request.clock)
-    this.random = options.random ?? Math.random
-    this.clock = request.clock
-    this.endpoint = request.endpoint
-    this.chosenEndpoint = request.endpoint
-    this.messages = repairHistory(request.history, resumed?.calls)
-    this.callIds = new Set(
-      request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id),
+    if (run.signal.aborted) throw run.signal.reason
+    if (isStoppedByHook(run)) return
+    if (theirs.length > 0) return
+    if (invalidBatches >= MAX_INVALID_BATCHES)
+      throw new ProviderFailure('error', sentence('turn.unparsed_calls'))
+    const repeated = warnOfRepeats(run, repeats)
+    const isWaiting = run.clock.monotonic() - begunAt > WAITING_MS
+    if (repeated >= REPEATS_MAX && !isWaiting) {
+      const message = `The same call was made ${repeated} times with the same result, so the turn ends here.`
+      run.emit({ type: 'warning', kind: 'repeated_calls', message })
+      await runStep(run, lastStep(REPEATED_PROMPT))
+      return
+    }
+    appendStepWarning(run)
+  }
+  run.limitedAt = request.maxSteps
+  const message = sentence('turn.step_limit', { steps: request.maxSteps })
+  run.emit({ type: 'warning', kind: 'step_limit', message })
+  await runStep(run, lastStep())
+}
+
+/** True when a hook wants the agent to continue: what it said is the next message. */
+const continueForHook = async (run: Run): Promise<boolean> => {
+  const answer = await run.request.hooks?.atEnd(run.text, run.signal)
+  if (!answer || isStoppedByHook(run)) return false
+  const id = run.request.nextMessageId()
+  const content = `[A hook of the user wants you to continue: ${answer.text}]`
+  const message: RunMessage = { id, role: 'user', content, _hooks: answer.activity }
+  run.emit({ type: 'message', message })
+  run.messages.push({ id, role: 'user', content })
+  return true
+}
+
+/** The hook's reason was shown when it was given. */
+const isStoppedByHook = ({ request }: Run): boolean => (request.hooks?.stopped() ?? null) !== null
+
+/** Adds new steering messages to the conversation. False when there are none. */
+const readSteering = async (run: Run): Promise<boolean> => {
+  const steering = (await run.request.takeSteeringMessages?.()) ?? []
+  for (const { key, text, modelText, images, attachments } of steering) {
+    const id = run.request.nextMessageId()
+    const files = attachments.length > 0 ? { attachments: [...attachments] } : {}
+    const message: RunMessage = { id, role: 'user', content: text, ...files }
+    run.emit({ type: 'message', message, steeringKey: key })
+    run.messages.push({ id, role: 'user', content: modelText, ...withImages(images) })
+  }
+  return steering.length > 0
+}
+
+const withImages = (images: readonly StoredImage[] = []) => (images.length > 0 ? { images } : {})
+
+/** The turn must not spend more than was allowed before this call. */
+const requireBudget = async (run: Run): Promise<void> => {
+  const { checkBudget } = run.request
+  const refusal = checkBudget ? await raceAbort(checkBudget(), run.signal) : null
+  if (refusal !== null) throw new ProviderFailure('budget_reached', refusal)
+}
+
+/** One model call; records its message and returns the tool calls in it. */
+const runStep = async (run: Run, step: ModelCall): Promise<ToolCall[]> => {
+  const { request } = run
+  const messageId = request.nextMessageId()
+  const first = await readReply(run, messageId, step)
+  const again = askAgain(run, first, step)
+  if (again) voidPartial(run, messageId, FORM_MISSED)
+  const reply = again ? await readReply(run, messageId, again) : first
+  const toolNames = run.request.tools.map(tool => tool.name)
+  const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
+  // When the provider stopped an answer, none of its calls is run, in whatever form it was written.
+  const mayCall = (again ?? step).tools !== 'none' && reply.refusal === ''
+  const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
+  const calls = normalized.map(({ call }) => call)
+  run.text = textWithEnd(reply)
+  const message = toMessage(run, messageId, reply, calls)
+  // The last call of a turn that used all its steps has no tools.
+  if (step.isLast && run.limitedAt > 0) message._step_limit = run.limitedAt
+  record(run, message, reply.reasoning, toProviderState(run.endpoint, reply, normalized))
+  return calls
+}
+
+/** The reply with the calls in its text. A model that wrote one that cannot be read is asked once more, in its place. */
+const readReply = async (run: Run, messageId: string, ask: ModelCall): Promise<Reply> => {
+  if (run.signal.aborted) throw run.signal.reason
+  await requireBudget(run)
+  const received = await completeWithRecovery(run, messageId, ask)
+  run.steps++
+  const { answerForm, tools } = run.request
+  if (answerForm && hasForm(answerForm, received.text)) return received
+  // A call in a text that was cut may lack the arguments that would have made it harmless.
+  const { reply, isUnreadable } = parseInlineMarkup(received, received.isCut ? [] : tools)
+  // Never an empty answer: without tools, a call in the text is all there is.
+  if (ask.tools === 'none') return reply.text.trim() === '' ? received : reply
+  // An answer that the provider stopped is not asked for again.
+  if (!isUnreadable || run.isToldOfMarkup || ask.tools !== 'all' || received.refusal !== '')
+    return reply
+  run.isToldOfMarkup = true
+  const message = 'A tool call in the text of the model could not be read.'
+  voidPartial(run, messageId, message)
+  const told: LoopMessage[] = [
+    { role: 'assistant', content: received.text },
+    { role: 'user', content: NOT_RECOGNIZED },
+  ]
+  return readReply(run, messageId, { ...ask, followUp: [...ask.followUp, ...told] })
+}
+
+/** JSON of the form that was asked for is the answer, though it may look like a call. Any object: only without a mark of a call. */
+const hasForm = ({ schema, problemOf }: AnswerForm, text: string): boolean =>
+  (schema !== null || /^\s*\{/.test(text)) && problemOf(text) === null
+
+const FORM_MISSED = 'The answer is not what the program asked for.'
+
+/**
+ * An answer that the program could not use is written once more, in its place. A call is demanded once in a turn: what
+ * the call leads to may be another answer.
+ */
+const askAgain = (run: Run, reply: Reply, { tools }: ModelCall): ModelCall | null => {
+  const { answerForm, mustCall, planMode } = run.request
+  if (tools === 'all' && reply.calls.length > 0) return null
+  const isForced = mustCall && !run.hasDemandedCall && tools === 'all' && !planMode?.isOn()
+  const demand = demandAfter({ answerForm, mustCall: isForced }, reply)
+  if (demand === null) return null
+  run.hasDemandedCall ||= demand.tools === 'client'
+  const said: LoopMessage = {
+    role: 'assistant',
+    content: reply.text,
+    ...statePart(run.endpoint, reply),
+  }
+  return {
+    tools: demand.tools,
+    followUp: [
+      ...(reply.text.trim() === '' ? [] : [said]),
+      { role: 'user', content: demand.sentence },
+    ],
+  }
+}
+
+const statePart = (endpoint: ModelEndpoint, reply: Reply) => {
+  const providerState = toProviderState(endpoint, { ...reply, calls: [] }, [])
+  return providerState && { providerState }
+}
+
+/** For who reads nothing but the text: a parent agent, a scheduled task, a notification. */
+const textWithEnd = ({ text, refusal, isCut }: Reply): string => {
+  const note = isCut ? 'The answer was cut off before its end.' : refusal
+  return text.endsWith(note) ? text : `${text}\n\n[${note}]`
+}
+
+const toProviderState = (
+  endpoint: ModelEndpoint,
+  { providerState, calls }: Reply,
+  normalized: readonly NormalizedCall[],
+): ProviderState | undefined => {
+  if (providerState.length === 0) return undefined
+  const callSources = normalized.map(call => call.sources)
+  return {
+    endpointKey: endpointKeyOf(endpoint),
+    items: providerState,
+    callSources: callSources.length < calls.length ? callSources : undefined,
+  }
+}
+
+const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMessage => ({
+  id,
+  role: 'assistant',
+  // Exactly as it is recorded: the prefix the model reads must not change with the next turn.
+  content: reply.text,
+  ...(calls.length > 0 && { tool_calls: calls }),
+  ...(reply.refusal !== '' && { refusal: reply.refusal }),
+  ...(reply.refusal === FILTER_STOPPED.text && {
+    _sentences: { refusal: FILTER_STOPPED.coded },
+  }),
+  model: run.endpoint.model,
+  provider: run.endpoint.provider,
+})
+
+/** Emits the whole message with the provider state; later model calls get its six standard keys and the state. */
+const record = (
+  run: Run,
+  message: RunMessage,
+  reasoning = '',
+  providerState?: ProviderState,
+): void => {
+  run.emit({
+    type: 'message',
+    message: reasoning === '' ? message : { ...message, reasoning },
+    ...(providerState && { providerState }),
+  })
+  const {
+    model: _model,
+    provider: _provider,
+    _output,
+    _images,
+    _hooks,
+    _ran_in,
+    _failed,
+    _refused_by,
+    ...wire
+  } = message
+  run.messages.push({ ...wire, ...withImages(_images), ...(providerState && { providerState }) })
+}
+
+/**
+ * The calls that the client has to run. Those it could not run (invalid arguments, or more than it accepts) are left to
+ * `runTools`, whose error results let the model correct them.
+ */
+const clientCalls = ({ request }: Run, calls: ToolCall[]): ToolCall[] => {
+  const { tools, oneClientCall, planMode } = request
+  // What a function of the client changes is unknown here, so plan mode refuses it like any other change.
+  if (planMode?.isOn()) return []
+  const theirs = calls.filter(({ function: { name, arguments: text } }) => {
+    const tool = tools.find(each => each.name === name)
+    return tool?.isClient && tool.input.safeParse(parseArguments(text)).success
+  })
+  return oneClientCall ? theirs.slice(0, 1) : theirs
+}
+
+const runToolCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
+  runTools(calls, run, (call, result) => {
+    record(run, {
+      id: run.request.nextMessageId(),
+      role: 'tool',
+      tool_call_id: call.id,
+      name: call.function.name,
+      content: result.content,
+      ...(result.colored !== undefined && { _output: result.colored }),
+      ...(result.images?.length && { _images: [...result.images] }),
+      ...(result.hooks?.length && { _hooks: [...result.hooks] }),
+      ...(result.ranIn && { _ran_in: result.ranIn }),
+      ...(result.refusedBy
+        ? { _refused_by: result.refusedBy }
+        : result.isError && { _failed: true as const }),
+    })
+  })
+
+/** Shares of the step limit at which the model is warned, highest first. */
+const STEP_WARNINGS = [
+  {
+    share: 0.9,
+    text: (left: number) => `Only ${left} left: answer now with what you have.`,
+  },
+  {
+    share: 0.7,
+    text: (left: number) => `${left} left: finish what is begun and prepare the answer.`,
+  },
+]
+
+/** Warns the model in the newest tool result that steps run out. The transcript shows the result without it. */
+const appendStepWarning = (run: Run): void => {
+  const { maxSteps } = run.request
+  const warning = STEP_WARNINGS.find(({ share }) => run.steps >= maxSteps * share)
+  if (!warning || warning.share <= run.warnedShare || run.steps >= maxSteps) return
+  const last = run.messages.at(-1)
+  if (last?.role !== 'tool' || typeof last.content !== 'string') return
+  run.warnedShare = warning.share
+  const text = `Step ${run.steps} of ${maxSteps} of this turn is done. ${warning.text(maxSteps - run.steps)}`
+  const content = withWarning(last.content, '_budget_warning', text)
+  run.messages[run.messages.length - 1] = { ...last, content }
+  if (last.id) run.emit({ type: 'sent', messageId: last.id, text: content })
+}
+
+/** Tells the model of calls that it repeats. Returns how often the most frequent one was made. */
+const warnOfRepeats = (run: Run, repeats: RepeatCounter): number => {
+  // The step's own messages: a compaction before it may have moved all of them.
+  const from = run.messages.findLastIndex(({ role }) => role === 'assistant')
+  const counts = repeats.count(run.messages.slice(from))
+  run.messages.forEach((message, at) => {
+    const count = counts.get(message.tool_call_id ?? '') ?? 0
+    if (at < from || count < REPEATS_TOLD || typeof message.content !== 'string') return
+    const content = withWarning(
+      message.content,
+      '_repeated',
+      `You have made this call ${count} times with the same result. Do something else, or answer.`,
     )
-    this.memo = new Map(todoMemo(request.history))
-    this.chatMemo = chatMemo
-    this.keepImage = request.images && imageKeeper(request.images)
-    this.steps = resumed?.steps ?? 0
-    this.contextWindow = new ContextWindow(this, () => describeTools(this.request.tools))
-    this.subagents = new Subagents(this, agent)
-    this.instructions = new InstructionLookup(this)
-  }
+    run.messages[at] = { ...message, content }
+    if (message.id) run.emit({ type: 'sent', messageId: message.id, text: content })
+  })
+  return Math.max(0, ...counts.values())
+}
 
-  outcome(status: Outcome['status']): Outcome {
-    const { provider, model } = this.endpoint
-    const usage = this.meter.total()
-    return { status, text: this.text, steps: this.steps, usage, provider, model }
+/** The result with the warning: as a field of a JSON object, else as the last line. */
+const withWarning = (content: string, field: string, warning: string): string => {
+  try {
+    const value: unknown = JSON.parse(content)
+    if (isObject(value)) return JSON.stringify({ ...value, [field]: warning })
+  } catch {
+    // Results may be plain text.
   }
-
-  /** Stops tools of an aborted batch that are still running. */
-  close(): void {
-    this.#end.abort(new Error('The turn is over.'))
-  }
+  return `${content}\n\n[${warning}]`
 }

@@ -79,14 +79,14 @@ const REMARKS = new Set([
 /** Names and values that differ only in case and punctuation are the same. */
 export const simplified = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
-type Given = { args: JsonObject; value: unknown }
+type ArgumentIn = { args: JsonObject; value: unknown }
 /** Arguments that no single other one stands for; null: this value cannot be said here. */
-type Conversion = { into: string; convert: (given: Given) => unknown }
+type Conversion = { into: string; convert: (given: ArgumentIn) => unknown }
 
 const number = (value: unknown): number =>
   value === '' || value === null ? Number.NaN : Number(value)
 const isNo = (value: unknown): boolean => value === false || value === 'false'
-const ignoreCase = ({ args, value }: Given, ignores: boolean): unknown => {
+const ignoreCase = ({ args, value }: ArgumentIn, ignores: boolean): unknown => {
   const { pattern, target } = args
   if (!ignores) return pattern
   if (typeof pattern !== 'string' || target === 'files' || value === undefined) return undefined
@@ -94,7 +94,7 @@ const ignoreCase = ({ args, value }: Given, ignores: boolean): unknown => {
 }
 
 /** The number of lines up to this one; -1 is the last one. */
-const upTo = ({ args, value }: Given): number =>
+const upTo = ({ args, value }: ArgumentIn): number =>
   number(value) < 0 ? Number.MAX_SAFE_INTEGER : number(value) - number(args.offset ?? 1) + 1
 
 const CONVERSIONS: Readonly<Record<string, Conversion>> = {

@@ -354,7 +354,7 @@ export const readCalls = (text: string, at: number): WrittenCall[] | null => {
   const calls: WrittenCall[] = []
   let end = at
   while (end < text.length) {
-    const read = readOne(text, end)
+    const read = readCallsAt(text, end)
     if (!read) return null
     calls.push(...read.calls)
     end = endOf(SEPARATOR, text, read.end)
@@ -364,7 +364,7 @@ export const readCalls = (text: string, at: number): WrittenCall[] | null => {
 }
 
 /** The first call or calls that begin at `at`, whatever follows. */
-export const readOne = (text: string, at: number): Read => {
+export const readCallsAt = (text: string, at: number): Read => {
   for (const { begins, read, isWhole } of DIALECTS) {
     const found = isWhole && text.slice(0, at).trim() !== '' ? null : matchAt(begins, text, at)
     const calls = found && read(text, at + found[0].length, found[0])

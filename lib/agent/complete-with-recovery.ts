@@ -1,4 +1,5 @@
 /** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
+import type { Words } from '../base/sentences.ts'
 import { sha256 } from '../base/sha256.ts'
 import { complete, cutOff, type Reply, windowFull } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
@@ -8,7 +9,7 @@ import { sendsImages, VISION_TOOL } from './images.ts'
 import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
-import type { Run } from './agent.ts'
+import type { Run } from './run.ts'
 import { describeTools } from './tool-schema.ts'
 import type { LoopMessage, ModelEndpoint, ProviderRequest } from './types.ts'
 
@@ -22,7 +23,7 @@ export const REPEATED_PROMPT =
   'The same call was made again and again with the same result, so no further tool can be called in this turn. Say briefly what was done, what was found, and what is in the way.'
 
 /** One model call of a turn. `followUp` comes after the conversation and is not recorded. */
-export type Ask = {
+export type ModelCall = {
   /** `client`: only the functions of the client, of which one must be called. */
   tools: 'all' | 'none' | 'client'
   followUp: readonly LoopMessage[]
@@ -30,9 +31,9 @@ export type Ask = {
   isLast?: true
 }
 
-export const STEP: Ask = { tools: 'all', followUp: [] }
+export const STEP: ModelCall = { tools: 'all', followUp: [] }
 /** `prompt` says why. */
-export const lastStep = (prompt = STEP_LIMIT_PROMPT): Ask => ({
+export const lastStep = (prompt = STEP_LIMIT_PROMPT): ModelCall => ({
   tools: 'none',
   followUp: [{ role: 'user', content: prompt }],
   isLast: true,
@@ -45,7 +46,7 @@ export const lastStep = (prompt = STEP_LIMIT_PROMPT): Ask => ({
 export const completeWithRecovery = async (
   run: Run,
   messageId: string,
-  ask: Ask,
+  ask: ModelCall,
 ): Promise<Reply> => {
   let first: ProviderFailure | undefined
   for (;;) {
@@ -56,14 +57,14 @@ export const completeWithRecovery = async (
         const failure = windowFull()
         if ((await run.contextWindow.shrinkFullWindow(failure)) !== null)
           return cutOff(run.emit, reply)
-        voidPartial(run, messageId, { hasStreamed: true, message: failure.message })
+        voidPartial(run, messageId, failure.message)
         continue
       }
       const truncation = await run.contextWindow.findTruncation()
       if (!truncation || (await run.contextWindow.shrinkAfterTruncation(truncation)) !== null)
         return reply
       // The model read a part of the conversation only, so its answer is void.
-      voidPartial(run, messageId, { hasStreamed: true, message: truncation.message })
+      voidPartial(run, messageId, truncation.message)
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ProviderFailure)) throw error
       const isTooLong =
@@ -72,7 +73,7 @@ export const completeWithRecovery = async (
         ? await run.contextWindow.shrinkAfterOverflow(error)
         : withoutLengthGuess(error)
       if (failure === null) {
-        voidPartial(run, messageId, error)
+        if (error.hasStreamed) voidPartial(run, messageId, error.message)
         continue
       }
       first ??= failure
@@ -80,7 +81,7 @@ export const completeWithRecovery = async (
       // Report why the chosen model failed; a fallback's failure matters only when the prompt is too long for it.
       if (!recovery) throw isTooLong ? failure : first
       if (run.signal.aborted) throw run.signal.reason
-      voidPartial(run, messageId, error)
+      if (error.hasStreamed) voidPartial(run, messageId, error.message)
       run.chosenEndpoint = recovery.endpoint
       run.endpoint = await withRealWindow(run, recovery.endpoint)
       run.meter.setEndpoint(run.endpoint)
@@ -103,23 +104,21 @@ const withRealWindow = async (
  * history, but none may be called. A model that calls one all the same is asked again without any; so is one whose answer
  * needs a form, because many servers hold a model to it only where there are no tools.
  */
-const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
+const completeOnce = async (run: Run, messageId: string, ask: ModelCall): Promise<Reply> => {
   if (!ask.isLast || run.request.answerForm) return callModel(run, messageId, ask)
   const described = { tools: describeTools(run.request.tools), toolChoice: 'none' as const }
   const reply = await callModel(run, messageId, ask, described)
   const { calls, text } = parseInlineMarkup(reply, run.request.tools).reply
   if (calls.length === 0 || text.trim() !== '') return reply
-  voidPartial(run, messageId, {
-    hasStreamed: `${reply.text}${reply.reasoning}` !== '',
-    message: 'The model called a tool although none can be called.',
-  })
+  if (`${reply.text}${reply.reasoning}` !== '')
+    voidPartial(run, messageId, 'The model called a tool although none can be called.')
   return callModel(run, messageId, ask)
 }
 
 const callModel = async (
   run: Run,
   messageId: string,
-  ask: Ask,
+  ask: ModelCall,
   more: Partial<ProviderRequest> = {},
 ): Promise<Reply> => {
   const { endpoint, request, meter } = run
@@ -156,13 +155,8 @@ const withoutLengthGuess = (failure: ProviderFailure): ProviderFailure =>
     : failure
 
 /** The streamed part of a failed message is void: the next call streams it again from the start. */
-export const voidPartial = (
-  run: Run,
-  messageId: string,
-  { hasStreamed, message }: Pick<ProviderFailure, 'hasStreamed' | 'message'>,
-): void => {
-  if (hasStreamed)
-    run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
+export const voidPartial = (run: Run, messageId: string, message: Words): void => {
+  run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
 }
 
 const emitNoticeOnce = (run: Run, message: string): void => {
@@ -171,7 +165,7 @@ const emitNoticeOnce = (run: Run, message: string): void => {
   run.emit({ type: 'warning', kind: 'model', message })
 }
 
-const toProviderRequest = (run: Run, { tools, followUp }: Ask): ProviderRequest => ({
+const toProviderRequest = (run: Run, { tools, followUp }: ModelCall): ProviderRequest => ({
   endpoint: run.endpoint,
   messages: toWireMessages(run, followUp),
   tools: tools === 'none' ? [] : describeTools(toolsOf(run, tools)),

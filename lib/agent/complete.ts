@@ -55,7 +55,12 @@ export type CompleteOptions = {
   maxAttempts?: number
   /** Attempts worth making after such a failure; `maxAttempts` is the upper limit. */
   attemptLimit?: (failure: ProviderFailure) => number | undefined
-} & Pick<AgentRequest, 'minAttempts' | 'maxRetryWaitMs' | 'onRetryWait' | 'observe'>
+  /** As in `AgentRequest`. */
+  minAttempts?: AgentRequest['minAttempts']
+  maxRetryWaitMs?: AgentRequest['maxRetryWaitMs']
+  onRetryWait?: AgentRequest['onRetryWait']
+  observe?: AgentRequest['observe']
+}
 
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 
@@ -285,7 +290,7 @@ const readStream = async (
     // Lets the provider close its socket. Not awaited, for the same reason.
     stream.return(undefined).catch(() => undefined)
   }
-  // Of a stream that broke, no call is kept.
+  // A stream that broke does not get here, so none of its calls is made.
   part.calls = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
 }
 

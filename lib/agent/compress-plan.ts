@@ -1,6 +1,6 @@
 /** Chooses the messages a summary replaces. Pure. */
 import { estimateTokens, estimateAllTokens } from './tokens.ts'
-import type { LoopMessage, ModelEndpoint } from './types.ts'
+import type { LoopMessage } from './types.ts'
 import { SMALL_WINDOW } from './window-services.ts'
 
 export type CompressionSettings = {
@@ -46,7 +46,7 @@ const modelThreshold = (settings: CompressionSettings, model: string): number | 
  */
 export const thresholdOf = (
   settings: CompressionSettings,
-  { contextLength, model }: Pick<ModelEndpoint, 'contextLength' | 'model'>,
+  { contextLength, model }: { contextLength: number; model: string },
 ): number => {
   if (!settings.enabled || contextLength === 0) return 0
   const override = modelThreshold(settings, model)
@@ -62,16 +62,6 @@ export const thresholdOf = (
 /** The range `[head, tail)` of messages is summarized. */
 export type CompressionPlan = { head: number; tail: number }
 
-export type PlanOptions = {
-  settings: Pick<CompressionSettings, 'targetRatio' | 'protectFirst' | 'protectLast'>
-  /** Target length of the conversation in tokens. */
-  threshold: number
-  /** Messages kept at the end regardless of length. */
-  minTail?: number
-  /** No plan when fewer tokens would be saved. */
-  minGain?: number
-}
-
 /** Factor by which the tail may exceed its budget, so that it ends at a message boundary. */
 const MAX_TAIL_FACTOR = 1.5
 /** Messages kept at the end unless the caller says otherwise. */
@@ -79,7 +69,20 @@ export const MIN_TAIL = 3
 
 export const planCompression = (
   messages: readonly LoopMessage[],
-  { settings, threshold, minTail = MIN_TAIL, minGain = 0 }: PlanOptions,
+  {
+    settings,
+    threshold,
+    minTail = MIN_TAIL,
+    minGain = 0,
+  }: {
+    settings: CompressionSettings
+    /** Target length of the conversation in tokens. */
+    threshold: number
+    /** Messages kept at the end regardless of length. */
+    minTail?: number
+    /** No plan when fewer tokens would be saved. */
+    minGain?: number
+  },
 ): CompressionPlan | null => {
   const budget = threshold * settings.targetRatio
   const head = headOf(messages, settings.protectFirst - 1, budget)
@@ -107,12 +110,10 @@ const headOf = (messages: readonly LoopMessage[], count: number, budget: number)
   return head
 }
 
-type TailOptions = { budget: number; minTail: number; protectLast: number }
-
 const tailOf = (
   messages: readonly LoopMessage[],
   head: number,
-  { budget, minTail, protectLast }: TailOptions,
+  { budget, minTail, protectLast }: { budget: number; minTail: number; protectLast: number },
 ): number => {
   let tail = messages.length
   let tokens = 0

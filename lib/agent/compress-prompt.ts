@@ -1,7 +1,7 @@
 /** The prompt for summarizing a conversation, and the format of the summary. */
 import { parseArguments } from './tool-calls.ts'
 import { EXIT_PLAN_MODE } from '../base/plan-answers.ts'
-import { textOf, estimateTextTokens } from './tokens.ts'
+import { messageText, estimateTextTokens } from './tokens.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
 /** Limits per message, result and arguments; longer text loses its middle. */
@@ -38,7 +38,7 @@ const cutMiddle = (text: string, chars: number): string => {
 
 /** Repeated results are often the same file read again, so only the newest is included in full. */
 const renderMessage = (message: LoopMessage, isRepeated: boolean): string => {
-  const text = textOf(message)
+  const text = messageText(message)
   if (message.role === 'tool') {
     const shown = isRepeated ? `[the same ${text.length} characters come again below]` : text
     return `<result tool="${message.name ?? ''}">\n${cutMiddle(shown, RESULT_CHARS)}\n</result>`
@@ -55,12 +55,13 @@ const renderMessage = (message: LoopMessage, isRepeated: boolean): string => {
 /** The messages as text in chunks of about `chars` characters, split between messages. */
 export const toChunks = (messages: readonly LoopMessage[], chars: number): string[] => {
   const newest = new Map<string, LoopMessage>()
-  for (const message of messages) if (message.role === 'tool') newest.set(textOf(message), message)
+  for (const message of messages)
+    if (message.role === 'tool') newest.set(messageText(message), message)
   const chunks: string[] = []
   let open: string[] = []
   let size = 0
   for (const message of messages) {
-    const shown = textOf(message)
+    const shown = messageText(message)
     const isRepeated =
       message.role === 'tool' && shown.length > 200 && newest.get(shown) !== message
     const text = renderMessage(message, isRepeated)
@@ -75,7 +76,12 @@ export const toChunks = (messages: readonly LoopMessage[], chars: number): strin
   return [...chunks, open.join('\n\n')]
 }
 
-export type SummaryPromptOptions = {
+export const summaryPrompt = ({
+  notes,
+  chunk,
+  budget,
+  focus,
+}: {
   /** The notes so far; empty for the first. */
   notes: string
   chunk: string
@@ -83,14 +89,7 @@ export type SummaryPromptOptions = {
   budget: number
   /** What the user asked to preserve in particular. */
   focus: string
-}
-
-export const summaryPrompt = ({
-  notes,
-  chunk,
-  budget,
-  focus,
-}: SummaryPromptOptions): WireMessage[] => [
+}): WireMessage[] => [
   { role: 'system', content: INSTRUCTIONS },
   {
     role: 'user',
@@ -161,7 +160,7 @@ const MAX_SUMMARY_TOKENS = 12_000
 
 /** Tokens for the summary: a fifth of the covered messages, within bounds. */
 export const summaryBudget = (covered: readonly LoopMessage[], window: number): number => {
-  const tokens = covered.reduce((sum, message) => sum + estimateTextTokens(textOf(message)), 0)
+  const tokens = covered.reduce((sum, message) => sum + estimateTextTokens(messageText(message)), 0)
   const max = Math.max(
     MIN_SUMMARY_TOKENS,
     Math.min(MAX_SUMMARY_TOKENS, window > 0 ? window * 0.05 : MAX_SUMMARY_TOKENS),

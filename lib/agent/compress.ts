@@ -11,7 +11,7 @@ import {
   toChunks,
 } from './compress-prompt.ts'
 import { ProviderFailure } from './failure.ts'
-import { textOf, estimateTokens, estimateAllTokens } from './tokens.ts'
+import { messageText, estimateTokens, estimateAllTokens } from './tokens.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
 /** What the engine needs for compaction. */
@@ -30,7 +30,9 @@ export type SummaryModel = (
   options: { signal: AbortSignal; onUsage: (usage: Usage) => void },
 ) => Promise<string>
 
-export type CompressOptions = Pick<Compression, 'callModel' | 'window'> & {
+type SummaryTask = {
+  callModel: SummaryModel
+  window: number
   signal: AbortSignal
   focus?: string
   /** Open to-do items, copied verbatim. */
@@ -61,21 +63,21 @@ const MAX_HALVINGS = 3
 export const compress = async (
   messages: readonly LoopMessage[],
   { head, tail }: CompressionPlan,
-  options: CompressOptions,
+  task: SummaryTask,
 ): Promise<Compressed> => {
   const covered = messages.slice(head, tail)
   const old = covered.flatMap(({ summary }) => summary ?? [])
   const before = splitSummary(old.map(({ text }) => text).join('\n\n'))
   const newMessages = covered.filter(({ summary }) => !summary)
-  const budget = summaryBudget(covered, options.window)
-  const notes = await writeNotes(newMessages, { ...options, budget, notes: before.notes })
+  const budget = summaryBudget(covered, task.window)
+  const notes = await writeNotes(newMessages, { ...task, budget, notes: before.notes })
   const lastRequest = newMessages.findLast(({ role }) => role === 'user')
   // While its task is being worked on, a request must not be rephrased.
   const isOpen = !messages.slice(tail).some(({ role }) => role === 'user')
-  const request = isOpen ? (lastRequest ? textOf(lastRequest) : before.request) : ''
+  const request = isOpen ? (lastRequest ? messageText(lastRequest) : before.request) : ''
   // A plan is carried out over many turns, so it outlives the request that it answered.
   const plan = approvedPlan(newMessages) ?? before.plan
-  const text = joinSummary({ notes, plan, request }, options.todos ?? [])
+  const text = joinSummary({ notes, plan, request }, task.todos ?? [])
   const [first, last] = [firstId(covered), lastId(covered)]
   const summaryMessage: LoopMessage = {
     role: 'user',
@@ -111,12 +113,18 @@ const positionOf = (covered: readonly LoopMessage[]): number | undefined => {
   return known.length < positions.length || known.length === 0 ? undefined : Math.max(...known)
 }
 
-type NotesOptions = CompressOptions & { budget: number; notes: string }
-
 /** Summarizes chunk by chunk when the messages exceed the model's window; each call updates the notes so far. */
 const writeNotes = async (
   newMessages: readonly LoopMessage[],
-  { callModel, window, signal, focus = '', onUsage, budget, notes: first }: NotesOptions,
+  {
+    callModel,
+    window,
+    signal,
+    focus = '',
+    onUsage,
+    budget,
+    notes: first,
+  }: SummaryTask & { budget: number; notes: string },
 ): Promise<string> => {
   const readable = (window || DEFAULT_WINDOW) * READ_SHARE * CHARS_PER_TOKEN
   let chars = Math.min(MAX_CHUNK_CHARS, Math.max(MIN_CHUNK_CHARS, readable))

@@ -1,13 +1,12 @@
 /** Keeps the messages of a run within the model's context window: compaction before a call, shrinking after an overflow. */
 import { sentence } from '../base/sentences.ts'
-import type { Run } from './agent.ts'
+import type { Run } from './run.ts'
 import { z } from 'zod'
 import { wordsOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'
 import { MIN_TAIL, planCompression, thresholdOf } from './compress-plan.ts'
 import { sendsImages } from './images.ts'
 import { ProviderFailure } from './failure.ts'
-import { withShortResults } from './short-results.ts'
 import {
   MIN_FACTOR_ASKED,
   isSuspicious,
@@ -258,7 +257,7 @@ export class ContextWindow {
         callModel: compression.callModel,
         window: compression.window,
         signal: run.signal,
-        todos: openTodos(run.memo),
+        todos: unfinishedTodos(run.memo),
         onUsage: usage => run.meter.addUsage(usage),
       })
       this.#apply(compressed, before)
@@ -330,7 +329,7 @@ const modelKeyOf = ({ provider, model }: ModelEndpoint): string => `${provider} 
 
 const Todos = z.array(z.object({ content: z.string(), status: z.string() }))
 
-const openTodos = (memo: ReadonlyMap<string, unknown>): string[] => {
+const unfinishedTodos = (memo: ReadonlyMap<string, unknown>): string[] => {
   const parsed = Todos.safeParse(memo.get('todo'))
   if (!parsed.success) return []
   return parsed.data
@@ -349,4 +348,39 @@ const tooLong = (
   if (window === 0 || tokens < window * SAFE_SHARE) return failure
   const sentence = `Your message alone is longer than this model can read: about ${formatTokens(tokens)} tokens, and it reads ${formatTokens(window)}. Send it in parts, or attach it as a file.`
   return new ProviderFailure('context_overflow', sentence, { status: failure.status ?? 400 })
+}
+
+/** Tokens that remain of a shortened tool result, roughly; fewer in a small window. */
+const SHORT_RESULT_TOKENS = 1_500
+const MIN_SHORT_RESULT_TOKENS = 200
+const SHORT_RESULT_SHARE = 0.1
+
+const withShortResults = (original: readonly LoopMessage[], maxTokens: number): LoopMessage[] => {
+  const messages = [...original]
+  const most = Math.floor(
+    Math.min(
+      SHORT_RESULT_TOKENS,
+      Math.max(MIN_SHORT_RESULT_TOKENS, maxTokens * SHORT_RESULT_SHARE),
+    ),
+  )
+  let tokens = estimateAllTokens(messages)
+  const longest = messages
+    .map((message, at) => ({ at, size: message.role === 'tool' ? estimateTokens(message) : 0 }))
+    .filter(({ size }) => size > most / 2)
+    .toSorted((a, b) => b.size - a.size)
+  for (const { at, size } of longest) {
+    if (tokens <= maxTokens) break
+    const message = messages[at] as LoopMessage
+    if (typeof message.content !== 'string') continue
+    messages[at] = { ...message, content: shortened(message.content, most * 2) }
+    tokens += estimateTokens(messages[at]) - size
+  }
+  return messages
+}
+
+const shortened = (text: string, maxChars: number): string => {
+  if (text.length <= maxChars) return text
+  const omitted = text.length - maxChars
+  const half = maxChars / 2
+  return `${text.slice(0, half)}\n[… ${omitted} characters left out: they do not fit into this model's window …]\n${text.slice(half + omitted)}`
 }

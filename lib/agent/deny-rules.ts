@@ -24,7 +24,7 @@ const variantsOf = (command: string): Set<string> => {
 }
 
 /** What certainly begins each started program, of which some words are known only at run time: `git $p --force`. */
-const openLines = (command: string): string[] =>
+const certainBeginnings = (command: string): string[] =>
   readCommand(command).parts.flatMap(({ name, words }) => {
     const at = words.findIndex(({ value }) => value === null)
     const known = words.slice(0, Math.max(at, 0)).map(({ value }) => `${value} `)
@@ -39,10 +39,10 @@ const mayBe = (pattern: string, line: string): boolean =>
 export const deniedBy = (command: string, patterns: readonly string[]): string | undefined => {
   if (patterns.length === 0) return undefined
   const variants = [...variantsOf(command)]
-  const open = openLines(command)
+  const beginnings = certainBeginnings(command)
   return patterns.find(
     pattern =>
       variants.some(text => matchesGlob(pattern.trim(), text)) ||
-      open.some(line => mayBe(pattern.trim(), line)),
+      beginnings.some(line => mayBe(pattern.trim(), line)),
   )
 }

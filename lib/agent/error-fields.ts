@@ -36,13 +36,13 @@ const parse = (text: string): unknown => {
   }
 }
 
-type Found = { codes: string[]; params: string[] }
+type ErrorNames = { codes: string[]; params: string[] }
 
 /**
  * What is specific comes before what is general: Google's `details`, Azure's `innererror`, the `metadata` of OpenRouter and
  * what it passes on (`raw`), then `code`, Google's `status`, and `type`.
  */
-const collect = (value: unknown, found: Found, depth: number): void => {
+const collect = (value: unknown, found: ErrorNames, depth: number): void => {
   if (depth > MAX_DEPTH) return
   // Ollama and gateways pass an error on as JSON in a string.
   if (typeof value === 'string' && /^\s*[{[]/.test(value)) collect(parse(value), found, depth + 1)
@@ -70,7 +70,7 @@ const collect = (value: unknown, found: Found, depth: number): void => {
 }
 
 /** Gateways wrap the error of a provider: `litellm.BadRequestError: AnthropicException - {"error": …}`. */
-const collectFromSentence = (sentence: string, found: Found, depth: number): void => {
+const collectFromSentence = (sentence: string, found: ErrorNames, depth: number): void => {
   found.codes.push(
     ...[...sentence.matchAll(/\blitellm\.(\w+Error)\b/g)].map(([, name = '']) => name),
   )
@@ -92,7 +92,7 @@ const locationOf = ({ loc, msg }: JsonObject): string[] =>
 
 /** `body`: the text of an error response, or an error object. */
 export const errorFieldsIn = (body: unknown): ErrorFields => {
-  const found: Found = { codes: [], params: [] }
+  const found: ErrorNames = { codes: [], params: [] }
   collect(body, found, 0)
   return { codes: [...new Set(found.codes)], param: found.params[0] }
 }

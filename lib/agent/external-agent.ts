@@ -9,7 +9,7 @@ export type ExternalAgentSettings = {
   /** How long an unused session stays open in it, in milliseconds, and how many of them at most. */
   idleMs?: number
   maxIdle?: number
-  /** Of a new session: ids that the agent offers. Without a mode, one that asks before it acts. */
+  /** What a new session begins with, by the ids that the agent offers. Without a mode, one that asks before it acts. */
   mode?: string
   model?: string
   options?: Readonly<Record<string, string | boolean>>

@@ -68,7 +68,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Of a failure that was not read from an answer. */
+/** The kind of a failure that was not read from an answer. */
 const kindOfType = (
   type: FailureType,
   {

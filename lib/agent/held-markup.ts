@@ -1,5 +1,5 @@
 /** Holds back streamed text that may be a tool call, until its message says what it was: nobody should see the markup. */
-import { answerIn, isQuoted, withoutChannels } from './inline-tool-calls.ts'
+import { answerStart, isQuoted, withoutChannels } from './inline-tool-calls.ts'
 import { hasMark } from './call-dialects.ts'
 import type { AgentEvent, Emit, RunMessage } from './types.ts'
 
@@ -38,7 +38,7 @@ export const holdMarkup = (
     streams[type] = stream
     stream.held += text
     let free = ''
-    const answerAt = type === 'token' && stream.isBlank ? answerIn(stream.held) : 0
+    const answerAt = type === 'token' && stream.isBlank ? answerStart(stream.held) : 0
     if (answerAt === null) return
     stream.held = stream.held.slice(answerAt)
     while (!stream.isCall && stream.held !== '') {
@@ -80,7 +80,7 @@ export const holdMarkup = (
       for (const type of ['reasoning', 'token'] as const) {
         const stream = streams[type]
         const rest = stream ? release(stream, stream.held.length) : ''
-        const isThought = answerIn(rest) === null
+        const isThought = answerStart(rest) === null
         const { text, reasoning } = isThought
           ? withoutChannels({ text: rest, reasoning: '' })
           : { text: rest, reasoning: '' }

@@ -6,7 +6,7 @@ import type { HookActivity } from '../schema/hook.ts'
 import { errorResult } from './error-result.ts'
 import type { BeforeCall, HookedCall, Hooks } from './hooks.ts'
 import { CONTROL_APPROVAL } from './tools/allowed-paths.ts'
-import type { Tool, ToolContext, ToolResult } from './types.ts'
+import type { ToolContext, ToolResult } from './types.ts'
 
 /** What hooks said and did about a call and the calls it makes. */
 export type CallNotes = {
@@ -24,7 +24,7 @@ type Steps = {
   /** Checks and runs the call. */
   run: (before: BeforeCall) => Promise<ToolResult>
   mask: (text: string) => string
-  clock: Pick<Clock, 'monotonic'>
+  clock: Clock
 }
 
 /** A shown argument is not longer than this. */
@@ -79,7 +79,7 @@ export const runHooked = async (
 /** Asks the user where a hook wants that; the result of the call when it is denied. */
 export const askForHook = async (
   { decision, reason }: BeforeCall,
-  { name }: Pick<Tool, 'name'>,
+  name: string,
   preview: string | null,
   approve: ToolContext['approve'],
   cwd: string,

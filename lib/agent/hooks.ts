@@ -2,9 +2,12 @@
 import type { HookActivity } from '../schema/hook.ts'
 import type { Tool } from './types.ts'
 
+/** What hooks see of a tool, which may be one of an external agent. */
+export type HookedTool = { name: string; kind: Tool['kind']; server?: string }
+
 export type HookedCall = {
   callId: string
-  tool: Pick<Tool, 'name' | 'kind' | 'server'>
+  tool: HookedTool
   /** The arguments as the tool gets them. */
   input: Readonly<Record<string, unknown>>
   signal: AbortSignal

@@ -33,7 +33,7 @@ const MAX_RUN_IMAGES = 500
 /** `auto`: only to models that are known to accept images. An unknown model might ignore them and answer anyway. */
 export const sendsImages = (
   mode: ImageStore['mode'],
-  { apiMode, vision }: Pick<ModelEndpoint, 'apiMode' | 'vision'>,
+  { apiMode, vision }: { apiMode: ModelEndpoint['apiMode']; vision?: boolean | undefined },
 ): boolean => apiMode !== 'demo' && (mode === 'native' || (mode === 'auto' && vision === true))
 
 export type ImageProblem = 'format' | 'damaged' | 'too_large' | 'too_many' | 'not_stored'
@@ -48,7 +48,7 @@ export class UnusableImage extends Error {
   }
 }
 
-/** Of bytes that are no image a model accepts. */
+/** The error for bytes that are no image a model accepts. */
 export const unusableBytes = (bytes: Buffer): UnusableImage => {
   const format = otherImageFormat(bytes)
   return format === null
@@ -63,7 +63,7 @@ export const tooLargeImage = (): UnusableImage =>
   )
 
 /** Stores images for one run. What it returns throws an `UnusableImage`. */
-export const imageKeeper = ({ save }: Pick<ImageStore, 'save'>) => {
+export const imageKeeper = (store: ImageStore) => {
   const kept = new Set<string>()
   let bytesLeft = MAX_RUN_BYTES
   return (bytes: Buffer, name: string): StoredImage => {
@@ -77,7 +77,7 @@ export const imageKeeper = ({ save }: Pick<ImageStore, 'save'>) => {
       )
     if (kept.size >= MAX_RUN_IMAGES)
       throw new UnusableImage('too_many', `A turn stores ${MAX_RUN_IMAGES} images at most.`)
-    const file = save(bytes, found.ending)
+    const file = store.save(bytes, found.ending)
     if (file === null) throw new UnusableImage('not_stored', 'The image could not be stored.')
     // A copy that exists takes no more space.
     if (!kept.has(file)) bytesLeft -= bytes.length

@@ -1,6 +1,12 @@
 /** Extracts reasoning and tool calls that some servers leave in the response text. */
 import { asArray, asObject, isObject } from '../base/json.ts'
-import { behindCalls, findMarks, readCalls, readOne, type WrittenCall } from './call-dialects.ts'
+import {
+  behindCalls,
+  findMarks,
+  readCalls,
+  readCallsAt,
+  type WrittenCall,
+} from './call-dialects.ts'
 import type { Reply } from './complete.ts'
 import { readJson } from './lenient-json.ts'
 import { repairName } from './normalize-calls.ts'
@@ -35,13 +41,13 @@ const extractReasoning = (reply: Reply): Reply => {
 }
 
 /** Where the answer begins in a text that is still being written: null while it has channels and none is the answer's. */
-export const answerIn = (text: string): number | null => {
+export const answerStart = (text: string): number | null => {
   if (!IN_CHANNELS.test(text)) return 0
   const at = text.indexOf(ANSWER)
   return at < 0 ? null : at + ANSWER.length
 }
 
-export const withoutChannels = <T extends Pick<Reply, 'text' | 'reasoning'>>(reply: T): T => {
+export const withoutChannels = <T extends { text: string; reasoning: string }>(reply: T): T => {
   let { reasoning } = reply
   const text = reply.text.replace(HARMONY, (_, thought: string) => {
     reasoning += thought
@@ -109,7 +115,7 @@ const findCalls = (
   const isNamed = ({ name }: WrittenCall) => names.includes(repairName(name, names))
   for (const at of startsIn(text)) {
     const calls = readCalls(text, at)
-    if (!calls && readOne(text, at)?.calls.some(isNamed)) return null
+    if (!calls && readCallsAt(text, at)?.calls.some(isNamed)) return null
     if (!calls) continue
     const named = calls.map(call => ({ ...call, name: repairName(call.name, names) }))
     // One that does not exist beside others gets an error.

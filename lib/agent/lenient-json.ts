@@ -3,7 +3,7 @@
  * commas. A string that does not end is never read, because what is missing could change what a call does.
  */
 
-export type Reading =
+export type JsonReading =
   | { ok: true; value: unknown; end: number; isClosed: boolean }
   | { ok: false; at: number; reason: string }
 
@@ -32,7 +32,7 @@ class Unreadable extends Error {
 }
 
 /** The value that begins at `from`, and where it ends. `isClosed` is false when a closing bracket was missing. */
-export const readJson = (text: string, from = 0): Reading => {
+export const readJson = (text: string, from = 0): JsonReading => {
   const reader = new Reader(text, from)
   try {
     const value = reader.value()

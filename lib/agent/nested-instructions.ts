@@ -2,8 +2,8 @@
 import { dirname } from 'node:path'
 import { asObject, isObject } from '../base/json.ts'
 import { truncateText } from './prompt.ts'
-import type { Run } from './agent.ts'
-import type { LoopMessage } from './types.ts'
+import type { Run } from './run.ts'
+import type { LoopMessage, WireMessage } from './types.ts'
 
 /** An instruction file that applies to the files of a directory. Paths are absolute; `applies_to` ends with a separator. */
 export type DirectoryInstructions = { file: string; applies_to: string; text: string }
@@ -46,9 +46,7 @@ export const withInstructions = (
 }
 
 /** The instruction files that tool results of the conversation contain, by absolute path. */
-export const instructionFilesIn = (
-  messages: readonly Pick<LoopMessage, 'role' | 'content'>[],
-): string[] =>
+export const instructionFilesIn = (messages: readonly WireMessage[]): string[] =>
   messages.flatMap(({ role, content }) => {
     if (role !== 'tool' || typeof content !== 'string' || !content.includes(`"${FIELD}":[`))
       return []

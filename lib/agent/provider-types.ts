@@ -1,7 +1,7 @@
 /** Contracts of a provider: one request in, a stream of deltas out. */
 import type { AnswerFormat } from './answer-form.ts'
 import type { ImageSource } from './images.ts'
-import type { ApiMode, LoopMessage, ModelEndpoint, WireMessage } from './types.ts'
+import type { ApiMode, LoopMessage, ModelEndpoint } from './types.ts'
 
 /** What a provider yields. `usage` and `finish` come at most once, at the end. */
 export type ProviderDelta =
@@ -40,7 +40,7 @@ export type ProviderDelta =
 export type ProviderRequest = {
   endpoint: ModelEndpoint
   /** `providerState` is present only where this endpoint produced it. */
-  messages: (WireMessage & Pick<LoopMessage, 'providerState' | 'images'>)[]
+  messages: LoopMessage[]
   /** How to send the images of messages; absent: without them. */
   images?: ImageSource
   /** JSON schemas of the tools on offer; empty when none. */

@@ -24,9 +24,9 @@ const wordsOf = (text: string): string[] =>
     word.toLowerCase().replace(/(?<=\p{L}{3})(?:es?|(?<!s)s)$/u, ''),
   )
 
-type Entry = { tool: Tool; counts: Map<string, number>; length: number }
+type IndexedTool = { tool: Tool; counts: Map<string, number>; length: number }
 
-const toEntry = (tool: Tool): Entry => {
+const toEntry = (tool: Tool): IndexedTool => {
   const { name, description, parameters } = describeTool(tool)
   const properties = Object.keys(asObject(asObject(parameters).properties))
   const counts = new Map<string, number>()
@@ -52,7 +52,7 @@ export const rankTools = (query: string, tools: readonly Tool[]): Tool[] => {
       return [word, Math.log(1 + (entries.length - matches + 0.5) / (matches + 0.5))]
     }),
   )
-  const scoreOf = ({ counts, length }: Entry): number =>
+  const scoreOf = ({ counts, length }: IndexedTool): number =>
     words.reduce((sum, word) => {
       const count = counts.get(word) ?? 0
       const saturated = (count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / meanLength))

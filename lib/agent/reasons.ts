@@ -27,7 +27,7 @@ export const stakesOf = (labels: readonly string[]): Reason[] => {
   return [...[...all.values()].slice(0, MOST), ...(more > 0 ? [{ more }] : [])]
 }
 
-/** With each text as it may be shown. */
+/** The reason with each of its texts as it may be shown. */
 export const shownReason = (reason: Reason, shown: (text: string) => string): Reason => {
   if ('text' in reason) return { text: shown(reason.text) }
   if (!('reaches' in reason)) return reason
@@ -37,7 +37,7 @@ export const shownReason = (reason: Reason, shown: (text: string) => string): Re
 }
 
 /** The fields of an approval. Empty sentences are left out. */
-export const because = (...given: readonly (string | Reason)[]) => {
+export const reasonFields = (...given: readonly (string | Reason)[]) => {
   const reasons = given
     .filter(reason => reason !== '')
     .map(reason => (typeof reason === 'string' ? { text: reason } : reason))

@@ -23,7 +23,7 @@ const LOADING_ATTEMPTS = 120
 const RATE_LIMIT_MS = 120_000
 const MIN_RATE_ATTEMPTS = 4
 const MAX_RATE_ATTEMPTS = 14
-/** With the delays of backoff, two minutes or more. */
+/** Takes two minutes or more, with the delays of the backoff. */
 const RATE_ATTEMPTS = 8
 /** Longest additional wait after the requested delay. A delay of minutes is announced as it is. */
 const MAX_JITTER_MS = 5_000
@@ -37,7 +37,7 @@ const MAX_STEP_MS = 15_000
  */
 export const retryDelayMs = (
   attempt: number,
-  failure: Pick<ProviderFailure, 'retryAfterMs'> & Partial<Pick<ProviderFailure, 'kind'>>,
+  failure: { retryAfterMs?: number | undefined; kind?: FailureKind },
   random: () => number,
 ): number => {
   const { retryAfterMs, kind } = failure
@@ -54,10 +54,7 @@ export const retryDelayMs = (
 }
 
 /** How often a call is made in all. */
-export const attemptsFor = ({
-  kind,
-  retryAfterMs,
-}: Pick<ProviderFailure, 'kind' | 'retryAfterMs'>): number => {
+export const attemptsFor = ({ kind, retryAfterMs }: ProviderFailure): number => {
   switch (KINDS[kind].repeats) {
     case 'none':
       return 1
@@ -90,12 +87,14 @@ const REASONS: Partial<Record<FailureKind, RetryReason>> = {
 }
 
 /** Why a call is repeated. */
-export const retryReasonOf = ({ kind }: Pick<ProviderFailure, 'kind'>): RetryReason =>
-  REASONS[kind] ?? 'error'
+export const retryReasonOf = ({ kind }: ProviderFailure): RetryReason => REASONS[kind] ?? 'error'
+
+/** Delays and randomness of retries, replaced in tests. */
+export type RetryTiming = { wait?: Wait; random?: () => number }
 
 /** Waits on this clock. */
 export const waitOn =
-  (clock: Pick<Clock, 'delay'>): Wait =>
+  (clock: Clock): Wait =>
   async (ms, signal, end) => {
     try {
       await clock.delay(ms, end ? AbortSignal.any([signal, end]) : signal)

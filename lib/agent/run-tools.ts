@@ -276,7 +276,7 @@ const invokeTool = async (
       before &&
       (await askForHook(
         before,
-        tool,
+        tool.name,
         entry.preview,
         ask => planned.approve(ask),
         request.workspace,

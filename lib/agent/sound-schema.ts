@@ -121,7 +121,7 @@ const typeOnly = (target: unknown): JsonObject => {
 const isSound = (keyword: string, value: unknown): boolean => {
   if (keyword === 'enum') return Array.isArray(value) && value.some(each => each !== null)
   if (keyword === 'required') return Array.isArray(value)
-  // Of an older draft.
+  // The form of an older draft.
   if (keyword === 'exclusiveMinimum' || keyword === 'exclusiveMaximum')
     return typeof value === 'number'
   return !['id', '$id', '$schema', '$anchor', 'optional'].includes(keyword)

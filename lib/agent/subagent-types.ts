@@ -20,7 +20,7 @@ export type SubagentKind = {
   name: string
   /** In addition to what every subagent is given. */
   prompt: string
-  /** Of the caller's tools, those it gets; null: all. */
+  /** Those of the caller's tools that it gets; null: all. */
   tools: readonly string[] | null
   /** Absent: as for other subagents. Throws a sentence why it cannot be called. */
   endpoint?: () => ModelEndpoint

@@ -1,14 +1,13 @@
 /** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
 import { oneLine, shorten } from '../base/shorten.ts'
-import { because } from './reasons.ts'
-import type { Run } from './agent.ts'
+import { reasonFields } from './reasons.ts'
+import type { Run } from './run.ts'
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { spentSince } from './usage-meter.ts'
 import { workingRules } from './prompt.ts'
 import { toolInfo } from '../base/tools.ts'
 import { toolsOf } from './toolsets.ts'
-import { Trace } from './subagent-trace.ts'
 import type {
   Agent,
   AgentEvent,
@@ -21,7 +20,9 @@ import type {
   SubagentStatus,
   SubagentTask,
   Tool,
+  TraceEntry,
 } from './types.ts'
+import type { HookActivity } from '../schema/hook.ts'
 
 /** Subagents of one run that work at the same time. */
 const MAX_PARALLEL = 3
@@ -156,7 +157,7 @@ const toRequest = (
     approve({ waitingCall: _, ...ask }, callId) {
       const { description, reasons = [{ text: description }] } = ask
       const who = `(a subagent asks, its task: ${shorten(oneLine(task.goal), MAX_GOAL_CHARS)})`
-      return request.approve({ ...ask, ...because(...reasons, who) }, prefix + callId)
+      return request.approve({ ...ask, ...reasonFields(...reasons, who) }, prefix + callId)
     },
     clarify: async () => null,
     offload: (callId, text) => request.offload?.(prefix + callId, text) ?? null,
@@ -249,5 +250,45 @@ const toParentEvent = (event: AgentEvent, from: SubagentRef, prefix: string): Ag
     default:
       // Messages and compactions stay inside the subagent.
       return null
+  }
+}
+
+const MAX_ENTRIES = 60
+const PREVIEW_CHARS = 120
+
+class Trace {
+  readonly entries: TraceEntry[] = []
+  /** What hooks did about the calls. */
+  readonly hooks: HookActivity[] = []
+  readonly #byCall = new Map<string, TraceEntry>()
+  #count = 0
+
+  apply(event: AgentEvent): void {
+    if (event.type === 'tool') this.#begin(event)
+    if (event.type !== 'tool_complete') return
+    // The calls of nested subagents leave theirs to the delegating call.
+    if (!event.owner)
+      this.hooks.push(...(event.hooks ?? []).slice(0, MAX_ENTRIES - this.hooks.length))
+    const entry = this.#byCall.get(event.callId)
+    if (!entry) return
+    entry.status = event.isError ? 'error' : 'ok'
+    entry.duration_seconds = Math.round(event.durationMs / 100) / 10
+  }
+
+  #begin({ callId, name, preview, owner: ref }: Extract<AgentEvent, { type: 'tool' }>): void {
+    if (++this.#count > MAX_ENTRIES) return
+    const entry: TraceEntry = {
+      tool: name,
+      preview: (preview ?? '').replace(/\s+/g, ' ').slice(0, PREVIEW_CHARS),
+      status: 'unfinished',
+      duration_seconds: 0,
+      ...(ref && { task_index: ref.index }),
+    }
+    this.#byCall.set(callId, entry)
+    const owner = ref && this.#byCall.get(ref.parent)
+    if (owner) {
+      owner.trace ??= []
+      owner.trace.push(entry)
+    } else this.entries.push(entry)
   }
 }

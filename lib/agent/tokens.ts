@@ -6,7 +6,7 @@ import type { LoopMessage, WireMessage } from './types.ts'
 const BYTES_PER_TOKEN = 4
 /** Roles and separators. */
 const TOKENS_PER_MESSAGE = 4
-/** Of an image with an unknown size, independent of its size in bytes. */
+/** Assumed for an image of unknown width and height, whatever its bytes. */
 const TOKENS_PER_IMAGE = 1_500
 /** Claude's rule; other providers count less for large images. */
 const PIXELS_PER_TOKEN = 750
@@ -48,7 +48,7 @@ const countWithoutImages = ({ content, tool_calls, refusal }: WireMessage): numb
   (refusal ? estimateTextTokens(refusal) : 0)
 
 /** The text of a message; other parts appear by type, such as `[image_url]`. */
-export const textOf = ({ content }: WireMessage): string =>
+export const messageText = ({ content }: WireMessage): string =>
   typeof content === 'string'
     ? content
     : content

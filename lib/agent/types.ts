@@ -55,43 +55,51 @@ export type HttpApiMode =
   | 'codex_responses'
   | 'ollama_chat'
 
-/** One model at one address, ready to be called: {provider, model} with address, key and limits resolved. */
-export type ModelEndpoint = EndpointWindow & {
-  provider: string
-  /** Display name of the provider; the address of an unnamed custom endpoint. */
-  providerName?: string
-  model: string
-  apiMode: ApiMode
-  /** Without trailing slash; empty for `demo`. */
-  baseUrl: string
-  apiKey: string | null
-  /** Further headers of its requests. They may hold keys. */
+/** A sign-in in auth.json of the home `dir`. */
+export type SignInReference = { dir: string; provider: string; id: string }
+
+/** Further headers of the requests to an endpoint, and their time limits. */
+export type RequestSettings = {
+  /** They may hold keys. */
   headers?: Readonly<Record<string, string>>
   /** How long a response may take, and how long no data may arrive; 0: without a limit. Absent: the engine's own limits. */
   requestTimeoutMs?: number
   staleTimeoutMs?: number
-  /** Upper bound of tokens per response; absent: the provider's default. */
-  maxTokens?: number
-  effort?: Effort
-  /** US dollars per million tokens; absent when unknown. */
-  price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
-  /** Lifetime of cached prompt parts at the provider; five minutes when absent. */
-  cacheTtl?: '5m' | '1h'
-  /** Whether the model accepts images; absent when that is not known. */
-  vision?: boolean
-  /** `vision` is from config.yaml, so what the server says does not change it. */
-  hasConfiguredVision?: true
-  /** Routing preferences of an aggregator such as OpenRouter, passed through unchanged. */
-  routing?: Readonly<Record<string, unknown>>
-  /** The credential pool entry the key comes from, so that a rejected key can be put on cooldown. */
-  credential?: { pool: string; id: string }
-  /** The sign-in in auth.json of the home `dir` that `apiKey` was read from; its current token replaces `apiKey`. */
-  signIn?: { dir: string; provider: string; id: string }
-  /** Command line of the external agent; only with `acp`. */
-  command?: readonly string[]
-  /** The external agent, its display name, and the model to select in it (null: its own choice). Only with `acp`. */
-  agent?: { id: string; name: string; model: string | null; settings?: ExternalAgentSettings }
 }
+
+/** One model at one address, ready to be called: {provider, model} with address, key and limits resolved. */
+export type ModelEndpoint = EndpointWindow &
+  RequestSettings & {
+    provider: string
+    /** Display name of the provider; the address of an unnamed custom endpoint. */
+    providerName?: string
+    model: string
+    apiMode: ApiMode
+    /** Without trailing slash; empty for `demo`. */
+    baseUrl: string
+    apiKey: string | null
+    /** Upper bound of tokens per response; absent: the provider's default. */
+    maxTokens?: number
+    effort?: Effort
+    /** US dollars per million tokens; absent when unknown. */
+    price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
+    /** Lifetime of cached prompt parts at the provider; five minutes when absent. */
+    cacheTtl?: '5m' | '1h'
+    /** Whether the model accepts images; absent when that is not known. */
+    vision?: boolean
+    /** `vision` is from config.yaml, so what the server says does not change it. */
+    hasConfiguredVision?: true
+    /** Routing preferences of an aggregator such as OpenRouter, passed through unchanged. */
+    routing?: Readonly<Record<string, unknown>>
+    /** The credential pool entry the key comes from, so that a rejected key can be put on cooldown. */
+    credential?: { pool: string; id: string }
+    /** The sign-in in auth.json of the home `dir` that `apiKey` was read from; its current token replaces `apiKey`. */
+    signIn?: SignInReference
+    /** Command line of the external agent; only with `acp`. */
+    command?: readonly string[]
+    /** The external agent, its display name, and the model to select in it (null: its own choice). Only with `acp`. */
+    agent?: { id: string; name: string; model: string | null; settings?: ExternalAgentSettings }
+  }
 
 /**
  * Opaque data a provider gets back with the message: reasoning, thinking signatures, encrypted items. It is recorded
@@ -194,7 +202,7 @@ export type TurnServices = CommandScope & {
   secrets?: Secrets
   /** Absent: files are those on the disk. */
   editor?: EditorFiles
-  /** Of the executable, which has ripgrep in it; undefined where it cannot be unpacked. */
+  /** The path of ripgrep, which the executable has in it; undefined where it cannot be unpacked. */
   unpackRipgrep?: () => string | undefined
   /** Absent: documents such as PDF files cannot be read. */
   readDocument?: ReadDocument

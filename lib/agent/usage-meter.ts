@@ -8,10 +8,13 @@ const defaultThreshold = ({ contextLength }: ModelEndpoint) =>
   Math.floor(contextLength * DEFAULT_THRESHOLD_SHARE)
 
 /** The part of a usage that adds up. */
-export type SpentTokens = Pick<
-  Usage,
-  'input_tokens' | 'output_tokens' | 'estimated_cost' | 'cache_read_tokens' | 'cache_write_tokens'
->
+export type SpentTokens = {
+  input_tokens: number
+  output_tokens: number
+  estimated_cost: number
+  cache_read_tokens?: number | undefined
+  cache_write_tokens?: number | undefined
+}
 
 const combined = (a: SpentTokens, b: SpentTokens, sign: 1 | -1): SpentTokens => ({
   input_tokens: a.input_tokens + sign * b.input_tokens,

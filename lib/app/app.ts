@@ -8,7 +8,7 @@ import { redact, redactValue } from '../base/redact/redact.ts'
 import { ClientApi } from '../client-api/client-api.ts'
 import { Conversations } from '../client-api/conversations.ts'
 import { alone } from '../cluster/alone.ts'
-import type { Owned } from '../cluster/types.ts'
+import type { Owned } from '../cluster/cluster.ts'
 import type { SettingChanges } from '../commands/guards/setting-changes.ts'
 import { endDetached } from '../commands/own-processes/end-detached.ts'
 import { MARK_VARIABLE } from '../commands/own-processes/own-processes.ts'
@@ -56,6 +56,7 @@ import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
 import { type StartingFacts, startingFacts } from '../turns/context/starting-facts.ts'
+import type { Services } from '../turns/context/services.ts'
 import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
 import { ExternalAgentOptions } from '../turns/external-agent-options.ts'
 import { ExternalAgentSessions } from '../turns/external-agent-sessions.ts'
@@ -67,23 +68,23 @@ import { TurnStarter } from '../turns/start-turn.ts'
 import type { Turns } from '../turns/turns.ts'
 import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
 import { FileSearch } from '../workspaces/file-search.ts'
-import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
+import { PersonGit, type RequireMayChange } from '../workspaces/git-person.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
 import { SessionFiles } from '../workspaces/session-files.ts'
 import { personShell, type PersonShell } from '../workspaces/terminals/person-shell.ts'
 import { Terminals } from '../workspaces/terminals/terminals.ts'
 import { withCommittedCalls } from './cell.ts'
 import { CommandPlaces } from './command-place.ts'
-import type { CommandRunners } from './command-runners.ts'
+import type { Commands } from '../commands/commands.ts'
 import { AppData } from './data.ts'
-import { createEngine, type Engine } from './engine.ts'
+import { Engine } from './engine.ts'
 import { importTarget } from './import-target.ts'
 import { thisMachine } from '../operations/checks/machine.ts'
 import { Maintenance } from './maintenance.ts'
 import { EventReports, type NotificationTestOptions } from '../notifications/event-reports.ts'
 import { Readiness } from './readiness.ts'
 import { continuedTasks } from '../turns/scheduled-tasks.ts'
-import { openTelemetry, type Telemetry } from './telemetry.ts'
+import { Telemetry } from './telemetry.ts'
 import { Activity } from './worker-cell.ts'
 
 export type AppOptions = {
@@ -186,16 +187,16 @@ export class App extends AppData {
   readonly edits: Edits
 
   // Models and turns
-  readonly #engine: Engine
+  readonly #services: Services
   readonly models: ModelServices
   readonly mcp: Mcp
   readonly turns: Turns
-  readonly compressions: Engine['compressions']
-  readonly grants: Engine['grants']
+  readonly compressions: Services['compressions']
+  readonly grants: Services['grants']
   readonly hooks: HookRecords
-  readonly spending: Engine['spending']
-  readonly web: Engine['web']
-  readonly runners: CommandRunners
+  readonly spending: Services['spending']
+  readonly web: Services['web']
+  readonly runners: Commands
   readonly commandPlaces: CommandPlaces
   readonly turnStarter: TurnStarter
   readonly queue: MessageQueue
@@ -223,28 +224,24 @@ export class App extends AppData {
       clock,
       isAway: () => !cell.isReachable(),
     })
-    const telemetry = await openTelemetry(config, {
-      version,
-      log,
-      sources: {
-        runningTurns: () => app.turns.count(),
-        queuedMessages: () =>
-          app.turns.running().reduce((n, each) => n + app.queue.list(each.sessionId).length, 0),
-        eventStreams: () => app.hub.readers(),
-        freeBytes: () => readiness.freeBytes(),
-      },
+    const telemetry = await Telemetry.open(config, version, log, {
+      runningTurns: () => app.turns.count(),
+      queuedMessages: () =>
+        app.turns.running().reduce((n, each) => n + app.queue.list(each.sessionId).length, 0),
+      eventStreams: () => app.hub.readers(),
+      freeBytes: () => readiness.freeBytes(),
     })
     const dispatcher = await createProxyDispatcher(config.env)
     const ready = { clock, cell, version, root, dispatcher, readiness, telemetry }
     const app: App = new App(config, log, ready, options)
-    await app.#engine.runners.ready
+    await app.#services.runners.ready
     app.#catchUp()
     return app
   }
 
   // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the list of all services, in the order in which they need each other.
   private constructor(config: Config, log: Log, ready: Ready, options: AppOptions) {
-    super(config, log, { ...options, clock: ready.clock, cell: ready.cell })
+    super(config, log, ready.clock, ready.cell, options)
     const { clock, cell, version, root, dispatcher, readiness, telemetry } = ready
     const { homes, hub, sessions, settings, workspaces } = this
     const { stateDir, userHome } = config
@@ -331,11 +328,10 @@ export class App extends AppData {
       clock,
       path,
       isEnabled: config.hasTerminal,
-      resolve: id => sessions.resolve(id),
     })
 
     const liveDir = join(stateDir, 'live')
-    this.#engine = createEngine({
+    const { services, turns } = new Engine({
       config,
       version,
       dispatcher,
@@ -359,6 +355,7 @@ export class App extends AppData {
         tookOver: cell.tookOver,
         isReplaced: () => cell.lost.aborted,
       },
+      missingFiles: cell.missing,
       wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, cell)),
       onIdle: id => {
         if (!settings.get().sync_to_insights) return
@@ -369,23 +366,24 @@ export class App extends AppData {
       onQueue: id => this.queue.publish(id),
       onPlanAnswer: (id, answer) => void this.queue.answerPlan(id, answer),
     })
-    const { models, turns } = this.#engine
+    this.#services = services
+    const { models } = services
     this.models = models
     this.turns = turns
-    this.mcp = this.#engine.mcp
-    this.compressions = this.#engine.compressions
-    this.grants = this.#engine.grants
-    this.hooks = this.#engine.hooks
-    this.spending = this.#engine.spending
-    this.web = this.#engine.web
-    this.runners = this.#engine.runners
+    this.mcp = this.#services.mcp
+    this.compressions = this.#services.compressions
+    this.grants = this.#services.grants
+    this.hooks = this.#services.hooks
+    this.spending = this.#services.spending
+    this.web = this.#services.web
+    this.runners = this.#services.runners
     this.commandPlaces = new CommandPlaces(config, this.runners, this.guards)
     this.reports.start()
     this.toolsets = new ToolsetSettings(sessions, this.promptCache, homes, this.web)
 
     this.turnStarter = new TurnStarter(sessions, turns, homes, models, workspaces)
     this.queue = new MessageQueue(this, turns, this.turnStarter, log.warn)
-    this.sideQuestions = new SideQuestions(this.#engine, turns, this.turnStarter, liveDir)
+    this.sideQuestions = new SideQuestions(this.#services, turns, this.turnStarter, liveDir)
     this.sessionViews = new SessionViews(this, turns, models)
     this.backgroundPrompts = new BackgroundPrompts(sessions, hub, this.turnStarter)
     this.edits = new Edits(
@@ -397,11 +395,11 @@ export class App extends AppData {
       },
       this.resetSession,
     )
-    this.externalAgentOptions = new ExternalAgentOptions(this.#engine)
-    this.externalAgentSessions = new ExternalAgentSessions(this.#engine, turns)
+    this.externalAgentOptions = new ExternalAgentOptions(this.#services)
+    this.externalAgentSessions = new ExternalAgentSessions(this.#services, turns)
     this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
     this.clientApi = new ClientApi(
-      this.#engine,
+      this.#services,
       turns,
       this.turnStarter,
       this,
@@ -472,12 +470,8 @@ export class App extends AppData {
   }
 
   /** Git as the person runs it, in a workspace. */
-  personGit(
-    home: Home,
-    root: string,
-    requireMayChange?: PersonGitOptions['requireMayChange'],
-  ): Promise<PersonGit> {
-    return openPersonGit(root, { env: this.personShell(home).env, requireMayChange })
+  personGit(home: Home, root: string, requireMayChange?: RequireMayChange): Promise<PersonGit> {
+    return PersonGit.open(root, this.personShell(home).env, requireMayChange)
   }
 
   importInto(home: Home, workspace: string, isOwner: boolean): ImportTarget {
@@ -494,7 +488,7 @@ export class App extends AppData {
 
   /** Ends turns while the journal can still record their end, then everything else. */
   async close(): Promise<void> {
-    const { runners, external, languageServers } = this.#engine
+    const { runners, external, languageServers } = this.#services
     this.readiness.enter('stopping')
     this.#maintenance.close()
     this.hostSessionWatcher.stop()
@@ -532,7 +526,7 @@ export class App extends AppData {
 
   protected override onSessionDeleted(id: string): void {
     super.onSessionDeleted(id)
-    this.#engine.external.forget(id)
+    this.#services.external.forget(id)
   }
 
   /** What an earlier process left, and what became due while the service was not running. */

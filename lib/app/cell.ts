@@ -1,14 +1,14 @@
 /** Composition: the right to serve this state directory. Without a cluster the instance lock is enough, and nothing is loaded. */
 import { hostname } from 'node:os'
 import type { Clock } from '../base/clock.ts'
-import type { Agent } from '../agent/types.ts'
+import type { Agent, Tool } from '../agent/types.ts'
 import { parseClusterKey, parseDatabaseUrl } from '../base/cluster-settings.ts'
 import { alone } from '../cluster/alone.ts'
-import type { CellPlace, Owned } from '../cluster/types.ts'
+import type { CellPlace, Owned } from '../cluster/cluster.ts'
 import type { Config } from '../config.ts'
 import { SetupError, unavailable } from '../errors.ts'
 import { CELL_HEADER } from '../http/forwarded-headers.ts'
-import type { Listener } from '../http/request-listener.ts'
+import type { Listener } from '../http/http.ts'
 import type { ResponseHold } from '../http/write-response.ts'
 import type { Log } from '../operations/log.ts'
 import { fileReason } from '../store/file-error.ts'
@@ -45,8 +45,10 @@ export const readClusterKey = ({
 export const clusterUrl = ({
   url,
   urlFile,
-}: Pick<NonNullable<Config['cluster']>, 'url' | 'urlFile'>): string =>
-  url ?? inFile('AGENT_WEBUI_CLUSTER_URL_FILE', urlFile ?? '', parseDatabaseUrl)
+}: {
+  url: string | null
+  urlFile: string | null
+}): string => url ?? inFile('AGENT_WEBUI_CLUSTER_URL_FILE', urlFile ?? '', parseDatabaseUrl)
 
 /** An address that other machines understand: the one that is listened at may mean every address. */
 export const clusterAddress = ({ cluster, host }: Config, local: string): string => {
@@ -113,21 +115,31 @@ export const responseHold = (cell: Owned, clock: Clock): ResponseHold | undefine
   }
 }
 
-/** Tools run after the message that calls them is committed: another owner would otherwise run them a second time. */
-export const withCommittedCalls = (agent: Agent, cell: Owned): Agent =>
-  cell.epoch === 0
-    ? agent
-    : (request, emit) =>
-        agent(
-          {
-            ...request,
-            tools: request.tools.map(tool => ({
-              ...tool,
-              run: async (ctx, input) => {
-                await cell.settled()
-                return tool.run(ctx, input)
-              },
-            })),
-          },
-          emit,
-        )
+/**
+ * Tools run after the message that calls them is committed: another owner would otherwise run them a second time. What they
+ * changed is committed with their result, so that another owner has both.
+ */
+export const withCommittedCalls = (agent: Agent, cell: Owned): Agent => {
+  if (cell.epoch === 0) return agent
+  const withLook = async <T>(run: () => Promise<T> | T): Promise<T> => {
+    try {
+      return await run()
+    } finally {
+      await cell.look()
+    }
+  }
+  return (request, emit) => {
+    const tools = request.tools.map(
+      (tool): Tool => ({
+        ...tool,
+        run: async (ctx, input) => {
+          await cell.settled()
+          const changes = tool.kind === 'write' || tool.kind === 'execute'
+          return changes ? withLook(() => tool.run(ctx, input)) : tool.run(ctx, input)
+        },
+      }),
+    )
+    // Tools of an external agent are its own.
+    return withLook(() => agent({ ...request, tools }, emit))
+  }
+}

@@ -4,17 +4,21 @@ import type { OutsidePolicy } from '../agent/types.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import { type EngineCli, openEngine } from '../commands/containers/engine.ts'
-import type { ContainerSettings } from '../commands/containers/settings.ts'
 import { conflict, wordsOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { CommandPlace, CommandsHere, SandboxChange } from '../schema/command-place.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 import type { HomeGuards } from '../turns/context/guards.ts'
-import type { CommandRunners } from './command-runners.ts'
+import type { Commands } from '../commands/commands.ts'
 import { containerEngine, containerSettings } from './container-runners.ts'
 
-export type ContainerState = Pick<ContainerSettings, 'image' | 'hasNetwork'> &
-  Pick<EngineCli, 'engine' | 'program'> & { isDownloaded: boolean }
+export type ContainerState = {
+  image: string
+  hasNetwork: boolean
+  engine: EngineCli['engine']
+  program: string
+  isDownloaded: boolean
+}
 
 /** Null: the home asks for no container. Rejects with a sentence why none can run. Starts and downloads nothing. */
 export const inspectContainer = async (
@@ -34,10 +38,10 @@ type ShownContainer = { container: CommandPlace['container']; problem: Words | n
 
 export class CommandPlaces {
   readonly #config: Config
-  readonly #runners: CommandRunners
+  readonly #runners: Commands
   readonly #guards: HomeGuards
 
-  constructor(config: Config, runners: CommandRunners, guards: HomeGuards) {
+  constructor(config: Config, runners: Commands, guards: HomeGuards) {
     this.#config = config
     this.#runners = runners
     this.#guards = guards

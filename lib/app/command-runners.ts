@@ -2,6 +2,7 @@
 import type { Sentence } from '../base/sentences.ts'
 import { join } from 'node:path'
 import type { CommandRunner } from '../agent/tool-services.ts'
+import type { Commands, RunnerScope } from '../commands/commands.ts'
 import type { Availability } from '../commands/sandbox/availability.ts'
 import { workspaceProblem } from '../commands/sandbox/mounts.ts'
 import { Sandboxes, type SandboxScope } from '../commands/sandbox/sandboxes.ts'
@@ -11,19 +12,7 @@ import type { Homes } from '../profiles/homes.ts'
 import { controlPathsOf, expandPath, hiddenBySandbox } from '../turns/context/control-files.ts'
 import type { ContainerRunners } from './container-runners.ts'
 
-export type RunnerScope = {
-  home: Home
-  /** The directory that commands may change; null for scripts of scheduled tasks, which have none. */
-  workspace: string | null
-  /** The session, or the scheduled task whose script runs: what keeps a place of its own. */
-  owner: string
-  /** More paths that commands may read, such as stored results of the session. */
-  readable?: readonly string[]
-}
-
-/** A container where `terminal.backend` names one, else a sandbox where `sandbox.enabled` is on. */
-export class CommandRunners {
-  /** Resolves when `sandbox.enabled: auto` has an answer. Never rejects. */
+export class CommandRunners implements Commands {
   readonly ready: Promise<void>
   readonly #config: Config
   readonly #homes: Homes
@@ -38,7 +27,6 @@ export class CommandRunners {
     this.ready = this.#lookForSandbox()
   }
 
-  /** Undefined: commands run directly on this computer. */
   runnerFor(scope: RunnerScope): CommandRunner | undefined {
     const container = this.#containers.runnerFor(scope)
     if (container) return container
@@ -48,25 +36,21 @@ export class CommandRunners {
       : undefined
   }
 
-  /** Whether commands of this home run in a sandbox, if their workspace can be protected. */
   isSandboxed(home: Home): boolean {
     const asked = this.#wanted(home)
     return asked === 'auto' ? !this.#sandboxes.problem() : asked
   }
 
-  /** Why commands of this workspace run directly although a sandbox is wanted wherever it works; null: they do not, or none is. */
   whyDirect(scope: RunnerScope): Sentence | null {
     return this.#wanted(scope.home) === 'auto'
       ? (this.#sandboxes.problem() ?? workspaceProblem(this.#scopeFor(scope)))
       : null
   }
 
-  /** Checks whether a sandbox works here now, whether it is on or not. */
   checkSandbox(): Promise<Availability> {
     return this.#sandboxes.recheck()
   }
 
-  /** Ends what still runs and removes what was created. */
   async close(): Promise<void> {
     await Promise.all([this.#containers.close(), this.#sandboxes.close()])
   }

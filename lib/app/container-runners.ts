@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import { asObject, isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
-import type { Shown } from '../commands/containers/container-files.ts'
+import type { ContainerMount } from '../commands/containers/container-files.ts'
 import { Containers } from '../commands/containers/containers.ts'
 import { ContainerRunner } from '../commands/containers/runner.ts'
 import {
@@ -29,7 +29,7 @@ import { protectedPaths } from '../store/state-files.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { controlPathsOf } from '../turns/context/control-files.ts'
 import type { Log } from '../turns/context/services.ts'
-import type { RunnerScope } from './command-runners.ts'
+import type { RunnerScope } from '../commands/commands.ts'
 
 /** `terminal.backend`, its older name, or the variable of the command line. */
 export const containerEngine = (home: Home): Engine | null => {
@@ -79,8 +79,8 @@ export const shownIn = (
   workspace: string,
   readable: readonly string[],
   { control, hidden }: { control: readonly string[]; hidden: readonly string[] },
-): Shown[] => {
-  const same = (path: string): Shown => ({ source: path, target: path })
+): ContainerMount[] => {
+  const same = (path: string): ContainerMount => ({ source: path, target: path })
   const within = (paths: readonly string[]) =>
     paths.map(path => realPath(path)).filter(path => existsSync(path) && isInside(workspace, path))
   const git = gitDirectories(workspace, [], [])

@@ -20,8 +20,8 @@ import type { Log } from '../operations/log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
 import { packedHere } from '../store/packed.ts'
 import { Homes } from '../profiles/homes.ts'
-import type { Owned } from '../cluster/types.ts'
-import { createKnownSecrets } from '../profiles/known-secrets.ts'
+import type { Owned } from '../cluster/cluster.ts'
+import { KnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
 import { Projects } from '../workspaces/projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../base/redact/redact.ts'
@@ -55,17 +55,6 @@ export const unpackRipgrep = ({
   const source = packedHere()?.ripgrep
   const dirs = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
   return source && (() => installProgram(source, 'rg', addonCandidates(dirs)))
-}
-
-export type AppDataOptions = {
-  clock: Clock
-  /** The right to serve this directory. */
-  cell: Owned
-  /** Path of the SQLite addon, in the single-file build. */
-  addon?: string | undefined
-  passwordIterations?: number | undefined
-  /** For tests that write config.yaml themselves: it applies as written. */
-  isConfigTrusted?: boolean | undefined
 }
 
 /** In the single-file build the search worker starts from its embedded source. */
@@ -120,8 +109,21 @@ export class AppData {
   readonly maskSecret: (secret: string) => void
   readonly #unwatch: (() => void)[]
 
-  constructor(config: Config, log: Log, options: AppDataOptions) {
-    const { clock, cell, addon } = options
+  constructor(
+    config: Config,
+    log: Log,
+    clock: Clock,
+    /** The right to serve this directory. */
+    cell: Owned,
+    options: {
+      /** Path of the SQLite addon, in the single-file build. */
+      addon?: string | undefined
+      passwordIterations?: number | undefined
+      /** For tests that write config.yaml themselves: it applies as written. */
+      isConfigTrusted?: boolean | undefined
+    },
+  ) {
+    const { addon } = options
     const { stateDir } = config
     this.config = config
     this.log = log
@@ -174,15 +176,9 @@ export class AppData {
     })
     this.apiTokens = new ApiTokens(join(stateDir, 'api-tokens.json'), clock)
     this.requestKeys = new RequestKeys(join(stateDir, 'request-keys'), clock, log.warn)
-    this.#unwatch = [
-      watchSecrets(createKnownSecrets(() => this.homes.list())),
-      watchSecrets(own.values),
-    ]
-    this.hub = new Hub({
-      boot: randomBytes(4).toString('hex'),
-      clock,
-      profileOf: id => this.sessions.row(id)?.profile,
-    })
+    const known = new KnownSecrets(() => this.homes.list())
+    this.#unwatch = [watchSecrets(() => known.list()), watchSecrets(own.values)]
+    this.hub = new Hub(randomBytes(4).toString('hex'), clock, id => this.sessions.row(id)?.profile)
     this.acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
     this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
     this.toolOutput = new ToolOutput(join(stateDir, 'tool-output'), log.warn)

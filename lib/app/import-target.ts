@@ -7,17 +7,17 @@ import { writeStream } from '../workspaces/write-stream.ts'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { PROJECT_NAME_CHARS } from '../schema/project.ts'
 
-export type ImportTargetOptions = Pick<ImportTarget, 'profile' | 'workspace' | 'find' | 'write'> & {
-  area: () => FileScope
-  /** Null for those who are no owner: they may not see or make projects. */
-  projects: {
-    list: () => readonly Project[]
-    create: (given: { name: string }) => Project
-  } | null
-  clock: Pick<Clock, 'now'>
-}
-
-export const importTarget = (options: ImportTargetOptions): ImportTarget => {
+export const importTarget = (
+  options: Pick<ImportTarget, 'profile' | 'workspace' | 'find' | 'write'> & {
+    area: () => FileScope
+    /** Null for those who are no owner: they may not see or make projects. */
+    projects: {
+      list: () => readonly Project[]
+      create: (given: { name: string }) => Project
+    } | null
+    clock: Clock
+  },
+): ImportTarget => {
   const { profile, workspace, find, write, area, projects, clock } = options
   return {
     ...{ profile, workspace, find, write },

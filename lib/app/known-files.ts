@@ -22,7 +22,7 @@ import { ImportsFile } from '../schema/import.ts'
 import { JsonFile } from '../store/json-file.ts'
 import { GrantFile } from '../turns/context/grants.ts'
 
-type Known = {
+type FileForm = {
   /** Throws for a value that the service cannot use. */
   parse: (value: unknown) => unknown
   /** What is the case until it can be read. */
@@ -38,7 +38,7 @@ const of =
   (value: unknown): unknown =>
     value === undefined ? undefined : schema.parse(value)
 
-const FILES: Readonly<Record<string, Known>> = {
+const FILES: Readonly<Record<string, FileForm>> = {
   'settings.json': {
     parse: parseSettings,
     until:
@@ -99,7 +99,7 @@ const FILES: Readonly<Record<string, Known>> = {
 
 const REPAIRED = 'it was repaired since; restart the service, which reads it at the start only'
 
-const watchFile = (path: string, { parse, isReadOnce }: Known): KnownFile['problem'] => {
+const watchFile = (path: string, { parse, isReadOnce }: FileForm): KnownFile['problem'] => {
   const file = new JsonFile(path, parse)
   const isOff = isReadOnce === true && file.problem() !== null
   return () => {

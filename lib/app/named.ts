@@ -13,7 +13,7 @@ import { isInside } from '../store/path-within.ts'
 import type { App } from './app.ts'
 import { controlGuard, type ControlGuard } from '../turns/context/control-guard.ts'
 
-type Naming = Pick<BaseCtx, 'person'> & {
+type Naming = BaseCtx & {
   app: App
   home: Home
   may: (access: Access, profile: string | null) => boolean
@@ -53,11 +53,7 @@ const requireStream = (ctx: Naming, access: Access, id: string): void => {
 }
 
 /** Throws a 404 for a profile that the person was not given. */
-export const requireProfile = (
-  { may }: Pick<Naming, 'may'>,
-  access: Access,
-  name: string,
-): void => {
+export const requireProfile = ({ may }: Naming, access: Access, name: string): void => {
   if (!may(access, name))
     throw missing(`Profile '${name}' does not exist.`, {
       code: 'profile_not_found',
@@ -66,11 +62,7 @@ export const requireProfile = (
 }
 
 /** Throws a 403 unless a folder is in a workspace that an owner added to the profile. */
-export const requireWorkspace = (
-  { app, person }: Pick<Naming, 'app' | 'person'>,
-  home: Home,
-  path: string,
-): void => {
+export const requireWorkspace = ({ app, person }: Naming, home: Home, path: string): void => {
   if (person.role === 'owner' || path.trim() === '') return
   const real = app.workspaces.check(home, path)
   const known = [...app.workspaces.list(home).map(each => each.path), app.workspaces.last(home)]
@@ -82,11 +74,9 @@ export const requireWorkspace = (
 
 /** The paths that a request about files changes: the one it names, and where it would be afterwards. */
 const changedPaths = (fields: Record<string, unknown>): string[] => {
-  const [path, name, folder] = ['path', 'new_name', 'dest_dir'].map(key => textOf(fields, key)) as [
-    string,
-    string,
-    string,
-  ]
+  const [path, name, folder] = ['path', 'new_name', 'dest_dir'].map(key =>
+    fieldText(fields, key),
+  ) as [string, string, string]
   if (path === '') return []
   return [
     path,
@@ -113,7 +103,7 @@ export const mayChangeIn = (ctx: Naming, sessionId: string): ControlGuard | unde
   return controlGuard(ctx, profile ? app.homes.of(profile) : home, root)
 }
 
-const textOf = (fields: Record<string, unknown>, key: string): string => {
+const fieldText = (fields: Record<string, unknown>, key: string): string => {
   const value = Object.hasOwn(fields, key) ? fields[key] : undefined
   return typeof value === 'string' ? value : ''
 }
@@ -126,7 +116,7 @@ export const requireNamed = (
 ): void => {
   if (isPublic || byToken || ctx.person.role === 'owner') return
   const named = declared(input, fields)
-  const [session, stream, profile, workspace] = NAMING_FIELDS.map(key => textOf(named, key)) as [
+  const [session, stream, profile, workspace] = NAMING_FIELDS.map(key => fieldText(named, key)) as [
     string,
     string,
     string,
@@ -150,6 +140,6 @@ const declared = (input: z.ZodType | undefined, fields: unknown): Record<string,
 
 /** The profiles that a list is about: the wanted one, whose name was checked, or those that the person was given. Undefined: all. */
 export const readableProfiles = (
-  { person }: Pick<Naming, 'person'>,
+  { person }: Naming,
   wanted?: string,
 ): string | readonly string[] | undefined => wanted || (person.profiles ?? undefined)

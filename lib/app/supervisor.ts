@@ -43,7 +43,7 @@ export class Supervisor {
   }
   #beats: NodeJS.Timeout | undefined
 
-  constructor({ env }: Pick<Config, 'env'>, warn: (text: string) => void) {
+  constructor(env: Config['env'], warn: (text: string) => void) {
     this.#env = env
     this.#warn = warn
     const { NOTIFY_SOCKET = '', PATH = '' } = env
@@ -69,3 +69,18 @@ export class Supervisor {
     return this.#send('STOPPING=1', 'STATUS=Shutting down')
   }
 }
+
+const LOOK_MS = 500
+
+/**
+ * The end of npm ends the service that `npm start` became: npm signals its shell, which exits without forwarding the signal.
+ * `AGENT_WEBUI_PARENT` is the process that setup.mjs was started by. After an update the service is another program in the same
+ * process, with the same parent; started by anyone else, it has another one and nothing is watched.
+ */
+export const watchParent = (
+  { AGENT_WEBUI_PARENT: parent }: Readonly<Record<string, string>>,
+  stop: () => void,
+): NodeJS.Timeout | undefined =>
+  parent === String(process.ppid)
+    ? setInterval(() => parent === String(process.ppid) || stop(), LOOK_MS).unref()
+    : undefined

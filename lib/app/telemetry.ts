@@ -10,31 +10,15 @@ import { observeAgent, type TurnObserver } from '../operations/telemetry/observe
 import type { Tracing } from '../operations/telemetry/tracing.ts'
 import { readTracingSettings } from '../operations/telemetry/tracing-settings.ts'
 
-export type Telemetry = {
-  /** Undefined where they are off. */
-  metrics: { text: Metrics['text']; isToken: (given: string) => boolean } | undefined
-  onRequest: ((finished: CountedRequest) => void) | undefined
-  wrapAgent: (agent: Agent) => Agent
-  close: () => Promise<void>
+const metricsOf = async (version: string, sources: Sources): Promise<Metrics> => {
+  const { Metrics } = await import('../operations/telemetry/metrics.ts')
+  return Metrics.open(version, sources)
 }
 
-type Options = { version: string; log: Pick<Log, 'info' | 'warn'>; sources: Sources }
-
-const openMetrics = async (
-  { metricsToken }: Config,
-  { version, sources }: Options,
-): Promise<{ metrics: Metrics; isToken: (given: string) => boolean } | undefined> => {
-  if (metricsToken === null) return undefined
-  const { createMetrics } = await import('../operations/telemetry/metrics.ts')
-  return {
-    metrics: await createMetrics(version, sources),
-    isToken: given => isSameSecret(given, metricsToken),
-  }
-}
-
-const openTracing = async (
+const tracingOf = async (
   { env }: Config,
-  { version, log }: Options,
+  version: string,
+  log: Log,
 ): Promise<Tracing | undefined> => {
   const settings = readTracingSettings(env)
   if (settings === null) return undefined
@@ -43,23 +27,48 @@ const openTracing = async (
   return new Tracing({ ...settings, version, redact, warn: log.warn })
 }
 
-/**
- * Throws an Error with a sentence when the configuration cannot work.
- * @public A test imports it in a process of its own, by a path that knip cannot read.
- */
-export const openTelemetry = async (config: Config, options: Options): Promise<Telemetry> => {
-  const [counted, tracing] = await Promise.all([
-    openMetrics(config, options),
-    openTracing(config, options),
-  ])
-  const observers: TurnObserver[] = [
-    ...(counted ? [counted.metrics.observeTurn] : []),
-    ...(tracing ? [tracing.observeTurn] : []),
-  ]
-  return {
-    wrapAgent: agent => observeAgent(agent, observers),
-    onRequest: counted?.metrics.request,
-    metrics: counted && { text: counted.metrics.text, isToken: counted.isToken },
-    close: async () => void (await tracing?.close()),
+/** @public A test imports it in a process of its own, by a path that knip cannot read. */
+export class Telemetry {
+  /** Undefined where they are off. */
+  readonly metrics: { text: Metrics['text']; isToken: (sent: string) => boolean } | undefined
+  readonly onRequest: ((finished: CountedRequest) => void) | undefined
+  readonly #observers: readonly TurnObserver[]
+  readonly #tracing: Tracing | undefined
+
+  /** Throws an Error with a sentence when the configuration cannot work. */
+  static async open(
+    config: Config,
+    version: string,
+    log: Log,
+    sources: Sources,
+  ): Promise<Telemetry> {
+    const { metricsToken } = config
+    const [metrics, tracing] = await Promise.all([
+      metricsToken === null ? undefined : metricsOf(version, sources),
+      tracingOf(config, version, log),
+    ])
+    return new Telemetry(metricsToken, metrics, tracing)
+  }
+
+  private constructor(
+    token: string | null,
+    metrics: Metrics | undefined,
+    tracing: Tracing | undefined,
+  ) {
+    this.metrics = metrics && {
+      text: accept => metrics.text(accept),
+      isToken: sent => token !== null && isSameSecret(sent, token),
+    }
+    this.onRequest = metrics && (finished => metrics.request(finished))
+    this.#observers = [metrics, tracing].flatMap(each => each?.observeTurn ?? [])
+    this.#tracing = tracing
+  }
+
+  wrapAgent(agent: Agent): Agent {
+    return observeAgent(agent, [...this.#observers])
+  }
+
+  async close(): Promise<void> {
+    await this.#tracing?.close()
   }
 }

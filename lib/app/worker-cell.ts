@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { type Clock, every } from '../base/clock.ts'
 import type { Config } from '../config.ts'
-import { createForwardedOnly } from '../http/forwarded-only.ts'
+import { ForwardedOnly } from '../http/forwarded-only.ts'
 import type { App } from './app.ts'
 
 /** Rows change often while a turn runs. */
@@ -71,7 +71,7 @@ const MAX_CHECK_MS = 30_000
 export class WorkerCell {
   readonly place: { token: string; signal: AbortSignal }
   /** Refuses requests that do not come from a forwarder. */
-  readonly guard: ReturnType<typeof createForwardedOnly>
+  readonly guard: ForwardedOnly
   readonly #clock: Clock
   readonly #idleMs: number
   #open = 0
@@ -91,7 +91,7 @@ export class WorkerCell {
     this.#idleMs = idleMs
     this.#since = clock.monotonic()
     this.place = { token, signal: AbortSignal.timeout(WAIT_MS) }
-    this.guard = createForwardedOnly({ token, userHeader, onRequest: res => this.#count(res) })
+    this.guard = new ForwardedOnly(token, userHeader, res => this.#count(res))
     // The worker holds the other end of standard input, and the system closes it however the worker ends.
     process.stdin.on('error', () => this.#end())
     process.stdin.on('close', () => this.#end())

@@ -52,7 +52,7 @@ export const systemClock: Clock = {
 }
 
 /** Calls `run` after each `ms`, until the returned function is called. Does not keep the process alive. */
-export const every = (clock: Pick<Clock, 'timer'>, ms: number, run: () => void): (() => void) => {
+export const every = (clock: Clock, ms: number, run: () => void): (() => void) => {
   const tick = () => {
     cancel = clock.timer(ms, tick)
     run()
@@ -62,7 +62,7 @@ export const every = (clock: Pick<Clock, 'timer'>, ms: number, run: () => void):
 }
 
 /** Milliseconds since 1970 that rise with every call, also when the clock is set back: for what is ordered by time. */
-export const rising = (clock: Pick<Clock, 'now'>): (() => number) => {
+export const rising = (clock: Clock): (() => number) => {
   let last = 0
   return () => {
     last = Math.max(clock.now(), last + 1)

@@ -24,8 +24,13 @@ export type ClusterSettings = Readonly<{
   worker: WorkerSettings
 }>
 
+/** Ids of users of the system, the last one included. */
+export type UserRange = Readonly<{ first: number; last: number }>
+
 /** Of `agent-webui worker`. */
 export type WorkerSettings = Readonly<{
+  /** A user of its own for each cell; `shared`: all cells are those of the worker's user; null: likewise, so it runs one cell only. */
+  users: UserRange | 'shared' | null
   /** Null: the host name. */
   name: string | null
   /** How many cells it runs at most. */
@@ -60,6 +65,7 @@ export const CLUSTER_VARIABLES = [
   'WORKER',
   'CAPACITY',
   'LABELS',
+  'USERS',
   'RUN_BY',
 ] as const
 
@@ -91,7 +97,25 @@ const parseIdle = (text: string): number => {
 /** A name of a worker or a label, which a cell may ask for. */
 export const isLabel = (text: string): boolean => CELL.test(text)
 
-const parseWorker = (name: string, capacity: string, labels: string): WorkerSettings => {
+/** Below are users of the system, and above ids that are none. */
+const [MIN_USER, MAX_USER] = [1_000, 2 ** 31 - 2]
+
+const parseUsers = (text: string): WorkerSettings['users'] => {
+  if (text === '') return null
+  if (text === 'shared') return text
+  const [, from, to] = /^(\d+)-(\d+)$/.exec(text) ?? []
+  const range = { first: Number(from), last: Number(to) }
+  if (range.first >= MIN_USER && range.last >= range.first && range.last <= MAX_USER)
+    return Object.freeze(range)
+  throw new Error(
+    `AGENT_WEBUI_CLUSTER_USERS must be ids of users that nothing else uses, such as 200000-200999, or shared, not "${text}"`,
+  )
+}
+
+const parseWorker = (
+  name: string,
+  { capacity, labels, users }: Record<'capacity' | 'labels' | 'users', string>,
+): WorkerSettings => {
   const list = commaList(labels)
   const odd = [...(name === '' ? [] : [name]), ...list].find(text => !isLabel(text))
   if (odd !== undefined)
@@ -100,6 +124,7 @@ const parseWorker = (name: string, capacity: string, labels: string): WorkerSett
     )
   return Object.freeze({
     name: name || null,
+    users: parseUsers(users),
     capacity: parseCapacity(capacity),
     labels: Object.freeze(list),
   })
@@ -160,6 +185,10 @@ export const parseCluster = (
     address: address === '' ? null : address.replace(/\/$/, ''),
     runBy: get('RUN_BY') || null,
     idleMs: parseIdle(get('IDLE')),
-    worker: parseWorker(get('WORKER'), get('CAPACITY'), get('LABELS')),
+    worker: parseWorker(get('WORKER'), {
+      capacity: get('CAPACITY'),
+      labels: get('LABELS'),
+      users: get('USERS'),
+    }),
   })
 }

@@ -25,28 +25,20 @@ const repeat = (run: () => void, ms: number): (() => void) => {
   return () => clearInterval(timer)
 }
 
-export type CollectWhenIdleOptions = {
-  collect?: () => void
-  /** Bytes that this thread holds for objects. */
-  held?: () => number
-  /** Share of the time since the last call in which the event loop of this thread was busy. */
-  busy?: () => number
-  /** Calls `run` every so many milliseconds until the returned function is called. */
-  every?: (run: () => void, ms: number) => () => void
-}
-
 /** Not what objects use: a heap holds more than that until it is collected. */
 const heldBytes = (): number => {
   const { heapTotal, external } = process.memoryUsage()
   return heapTotal + external
 }
 
-const createBusy = (): (() => number) => {
-  let last = performance.eventLoopUtilization()
-  return () => {
+/** Measures this thread from one call of `share` to the next. */
+class EventLoopUse {
+  #last = performance.eventLoopUtilization()
+
+  share(): number {
     const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, last)
-    last = now
+    const { utilization } = performance.eventLoopUtilization(now, this.#last)
+    this.#last = now
     return utilization
   }
 }
@@ -55,13 +47,22 @@ const createBusy = (): (() => number) => {
 export const collectWhenIdle = ({
   collect = collectAll,
   held = heldBytes,
-  busy = createBusy(),
+  busy,
   every = repeat,
-}: CollectWhenIdleOptions = {}): (() => void) => {
+}: {
+  collect?: () => void
+  /** Bytes that this thread holds for objects. */
+  held?: () => number
+  /** Share of the time since the last call in which the event loop of this thread was busy. */
+  busy?: () => number
+  /** Calls `run` every so many milliseconds until the returned function is called. */
+  every?: (run: () => void, ms: number) => () => void
+} = {}): (() => void) => {
+  const use = new EventLoopUse()
   let last = 0
   let looksLeft = 0
   return every(() => {
-    const isIdle = busy() < IDLE_BELOW
+    const isIdle = (busy?.() ?? use.share()) < IDLE_BELOW
     const now = held()
     // V8 collects by itself as well.
     last = Math.min(last, now)

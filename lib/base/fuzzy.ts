@@ -8,9 +8,12 @@ export type FuzzyMatch = {
   ranges: number[]
 }
 
+/** Made with the first search: its patterns for every script take 20 ms to compile. */
+const made: { matcher?: uFuzzy } = {}
+
 /** Letters of every script; characters may be left out within a word, or within a name of a path. */
-const createMatcher = () =>
-  new uFuzzy({
+const matcherOf = (): uFuzzy =>
+  (made.matcher ??= new uFuzzy({
     unicode: true,
     interSplit: "[^\\p{L}\\d']+",
     intraSplit: '\\p{Ll}\\p{Lu}',
@@ -18,10 +21,7 @@ const createMatcher = () =>
     intraChars: '[^\\s/]',
     intraContr: "'\\p{L}{1,2}\\b",
     intraIns: 6,
-  })
-
-/** Made with the first search: its patterns for every script take 20 ms to compile. */
-const made: { matcher?: uFuzzy } = {}
+  }))
 
 /** With more matches than this, only the first ones by length are ranked: ranking is what takes time. */
 const MAX_RANKED = 3_000
@@ -33,8 +33,7 @@ const MAX_PERMUTED = 3
 export const fuzzyMatches = (texts: readonly string[], query: string): FuzzyMatch[] => {
   const needle = query.slice(0, MAX_QUERY_CHARS)
   const haystack = texts as string[]
-  made.matcher ??= createMatcher()
-  const { matcher } = made
+  const matcher = matcherOf()
   const [found] = matcher.search(haystack, needle, MAX_PERMUTED, 0)
   if (!found) return []
   const ranked =

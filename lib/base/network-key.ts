@@ -3,7 +3,7 @@
 type Target = { host: string; port: number; address?: string | undefined }
 
 /** Without the ports of the web: an answer about a host is for both. */
-export const placeOf = ({ host, port }: Pick<Target, 'host' | 'port'>): string => {
+export const placeOf = ({ host, port }: Target): string => {
   const name = host.includes(':') ? `[${host}]` : host
   return port === 80 || port === 443 ? name : `${name}:${port}`
 }

@@ -5,17 +5,6 @@ import type { Readable, Writable } from 'node:stream'
 
 type Stdio = 'pipe' | 'ignore' | 'inherit'
 
-export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio> = {
-  cwd: string
-  /** All of it: nothing of our own environment is added. */
-  env: Readonly<Record<string, string>>
-  /** A fourth one is file descriptor 3: `child.stdio[3]`. */
-  stdio: readonly [In, Out, Err, 'pipe'?]
-  onSignal?: OnSignal
-  onEnd?: OnEnd
-  filter?: Uint8Array
-}
-
 /** Where the program reads the bytes of `filter`. */
 export const FILTER_DESCRIPTOR = 4
 
@@ -38,7 +27,26 @@ const endings = new WeakMap<object, Promise<string | null>>()
 export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdio>(
   file: string,
   args: readonly string[],
-  { cwd, env, stdio, onSignal, onEnd, filter }: GroupOptions<In, Out, Err>,
+  {
+    cwd,
+    env,
+    stdio,
+    user,
+    onSignal,
+    onEnd,
+    filter,
+  }: {
+    cwd: string
+    /** All of it: nothing of our own environment is added. */
+    env: Readonly<Record<string, string>>
+    /** A fourth one is file descriptor 3: `child.stdio[3]`. */
+    stdio: readonly [In, Out, Err, 'pipe'?]
+    /** Of the program; without it, that of this process. */
+    user?: { uid: number; gid: number } | undefined
+    onSignal?: OnSignal
+    onEnd?: OnEnd
+    filter?: Uint8Array
+  },
 ) => {
   const [input, output, errors, report] = stdio
   const usual = [input, output, errors, ...(report ? [report] : [])]
@@ -48,6 +56,7 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
     stdio: filter ? [input, output, errors, report ?? 'ignore', 'pipe'] : usual,
     detached: process.platform !== 'win32',
     windowsHide: true,
+    ...user,
   }) as ChildProcessByStdio<
     In extends 'pipe' ? Writable : null,
     Out extends 'pipe' ? Readable : null,
@@ -71,7 +80,7 @@ const endOf = (child: ChildProcess): Promise<void> =>
   })
 
 /** Signals a program started by `spawnGroup` and everything in its group. Does nothing when the group is empty. */
-export const killGroup = (child: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void => {
+export const killGroup = (child: { pid?: number | undefined }, signal: NodeJS.Signals): void => {
   const { pid } = child
   if (pid === undefined || signalHandlers.get(child)?.(pid, signal)) return
   try {
@@ -92,7 +101,10 @@ export const signalProcess = (pid: number, signal: NodeJS.Signals | 0): boolean 
 }
 
 /** SIGTERM to the group, and SIGKILL `graceMs` later. Returns a function that cancels the SIGKILL. */
-export const terminateGroup = (child: Pick<ChildProcess, 'pid'>, graceMs: number): (() => void) => {
+export const terminateGroup = (
+  child: { pid?: number | undefined },
+  graceMs: number,
+): (() => void) => {
   killGroup(child, 'SIGTERM')
   const timer = setTimeout(killGroup, graceMs, child, 'SIGKILL').unref()
   return () => clearTimeout(timer)

@@ -84,7 +84,23 @@ export const SENTENCES = {
   'turn.not_saved': "Couldn't save this turn.",
   'turn.interrupted': 'The server stopped while this turn was running.',
   'task.interrupted': 'The server stopped while this task was running.',
+  'task.stopped': 'The run was stopped.',
+  'task.unfinished': 'The run did not finish.',
+  'task.failed': 'The run failed; see the log.',
+  'task.idle': 'Stopped: nothing happened for {seconds} seconds.',
+  'task.too_long': 'Stopped: it ran longer than {seconds} seconds.',
+  'task.not_claimed': 'It could not be claimed: {reason}',
+  'task.no_output': 'The output file could not be written: {reason}',
+  'task.not_delivered':
+    "Not delivered to {target}: only local delivery is supported. The result is in the task's history.",
+  'task.missed': 'Missed: nothing was running at {time}.',
+  'task.busy': 'Skipped: the run before had not ended.',
+  'task.once': 'Skipped: run once for several due times.',
+  'task.rescheduled':
+    'Rescheduled for {next}: {time} does not follow from the schedule, because the clock or the time zone was another one.',
   'turn.partial_saved': 'The partial response is saved. Send a message to continue.',
+  'turn.files_not_moved':
+    'This chat continues on another machine. Some files could not be copied there, so they are missing or older: {files}',
   'turn.agent_lost':
     "The server stopped while {name} was working, and {name} can't load its session to continue.",
   'turn.agent_saved': 'What it wrote is saved. Send a message to continue.',

@@ -12,6 +12,7 @@ export const DEFAULT_SETTINGS: Settings = {
   sidebar_density: 'compact',
   show_token_usage: false,
   show_thinking: true,
+  show_steps: false,
   show_cli_sessions: false,
   sync_to_insights: false,
   check_for_updates: true,
@@ -38,4 +39,5 @@ export const PERSONAL_SETTINGS: readonly SettingName[] = [
   'send_key',
   'sidebar_density',
   'show_token_usage',
+  'show_steps',
 ]

@@ -50,6 +50,8 @@ export const SETTINGS = {
   },
   show_token_usage: { type: 'flag', section: 'general', label: 'settings.usage' },
   show_thinking: { type: 'flag', section: 'general', label: 'settings.thinking' },
+  /** Groups of steps are open, so that each step is seen as it happens. */
+  show_steps: { type: 'flag', section: 'general', label: 'settings.steps' },
   show_cli_sessions: { type: 'flag', section: 'general', label: 'settings.cli' },
   sync_to_insights: { type: 'flag', section: 'general', label: 'settings.insights' },
   check_for_updates: { type: 'flag' },

@@ -2,10 +2,10 @@
 import type { Clock } from './clock.ts'
 
 export class Wake {
-  readonly #clock: Pick<Clock, 'delay'>
+  readonly #clock: Clock
   #over = new AbortController()
 
-  constructor(clock: Pick<Clock, 'delay'>) {
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 

@@ -2,7 +2,7 @@
 import { clusterUrl } from '../app/cell.ts'
 import { databaseProblem, sqlState } from '../cluster/database.ts'
 import { type CellEntry, Directory, type WorkerEntry } from '../cluster/directory.ts'
-import type { CellsArguments } from './commands.ts'
+import type { CellsArguments } from './cli.ts'
 import type { CommandContext } from './run.ts'
 
 const stateOf = ({ isManaged, isAwake, worker, wakeAt }: CellEntry): string => {

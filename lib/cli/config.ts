@@ -3,10 +3,10 @@ import { systemClock } from '../base/clock.ts'
 import { forbidden, invalid } from '../errors.ts'
 import { signing } from '../people/signing-key.ts'
 import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
-import { settle, shownChanges } from '../commands/guards/setting-changes.ts'
+import { answerChanges, shownChanges } from '../commands/guards/setting-changes.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { Homes } from '../profiles/homes.ts'
-import { createKnownSecrets } from '../profiles/known-secrets.ts'
+import { KnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, watchSecrets } from '../base/redact/redact.ts'
 import type { CommandContext } from './run.ts'
 
@@ -20,7 +20,8 @@ export const changeConfig = async (
     throw forbidden('The agent cannot confirm settings. Run the command in your own terminal.')
   const accepted = new AcceptedSettings(config.stateDir, signing(config.stateDir))
   const homes = new Homes(config, systemClock, accepted)
-  watchSecrets(createKnownSecrets(() => homes.list()))
+  const secrets = new KnownSecrets(() => homes.list())
+  watchSecrets(() => secrets.list())
   const home = homes.open(profile ?? homes.active())
   const problem = home.config.problem()
   if (problem) throw invalid(`config.yaml: ${problem}`)
@@ -29,7 +30,7 @@ export const changeConfig = async (
     terminal.out(`Nothing waits to be confirmed in ${home.config.path}.\n`)
   } else {
     if (does !== 'show')
-      settle(home, accepted, { shown: found.change_id, accepts: does === 'accept' })
+      answerChanges(home, accepted, { shown: found.change_id, accepts: does === 'accept' })
     const end = {
       show: 'The earlier values are in force. agent-webui config accept, or config restore.',
       accept: 'Accepted.',

@@ -12,11 +12,12 @@ import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
 import { Drain } from '../http/drain.ts'
 import type { Route } from '../http/forwarded-headers.ts'
 import { Forwarder, shared } from '../http/forwarder.ts'
-import type { Listener } from '../http/request-listener.ts'
+import type { Listener } from '../http/http.ts'
 import { createServer } from '../http/server.ts'
 import { createLog, type Log } from '../operations/log.ts'
 import { listen, readTls, urlOf } from '../operations/preflight.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
+import type { ForwardMetrics } from './forward-metrics.ts'
 import { ForwardPages } from './forward-pages.ts'
 import type { Interrupts } from './run.ts'
 
@@ -113,6 +114,16 @@ const withHealth = (
   }
 }
 
+/** Null where there is no token for them. */
+const openMetrics = async (
+  { metricsToken }: Config,
+  directory: Directory,
+): Promise<ForwardMetrics | null> => {
+  if (metricsToken === null) return null
+  const metrics = await import('./forward-metrics.ts')
+  return metrics.ForwardMetrics.open(directory, metricsToken)
+}
+
 const waitForEnd = async (onInterrupt: Interrupts): Promise<void> => {
   let remove = () => {}
   await new Promise<void>(resolve => {
@@ -134,18 +145,22 @@ export const forward = async (
     throw new Error('forward needs AGENT_WEBUI_CLUSTER_URL: the database that names the owners.')
   const directory = new Directory(clusterUrl(settings))
   const pages = new ForwardPages(config, version)
+  const metrics = await openMetrics(config, directory)
   const forwarder = new Forwarder({
     clock: systemClock,
     version,
     log,
     ownerOf: name => directory.ownerOf(name),
     ask: name => directory.ask(name),
+    onForwarded: how => metrics?.count(how),
     ...createRoutes(config, { directory, pages }),
   })
+  const pagesFirst = pages.withFiles(forwarder.listener)
+  const listener = metrics?.guard(pagesFirst) ?? pagesFirst
   const tls = readTls(config)
   let isStopping = false
   const drain = new Drain(
-    withHealth(pages.withFiles(forwarder.listener), {
+    withHealth(listener, {
       cell: settings.cell,
       directory,
       isStopping: () => isStopping,

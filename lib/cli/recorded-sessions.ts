@@ -18,8 +18,7 @@ import { makeDir } from '../store/make-dir.ts'
 import type { Turn } from '../turns/turn.ts'
 import type { CommandContext } from './run.ts'
 import {
-  createTerminalEngine,
-  type TerminalEngine,
+  TerminalEngine,
   type TerminalEngineOptions,
   type TerminalObserver,
 } from './terminal-engine.ts'
@@ -111,7 +110,7 @@ export class RecordedSessions {
   /** Continues a stored session; a null model is the stored one. Throws a 404. */
   resume(
     id: string,
-    { cwd, model }: Pick<RecordedSession, 'cwd' | 'model'>,
+    { cwd, model }: { cwd: string; model: string | null },
   ): { session: RecordedSession; messages: readonly Message[] } {
     const stored = /^[\w-]+$/.test(id) ? readRecorded(this.file, this.#addon, id) : undefined
     if (!stored) throw missing(`There is no session "${id}" in ${this.file}.`)
@@ -202,7 +201,7 @@ export const openRecordedSessions = async (
     observer: Omit<TerminalObserver, 'prompt' | 'message'>
   },
 ): Promise<RecordedSessions> => {
-  const engine = await createTerminalEngine(config, {
+  const engine = await TerminalEngine.open(config, {
     ...options,
     addon,
     version: await version(),

@@ -7,7 +7,7 @@ import type { Machine } from '../operations/checks/machine.ts'
 import { readVersion } from '../operations/version.ts'
 import { errorCode, sentenceOf } from '../store/file-error.ts'
 import { packedHere } from '../store/packed.ts'
-import { type CliCommand, COMMANDS, helpFor, unknownCommand } from './commands.ts'
+import { type CliCommand, COMMANDS, helpFor, unknownCommand } from './cli.ts'
 import { ProcessTerminal, type Terminal } from './terminal.ts'
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Dispatcher } from 'undici'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
 import { systemClock } from '../base/clock.ts'
@@ -15,7 +16,7 @@ import { HostSessions } from '../sessions/host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
 import { Cron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
-import { createEngine, type EngineOptions } from '../app/engine.ts'
+import { Engine, type EngineOptions } from '../app/engine.ts'
 import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { signing } from '../people/signing-key.ts'
 import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
@@ -23,7 +24,7 @@ import { Hub } from '../http/hub.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { packedHere } from '../store/packed.ts'
 import { Homes } from '../profiles/homes.ts'
-import { createKnownSecrets } from '../profiles/known-secrets.ts'
+import { KnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, redactValue, watchSecrets } from '../base/redact/redact.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { Skills } from '../profiles/skills/skills.ts'
@@ -52,8 +53,6 @@ export type TerminalEngineOptions = {
   problem: (line: string, extra?: unknown) => void
 }
 
-export type TerminalEngine = Awaited<ReturnType<typeof createTerminalEngine>>
-
 const CLOSE_TIMEOUT_MS = 2_000
 
 /** Checkpoints are for the page's undo; the terminal has none. */
@@ -65,110 +64,128 @@ const NO_CHECKPOINTS: TurnRecorder = {
   end: async () => undefined,
 }
 
-export const createTerminalEngine = async (
-  config: Config,
-  { addon, version, observer, problem, surface, sessionServers }: TerminalEngineOptions,
-) => {
-  const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
-  const pathOf = (name: string) => join(dir, name)
-  const clock = systemClock
-  const acceptedSettings = new AcceptedSettings(config.stateDir, signing(config.stateDir), {
-    mayConfirm: !isStartedByAgent(config),
-  })
-  const homes = new Homes(config, clock, acceptedSettings)
-  watchSecrets(createKnownSecrets(() => homes.list()))
-  const hub = new Hub({ boot: randomBytes(4).toString('hex'), clock })
-  const sessions = new Sessions({
-    dir: pathOf('sessions'),
-    trashDir: pathOf('trash'),
-    cacheDir: pathOf('cache'),
-    redact,
-    onRow: () => undefined,
-    onDeleted: () => undefined,
-    onCopied: () => undefined,
-    log: problem,
-    clock,
-    addon,
-    ...searchWorkerOf(packedHere()),
-  })
-  const hostSessions = new HostSessions({
-    sessions,
-    isActive: () => false,
-    lastWorkspace: home => home.dir,
-    redact,
-    redactValue,
-    trashDir: pathOf('trash'),
-    clock,
-    log: problem,
-    onChange: () => undefined,
-    addon,
-  })
-  const skills = new Skills(config.userHome)
-  // Read only: safeguards that were accepted on the page are accepted here as well.
-  const guards = new HomeGuards(
-    new AcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
-    acceptedSettings,
-    skills,
-  )
-  const cron = new Cron({
-    clock,
-    homes: () => homes.list(),
-    start: () => Promise.reject(unavailable('Scheduled tasks run in the server only.')),
-    stop: () => false,
-    skill: () => null,
-    forbids: () => null,
-    log: problem,
-  })
-  const { models, turns, mcp, compressions, runners, languageServers } = createEngine({
-    config,
-    version,
-    dispatcher: await createProxyDispatcher(config.env),
-    homes,
-    sessions,
-    hostSessions,
-    skills,
-    hub,
-    promptCache: new PromptCache(pathOf('prompts'), clock, problem),
-    toolOutput: new ToolOutput(pathOf('tool-output'), problem),
-    checkpoints: { startTurn: () => NO_CHECKPOINTS, canUndo: false },
-    guards,
-    cron: () => cron,
-    liveDir: pathOf('live'),
-    clock,
-    log: { info: problem, warn: problem, error: problem },
-    surface,
-    sessionServers,
-    observer,
-    // Shown before it is recorded, for the shortest delay.
-    wrapAgent: agent => (request, emit) => {
-      const id = request.sessionKey ?? ''
-      return agent(observer.request?.(request, id) ?? request, event => {
-        observer.event(event, id)
-        emit(event)
-      })
-    },
-  })
-  await runners.ready
+/** Runs turns without the server. `close` ends it. */
+export class TerminalEngine {
+  readonly clock = systemClock
+  /** A private directory for files that last as long as the engine. */
+  readonly dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
+  readonly homes: Homes
+  readonly sessions: Sessions
+  readonly hostSessions: HostSessions
+  readonly skills: Skills
+  readonly #engine: Engine
+  readonly #cron: Cron
 
-  return {
-    homes,
-    sessions,
-    hostSessions,
-    skills,
-    models,
-    turns,
-    mcp,
-    compressions,
-    clock,
-    /** A private directory for files that last as long as the engine. */
-    dir,
-    /** Ends running turns and child processes, and deletes the transcripts. */
-    async close(): Promise<void> {
-      const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
-      await Promise.race([turns.close(), late])
-      languageServers.close()
-      await Promise.all([cron.close(), mcp.close(), sessions.close(), runners.close()])
-      rmSync(dir, { recursive: true, force: true })
-    },
+  static async open(config: Config, options: TerminalEngineOptions): Promise<TerminalEngine> {
+    const opened = new TerminalEngine(config, options, await createProxyDispatcher(config.env))
+    await opened.#engine.services.runners.ready
+    return opened
+  }
+
+  private constructor(
+    config: Config,
+    options: TerminalEngineOptions,
+    dispatcher: Dispatcher | undefined,
+  ) {
+    const { addon, version, observer, problem, surface, sessionServers } = options
+    const { clock } = this
+    const acceptedSettings = new AcceptedSettings(config.stateDir, signing(config.stateDir), {
+      mayConfirm: !isStartedByAgent(config),
+    })
+    this.homes = new Homes(config, clock, acceptedSettings)
+    const secrets = new KnownSecrets(() => this.homes.list())
+    watchSecrets(() => secrets.list())
+    this.sessions = new Sessions({
+      dir: this.#pathOf('sessions'),
+      trashDir: this.#pathOf('trash'),
+      cacheDir: this.#pathOf('cache'),
+      redact,
+      onRow: () => undefined,
+      onDeleted: () => undefined,
+      onCopied: () => undefined,
+      log: problem,
+      clock,
+      addon,
+      ...searchWorkerOf(packedHere()),
+    })
+    this.hostSessions = new HostSessions({
+      sessions: this.sessions,
+      isActive: () => false,
+      lastWorkspace: home => home.dir,
+      redact,
+      redactValue,
+      trashDir: this.#pathOf('trash'),
+      clock,
+      log: problem,
+      onChange: () => undefined,
+      addon,
+    })
+    this.skills = new Skills(config.userHome)
+    this.#cron = new Cron({
+      clock,
+      homes: () => this.homes.list(),
+      start: () => Promise.reject(unavailable('Scheduled tasks run in the server only.')),
+      stop: () => false,
+      skill: () => null,
+      forbids: () => null,
+      log: problem,
+    })
+    const { homes, sessions, hostSessions, skills } = this
+    this.#engine = new Engine({
+      ...{ config, version, dispatcher, homes, sessions, hostSessions, skills, clock },
+      ...{ surface, sessionServers, observer },
+      hub: new Hub(randomBytes(4).toString('hex'), clock),
+      promptCache: new PromptCache(this.#pathOf('prompts'), clock, problem),
+      toolOutput: new ToolOutput(this.#pathOf('tool-output'), problem),
+      checkpoints: { startTurn: () => NO_CHECKPOINTS, canUndo: false },
+      // Read only: safeguards that were accepted on the page are accepted here as well.
+      guards: new HomeGuards(
+        new AcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
+        acceptedSettings,
+        skills,
+      ),
+      cron: () => this.#cron,
+      liveDir: this.#pathOf('live'),
+      log: { info: problem, warn: problem, error: problem },
+      // Shown before it is recorded, for the shortest delay.
+      wrapAgent: agent => (request, emit) => {
+        const id = request.sessionKey ?? ''
+        return agent(observer.request?.(request, id) ?? request, event => {
+          observer.event(event, id)
+          emit(event)
+        })
+      },
+    })
+  }
+
+  #pathOf(name: string): string {
+    return join(this.dir, name)
+  }
+
+  get models() {
+    return this.#engine.services.models
+  }
+
+  get turns() {
+    return this.#engine.turns
+  }
+
+  get mcp() {
+    return this.#engine.services.mcp
+  }
+
+  get compressions() {
+    return this.#engine.services.compressions
+  }
+
+  /** Ends running turns and child processes, and deletes the transcripts. */
+  async close(): Promise<void> {
+    const { turns } = this.#engine
+    const { languageServers, mcp, runners } = this.#engine.services
+    const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
+    await Promise.race([turns.close(), late])
+    languageServers.close()
+    await Promise.all([this.#cron.close(), mcp.close(), this.sessions.close(), runners.close()])
+    rmSync(this.dir, { recursive: true, force: true })
   }
 }

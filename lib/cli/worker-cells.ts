@@ -5,15 +5,17 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { namesIn } from '../base/directories.ts'
+import { clusterUrl, readClusterKey } from '../app/cell.ts'
 import { ownCommand } from '../app/own-program.ts'
 import { isCellName } from '../base/cluster-settings.ts'
 import { type Exit, killGroup, signalProcess, spawnGroup, waitForClose } from '../base/process.ts'
 import { readNote } from '../cluster/directory-note.ts'
-import type { Taken } from '../cluster/placement.ts'
+import type { CellToStart } from '../cluster/placement.ts'
 import { endDetached } from '../commands/own-processes/end-detached.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../operations/log.ts'
+import { CellUsers } from './cell-users.ts'
 import { runOf } from '../store/instance-lock.ts'
 
 /** Parking takes seconds, and the database may be slow. */
@@ -29,7 +31,7 @@ const MAX_PORT = 65_535
 
 /** Of the worker, not of a cell. */
 const OWN =
-  /^(?:AGENT_HOME|AGENT_CONFIG_PATH|AGENT_WEBUI_(?:BASE_PATH|CLUSTER_(?:WORKER|CAPACITY|LABELS))|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES)|INVOCATION_ID)$/
+  /^(?:AGENT_HOME|AGENT_CONFIG_PATH|AGENT_WEBUI_(?:BASE_PATH|CLUSTER_(?:WORKER|CAPACITY|LABELS|USERS))|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES)|INVOCATION_ID)$/
 /** A cell takes requests only with the token that forwarders read in the database, from whatever address. */
 const EVERYONE = '0.0.0.0/0,::/0'
 
@@ -61,41 +63,61 @@ const environmentOf = (
   AGENT_WEBUI_CLUSTER_RUN_BY: worker,
 })
 
-type Running = {
-  pid: number
-  port: number
-  ended: Promise<Exit>
-  kill(): void
-  /** Started again as soon as it has ended. */
-  isAgain: boolean
-  isEnding: boolean
-}
-
-const startCell = (config: Config, cell: string, worker: string, port: number): Running => {
-  const dir = join(config.stateDir, 'cells', cell)
-  for (const name of ['home', 'state', 'workspace'])
-    mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
-  const [command, ...args] = ownCommand(['--no-browser'])
-  const child = spawnGroup(command, args, {
-    cwd: dir,
-    env: environmentOf(config, { cell, dir, port, worker }),
-    // It ends when its standard input does. Its log is that of the worker.
-    stdio: ['pipe', 'inherit', 'inherit'],
-  })
-  child.stdin.on('error', () => undefined)
+/** Files with secrets belong to the user of the worker. The cell erases these from its environment when it starts. */
+const secretsOf = ({ cluster }: Config): Record<string, string> => {
+  if (cluster === null) return {}
+  const key = readClusterKey(cluster)
   return {
-    pid: child.pid ?? 0,
-    port,
-    ended: waitForClose(child),
-    kill: () => killGroup(child, 'SIGKILL'),
-    isAgain: false,
-    isEnding: false,
+    AGENT_WEBUI_CLUSTER_URL: clusterUrl(cluster),
+    AGENT_WEBUI_CLUSTER_URL_FILE: '',
+    ...(key !== null && { AGENT_WEBUI_CLUSTER_KEY: key, AGENT_WEBUI_CLUSTER_KEY_FILE: '' }),
   }
 }
 
-const killLate = ({ ended, kill }: Running, ms: number): void => {
-  const timer = setTimeout(kill, ms)
-  void ended.catch(() => undefined).then(() => clearTimeout(timer))
+/** The process of a cell. */
+class CellProcess {
+  readonly pid: number
+  readonly port: number
+  readonly ended: Promise<Exit>
+  /** Started again as soon as it has ended. */
+  isAgain = false
+  isEnding = false
+  readonly kill: () => void
+
+  constructor(
+    config: Config,
+    {
+      cell,
+      worker,
+      port,
+      users,
+    }: { cell: string; worker: string; port: number; users: CellUsers | null },
+  ) {
+    const dir = join(config.stateDir, 'cells', cell)
+    for (const name of ['home', 'state', 'workspace'])
+      mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
+    const [command, ...args] = ownCommand(['--no-browser'])
+    const child = spawnGroup(command, args, {
+      cwd: dir,
+      env: {
+        ...environmentOf(config, { cell, dir, port, worker }),
+        ...(users && secretsOf(config)),
+      },
+      user: users?.of(cell),
+      // It ends when its standard input does. Its log is that of the worker.
+      stdio: ['pipe', 'inherit', 'inherit'],
+    })
+    child.stdin.on('error', () => undefined)
+    this.pid = child.pid ?? 0
+    this.port = port
+    this.ended = waitForClose(child)
+    this.kill = () => killGroup(child, 'SIGKILL')
+  }
+
+  killAfter(ms: number): void {
+    const timer = setTimeout(this.kill, ms)
+    void this.ended.catch(() => undefined).then(() => clearTimeout(timer))
+  }
 }
 
 const isFree = (host: string, port: number): Promise<boolean> =>
@@ -138,9 +160,11 @@ export class Cells {
   readonly #log: Log
   readonly #onEnd: (failed: string | null) => void
   readonly capacity: number
-  readonly #running = new Map<string, Running>()
+  readonly #running = new Map<string, CellProcess>()
   readonly #failures: Failures
   readonly #dir: string
+  /** Null: all cells are those of this process's user. */
+  readonly #users: CellUsers | null
   #isStopping = false
   readonly #reserved = new Set<number>()
   /** Of cells that ran here: their notes are read once. */
@@ -157,9 +181,12 @@ export class Cells {
     this.#name = name
     this.#log = log
     this.#onEnd = onEnd
-    this.capacity = config.cluster?.worker.capacity ?? 0
+    const { capacity = 0, users = null } = config.cluster?.worker ?? {}
+    // Cells of one user could read each other's files.
+    this.capacity = users === null ? 1 : capacity
     this.#failures = new Failures(clock)
     this.#dir = join(config.stateDir, 'cells')
+    this.#users = users === null || users === 'shared' ? null : new CellUsers(this.#dir, users)
   }
 
   /** Other programs of this machine, such as a forwarder, may listen at some of them. */
@@ -181,7 +208,7 @@ export class Cells {
     this.#onEnd(cell)
   }
 
-  async #follow(cell: string, one: Running): Promise<void> {
+  async #follow(cell: string, one: CellProcess): Promise<void> {
     const exit = await one.ended.catch(messageOf)
     const isInOrder = typeof exit !== 'string' && exit.code === 0
     // Its commands may run on, and the next owner would run them again.
@@ -202,7 +229,10 @@ export class Cells {
       // It becomes the name of a directory.
       if (!isCellName(cell)) throw new Error('this is no name of a cell')
       if (this.#isStopping) return
-      const one = startCell(this.#config, cell, this.#name, port)
+      const one = new CellProcess(this.#config, {
+        ...{ cell, port, worker: this.#name },
+        users: this.#users,
+      })
       this.#running.set(cell, one)
       this.#log.info(`Starting the cell ${cell} (process ${one.pid})`)
       void this.#follow(cell, one)
@@ -213,11 +243,11 @@ export class Cells {
   }
 
   /** In order, and by force when that takes too long. */
-  #stop(one: Running): void {
+  #stop(one: CellProcess): void {
     if (one.isEnding) return
     one.isEnding = true
     signalProcess(one.pid, 'SIGTERM')
-    killLate(one, END_MS)
+    one.killAfter(END_MS)
   }
 
   /** The cells that keep ending here. */
@@ -233,13 +263,13 @@ export class Cells {
     return [...this.#running.keys()]
   }
 
-  async start({ cell, hasEnded }: Taken): Promise<void> {
+  async start({ cell, hasEnded }: CellToStart): Promise<void> {
     const earlier = this.#running.get(cell)
     if (!earlier) return this.#start(cell)
     // One that has not ended in order hangs.
     if (!hasEnded) return earlier.kill()
     earlier.isAgain = true
-    killLate(earlier, LEAVE_MS)
+    earlier.killAfter(LEAVE_MS)
   }
 
   /** Its turns are parked, and this worker does not start it again: it was removed, or runs elsewhere. */

@@ -126,7 +126,7 @@ export const work = async (
     { pid: process.pid, address: health.address, started_at: startedAt },
     { addon },
   )
-  const supervisor = new Supervisor(config, log.warn)
+  const supervisor = new Supervisor(config.env, log.warn)
   const nap = new Wake(clock)
   const failures: string[] = []
   const cells = new Cells(config, clock, name, log, failed => {
@@ -134,7 +134,8 @@ export const work = async (
     nap.wake()
   })
   const state = (): WorkerState => {
-    const { capacity, labels } = cluster.worker
+    const { labels } = cluster.worker
+    const { capacity } = cells
     const used = isOutdated ? capacity : cells.count()
     return { name, address, capacity, used, labels, avoids: cells.avoided() }
   }
@@ -185,6 +186,10 @@ export const work = async (
   }
 
   log.info(`agent-webui ${version} works as ${name}, with capacity for ${cells.capacity} cells`)
+  if (cluster.worker.users === null)
+    log.info(
+      'It runs one cell at a time, because cells of one user could read each other. For more, set AGENT_WEBUI_CLUSTER_USERS to users of their own, or to shared',
+    )
   log.flush()
   void supervisor.ready(`Works as ${name}`)
   let code = 0

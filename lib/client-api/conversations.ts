@@ -16,7 +16,7 @@ import {
   removeDatabase,
 } from '../store/sqlite.ts'
 import type { ApiMessage } from './api-request.ts'
-import { textOf } from './parse.ts'
+import { textOfParts } from './parse.ts'
 
 /** Where a conversation stood: after this message of this session. */
 export type Head = { session: string; message: string }
@@ -37,7 +37,7 @@ const SCHEMA = `
 const identity = (message: ApiMessage): unknown[] => {
   if (message.role === 'user') {
     const images = message.parts.flatMap(part => (part.type === 'image' ? [part.url] : []))
-    return ['user', oneLine(textOf(message.parts)), ...images]
+    return ['user', oneLine(textOfParts(message.parts)), ...images]
   }
   if (message.role === 'result') return ['result', message.callId]
   return ['assistant', oneLine(message.text), message.calls.map(({ id }) => id)]

@@ -11,45 +11,46 @@ import type { ApiEvent } from './api-request.ts'
 const BETWEEN = '\n\n'
 
 /** Collects the text of a turn. Text that was sent cannot be taken back, so a repeated message is held until it is complete. */
-const createTextReader = () => {
-  let messageId = ''
-  let sent = ''
-  let isHeld = false
-  let isFirst = true
-  let whole = ''
+class TurnText {
+  #messageId = ''
+  #sent = ''
+  #isHeld = false
+  #isFirst = true
+  whole = ''
 
-  const send = (text: string): string => {
+  /** These return what may be sent now. */
+  token(id: string, text: string): string {
+    this.#begin(id)
+    return this.#isHeld ? '' : this.#send(text)
+  }
+
+  message({ id, content }: Message): string {
+    this.#begin(id)
+    if (!this.#isHeld || typeof content !== 'string') return ''
+    this.#isHeld = false
+    const isSame = content.startsWith(this.#sent)
+    return this.#send(isSame ? content.slice(this.#sent.length) : BETWEEN + content)
+  }
+
+  retry(id: string): void {
+    this.#begin(id)
+    this.#isHeld = this.#sent !== ''
+  }
+
+  #begin(id: string): void {
+    if (this.#messageId === id) return
+    this.#messageId = id
+    this.#sent = ''
+    this.#isHeld = false
+  }
+
+  #send(text: string): string {
     if (text === '') return ''
-    const before = sent === '' && !isFirst ? BETWEEN : ''
-    sent += text
-    isFirst = false
-    whole += before + text
+    const before = this.#sent === '' && !this.#isFirst ? BETWEEN : ''
+    this.#sent += text
+    this.#isFirst = false
+    this.whole += before + text
     return before + text
-  }
-
-  const begin = (id: string): void => {
-    if (messageId === id) return
-    messageId = id
-    sent = ''
-    isHeld = false
-  }
-
-  return {
-    token(id: string, text: string): string {
-      begin(id)
-      return isHeld ? '' : send(text)
-    },
-    retry(id: string): void {
-      begin(id)
-      isHeld = sent !== ''
-    },
-    message({ id, content }: Message): string {
-      begin(id)
-      if (!isHeld || typeof content !== 'string') return ''
-      isHeld = false
-      return send(content.startsWith(sent) ? content.slice(sent.length) : BETWEEN + content)
-    },
-    whole: () => whole,
   }
 }
 
@@ -65,7 +66,7 @@ const toFailed = ({ type, data }: TurnFailure): ApiEvent => ({
 
 /** The events of a turn from its beginning. Ends with `done` or `failed`, unless `signal` aborts first. */
 export async function* followTurn(log: EventLog, signal: AbortSignal): AsyncGenerator<ApiEvent> {
-  const text = createTextReader()
+  const text = new TurnText()
   /** Calls without a result. At the end these are the program's. */
   const open = new Map<string, ToolCall>()
   let refusal = ''
@@ -101,7 +102,7 @@ export async function* followTurn(log: EventLog, signal: AbortSignal): AsyncGene
         arguments: isJsonObject(args) ? args : JSON.stringify(parseArguments(args) ?? {}),
       }))
       const { usage } = event.data
-      const texts = { text: text.whole(), lastText, refusal }
+      const texts = { text: text.whole, lastText, refusal }
       const result = { sessionId: log.session_id, ...texts, isCut, calls, usage }
       yield { type: 'done', result }
       return

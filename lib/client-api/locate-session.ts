@@ -7,14 +7,14 @@ import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { ApiRequest } from './api-request.ts'
 import { type Conversations, type Head, historyKey } from './conversations.ts'
-import { textOf } from './parse.ts'
+import { textOfParts } from './parse.ts'
 import { callsOf, checkResults, type SplitMessages, toTranscript } from './new-messages.ts'
 
 /** `names`: the function of each open call, by its id. `replace`: the first message of the turn that is repeated. */
-export type Located = Found & { names: ReadonlyMap<string, string> }
-type Found = { sessionId: string; replace?: string }
+export type LocatedSession = SessionMatch & { names: ReadonlyMap<string, string> }
+type SessionMatch = { sessionId: string; replace?: string }
 
-type Given = {
+type SessionRequest = {
   request: ApiRequest
   split: SplitMessages
   token: ApiToken
@@ -42,7 +42,7 @@ const isRepeated = (next: Message, { results, text }: SplitMessages): boolean =>
     : next.role === 'user' && text !== null && contentText(next.content) === text
 
 /** Whether a new answer can take the place of these messages: nothing follows their answer, and no id of a response names it. */
-const isReplaceable = (after: readonly Message[], { request, split }: Given): boolean => {
+const isReplaceable = (after: readonly Message[], { request, split }: SessionRequest): boolean => {
   const [next] = after
   if (!next || !isRepeated(next, split)) return false
   const answer = after.findIndex(({ role }) => role === 'assistant')
@@ -66,7 +66,7 @@ export class SessionLocator {
     )
   }
 
-  #create({ request, split, token, workspace }: Given): string {
+  #create({ request, split, token, workspace }: SessionRequest): string {
     const { history } = split
     const first = history.find(message => message.role === 'user')
     const meta = {
@@ -75,7 +75,7 @@ export class SessionLocator {
       profile: token.profile,
       source_tag: 'api',
       [OWNER_FIELD]: token.id,
-      ...(first && { title: provisionalTitle(textOf(first.parts)) }),
+      ...(first && { title: provisionalTitle(textOfParts(first.parts)) }),
     }
     return history.length === 0
       ? this.#sessions.create(meta).session_id
@@ -90,7 +90,7 @@ export class SessionLocator {
   }
 
   /** The session at this point: itself, without a turn that is repeated, or a branch. Null when the point is gone. */
-  #resume({ session, message }: Head, given: Given): Found | null {
+  #resume({ session, message }: Head, given: SessionRequest): SessionMatch | null {
     const { token } = given
     if (!this.#isOwn(session, token)) return null
     const { messages } = this.#sessions.load(session)
@@ -105,19 +105,19 @@ export class SessionLocator {
   }
 
   /** The session that a program names, under a name of its own or by the session's id. */
-  #named(name: string, { token }: Given): Found | null {
+  #named(name: string, { token }: SessionRequest): SessionMatch | null {
     const head = this.#conversations.find(token.id, `conversation:${name}`)
     const session = head?.session ?? this.#sessions.resolve(name)
     return session !== undefined && this.#isOwn(session, token) ? { sessionId: session } : null
   }
 
-  #keptMessages({ sessionId, replace }: Found): readonly Message[] {
+  #keptMessages({ sessionId, replace }: SessionMatch): readonly Message[] {
     const { messages } = this.#sessions.load(sessionId)
     const end = messages.findIndex(({ id }) => id === replace)
     return end < 0 ? messages : messages.slice(0, end)
   }
 
-  #find(given: Given): Found | null {
+  #find(given: SessionRequest): SessionMatch | null {
     const { request, split, token } = given
     const { conversation, previous } = request
     if (previous !== null) {
@@ -138,7 +138,7 @@ export class SessionLocator {
   }
 
   /** Synchronous up to the start of the turn, except for a new session. Throws a 400 or 404. */
-  locate(given: Given): Located {
+  locate(given: SessionRequest): LocatedSession {
     const { request, split, param } = given
     const found = this.#find(given)
     const isExplicit = request.previous !== null || request.conversation !== null

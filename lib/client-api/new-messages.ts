@@ -1,7 +1,7 @@
 /** Splits a request into the history and what is new: results of the program's functions, and a user message. */
 import type { NewMessage } from '../schema/message.ts'
 import type { ApiCall, ApiMessage } from './api-request.ts'
-import { badParameter, textOf } from './parse.ts'
+import { badParameter, textOfParts } from './parse.ts'
 
 export type SplitMessages = {
   /** Up to the last answer. */
@@ -37,7 +37,7 @@ export const splitMessages = (messages: readonly ApiMessage[], param: string): S
 /** Throws a 400 unless there is exactly one result for each call. */
 export const checkResults = (
   results: SplitMessages['results'],
-  calls: readonly Pick<ApiCall, 'id'>[],
+  calls: readonly { id: string }[],
   param: string,
 ): void => {
   const open = new Set(calls.map(({ id }) => id))
@@ -60,7 +60,7 @@ export const callsOf = (history: readonly ApiMessage[]): ApiCall[] => {
 export const toTranscript = (history: readonly ApiMessage[]): NewMessage[] => {
   const names = new Map<string, string>()
   return history.map((message): NewMessage => {
-    if (message.role === 'user') return { role: 'user', content: textOf(message.parts) }
+    if (message.role === 'user') return { role: 'user', content: textOfParts(message.parts) }
     if (message.role === 'result') return toResult(message, names.get(message.callId))
     for (const { id, name } of message.calls) names.set(id, name)
     return {
@@ -85,5 +85,5 @@ export const toResult = (
   role: 'tool',
   tool_call_id: callId,
   ...(name !== undefined && { name }),
-  content: textOf(parts),
+  content: textOfParts(parts),
 })

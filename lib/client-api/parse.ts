@@ -145,7 +145,7 @@ const toTools = (functions: readonly (FunctionDefinition & { at: number })[]): T
   })
 }
 
-export const textOf = (parts: readonly ApiPart[]): string =>
+export const textOfParts = (parts: readonly ApiPart[]): string =>
   parts.map(part => (part.type === 'text' ? part.text : '[image]')).join('\n')
 
 /** The text of content that must not contain anything else. */

@@ -1,6 +1,7 @@
 /** The request format of `POST /v1/responses`. Source: OpenAI API reference, Responses. */
 import { z } from 'zod'
-import type { JsonObject } from '../base/json.ts'
+import { asObject, asObjects, isObject, type JsonObject } from '../base/json.ts'
+import { missing } from '../errors.ts'
 import { parseFormat } from './answer-format.ts'
 import type { ApiMessage, ApiPart, ApiRequest } from './api-request.ts'
 import {
@@ -15,6 +16,7 @@ import {
   rejectUnsupported,
 } from './parse.ts'
 import { pdfPart } from './pdfs.ts'
+import { responseId } from './responses-reply.ts'
 import { chooseTools, parseToolChoice } from './tool-choice.ts'
 
 const Item = z.looseObject({
@@ -182,4 +184,37 @@ export const parseResponsesRequest = (given: JsonObject): ResponsesRequest => {
       tools: body.tools.filter(({ type = 'function' }) => type === 'function'),
     },
   }
+}
+
+/** Our ids of items contain that of their response: `msg_<id>`, `fc_<id>_<number>`. */
+const ITEM = /^(?:msg|fc)_([0-9a-f]+)(?:_\d+)?$/
+
+const referenceIn = (item: unknown): string | null => {
+  if (!isObject(item) || typeof item.id !== 'string') return null
+  const isBare = (item.type ?? null) === null && item.role === undefined
+  return item.type === 'item_reference' || isBare ? item.id : null
+}
+
+/**
+ * The body with the items of stored responses that it names instead of repeating them, as the AI SDK does. `stored`: the JSON text
+ * of a response by its id. Throws a 404.
+ */
+export const withItems = (
+  body: JsonObject,
+  stored: (responseId: string) => string | null | undefined,
+): JsonObject => {
+  if (!Array.isArray(body.input)) return body
+  const input = body.input.map((item: unknown, at) => {
+    const id = referenceIn(item)
+    if (id === null) return item
+    const [, answer] = ITEM.exec(id) ?? []
+    const text = answer === undefined ? null : stored(responseId(answer))
+    const named = text && asObjects(asObject(JSON.parse(text)).output).find(each => each.id === id)
+    if (named) return named
+    throw missing(
+      `There is no item with the id "${id.slice(0, 100)}". Items of responses with "store": false are not kept.`,
+      { param: `input.${at}`, api_code: 'item_not_found' },
+    )
+  })
+  return { ...body, input }
 }

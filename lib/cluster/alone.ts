@@ -1,5 +1,5 @@
 /** One machine: the directory is the only copy, and the instance lock the only owner. */
-import type { Owned } from './types.ts'
+import type { Owned } from './cluster.ts'
 
 /** Never aborted. */
 const { signal } = new AbortController()
@@ -13,5 +13,7 @@ export const alone: Owned = {
   lost: signal,
   announce() {},
   report() {},
+  look: () => Promise.resolve(),
+  missing: [],
   release: () => Promise.resolve(),
 }

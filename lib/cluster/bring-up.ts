@@ -7,11 +7,14 @@
  */
 import {
   closeSync,
+  fchmodSync,
+  lstatSync,
   openSync,
   renameSync,
   rmdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -21,12 +24,14 @@ import { sha256 } from '../base/sha256.ts'
 import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
+import { realPath } from '../store/path-within.ts'
 import { readWhole } from '../store/read-text.ts'
 import type { Database, Row } from './database.ts'
 import type { DirectoryNote } from './directory-note.ts'
-import type { Mirror } from './mirror.ts'
+import { contentOf, isLinkMode, type Mirror } from './mirror.ts'
+import { leftOut } from './not-copied.ts'
 import type { Sealer } from './seal.ts'
-import { type CellFiles, ClusterError, FOLDER } from './types.ts'
+import { type CellFiles, ClusterError, FOLDER } from './cluster.ts'
 
 type Stored = {
   key: string
@@ -39,15 +44,13 @@ type Stored = {
   baseEpoch: number
 }
 
-type Options = {
-  db: Database
-  cell: string
-  files: CellFiles
+/** A cell in the database and on this machine. */
+type Sides = { db: Database; cell: string; files: CellFiles; sealer: Sealer; mirror: Mirror }
+
+type Options = Sides & {
   stateDir: string
-  sealer: Sealer
-  mirror: Mirror
   /** Null: the directory was never part of this cell. */
-  note: Pick<DirectoryNote, 'epoch'> | null
+  note: DirectoryNote | null
   /** Milliseconds since 1970. */
   now: number
   warn: (text: string) => void
@@ -79,7 +82,7 @@ const isOfFile = (error: unknown): boolean =>
 
 export const placeOf = (key: string, at: number): string => `${key}\0${at}`
 
-const readRows = async ({ db, cell, files }: Pick<Options, 'db' | 'cell' | 'files'>) => {
+const readRows = async ({ db, cell, files }: Sides) => {
   const rows = await db.query(
     `select path, version, size, mode, digest, epoch, base_epoch, is_gone
      from agent_webui.file where cell = $1`,
@@ -212,17 +215,19 @@ class Conflicts {
   }
 }
 
+const isLinkAt = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+
 const isSame = (file: Stored, sealer: Sealer): boolean => {
-  if (isFolder(file)) return isDirectory(file.path)
-  if (sizeOf(file.path) !== file.size) return false
-  return file.digest?.equals(sealer.digest(readWhole(file.path))) === true
+  const { path, size, mode, digest } = file
+  if (isFolder(file)) return isDirectory(path)
+  const isLink = isLinkMode(mode)
+  if (isLink ? !isLinkAt(path) : sizeOf(path) !== size) return false
+  return digest?.equals(sealer.digest(contentOf(path, mode))) === true
 }
 
 /** The local files win: their differences are sent. */
-const keepLocal = (
-  { files, mirror, sealer }: Pick<Options, 'files' | 'mirror' | 'sealer'>,
-  stored: readonly Stored[],
-): void => {
+const keepLocal = ({ files, mirror, sealer }: Sides, stored: readonly Stored[]): void => {
   for (const file of stored) {
     const isEqual = files.isAppended(file.key)
       ? sizeOf(file.path) === file.size
@@ -231,18 +236,34 @@ const keepLocal = (
   }
 }
 
+const removeFolder = (path: string): void => {
+  try {
+    rmdirSync(path)
+  } catch {
+    // It has files, which are looked at by themselves, or is none.
+  }
+}
+
+/** A link of the work could lead out of the directory of the cell. */
+const requireRealFolder = (path: string): void => {
+  if (realPath(path) !== path) throw new Damaged('a folder above it is a link')
+}
+
 /** Takes one file of the database. Not synced: the database has it, and a start after a power failure reads all of it again. */
 const takeOne = async (
-  { note }: Options,
+  { note, files }: Options,
   { key, path, size, mode, baseEpoch }: Stored,
   pieces: Iterable<Piece> | AsyncIterable<Piece>,
   conflicts: Conflicts,
 ): Promise<void> => {
   makeDir(dirname(path))
+  if (files.isWork(key)) requireRealFolder(dirname(path))
   const temporary = join(dirname(path), TEMPORARY)
   rmSync(temporary, { force: true })
-  const fd = openSync(temporary, 'wx', mode)
+  const fd = openSync(temporary, 'wx', mode & 0o777)
   try {
+    // Without the mask of this process: a script stays executable for whom it was.
+    if (files.isWork(key)) fchmodSync(fd, mode & 0o777)
     let end = 0
     for await (const { at, bytes } of pieces) {
       if (at !== end) throw new Damaged(`it has nothing between ${end} and ${at}`)
@@ -258,9 +279,15 @@ const takeOne = async (
   const since = note?.epoch ?? 0
   // What this directory had as the owner is only older, unless the database has nothing newer.
   const isOlder = since > 0 && baseEpoch > since
-  const local = sizeOf(path)
-  if (local >= 0 && !isOlder && !(local === size && readWhole(path).equals(readWhole(temporary))))
-    conflicts.move(key, path)
+  const local = isLinkAt(path) ? 0 : sizeOf(path)
+  const isEqual = local === size && readWhole(path).equals(readWhole(temporary))
+  if (isLinkMode(mode)) {
+    const target = readWhole(temporary)
+    rmSync(temporary)
+    symlinkSync(target, temporary)
+  }
+  if (local >= 0 && !isOlder && !isEqual) conflicts.move(key, path)
+  removeFolder(path)
   renameSync(temporary, path)
 }
 
@@ -331,21 +358,14 @@ const takeStored = async (
   for (const file of stored) if (!failed.has(file.key)) mirror.load(file.key, file, true)
 }
 
-const removeFolder = (path: string): void => {
-  try {
-    rmdirSync(path)
-  } catch {
-    // It has files, which are looked at by themselves, or is gone.
-  }
-}
-
 /** Files and empty folders that were made or deleted while another process was the owner. */
 const removeOthers = async (
-  { files }: Options,
+  { files, stateDir }: Options,
   stored: readonly Stored[],
   conflicts: Conflicts,
 ): Promise<void> => {
-  const keys = new Set(stored.map(({ key }) => key))
+  // What was left out here as well: this machine alone has it.
+  const keys = new Set([...stored.map(({ key }) => key), ...leftOut(stateDir)])
   for (const key of await files.list()) {
     const path = files.pathOf(key)
     if (path === null || keys.has(key)) continue
@@ -355,9 +375,8 @@ const removeOthers = async (
 }
 
 /** Compares the local files, which are right, with what the database has. */
-export const compareLocal = async (
-  options: Pick<Options, 'db' | 'cell' | 'files' | 'mirror' | 'sealer'>,
-): Promise<void> => keepLocal(options, (await readRows(options)).stored)
+export const compareLocal = async (sides: Sides): Promise<void> =>
+  keepLocal(sides, (await readRows(sides)).stored)
 
 /** True when the database decided. Throws with a sentence when the directory and the database have chats of their own. */
 export const bringUp = async (options: Options): Promise<boolean> => {

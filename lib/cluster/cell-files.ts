@@ -1,21 +1,35 @@
-/** The files of this installation that a cluster keeps a copy of: the state directory and the homes, without what belongs to the machine. */
+/**
+ * The files of this installation that a cluster keeps a copy of: the state directory and the homes, without what belongs to the
+ * machine. Of a cell of a worker also the rest of its directory, which is `HOME` of its commands: workspaces, uploads, dotfiles.
+ */
+import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { type Place, treatmentOf } from '../operations/backups/places.ts'
-import { type CellFiles, FOLDER } from './types.ts'
+import { type BackupPlace, treatmentOf } from '../operations/backups/places.ts'
+import { NOT_COPIED } from './not-copied.ts'
+import { type CellFiles, FOLDER } from './cluster.ts'
 import type { Config } from '../config.ts'
 import { findAgentDir } from '../operations/host-agent-checkout.ts'
 import { errorCode } from '../store/file-error.ts'
 import { realPath } from '../store/path-within.ts'
 
-/** Of the state directory: running turns, files of workspaces, and what a takeover set aside. */
+/** Of the state directory: running turns, trash of workspaces, and what a takeover set aside. */
 const MACHINE_STATE = /^(?:live|file-trash|conflicts|audit\.1\.jsonl)(?:\/|$)/
-/** Of a home: programs, checkpoints of workspaces, and what other programs keep. */
+/** Of a home: programs, and what other programs keep. */
 const MACHINE_HOME =
   /^(?:bin|profiles|checkpoints|sessions|logs|sandboxes|backups|state-snapshots|home|webui)(?:\/|$)/
+/** Checkpoints move with the workspaces that they are of. */
+const CHECKPOINTS = /^checkpoints(?:\/|$)/
+/** Folders of the work that programs make again. Those with a CACHEDIR.TAG (bford.info/cachedir) are left out as well. */
+const REBUILT =
+  /(?:^|\/)(?:node_modules|__pycache__|\.venv|\.cache|\.npm|\.cargo|\.rustup|\.gradle|\.m2|\.nuget|\.bun|\.pnpm-store|\.tox|\.mypy_cache|\.pytest_cache|\.ruff_cache)(?:\/|$)/
+const CACHE_TAG = 'CACHEDIR.TAG'
 /** Not in backups: a request of a backup is not repeated. */
 const REQUEST_KEYS = /^request-keys(?:\/[\d-]+\.jsonl)?$/
 const UNFINISHED = /\.(?:tmp|partial)$/
+
+const isAtOrBelow = (dir: string, path: string): boolean =>
+  path === dir || path.startsWith(dir + sep)
 
 const toKey = (path: string): string => path.split(sep).join('/')
 
@@ -24,8 +38,11 @@ export class CellFileRules implements CellFiles {
   readonly #baseHome: string
   readonly #excluded: string[]
   readonly #roots: readonly [prefix: string, root: string][]
+  /** Null where `HOME` is that of a person. */
+  readonly #workDir: string | null
 
   constructor(config: Config) {
+    this.#workDir = config.cluster?.runBy == null ? null : realPath(config.userHome)
     this.#stateDir = realPath(config.stateDir)
     this.#baseHome = realPath(config.baseHome)
     const agentDir = findAgentDir(config)
@@ -38,6 +55,8 @@ export class CellFileRules implements CellFiles {
       [this.#baseHome, 'home'],
       [config.baseHome, 'home'],
     ]
+    if (this.#workDir !== null)
+      this.#roots = [...this.#roots, [this.#workDir, 'work'], [config.userHome, 'work']]
   }
 
   pathOf(key: string): string | null {
@@ -49,17 +68,23 @@ export class CellFileRules implements CellFiles {
     return this.#treatment(key) === 'journal'
   }
 
+  isWork(key: string): boolean {
+    return key.startsWith('work/')
+  }
+
   keyOf(path: string): string | null {
     for (const [prefix, root] of this.#roots) {
-      if (path !== prefix && !path.startsWith(prefix + sep)) continue
+      if (!isAtOrBelow(prefix, path)) continue
       const key = path === prefix ? root : `${root}/${toKey(relative(prefix, path))}`
       return this.#isKept(key) ? key : null
     }
     return null
   }
 
-  async list() {
+  async list(part?: 'work') {
     const found: string[] = []
+    await this.#walk('work', found)
+    if (part === 'work') return found
     await this.#walk('state', found)
     await this.#walk('home', found)
     const profiles = await readdir(join(this.#baseHome, 'profiles')).catch(() => [])
@@ -68,13 +93,16 @@ export class CellFileRules implements CellFiles {
   }
 
   /** By the first one or two parts of a key. */
-  #placeOf(key: string): { place: Place; path: string } | null {
+  #placeOf(
+    key: string,
+  ): { place: BackupPlace | { root: 'work'; dir: string }; path: string } | null {
     const [top = '', ...rest] = (key.endsWith(FOLDER) ? key.slice(0, -1) : key).split('/')
     if (rest.some(part => part === '' || part === '.' || part === '..')) return null
-    if (top === 'state')
-      return { place: { root: top, dir: this.#stateDir, kind: 'state' }, path: rest.join('/') }
-    if (top === 'home')
-      return { place: { root: top, dir: this.#baseHome, kind: 'home' }, path: rest.join('/') }
+    const path = rest.join('/')
+    if (top === 'state') return { place: { root: top, dir: this.#stateDir, kind: 'state' }, path }
+    if (top === 'home') return { place: { root: top, dir: this.#baseHome, kind: 'home' }, path }
+    if (top === 'work')
+      return this.#workDir === null ? null : { place: { root: top, dir: this.#workDir }, path }
     const [name = '', ...below] = rest
     // Profiles that are being made or deleted begin with a dot.
     if (top !== 'profiles' || name === '' || name.startsWith('.')) return null
@@ -88,10 +116,16 @@ export class CellFileRules implements CellFiles {
     const { place, path } = found
     // The place itself, which is reported when it was removed.
     if (path === '') return 'save'
+    const full = join(place.dir, path)
+    if (!('kind' in place)) {
+      const isOther = [...this.#excluded, this.#baseHome].some(dir => isAtOrBelow(dir, full))
+      return isOther || REBUILT.test(path) ? 'skip' : 'save'
+    }
     if (place.kind === 'state' && REQUEST_KEYS.test(path)) return 'journal'
+    if (place.kind === 'state' && path === NOT_COPIED) return 'save'
+    if (place.kind === 'home' && this.#workDir !== null && CHECKPOINTS.test(path)) return 'save'
     const isMachine = (place.kind === 'state' ? MACHINE_STATE : MACHINE_HOME).test(path)
-    if (isMachine || UNFINISHED.test(path) || this.#excluded.includes(join(place.dir, path)))
-      return 'skip'
+    if (isMachine || UNFINISHED.test(path) || this.#excluded.includes(full)) return 'skip'
     const treated = treatmentOf(place, path)
     return treated === 'database' ? 'skip' : treated
   }
@@ -108,6 +142,7 @@ export class CellFileRules implements CellFiles {
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
       throw error
     })
+    if (this.isWork(key) && existsSync(join(path, CACHE_TAG))) return
     if (entries.length === 0 && key.includes('/')) into.push(key + FOLDER)
     for (const entry of entries) {
       const below = `${key}/${entry.name}`

@@ -6,8 +6,8 @@ import { STALE_MS } from '../base/cluster-settings.ts'
 import { conflict, missing } from '../errors.ts'
 import { type Database, Reader, type Row } from './database.ts'
 import { isMigrated, migrate } from './migrations.ts'
-import { type Asked, askFor, type Owner, ownerOf } from './placement.ts'
-import type { CellStatus } from './types.ts'
+import { type AskResult, askFor, type Owner, ownerOf } from './placement.ts'
+import type { CellStatus } from './cluster.ts'
 
 export type CellEntry = {
   name: string
@@ -31,6 +31,18 @@ export type WorkerEntry = {
   used: number
   labels: readonly string[]
   isDraining: boolean
+}
+
+/** A cell that a process serves. */
+export type ServedCell = {
+  name: string
+  /** Null: not one of workers. */
+  worker: string | null
+  epoch: number
+  /** Since the database had the last write or sign of life of its owner, in milliseconds. */
+  silentMs: number
+  /** Files that the database has no copy of. */
+  leftOut: number
 }
 
 export type OwnCell = Pick<CellEntry, 'name' | 'title' | 'isAwake'> & CellStatus
@@ -77,7 +89,7 @@ export class Directory {
   }
 
   /** Asks the workers to start a cell that no process serves. */
-  ask(cell: string): Promise<Asked> {
+  ask(cell: string): Promise<AskResult> {
     return askFor(this.#reader, cell)
   }
 
@@ -110,6 +122,22 @@ export class Directory {
       people: texts(row.people),
       worker: row.worker === null ? null : String(row.worker),
       wakeAt: timeOf(row.wake),
+    }))
+  }
+
+  /** Those that have an owner, which may be silent. */
+  async served(): Promise<ServedCell[]> {
+    const rows = await this.#reader.query(
+      `select name, worker, is_managed, epoch, left_out,
+         extract(epoch from clock_timestamp() - seen) * 1000 as silent
+       from agent_webui.cell where not is_released and seen is not null order by name`,
+    )
+    return rows.map(row => ({
+      name: String(row.name),
+      worker: row.is_managed === true && row.worker !== null ? String(row.worker) : null,
+      epoch: Number(row.epoch),
+      silentMs: Number(row.silent),
+      leftOut: Number(row.left_out),
     }))
   }
 

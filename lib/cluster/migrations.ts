@@ -1,7 +1,7 @@
 /** The tables of the cluster, as numbered steps. A step that was released is never changed; a new one follows it. */
 import { createHash } from 'node:crypto'
 import type { Database } from './database.ts'
-import { ClusterError } from './types.ts'
+import { ClusterError } from './cluster.ts'
 
 const CELLS = `
 create table agent_webui.cell (
@@ -225,7 +225,12 @@ create or replace function agent_webui.push(
 $$;
 `
 
-const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS, AVOIDS, VERSIONS]
+/** How many files the owner keeps to itself, such as one that is too large. */
+const LEFT_OUT = `
+alter table agent_webui.cell add column left_out integer not null default 0;
+`
+
+const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS, AVOIDS, VERSIONS, LEFT_OUT]
 
 /** One process at a time. The number is the same for every installation. */
 const LOCK = createHash('sha256').update('agent-webui migrations').digest().readInt32BE()

@@ -1,5 +1,5 @@
 /** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
-import { type Clock, every } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { BEAT_MS, LEASE_MS } from '../base/cluster-settings.ts'
 import { Wake } from '../base/wake.ts'
 import { messageOf } from '../errors.ts'
@@ -7,15 +7,18 @@ import { onWrite } from '../store/write-reports.ts'
 import { compareLocal } from './bring-up.ts'
 import { connect, type Database, databaseProblem, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
-import { type Claim, giveUp, reclaim, showAddress, showStatus } from './ownership.ts'
+import { type Claim, giveUp, reclaim, showAddress, showLeftOut, showStatus } from './ownership.ts'
 import type { Mirror } from './mirror.ts'
+import { noteLeftOut } from './not-copied.ts'
 import { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
 import { Sender } from './send.ts'
-import { type CellFiles, CellLost, type CellStatus, type Owned } from './types.ts'
+import { type CellFiles, CellLost, type CellStatus, type Owned } from './cluster.ts'
 
 /** Other programs change files too. */
 const SWEEP_MS = 5_000
+/** How many times as long as a look took the next one waits: 50,000 files are not looked at all the time. */
+const SWEEP_REST = 20
 /** SQLSTATE: a file does not end where it should. */
 const RAISED = 'P0001'
 const FIRST_PAUSE_MS = 50
@@ -32,6 +35,7 @@ export type OwnedOptions = {
   sealer: Sealer
   claimed: Claim
   tookOver: boolean
+  missing: readonly string[]
   db: Database
   /** What requests prove with that they come from a forwarder; null: nothing. */
   token: string | null
@@ -104,15 +108,22 @@ class Shown {
   #address: string | null = null
   #sentAddress: string | null = null
   #status: CellStatus | null = null
+  #sentLeftOut = -1
+  readonly #mirror: Mirror
 
-  constructor({ cell, claimed, token }: OwnedOptions) {
+  constructor({ cell, claimed, token, mirror }: OwnedOptions) {
+    this.#mirror = mirror
     this.#cell = cell
     this.#epoch = claimed.epoch
     this.#token = token
   }
 
   get isSent() {
-    return this.#sentAddress === this.#address && this.#status === null
+    return (
+      this.#sentAddress === this.#address &&
+      this.#status === null &&
+      this.#sentLeftOut === this.#mirror.leftOut
+    )
   }
 
   announce(address: string): void {
@@ -124,8 +135,9 @@ class Shown {
   }
 
   /** The database has forgotten it. */
-  forgetAddress(): void {
+  forget(): void {
     this.#sentAddress = null
+    this.#sentLeftOut = -1
   }
 
   async send(db: Database): Promise<void> {
@@ -134,185 +146,248 @@ class Shown {
       await showAddress(db, this.#cell, { epoch: this.#epoch, address, token: this.#token })
       this.#sentAddress = address
     }
+    const { leftOut } = this.#mirror
+    if (this.#sentLeftOut !== leftOut) {
+      await showLeftOut(db, this.#cell, { epoch: this.#epoch, leftOut })
+      this.#sentLeftOut = leftOut
+    }
     if (!status) return
     await showStatus(db, this.#cell, { ...status, epoch: this.#epoch })
     if (this.#status === status) this.#status = null
   }
 }
 
-export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
-  const { clock, url, cell, files, mirror, sealer, log } = options
-  const { epoch, batch } = options.claimed
-  const pending = new Pending()
-  const sender = new Sender({ cell, epoch, batch, mirror, sealer, pending })
-  const lease = new Lease(clock)
-  const lost = new AbortController()
-  const wake = new Wake(clock)
-  const shown = new Shown(options)
-  let db: Database | null = options.db
-  let phase: 'open' | 'releasing' | 'closed' = 'open'
-  let failures = 0
-  let isAsleep = false
+/** A cell that this process owns. */
+export class PostgresOwned implements Owned {
+  readonly epoch: number
+  readonly tookOver: boolean
+  readonly #options: OwnedOptions
+  readonly #pending = new Pending()
+  readonly #sender: Sender
+  readonly #lease: Lease
+  readonly #lost = new AbortController()
+  readonly #wake: Wake
+  readonly #shown: Shown
+  readonly #note: AddressNote
+  readonly #stopListening: () => void
+  #running: Promise<void> = Promise.resolve()
+  #stopSweep = (): void => {}
+  #db: Database | null
+  #phase: 'open' | 'releasing' | 'closed' = 'open'
+  #failures = 0
+  #isAsleep = false
+  readonly missing: readonly string[]
 
-  const kick = (): void => {
-    if (isAsleep) wake.wake()
+  /** Resolves when the database has what this machine has. */
+  static async begin(options: OwnedOptions): Promise<PostgresOwned> {
+    const owned = new PostgresOwned(options)
+    await owned.#begin()
+    return owned
   }
-  const mark = (key: string): void => {
-    pending.mark(key)
-    kick()
-  }
-  const isReachable = (): boolean => db?.ended.aborted === false && lease.isValid()
-  const isSettled = (): boolean => !lost.signal.aborted && pending.isCommitted && isReachable()
 
-  const lose = (error: CellLost): void => {
-    lost.abort(error)
-    pending.reject(error)
-    db?.end()
+  private constructor(options: OwnedOptions) {
+    const { clock, cell, files, mirror, sealer, claimed } = options
+    const { epoch, batch } = claimed
+    this.epoch = epoch
+    this.tookOver = options.tookOver
+    this.missing = options.missing
+    this.#options = options
+    this.#sender = new Sender({ cell, epoch, batch, mirror, sealer, pending: this.#pending })
+    this.#lease = new Lease(clock)
+    this.#wake = new Wake(clock)
+    this.#shown = new Shown(options)
+    this.#note = new AddressNote(options)
+    this.#db = options.db
+    // From here on, every write of this process is seen.
+    this.#stopListening = onWrite(path => {
+      const key = files.keyOf(path)
+      if (key !== null) this.#mark(key)
+    })
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  isReachable(): boolean {
+    return this.#db?.ended.aborted === false && this.#lease.isValid()
+  }
+
+  isSettled(): boolean {
+    return !this.lost.aborted && this.#pending.isCommitted && this.isReachable()
+  }
+
+  settled(): Promise<void> {
+    if (this.lost.aborted) return Promise.reject(this.lost.reason)
+    if (this.isSettled()) return Promise.resolve()
+    const waited = this.#pending.wait()
+    this.#kick()
+    return waited
+  }
+
+  announce(address: string): void {
+    this.#shown.announce(address)
+    this.#note.serves()
+    this.#kick()
+  }
+
+  report(status: CellStatus): void {
+    this.#shown.report(status)
+    this.#kick()
+  }
+
+  look(): Promise<void> {
+    return this.#look(key => this.#mark(key), 'work')
+  }
+
+  async release(timeoutMs: number, wakeAt: number | null = null): Promise<void> {
+    const { clock, cell } = this.#options
+    this.#stopSweep()
+    if (this.#phase !== 'open') return
+    this.#phase = 'releasing'
+    await this.#look(key => this.#mark(key))
+    this.#stopListening()
+    const isDone = await Promise.race([
+      this.settled().then(
+        () => true,
+        () => false,
+      ),
+      new Promise<false>(resolve => clock.timer(timeoutMs, () => resolve(false))),
+    ])
+    this.#phase = 'closed'
+    this.#kick()
+    this.#wake.wake()
+    // A statement that has no answer does not delay the end.
+    await Promise.race([this.#running, new Promise<void>(resolve => clock.timer(1_000, resolve))])
+    this.#pending.reject(new CellLost('The service is shutting down'))
+    if (isDone && this.#db && !this.lost.aborted) {
+      await giveUp(this.#db, cell, { epoch: this.epoch, wakeAt }).catch(() => undefined)
+      this.#note.write(true)
+    }
+    this.#db?.end()
+  }
+
+  async #begin(): Promise<void> {
+    const { clock, db } = this.#options
+    await this.#look(key => this.#mark(key))
+    db.ended.addEventListener('abort', () => this.#kick())
+    this.#running = this.#run()
+    this.#stopSweep = clock.timer(SWEEP_MS, () => void this.#sweep())
+    await this.settled()
+    this.#note.write(false)
+  }
+
+  #kick(): void {
+    if (this.#isAsleep) this.#wake.wake()
+  }
+
+  #mark(key: string): void {
+    this.#pending.mark(key)
+    this.#kick()
+  }
+
+  #lose(error: CellLost): void {
+    this.#lost.abort(error)
+    this.#pending.reject(error)
+    this.#db?.end()
   }
 
   /** The database went back to an earlier state, as after a failover or a restored backup: it gets again what it lacks. */
-  const comeBack = async (next: Database): Promise<void> => {
+  async #comeBack(db: Database): Promise<void> {
+    const { cell, files, mirror, sealer, log } = this.#options
     log.warn('The database of the cluster has lost what it had acknowledged; sending it again')
     mirror.forget()
-    await compareLocal({ db: next, cell, files, mirror, sealer })
-    for (const key of await mirror.changed()) pending.mark(key)
-    shown.forgetAddress()
-    sender.repaired()
+    await compareLocal({ db, cell, files, mirror, sealer })
+    for (const key of await mirror.changed()) this.#pending.mark(key)
+    this.#shown.forget()
+    this.#sender.repaired()
   }
 
-  const open = async (): Promise<Database> => {
+  async #open(): Promise<Database> {
+    const { clock, url, cell, log } = this.#options
     const next = await connect(url)
     try {
-      if (!sender.resume(await reclaim(next, cell, { epoch, clock }))) await comeBack(next)
+      if (!this.#sender.resume(await reclaim(next, cell, { epoch: this.epoch, clock })))
+        await this.#comeBack(next)
     } catch (error) {
       next.end()
       throw error
     }
-    if (failures > 0) log.info('The database of the cluster answers again')
-    next.ended.addEventListener('abort', kick)
+    if (this.#failures > 0) log.info('The database of the cluster answers again')
+    next.ended.addEventListener('abort', () => this.#kick())
     return next
   }
 
   /** One statement, or several when there is more to send. */
-  const work = async (on: Database): Promise<void> => {
-    const sentAt = lease.now()
-    if (!pending.isEmpty) await sender.flush(on)
-    else if (pending.hasLater) await sender.flushLater(on)
-    else await sender.beat(on)
-    await shown.send(on)
-    lease.renew(sentAt)
+  async #work(db: Database): Promise<void> {
+    const sentAt = this.#lease.now()
+    if (!this.#pending.isEmpty) await this.#sender.flush(db)
+    else if (this.#pending.hasLater) await this.#sender.flushLater(db)
+    else await this.#sender.beat(db)
+    await this.#shown.send(db)
+    this.#lease.renew(sentAt)
     // An answer that was read long after it was sent, by a process that was paused, proves nothing about now.
-    if (lease.isValid()) pending.resolveCommitted()
+    if (this.#lease.isValid()) this.#pending.resolveCommitted()
   }
 
-  const onFailure = (error: unknown): void => {
-    if (error instanceof CellLost) return void lose(error)
-    failures += 1
-    if (failures === 1) log.warn(`${databaseProblem(error)}. Waiting for it`)
-    if (sqlState(error) === RAISED) sender.distrust()
-    db?.end()
-    db = null
+  #onFailure(error: unknown): void {
+    if (error instanceof CellLost) {
+      this.#lose(error)
+      return
+    }
+    this.#failures += 1
+    if (this.#failures === 1) this.#options.log.warn(`${databaseProblem(error)}. Waiting for it`)
+    if (sqlState(error) === RAISED) this.#sender.distrust()
+    this.#db?.end()
+    this.#db = null
   }
 
-  const isIdle = (): boolean =>
-    pending.isEmpty && !pending.hasLater && !pending.hasWaiters && shown.isSent
+  #isIdle(): boolean {
+    const { isEmpty, hasLater, hasWaiters } = this.#pending
+    return isEmpty && !hasLater && !hasWaiters && this.#shown.isSent
+  }
 
-  const run = async (): Promise<void> => {
-    while (phase !== 'closed' && !lost.signal.aborted) {
+  #isClosed(): boolean {
+    return this.#phase === 'closed' || this.lost.aborted
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed()) {
       try {
-        if (db === null || db.ended.aborted) db = await open()
-        await work(db)
-        failures = 0
+        if (this.#db === null || this.#db.ended.aborted) this.#db = await this.#open()
+        await this.#work(this.#db)
+        this.#failures = 0
       } catch (error) {
-        onFailure(error)
+        this.#onFailure(error)
       }
-      const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 10))
+      const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures, 10))
       // A failure is followed by a pause in any case: waking up for every write would only repeat it.
-      if (failures > 0) await wake.sleep(pause)
-      else if (isIdle()) {
-        isAsleep = true
-        await wake.sleep(BEAT_MS)
-        isAsleep = false
+      if (this.#failures > 0) await this.#wake.sleep(pause)
+      else if (this.#isIdle()) {
+        this.#isAsleep = true
+        await this.#wake.sleep(BEAT_MS)
+        this.#isAsleep = false
       }
     }
   }
 
-  const look = async (found: (key: string) => void): Promise<void> => {
+  /** Finds what other programs changed. */
+  async #look(found: (key: string) => void, part?: 'work'): Promise<void> {
+    const { mirror, stateDir, log } = this.#options
     try {
-      for (const key of await mirror.changed()) found(key)
-      kick()
+      for (const key of await mirror.changed(part)) found(key)
+      noteLeftOut(stateDir, mirror.skipped())
+      this.#kick()
     } catch (error) {
       log.warn(`Couldn't look for changed files: ${messageOf(error)}`)
     }
   }
-  let isLooking = false
-  const lookLater = async (): Promise<void> => {
-    if (isLooking) return
-    isLooking = true
-    await look(key => pending.markLater(key))
-    isLooking = false
-  }
-  // From here on, every write of this process is seen.
-  const unlisten = onWrite(path => {
-    const key = files.keyOf(path)
-    if (key !== null) mark(key)
-  })
-  await look(mark)
-  options.db.ended.addEventListener('abort', kick)
-  const running = run()
-  const stopSweeping = every(clock, SWEEP_MS, () => void lookLater())
 
-  const settled = (): Promise<void> => {
-    if (lost.signal.aborted) return Promise.reject(lost.signal.reason)
-    if (isSettled()) return Promise.resolve()
-    const waited = pending.wait()
-    kick()
-    return waited
-  }
-  const note = new AddressNote(options)
-  await settled()
-  note.write(false)
-
-  return {
-    epoch,
-    tookOver: options.tookOver,
-    isReachable,
-    isSettled,
-    settled,
-    lost: lost.signal,
-    announce(next) {
-      shown.announce(next)
-      note.serves()
-      kick()
-    },
-    report(next) {
-      shown.report(next)
-      kick()
-    },
-    async release(timeoutMs, wakeAt = null) {
-      stopSweeping()
-      if (phase !== 'open') return
-      phase = 'releasing'
-      await look(mark)
-      unlisten()
-      const isDone = await Promise.race([
-        settled().then(
-          () => true,
-          () => false,
-        ),
-        new Promise<false>(resolve => clock.timer(timeoutMs, () => resolve(false))),
-      ])
-      phase = 'closed'
-      kick()
-      wake.wake()
-      // A statement that has no answer does not delay the end.
-      await Promise.race([running, new Promise<void>(resolve => clock.timer(1_000, resolve))])
-      pending.reject(new CellLost('The service is shutting down'))
-      if (isDone && db && !lost.signal.aborted) {
-        await giveUp(db, cell, { epoch, wakeAt }).catch(() => undefined)
-        note.write(true)
-      }
-      db?.end()
-    },
+  async #sweep(): Promise<void> {
+    const { clock } = this.#options
+    const began = clock.monotonic()
+    await this.#look(key => this.#pending.markLater(key))
+    const rest = Math.max(SWEEP_MS, SWEEP_REST * (clock.monotonic() - began))
+    if (this.#phase === 'open') this.#stopSweep = clock.timer(rest, () => void this.#sweep())
   }
 }

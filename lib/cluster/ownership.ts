@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { STALE_MS } from '../base/cluster-settings.ts'
 import { type Database, sqlState } from './database.ts'
 import { requireKnownTables } from './migrations.ts'
-import { CellLost, type CellStatus } from './types.ts'
+import { CellLost, type CellStatus } from './cluster.ts'
 
 const LOCK_NOT_AVAILABLE = '55P03'
 const RETRY_MS = 100
@@ -207,6 +207,18 @@ export const showAddress = (
     epoch,
     address,
     token,
+  ])
+
+/** How many files the database has no copy of. */
+export const showLeftOut = (
+  db: Database,
+  cell: string,
+  { epoch, leftOut }: { epoch: number; leftOut: number },
+): Promise<unknown> =>
+  db.query('update agent_webui.cell set left_out = $3 where name = $1 and epoch = $2', [
+    cell,
+    epoch,
+    leftOut,
   ])
 
 /** For lists of several cells. */

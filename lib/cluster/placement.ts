@@ -19,7 +19,7 @@ export type Owner = {
  * After asking for a cell. `starting`: a worker does it, or will in a moment. `full`: no worker has capacity. `none`: no worker that may run it
  * is there. `unmanaged`: it is not run by workers, or has an owner.
  */
-export type Asked = 'starting' | 'full' | 'none' | 'unmanaged'
+export type AskResult = 'starting' | 'full' | 'none' | 'unmanaged'
 
 /** A request that waits asks again long before. */
 const ASKED_MS = 30_000
@@ -40,7 +40,7 @@ const MAY_RUN = 'c.labels <@ (w.labels || w.name) and c.name <> all(w.avoids) an
 /** Of a worker. No other connection uses it. */
 const NAME_LOCK = "hashtextextended('agent-webui worker ' || $1, 0)"
 
-const askedOf = (row: Row | undefined): Asked => {
+const askResultOf = (row: Row | undefined): AskResult => {
   if (row === undefined) return 'unmanaged'
   if (row.is_starting === true || row.has_capacity === true) return 'starting'
   return row.has_worker === true ? 'full' : 'none'
@@ -60,7 +60,7 @@ export const ownerOf = async (db: Reader, cell: string): Promise<Owner | null> =
 }
 
 /** Asks the workers to start a cell that no process serves. */
-export const askFor = async (db: Reader, cell: string): Promise<Asked> => {
+export const askFor = async (db: Reader, cell: string): Promise<AskResult> => {
   const [row] = await db.query(
     `with target as (
        select c.name, c.labels, c.worker,
@@ -75,7 +75,7 @@ export const askFor = async (db: Reader, cell: string): Promise<Asked> => {
      from target c`,
     [cell],
   )
-  return askedOf(row)
+  return askResultOf(row)
 }
 
 export type WorkerState = {
@@ -90,7 +90,7 @@ export type WorkerState = {
 }
 
 /** `hasEnded`: the last process ended in order, or is about to. */
-export type Taken = { cell: string; hasEnded: boolean }
+export type CellToStart = { cell: string; hasEnded: boolean }
 
 /**
  * What a worker does in the database, on its own connection. When it is `quietMs` old, a cell that is silent has ended: before,
@@ -181,7 +181,7 @@ export class WorkerRecord {
    * something to do now, or whose owner did not end in order. The worker that ran it last has its directory, so that one comes
    * first, and then the one that runs the fewest. `running`: here; only one that has ended or hangs is started again.
    */
-  async take({ name, used }: WorkerState, running: readonly string[]): Promise<Taken | null> {
+  async take({ name, used }: WorkerState, running: readonly string[]): Promise<CellToStart | null> {
     const [row] = await this.#db.query(
       `update agent_webui.cell set worker = $1, started = clock_timestamp()
        where name = (

@@ -7,10 +7,11 @@ import { connect, type Database, databaseProblem, sqlState } from './database.ts
 import { type DirectoryNote, readNote } from './directory-note.ts'
 import { isMigrated, migrate, requireKnownTables } from './migrations.ts'
 import { Mirror } from './mirror.ts'
-import { startOwned } from './owned.ts'
+import { leftOut, noteLeftOut } from './not-copied.ts'
+import { PostgresOwned } from './owned.ts'
 import { type Claim, claim, isKnownClaim, showAlive } from './ownership.ts'
 import { Sealer } from './seal.ts'
-import { type CellPlace, type Cluster, ClusterError, NO_FILES, type Owned } from './types.ts'
+import { type CellPlace, type Cluster, ClusterError, NO_FILES, type Owned } from './cluster.ts'
 
 export type PostgresOptions = {
   clock: Clock
@@ -51,7 +52,7 @@ const isFinal = (error: unknown): boolean =>
 
 /** Throws what a start would end with: no database, tables of a newer version, another key. Changes nothing. */
 export const checkCluster = async (
-  { url, key }: Pick<PostgresOptions, 'url' | 'key'>,
+  { url, key }: { url: string; key: string | null },
   cell: string,
 ): Promise<void> => {
   const db = await connect(url)
@@ -143,7 +144,11 @@ export class PostgresCluster implements Cluster {
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
     const stopSigns = every(this.#clock, BEAT_MS, alive)
     try {
-      const mirror = new Mirror(files ?? NO_FILES, { sealer, warn: this.#log.warn })
+      const mirror = new Mirror(files ?? NO_FILES, {
+        sealer,
+        warn: this.#log.warn,
+        onSkip: keys => noteLeftOut(stateDir, keys),
+      })
       const given = { cell, files: files ?? NO_FILES, stateDir, sealer, mirror }
       const isBehind =
         files !== null &&
@@ -154,13 +159,14 @@ export class PostgresCluster implements Cluster {
           now: this.#clock.now(),
           warn: this.#log.warn,
         }))
-      return await startOwned({
+      return await PostgresOwned.begin({
         ...given,
         clock: this.#clock,
         url: this.#url,
         db,
         claimed,
         directory,
+        missing: isBehind && files ? leftOut(stateDir).flatMap(key => files.pathOf(key) ?? []) : [],
         tookOver: isBehind || note?.isTakingOver === true,
         token: place.token ?? null,
         log: this.#log,

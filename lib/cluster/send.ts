@@ -5,7 +5,7 @@ import { type Database, isRefusal } from './database.ts'
 import type { Change, Mirror } from './mirror.ts'
 import type { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
-import { CellLost } from './types.ts'
+import { CellLost } from './cluster.ts'
 
 /** Of one statement, roughly: a line of 2 Mbit/s carries it within a sign of life. */
 const BATCH_BYTES = 1 << 20

@@ -14,6 +14,7 @@ import {
 } from '../base/process.ts'
 import { TerminalScreen } from '../base/terminal-screen.ts'
 import type {
+  CommandAccess,
   Processes,
   ProcessHandover,
   ProcessStart,
@@ -31,166 +32,183 @@ const KILL_AFTER_MS = 1_000
 const MAX_INPUT_CHARS = 100_000
 const WRITE_TIMEOUT_MS = 5_000
 
-type Entry = {
-  id: string
-  owner: string
-  given: Pick<ProcessStart, 'command' | 'cwd' | 'notify' | 'access'>
+/** What runs, and how it was started. */
+type Command = { command: string; cwd: string; notify: boolean; access: CommandAccess }
+
+/** One process with its output. */
+class BackgroundProcess {
+  readonly id = `proc_${randomBytes(6).toString('hex')}`
+  readonly owner: string
+  readonly command: Command
+  readonly child: ChildProcess
   /** It was started in the foreground. */
-  isAdopted: boolean
-  child: ChildProcess
-  /** Milliseconds since 1970. */
-  startedAt: number
-  /** Of the monotonic clock, as `endedAt`. */
-  begunAt: number
-  endedAt: number | null
-  exitCode: number | null
-  /** Output so far, truncated at the front in large steps. */
-  text: string
-  /** Keeps lines that may still change, until someone reads them. */
-  screen: TerminalScreen
-  /** Characters truncated at the front. */
-  droppedChars: number
-  /** Characters of the whole output that were polled. */
-  polledChars: number
+  readonly isAdopted: boolean
+  /** Resolves when it has ended; set by the registry. */
+  ended: Promise<void> = Promise.resolve()
+  exitCode: number | null = null
   /** Input since the last line end. */
-  typed: string
-  ended: Promise<void>
-}
+  typed = ''
+  readonly #clock: Clock
+  /** Milliseconds since 1970. */
+  readonly #startedAt: number
+  /** By the monotonic clock, as `#endedAt`. */
+  readonly #begunAt: number
+  #endedAt: number | null = null
+  /** Output so far, truncated at the front in large steps. */
+  #text = ''
+  /** Keeps lines that may still change, until someone reads them. */
+  readonly #screen = new TerminalScreen(text => this.#add(text))
+  /** Characters truncated at the front. */
+  #droppedChars = 0
+  /** Characters of the whole output that were polled. */
+  #polledChars = 0
 
-const isRunning = ({ endedAt }: Entry): boolean => endedAt === null
-
-const addOutput = (entry: Entry, text: string): void => {
-  entry.text += text
-  const excess = entry.text.length - MAX_OUTPUT_CHARS
-  if (excess > MAX_OUTPUT_CHARS / 4) {
-    entry.text = entry.text.slice(excess)
-    entry.droppedChars += excess
-  }
-}
-
-const collectOutput = (entry: Entry, decoder: StringDecoder): void => {
-  const { stdout } = entry.child
-  const add = (text: string) => entry.screen.write(text)
-  readThrottled(stdout, bytes => add(decoder.write(bytes)))
-  stdout?.once('end', () => add(decoder.end()))
-}
-
-/** The retained end of the output, without terminal escape sequences. */
-const outputOf = (entry: Entry) => {
-  entry.screen.flush()
-  const excess = Math.max(0, entry.text.length - MAX_OUTPUT_CHARS)
-  return {
-    text: stripVTControlCharacters(entry.text.slice(excess)),
-    left_out: entry.droppedChars + excess,
-  }
-}
-
-/** Output since the last poll. */
-const pollOutput = (entry: Entry): string => {
-  entry.screen.flush()
-  const added = entry.text.slice(Math.max(0, entry.polledChars - entry.droppedChars))
-  entry.polledChars = entry.droppedChars + entry.text.length
-  return stripVTControlCharacters(added)
-}
-
-const requireInput = (entry: Entry) => {
-  if (!isRunning(entry)) throw new Error('The process has ended.')
-  const { stdin } = entry.child
-  if (!stdin)
-    throw new Error('The process has no input, because it was not started with background=true.')
-  return stdin
-}
-
-const writeInput = (entry: Entry, data: string): Promise<void> => {
-  const stdin = requireInput(entry)
-  if (data.length > MAX_INPUT_CHARS)
-    throw new Error(`At most ${MAX_INPUT_CHARS} characters can be written at once.`)
-  return new Promise((resolve, reject) => {
-    if (stdin.writableEnded) return reject(new Error('Its input has been closed.'))
-    const timer = setTimeout(
-      () => reject(new Error('The process does not read its input.')),
-      WRITE_TIMEOUT_MS,
-    )
-    stdin.write(data, error => {
-      clearTimeout(timer)
-      if (error) reject(new Error('The process has closed its input.'))
-      else resolve()
-    })
-  })
-}
-
-const endInput = async (entry: Entry): Promise<void> => {
-  const stdin = requireInput(entry)
-  if (!stdin.writableEnded) await new Promise<void>(resolve => stdin.end(resolve))
-}
-
-/** Resolves when the process ends, after `timeoutMs`, or when `signal` aborts. */
-const waitForEnd = (
-  clock: Clock,
-  entry: Entry,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<void> =>
-  new Promise(resolve => {
-    const cancel = clock.timer(timeoutMs, done)
-    function done() {
-      cancel()
-      signal.removeEventListener('abort', done)
-      resolve()
+  constructor(
+    clock: Clock,
+    owner: string,
+    command: Command,
+    child: ChildProcess,
+    /** What it did in the foreground. */
+    earlier?: ProcessHandover,
+  ) {
+    const elapsedMs = earlier?.elapsedMs ?? 0
+    this.#clock = clock
+    this.owner = owner
+    this.command = command
+    this.child = child
+    this.isAdopted = earlier !== undefined
+    this.#startedAt = clock.now() - elapsedMs
+    this.#begunAt = clock.monotonic() - elapsedMs
+    if (earlier) {
+      this.#droppedChars = earlier.output.omitted
+      this.#add(earlier.output.text)
+      this.#polledChars = this.#droppedChars + this.#text.length
     }
-    signal.addEventListener('abort', done, { once: true })
-    if (signal.aborted) done()
-    void entry.ended.then(done)
-  })
-
-const terminate = async (entry: Entry): Promise<void> => {
-  if (!isRunning(entry)) return
-  const cancelKill = terminateGroup(entry.child, KILL_AFTER_MS)
-  await entry.ended
-  cancelKill()
-  // The shell may have exited while its children ignore SIGTERM.
-  killGroup(entry.child, 'SIGKILL')
-}
-
-const createEntry = (
-  own: Pick<Entry, 'owner' | 'given' | 'isAdopted' | 'child' | 'startedAt' | 'begunAt'>,
-): Entry => {
-  const entry: Entry = {
-    ...own,
-    id: `proc_${randomBytes(6).toString('hex')}`,
-    endedAt: null,
-    exitCode: null,
-    text: '',
-    screen: new TerminalScreen(text => addOutput(entry, text)),
-    droppedChars: 0,
-    polledChars: 0,
-    typed: '',
-    ended: Promise.resolve(),
+    const decoder = earlier?.decoder ?? new StringDecoder('utf8')
+    readThrottled(child.stdout, bytes => this.#screen.write(decoder.write(bytes)))
+    child.stdout?.once('end', () => this.#screen.write(decoder.end()))
   }
-  return entry
+
+  isRunning(): boolean {
+    return this.#endedAt === null
+  }
+
+  /** Milliseconds since its end; 0 while it runs. */
+  sinceEnd(): number {
+    return this.#endedAt === null ? 0 : this.#clock.monotonic() - this.#endedAt
+  }
+
+  exited({ code, signal, note }: Exit): void {
+    this.exitCode = code ?? (signal === 'SIGKILL' ? 137 : 143)
+    this.#endedAt = this.#clock.monotonic()
+    if (note !== undefined) this.#screen.write(`\n${note}\n`)
+  }
+
+  view(): ProcessView {
+    return {
+      session_id: this.id,
+      command: this.command.command,
+      cwd: this.command.cwd,
+      pid: this.child.pid ?? 0,
+      status: this.isRunning() ? 'running' : 'exited',
+      exit_code: this.exitCode,
+      uptime: Math.round(toSeconds((this.#endedAt ?? this.#clock.monotonic()) - this.#begunAt)),
+      started_at: toSeconds(this.#startedAt),
+    }
+  }
+
+  /** The end of the output, as far as it is remembered, without terminal escape sequences. */
+  output() {
+    this.#screen.flush()
+    const excess = Math.max(0, this.#text.length - MAX_OUTPUT_CHARS)
+    return {
+      text: stripVTControlCharacters(this.#text.slice(excess)),
+      left_out: this.#droppedChars + excess,
+    }
+  }
+
+  /** Output since the last poll. */
+  poll(): string {
+    this.#screen.flush()
+    const added = this.#text.slice(Math.max(0, this.#polledChars - this.#droppedChars))
+    this.#polledChars = this.#droppedChars + this.#text.length
+    return stripVTControlCharacters(added)
+  }
+
+  async write(data: string): Promise<void> {
+    const stdin = this.#requireInput()
+    if (data.length > MAX_INPUT_CHARS)
+      throw new Error(`At most ${MAX_INPUT_CHARS} characters can be written at once.`)
+    await new Promise<void>((resolve, reject) => {
+      if (stdin.writableEnded) return reject(new Error('Its input has been closed.'))
+      const timer = setTimeout(
+        () => reject(new Error('The process does not read its input.')),
+        WRITE_TIMEOUT_MS,
+      )
+      stdin.write(data, error => {
+        clearTimeout(timer)
+        if (error) reject(new Error('The process has closed its input.'))
+        else resolve()
+      })
+    })
+    const all = this.typed + data
+    this.typed = all.slice(all.lastIndexOf('\n') + 1).slice(-MAX_INPUT_CHARS)
+  }
+
+  async endInput(): Promise<void> {
+    const stdin = this.#requireInput()
+    if (!stdin.writableEnded) await new Promise<void>(resolve => stdin.end(resolve))
+  }
+
+  /** Resolves when the process ends, after `timeoutMs`, or when `signal` aborts. */
+  waitForEnd(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise(resolve => {
+      const cancel = this.#clock.timer(timeoutMs, done)
+      function done() {
+        cancel()
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      signal.addEventListener('abort', done, { once: true })
+      if (signal.aborted) done()
+      void this.ended.then(done)
+    })
+  }
+
+  async terminate(): Promise<void> {
+    if (!this.isRunning()) return
+    const cancelKill = terminateGroup(this.child, KILL_AFTER_MS)
+    await this.ended
+    cancelKill()
+    // The shell may have exited while its children ignore SIGTERM.
+    killGroup(this.child, 'SIGKILL')
+  }
+
+  #add(text: string): void {
+    this.#text += text
+    const excess = this.#text.length - MAX_OUTPUT_CHARS
+    if (excess > MAX_OUTPUT_CHARS / 4) {
+      this.#text = this.#text.slice(excess)
+      this.#droppedChars += excess
+    }
+  }
+
+  #requireInput() {
+    if (!this.isRunning()) throw new Error('The process has ended.')
+    const { stdin } = this.child
+    if (!stdin)
+      throw new Error('The process has no input, because it was not started with background=true.')
+    return stdin
+  }
 }
 
-type Begun = Pick<Entry, 'startedAt' | 'begunAt'>
-
-const spawnEntry = (owner: string, given: ProcessStart, begun: Begun): Entry => {
-  const { placed } = given
+const spawnProcess = (clock: Clock, owner: string, start: ProcessStart): BackgroundProcess => {
+  const { placed } = start
   const stdio = ['pipe', 'pipe', 'ignore'] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
-  const entry = createEntry({ owner, given, isAdopted: false, child, ...begun })
-  collectOutput(entry, new StringDecoder('utf8'))
   // EPIPE after the process exited: its status says so.
   child.stdin.on('error', () => undefined)
-  return entry
-}
-
-const adoptEntry = (owner: string, given: ProcessHandover, begun: Begun): Entry => {
-  const { child, output, decoder } = given
-  const entry = createEntry({ owner, given, isAdopted: true, child, ...begun })
-  entry.droppedChars = output.omitted
-  addOutput(entry, output.text)
-  entry.polledChars = entry.droppedChars + entry.text.length
-  collectOutput(entry, decoder)
-  return entry
+  return new BackgroundProcess(clock, owner, start, child)
 }
 
 const waitForSpawn = (child: ChildProcess): Promise<void> =>
@@ -213,162 +231,134 @@ export type ProcessesOptions = {
 
 export class ProcessRegistry {
   readonly #options: ProcessesOptions
-  readonly #clock: Clock
-  readonly #entries = new Map<string, Entry>()
+  readonly #processes = new Map<string, BackgroundProcess>()
   #isClosed = false
 
   constructor(options: ProcessesOptions) {
     this.#options = options
-    this.#clock = options.clock
   }
 
   #currentId(sessionId: string) {
     return this.#options.resolve?.(sessionId) ?? sessionId
   }
 
-  #begun(elapsedMs = 0): Begun {
-    return {
-      startedAt: this.#clock.now() - elapsedMs,
-      begunAt: this.#clock.monotonic() - elapsedMs,
-    }
-  }
-
   #isOwnedBy(owner: string) {
-    return (entry: Entry) => this.#currentId(entry.owner) === this.#currentId(owner)
-  }
-
-  #toView(entry: Entry): ProcessView {
-    return {
-      session_id: entry.id,
-      command: entry.given.command,
-      cwd: entry.given.cwd,
-      pid: entry.child.pid ?? 0,
-      status: isRunning(entry) ? 'running' : 'exited',
-      exit_code: entry.exitCode,
-      uptime: Math.round(toSeconds((entry.endedAt ?? this.#clock.monotonic()) - entry.begunAt)),
-      started_at: toSeconds(entry.startedAt),
-    }
+    return (process: BackgroundProcess) => this.#currentId(process.owner) === this.#currentId(owner)
   }
 
   #dropExpired(): void {
-    for (const entry of this.#entries.values())
-      if (entry.endedAt !== null && this.#clock.monotonic() - entry.endedAt > FINISHED_RETENTION_MS)
-        this.#entries.delete(entry.id)
+    for (const process of this.#processes.values())
+      if (process.sinceEnd() > FINISHED_RETENTION_MS) this.#processes.delete(process.id)
   }
 
   /** Evicts the oldest finished process when the registry is full. Throws when all are running. */
   #requireCapacity(): void {
     this.#dropExpired()
     const { maxProcesses = MAX_PROCESSES } = this.#options
-    if (this.#entries.size < maxProcesses) return
-    const finished = [...this.#entries.values()].find(entry => !isRunning(entry))
+    if (this.#processes.size < maxProcesses) return
+    const finished = [...this.#processes.values()].find(process => !process.isRunning())
     if (!finished)
       throw new Error(`${maxProcesses} processes are running already. End one with process kill.`)
-    this.#entries.delete(finished.id)
+    this.#processes.delete(finished.id)
   }
 
-  async #watch(entry: Entry, closed: Promise<Exit>): Promise<void> {
+  async #watch(process: BackgroundProcess, closed: Promise<Exit>): Promise<void> {
     // A failed spawn is reported by `start`.
     const exit = await closed.catch(() => null)
     if (!exit) return
-    entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
-    entry.endedAt = this.#clock.monotonic()
-    if (exit.note !== undefined) entry.screen.write(`\n${exit.note}\n`)
-    if (entry.given.notify && !this.#isClosed)
-      this.#options.onEnded?.(entry.owner, this.#toView(entry))
+    process.exited(exit)
+    if (process.command.notify && !this.#isClosed)
+      this.#options.onEnded?.(process.owner, process.view())
   }
 
-  async #start(owner: string, given: ProcessStart): Promise<ProcessView> {
+  async #start(owner: string, start: ProcessStart): Promise<ProcessView> {
     if (this.#isClosed) throw new Error('The server is shutting down.')
     this.#requireCapacity()
-    const entry = spawnEntry(owner, given, this.#begun())
-    entry.ended = this.#watch(entry, waitForClose(entry.child))
+    const process = spawnProcess(this.#options.clock, owner, start)
+    process.ended = this.#watch(process, waitForClose(process.child))
     // Registered before the spawn is confirmed: the limit must hold for processes started at the same time.
-    this.#entries.set(entry.id, entry)
+    this.#processes.set(process.id, process)
     try {
-      await waitForSpawn(entry.child)
+      await waitForSpawn(process.child)
     } catch (error) {
-      this.#entries.delete(entry.id)
+      this.#processes.delete(process.id)
       throw error
     }
-    entry.child.on('error', () => undefined)
-    return this.#toView(entry)
+    process.child.on('error', () => undefined)
+    return process.view()
   }
 
-  #adopt(owner: string, given: ProcessHandover): ProcessView {
+  #adopt(owner: string, handover: ProcessHandover): ProcessView {
     if (this.#isClosed) throw new Error('The server is shutting down.')
-    const adopted = this.#ofSession(owner).filter(entry => entry.isAdopted && isRunning(entry))
-    const { maxAdopted = MAX_ADOPTED } = this.#options
+    const adopted = this.#ofSession(owner).filter(
+      process => process.isAdopted && process.isRunning(),
+    )
+    const { clock, maxAdopted = MAX_ADOPTED } = this.#options
     if (adopted.length >= maxAdopted)
       throw new Error(`${maxAdopted} commands were moved to the background already.`)
     this.#requireCapacity()
-    const entry = adoptEntry(owner, given, this.#begun(given.elapsedMs))
-    entry.ended = this.#watch(entry, given.closed)
-    this.#entries.set(entry.id, entry)
-    return this.#toView(entry)
+    const process = new BackgroundProcess(clock, owner, handover, handover.child, handover)
+    process.ended = this.#watch(process, handover.closed)
+    this.#processes.set(process.id, process)
+    return process.view()
   }
 
-  #find(owner: string, id: string): Entry {
+  #find(owner: string, id: string): BackgroundProcess {
     this.#dropExpired()
-    const entry = this.#entries.get(id)
-    if (!entry || !this.#isOwnedBy(owner)(entry))
+    const process = this.#processes.get(id)
+    if (!process || !this.#isOwnedBy(owner)(process))
       throw new Error(`There is no process ${id} in this conversation. List them with action list.`)
-    return entry
+    return process
   }
 
-  #ofSession(owner: string): Entry[] {
-    return [...this.#entries.values()].filter(this.#isOwnedBy(owner))
+  #ofSession(owner: string): BackgroundProcess[] {
+    return [...this.#processes.values()].filter(this.#isOwnedBy(owner))
   }
 
   /** The processes of one session; those of others are not visible. */
   of(owner: string): Processes {
     return {
-      start: given => this.#start(owner, given),
-      adopt: given => this.#adopt(owner, given),
+      start: start => this.#start(owner, start),
+      adopt: handover => this.#adopt(owner, handover),
       list: () => {
         this.#dropExpired()
-        return this.#ofSession(owner).map(entry => this.#toView(entry))
+        return this.#ofSession(owner).map(process => process.view())
       },
-      view: id => this.#toView(this.#find(owner, id)),
-      accessOf: id => this.#find(owner, id).given.access,
-      read: id => outputOf(this.#find(owner, id)),
-      poll: id => pollOutput(this.#find(owner, id)),
+      view: id => this.#find(owner, id).view(),
+      accessOf: id => this.#find(owner, id).command.access,
+      read: id => this.#find(owner, id).output(),
+      poll: id => this.#find(owner, id).poll(),
       pendingInput: id => this.#find(owner, id).typed,
-      write: async (id, data) => {
-        const entry = this.#find(owner, id)
-        await writeInput(entry, data)
-        const all = entry.typed + data
-        entry.typed = all.slice(all.lastIndexOf('\n') + 1).slice(-MAX_INPUT_CHARS)
-      },
-      endInput: id => endInput(this.#find(owner, id)),
+      write: async (id, data) => this.#find(owner, id).write(data),
+      endInput: async id => this.#find(owner, id).endInput(),
       wait: async (id, timeoutMs, signal) => {
-        const entry = this.#find(owner, id)
-        await waitForEnd(this.#clock, entry, timeoutMs, signal)
-        return this.#toView(entry)
+        const process = this.#find(owner, id)
+        await process.waitForEnd(timeoutMs, signal)
+        return process.view()
       },
       kill: async id => {
-        const entry = this.#find(owner, id)
-        await terminate(entry)
-        return this.#toView(entry)
+        const process = this.#find(owner, id)
+        await process.terminate()
+        return process.view()
       },
     }
   }
 
   isAnyRunning(): boolean {
-    return [...this.#entries.values()].some(isRunning)
+    return [...this.#processes.values()].some(process => process.isRunning())
   }
 
   /** Kills and forgets the processes of a session. */
   async endSession(owner: string): Promise<void> {
     const own = this.#ofSession(owner)
-    await Promise.all(own.map(terminate))
-    for (const { id } of own) this.#entries.delete(id)
+    await Promise.all(own.map(process => process.terminate()))
+    for (const { id } of own) this.#processes.delete(id)
   }
 
   /** Kills every process. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all([...this.#entries.values()].map(terminate))
+    await Promise.all([...this.#processes.values()].map(process => process.terminate()))
     await this.#options.endOthers?.()
   }
 }

@@ -54,7 +54,7 @@ export type ContinuedTasks = {
   ) => { home: Home; jobId: string; ended: () => RunOutcome | null } | null
 }
 
-export type CronOptions = {
+export type CronServices = {
   homes: () => readonly Home[]
   /** Starts a turn. */
   start: (home: Home, input: UnattendedInput) => Promise<StartedTurn>
@@ -85,7 +85,7 @@ export class HomeCron {
   readonly #dir: string
   readonly #runner: JobRunner
 
-  constructor(home: Home, by: Runner, services: CronOptions) {
+  constructor(home: Home, by: Runner, services: CronServices) {
     const { clock, log } = services
     this.#home = home
     this.#dir = join(home.dir, 'cron')
@@ -150,13 +150,13 @@ export const everyMinute = (clock: Clock, tick: () => void): (() => void) => {
 
 /** The scheduled jobs of all homes. */
 export class Cron {
-  readonly #services: CronOptions
+  readonly #services: CronServices
   /** Identifies this process in the histories. */
   readonly #by = { pid: process.pid, boot: randomBytes(6).toString('hex') }
   readonly #byHome = new Map<Home, HomeCron>()
   #stopTicking = (): void => {}
 
-  constructor(services: CronOptions) {
+  constructor(services: CronServices) {
     this.#services = services
   }
 

@@ -3,20 +3,21 @@ import { type JobPlan, repeatOf } from './job.ts'
 import type { RawJob } from './jobs-file.ts'
 import { dueTimes, graceMs, nextRun } from './next-run.ts'
 import type { RunResult } from './run-job.ts'
+import { sentence, type Words } from '../base/sentences.ts'
 import { offsetMinutes, parseInstant, toIso, toMinute } from '../base/time-zone.ts'
 
-export type Passed = {
+export type PassedTimes = {
   how: 'missed' | 'skipped'
   due: number
   until: number
   count: number
-  error: string
+  error: Words
 }
 export type Decision = {
   /** Changes to the job's record, written before the run. */
   patch: RawJob
   run: { due: number } | null
-  passed: Passed[]
+  passed: PassedTimes[]
 }
 
 export type DecisionContext = {
@@ -28,7 +29,7 @@ export type DecisionContext = {
 }
 
 /** Nothing runs. */
-const only = (patch: RawJob, ...passed: Passed[]): Decision => ({ patch, run: null, passed })
+const only = (patch: RawJob, ...passed: PassedTimes[]): Decision => ({ patch, run: null, passed })
 
 /** The due time of a job. A one-shot without `next_run_at` that never ran is due at its own time. */
 const dueOf = (plan: JobPlan, { zone }: DecisionContext): number | null => {
@@ -43,11 +44,11 @@ export const nextDue = (plan: JobPlan, look: DecisionContext): number | null =>
   plan.enabled && plan.schedule ? dueOf(plan, look) : null
 
 /** Completed: kept in the list, so that it can be shown and rescheduled. */
-const completedPatch = (error: string | null): RawJob => ({
+const completedPatch = (error: Words | null): RawJob => ({
   next_run_at: null,
   enabled: false,
   state: 'completed',
-  ...(error === null ? {} : { last_status: 'error', last_error: error }),
+  ...(error === null ? {} : { last_status: 'error', last_error: `${error}` }),
 })
 
 /** Other programs and rounding may put a due time this far beyond the one computed here. */
@@ -110,26 +111,29 @@ export const decide = (plan: JobPlan, look: DecisionContext): Decision | null =>
   }
   const right = correctedDue(plan, now, zone)
   if (right) {
-    const error = `Rescheduled for ${toMinute(right.next, zone)}: ${toMinute(due, zone)} does not follow from the schedule, because the clock or the time zone was another one.`
-    const passed: Passed = { how: 'skipped', due: now, until: now, count: 1, error }
+    const error = sentence('task.rescheduled', {
+      next: toMinute(right.next, zone),
+      time: toMinute(due, zone),
+    })
+    const passed: PassedTimes = { how: 'skipped', due: now, until: now, count: 1, error }
     return only({ ...right.patch, next_run_at: iso(right.next) }, passed)
   }
   if (due > now) return plan.nextRunAt === null ? only({ next_run_at: iso(due) }) : null
   const next = schedule.kind === 'once' ? null : nextRun(schedule, { now, zone, from: due })
   const times = dueTimes(schedule, due, now, zone)
   const range = { due: times.first, until: times.last, count: times.count }
-  const passBy = (how: Passed['how'], error: string): Decision =>
+  const passBy = (how: PassedTimes['how'], error: Words): Decision =>
     only(next === null ? completedPatch(error) : { next_run_at: iso(next) }, {
       how,
       ...range,
       error,
     })
   if (now - due > graceMs(schedule, due, zone) && due < aliveSince)
-    return passBy('missed', `Missed: nothing was running at ${toMinute(times.last, zone)}.`)
-  if (look.isBusy(plan.id)) return passBy('skipped', 'Skipped: the run before had not ended.')
+    return passBy('missed', sentence('task.missed', { time: toMinute(times.last, zone) }))
+  if (look.isBusy(plan.id)) return passBy('skipped', sentence('task.busy'))
   // Several past due times are one run.
   const before = times.count - 1
-  const error = 'Skipped: run once for several due times.'
+  const error = sentence('task.once')
   return {
     patch: { next_run_at: iso(next), ...(next === null ? { enabled: false } : {}) },
     run: { due: times.last },
@@ -158,7 +162,7 @@ export const completed = (
     last_run_at: toIso(at, zone),
     last_status: status,
     last_error: error && `${error}`,
-    last_delivery_error: deliveryError,
+    last_delivery_error: deliveryError && `${deliveryError}`,
     repeat: { times, completed: count },
     ...(isOver ? { enabled: false, state: 'completed', next_run_at: null } : {}),
     ...(next === null ? {} : { next_run_at: toIso(next, zone) }),

@@ -20,11 +20,11 @@ import { isObject, stringOrNull } from '../base/json.ts'
 import type { JobRun } from '../schema/cron.ts'
 import { withCodes } from '../base/sentences.ts'
 import { Sentences } from '../schema/sentence.ts'
-import type { Passed } from './due-jobs.ts'
+import type { PassedTimes } from './due-jobs.ts'
 import type { JobPlan } from './job.ts'
 import type { RunResult } from './run-job.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
-import { cachedFile } from '../store/cached-file.ts'
+import { CachedFile } from '../store/cached-file.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
 
 export type Runner = { pid: number; boot: string }
@@ -62,6 +62,12 @@ const runnerOf = (value: unknown): Runner | null => {
   return { pid: number(pid), boot: stringOrNull(boot) ?? '' }
 }
 
+/** With its code and values, where it has some. */
+const errorOf = (line: Line): Pick<Run, 'error' | 'sentences'> => {
+  const { data: sentences } = Sentences.optional().safeParse(line.sentences)
+  return { error: stringOrNull(line.error), ...(sentences && { sentences }) }
+}
+
 const opened = (line: Line, run: string): Run => ({
   run_id: run,
   job_id: stringOrNull(line.job) ?? '',
@@ -74,7 +80,7 @@ const opened = (line: Line, run: string): Run => ({
   count: number(line.count ?? 1),
   started_at: null,
   ended_at: line.t === 'claimed' ? null : number(line.at),
-  error: stringOrNull(line.error),
+  ...errorOf(line),
   session_id: null,
   filename: null,
   by: runnerOf(line.by),
@@ -101,9 +107,7 @@ const fold = (content: string): Run[] => {
       run.how = line.how === 'interrupted' ? 'interrupted' : 'ran'
       run.status = line.status === 'ok' ? 'ok' : 'error'
       run.ended_at = number(line.at)
-      run.error = stringOrNull(line.error)
-      const { data: sentences } = Sentences.optional().safeParse(line.sentences)
-      if (sentences) run.sentences = sentences
+      Object.assign(run, errorOf(line))
       run.filename = stringOrNull(line.file)
     }
   }
@@ -117,8 +121,7 @@ export class History {
   readonly #isSole: boolean
   readonly #report: (run: EndedRun) => void
   readonly #path: string
-  /** Newest first. */
-  readonly list: () => Run[]
+  readonly #runs: CachedFile<Run[]>
   /** When this process began. */
   readonly #began: number
 
@@ -136,11 +139,16 @@ export class History {
     this.#clock = clock
     this.#isSole = isSole
     this.#path = join(dir, 'history.jsonl')
-    this.list = cachedFile(this.#path, file => fold(file.text ?? ''), {
+    this.#runs = new CachedFile(this.#path, file => fold(file.text ?? ''), {
       maxBytes: MAX_BYTES * 8,
       lossy: true,
     })
     this.#began = clock.now() - clock.monotonic()
+  }
+
+  /** Newest first. */
+  list(): Run[] {
+    return this.#runs.read()
   }
 
   /** Truncates a long file. Call it while no one else writes: before the first tick. */
@@ -218,12 +226,15 @@ export class History {
     if (ended) this.#report(ended)
   }
 
-  passed({ id: job_id, name }: JobPlan, { how, due, until, count, error }: Passed): void {
-    const of = { job: job_id, name, how, count, error }
+  passed({ id: job_id, name }: JobPlan, { how, due, until, count, error }: PassedTimes): void {
+    const of = { job: job_id, name, how, count, ...withCodes({ error }) }
     const times = { due: toSeconds(due), until: toSeconds(until) }
     this.#append({ t: 'passed', run: newRun(), at: this.#seconds(), ...of, ...times })
     const run_id = passedId(job_id, due)
-    this.#report({ run_id, job_id, name, how, status: null, error, session_id: null, count })
+    this.#report({
+      ...{ run_id, job_id, name, how, count },
+      ...{ status: null, error: `${error}`, session_id: null },
+    })
   }
 }
 

@@ -12,7 +12,7 @@ import { isObject } from '../base/json.ts'
 import { conflict, diskFull, failed } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { preserveNumbers } from '../store/json-numbers.ts'
-import { cachedFile } from '../store/cached-file.ts'
+import { CachedFile } from '../store/cached-file.ts'
 import { jsonReason } from '../store/json-file.ts'
 import { withFileLock } from '../store/flock.ts'
 import { readText } from '../store/read-text.ts'
@@ -70,7 +70,7 @@ export class JobsFile {
   readonly dir: string
   readonly #path: string
   readonly #updatedAt: () => string
-  readonly #view: () => Snapshot
+  readonly #view: CachedFile<Snapshot>
   /** While the file is damaged, the last readable version is shown. */
   #good: readonly RawJob[] | null = null
 
@@ -78,7 +78,7 @@ export class JobsFile {
     this.dir = dir
     this.#path = join(dir, 'jobs.json')
     this.#updatedAt = updatedAt
-    this.#view = cachedFile(
+    this.#view = new CachedFile(
       this.#path,
       ({ text, problem }): Snapshot => {
         try {
@@ -95,12 +95,12 @@ export class JobsFile {
 
   /** The jobs on disk, or the last readable version; entries without an id are skipped. Treat as frozen. */
   read(): readonly RawJob[] {
-    return this.#view().jobs
+    return this.#view.read().jobs
   }
 
   /** Why the file cannot be read, or null. */
   problem(): Words | null {
-    return this.#view().problem
+    return this.#view.read().problem
   }
 
   /** Whether the file is unreadable and was never readable in this process. */

@@ -1,5 +1,5 @@
 /** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
-import { changeWords, type Words } from '../base/sentences.ts'
+import { changeWords, type Sentence, sentence, type Words } from '../base/sentences.ts'
 import { fromSeconds } from '../base/clock.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError, wordsOf } from '../errors.ts'
@@ -12,7 +12,7 @@ import type { AdoptedRun, RunHooks } from './scheduler.ts'
 import { type ScriptResult, runScript } from './job-script.ts'
 import { CUT, type RunOutcome, type StartedTurn, untilEnd } from './until-end.ts'
 import { redact } from '../base/redact/redact.ts'
-import type { CronOptions } from './cron.ts'
+import type { CronServices } from './cron.ts'
 import { codeBlock } from '../base/code-block.ts'
 
 /** A response of exactly this is not delivered. */
@@ -26,7 +26,7 @@ const isSilent = (response: string): boolean => response.trim() === SILENT
 export type RunResult = {
   status: 'ok' | 'error'
   error: Words | null
-  deliveryError: string | null
+  deliveryError: Words | null
   filename: string | null
   /** The service stopped during the run. */
   interrupted: boolean
@@ -65,6 +65,10 @@ const composeMessage = (given: {
   return parts.join('\n\n')
 }
 
+/** Only local delivery is supported; any other target is reported as an error. */
+export const deliveryError = (target: string): Sentence | null =>
+  target === 'local' ? null : sentence('task.not_delivered', { target })
+
 const IDLE_MS = 600_000
 const MAX_ERROR_CHARS = 2_000
 
@@ -96,9 +100,9 @@ export class JobRunner {
   /** `<home>/cron` */
   readonly #dir: string
   readonly #zone: () => string
-  readonly #services: CronOptions
+  readonly #services: CronServices
 
-  constructor(home: Home, dir: string, zone: () => string, services: CronOptions) {
+  constructor(home: Home, dir: string, zone: () => string, services: CronServices) {
     this.#home = home
     this.#dir = dir
     this.#zone = zone
@@ -136,7 +140,7 @@ export class JobRunner {
   }
 
   /** No one is there to be asked. `denied` collects what was refused. */
-  #rulesOf(denied: string[], on: Pick<RunHooks, 'denied'>): Unattended {
+  #rulesOf(denied: string[], on: RunHooks): Unattended {
     return {
       preamble: PREAMBLE,
       ask: ({ command, description }: ApprovalRequest) => {
@@ -169,12 +173,6 @@ export class JobRunner {
     return this.#untilEnd(started, on.signal)
   }
 
-  /** Only local delivery is supported; any other target is reported as an error. */
-  #deliveryError(job: JobPlan, came: RunOutcome): string | null {
-    if (job.deliver === 'local' || ('response' in came && isSilent(came.response))) return null
-    return `Not delivered to ${job.deliver}: only local delivery is supported. The result is in the task's history.`
-  }
-
   /** Writes the output file. */
   #conclude(
     job: JobPlan,
@@ -185,7 +183,7 @@ export class JobRunner {
     const error = 'error' in came ? changeWords(came.error, shown) : null
     const { id, name, display: schedule, prompt } = job
     let filename: string | null = null
-    let unwritten: string | null = null
+    let unwritten: Words | null = null
     try {
       const result = 'error' in came ? { error: `${error}` } : came
       filename = writeReport(
@@ -196,13 +194,14 @@ export class JobRunner {
       )
     } catch (cause) {
       // The session still has the response; the record says why there is no file.
-      unwritten = `The output file could not be written: ${messageOf(cause)}`
+      unwritten = sentence('task.no_output', { reason: wordsOf(cause) })
       this.#services.log('no output file of a scheduled task', { job: id, error: messageOf(cause) })
     }
     return {
       status: error === null && unwritten === null ? 'ok' : 'error',
       error: error ?? unwritten,
-      deliveryError: this.#deliveryError(job, came),
+      deliveryError:
+        'response' in came && isSilent(came.response) ? null : deliveryError(job.deliver),
       filename,
       interrupted: 'error' in came && came.interrupted === true,
     }
@@ -227,7 +226,7 @@ export class JobRunner {
       // An error boundary: a UserError is shown to the user, everything else is logged.
       if (!(error instanceof UserError))
         this.#services.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
-      const why = error instanceof UserError ? wordsOf(error) : 'The run failed; see the log.'
+      const why = error instanceof UserError ? wordsOf(error) : sentence('task.failed')
       return this.#conclude(job, { error: why }, kept)
     }
   }

@@ -29,9 +29,9 @@ const toRunOutcome = (
 ): RunOutcome | null => {
   if (signal.aborted && !turn.isResumable) return CUT
   if (!outcome && turn.parking === 'suspended') return null
-  if (!outcome) return { error: 'The run was stopped.' }
+  if (!outcome) return { error: sentence('task.stopped') }
   if (outcome.status !== 'finished')
-    return { error: outcome.failure?.message ?? 'The run did not finish.' }
+    return { error: outcome.failure?.message ?? sentence('task.unfinished') }
   return outcome.text.trim() ? { response: outcome.text } : { error: sentence('turn.no_response') }
 }
 
@@ -49,7 +49,7 @@ export const untilEnd = async (
     // The engine finishes in the background; the next job does not wait for it.
     giveUp(came)
   }
-  const outOfTime = (why: string) => end({ type: 'interrupted', message: why }, { error: why })
+  const outOfTime = (why: Words) => end({ type: 'interrupted', message: why }, { error: why })
   const everyMs = Math.min(5_000, idleMs / 4)
   // Looks are counted, not time: while the machine does not run this process, nothing can happen.
   const seen = { position: -1, unchanged: 0 }
@@ -59,9 +59,9 @@ export const untilEnd = async (
     const isActive = position !== seen.position || turn.retries.isWaiting()
     Object.assign(seen, { position, unchanged: isActive ? 0 : seen.unchanged + 1 })
     if (seen.unchanged * everyMs >= idleMs)
-      outOfTime(`Stopped: nothing happened for ${toSeconds(idleMs)} seconds.`)
+      outOfTime(sentence('task.idle', { seconds: toSeconds(idleMs) }))
   }
-  const tooLong = () => outOfTime(`Stopped: it ran longer than ${toSeconds(maxMs)} seconds.`)
+  const tooLong = () => outOfTime(sentence('task.too_long', { seconds: toSeconds(maxMs) }))
   const stopLooking = idleMs > 0 ? every(clock, everyMs, look) : undefined
   const cancelEnd = maxMs > 0 ? clock.timer(maxMs, tooLong) : undefined
   // One that continues after a restart is parked with the others.

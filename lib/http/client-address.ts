@@ -171,7 +171,7 @@ const MAX_USER_CHARS = 320
 export const readUser = (
   { headers, rawHeaders, socket }: IncomingMessage,
   name: string | null | undefined,
-  client: () => Pick<Client, 'isTrustedPeer'>,
+  client: () => Client,
 ): string | undefined => {
   const value = name ? headers[name] : undefined
   if (value === undefined) return undefined

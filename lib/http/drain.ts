@@ -1,6 +1,6 @@
 /** Counts the open responses of a server that is to stop: its listener stays open for questions about its state until they have ended. */
 import type { IncomingMessage } from 'node:http'
-import type { Listener } from './request-listener.ts'
+import type { Listener } from './http.ts'
 
 export class Drain {
   readonly #listener: Listener

@@ -27,10 +27,13 @@ import {
   type Target,
 } from './forwarded-headers.ts'
 import { securityHeaders } from './headers.ts'
-import type { Listener } from './request-listener.ts'
+import type { Listener } from './http.ts'
 
 /** Why no process serves a cell yet. */
 export type Waiting = 'starting' | 'full' | 'none' | 'unmanaged'
+
+/** How a request ended: it was answered, it was for no cell, no process could be reached, or the connection broke before the answer. */
+export type Forwarded = 'answered' | 'refused' | 'unavailable' | 'broken'
 
 /** Status of that rejection (RFC 9110 §15.5.20). */
 const MISDIRECTED = 421
@@ -127,7 +130,7 @@ const writeError = (
 
 /** The result of `load`, which is called once at a time for each key, and again after `keepMs` or `forget`. */
 export const shared = <T>(
-  clock: Pick<Clock, 'monotonic'>,
+  clock: Clock,
   load: (key: string) => Promise<T>,
   keepMs: (value: T) => number,
 ) => {
@@ -181,6 +184,8 @@ export class Forwarder {
     /** Answers with a page for a person where it can; false where a program wants JSON. */
     refuse?: (req: IncomingMessage, res: ServerResponse, error: UserError) => Promise<boolean>
     log: { warn(text: string): void; error(text: string, error?: unknown): void }
+    /** Called once for each request that was for a cell. */
+    onForwarded?: ((how: Forwarded) => void) | undefined
     /** How long a request waits for an owner. */
     waitMs?: number | undefined
     /** How often it looks whether those who were asked are still the owners, and those who read may still do so. */
@@ -287,6 +292,7 @@ export class Forwarder {
         if (error instanceof UserError) throw error
         if (!(error instanceof NotSent)) broken += 1
         if (broken > (isRepeatable(req) ? 1 : 0)) {
+          this.#options.onForwarded?.('broken')
           this.#options.log.warn(`${req.method} to the owner of ${cell} broke: ${messageOf(error)}`)
           writeError(res, this.#options.version, {
             status: 502,
@@ -310,6 +316,7 @@ export class Forwarder {
     if (!route) return
     const answer = await this.#answered(req, res, { route, until })
     if (!answer) return
+    this.#options.onForwarded?.('answered')
     this.#open.set(res, route)
     res.once('close', () => this.#open.delete(res))
     res.writeHead(answer.statusCode ?? 502, answerHeaders(answer, route))
@@ -322,6 +329,8 @@ export class Forwarder {
     try {
       await this.#pass(req, res)
     } catch (error) {
+      if (error instanceof UserError)
+        this.#options.onForwarded?.(error.kind === 'unavailable' ? 'unavailable' : 'refused')
       if (res.destroyed) return
       if (!(error instanceof UserError) && !res.headersSent)
         this.#options.log.error('forwarding', error)

@@ -7,8 +7,8 @@
  * the replays of two sources would lose events of the second one.
  */
 import { type Clock, every } from '../base/clock.ts'
-import { createTextPool } from '../base/text-pool.ts'
-import { createRounds } from '../base/rounds.ts'
+import { TextPool } from '../base/text-pool.ts'
+import { Rounds } from '../base/rounds.ts'
 import { type Cursor, toCursor } from '../base/stream-cursor.ts'
 import type { PushSource } from '../base/push-source.ts'
 import { FRAME_END, frame, frameHead, idField } from '../base/sse.ts'
@@ -88,7 +88,7 @@ const isSession = (source: Source): boolean => source.startsWith('session:')
 
 /** The recent frames of each source, bounded in count, bytes and idle time, and in bytes of all. */
 class SourceLogs {
-  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #clock: Clock
   /** Sessions in the order of their last events. */
   readonly #logs = new Map<Source, SourceLog>()
   #allBytes = 0
@@ -97,7 +97,7 @@ class SourceLogs {
   /** The highest number of those that are no longer told apart. */
   #earlierEnd = 0
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 
@@ -267,19 +267,10 @@ class RecentFrames {
   }
 }
 
-type HubOptions = {
-  /** 8 hex characters, new at every start. */
-  boot: string
-  /** Decides when an idle log is dropped, and when readers are pinged. */
-  clock: Pick<Clock, 'monotonic' | 'timer'>
-  /** The profile of a session. */
-  profileOf?: (sessionId: string) => string | undefined
-}
-
 /** The profile that an event of a fixed source concerns. */
 const profileOfEvent = (
   data: unknown,
-  profileOf: NonNullable<HubOptions['profileOf']>,
+  profileOf: (sessionId: string) => string | undefined,
 ): string | undefined => {
   const about = data as { row?: { profile?: string }; profile?: string; session_id?: string }
   if (about.profile !== undefined) return about.profile
@@ -293,26 +284,28 @@ export class Hub {
   #closed = false
   readonly #logs
   readonly #recent = new RecentFrames()
-  readonly #encodeSession
-  readonly #encodeFixed
+  // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
+  readonly #sessionTexts = new TextPool()
+  readonly #fixedTexts = new TextPool()
   readonly #readers = new Readers()
   readonly #taps = new Set<{ source: Source; listener: (event: Event) => void }>()
-  readonly #wake = createRounds<Reader>(reader => reader.write())
+  readonly #rounds = new Rounds<Reader>(reader => reader.write())
   readonly #stopPings
   readonly boot: string
 
-  constructor({ boot, clock, profileOf = () => undefined }: HubOptions) {
+  /** `boot`: 8 hex characters, new at every start. `profileOf`: a session. */
+  constructor(
+    boot: string,
+    clock: Clock,
+    profileOf: (sessionId: string) => string | undefined = () => undefined,
+  ) {
     this.#profileOf = profileOf
     this.#logs = new SourceLogs(clock)
-    // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
-    const [encodeSession, encodeFixed] = [createTextPool(), createTextPool()]
-    this.#encodeSession = encodeSession
-    this.#encodeFixed = encodeFixed
     this.#stopPings = every(clock, PING_MS, () => {
       this.#logs.dropIdle()
       for (const reader of this.#readers.all) {
         reader.isPinged = true
-        this.#wake(reader)
+        this.#rounds.ask(reader)
       }
     })
     this.boot = boot
@@ -338,13 +331,14 @@ export class Hub {
     const json = event.json ?? maskLeaving(JSON.stringify(event.data))
     const place = JSON.stringify({ source, n: next, ...position }).slice(0, -1)
     const body = `${frameHead(event.type)}${place},"data":${json}}${FRAME_END}`
-    const bytes = (isSession(source) ? this.#encodeSession : this.#encodeFixed)(`${id}${body}`)
+    const texts = isSession(source) ? this.#sessionTexts : this.#fixedTexts
+    const bytes = texts.encode(`${id}${body}`)
     this.#n = next
     const logged: LoggedFrame = { n: next, source, bytes, idBytes: id.length, profile }
     this.#logs.append(source, logged)
     this.#recent.append(logged)
     for (const reader of this.#readers.of(source))
-      if (reader.accepts(source, profile)) this.#wake(reader)
+      if (reader.accepts(source, profile)) this.#rounds.ask(reader)
     for (const tap of this.#taps) if (tap.source === source) tap.listener(event)
     return next
   }

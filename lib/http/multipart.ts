@@ -27,15 +27,6 @@ export type Form = Disposable & {
   discard(): void
 }
 
-export type FormOptions = {
-  /** Name of the file field; other files are ignored. */
-  field?: string
-  /** Longest pause inside the body. */
-  idleMs?: number
-  /** Limit of the whole form. */
-  maxBytes?: number
-}
-
 const LIMITS = {
   files: 1,
   fields: 16,
@@ -79,7 +70,18 @@ const store = (bytes: Readable, path: string): Promise<number> =>
 export const readForm = async (
   req: IncomingMessage,
   dir: string,
-  { field = 'file', idleMs = 30_000, maxBytes = MAX_BODY_BYTES }: FormOptions = {},
+  {
+    field = 'file',
+    idleMs = 30_000,
+    maxBytes = MAX_BODY_BYTES,
+  }: {
+    /** Name of the file field; other files are ignored. */
+    field?: string
+    /** Longest pause inside the body. */
+    idleMs?: number
+    /** Limit of the whole form. */
+    maxBytes?: number
+  } = {},
 ): Promise<Form> => {
   const parser = await createParser(req)
   // The client may have disconnected during the import.

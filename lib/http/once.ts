@@ -74,14 +74,15 @@ const keyOf = ({ req, endpoint }: Exchange): string | undefined => {
   return key
 }
 
-const textOf = (data: Chunk | readonly Buffer[]): string => {
+const chunkText = (data: Chunk | readonly Buffer[]): string => {
   if (typeof data === 'string') return data
   return (Buffer.isBuffer(data) ? data : Buffer.concat(data)).toString('utf8')
 }
 
-type Described = Pick<DescribedReply, 'status' | 'headers' | 'type'>
-
-const toSaved = ({ status = 200, headers = {}, type }: Described, text: string): SavedReply => ({
+const toSaved = (
+  { status = 200, headers = {}, type }: Partial<DescribedReply>,
+  text: string,
+): SavedReply => ({
   status,
   headers,
   type: type ?? JSON_TYPE,
@@ -96,7 +97,7 @@ const saved = (value: unknown): SavedReply | null => {
   if (!isDescribed(value)) return limited(toSaved({}, JSON.stringify(value)))
   const { body } = value
   if (body.kind === 'json') return limited(toSaved(value, JSON.stringify(body.value)))
-  if (body.kind === 'bytes') return limited(toSaved(value, textOf(body.data)))
+  if (body.kind === 'bytes') return limited(toSaved(value, chunkText(body.data)))
   return null
 }
 
@@ -123,7 +124,7 @@ const collect = (
     try {
       const result = await iterator.next()
       if (result.done) end(texts.join(''))
-      else texts.push(textOf(result.value))
+      else texts.push(chunkText(result.value))
       return result
     } catch (error) {
       end(null)

@@ -6,7 +6,7 @@ import { type Clock, every } from '../base/clock.ts'
 const SWEEP_MS = 300
 
 export class OpenResponses {
-  readonly #clock: Pick<Clock, 'timer'>
+  readonly #clock: Clock
   readonly #open = new Map<ServerResponse, { isAuthenticated: () => boolean; isMarked: boolean }>()
   #stopSweeps: (() => void) | undefined
   readonly #sweep = () => {
@@ -21,7 +21,7 @@ export class OpenResponses {
     }
   }
 
-  constructor(clock: Pick<Clock, 'timer'>) {
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 

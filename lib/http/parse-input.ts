@@ -3,22 +3,19 @@ import { z } from 'zod'
 import { isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 
-/** Names of fields, each once: with another copy of its name, V8 sets a property in ten times the time. */
-const createNames = () => {
-  const names = new Map<string, string>()
-  return (text: string): string => {
-    const known = names.get(text)
-    if (known !== undefined) return known
-    // Clients choose them.
-    if (names.size < MAX_NAMES && text.length <= MAX_NAME) names.set(text, text)
-    return text
-  }
-}
-
 const MAX_NAMES = 200
 /** Longer ones would keep the whole query, as parts of its text. */
 const MAX_NAME = 12
-const nameOf = createNames()
+/** Names of fields, each once: with another copy of its name, V8 sets a property in ten times the time. */
+const NAMES = new Map<string, string>()
+
+const nameOf = (text: string): string => {
+  const known = NAMES.get(text)
+  if (known !== undefined) return known
+  // Clients choose them.
+  if (NAMES.size < MAX_NAMES && text.length <= MAX_NAME) NAMES.set(text, text)
+  return text
+}
 
 /** The first value of a key counts, empty values count as absent, and no key can reach a prototype. */
 export const parseQuery = (text: string): Record<string, string> => {

@@ -8,7 +8,7 @@ const MAX_OPEN = 8
 /** Of a client that does not close its stream. Longer than `doctor` waits for the event. */
 const OPEN_MS = 10_000
 
-const untilAborted = (clock: Pick<Clock, 'timer'>, signal: AbortSignal): Promise<void> =>
+const untilAborted = (clock: Clock, signal: AbortSignal): Promise<void> =>
   new Promise(resolve => {
     const cancel = clock.timer(OPEN_MS, resolve)
     const end = () => {
@@ -20,10 +20,10 @@ const untilAborted = (clock: Pick<Clock, 'timer'>, signal: AbortSignal): Promise
   })
 
 export class ProxyCheck {
-  readonly #clock: Pick<Clock, 'timer'>
+  readonly #clock: Clock
   #open = 0
 
-  constructor(clock: Pick<Clock, 'timer'>) {
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 

@@ -19,7 +19,7 @@ const KEY = /^([A-Z]+) (\/[^\s?#]*)$/
 export const isMethod = (text: string | undefined): text is Method =>
   METHODS.some(method => method === text)
 
-class Entry implements RouteEntry {
+class PathEndpoints implements RouteEntry {
   readonly route: string
   readonly param: string | undefined
   readonly #keys: Partial<Record<Method, keyof RouteTable>> = {}
@@ -47,14 +47,6 @@ class Entry implements RouteEntry {
   }
 }
 
-const entryOf = (entries: Map<string, Entry>, path: string, make: () => Entry): Entry => {
-  const known = entries.get(path)
-  if (known) return known
-  const made = make()
-  entries.set(path, made)
-  return made
-}
-
 /** Does not read the endpoints, which may load their code. */
 const routeKeys = (table: RouteTable) => Object.keys(table) as (keyof RouteTable)[]
 
@@ -70,45 +62,59 @@ export const basePathProblem = (basePath: string, ownNames: ReadonlySet<string>)
     : `AGENT_WEBUI_BASE_PATH must not begin with /${first}, which is a path of agent-webui itself`
 }
 
+const entryIn = (
+  entries: Map<string, PathEndpoints>,
+  path: string,
+  make: () => PathEndpoints,
+): PathEndpoints => {
+  const entry = entries.get(path) ?? make()
+  entries.set(path, entry)
+  return entry
+}
+
 /**
  * Keys of `patternRoutes` end in `/:name` (one more segment, passed to the input under that name) or in `/*`
  * (anything below; the endpoint reads `ctx.url.path`).
  */
-export const createRouteMatcher = (
-  routes: RouteTable,
-  patternRoutes: RouteTable,
-): ((path: string) => RouteMatch | undefined) => {
-  const exact = new Map<string, Entry>()
-  const withParam = new Map<string, Entry>()
-  const prefixes = new Map<string, Entry>()
-  for (const [table, isPattern] of [
-    [routes, false],
-    [patternRoutes, true],
-  ] as const) {
-    for (const key of routeKeys(table)) {
-      const [, method, path] = KEY.exec(key) ?? []
-      if (!path || !isMethod(method)) throw new Error(`not a route: ${key}`)
+export class Routes {
+  readonly #exact: ReadonlyMap<string, RouteMatch>
+  readonly #withParam = new Map<string, PathEndpoints>()
+  readonly #prefixes = new Map<string, PathEndpoints>()
+
+  constructor(routes: RouteTable, patternRoutes: RouteTable) {
+    const exact = new Map<string, PathEndpoints>()
+    for (const key of routeKeys(routes)) {
+      const { method, path } = Routes.#parse(key)
+      entryIn(exact, path, () => new PathEndpoints(routes, path)).add(method, key)
+    }
+    this.#exact = new Map([...exact].map(([path, entry]) => [path, { entry }]))
+    for (const key of routeKeys(patternRoutes)) {
+      const { method, path } = Routes.#parse(key)
       const cut = path.lastIndexOf('/') + 1
       const tail = path.slice(cut)
       const name = tail.startsWith(':') ? tail.slice(1) : undefined
-      if (isPattern && tail !== '*' && name === undefined)
+      if (tail !== '*' && name === undefined)
         throw new Error(`a pattern route ends in /:name or /*: ${key}`)
-      const [entries, at] = !isPattern
-        ? [exact, path]
-        : [name === undefined ? prefixes : withParam, path.slice(0, cut)]
-      const make = () => new Entry(table, path, isPattern ? name : undefined)
-      entryOf(entries, at, make).add(method, key)
+      const entries = name === undefined ? this.#prefixes : this.#withParam
+      const make = () => new PathEndpoints(patternRoutes, path, name)
+      entryIn(entries, path.slice(0, cut), make).add(method, key)
     }
   }
-  const starts = [...prefixes.keys()]
-  const found = new Map<string, RouteMatch>([...exact].map(([path, entry]) => [path, { entry }]))
-  return path => {
-    const known = found.get(path)
+
+  match(path: string): RouteMatch | undefined {
+    const known = this.#exact.get(path)
     if (known) return known
     const cut = path.lastIndexOf('/') + 1
-    const entry = cut < path.length ? withParam.get(path.slice(0, cut)) : undefined
+    const entry = cut < path.length ? this.#withParam.get(path.slice(0, cut)) : undefined
     if (entry) return { entry, value: path.slice(cut) }
-    const prefix = starts.find(start => path.startsWith(start))
-    return prefix === undefined ? undefined : { entry: prefixes.get(prefix)! }
+    for (const [start, prefix] of this.#prefixes)
+      if (path.startsWith(start)) return { entry: prefix }
+    return undefined
+  }
+
+  static #parse(key: string): { method: Method; path: string } {
+    const [, method, path] = KEY.exec(key) ?? []
+    if (!path || !isMethod(method)) throw new Error(`not a route: ${key}`)
+    return { method, path }
   }
 }

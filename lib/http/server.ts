@@ -4,7 +4,7 @@ import { createServer as createHttps } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { MAX_BODY_BYTES, declaredBytes } from './body.ts'
 import { rawResponse } from './headers.ts'
-import type { Listener } from './request-listener.ts'
+import type { Listener } from './http.ts'
 
 export type Tls = { cert: string | Buffer; key: string | Buffer }
 

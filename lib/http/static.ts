@@ -74,7 +74,7 @@ export const encodingFor = (
   return asset.gzip && accepts(GZIP, accepted) ? 'gzip' : undefined
 }
 
-export const cacheOf = ({ immutable }: Pick<Asset, 'immutable'>): string =>
+export const cacheOf = ({ immutable }: Asset): string =>
   immutable ? 'public, max-age=31536000, immutable' : 'no-cache'
 
 /** The reply for an asset in the encoding that the client accepts. */

@@ -15,7 +15,7 @@ type CommonSettings = {
   sampling: SamplingSettings
   /** Whether the server is given the workspaces of the turns that use it. */
   hasRoots: boolean
-  /** Of everything the connection depends on: the server is restarted when it changes. */
+  /** Identifies everything the connection depends on: the server is restarted when it changes. */
   hash: string
 }
 
@@ -112,7 +112,7 @@ const Sampling = z.preprocess(
       .transform(name => name || null),
     /** Empty: any. */
     allowed_models: words.catch([]),
-    /** Of an answer. */
+    /** Upper limit of tokens in an answer. */
     max_tokens_cap: z.coerce.number().int().positive().catch(4_096).default(4_096),
     /** Requests a minute. */
     max_rpm: z.coerce.number().int().positive().catch(10).default(10),

@@ -7,7 +7,7 @@ import { coerceArguments } from './coerce-arguments.ts'
 import { isToolEnabled } from './config.ts'
 import type { ListedTool } from './list-tools.ts'
 import { argumentNames, toolName } from './tool-names.ts'
-import { type Keep, promptResult, resourceResult, toResult } from './results.ts'
+import { type ContentStore, promptResult, resourceResult, toResult } from './results.ts'
 import type { Sample } from './sampling.ts'
 import type { McpServer } from './server.ts'
 
@@ -34,7 +34,16 @@ const previewOf = (label: string, args: Readonly<Record<string, unknown>>): stri
   return left > 0 ? `${whole.slice(0, MAX_PREVIEW_CHARS)}… (${left} more characters)` : whole
 }
 
-const optionsOf = (server: McpServer, ctx: ToolContext) => ({
+/** How a request to a server is limited, cancelled, and followed. */
+type CallLimits = {
+  signal: AbortSignal
+  timeout: number
+  resetTimeoutOnProgress: boolean
+  maxTotalTimeout: number
+  onprogress: (progress: Progress) => void
+}
+
+const limitsOf = (server: McpServer, ctx: ToolContext): CallLimits => ({
   signal: ctx.signal,
   timeout: server.config.timeoutMs,
   resetTimeoutOnProgress: true,
@@ -48,7 +57,7 @@ const use = async <T>(
   source: ServerSource,
   name: string,
   ctx: ToolContext,
-  work: (client: Client, options: ReturnType<typeof optionsOf>) => Promise<T>,
+  work: (client: Client, options: CallLimits) => Promise<T>,
 ): Promise<T> => {
   const server = source.find(name)
   // The server may ask in the middle of its work.
@@ -61,13 +70,13 @@ const use = async <T>(
     turn: { workspace },
   } = ctx
   const sample = source.sampleFor?.(ctx)
-  return server.use(client => work(client, optionsOf(server, ctx)), {
+  return server.use(client => work(client, limitsOf(server, ctx)), {
     caller: { askUser, approve, sample, workspace, output, signal },
     waitMs: RESTART_WAIT_MS,
   })
 }
 
-const keepOf = ({ keepImage, keepFile }: ToolContext, name: string): Keep => ({
+const keepOf = ({ keepImage, keepFile }: ToolContext, name: string): ContentStore => ({
   name,
   image: keepImage,
   file: keepFile,
@@ -153,14 +162,14 @@ type Reader = {
   input: z.ZodObject
   run: (
     client: Client,
-    options: ReturnType<typeof optionsOf>,
+    options: CallLimits,
     input: Record<string, string>,
-    keep: (what: string) => Keep,
+    keep: (what: string) => ContentStore,
   ) => Promise<ToolResult>
 }
 
 /** Empty for servers without templates, which are not required to answer. */
-const listTemplates = async (client: Client, options: ReturnType<typeof optionsOf>) => {
+const listTemplates = async (client: Client, options: CallLimits) => {
   try {
     const { resourceTemplates } = await client.listResourceTemplates(undefined, options)
     return resourceTemplates.map(({ uriTemplate, name, description, mimeType }) => ({

@@ -21,7 +21,11 @@ import { secretsOf, serverRows } from './server-rows.ts'
 import { McpServer } from './server.ts'
 
 /** What the tools of a home need of it: the servers of one session have a home of their own. */
-export type McpHome = Pick<Home, 'dir' | 'env' | 'settings'>
+export type McpHome = {
+  readonly dir: string
+  env: Home['env']
+  settings: Home['settings']
+}
 
 export type HomeTools = {
   tools: readonly Tool[]

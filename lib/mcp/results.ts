@@ -26,7 +26,7 @@ const Link = z.looseObject({
 const Block = z.union([Text, Media, Embedded, Link])
 
 /** Stores what a model cannot read as text. Absent functions, and those that fail, leave a note. */
-export type Keep = {
+export type ContentStore = {
   /** What the result is from, as the name of its images. */
   name?: string
   image?: ToolContext['keepImage'] | undefined
@@ -57,11 +57,11 @@ const sizeOf = (base64: string): string => `${Math.ceil((base64.length * 3) / 4 
 
 /** Formats the blocks of one result, and stores their images and files. */
 class Formatter {
-  readonly #keep: Keep
+  readonly #keep: ContentStore
   readonly #images: StoredImage[] = []
   #kept = 0
 
-  constructor(keep: Keep) {
+  constructor(keep: ContentStore) {
     this.#keep = keep
   }
 
@@ -128,7 +128,7 @@ const Result = z.looseObject({
 })
 
 /** The result of a tool call; a failure has the shape of our own tools' failures. */
-export const toResult = (value: unknown, keep: Keep = {}): ToolResult => {
+export const toResult = (value: unknown, keep: ContentStore = {}): ToolResult => {
   const { content, structuredContent, isError } = Result.parse(value)
   const format = new Formatter(keep)
   const joined = content.map(format.block).filter(Boolean).join('\n\n')
@@ -144,13 +144,13 @@ const Prompt = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown().optional() })).catch([]),
 })
 
-export const resourceResult = (value: unknown, keep: Keep = {}): ToolResult => {
+export const resourceResult = (value: unknown, keep: ContentStore = {}): ToolResult => {
   const format = new Formatter(keep)
   const text = Resource.parse(value).contents.map(format.contents).join('\n\n')
   return format.result(text || '(The resource is empty.)')
 }
 
-export const promptResult = (value: unknown, keep: Keep = {}): ToolResult => {
+export const promptResult = (value: unknown, keep: ContentStore = {}): ToolResult => {
   const format = new Formatter(keep)
   const { description, messages } = Prompt.parse(value)
   const text = messages.map(({ role, content }) => `${role}: ${format.block(content)}`)

@@ -95,7 +95,7 @@ const shownOf = ({ messages, systemPrompt }: Request): string => {
 const sizeOf = (request: Request): number =>
   JSON.stringify([request.systemPrompt, request.messages]).length
 
-/** For one server. */
+/** The requests of one server for an answer of the model. */
 export class Sampling {
   readonly #server: string
   readonly #clock: Clock

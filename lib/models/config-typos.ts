@@ -164,7 +164,7 @@ const findConfigTypo = (
 }
 
 /** Throws a UserError that names the typo, if there is one. */
-export const rejectConfigTypos = (home: Pick<ModelHome, 'values' | 'authJson'>): void => {
+export const rejectConfigTypos = (home: ModelHome): void => {
   const slip = findConfigTypo(home.values(), home.authJson())
   if (slip === null) return
   const { file, sentence, values } = slip

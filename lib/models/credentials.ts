@@ -56,8 +56,7 @@ const whyUnusable = (value: string | null | undefined): UnusableKey['why'] | nul
 }
 
 /** OAuth tokens Anthropic issues to its own programs. They are never used here (docs/sign-in.md). */
-export const isForeignSignIn = ({ key }: Pick<Credential, 'key'>): boolean =>
-  key.startsWith('sk-ant-oat')
+export const isForeignSignIn = ({ key }: { key: string }): boolean => key.startsWith('sk-ant-oat')
 
 const hostOf = (url: string | null | undefined): string => {
   if (!url || !URL.canParse(url)) return ''
@@ -333,7 +332,7 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
 }
 
 /** The first usable key at `now`, in milliseconds since 1970. If all are cooling down, the one whose cooldown ends first: the quota may have been raised. */
-export const firstAvailable = <C extends Pick<Candidate, 'cooldownUntilMs'>>(
+export const firstAvailable = <C extends { cooldownUntilMs: number }>(
   candidates: readonly C[],
   now: number,
 ): C | undefined =>
@@ -351,6 +350,22 @@ export const credentialFor = (
 ): Credential | null => {
   const best = firstAvailable(candidatesFor(setup, provider, url), setup.now)
   return best ? { key: best.key, source: best.source, name: best.name } : null
+}
+
+/**
+ * The key in OPENAI_API_KEY was typed for the server of one's own that is in use: another program, or an earlier version, put
+ * it there, and nothing else could be its key. It is then not offered for OpenAI.
+ */
+export const isKeyOfOwnServer = (setup: ModelSetup): boolean => {
+  const { baseUrl } = setup
+  return (
+    setup.active === 'custom' &&
+    baseUrl !== null &&
+    !isLocalUrl(baseUrl) &&
+    !isOwnHost(setup, 'openai', hostOf(baseUrl)) &&
+    Object.hasOwn(setup.dotenv, 'OPENAI_API_KEY') &&
+    fromConfig(setup, 'custom').length === 0
+  )
 }
 
 /**

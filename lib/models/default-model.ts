@@ -1,5 +1,4 @@
 /** The default model of a home: how it is resolved, and how it is saved so that the command line can read it. */
-import type { Config } from '../config.ts'
 import { invalid, UserError } from '../errors.ts'
 import type { YamlEdit, YamlFile } from '../store/yaml-file.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -8,11 +7,16 @@ import { PROVIDERS } from './providers.ts'
 import { isKnown, parseHint, type Resolved, resolveModel } from './resolve.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
-export type DefaultConfig = Pick<Config, 'defaultModel' | 'modelOverride'>
+/** The default models of the environment. */
+export type DefaultConfig = { defaultModel: string; modelOverride: string }
 
 /** A home whose config.yaml can be edited. */
 export type EditableHome = ModelHome & {
-  readonly config: Pick<YamlFile, 'read' | 'edit' | 'editAll'>
+  readonly config: {
+    read: YamlFile['read']
+    edit: YamlFile['edit']
+    editAll: YamlFile['editAll']
+  }
 }
 
 /** config.yaml, then AGENT_WEBUI_DEFAULT_MODEL, then AGENT_MODEL, OPENAI_MODEL or LLM_MODEL, then ''. */

@@ -1,5 +1,5 @@
 /** Chooses the API key of an endpoint, or throws a UserError that says which key is missing. `canSendKey` in credentials.ts decides which host may get a key. */
-import type { ModelEndpoint } from '../agent/types.ts'
+import type { SignInReference } from '../agent/types.ts'
 import { isLocalUrl } from '../base/local-network.ts'
 import { unavailable } from '../errors.ts'
 import {
@@ -28,7 +28,12 @@ export const pickFirst: PickKey = ({ now }, _provider, candidates) =>
   firstAvailable(candidates, now)
 
 /** The fields of an endpoint that depend on its key. */
-export type EndpointKey = Pick<ModelEndpoint, 'apiKey' | 'baseUrl' | 'credential' | 'signIn'>
+export type EndpointKey = {
+  apiKey: string | null
+  baseUrl: string
+  credential?: { pool: string; id: string }
+  signIn?: SignInReference
+}
 
 /** Moonshot's coding keys (`sk-kimi-…`) work at this address only. */
 const KIMI_CODING = 'https://api.kimi.com/coding/v1'

@@ -9,7 +9,7 @@ import { credentialsOf, isUnconfigured } from './credentials.ts'
 import { type DefaultConfig, defaultModelOf } from './default-model.ts'
 import { resolveKey, type PickKey, pickFirst } from './endpoint-key.ts'
 import type { ModelFacts } from './prices.ts'
-import { displayName, PROVIDERS, type Wire } from './providers.ts'
+import { displayName, PROVIDERS, type WireMode } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
 import { requestOptionsFor } from './request-options.ts'
 import { routingOf } from './routing.ts'
@@ -107,7 +107,7 @@ const wireByModel = (model: string): HttpApiMode => {
 }
 
 /** `api_mode` from config.yaml, else derived from the provider and its address. */
-const wireOf = (setup: ModelSetup, provider: string, model: string, url: string): Wire => {
+const wireOf = (setup: ModelSetup, provider: string, model: string, url: string): WireMode => {
   const configured =
     customEntry(setup, provider)?.apiMode ??
     setup.providers.get(provider)?.apiMode ??
@@ -120,7 +120,7 @@ const wireOf = (setup: ModelSetup, provider: string, model: string, url: string)
 }
 
 /** Throws for wire formats only external agents implement. */
-const requireSupportedWire = (name: string, model: string, wire: Wire): HttpApiMode => {
+const requireSupportedWire = (name: string, model: string, wire: WireMode): HttpApiMode => {
   if (isSupported(wire)) return wire
   throw unavailable(
     `${name} serves ${model} only through an external agent program. Pick another model, or that program itself.`,
@@ -158,7 +158,7 @@ const visionOf = (
   provider: string,
   model: string,
   facts: ModelFacts | null,
-): Pick<ModelEndpoint, 'vision' | 'hasConfiguredVision'> => {
+): { vision?: boolean; hasConfiguredVision?: true } => {
   const configured =
     customEntry(setup, provider)?.models.get(model)?.vision ??
     setup.providers.get(provider)?.models.get(model)?.vision ??
@@ -177,7 +177,7 @@ const isUnnamed = (setup: ModelSetup, provider: string): boolean =>
 /** Writing to the one-hour cache costs twice the input price; the price table lists the five-minute cache. */
 const withHourCache = (
   price: ModelEndpoint['price'],
-): Pick<ModelEndpoint, 'cacheTtl' | 'price'> => ({
+): { cacheTtl: '1h'; price?: ModelEndpoint['price'] } => ({
   cacheTtl: '1h',
   ...(price?.cacheWrite ? { price: { ...price, cacheWrite: price.input * 2 } } : {}),
 })

@@ -5,7 +5,7 @@ import { UserError } from '../errors.ts'
 import { isUsableSecret } from './credentials.ts'
 import { type PickKey, pickFirst } from './endpoint-key.ts'
 import { type Resolved, resolveFor } from './resolve.ts'
-import { asCustom, type ModelHome, readSetup, text } from './provider-config.ts'
+import { asCustom, type ModelHome, readSetup, firstTrimmed } from './provider-config.ts'
 
 export type Fallback = {
   pair: Resolved
@@ -19,21 +19,21 @@ export type EndpointOf = (pair: Resolved, pick: PickKey) => ModelEndpoint
 const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
   // A bare model id is resolved as if it were picked in the model menu.
   const entry = isObject(raw) ? raw : { model: typeof raw === 'string' ? raw : '' }
-  const model = text(entry.model, entry.default)
+  const model = firstTrimmed(entry.model, entry.default)
   if (!model) return []
   // Skip malformed entries: they would read as "any provider".
   if ([entry.provider, entry.base_url].some(each => each != null && typeof each !== 'string'))
     return []
-  const named = text(entry.provider)
-  const baseUrl = text(entry.base_url).replace(/\/+$/, '') || null
+  const named = firstTrimmed(entry.provider)
+  const baseUrl = firstTrimmed(entry.base_url).replace(/\/+$/, '') || null
   const { custom } = readSetup(home)
   const pair =
     named && named.toLowerCase() !== 'auto'
       ? { model, provider: asCustom(named, custom), baseUrl }
       : { ...resolveFor(home, model), ...(baseUrl && { baseUrl }) }
-  const variable = text(entry.api_key_env, entry.key_env)
+  const variable = firstTrimmed(entry.api_key_env, entry.key_env)
   const env = home.env()
-  const key = text(entry.api_key, Object.hasOwn(env, variable) ? env[variable] : '')
+  const key = firstTrimmed(entry.api_key, Object.hasOwn(env, variable) ? env[variable] : '')
   return [{ pair, key: isUsableSecret(key) ? key : null }]
 }
 

@@ -25,7 +25,7 @@ export type ModelListRequest = {
   isKnown: boolean
 }
 
-export type FetchOptions = {
+export type ModelListOptions = {
   /** Set when requests go through a proxy. */
   dispatcher?: Dispatcher | undefined
   /** A signal that aborts after `ms` milliseconds. */
@@ -89,7 +89,7 @@ const checkedUrl = (text: string): URL => {
 }
 
 /** Resolved addresses to connect to; undefined for a literal IP address. */
-const pinned = async (url: URL, resolve: NonNullable<FetchOptions['resolve']>) => {
+const pinned = async (url: URL, resolve: NonNullable<ModelListOptions['resolve']>) => {
   const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase()
   if (isIP(host) !== 0) return undefined
   const found = await resolve(host)
@@ -106,7 +106,7 @@ const pinned = async (url: URL, resolve: NonNullable<FetchOptions['resolve']>) =
 const dispatcherFor = async (
   question: ModelListRequest,
   url: URL,
-  { dispatcher, resolve = host => lookup(host, { all: true }) }: FetchOptions,
+  { dispatcher, resolve = host => lookup(host, { all: true }) }: ModelListOptions,
 ): Promise<Dispatcher | undefined> => {
   if (question.isKnown) return dispatcher
   const addresses = await pinned(url, resolve).catch((error: unknown) => {
@@ -128,7 +128,7 @@ const dispatcherFor = async (
 /** Throws UserErrors only; no message contains the key. */
 export const fetchModelList = async (
   question: ModelListRequest,
-  options: FetchOptions = {},
+  options: ModelListOptions = {},
 ): Promise<RemoteModel[]> => {
   const url = checkedUrl(question.url)
   const signal = (options.deadline ?? AbortSignal.timeout)(question.timeoutMs)

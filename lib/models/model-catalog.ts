@@ -32,7 +32,7 @@ export class ModelCatalog {
   readonly #prices: Prices
   readonly #config: DefaultConfig
   readonly #agents: ((home: ModelHome) => ExternalAgentSources) | undefined
-  readonly #windows: Pick<ServedWindows, 'known' | 'ask'> | undefined
+  readonly #windows: ServedWindows | undefined
   readonly #maxWaitMs: number
 
   constructor({
@@ -49,7 +49,7 @@ export class ModelCatalog {
     prices: Prices
     config: DefaultConfig
     /** Windows that servers reported; absent: none. */
-    windows?: Pick<ServedWindows, 'known' | 'ask'>
+    windows?: ServedWindows
     /** External agents of a home. */
     agents?: (home: ModelHome) => ExternalAgentSources
     /** How long a list waits for servers, in milliseconds. Later answers are in the next list. */

@@ -3,7 +3,12 @@ import type { ModelGroup, ModelList, ModelOption } from '../schema/model.ts'
 import { agentGroup, type ExternalAgentSources } from './external-agents.ts'
 import { customId, toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
-import { configuredProviders, isOwnAddress, isUnconfigured } from './credentials.ts'
+import {
+  configuredProviders,
+  isKeyOfOwnServer,
+  isOwnAddress,
+  isUnconfigured,
+} from './credentials.ts'
 import type { RemoteModel } from './fetch-model-list.ts'
 import { type DefaultConfig, defaultModelOf } from './default-model.ts'
 import { liveLabel, shortLabel, tagLabel } from './model-labels.ts'
@@ -149,7 +154,7 @@ export const modelGroups = (
   const setup = readSetup(home)
   const defaultModel = defaultModelOf(setup, config)
   const found = [...configuredProviders(setup)]
-    .filter(id => id !== 'demo')
+    .filter(id => id !== 'demo' && !(id === 'openai' && isKeyOfOwnServer(setup)))
     .sort()
     .map(id => buildGroup(setup, id, beyond))
     .filter(({ models }) => models.length > 0)

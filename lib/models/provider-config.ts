@@ -7,7 +7,8 @@ import { asObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
 import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
-import { readRequestOptions, type RequestOptions } from './request-options.ts'
+import type { RequestSettings } from '../agent/types.ts'
+import { readRequestOptions } from './request-options.ts'
 import { inferenceToken, timeMs, tokenFacts, type TokenFacts } from './sign-in/stored-token.ts'
 
 /** The part of a home that model modules read. */
@@ -16,7 +17,7 @@ export type ModelHome = {
   readonly name?: string
   /** Absent in tests. */
   readonly dir?: string
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Clock
   values(): Readonly<Record<string, unknown>>
   settings(): ProfileConfig
   env(): Readonly<Record<string, string>>
@@ -36,7 +37,7 @@ export type ProviderEntry = {
   apiMode: string | null
   models: ListedModels
   /** Headers and time limits of its requests. */
-  request: RequestOptions
+  request: RequestSettings
 }
 
 /** Settings of an external agent, from `providers`, `custom_providers` or `model`. */
@@ -85,7 +86,7 @@ export type ModelSetup = {
   apiKey: string | null
   apiMode: string | null
   /** As in `ProviderEntry`, beside `model.base_url`. */
-  request: RequestOptions
+  request: RequestSettings
   /** In order of precedence. */
   agents: readonly AgentEntry[]
   /** `model.default`, as written. */
@@ -119,7 +120,7 @@ const rows = (value: unknown): Readonly<JsonObject>[] =>
   Array.isArray(value) ? value.map(asObject) : Object.values(asObject(value)).map(asObject)
 
 /** Trimmed text. Numbers count as text, because YAML reads `4.20` as a number. */
-export const text = (...values: unknown[]): string => {
+export const firstTrimmed = (...values: unknown[]): string => {
   for (const value of values) {
     const found = typeof value === 'number' ? String(value) : value
     if (typeof found === 'string' && found.trim()) return found.trim()
@@ -127,9 +128,10 @@ export const text = (...values: unknown[]): string => {
   return ''
 }
 
-const textOrNull = (...values: unknown[]): string | null => text(...values) || null
+const textOrNull = (...values: unknown[]): string | null => firstTrimmed(...values) || null
 
-const address = (...values: unknown[]): string | null => text(...values).replace(/\/+$/, '') || null
+const address = (...values: unknown[]): string | null =>
+  firstTrimmed(...values).replace(/\/+$/, '') || null
 
 /** A positive integer, with or without underscores; else 0. */
 const tokens = (value: unknown): number => {
@@ -146,7 +148,7 @@ const visionOf = (raw: Readonly<JsonObject>): { vision?: boolean } => {
 /** A mapping `id: {context_length, supports_vision}`, a list of ids, or a list of records with an `id`. */
 const listed = (value: unknown): ListedModels => {
   const pairs: [string, unknown][] = Array.isArray(value)
-    ? value.map(item => [text(item, asObject(item).id, asObject(item).name), item])
+    ? value.map(item => [firstTrimmed(item, asObject(item).id, asObject(item).name), item])
     : entries(value)
   return new Map(
     pairs
@@ -160,10 +162,10 @@ const listed = (value: unknown): ListedModels => {
 
 /** Arguments are a list, or text split at white space. */
 const commandLine = (raw: Readonly<JsonObject>): string[] => {
-  const command = text(raw.acp_command)
+  const command = firstTrimmed(raw.acp_command)
   const args = Array.isArray(raw.acp_args)
     ? raw.acp_args.map(String)
-    : text(raw.acp_args)
+    : firstTrimmed(raw.acp_args)
         .split(/\s+/)
         .filter(word => word !== '')
   return command === '' ? [] : [command, ...args]
@@ -178,12 +180,12 @@ const seconds = (value: unknown): number | undefined => {
 const readAgent = (id: string, raw: Readonly<JsonObject>): AgentEntry => {
   const [startMs, idleMs] = [seconds(raw.acp_start_timeout), seconds(raw.acp_idle_timeout)]
   const maxIdle = tokens(raw.acp_max_idle)
-  const isRemote = text(raw.acp_files).trim().toLowerCase() === 'agent'
-  const cwd = text(raw.acp_cwd).trim()
+  const isRemote = firstTrimmed(raw.acp_files).trim().toLowerCase() === 'agent'
+  const cwd = firstTrimmed(raw.acp_cwd).trim()
   const env = entries(raw.env).flatMap(([key, value]): [string, string][] =>
     isObjectOrArray(value) ? [] : [[key, `${value ?? ''}`]],
   )
-  const [mode, model] = [text(raw.acp_mode), text(raw.acp_model)]
+  const [mode, model] = [firstTrimmed(raw.acp_mode), firstTrimmed(raw.acp_model)]
   const options = entries(raw.acp_options).flatMap(([key, value]): [string, string | boolean][] =>
     isObjectOrArray(value) || value == null
       ? []
@@ -216,11 +218,13 @@ const readAgents = (
 ): AgentEntry[] => [
   ...(provider ? [readAgent(toProviderId(provider), model)] : []),
   ...entries(config.providers).map(([id, raw]) => readAgent(id, asObject(raw))),
-  ...rows(config.custom_providers).map(raw => readAgent(toSlug(text(raw.name)) || 'custom', raw)),
+  ...rows(config.custom_providers).map(raw =>
+    readAgent(toSlug(firstTrimmed(raw.name)) || 'custom', raw),
+  ),
 ]
 
 const readEntry = (raw: Readonly<JsonObject>, env: ModelSetup['env']): ProviderEntry => {
-  const variable = text(raw.key_env, raw.api_key_env)
+  const variable = firstTrimmed(raw.key_env, raw.api_key_env)
   return {
     name: textOrNull(raw.name),
     baseUrl: address(raw.base_url, raw.url, raw.api),
@@ -247,7 +251,8 @@ const readCustom = (raw: Readonly<JsonObject>, env: ModelSetup['env']): CustomPr
 
 /** A token that was created for other purposes, such as the GitHub CLI's. */
 const isAmbient = (raw: Readonly<JsonObject>): boolean => {
-  const says = (value: unknown, ...words: string[]) => words.includes(text(value).toLowerCase())
+  const says = (value: unknown, ...words: string[]) =>
+    words.includes(firstTrimmed(value).toLowerCase())
   return (
     says(raw.source, 'gh_cli', 'gh auth token') ||
     says(raw.label, 'gh auth token') ||
@@ -265,10 +270,11 @@ const cooldownOf = (raw: Readonly<JsonObject>): number => {
 }
 
 export const tokenOf = (raw: Readonly<JsonObject>): string =>
-  text(inferenceToken(raw), raw.agent_key, raw.access_token, raw.api_key)
+  firstTrimmed(inferenceToken(raw), raw.agent_key, raw.access_token, raw.api_key)
 
 /** Entries without an id are identified by their index. */
-export const entryId = (raw: Readonly<JsonObject>, at: number): string => text(raw.id) || `#${at}`
+export const entryId = (raw: Readonly<JsonObject>, at: number): string =>
+  firstTrimmed(raw.id) || `#${at}`
 
 const readPoolEntry = (
   provider: string,
@@ -279,7 +285,7 @@ const readPoolEntry = (
   const token = tokenOf(raw)
   const entry = {
     id: entryId(raw, at),
-    source: text(raw.source),
+    source: firstTrimmed(raw.source),
     token,
     baseUrl: address(raw.inference_base_url, raw.base_url),
     priority: Number(raw.priority) || 0,
@@ -291,7 +297,7 @@ const readPoolEntry = (
   if (!entry.source.startsWith('env:')) return [entry]
   // A copy of a variable's value: ignored when the variable is unset; its status is void when the value has changed.
   const name = entry.source.slice('env:'.length)
-  const key = Object.hasOwn(env, name) ? text(env[name]) : ''
+  const key = Object.hasOwn(env, name) ? firstTrimmed(env[name]) : ''
   if (!key) return []
   return [key === entry.token ? entry : { ...entry, token: key, cooldownUntilMs: 0 }]
 }
@@ -312,8 +318,8 @@ const readPool = (auth: Readonly<JsonObject>, env: ModelSetup['env']): ModelSetu
 /** Nous Portal: `agent_key` is the API key of older sign-ins; their access token only creates such keys. */
 export const signInKey = (provider: string, raw: Readonly<JsonObject>): string =>
   provider === 'nous'
-    ? text(inferenceToken(raw), raw.agent_key)
-    : text(raw.api_key, raw.access_token, asObject(raw.tokens).access_token)
+    ? firstTrimmed(inferenceToken(raw), raw.agent_key)
+    : firstTrimmed(raw.api_key, raw.access_token, asObject(raw.tokens).access_token)
 
 const readSignedIn = (auth: Readonly<JsonObject>): ModelSetup['signedIn'] =>
   new Map(
@@ -327,7 +333,7 @@ const readSignedIn = (auth: Readonly<JsonObject>): ModelSetup['signedIn'] =>
 
 /** `auto` counts as absent. */
 const named = (value: unknown): string | null => {
-  const name = text(value)
+  const name = firstTrimmed(value)
   return name.toLowerCase() === 'auto' ? null : name || null
 }
 
@@ -360,7 +366,10 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     apiMode: textOrNull(raw.api_mode),
     request: readRequestOptions(raw),
     agents: readAgents(config, raw, provider),
-    model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
+    model:
+      typeof config.model === 'object'
+        ? firstTrimmed(raw.default, raw.model)
+        : firstTrimmed(config.model),
     contextLength: tokens(raw.context_length),
     ollamaContext: tokens(raw.ollama_num_ctx),
     ...visionOf(raw),

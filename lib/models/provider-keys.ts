@@ -6,8 +6,9 @@ import { customEntry, toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { type Credential, credentialsOf, isUsableSecret, needsSignIn } from './credentials.ts'
 import { shortLabel } from './model-labels.ts'
-import { displayName, NAMED, PROVIDERS } from './providers.ts'
-import { providerName } from './endpoint.ts'
+import { redact } from '../base/redact/redact.ts'
+import { displayName, isEndpoint, NAMED, PROVIDERS } from './providers.ts'
+import { baseUrlOf, providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { isLapsed } from './sign-in/stored-token.ts'
 
@@ -22,7 +23,7 @@ const isAmbient = (provider: string, { name }: Credential): boolean =>
   PROVIDERS.get(provider)?.ambient?.includes(name) === true
 
 /** The key a turn would use. Ambient tokens and expired sign-ins do not count. */
-const heldKey = (setup: ModelSetup, provider: string): Credential | undefined =>
+const storedKey = (setup: ModelSetup, provider: string): Credential | undefined =>
   credentialsOf(setup, provider).find(
     credential => !isAmbient(provider, credential) && !isLapsed(credential.signIn, setup.now),
   )
@@ -42,7 +43,7 @@ const listOf = (setup: ModelSetup, provider: string): ModelOption[] => {
 
 const rowOf = (setup: ModelSetup, id: string): ProviderRow => {
   const provider = toProviderId(id)
-  const key = heldKey(setup, provider)
+  const key = storedKey(setup, provider)
   const env_var = variableOf(id)
   return {
     id,
@@ -54,6 +55,7 @@ const rowOf = (setup: ModelSetup, id: string): ProviderRow => {
     env_var,
     key_page: env_var === null ? null : (PROVIDERS.get(provider)?.keyPage ?? null),
     needs_sign_in: needsSignIn(setup, provider),
+    base_url: isEndpoint(provider) ? redact(baseUrlOf(setup, provider)) || null : null,
     alias_of: provider === id ? null : provider,
     models: listOf(setup, provider),
   }

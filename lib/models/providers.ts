@@ -2,7 +2,7 @@
 import type { HttpApiMode } from '../agent/types.ts'
 
 /** `per_model`: the model's name decides (`wireOf` in endpoint.ts). `process`: an external program. */
-export type Wire = HttpApiMode | 'per_model' | 'process'
+export type WireMode = HttpApiMode | 'per_model' | 'process'
 
 /** Where a sign-in of auth.json may be renewed. docs/sign-in.md has the reasons for each provider. */
 export type Issuer = {
@@ -27,7 +27,7 @@ export type ProviderFacts = {
   readonly baseUrlEnv?: string
   /** Further hosts of the provider, including subdomains. Its keys may be sent there. */
   readonly hosts?: readonly string[]
-  readonly wire?: Wire
+  readonly wire?: WireMode
   /** Uses OAuth sign-in through the command line instead of a key. */
   readonly oauth?: true
   /** Absent for a sign-in that no other program may renew: an expired token needs a new one. */

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { isLocalUrl } from '../base/local-network.ts'
 import { toProviderId } from './provider-ids.ts'
 import type { FetchModelList, RemoteModel, ModelListRequest } from './fetch-model-list.ts'
-import type { ModelEndpoint } from '../agent/types.ts'
+import type { SignInToken } from './sign-in/sign-ins.ts'
 import { candidatesFor, configuredKey, firstAvailable, isOwnAddress } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
 import { requestOptionsFor } from './request-options.ts'
@@ -23,8 +23,6 @@ const listUrl = (base: string, isChosen: boolean): string => {
   const { pathname } = URL.canParse(base) ? new URL(base) : { pathname: '' }
   return isChosen && !/\/v\d[^/]*(?:\/|$)/.test(pathname) ? `${base}/v1/models` : `${base}/models`
 }
-
-type SignInToken = Pick<ModelEndpoint, 'apiKey' | 'signIn'>
 
 /** `token` is set when the request carries the token of a sign-in. */
 type KeyedRequest = ModelListRequest & { token?: SignInToken }

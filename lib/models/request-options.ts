@@ -1,12 +1,10 @@
 /** Further headers and time limits of requests to a provider: `extra_headers`, `request_timeout_seconds`, `stale_timeout_seconds`. */
 import { fromSeconds } from '../base/clock.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
-import type { ModelEndpoint } from '../agent/types.ts'
+import type { RequestSettings } from '../agent/types.ts'
 import { mayReceiveConfigured } from './credentials.ts'
 import type { ModelSetup } from './provider-config.ts'
 import { customEntry } from './provider-ids.ts'
-
-export type RequestOptions = Pick<ModelEndpoint, 'headers' | 'requestTimeoutMs' | 'staleTimeoutMs'>
 
 /** `default_headers` is the host agent's name for it. */
 const HEADER_KEYS = ['extra_headers', 'default_headers']
@@ -63,7 +61,7 @@ const headersIn = (raw: Readonly<JsonObject>): Record<string, string> =>
 const millisecondsIn = (value: unknown): number | undefined =>
   isAbsent(value) || !(Number(value) >= 0) ? undefined : fromSeconds(Number(value))
 
-export const readRequestOptions = (raw: Readonly<JsonObject>): RequestOptions => {
+export const readRequestOptions = (raw: Readonly<JsonObject>): RequestSettings => {
   const headers = headersIn(raw)
   const requestTimeoutMs = millisecondsIn(raw.request_timeout_seconds)
   const staleTimeoutMs = millisecondsIn(raw.stale_timeout_seconds)
@@ -79,7 +77,7 @@ export const requestOptionsFor = (
   setup: ModelSetup,
   provider: string,
   url: string,
-): RequestOptions => {
+): RequestSettings => {
   const own = (customEntry(setup, provider) ?? setup.providers.get(provider))?.request ?? {}
   const beside = setup.active === provider ? setup.request : {}
   const { headers: _, ...limits } = { ...own, ...beside }

@@ -1,12 +1,7 @@
 /** Resolves a model id to {provider, model}. No other code guesses providers. */
 import { toProviderId, toSlug } from './provider-ids.ts'
 import { isAggregator, isEndpoint, NAMED, PROVIDERS } from './providers.ts'
-import {
-  type CustomProvider,
-  type ModelHome,
-  type ModelSetup,
-  readSetup,
-} from './provider-config.ts'
+import { type ModelHome, readSetup } from './provider-config.ts'
 
 export type Resolved = {
   /** The provider's own id; blank means the default model. */
@@ -16,8 +11,11 @@ export type Resolved = {
   baseUrl: string | null
 }
 
-export type Configured = Pick<ModelSetup, 'provider' | 'baseUrl'> & {
-  custom: readonly Pick<CustomProvider, 'slug' | 'model' | 'baseUrl'>[]
+/** What of a configuration decides what a model id means. */
+export type ModelNames = {
+  provider: string | null
+  baseUrl: string | null
+  custom: readonly { slug: string | null; model: string | null; baseUrl: string | null }[]
 }
 
 /** A provider of the table or one with a display name, under any alias. */
@@ -35,7 +33,7 @@ const MAKERS: ReadonlySet<string> = new Set(
  */
 export const parseHint = (
   id: string,
-  custom: readonly Pick<CustomProvider, 'slug'>[],
+  custom: readonly { slug: string | null }[],
 ): { provider: string; model: string } | undefined => {
   const [, provider, model] = /^@([^:]+):(.+)$/s.exec(id) ?? []
   if (provider === undefined || model === undefined) return undefined
@@ -51,7 +49,7 @@ export const parseHint = (
   return { provider, model }
 }
 
-export const resolveModel = (id: string, configured: Configured): Resolved => {
+export const resolveModel = (id: string, configured: ModelNames): Resolved => {
   const { provider, baseUrl, custom } = configured
   if (!id.trim()) return { model: '', provider, baseUrl }
 

@@ -4,7 +4,7 @@ import { expandVariables } from '../base/expand-variables.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { customEntry, toProviderId, toSlug } from './provider-ids.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
-import { type ModelSetup, text } from './provider-config.ts'
+import { type ModelSetup, firstTrimmed } from './provider-config.ts'
 
 const plain = (url: string): string => url.replace(/\/+$/, '')
 
@@ -12,10 +12,10 @@ const plain = (url: string): string => url.replace(/\/+$/, '')
 const written = (config: Readonly<JsonObject>) => {
   const model = asObject(config.model)
   return {
-    base_url: plain(text(model.base_url, config.base_url)),
-    api_key: text(model.api_key, model.api),
-    api_mode: text(model.api_mode),
-    model: text(model.default, model.model),
+    base_url: plain(firstTrimmed(model.base_url, config.base_url)),
+    api_key: firstTrimmed(model.api_key, model.api),
+    api_mode: firstTrimmed(model.api_mode),
+    model: firstTrimmed(model.default, model.model),
     context_length: model.context_length,
   }
 }
@@ -107,11 +107,12 @@ export const restoreEndpointEdits = (
   const entry = name === undefined ? {} : asObject(providers[name])
   const held = setup.providers.get('custom')
   const isInForce =
-    ifInForce(setup, text(entry.base_url), held?.baseUrl) !== '' &&
-    (text(entry.api_key) === '' || ifInForce(setup, text(entry.api_key), held?.apiKey) !== '')
+    ifInForce(setup, firstTrimmed(entry.base_url), held?.baseUrl) !== '' &&
+    (firstTrimmed(entry.api_key) === '' ||
+      ifInForce(setup, firstTrimmed(entry.api_key), held?.apiKey) !== '')
   if (name === undefined || !isInForce) return null
-  return BROUGHT.filter(key => text(entry[key]) !== '').flatMap(key => [
-    [['model', key], text(entry[key])],
+  return BROUGHT.filter(key => firstTrimmed(entry[key]) !== '').flatMap(key => [
+    [['model', key], firstTrimmed(entry[key])],
     [['providers', name, key], undefined],
   ])
 }

@@ -27,7 +27,7 @@ const MAX_ENTRIES = 500
 /** Providers that are local programs, whatever their address. */
 const PROGRAMS = /^(?:custom:)?(?:ollama|lm-?studio|llama-?cpp|vllm|sglang)$/
 
-type Entry = {
+type WindowEntry = {
   answer: ServerWindow | null
   at: number
   pending: Promise<ServerWindow | null> | null
@@ -37,10 +37,8 @@ type Entry = {
   learnedAt: number
 }
 
-type Place = Pick<ModelEndpoint, 'provider' | 'model' | 'baseUrl' | 'apiMode'>
-
 /** Only local and private addresses, and providers known to be such a program. Ollama's cloud has fixed windows. */
-const canAsk = ({ provider, baseUrl, apiMode }: Place): boolean =>
+const canAsk = ({ provider, baseUrl, apiMode }: ModelEndpoint): boolean =>
   (apiMode === 'chat_completions' || apiMode === 'ollama_chat') &&
   !/(?:^|\.)ollama\.com$/.test(URL.parse(baseUrl)?.hostname ?? '') &&
   (isLocalUrl(baseUrl) ||
@@ -51,7 +49,7 @@ export class ServedWindows implements Windows {
   readonly #dispatcher: Dispatcher | undefined
   readonly #clock: Clock
   readonly #askMs: number
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, WindowEntry>()
   readonly #kinds = new Map<string, ServerKind>()
 
   constructor({
@@ -72,11 +70,11 @@ export class ServedWindows implements Windows {
     return this.#entries.get(`${baseUrl} ${model}`)
   }
 
-  #learnedBy(entry: Entry | undefined): number {
+  #learnedBy(entry: WindowEntry | undefined): number {
     return entry && this.#clock.monotonic() - entry.learnedAt < LEARNED_MS ? entry.learned : 0
   }
 
-  #entryOf({ baseUrl, model }: Place): Entry {
+  #entryOf({ baseUrl, model }: ModelEndpoint): WindowEntry {
     const found = this.#find(baseUrl, model)
     if (found) return found
     const [oldest] = this.#entries.keys()

@@ -62,7 +62,7 @@ const fetchObject = async (
 const count = (value: unknown): number =>
   Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : 0
 
-const seen = (vision: boolean | undefined): Pick<ServerWindow, 'vision'> =>
+const seen = (vision: boolean | undefined): { vision?: boolean } =>
   vision === undefined ? {} : { vision }
 
 /** `llama3.2` and `llama3.2:latest` are the same model. */

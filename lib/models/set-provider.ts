@@ -10,7 +10,9 @@ import {
   setDefaultModel,
 } from './default-model.ts'
 import { saveEndpointEdits } from './saved-endpoints.ts'
-import { PROVIDERS } from './providers.ts'
+import { unredact } from '../base/redact/redact.ts'
+import { parseApiKey } from './provider-keys.ts'
+import { isEndpoint, PROVIDERS } from './providers.ts'
 import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 import type { ProfileConfig } from '../profiles/config.ts'
@@ -151,4 +153,61 @@ export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: strin
   home.config.edit(['custom_providers'], next)
   if (endpoint.use) setDefaultModel(home, `@custom:${slug}:${model}`)
   return { id: `custom:${slug}` }
+}
+
+const hostIn = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
+
+/** Where the address of `id` is written, and the key beside it. */
+const placeOf = (
+  home: EditableHome,
+  id: string,
+): { path: string[]; rows?: unknown[]; at?: number } => {
+  const config = home.config.read()
+  if (id.startsWith('custom:')) {
+    const rows = rowsOf(config.custom_providers)
+    const at = rows.findIndex(
+      row => typeof row.name === 'string' && `custom:${toSlug(row.name)}` === id,
+    )
+    if (at >= 0) return { path: ['custom_providers'], rows, at }
+  }
+  if (readSetup(home).active === id) return { path: ['model'] }
+  const key = Object.keys(asObject(config.providers)).find(name => toProviderId(name) === id)
+  return { path: ['providers', key ?? id] }
+}
+
+/** Changes the address of a server of one's own. A key that was typed for another host stays with none. */
+export const moveEndpoint = (
+  home: EditableHome,
+  { provider, baseUrl, apiKey }: { provider: string; baseUrl: string; apiKey: string },
+): void => {
+  const id = toProviderId(provider)
+  if (!isEndpoint(id))
+    throw invalid('Only the address of a server of your own can be changed', {
+      code: 'invalid_address',
+    })
+  const setup = readSetup(home)
+  const before = baseUrlOf(setup, id)
+  const url = parseBaseUrl(unredact(baseUrl, before))
+  const key = apiKey.trim() ? parseApiKey(apiKey) : ''
+  const isMoved = hostIn(url) !== hostIn(before)
+  // A key in .env is the command line's, too, so it is not removed; nor does it go to the other server unasked.
+  const inEnv = id === 'custom' && Object.hasOwn(home.dotenv(), 'OPENAI_API_KEY')
+  if (isMoved && inEnv && !key)
+    throw invalid('Enter the key of the new server', { code: 'missing_fields' })
+  const { path, rows, at } = placeOf(home, id)
+  if (rows && at !== undefined) {
+    const { api_key: held, ...row } = asObject(rows[at])
+    const next = key || (isMoved ? undefined : held)
+    const moved = { ...row, base_url: url, ...(next === undefined ? {} : { api_key: next }) }
+    home.config.editAll([
+      [path, rows.with(at, moved)],
+      // The default may name the address again.
+      ...(setup.active === id && setup.baseUrl ? [[['model', 'base_url'], url] as const] : []),
+    ])
+    return
+  }
+  home.config.editAll([
+    [[...path, 'base_url'], url],
+    ...(key || isMoved ? [[[...path, 'api_key'], key || undefined] as const] : []),
+  ])
 }

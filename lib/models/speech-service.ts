@@ -10,7 +10,8 @@ import { type ModelHome, readSetup } from './provider-config.ts'
 export const OPENAI_URL = 'https://api.openai.com/v1'
 const MAX_ERROR_CHARS = 300
 
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
+export const trimmedText = (value: unknown): string =>
+  typeof value === 'string' ? value.trim() : ''
 
 const plainUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -20,7 +21,7 @@ const plainUrl = (text: string): string => {
 
 /** The key for OpenAI's own address; empty when there is none. */
 export const openaiKey = (home: ModelHome): string =>
-  textOf(home.env().VOICE_TOOLS_OPENAI_KEY) ||
+  trimmedText(home.env().VOICE_TOOLS_OPENAI_KEY) ||
   (credentialFor(readSetup(home), 'openai', OPENAI_URL)?.key ?? '')
 
 export type SpeechSection = {
@@ -41,9 +42,9 @@ export const readSection = (home: ModelHome, name: 'stt' | 'tts'): SpeechSection
   // A malformed value would read as "any service".
   const isMisshapen = section.provider !== undefined && typeof section.provider !== 'string'
   if (yamlFlag(section.enabled) === false || (isMisshapen && section.provider !== null)) return null
-  const provider = textOf(section.provider).toLowerCase()
+  const provider = trimmedText(section.provider).toLowerCase()
   const own = asObject(section[provider || 'openai'])
-  const setting = (key: string) => textOf(own[key]) || textOf(section[key])
+  const setting = (key: string) => trimmedText(own[key]) || trimmedText(section[key])
   const configured = setting('base_url')
   if (!configured) return { provider, setting, address: undefined }
   const url = plainUrl(configured)

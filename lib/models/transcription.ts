@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { asObject } from '../base/json.ts'
 import { unavailable } from '../errors.ts'
 import type { ModelHome } from './provider-config.ts'
-import { OPENAI_URL, openaiKey, readSection, serviceError, textOf } from './speech-service.ts'
+import { OPENAI_URL, openaiKey, readSection, serviceError, trimmedText } from './speech-service.ts'
 
 export type SpeechEndpoint = { url: string; apiKey: string | null; model: string }
 
@@ -21,7 +21,7 @@ const TIMEOUT_MS = 60_000
 
 /** A key for the service's own address. Groq is not in the provider table, so its variable is named here. */
 const keyOf = (home: ModelHome, service: Service): string =>
-  service === 'groq' ? textOf(home.env().GROQ_API_KEY) : openaiKey(home)
+  service === 'groq' ? trimmedText(home.env().GROQ_API_KEY) : openaiKey(home)
 
 /** The speech-to-text service; null when none is configured. Without an address: the service named by `stt.provider`, else the first with a key. */
 export const speechEndpoint = (home: ModelHome): SpeechEndpoint | null => {

@@ -7,7 +7,7 @@ export type VoiceEndpoint = { url: string; apiKey: string | null; model: string;
 
 const MODEL = 'gpt-4o-mini-tts'
 const VOICE = 'alloy'
-/** Of OpenAI's speech API. */
+/** The limit of OpenAI's speech API. */
 export const MAX_SPOKEN_CHARS = 4_096
 /** Until the first byte, and for the whole text. */
 const TIMEOUT_MS = 60_000

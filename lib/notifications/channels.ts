@@ -6,7 +6,7 @@ import { isPageAddress } from '../base/page-address.ts'
 import { type Allow, isMetadataHost } from '../http/public-address.ts'
 import type { NotificationAction, PushPayload } from '../schema/notification.ts'
 import type { Message } from './message.ts'
-import type { Delivery, Post } from './post.ts'
+import type { Delivery, Poster } from './post.ts'
 import type { Device, Service } from './store.ts'
 import type { Translate } from './texts/translate.ts'
 import { loadWebPush, type VapidKeys } from './vapid.ts'
@@ -55,13 +55,6 @@ const toPayload = (message: Addressed): PushPayload => ({
   ...(message.isSettled && { settled: true }),
 })
 
-export type WebPushOptions = {
-  vapid: () => Promise<VapidKeys>
-  post: Post
-  /** Endpoints come from browsers, so only those of the public internet are requested. For tests: more. */
-  allow: Allow
-}
-
 /** Whether an endpoint may be requested at all; its address is checked when connecting. */
 export const isPushEndpoint = (text: string, allow: Allow): boolean => {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -71,7 +64,16 @@ export const isPushEndpoint = (text: string, allow: Allow): boolean => {
 export const sendWebPush = async (
   { subscription }: Device,
   message: Addressed,
-  { vapid, post, allow }: WebPushOptions,
+  {
+    vapid,
+    poster,
+    allow,
+  }: {
+    vapid: () => Promise<VapidKeys>
+    poster: Poster
+    /** Endpoints come from browsers, so only those of the public internet are requested. For tests: more. */
+    allow: Allow
+  },
 ): Promise<Delivery> => {
   if (!isPushEndpoint(subscription.endpoint, allow))
     return {
@@ -87,7 +89,7 @@ export const sendWebPush = async (
     topic: message.tag,
   })
   const { 'Content-Length': _, ...headers } = details.headers
-  const delivery = await post({
+  const delivery = await poster.send({
     url: details.endpoint,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, `${value}`])),
     body: details.body,
@@ -112,11 +114,11 @@ const toNtfyAction = (base: string) => (action: NotificationAction) => ({
 const MAX_NTFY_ACTIONS = 3
 
 /** https://docs.ntfy.sh/publish/#publish-as-json */
-const sendNtfy = ({ url, topic, secret }: Service, message: Addressed, post: Post) => {
+const sendNtfy = ({ url, topic, secret }: Service, message: Addressed, poster: Poster) => {
   const { base } = message
   // ntfy has no field to write a text.
   const actions = message.actions.filter(({ action }) => action !== 'reply')
-  return post({
+  return poster.send({
     url,
     headers: { ...json, ...(secret && { authorization: `Bearer ${secret}` }) },
     body: JSON.stringify({
@@ -136,9 +138,9 @@ const sendNtfy = ({ url, topic, secret }: Service, message: Addressed, post: Pos
 }
 
 /** https://gotify.net/docs/pushmsg. Its apps can't answer, only open a link. */
-const sendGotify = ({ url, secret = '' }: Service, message: Addressed, post: Post) => {
+const sendGotify = ({ url, secret = '' }: Service, message: Addressed, poster: Poster) => {
   const { base } = message
-  return post({
+  return poster.send({
     url: `${url.replace(/\/$/, '')}/message`,
     headers: { ...json, 'x-gotify-key': secret },
     body: JSON.stringify({
@@ -169,7 +171,7 @@ export const signWebhook = (
 const sendWebhook = (
   { url, secret = '' }: Service,
   message: Addressed,
-  post: Post,
+  poster: Poster,
   clock: Clock,
 ) => {
   const { base, id } = message
@@ -188,7 +190,7 @@ const sendWebhook = (
       actions: message.actions,
     },
   })
-  return post({
+  return poster.send({
     url,
     headers: {
       ...json,
@@ -209,12 +211,12 @@ export const canReplace = (receiver: Device | Service): boolean =>
 export const sendToService = async (
   service: Service,
   message: Addressed,
-  { post, clock }: { post: Post; clock: Clock },
+  { poster, clock }: { poster: Poster; clock: Clock },
 ): Promise<Delivery> => {
   const send = () => {
-    if (service.type === 'ntfy') return sendNtfy(service, message, post)
-    if (service.type === 'gotify') return sendGotify(service, message, post)
-    return sendWebhook(service, message, post, clock)
+    if (service.type === 'ntfy') return sendNtfy(service, message, poster)
+    if (service.type === 'gotify') return sendGotify(service, message, poster)
+    return sendWebhook(service, message, poster, clock)
   }
   const delivery = await send()
   return delivery.how === 'gone' ? { ...delivery, how: 'refused' } : delivery

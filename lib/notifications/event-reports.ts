@@ -16,9 +16,9 @@ import { redact, watchSecrets } from '../base/redact/redact.ts'
 import type { Access } from '../schema/person.ts'
 import { type Approval, idOf, type Question } from '../schema/question.ts'
 import type { EndedTurn } from '../turns/end-turn.ts'
-import type { GivenAnswer, Questions } from '../turns/questions.ts'
+import type { AnswerRecord, Questions } from '../turns/questions.ts'
 import type { App } from '../app/app.ts'
-import type { Owned } from '../cluster/types.ts'
+import type { Owned } from '../cluster/cluster.ts'
 
 /** Replaced in tests, whose push service is on this computer. */
 export type NotificationTestOptions = { allowPush?: Allow; firstDelayMs?: number }
@@ -90,14 +90,14 @@ const reportRun = (notifications: Notifications, run: EndedRun, profile: string)
   })
 }
 
-const settledAs = (given: GivenAnswer | undefined, kind: Question['kind']): Settled => {
+const settledAs = (given: AnswerRecord | undefined, kind: Question['kind']): Settled => {
   if (!given || given.reason) return 'ended'
   if (kind === 'clarify') return 'answered'
   return given.answer === 'deny' ? 'denied' : 'allowed'
 }
 
 /** Who was first, as a sentence. */
-const lateSentence = (given: GivenAnswer | undefined, kind: Question['kind'], t: Translate) => {
+const lateSentence = (given: AnswerRecord | undefined, kind: Question['kind'], t: Translate) => {
   if (given?.reason === 'timeout') return t('late.timeout')
   const what = settledAs(given, kind)
   if (!given || what === 'ended') return t('late.ended')

@@ -11,14 +11,13 @@ import { type Language, languageOf } from '../base/languages.ts'
 import { isPageAddress } from '../base/page-address.ts'
 import { canonicalZone } from '../base/time-zone.ts'
 import { invalid } from '../errors.ts'
-import type { Resolve } from '../http/guarded-dispatcher.ts'
 import type { Allow } from '../http/public-address.ts'
 import type { NotificationSettings } from '../schema/notification.ts'
 import type { Approval, Question } from '../schema/question.ts'
 import { type Addressed, canReplace } from './channels.ts'
 import { type Message, toMessage } from './message.ts'
 import { type AnswerToken, type Fact, type Item, Outbox, OUTBOX, type Settled } from './outbox.ts'
-import { createPost, type Delivery } from './post.ts'
+import { type Delivery, Poster } from './post.ts'
 import { Presence } from './presence.ts'
 import { quietUntil } from './quiet-hours.ts'
 import { Receivers, personOf, type Receiver } from './receivers.ts'
@@ -56,7 +55,6 @@ export type NotificationsOptions = {
   }
   redact: (text: string) => string
   dispatcher: () => Dispatcher | undefined
-  resolve?: Resolve | undefined
   /** Addresses of push services besides those of the public internet: for tests. */
   allowPush: Allow
   firstDelayMs?: number | undefined
@@ -117,7 +115,7 @@ export class Notifications {
       ...options,
       store: this.store,
       vapid: () => vapidKeys(stateDir),
-      post: createPost({ ...options, signal: this.#closing.signal }),
+      poster: new Poster(clock, options.dispatcher, this.#closing.signal),
       statuses: this.#outbox,
       onRemoved: id => {
         this.#outbox.remove(item => item.target === id)

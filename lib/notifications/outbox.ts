@@ -79,8 +79,8 @@ const Token = z.object({
 export type AnswerToken = z.infer<typeof Token>
 
 /** A question that a receiver shows: replaced when it is settled. */
-const Shown = z.object({ target: z.string(), fact: Fact })
-export type Shown = z.infer<typeof Shown>
+const ShownNotification = z.object({ target: z.string(), fact: Fact })
+export type ShownNotification = z.infer<typeof ShownNotification>
 
 /** What became of the last message to a receiver. */
 const Status = z.object({
@@ -98,7 +98,7 @@ export const OutboxFile = z.object({
   seen: z.array(z.string()),
   tokens: z.array(Token),
   /** These two are absent in files of earlier versions. */
-  shown: z.array(Shown).default([]),
+  shown: z.array(ShownNotification).default([]),
   statuses: z.record(z.string(), Status).default({}),
 })
 type OutboxFile = z.infer<typeof OutboxFile>
@@ -146,7 +146,7 @@ export class Outbox {
     )
   }
 
-  shown(): readonly Shown[] {
+  shown(): readonly ShownNotification[] {
     return this.#state.shown
   }
 
@@ -160,11 +160,11 @@ export class Outbox {
     this.#update({ statuses: status === null ? others : { ...others, [target]: status } })
   }
 
-  show(shown: Shown): void {
+  show(shown: ShownNotification): void {
     this.#update({ shown: [...this.#state.shown, shown].slice(-MAX_SHOWN) })
   }
 
-  forget(matches: (shown: Shown) => boolean): void {
+  forget(matches: (shown: ShownNotification) => boolean): void {
     const shown = this.#state.shown.filter(each => !matches(each))
     if (shown.length < this.#state.shown.length) this.#update({ shown })
   }

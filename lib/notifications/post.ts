@@ -26,15 +26,6 @@ export type Outgoing = {
   allow: Allow
 }
 
-export type PostOptions = {
-  clock: Clock
-  /** The proxy, if one is configured. */
-  dispatcher: () => Dispatcher | undefined
-  resolve?: Resolve | undefined
-  signal: AbortSignal
-  timeoutMs?: number
-}
-
 const TIMEOUT_MS = 15_000
 const MAX_REPLY_BYTES = 64 << 10
 
@@ -68,14 +59,33 @@ const toDelivery = (
   return { how: 'refused', ...failed }
 }
 
-export type Post = (outgoing: Outgoing) => Promise<Delivery>
+/** What sends requests of notifications. */
+export class Poster {
+  readonly #clock: Clock
+  readonly #dispatcher: () => Dispatcher | undefined
+  readonly #closing: AbortSignal
+  readonly #resolve: Resolve | undefined
+  readonly #timeoutMs: number
 
-/** Never rejects. */
-export const createPost =
-  ({ clock, dispatcher, resolve, signal: closing, timeoutMs = TIMEOUT_MS }: PostOptions): Post =>
-  async ({ url: address, headers, body, allow }) => {
-    const proxy = dispatcher()
-    const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)])
+  /** `dispatcher` returns the proxy, if one is configured. */
+  constructor(
+    clock: Clock,
+    dispatcher: () => Dispatcher | undefined,
+    closing: AbortSignal,
+    { resolve, timeoutMs = TIMEOUT_MS }: { resolve?: Resolve | undefined; timeoutMs?: number } = {},
+  ) {
+    this.#clock = clock
+    this.#dispatcher = dispatcher
+    this.#closing = closing
+    this.#resolve = resolve
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Never rejects. */
+  async send({ url: address, headers, body, allow }: Outgoing): Promise<Delivery> {
+    const resolve = this.#resolve
+    const proxy = this.#dispatcher()
+    const signal = AbortSignal.any([this.#closing, AbortSignal.timeout(this.#timeoutMs)])
     const own = proxy ? null : await createGuardedDispatcher(allow, resolve ? { resolve } : {})
     try {
       const url = checkUrl(address, allow)
@@ -89,7 +99,7 @@ export const createPost =
         dispatcher: (own ?? proxy) as Dispatcher,
       })
       await reply.body.dump({ limit: MAX_REPLY_BYTES })
-      return toDelivery(reply.statusCode, reply.headers['retry-after'], clock.now())
+      return toDelivery(reply.statusCode, reply.headers['retry-after'], this.#clock.now())
     } catch (error) {
       const refusal = error instanceof UserError ? error : refusalIn(error)
       if (refusal) return { how: 'refused', problem: refusal.message, code: 'address_blocked' }
@@ -104,3 +114,4 @@ export const createPost =
       void own?.destroy()
     }
   }
+}

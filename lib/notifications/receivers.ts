@@ -5,7 +5,7 @@ import { type Allow, checkUrl, isMetadataHost } from '../http/public-address.ts'
 import type { NotificationDevice, NotificationService } from '../schema/notification.ts'
 import { type Addressed, isPushEndpoint, sendToService, sendWebPush } from './channels.ts'
 import type { Outbox } from './outbox.ts'
-import type { Delivery, Post } from './post.ts'
+import type { Delivery, Poster } from './post.ts'
 import type { Device, NewService, NotificationStore, Service, Subscription } from './store.ts'
 import type { Translate } from './texts/translate.ts'
 import type { VapidKeys } from './vapid.ts'
@@ -48,12 +48,12 @@ export class Receivers {
 
   constructor(options: {
     store: NotificationStore
-    post: Post
+    poster: Poster
     vapid: () => Promise<VapidKeys>
     clock: Clock
     redact: (text: string) => string
     allowPush: Allow
-    statuses: Pick<Outbox, 'statusOf' | 'setStatus'>
+    statuses: Outbox
     onRemoved: (id: string) => void
     log: { info: (message: string) => void; warn: (message: string) => void }
   }) {
@@ -76,10 +76,13 @@ export class Receivers {
     return 'subscription' in receiver
       ? sendWebPush(receiver, message, {
           vapid: this.#options.vapid,
-          post: this.#options.post,
+          poster: this.#options.poster,
           allow: this.#options.allowPush,
         })
-      : sendToService(receiver, message, { post: this.#options.post, clock: this.#options.clock })
+      : sendToService(receiver, message, {
+          poster: this.#options.poster,
+          clock: this.#options.clock,
+        })
   }
 
   /** Records what became of a message. */

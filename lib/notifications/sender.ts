@@ -45,7 +45,7 @@ export class Sender {
   }
 
   constructor(options: {
-    outbox: Pick<Outbox, 'items' | 'remove' | 'delay'>
+    outbox: Outbox
     clock: Clock
     decide: (item: Item) => Decision
     /** Must not reject for failures of the network. */

@@ -114,12 +114,12 @@ const isFrom =
 /** With an unreadable file nothing is sent, and the file is not replaced. */
 export class NotificationStore {
   readonly #path: string
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Clock
   readonly #found
   #state
   #secrets: readonly string[] = []
 
-  constructor(path: string, { clock }: { clock: Pick<Clock, 'now'> }) {
+  constructor(path: string, { clock }: { clock: Clock }) {
     this.#path = path
     this.#clock = clock
     this.#found = this.#read()

@@ -6,18 +6,17 @@ import { type Clock, every } from '../base/clock.ts'
 import type { Home } from '../profiles/home.ts'
 import type { FileProblem } from '../schema/file-problem.ts'
 import type { Notify } from '../schema/notice.ts'
-import type { Workspaces } from '../workspaces/workspaces.ts'
 
 export type FileSources = {
   homes: { list: () => Home[] }
-  workspaces: Pick<Workspaces, 'problem'>
+  workspaces: { problem(home: Home): UnreadableFile | null }
   /** Files of the service itself. */
   own: readonly { problem: () => UnreadableFile | null }[]
   /** The scheduled jobs of a home. */
   jobsOf: (home: Home) => { problem: () => Words | null; isLost: () => boolean }
 }
 
-type Found = UnreadableFile & Pick<FileProblem, 'profile'>
+type Found = UnreadableFile & { profile: FileProblem['profile'] }
 
 /** Everything a person or another program may write, at this moment. */
 export const findFileProblems = ({ homes, workspaces, jobsOf, own }: FileSources): Found[] => {
@@ -54,12 +53,7 @@ export class FileProblems {
   readonly #stopChecks: () => void
   #known = new Map<string, Found>()
 
-  constructor(
-    sources: FileSources,
-    log: (line: string) => void,
-    notify: Notify,
-    clock: Pick<Clock, 'timer'>,
-  ) {
+  constructor(sources: FileSources, log: (line: string) => void, notify: Notify, clock: Clock) {
     this.#sources = sources
     this.#log = log
     this.#notify = notify

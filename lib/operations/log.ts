@@ -60,15 +60,6 @@ const NAMES: Readonly<Record<LogLevel, string>> = {
   debug: 'debug',
 }
 
-export type LogOptions = Partial<LogSettings> & {
-  clock?: Pick<Clock, 'now'>
-  out?: (text: string) => void
-  err?: (text: string) => void
-  /** Removes secrets from lines that may quote input. */
-  redact?: (text: string) => string
-  redactValue?: <T>(value: T) => T
-}
-
 /** A closed pipe must not end the server. */
 const consoleWriter = (stream: NodeJS.WriteStream) => {
   stream.on('error', () => {
@@ -77,29 +68,41 @@ const consoleWriter = (stream: NodeJS.WriteStream) => {
   return (text: string) => void stream.write(text)
 }
 
-/** Seconds, formatted once each. */
-const createStamp = (clock: Pick<Clock, 'now'>) => {
-  let second = 0
-  let stamp = ''
-  return (): string => {
-    const at = Math.floor(toSeconds(clock.now()))
-    if (at !== second) {
-      second = at
-      stamp = `${new Date(fromSeconds(at)).toISOString().slice(0, 19)}Z`
+/** Times of the clock in whole seconds, formatted once each. */
+class Stamps {
+  readonly #clock: Clock
+  #second = 0
+  #stamp = ''
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  now(): string {
+    const at = Math.floor(toSeconds(this.#clock.now()))
+    if (at !== this.#second) {
+      this.#second = at
+      this.#stamp = `${new Date(fromSeconds(at)).toISOString().slice(0, 19)}Z`
     }
-    return stamp
+    return this.#stamp
   }
 }
 
-/** Masks paths, as JSON. Most are asked for again and again; the results are dropped soon, because new secrets may become known. */
-const createPathMask = (redact: (text: string) => string) => {
-  const masked = new Map<string, string>()
-  return (path: string): string => {
-    const known = masked.get(path)
+/** Masked paths, as JSON. Most are asked for again and again; the results are dropped soon, because new secrets may become known. */
+class MaskedPaths {
+  readonly #redact: (text: string) => string
+  readonly #masked = new Map<string, string>()
+
+  constructor(redact: (text: string) => string) {
+    this.#redact = redact
+  }
+
+  of(path: string): string {
+    const known = this.#masked.get(path)
     if (known !== undefined) return known
-    if (masked.size >= MAX_MASKED) masked.clear()
-    const shown = jsonLine(redact(shorten(path, MAX_PATH)))
-    masked.set(path, shown)
+    if (this.#masked.size >= MAX_MASKED) this.#masked.clear()
+    const shown = jsonLine(this.#redact(shorten(path, MAX_PATH)))
+    this.#masked.set(path, shown)
     return shown
   }
 }
@@ -170,16 +173,23 @@ export const createLog = ({
   err = consoleWriter(process.stderr),
   redact = text => text,
   redactValue = value => value,
-}: LogOptions = {}): Log => {
+}: Partial<LogSettings> & {
+  clock?: Clock
+  out?: (text: string) => void
+  err?: (text: string) => void
+  /** Removes secrets from lines that may quote input. */
+  redact?: (text: string) => string
+  redactValue?: <T>(value: T) => T
+} = {}): Log => {
   const batch = new Batch(out)
   let timer: NodeJS.Timeout | undefined
-  const now = createStamp(clock)
-  const maskPath = createPathMask(redact)
+  const stamps = new Stamps(clock)
+  const paths = new MaskedPaths(redact)
   /** As JSON. */
   const requestId = (): string | undefined => {
     const id = requestScope()?.id
     if (id === undefined) return undefined
-    return OWN_ID.test(id) ? `"${id}"` : maskPath(id)
+    return OWN_ID.test(id) ? `"${id}"` : paths.of(id)
   }
   const isShown = (level: LogLevel) => LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(least)
   const isInfo = isShown('info')
@@ -199,7 +209,7 @@ export const createLog = ({
   const write = (level: LogLevel, text: string, extra?: unknown, error?: string) => {
     if (!isShown(level)) return
     const line = toLine(
-      { ts: now(), level, cell },
+      { ts: stamps.now(), level, cell },
       {
         text: redact(text),
         extra: extra === undefined ? undefined : redactValue(extra),
@@ -220,11 +230,11 @@ export const createLog = ({
       if (level === 'debug' ? !isDebug : !isInfo) return
       const head =
         format === 'json'
-          ? `{"ts":"${now()}","level":"${level}"${ofCell}`
-          : `${mark} {"ts":"${now()}"`
+          ? `{"ts":"${stamps.now()}","level":"${level}"${ofCell}`
+          : `${mark} {"ts":"${stamps.now()}"`
       const id = requestId()
       add(
-        `${head},"method":${METHOD.test(method) ? `"${method}"` : jsonLine(method)},"path":${maskPath(path)},"status":${status},"ms":${Math.round(ms * 10) / 10}${id === undefined ? '' : `,"request_id":${id}`}}\n`,
+        `${head},"method":${METHOD.test(method) ? `"${method}"` : jsonLine(method)},"path":${paths.of(path)},"status":${status},"ms":${Math.round(ms * 10) / 10}${id === undefined ? '' : `,"request_id":${id}`}}\n`,
       )
     },
     debug: (text, extra) => write('debug', text, extra),

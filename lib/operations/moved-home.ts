@@ -40,13 +40,11 @@ const Location = Place.extend({
 })
 type Location = z.infer<typeof Location>
 
-const fileOf = ({ stateDir }: Pick<Config, 'stateDir'>): string => join(stateDir, 'location.json')
-
-type Places = Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>
+const fileOf = ({ stateDir }: Config): string => join(stateDir, 'location.json')
 
 const KEYS = ['state', 'home', 'user_home'] as const
 
-const here = ({ stateDir, baseHome, userHome }: Places): Location => {
+const here = ({ stateDir, baseHome, userHome }: Config): Location => {
   const named = { home: resolve(baseHome), state: resolve(stateDir), user_home: resolve(userHome) }
   const real = {
     home: realPath(baseHome),
@@ -57,7 +55,7 @@ const here = ({ stateDir, baseHome, userHome }: Places): Location => {
 }
 
 /** Undefined where none was noted, by an earlier version, or where it cannot be read. */
-const noted = (config: Places): Location | undefined => {
+const noted = (config: Config): Location | undefined => {
   const { text } = readText(fileOf(config))
   if (text === null) return undefined
   try {
@@ -68,7 +66,7 @@ const noted = (config: Places): Location | undefined => {
   }
 }
 
-const noteLocation = (config: Places, more: Pick<Location, 'by_backup'> = {}): void => {
+const noteLocation = (config: Config, more: { by_backup?: true } = {}): void => {
   const location = { ...here(config), ...more }
   if (JSON.stringify(noted(config)) !== JSON.stringify(location))
     replaceText(fileOf(config), `${JSON.stringify(location)}\n`)
@@ -83,7 +81,7 @@ const isRefused = (error: unknown): boolean =>
  * Called before a backup, so that a restored one says where it was. A place that is noted stays: where it is another one, the first
  * start here has yet to adapt the paths.
  */
-export const noteFirstLocation = (config: Places): void => {
+export const noteFirstLocation = (config: Config): void => {
   if (!existsSync(config.stateDir) || existsSync(fileOf(config))) return
   try {
     noteLocation(config, { by_backup: true })
@@ -150,7 +148,7 @@ const begins = (place: string, path: string): boolean =>
  * Where it was, by the folders of its chats that are not here: an earlier version, and Hermes WebUI, noted nothing. A path is then
  * changed only when the new one is there and it is not itself.
  */
-const guessedPlaces = ({ stateDir }: Places, now: Place): Partial<Place>[] => {
+const guessedPlaces = ({ stateDir }: Config, now: Place): Partial<Place>[] => {
   const inside = relative(now.home, now.state)
   const paths = [
     readText(join(stateDir, 'last_workspace.txt')).text?.trim() ?? '',
@@ -189,7 +187,7 @@ type Move = { roots: readonly Root[]; moved: Moved; isElsewhere: boolean; isGues
 const isOnlyThere = (path: string, target: string): boolean =>
   existsSync(target) && !existsSync(path)
 
-const movedSince = (config: Places): Move | null => {
+const movedSince = (config: Config): Move | null => {
   const before = noted(config)
   const now = here(config)
   const changed = before ? KEYS.filter(key => before[key] !== now[key]) : []
@@ -328,7 +326,7 @@ const attempt = (place: string, log: Log, work: () => void): void => {
 }
 
 /** What says where it was, if nothing else does, is changed last: after a kill it is guessed again. */
-const moveFiles = ({ stateDir, baseHome }: Places, log: Log, { moved, roots }: Move): void => {
+const moveFiles = ({ stateDir, baseHome }: Config, log: Log, { moved, roots }: Move): void => {
   for (const home of homesOf(baseHome)) {
     attempt(home, log, () => {
       moveLists(join(home, 'webui_state'), moved)
@@ -418,8 +416,8 @@ const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move):
 
 /** Called before anything reads the files. The returned function is called when the chats can be read. */
 export const startMove = (config: Config, log: Log): ((data: Data) => void) => {
-  // The cells of a cluster are on several machines.
-  if (config.cluster !== null) return () => undefined
+  // A service with folders of a person may have them on several machines; a cell of a worker has all that it names in its directory.
+  if (config.cluster !== null && config.cluster.runBy === null) return () => undefined
   const move = movedSince(config)
   if (move && move.roots.length > 0) {
     log.info('this installation is at another place than before; paths are adapted')

@@ -41,11 +41,11 @@ const addressOf = (provider: QuickProvider, raw: string): string | null => {
 
 /** The key first: a crash in between leaves an unused key, never a model without a key. */
 const write = async (home: Home, chosen: ProviderChoice, variable: string, key: string) => {
-  // Custom endpoints share OPENAI_API_KEY with the command line. A different key there is not overwritten.
-  const isElsewhere =
-    chosen.provider === 'custom' && ![undefined, '', key].includes(home.env()[variable]?.trim())
-  if (key && !isElsewhere) await writeEnv(home, { [variable]: key })
-  configureProvider(home, { ...chosen, ...(key && isElsewhere ? { apiKey: key } : {}) })
+  // The key of a server of one's own is written beside its address: in OPENAI_API_KEY, where the command line also looks, it
+  // would be offered as a key of OpenAI.
+  const isBeside = chosen.provider === 'custom'
+  if (key && !isBeside) await writeEnv(home, { [variable]: key })
+  configureProvider(home, { ...chosen, ...(key && isBeside ? { apiKey: key } : {}) })
 }
 
 export class Onboarding {

@@ -23,7 +23,7 @@ export class StartError extends Error {
 }
 
 /** Creates the state directory if it is missing. Throws a StartError; `startChecks` has found what can be known before. */
-export const prepareStateDir = ({ stateDir }: Pick<Config, 'stateDir'>): void => {
+export const prepareStateDir = ({ stateDir }: Config): void => {
   try {
     makeDir(stateDir)
   } catch (error) {
@@ -68,7 +68,7 @@ const parseKey = (path: string, key: Buffer): KeyObject => {
 }
 
 /** Loads certificate and key and checks that they match; undefined when none are configured. Throws a StartError. */
-export const readTls = ({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>) => {
+export const readTls = ({ tlsCert, tlsKey }: Config) => {
   if (tlsCert === null || tlsKey === null) return undefined
   const tls = {
     cert: readPem(tlsCert, 'certificate'),
@@ -104,7 +104,7 @@ const LISTEN_ADVICE = 'Choose another address with AGENT_WEBUI_HOST and AGENT_WE
 /** Resolves when the server listens; rejects with a StartError that names address and reason. */
 export const listen = (
   server: Pick<Server, 'once' | 'off' | 'listen' | 'address'>,
-  { host, port }: Pick<Config, 'host' | 'port'>,
+  { host, port }: Config,
 ): Promise<AddressInfo> =>
   new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) =>
@@ -123,13 +123,13 @@ export const listen = (
   })
 
 /** Checks whether the address is free, without serving anything. */
-export const tryListen = async (config: Pick<Config, 'host' | 'port'>): Promise<void> => {
+export const tryListen = async (config: Config): Promise<void> => {
   const server = createServer()
   await listen(server as unknown as Server, config)
   await new Promise(resolve => server.close(resolve))
 }
 
-export const urlOf = ({ host, tlsCert }: Pick<Config, 'host' | 'tlsCert'>, port: number): string =>
+export const urlOf = ({ host, tlsCert }: Config, port: number): string =>
   `${tlsCert === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Replaces a wildcard address by its loopback. */

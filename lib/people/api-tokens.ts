@@ -20,18 +20,18 @@ const LAST_USE_STEP_MS = 60_000
 const PREFIX = 'awt_'
 
 /** The defaults are for files of earlier versions. */
-const Stored = ApiToken.extend({
+const StoredToken = ApiToken.extend({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   expires_at: z.number().nullable().default(null),
   scope: TokenScope.default('work'),
   paths: z.array(TokenPath).min(1).default(['v1']),
 })
-type Stored = z.infer<typeof Stored>
+type StoredToken = z.infer<typeof StoredToken>
 /** Of the whole file. */
 export const ApiTokensFile = z.object({
   version: z.literal(1),
   enabled: z.boolean(),
-  tokens: z.array(Stored),
+  tokens: z.array(StoredToken),
 })
 
 /** `Authorization: Bearer …`, as OpenAI's clients send it, or `x-api-key`, as Anthropic's do. */
@@ -40,12 +40,12 @@ const tokenIn = ({ authorization, 'x-api-key': key }: IncomingHttpHeaders): stri
   return bearer ?? (typeof key === 'string' ? key.trim() : '')
 }
 
-const withoutHash = ({ hash: _, ...token }: Stored): ApiToken => token
+const withoutHash = ({ hash: _, ...token }: StoredToken): ApiToken => token
 
 export type NewToken = Omit<ApiToken, 'id' | 'created_at' | 'last_used_at'>
 
 /** What a request needs its token for. */
-type Asked = { path: TokenPath; scope: TokenScope }
+type TokenUse = { path: TokenPath; scope: TokenScope }
 
 /** An unreadable file keeps the API off and is not replaced. */
 export class ApiTokens {
@@ -82,7 +82,7 @@ export class ApiTokens {
         values: { max: MAX_TOKENS },
       })
     const secret = `${PREFIX}${randomBytes(32).toString('base64url')}`
-    const token: Stored = {
+    const token: StoredToken = {
       ...given,
       id: randomBytes(8).toString('hex'),
       created_at: Math.floor(toSeconds(this.#clock.now())),
@@ -181,19 +181,19 @@ export class ApiTokens {
     }
   }
 
-  #find(headers: IncomingHttpHeaders): Stored | undefined {
+  #find(headers: IncomingHttpHeaders): StoredToken | undefined {
     const given = tokenIn(headers)
     if (!this.#state.enabled || given === '') return undefined
     const hash = sha256(given)
     return this.#state.tokens.find(token => isSameSecret(token.hash, hash))
   }
 
-  #isExpired({ expires_at }: Stored): boolean {
+  #isExpired({ expires_at }: StoredToken): boolean {
     return expires_at !== null && fromSeconds(expires_at) <= this.#clock.now()
   }
 
   /** Ends what the token runs when it expires. */
-  #armExpiry(token: Stored, controller: AbortController): void {
+  #armExpiry(token: StoredToken, controller: AbortController): void {
     if (token.expires_at === null) return
     const leftMs = Math.max(0, fromSeconds(token.expires_at) - this.#clock.now())
     const cancel = this.#clock.timer(leftMs, () => {
@@ -204,7 +204,7 @@ export class ApiTokens {
     controller.signal.addEventListener('abort', cancel, { once: true })
   }
 
-  #noteUse(token: Stored): void {
+  #noteUse(token: StoredToken): void {
     const at = Math.floor(toSeconds(this.#clock.now()))
     const { last_used_at: before } = token
     if (before !== null && fromSeconds(at - before) < LAST_USE_STEP_MS) return
@@ -218,7 +218,7 @@ export class ApiTokens {
     }
   }
 
-  #admitted(headers: IncomingHttpHeaders, from: ClientAddress, asked: Asked): ApiToken {
+  #admitted(headers: IncomingHttpHeaders, from: ClientAddress, asked: TokenUse): ApiToken {
     if (!this.#state.enabled) throw missing('The API is off. Turn it on in Settings → Access.')
     const token = this.#find(headers)
     if (token && this.#isExpired(token))

@@ -88,17 +88,19 @@ const wrongPassword = (mode?: AuthMode) =>
       )
     : unauthorized('Invalid password', { code: 'wrong_password' })
 
+type WithPassword = { id: string; password?: Person['password'] }
+
 /** What sign-ins of a person are bound to: a new password ends them, as it ends those of the first owner. */
-const stampOf = ({ id, password }: Pick<Person, 'id' | 'password'>): string =>
+const stampOf = ({ id, password }: WithPassword): string =>
   fingerprintOf(password ?? `person ${id}`)
 
 /** The id is hashed too, so that equal passwords have different hashes. */
 const personalText = (id: string, password: string): string => `${id}:${password}`
 
 /** For a name that no one has, so that it takes as long as a wrong password. */
-const UNKNOWN: Pick<Person, 'id' | 'password'> = { id: '' }
+const UNKNOWN: WithPassword = { id: '' }
 
-const deviceIdOf = ({ hash }: Pick<SignIn, 'hash'>): string => hash.slice(0, DEVICE_ID_CHARS)
+const deviceIdOf = ({ hash }: { hash: string }): string => hash.slice(0, DEVICE_ID_CHARS)
 
 const toDevice = (entry: SignIn, current: boolean): Device => {
   const { created_at, expires_at, address, agent } = entry
@@ -529,7 +531,7 @@ export class Auth {
   }
 
   async #isPasswordOf(
-    { id, password: expected }: Pick<Person, 'id' | 'password'>,
+    { id, password: expected }: WithPassword,
     password: string,
   ): Promise<boolean> {
     for (const candidate of passwordCandidates(password)) {

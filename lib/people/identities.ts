@@ -21,8 +21,11 @@ export type ExternalIdentity = {
 /** The issuer of identities that a trusted proxy names. */
 const PROXY_ISSUER = 'proxy'
 
+/** Together unique. */
+type IdentityNames = { issuer: string; subject: string }
+
 /** Names an identity in the file of sign-ins. */
-export const identityKey = ({ issuer, subject }: Pick<ExternalIdentity, 'issuer' | 'subject'>) =>
+export const identityKey = ({ issuer, subject }: IdentityNames) =>
   sha256(`${issuer}\n${subject}`).slice(0, 32)
 
 /**
@@ -47,11 +50,10 @@ const signInNameOf = ({ issuer, subject, email }: ExternalIdentity): string | nu
 
 const MAX_IDENTITIES = 20
 
-type Named = Pick<ExternalIdentity, 'issuer' | 'subject'>
+const isSame = (a: IdentityNames, b: IdentityNames): boolean =>
+  a.issuer === b.issuer && a.subject === b.subject
 
-const isSame = (a: Named, b: Named): boolean => a.issuer === b.issuer && a.subject === b.subject
-
-const isLinked = ({ identities }: Pick<Person, 'identities'>, identity: Named): boolean =>
+const isLinked = ({ identities }: Person, identity: IdentityNames): boolean =>
   identities.some(each => isSame(each, identity))
 
 /** Ids of people are empty for the first owner, as those of callers. */
@@ -68,7 +70,7 @@ export class Identities {
     return this.#people.of({ id: person }).identities
   }
 
-  linkedTo(identity: Named): string | undefined {
+  linkedTo(identity: IdentityNames): string | undefined {
     return isLinked(this.#people.owner(), identity)
       ? ''
       : this.#people.others().find(each => isLinked(each, identity))?.id
@@ -95,7 +97,7 @@ export class Identities {
     return this.linkedTo(identity) ?? this.#recordedFor(identity)
   }
 
-  unlink(person: string, identity: Named): void {
+  unlink(person: string, identity: IdentityNames): void {
     const identities = this.list(person)
     const left = identities.filter(each => !isSame(each, identity))
     if (left.length === identities.length)

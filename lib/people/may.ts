@@ -11,7 +11,7 @@ export const CHANGES = {
   commands: 'own',
   tasks: 'work',
 } as const satisfies Record<string, Access>
-export type Change = keyof typeof CHANGES
+export type RoleChange = keyof typeof CHANGES
 
 /** What only a person does: sign in, change a password, invite others, be notified, and decide about what an agent asks. */
 const PERSONAL =

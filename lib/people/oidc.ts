@@ -17,7 +17,7 @@ import { Challenges } from './challenges.ts'
 import type { ExternalIdentity } from './identities.ts'
 
 /** As the browser sees this server. */
-export type Place = { secure: boolean; host: string; prefix: string }
+export type PageOrigin = { secure: boolean; host: string; prefix: string }
 
 /** Why a sign-in at the provider did not succeed. The page has a sentence for each. */
 export type OidcProblem =
@@ -54,7 +54,7 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 const derive = (secret: string, what: string, state: string): string =>
   createHmac('sha256', secret).update(`${what} ${state}`).digest('base64url')
 
-const originOf = ({ secure, host }: Place): string => `${secure ? 'https' : 'http'}://${host}`
+const originOf = ({ secure, host }: PageOrigin): string => `${secure ? 'https' : 'http'}://${host}`
 
 /** Throws one sentence when the file cannot be used. */
 export const readClientSecret = ({ clientSecret, clientSecretFile }: OidcConfig): string | null => {
@@ -79,42 +79,45 @@ const EMPTY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304])
 const isProtected = ({ protocol, hostname }: URL): boolean =>
   protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 
-type Asked = {
+type FetchInit = {
   method: string
   headers: Record<string, string>
   body?: unknown
   signal?: AbortSignal | undefined
 }
 
-/** In the form of `fetch`, as the library takes it. Redirects are not followed. */
-const createProviderFetch =
-  (dispatcher: Dispatcher | undefined, signal: AbortSignal, timeoutMs = TIMEOUT_MS) =>
-  async (address: string, { method, headers, body }: Asked): Promise<Response> => {
-    const url = new URL(address)
-    if (!isProtected(url)) throw new Error(`${url.origin} is not reached over https`)
-    const { request } = await import('undici')
-    const reply = await request(url, {
-      method: method as Dispatcher.HttpMethod,
-      headers,
-      body: body === undefined || body === null ? null : String(body),
-      // Also limits the body, which a provider could send one byte at a time.
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      ...(dispatcher && { dispatcher }),
-    })
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of reply.body) {
-      size += chunk.length
-      // Leaving the loop destroys the body.
-      if (size > MAX_BYTES) throw new Error(`the reply of ${url.host} is too long`)
-      chunks.push(chunk)
-    }
-    const type = reply.headers['content-type']
-    return new Response(EMPTY.has(reply.statusCode) ? null : Buffer.concat(chunks), {
-      status: reply.statusCode,
-      headers: type === undefined ? {} : { 'content-type': String(type) },
-    })
+/** In the form of `fetch`, as the library takes it. Redirects are not followed. `signal` also limits the body. */
+const providerFetch = async (
+  address: string,
+  { method, headers, body }: FetchInit,
+  dispatcher: Dispatcher | undefined,
+  signal: AbortSignal,
+): Promise<Response> => {
+  const url = new URL(address)
+  if (!isProtected(url)) throw new Error(`${url.origin} is not reached over https`)
+  const { request } = await import('undici')
+  const reply = await request(url, {
+    method: method as Dispatcher.HttpMethod,
+    headers,
+    body: body === undefined || body === null ? null : String(body),
+    // Also for the body, which a provider could send one byte at a time.
+    signal,
+    ...(dispatcher && { dispatcher }),
+  })
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of reply.body) {
+    size += chunk.length
+    // Leaving the loop destroys the body.
+    if (size > MAX_BYTES) throw new Error(`the reply of ${url.host} is too long`)
+    chunks.push(chunk)
   }
+  const type = reply.headers['content-type']
+  return new Response(EMPTY.has(reply.statusCode) ? null : Buffer.concat(chunks), {
+    status: reply.statusCode,
+    headers: type === undefined ? {} : { 'content-type': String(type) },
+  })
+}
 
 /** 100 kB that only servers with a provider need. */
 const library = () => import('openid-client')
@@ -145,12 +148,19 @@ export class Oidc {
     this.#clock = clock
     this.#log = log
     this.#challenges = new Challenges(clock)
-    this.#fetch = createProviderFetch(options.dispatcher, this.#closing.signal, options.timeoutMs)
+    const { dispatcher, timeoutMs = TIMEOUT_MS } = options
+    this.#fetch = (address: string, asked: FetchInit) =>
+      providerFetch(
+        address,
+        asked,
+        dispatcher,
+        AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]),
+      )
     this.name = config.name
   }
 
   /** Where to send the browser, and the cookie to give it. `purpose` is what the answer may be used for. */
-  async begin(place: Place, purpose: string): Promise<{ url: string; cookie: string }> {
+  async begin(place: PageOrigin, purpose: string): Promise<{ url: string; cookie: string }> {
     const found = await this.#provider()
     const client = await library()
     const secret = randomBytes(32).toString('base64url')
@@ -175,7 +185,7 @@ export class Oidc {
   }
 
   /** Removes the cookie of `begin`. */
-  endCookie({ secure }: Place): string {
+  endCookie({ secure }: PageOrigin): string {
     return formatCookie(cookieName(secure), '', { maxAge: 0, secure })
   }
 
@@ -184,7 +194,7 @@ export class Oidc {
    * Throws an OidcFailure. `needsEmail`: nothing is known about this subject yet.
    */
   async finish(
-    place: Place,
+    place: PageOrigin,
     answer: {
       query: string
       cookies: Readonly<Record<string, string>>

@@ -17,7 +17,7 @@ export type RelyingParty = {
   allowed: string[]
 }
 
-type Place = { host: string; secure: boolean; allowedOrigins: readonly string[] }
+type RequestHost = { host: string; secure: boolean; allowedOrigins: readonly string[] }
 
 /**
  * Of a request. The client chooses the Host header, so it decides only which passkeys count. Browsers give a page of this host
@@ -27,7 +27,7 @@ export const relyingPartyOf = ({
   host,
   secure,
   allowedOrigins,
-}: Place): RelyingParty | undefined => {
+}: RequestHost): RelyingParty | undefined => {
   const text = `${secure ? 'https' : 'http'}://${host}`
   if (!URL.canParse(text)) return undefined
   const { hostname, origin } = new URL(text)

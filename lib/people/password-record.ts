@@ -35,7 +35,7 @@ export type SettingsPassword = {
   store(hash: string | null): void
 }
 
-export type Stored =
+export type PasswordState =
   | { kind: 'none' }
   | { kind: 'hash'; hash: string }
   /** `hash` is the last one that this process read. `isOfOtherKey`: it was probably made with a signing key that is lost. */
@@ -76,7 +76,7 @@ const readRegular = (path: string): string => {
   }
 }
 
-type Read =
+type RecordRead =
   | { kind: 'absent' }
   | { kind: 'read'; hash: string | null }
   /** `foreign`: the hash of a record that another signing key has sealed. */
@@ -102,7 +102,7 @@ export class PasswordFile {
   readonly #warn: (text: string) => void
   readonly #path: string
   readonly #mark: string
-  #cached: { stamp: string; read: Read } | undefined
+  #cached: { stamp: string; read: RecordRead } | undefined
   #known: string | null = null
   #lastWarning = ''
 
@@ -114,7 +114,7 @@ export class PasswordFile {
     this.#mark = join(dir, MARKER)
   }
 
-  state(): Stored {
+  state(): PasswordState {
     // One of the files may have been looked at before another program changed all of them.
     if (!this.#isConsistent()) lookAgain()
     const old = this.#settings.read()
@@ -148,7 +148,7 @@ export class PasswordFile {
     this.#lastWarning = text
   }
 
-  #parse(): Read {
+  #parse(): RecordRead {
     let text = ''
     try {
       text = readRegular(this.#path)
@@ -167,7 +167,7 @@ export class PasswordFile {
     }
   }
 
-  #read(): Read {
+  #read(): RecordRead {
     let stat: BigIntStats | undefined
     try {
       stat = lstatWatched(this.#path)
@@ -224,7 +224,7 @@ export class PasswordFile {
   }
 
   /** Another program set this password, or the record was lost. It counts even when the record cannot be written. */
-  #adoptSettingsHash(hash: string): Stored {
+  #adoptSettingsHash(hash: string): PasswordState {
     if (!this.#isRecorded(hash)) {
       try {
         this.#write(hash)
@@ -239,7 +239,7 @@ export class PasswordFile {
     return { kind: 'hash', hash }
   }
 
-  #damaged(why: string): Stored {
+  #damaged(why: string): PasswordState {
     this.#warnOnce(
       `${why}. Sign-in stays closed. Run "agent-webui password" in a terminal to set a password`,
     )

@@ -1,7 +1,7 @@
 /**
- * The people of this server and what they sign in with beside the password of the server, which is that of the first owner:
- * passwords of their own, passkeys, and one-time codes. people.json is read when it changed, so that the command line can
- * edit it.
+ * Sign-in, people, roles, and API tokens. Here are the people of this server and what they sign in with beside the password of the
+ * server, which is that of the first owner: passwords of their own, passkeys, and one-time codes. people.json is read when it
+ * changed, so that the command line can edit it.
  */
 import type { UnreadableFile } from '../schema/file-problem.ts'
 import { randomBytes } from 'node:crypto'
@@ -181,14 +181,14 @@ export class People {
   }
 
   /** The person of a caller, who may be the first owner. */
-  of({ id }: Pick<Caller, 'id'>): Person {
+  of({ id }: { id: string }): Person {
     const person = id === '' ? this.#ownerOf(this.#readNow()) : this.find(id)
     if (!person) throw missing('This person was removed.', { code: 'person_not_found' })
     return person
   }
 
   /** For lists and logs; empty when the person was removed, or the file cannot be read. */
-  nameOf({ id }: Pick<Caller, 'id'>): string {
+  nameOf({ id }: { id: string }): string {
     try {
       const file = this.#read()
       return (

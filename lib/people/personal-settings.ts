@@ -1,6 +1,5 @@
 /** Settings as each person has chosen them: those of the first owner are the server's, others add their own to them. */
 import type { SettingsStore } from '../profiles/settings.ts'
-import type { Caller } from '../schema/person.ts'
 import type { Settings } from '../base/settings.ts'
 import type { People } from './people.ts'
 
@@ -14,13 +13,13 @@ export class PersonalSettings {
   }
 
   /** Those of the server for a person who was removed, and for no person. */
-  of({ id }: Pick<Caller, 'id'>): Settings {
+  of({ id }: { id: string }): Settings {
     const own = this.#readableOf(id)
     return own ? this.#settings.of(own) : this.#settings.get()
   }
 
   /** Returns the keys that are no personal settings, and those with invalid values. */
-  save({ id }: Pick<Caller, 'id'>, patch: Readonly<Record<string, unknown>>): string[] {
+  save({ id }: { id: string }, patch: Readonly<Record<string, unknown>>): string[] {
     const { accepted, ignored } = this.#settings.acceptPersonal(patch)
     if (Object.keys(accepted).length === 0) return ignored
     if (id === '') this.#settings.save(accepted)

@@ -71,19 +71,22 @@ const toNumber = (value: unknown): number | undefined => {
     : undefined
 }
 
-type NumberOptions = {
-  /** Zero is allowed as well. */
-  orZero?: boolean
-  max?: number
-  /** Rounds and keeps at least 1. */
-  isWhole?: boolean
-  shown?: string
-}
-
 export const number = <T extends number | undefined>(
   fallback: T,
   description: string,
-  { orZero = false, max = Number.MAX_VALUE, isWhole = false, shown }: NumberOptions = {},
+  {
+    orZero = false,
+    max = Number.MAX_VALUE,
+    isWhole = false,
+    shown,
+  }: {
+    /** Zero is allowed as well. */
+    orZero?: boolean
+    max?: number
+    /** Rounds and keeps at least 1. */
+    isWhole?: boolean
+    shown?: string
+  } = {},
 ) =>
   field<number | T>({
     type: `a number ${orZero ? 'not below 0' : 'above 0'}${max < Number.MAX_VALUE ? `, at most ${max}` : ''}`,

@@ -63,7 +63,7 @@ const isSame = (a: unknown, b: string): boolean =>
 /** Edits of address and key in the model section. */
 const addressEdits = (
   written: unknown,
-  { baseUrl, apiKey }: Pick<NewProfile, 'baseUrl' | 'apiKey'>,
+  { baseUrl, apiKey }: { baseUrl?: string | undefined; apiKey?: string | undefined },
 ): YamlEdit[] => {
   if (!baseUrl && !apiKey) return []
   const isText = typeof written === 'string'

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
-import { cachedFile } from '../store/cached-file.ts'
+import { CachedFile } from '../store/cached-file.ts'
 import { JsonFile } from '../store/json-file.ts'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { unreadableError, withEdits, type YamlFile, yamlFile } from '../store/yaml-file.ts'
@@ -83,7 +83,7 @@ type Env = { value: Variables | null; problem: Words | null }
 
 /** The current .env, else its last readable version. */
 const envFile = (path: string, outer: Variables) => {
-  const parsed = cachedFile<Env>(
+  const parsed = new CachedFile<Env>(
     path,
     ({ text, problem }) => ({
       value: problem === null ? parseEnv(text ?? '', outer) : null,
@@ -93,7 +93,7 @@ const envFile = (path: string, outer: Variables) => {
   )
   let good: Variables | null = null
   return (): Env => {
-    const { value, problem } = parsed()
+    const { value, problem } = parsed.read()
     if (value) good = value
     return { value: good, problem }
   }
@@ -114,15 +114,22 @@ export const memoized = <A extends readonly unknown[], T>(make: (...args: A) => 
 const PATH_CACHE_MS = 5_000
 
 /** Adds the directories of tool managers to PATH. The same object again while nothing changes. */
-const createPathCache = (clock: Clock) => {
-  let last: { env: Variables; at: number; result: Variables } | undefined
-  return (env: Variables): Variables => {
-    const now = clock.monotonic()
+class ExtendedPath {
+  readonly #clock: Clock
+  #last: { env: Variables; at: number; result: Variables } | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  of(env: Variables): Variables {
+    const last = this.#last
+    const now = this.#clock.monotonic()
     if (last?.env === env && now - last.at < PATH_CACHE_MS) return last.result
     const result = withToolDirectories(env)
     const isSame = last?.env === env && last.result.PATH === result.PATH
-    last = { env, at: now, result: isSame && last ? last.result : result }
-    return last.result
+    this.#last = { env, at: now, result: isSame && last ? last.result : result }
+    return this.#last.result
   }
 }
 
@@ -197,8 +204,8 @@ export const openHome = (given: {
     if (value === null) throw unreadableError(paths.env, problem ?? '')
     return value
   }
-  const extended = createPathCache(clock)
-  const env = () => extended(overlay(given.env, dotenv()))
+  const extended = new ExtendedPath(clock)
+  const env = () => extended.of(overlay(given.env, dotenv()))
   const values = () => expand(inForce(config.read()), env())
   const initFiles = new InitFiles(clock)
   const parsed = memoized(parseProfileConfig)
@@ -252,7 +259,7 @@ export const openHome = (given: {
     values: peek,
     settings: () => parsed(peek()).value,
     dotenv: shownDotenv,
-    env: () => extended(overlay(given.env, shownDotenv())),
+    env: () => extended.of(overlay(given.env, shownDotenv())),
     childEnv: (extra = {}) => childEnvOf(lenient, extra),
     authJson: () => auth.read(),
   }

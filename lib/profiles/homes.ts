@@ -3,14 +3,13 @@ import { rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isDirectory, namesIn } from '../base/directories.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Config } from '../config.ts'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
-import { invalid, missing } from '../errors.ts'
+import { conflict, invalid, missing, type UserError } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
-import { cachedFile } from '../store/cached-file.ts'
+import { CachedFile } from '../store/cached-file.ts'
 import { replaceText } from '../store/atomic-write.ts'
-import { deletedHome } from './deleted-home.ts'
-import { type Home, openHome } from './home.ts'
+import { DEFAULT_PROFILE_CONFIG } from './config.ts'
+import { type Home, openHome, withLenient } from './home.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
 export const DEFAULT_PROFILE = 'default'
@@ -21,43 +20,89 @@ export const BAD_NAME =
   'Invalid profile name: lowercase letters, numbers, hyphens, underscores only'
 
 /** Blank when the file is missing or not a text file. */
-const openMarker = (path: string): (() => string) =>
-  cachedFile(path, ({ text }) => text?.trim() ?? '', { maxBytes: 1_024 })
+const markerFile = (path: string) =>
+  new CachedFile(path, ({ text }) => text?.trim() ?? '', { maxBytes: 1_024 })
 
 const markerPath = (baseHome: string): string => join(baseHome, 'active_profile')
 
 /** The profile that is to be active and does not exist; null otherwise. */
 export const missingActiveProfile = (baseHome: string): string | null => {
-  const name = openMarker(markerPath(baseHome))()
+  const name = markerFile(markerPath(baseHome)).read()
   if (name === '' || name === DEFAULT_PROFILE) return null
   return PROFILE_NAME.test(name) && isDirectory(join(baseHome, 'profiles', name)) ? null : name
 }
 
+const NOTHING = Object.freeze({})
+
+/** The home of a deleted profile: its sessions can be read, but nothing can run or be sent. `.missing` is not a valid profile name, so nothing is ever found there. */
+const deletedHome = (name: string, profilesDir: string, clock: Clock): Home => {
+  const dir = join(profilesDir, '.missing')
+  const refusal = (): UserError =>
+    conflict(
+      `This conversation’s profile, '${name}', no longer exists. Choose another profile to continue.`,
+      { code: 'profile_deleted', values: { name }, config_problem: true, missing_profile: name },
+    )
+  const refuse = (): never => {
+    throw refusal()
+  }
+  const home: Parameters<typeof withLenient>[0] = {
+    name,
+    dir,
+    clock,
+    config: {
+      path: join(dir, 'config.yaml'),
+      read: refuse,
+      peek: () => NOTHING,
+      problem: () => null,
+      isLost: () => true,
+      edit: refuse,
+      editAll: refuse,
+    },
+    values: refuse,
+    peek: () => NOTHING,
+    settings: refuse,
+    configProblems: () => [],
+    dotenv: refuse,
+    env: refuse,
+    authJson: refuse,
+    authProblem: () => null,
+    problems: () => [],
+    childEnv: refuse,
+    sourceInitFiles: async () => refuse(),
+  }
+  // Code that only displays a session gets the defaults.
+  return withLenient(home, { ...home, settings: () => DEFAULT_PROFILE_CONFIG })
+}
+
+/** Where the homes are, and the environment of the process. */
+type HomesConfig = {
+  baseHome: string
+  agentHome: string
+  configPath: string | null
+  env: Readonly<Record<string, string>>
+}
+
 export class Homes {
-  readonly #config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>
+  readonly #config: HomesConfig
   readonly #clock: Clock
   readonly #accepted: AcceptedSettings | undefined
   /** `<base>/profiles`. */
   readonly dir: string
   readonly #marker: string
-  readonly #readMarker
+  readonly #active: CachedFile<string>
   readonly base: Home
   readonly #named = new Map<string, Home>()
   /** The profile AGENT_HOME pointed at, if it is a direct child of the profiles directory. */
   #started: string
 
-  constructor(
-    config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
-    clock: Clock,
-    accepted?: AcceptedSettings,
-  ) {
+  constructor(config: HomesConfig, clock: Clock, accepted?: AcceptedSettings) {
     const { baseHome, configPath } = config
     this.#config = config
     this.#clock = clock
     this.#accepted = accepted
     this.dir = join(baseHome, 'profiles')
     this.#marker = markerPath(baseHome)
-    this.#readMarker = openMarker(this.#marker)
+    this.#active = markerFile(this.#marker)
     this.base = this.#open(DEFAULT_PROFILE, baseHome, configPath)
     const agentHome = resolve(config.agentHome)
     this.#started = dirname(agentHome) === resolve(this.dir) ? basename(agentHome) : ''
@@ -70,7 +115,7 @@ export class Homes {
 
   /** The name of the process-level profile: the marker's, else the one AGENT_HOME pointed at, else `default`. */
   active(): string {
-    const wanted = this.#readMarker() || this.#started
+    const wanted = this.#active.read() || this.#started
     return wanted && this.#find(wanted) ? wanted : DEFAULT_PROFILE
   }
 

@@ -92,40 +92,60 @@ const jsonFilesIn = (dir: string): string[] => {
   }
 }
 
-const openHomeSecrets = (home: Home) => {
-  const opened = new Map<string, JsonFile<unknown>>()
-  const fileAt = (path: string): JsonFile<unknown> => {
-    const file = opened.get(path) ?? new JsonFile<unknown>(path, value => value ?? {})
-    opened.set(path, file)
-    return file
-  }
-  const collect = memoized((...values: readonly unknown[]) => [
+class HomeSecrets {
+  readonly #home: Home
+  readonly #files = new Map<string, JsonFile<unknown>>()
+  readonly #collect = memoized((...values: readonly unknown[]) => [
     ...new Set(values.flatMap(value => secretsIn(value))),
   ])
-  return (): readonly string[] =>
-    collect(
-      orEmpty(home.env),
-      home.peek(),
+
+  constructor(home: Home) {
+    this.#home = home
+  }
+
+  /** The same array until one of the files changes. */
+  read(): readonly string[] {
+    const { env, values, authJson, dir } = this.#home
+    return this.#collect(
+      orEmpty(env),
+      this.#home.peek(),
       // A file that an editor has renamed for a moment.
-      orEmpty(home.values),
-      orEmpty(home.authJson),
+      orEmpty(values),
+      orEmpty(authJson),
       ...[
-        ...CREDENTIAL_FILES.map(name => join(home.dir, name)),
-        ...TOKEN_DIRS.flatMap(dir => jsonFilesIn(join(home.dir, dir))),
-      ].map(path => fileAt(path).read()),
+        ...CREDENTIAL_FILES.map(name => join(dir, name)),
+        ...TOKEN_DIRS.flatMap(name => jsonFilesIn(join(dir, name))),
+      ].map(path => this.#fileAt(path).read()),
     )
+  }
+
+  #fileAt(path: string): JsonFile<unknown> {
+    const file = this.#files.get(path) ?? new JsonFile<unknown>(path, value => value ?? {})
+    this.#files.set(path, file)
+    return file
+  }
 }
 
-/** The secrets of all homes; the same array until one of their files changes. */
-export const createKnownSecrets = (homes: () => readonly Home[]): (() => readonly string[]) => {
-  const opened = new WeakMap<Home, () => readonly string[]>()
-  const join = memoized((...values: readonly (readonly string[])[]) => [...new Set(values.flat())])
-  return () =>
-    join(
-      ...homes().map(home => {
-        const read = opened.get(home) ?? openHomeSecrets(home)
-        opened.set(home, read)
-        return read()
+/** The secrets of all homes. */
+export class KnownSecrets {
+  readonly #homes: () => readonly Home[]
+  readonly #byHome = new WeakMap<Home, HomeSecrets>()
+  readonly #join = memoized((...values: readonly (readonly string[])[]) => [
+    ...new Set(values.flat()),
+  ])
+
+  constructor(homes: () => readonly Home[]) {
+    this.#homes = homes
+  }
+
+  /** The same array until one of their files changes. */
+  list(): readonly string[] {
+    return this.#join(
+      ...this.#homes().map(home => {
+        const secrets = this.#byHome.get(home) ?? new HomeSecrets(home)
+        this.#byHome.set(home, secrets)
+        return secrets.read()
       }),
     )
+  }
 }

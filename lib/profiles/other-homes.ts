@@ -22,7 +22,7 @@ const BASE_PRIVATE = [
   'state.db-shm',
 ]
 
-export const otherHomePaths = (homes: Pick<Homes, 'list' | 'dir'>, home: Home): string[] =>
+export const otherHomePaths = (homes: Homes, home: Home): string[] =>
   home.name === DEFAULT_PROFILE
     ? [homes.dir]
     : homes

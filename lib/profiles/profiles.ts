@@ -1,29 +1,76 @@
-/** Lists, creates and deletes profiles. */
+/** Lists, creates and deletes profiles. An atomic rename makes a deleted one disappear, then its files are removed. */
+import { randomBytes } from 'node:crypto'
+import { readdirSync, renameSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
-import { messageOf } from '../errors.ts'
+import { conflict, invalid, messageOf } from '../errors.ts'
+import { syncDir } from '../store/atomic-write.ts'
+import { reportWrite } from '../store/write-reports.ts'
 import type { Profile } from '../schema/profile.ts'
 import { checkNewName, createProfile, type NewProfile } from './create-profile.ts'
 import type { Home } from './home.ts'
-import type { Homes } from './homes.ts'
-import { toProfile } from './profile-summary.ts'
-import { requireDeletable, deleteProfile, removeDeletedProfiles } from './delete-profile.ts'
+import { DEFAULT_PROFILE, type Homes } from './homes.ts'
+import { isGatewayRunning, toProfile } from './profile-summary.ts'
 
-type ProfilesOptions = {
-  homes: Homes
-  acceptedSettings: AcceptedSettings
-  env: Readonly<Record<string, string>>
-  log: (message: string, extra?: Record<string, unknown>) => void
-  /** Notifies open pages that a profile was deleted. */
-  onDeleted: (name: string) => void
+const DELETED_PREFIX = '.deleted-'
+
+/** Removes a tree. Links are removed, their targets are not. */
+const removeTree = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
+
+const requireDeletable = ({ name, dir }: Home): void => {
+  if (name === DEFAULT_PROFILE)
+    throw invalid('The default profile cannot be deleted.', { code: 'default_profile' })
+  if (isGatewayRunning(dir))
+    throw conflict(`The gateway of profile '${name}' is running. Stop it first.`, {
+      code: 'gateway_running',
+      values: { name },
+    })
+}
+
+/** The profile no longer exists when this returns; the promise resolves when its files are removed. */
+const deleteProfile = (homes: Homes, home: Home): Promise<void> => {
+  const { name, dir } = home
+  requireDeletable(home)
+  if (homes.active() === name) homes.activate(homes.base)
+  const grave = join(homes.dir, `${DELETED_PREFIX}${name}-${randomBytes(4).toString('hex')}`)
+  renameSync(dir, grave)
+  reportWrite(dir)
+  homes.forget(name)
+  syncDir(homes.dir)
+  return removeTree(grave)
+}
+
+/** Removes what a killed process left behind. */
+const removeDeletedProfiles = async (dir: string): Promise<void> => {
+  const names = (() => {
+    try {
+      return readdirSync(dir)
+    } catch {
+      // There is no profiles directory.
+      return []
+    }
+  })()
+  const left = names.filter(
+    name => name.startsWith(DELETED_PREFIX) || name.startsWith('.creating-'),
+  )
+  await Promise.all(left.map(name => removeTree(join(dir, name))))
 }
 
 export class Profiles {
-  readonly #options: ProfilesOptions
+  readonly #options
   readonly checkName = checkNewName
   readonly checkRemovable = requireDeletable
   readonly record = toProfile
 
-  constructor(options: ProfilesOptions) {
+  constructor(options: {
+    homes: Homes
+    acceptedSettings: AcceptedSettings
+    env: Readonly<Record<string, string>>
+    log: (message: string, extra?: Record<string, unknown>) => void
+    /** Notifies open pages that a profile was deleted. */
+    onDeleted: (name: string) => void
+  }) {
     this.#options = options
     void this.#finish(removeDeletedProfiles(options.homes.dir))
   }

@@ -44,7 +44,7 @@ const reserved = new Set(builtIn.flatMap(({ name, aliases }) => [name, ...aliase
 export const isBuiltIn = (slug: string): boolean => reserved.has(slug)
 
 /** Skills whose slug is not the name of a command; of two skills with the same slug, the first. */
-export const callableSkills = <S extends Pick<SkillRow, 'slug'>>(skills: readonly S[]): S[] =>
+export const callableSkills = <S extends { slug: string }>(skills: readonly S[]): S[] =>
   skills.filter(
     ({ slug }, index) =>
       slug !== '' && !isBuiltIn(slug) && skills.findIndex(other => other.slug === slug) === index,

@@ -22,7 +22,7 @@ const requireText = (path: string): string => {
 
 /** Null removes a variable. Reads the file under the lock, so that no other program's change is lost. */
 export const writeEnv = async (
-  home: Pick<Home, 'dir'> & Partial<Pick<Home, 'env'>>,
+  home: { dir: string; env?: Home['env'] },
   values: Readonly<Record<string, string | null>>,
 ): Promise<void> => {
   if (isManaged(home.dir, home.env?.() ?? {}))

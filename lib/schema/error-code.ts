@@ -282,6 +282,7 @@ export const SPECIFIC_CODES = [
   'own_files',
   'folder_into_itself',
   'file_too_large',
+  'picture_not_kept',
   'folder_too_large',
   'workspace_system',
   'workspace_outside',

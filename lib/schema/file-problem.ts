@@ -16,4 +16,4 @@ export const FileProblem = z.object({
 export type FileProblem = z.output<typeof FileProblem>
 
 /** As the file itself reports it. */
-export type UnreadableFile = Pick<FileProblem, 'file' | 'in_force'> & { reason: Words }
+export type UnreadableFile = { file: string; in_force: boolean; reason: Words }

@@ -19,6 +19,8 @@ export const ProviderRow = z
     key_page: z.string().nullable(),
     /** The provider's sign-in has expired, and there is no other key. */
     needs_sign_in: z.boolean(),
+    /** The address of a server of one's own; null for a provider with a known one. */
+    base_url: z.string().nullable(),
     /** The provider that this one is an alias of. */
     alias_of: z.string().nullable(),
     models: z.array(ModelOption),

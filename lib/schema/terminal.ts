@@ -1,4 +1,4 @@
-/** A terminal of a session: a shell of the person, on a pseudo-terminal of this computer. */
+/** A terminal of a folder: a shell of the person, on a pseudo-terminal of this computer. */
 import { z } from 'zod'
 
 const MAX_COLS = 500
@@ -24,6 +24,8 @@ export const Terminal = z
     exit_code: z.number().nullable(),
     /** Seconds since 1970. */
     started_at: z.number(),
+    /** In the list: names of what runs in it besides the shell; absent where that cannot be known. */
+    programs: z.array(z.string()).exactOptional(),
   })
   .meta({ id: 'Terminal' })
 export type Terminal = z.infer<typeof Terminal>

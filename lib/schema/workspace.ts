@@ -41,3 +41,15 @@ export const FoundFile = z
   })
   .meta({ id: 'FoundFile' })
 export type FoundFile = z.infer<typeof FoundFile>
+
+/** Folders to choose from. */
+export const FolderList = z
+  .object({
+    /** Empty: the places where one can begin. */
+    path: z.string(),
+    /** The folder above, `''` for the places where one can begin; null there. */
+    parent: z.string().nullable(),
+    folders: z.array(z.object({ path: z.string(), name: z.string(), is_repository: z.boolean() })),
+  })
+  .meta({ id: 'FolderList' })
+export type FolderList = z.infer<typeof FolderList>

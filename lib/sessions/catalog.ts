@@ -49,8 +49,8 @@ export type CatalogEntry = { summary: Summary; stamp: Stamp }
 export type UsageBucket = Omit<UsageRow, 'n'> & { profile: string; source: string; turns: number }
 /** `ms`: time of the last message. */
 export type SessionName = { id: string; ms: number; title: string }
-export type Place = { ms: number; id: string }
-export type PageRow = Place & { row: string }
+export type ListPosition = { ms: number; id: string }
+export type PageRow = ListPosition & { row: string }
 
 type Value = string | number | null
 
@@ -505,7 +505,12 @@ export class Catalog {
   }
 
   /** `where`: besides the profile. */
-  #rows(after: Place | null, limit: number, profile: string | null, where: string): PageRow[] {
+  #rows(
+    after: ListPosition | null,
+    limit: number,
+    profile: string | null,
+    where: string,
+  ): PageRow[] {
     const { ms, id } = after ?? { ms: Number.MAX_SAFE_INTEGER, id: '' }
     return this.#all(
       `select row, updated_ms as ms, id from session
@@ -517,11 +522,16 @@ export class Catalog {
   }
 
   /** `scheduled` false: without runs of scheduled tasks, except those that are pinned or wait for the user. */
-  page(after: Place | null, limit: number, profile: string | null, scheduled = true): PageRow[] {
+  page(
+    after: ListPosition | null,
+    limit: number,
+    profile: string | null,
+    scheduled = true,
+  ): PageRow[] {
     return this.#rows(after, limit, profile, scheduled ? '' : `and ${NOT_ONLY_SCHEDULED}`)
   }
 
-  pinnedBelow(place: Place, limit: number, profile: string | null): PageRow[] {
+  pinnedBelow(place: ListPosition, limit: number, profile: string | null): PageRow[] {
     return this.#rows(place, limit, profile, "and json_extract(row, '$.pinned') = 1")
   }
 

@@ -2,6 +2,7 @@
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sha256 } from '../base/sha256.ts'
+import type { Message } from '../schema/message.ts'
 import { syncDir } from '../store/atomic-write.ts'
 import { Journal } from '../store/journal.ts'
 import { readWhole } from '../store/read-text.ts'
@@ -33,7 +34,7 @@ const messagesOf = (entries: readonly Entry[]): MessageEntry[] =>
   entries.filter(entry => entry.t === 'message')
 
 /** What a message says, for comparing: ids and times differ between the formats. */
-const wireOf = ({ message }: Pick<MessageEntry, 'message'>): string => {
+const wireOf = ({ message }: { message: Message }): string => {
   const { role, content, tool_calls, tool_call_id } = message
   return JSON.stringify([role, content, tool_calls ?? [], tool_call_id ?? null])
 }

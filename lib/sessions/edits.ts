@@ -8,7 +8,7 @@ import { streamOfSent } from './sent-messages.ts'
 import type { Sessions } from './sessions.ts'
 
 /** The cut that keeps the first `count` visible messages. `numbers` are their line numbers. */
-const cutAfter = ({ numbers }: Pick<Folded, 'numbers'>, count: number): NewEntry => ({
+const cutAfter = ({ numbers }: Folded, count: number): NewEntry => ({
   t: 'cut',
   after: numbers[count - 1] ?? 0,
 })

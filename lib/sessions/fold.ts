@@ -64,7 +64,7 @@ const toSent = ({ id, before, text, images }: Sent): Sent => ({
 })
 
 /** The active spans in order: a later one replaces those it overlaps. */
-export const activeSpans = <S extends Pick<Span, 'from' | 'to'>>(spans: readonly S[]): S[] =>
+export const activeSpans = <S extends { from: number; to: number }>(spans: readonly S[]): S[] =>
   spans
     .filter(
       (span, index) =>
@@ -250,13 +250,14 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
 export const isHidden = (cuts: readonly [number, number][], n: number): boolean =>
   cuts.some(([at, after]) => after < n && n < at)
 
-type Kept = Message | SummaryEntry | AskedEntry
+type FoldedLine = Message | SummaryEntry | AskedEntry
 
-const isMessage = (item: Kept): item is Message => 'role' in item
-const isSummary = (item: Kept): item is SummaryEntry => !isMessage(item) && item.t === 'summary'
+const isMessage = (item: FoldedLine): item is Message => 'role' in item
+const isSummary = (item: FoldedLine): item is SummaryEntry =>
+  !isMessage(item) && item.t === 'summary'
 
 /** The messages among these, each with the decisions about what was asked after it. */
-const withAnswers = (items: readonly Kept[], answers: Answers): Message[] => {
+const withAnswers = (items: readonly FoldedLine[], answers: Answers): Message[] => {
   const messages: Message[] = []
   for (const item of items) {
     if (isMessage(item)) messages.push(item)
@@ -270,10 +271,10 @@ const withAnswers = (items: readonly Kept[], answers: Answers): Message[] => {
 
 type Cut = { n: number; after: number; above: number; undone: boolean }
 /** The last `show`. */
-type Shown = { cuts: readonly [number, number][]; above: number }
+type LastShow = { cuts: readonly [number, number][]; above: number }
 
 /** For each of `ns` (in the order of lines), whether it is visible. `above` counts how many stood above the cut. */
-const visible = (ns: readonly number[], cuts: readonly Cut[], last: Shown): boolean[] => {
+const visible = (ns: readonly number[], cuts: readonly Cut[], last: LastShow): boolean[] => {
   const shown = new Array<boolean>(ns.length).fill(true)
   const inForce = cuts.filter(cut => !cut.undone)
   let lowestCut = Number.POSITIVE_INFINITY
@@ -295,16 +296,16 @@ export const foldForward = (
   const summary = emptySummary(id)
   const turns: Entry[] = []
   let begunAt: unknown
-  const kept: Kept[] = []
+  const kept: FoldedLine[] = []
   /** What a cut compares: the line number of a message or a question, the last line number a summary covers. */
   const ns: number[] = []
-  const undone = new Set<Kept>()
+  const undone = new Set<FoldedLine>()
   /** Of messages among `kept`. */
   let unstamped: number[] = []
   const answers = new Answers()
   const sent: Sent[] = []
   let cuts: Cut[] = []
-  let shownLast: Shown = { cuts: [], above: 0 }
+  let shownLast: LastShow = { cuts: [], above: 0 }
   for (const { bytes } of lines) {
     if (bytes.length === 0) continue
     const text = bytes.toString()

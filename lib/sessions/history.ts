@@ -71,11 +71,7 @@ export const toHistory = (messages: readonly Message[]): WireMessage[] =>
  * The same for the engine: an active summary replaces its messages, and each message carries its id, so that compaction
  * can refer to it.
  */
-export const toConversation = ({
-  messages,
-  numbers,
-  summaries,
-}: Pick<Folded, 'messages' | 'numbers' | 'summaries'>): LoopMessage[] => {
+export const toConversation = ({ messages, numbers, summaries }: Folded): LoopMessage[] => {
   const spans = activeSpans(summaries)
   const history: LoopMessage[] = []
   let open: LoopMessage | null = null

@@ -85,11 +85,9 @@ const groupBy = <K extends string, B extends UsageBucket>(
 }
 
 /** `now`: milliseconds since 1970. */
-export type ReportOptions = { days: number; zone: string; now: number; sessions: number }
-
 export const toReport = (
   buckets: readonly UsageBucket[],
-  { days, zone, now, sessions }: ReportOptions,
+  { days, zone, now, sessions }: { days: number; zone: string; now: number; sessions: number },
 ) => {
   const { dates, since } = daysUpTo(now, { days, zone })
   const wallAt = createWallClock(zone)
@@ -153,7 +151,7 @@ const cell = (value: string | number): string => {
   return /[",\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-export const toCsv = ({ rows }: Pick<Report, 'rows'>): string =>
+export const toCsv = (rows: Report['rows']): string =>
   [COLUMNS, ...rows.map(row => COLUMNS.map(name => row[name]))]
     .map(line => `${line.map(cell).join(',')}\r\n`)
     .join('')

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { invalid } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
-import type { Catalog, PageRow, Place } from './catalog.ts'
+import type { Catalog, PageRow, ListPosition } from './catalog.ts'
 import { isEmptyRow } from './list-row.ts'
 import type { WholeList } from './whole-list.ts'
 
@@ -36,16 +36,18 @@ export type ListPage = {
   foreign: number
 }
 
-const formatCursor = ({ ms, id }: Place): string => Buffer.from(`${ms}.${id}`).toString('base64url')
+const formatCursor = ({ ms, id }: ListPosition): string =>
+  Buffer.from(`${ms}.${id}`).toString('base64url')
 
-const parseCursor = (cursor: string): Place => {
+const parseCursor = (cursor: string): ListPosition => {
   const match = /^(-?\d{1,16})\.(.+)$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (!match?.[1] || !match[2] || !SESSION_ID.test(match[2])) throw invalid('Invalid cursor')
   return { ms: Number(match[1]), id: match[2] }
 }
 
 /** The order of the catalog: newest first, equal times by id. */
-const isBefore = (a: Place, b: Place): boolean => (a.ms === b.ms ? a.id < b.id : a.ms > b.ms)
+const isBefore = (a: ListPosition, b: ListPosition): boolean =>
+  a.ms === b.ms ? a.id < b.id : a.ms > b.ms
 
 const sorted = (entries: readonly PageRow[]): PageRow[] =>
   entries.toSorted((a, b) => (isBefore(a, b) ? -1 : 1))

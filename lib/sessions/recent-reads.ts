@@ -4,14 +4,14 @@
  */
 import type { Clock } from '../base/clock.ts'
 
-type Kept = { version: string; bytes: number; value: unknown }
+type CachedRead = { version: string; bytes: number; value: unknown }
 
 export class RecentReads {
   readonly #clock: Clock
   readonly #maxBytes: number
   readonly #keptMs: number
   /** Least recently used first. */
-  readonly #kept = new Map<string, Kept>()
+  readonly #kept = new Map<string, CachedRead>()
   #bytes = 0
   #usedAt = 0
   #cancel: (() => void) | undefined

@@ -11,14 +11,14 @@ const MAX_PART_BYTES = 4 * PART_ROWS * 700
 
 /** `after`, `upTo`: of the times of its rows, in milliseconds since 1970. `madeBytes`: its size when all was divided. */
 type Part = { after: number; upTo: number; body: Buffer; madeBytes: number }
-type Kept = { profile: string | null; version: number; parts: Part[] }
+type DividedList = { profile: string | null; version: number; parts: Part[] }
 
 const [OPEN, COMMA, CLOSE] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')] as const
 
 export class WholeList {
   readonly #catalog: Catalog
   readonly #clock: Clock
-  #kept: Kept | null = null
+  #kept: DividedList | null = null
   #cancel = (): void => undefined
 
   constructor(catalog: Catalog, clock: Clock) {

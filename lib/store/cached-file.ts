@@ -44,33 +44,46 @@ export type CachedFileOptions = ReadOptions & {
  */
 const EMPTIED_PROBLEM = 'it was emptied (delete it if this was intended)'
 
-/**
- * Returns a function that returns the parsed file. The same content gives the same object, so derived values can be cached
- * by identity; treat the value as frozen. `parse` must not throw.
- */
-export const cachedFile = <T>(
-  path: string,
-  parse: (file: FileText) => T,
-  { retainsWhenEmptied = false, isWatched = false, ...options }: CachedFileOptions = {},
-): (() => T) => {
-  let last: { stamp: string | undefined; file: FileText; value: T } | undefined
-  const look = isWatched ? STATS.watched : STATS.now
+/** `read` returns the parsed file. The same content gives the same object, so derived values can be cached by identity; treat the value as frozen. */
+export class CachedFile<T> {
+  readonly #path: string
+  readonly #parse: (file: FileText) => T
+  readonly #options: CachedFileOptions
+  #last: { stamp: string | undefined; file: FileText; value: T } | undefined
   /** The inode of the last non-empty content. */
-  let nonEmptyInode = ''
-  const read = (inode: string): FileText => {
-    const file = readText(path, options)
-    if (retainsWhenEmptied && file.text === '' && inode !== '' && inode === nonEmptyInode)
-      return { text: null, problem: EMPTIED_PROBLEM }
-    if (file.problem === null) nonEmptyInode = file.text ? inode : ''
-    return file
+  #nonEmptyInode = ''
+
+  /** `parse` must not throw. */
+  constructor(path: string, parse: (file: FileText) => T, options: CachedFileOptions = {}) {
+    this.#path = path
+    this.#parse = parse
+    this.#options = options
   }
-  return () => {
-    const { stamp, inode } = statFile(path, look)
+
+  read(): T {
+    const last = this.#last
+    const { stamp, inode } = statFile(
+      this.#path,
+      this.#options.isWatched ? STATS.watched : STATS.now,
+    )
     if (last && stamp !== undefined && stamp !== '' && stamp === last.stamp) return last.value
-    const file = stamp === MISSING ? NONE : read(inode)
+    const file = stamp === MISSING ? NONE : this.#readText(inode)
     const same =
       last && last.file.text === file.text && `${last.file.problem}` === `${file.problem}`
-    last = { stamp, file, value: same && last ? last.value : parse(file) }
-    return last.value
+    this.#last = { stamp, file, value: same && last ? last.value : this.#parse(file) }
+    return this.#last.value
+  }
+
+  #readText(inode: string): FileText {
+    const file = readText(this.#path, this.#options)
+    if (
+      this.#options.retainsWhenEmptied &&
+      file.text === '' &&
+      inode !== '' &&
+      inode === this.#nonEmptyInode
+    )
+      return { text: null, problem: EMPTIED_PROBLEM }
+    if (file.problem === null) this.#nonEmptyInode = file.text ? inode : ''
+    return file
   }
 }

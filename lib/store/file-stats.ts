@@ -14,16 +14,16 @@ const LOOK_AGAIN_MS = 1_000
 export const changedJustNow = ({ mtimeMs }: BigIntStats): boolean =>
   Math.abs(Date.now() - Number(mtimeMs)) <= TICK_MS
 
-type Found = BigIntStats | undefined
+type FileStat = BigIntStats | undefined
 
 // Missing files are asked for hundreds of times in a turn, and an error costs as much as ten answers.
 const OPTIONS = { bigint: true, throwIfNoEntry: false } as const
 
 /** Undefined when there is no such file, or its link dangles. Throws the file system's other errors. */
-export const statNow = (path: string): Found => statSync(path, OPTIONS)
+export const statNow = (path: string): FileStat => statSync(path, OPTIONS)
 
 /** The same of a link itself. */
-export const lstatNow = (path: string): Found => lstatSync(path, OPTIONS)
+export const lstatNow = (path: string): FileStat => lstatSync(path, OPTIONS)
 
 export class DirectoryWatches {
   readonly #changed: (path: string | null) => void
@@ -88,11 +88,11 @@ const watches = new DirectoryWatches(forget)
 // Of any file: the same one can have another name.
 onWrite(() => forget(null))
 
-const keptStats = (lookUp: (path: string) => { found: Found; isLink?: boolean }) => {
-  const known = new Map<string, { found: Found; until: number }>()
+const keptStats = (lookUp: (path: string) => { found: FileStat; isLink?: boolean }) => {
+  const known = new Map<string, { found: FileStat; until: number }>()
   kept.add(known)
 
-  return (path: string): Found => {
+  return (path: string): FileStat => {
     const last = known.get(path)
     if (last && performance.now() < last.until) return last.found
     // First, so that a change after the lookup is reported.

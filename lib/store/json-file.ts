@@ -2,7 +2,7 @@
 import { sentence, type Words } from '../base/sentences.ts'
 import { basename } from 'node:path'
 import { conflict } from '../errors.ts'
-import { type CachedFileOptions, type FileText, cachedFile } from './cached-file.ts'
+import { type CachedFileOptions, type FileText, CachedFile } from './cached-file.ts'
 import { fileReason } from './file-error.ts'
 import { replaceText } from './atomic-write.ts'
 
@@ -47,7 +47,7 @@ export const jsonReason = (error: unknown, text: string): Words => {
 export class JsonFile<T> {
   readonly path: string
   readonly #parse: (value: unknown) => T
-  readonly #view: () => { value: T; problem: Words | null }
+  readonly #view: CachedFile<{ value: T; problem: Words | null }>
   #good: { value: T } | undefined
 
   /** `parse` converts any JSON value to T. It receives undefined for a missing file, and may throw. */
@@ -58,7 +58,7 @@ export class JsonFile<T> {
   ) {
     this.path = path
     this.#parse = parse
-    this.#view = cachedFile(path, file => this.#read(file), options)
+    this.#view = new CachedFile(path, file => this.#read(file), options)
   }
 
   #read({ text, problem }: FileText): { value: T; problem: Words | null } {
@@ -78,12 +78,12 @@ export class JsonFile<T> {
 
   /** The parsed value; treat it as frozen. For a damaged file, the last good value of this process, else the empty one. */
   read(): T {
-    return this.#view().value
+    return this.#view.read().value
   }
 
   /** Why the file cannot be read, or null. */
   problem(): Words | null {
-    return this.#view().problem
+    return this.#view.read().problem
   }
 
   /** True when the file cannot be read and never could in this process, so `read` returns the empty value. */

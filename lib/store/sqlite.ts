@@ -7,23 +7,6 @@ import { errorCode } from './file-error.ts'
 export type Database = BetterSqlite.Database
 export type Statement<P extends unknown[] = unknown[], R = unknown> = BetterSqlite.Statement<P, R>
 
-export type DatabaseOptions = {
-  /**
-   * Each runs once, in order, in its own transaction; `user_version` counts them. Never edit one, add a new one.
-   * Absent: the file belongs to another program, and its version is ignored.
-   */
-  migrations?: readonly string[]
-  /** For example `journal_mode = WAL`; run before the migrations. */
-  pragmas?: readonly string[]
-  readonly?: boolean
-  /** Throws for a missing file instead of creating it. */
-  mustExist?: boolean
-  /** Path of the native addon, in the single-file build. Absent: the one in node_modules. */
-  addon?: string | undefined
-  /** How long to wait for another connection's lock. */
-  timeoutMs?: number
-}
-
 /** Also works in worker threads. Throws when a newer version of the program wrote the file. */
 export const openDatabase = (
   file: string,
@@ -34,7 +17,22 @@ export const openDatabase = (
     mustExist = false,
     addon,
     timeoutMs = 5_000,
-  }: DatabaseOptions = {},
+  }: {
+    /**
+     * Each runs once, in order, in its own transaction; `user_version` counts them. Never edit one, add a new one.
+     * Absent: the file belongs to another program, and its version is ignored.
+     */
+    migrations?: readonly string[]
+    /** For example `journal_mode = WAL`; run before the migrations. */
+    pragmas?: readonly string[]
+    readonly?: boolean
+    /** Throws for a missing file instead of creating it. */
+    mustExist?: boolean
+    /** Path of the native addon, in the single-file build. Absent: the one in node_modules. */
+    addon?: string | undefined
+    /** How long to wait for another connection's lock. */
+    timeoutMs?: number
+  } = {},
 ): Database => {
   const db = new BetterSqlite(file, {
     readonly,

@@ -47,6 +47,7 @@ const ENTRIES = {
   'instance.lock': 'skip',
   'instance.lock-journal': 'skip',
   'cluster.json': 'skip',
+  'not-copied.json': 'skip',
   'restore.json': 'skip',
   'auth-throttle.json': 'skip',
   'auth-code-throttle.json': 'skip',

@@ -111,10 +111,10 @@ const checkShown = (text: string): void => {
     )
 }
 
-type Change = { added: boolean; removed: boolean; value: string[]; count: number }
+type LineChange = { added: boolean; removed: boolean; value: string[]; count: number }
 
 /** Diffs two lists of lines. Common lines at the beginning and the end are skipped first. */
-const changes = (old: string[], fresh: string[]): Change[] => {
+const changes = (old: string[], fresh: string[]): LineChange[] => {
   const most = Math.min(old.length, fresh.length)
   let head = 0
   while (head < most && old[head] === fresh[head]) head++

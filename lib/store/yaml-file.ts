@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap } from 'yaml'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { conflict, messageOf, type UserError } from '../errors.ts'
-import { cachedFile } from './cached-file.ts'
+import { CachedFile } from './cached-file.ts'
 import { replaceText } from './atomic-write.ts'
 import { spliceYaml, toNode } from './yaml-splice.ts'
 import { parseYaml } from './yaml-values.ts'
@@ -59,7 +59,7 @@ export const yamlFlag = (value: unknown): boolean | undefined =>
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || isDeepStrictEqual(value, {})
 
-type Seen = { text: string; value: JsonObject | null; problem: Words | null }
+type ParsedYaml = { text: string; value: JsonObject | null; problem: Words | null }
 
 const NOTHING: JsonObject = Object.freeze({})
 
@@ -126,9 +126,9 @@ const SAVING_MS = 1_000
 
 /** `editRefusal` returns the reason why this file must not be edited, if there is one. */
 export const yamlFile = (path: string, editRefusal?: () => string | undefined): YamlFile => {
-  const parsed = cachedFile(
+  const parsed = new CachedFile(
     path,
-    ({ text, problem }): Seen => {
+    ({ text, problem }): ParsedYaml => {
       if (text === null) return { text: '', value: problem === null ? {} : null, problem }
       try {
         return { text, value: parseYaml(text).value, problem: null }
@@ -138,7 +138,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
     },
     { maxBytes: MAX_BYTES },
   )
-  let good: Seen | null = null
+  let good: ParsedYaml | null = null
   /** When the file was first found missing. */
   let goneMs: number | null = null
 
@@ -149,7 +149,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
     problem: Words | null
     isMissing?: true
   } => {
-    const seen = parsed()
+    const seen = parsed.read()
     const had = good !== null && good.text.trim() !== ''
     if (seen.value === null)
       return { inForce: good?.value ?? null, text: '', problem: seen.problem }

@@ -3,7 +3,7 @@ import type { HostSessions } from '../sessions/host-db/host-sessions.ts'
 import type { HostHome } from '../sessions/host-db/state-db.ts'
 import type { Hub } from '../http/hub.ts'
 
-type Services = { hostSessions: Pick<HostSessions, 'claim'>; hub: Pick<Hub, 'publish'> }
+type Services = { hostSessions: HostSessions; hub: Hub }
 
 /** Imports it first, as the page does when it is opened. An id that neither store has is left to the caller. */
 export const claimSession = (

@@ -27,7 +27,7 @@ import type { TurnsOptions } from './turns.ts'
 export type EndedTurn = {
   sessionId: string
   streamId: string
-  failure: Pick<Failure, 'type' | 'message'> | null
+  failure: Failure | null
   /** The answer, or its start. */
   text: string
   /** A scheduled task or a program reads the result, not a person. */

@@ -13,15 +13,15 @@ const SNIPPET_CHARS = 500
 const MAX_TITLE_TOKENS = 1_024
 const TITLE_TIMEOUT_MS = 15_000
 
-const textOf = (message: Message | undefined): string =>
+const messageText = (message: Message | undefined): string =>
   typeof message?.content === 'string' ? message.content.trim() : ''
 
 /** The first user message and the first response with text; a message that only calls tools does not count. */
 export const firstExchange = (messages: Message[]): { asked: string; answered: string } => ({
-  asked: textOf(messages.find(message => message.role === 'user')),
-  answered: textOf(
+  asked: messageText(messages.find(message => message.role === 'user')),
+  answered: messageText(
     messages.find(
-      message => message.role === 'assistant' && !message._error && textOf(message) !== '',
+      message => message.role === 'assistant' && !message._error && messageText(message) !== '',
     ),
   ),
 })

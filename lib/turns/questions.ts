@@ -32,7 +32,7 @@ import type { Log } from './context/services.ts'
 export type AnswerResult = { accepted: boolean; answer: string | null; reason?: Unanswered }
 
 /** `by`: an address, the name of a device, or the event that answered it: `timeout`, `cancel`, `end of turn` … */
-export type GivenAnswer = { answer: string; by: string; reason?: Unanswered }
+export type AnswerRecord = { answer: string; by: string; reason?: Unanswered }
 
 type AskOptions = {
   /** Called before an approval resolves that the user answered with a rule. */
@@ -41,14 +41,17 @@ type AskOptions = {
   signal?: AbortSignal | undefined
 }
 
-type Asked<Q extends Question> = Omit<Q, 'kind' | 'requested_at' | 'approval_id' | 'clarify_id'>
+type NewQuestion<Q extends Question> = Omit<
+  Q,
+  'kind' | 'requested_at' | 'approval_id' | 'clarify_id'
+>
 
 /** What a turn asks with: the page, or a program that answers itself. */
 export type Asker = Pick<Questions, 'approve' | 'clarify' | 'noteAllowed'>
 
 type Resolution = { answer: string | null; rule?: Rule | undefined; reason?: Unanswered }
 
-type Open = {
+type OpenQuestion = {
   question: Question
   answered: Promise<Resolution>
   settle: (answered: Resolution) => void
@@ -75,7 +78,7 @@ const newId = (): string => randomBytes(16).toString('hex')
 const noTimer = (): void => undefined
 
 /** Shows what will run: every invisible character is made visible. */
-const shownApproval = ({ diff, cwd, ...ask }: Asked<Approval>): Asked<Approval> => ({
+const shownApproval = ({ diff, cwd, ...ask }: NewQuestion<Approval>): NewQuestion<Approval> => ({
   ...ask,
   command: visibleText(ask.command),
   pattern_key: visibleText(ask.pattern_key),
@@ -93,11 +96,11 @@ export class Questions {
   readonly #log: Log['error']
   /** The log of the session's running turn, if there is one. */
   readonly #turnLog: (sessionId: string) => { append: (event: TurnEvent) => void } | undefined
-  readonly #open = new Map<string, Open>()
+  readonly #open = new Map<string, OpenQuestion>()
   /** Questions of turns that continue after a restart, until the call that asked asks again. */
-  readonly #restored = new Set<Open>()
+  readonly #restored = new Set<OpenQuestion>()
   /** Answers given in this process, newest last, to report the winner to late ones. */
-  readonly #settled = new Map<string, GivenAnswer>()
+  readonly #settled = new Map<string, AnswerRecord>()
 
   constructor(
     {
@@ -132,7 +135,7 @@ export class Questions {
   }
 
   /** How a question was answered in this process; undefined when it is open or unknown. */
-  answered(id: string): GivenAnswer | undefined {
+  answered(id: string): AnswerRecord | undefined {
     return this.#settled.get(id)
   }
 
@@ -141,7 +144,7 @@ export class Questions {
    * withdrawn; `deny` at the end of the turn.
    */
   async approve(
-    ask: Asked<Approval>,
+    ask: NewQuestion<Approval>,
     timeoutMs: number,
     { onRule, signal }: AskOptions = {},
   ): Promise<ApprovalChoice> {
@@ -153,7 +156,7 @@ export class Questions {
   }
 
   /** Records what was allowed without a question. A full disk must not keep it from running. */
-  noteAllowed(ask: Asked<Approval>, auto: AutoApproval): void {
+  noteAllowed(ask: NewQuestion<Approval>, auto: AutoApproval): void {
     const question = this.#approvalOf(ask)
     const { approval_id: id, kind } = question
     try {
@@ -169,7 +172,7 @@ export class Questions {
 
   /** Waits for the user; null when there is no answer in `timeoutMs` (0: no timeout), or the question was withdrawn. */
   async clarify(
-    ask: Asked<Clarify>,
+    ask: NewQuestion<Clarify>,
     timeoutMs: number,
     { signal }: AskOptions = {},
   ): Promise<string | null> {
@@ -251,7 +254,7 @@ export class Questions {
     this.#open.clear()
   }
 
-  #approvalOf(ask: Asked<Approval>): Approval {
+  #approvalOf(ask: NewQuestion<Approval>): Approval {
     return {
       kind: 'approval',
       approval_id: newId(),
@@ -291,7 +294,7 @@ export class Questions {
   }
 
   #untilAnswered(
-    { question, answered }: Open,
+    { question, answered }: OpenQuestion,
     signal: AbortSignal | undefined,
   ): Promise<Resolution> {
     const withdraw = () => this.#expire(idOf(question), 'withdrawn')
@@ -303,7 +306,7 @@ export class Questions {
    * Opens a question of the journal. It waits for a page that shows it to a person who may answer, whatever the time limit. `isRestored`:
    * pages connect again only after the start, so it is open for its whole time limit once more.
    */
-  #add(question: Question, isRestored = false): Open {
+  #add(question: Question, isRestored = false): OpenQuestion {
     const id = idOf(question)
     const { promise, resolve } = Promise.withResolvers<Resolution>()
     const { expires_at: end, requested_at: start } = question

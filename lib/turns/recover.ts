@@ -93,7 +93,7 @@ const replay = (sessions: Sessions, turn: Recovered, log: EventLog): void => {
   log.skipUnknown(turn.resumed ?? 0)
 }
 
-type Found = {
+type RecoveredTurns = {
   /** They can still be read. */
   logs: EventLog[]
   continued: ContinuedTurn[]
@@ -102,12 +102,12 @@ type Found = {
 }
 
 /** Closes what an earlier process left open. */
-export const recoverTurns = (options: TurnsOptions): Found => {
+export const recoverTurns = (options: TurnsOptions): RecoveredTurns => {
   const { sessions, hub, liveDir, clock, resume } = options
   const tookOver = resume?.tookOver === true
   mkdirSync(liveDir, { recursive: true, mode: 0o700 })
   const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn]))
-  const found: Found = { logs: [], continued: [], done: new Set() }
+  const found: RecoveredTurns = { logs: [], continued: [], done: new Set() }
   const attempt = (left: Leftover, events: LoggedEvent[]): void => {
     const { sessionId, streamId, path } = left
     const now = clock.now()

@@ -24,9 +24,9 @@ const endOf = (sessions: Sessions, id: string): RunOutcome | null => {
     case 'done':
       return text.trim() ? { response: text } : { error: sentence('turn.no_response') }
     case 'failed':
-      return { error: last?._error ? wordsIn(last, text) : 'The run did not finish.' }
+      return { error: last?._error ? wordsIn(last, text) : sentence('task.unfinished') }
     case 'cancelled':
-      return { error: 'The run was stopped.' }
+      return { error: sentence('task.stopped') }
     default:
       return null
   }

@@ -21,7 +21,7 @@ import { elide } from './to-stream-event.ts'
 type Parts = Pick<Session, 'messages' | 'tool_calls'> & { offset: number; truncated: boolean }
 
 /** What is asked for of a session: with neither, all messages. `messages: '0'` leaves them out. */
-export type Asked = {
+export type MessageRange = {
   limit?: number | undefined
   before?: string | undefined
   messages?: string | undefined
@@ -30,9 +30,9 @@ export type Asked = {
 /** `{"session": …}` and its ETag, if it has one. */
 export type SessionJson = { parts: readonly Buffer[]; etag?: string | undefined }
 
-type Kept = {
+type CachedReply = {
   json: SessionJson
-  model: Pick<SessionRow, 'model' | 'profile'>
+  model: SessionRow
   shown: string | null
 }
 
@@ -65,7 +65,7 @@ const NOTHING_LIVE = {
 }
 
 /** Texts of the client come with their length or last, so that no two requests have the same key. */
-const keyOf = (id: string, { limit, before, messages }: Asked): string => {
+const keyOf = (id: string, { limit, before, messages }: MessageRange): string => {
   const left = messages === undefined ? '' : `${messages.length}:${messages}`
   return `${id} ${limit ?? ''} ${left} ${before === undefined ? '' : `:${before}`}`
 }
@@ -112,15 +112,15 @@ export class SessionViews {
   }
 
   /** What was sent a moment ago, while it is still the same. */
-  kept(id: string, asked: Asked): SessionJson | undefined {
+  kept(id: string, asked: MessageRange): SessionJson | undefined {
     const real = this.#sessions.resolve(id)
     if (real === undefined) return undefined
-    const found = this.#replies.find<Kept>(keyOf(real, asked), this.#version())
+    const found = this.#replies.find<CachedReply>(keyOf(real, asked), this.#version())
     return found && this.#shownModel(found.model) === found.shown ? found.json : undefined
   }
 
   /** The row is that of this tick. */
-  async json(row: SessionRow, asked: Asked): Promise<SessionJson> {
+  async json(row: SessionRow, asked: MessageRange): Promise<SessionJson> {
     const version = this.#version()
     const { head, ...made } = await this.#json(row, asked)
     // What runs or waits changes without an event for each of its bytes, and sessions of the command line are looked up at every request.
@@ -129,13 +129,16 @@ export class SessionViews {
     const size = made.parts.reduce((sum, part) => sum + part.length, 0)
     if (size > KEPT_REPLY_BYTES / 4) return made
     const json = { ...made, parts: [Buffer.concat(made.parts, size)] }
-    const kept: Kept = { json, model: row, shown: head.model }
+    const kept: CachedReply = { json, model: row, shown: head.model }
     this.#replies.keep(keyOf(row.session_id, asked), version, kept, size)
     return json
   }
 
   /** A session of the host agent in the same form; it has no live state. */
-  foreign({ row, messages }: { row: SessionRow; messages: Message[] }, asked: Asked): Session {
+  foreign(
+    { row, messages }: { row: SessionRow; messages: Message[] },
+    asked: MessageRange,
+  ): Session {
     const { before, limit } = asked
     const at = before ? messages.findIndex(({ id }) => id === before) : messages.length
     if (at < 0) throw missing('Message not found', { code: 'message_not_found' })
@@ -160,7 +163,7 @@ export class SessionViews {
   }
 
   /** The model to show: computed, never stored. */
-  #shownModel({ model, profile }: Kept['model']): string | null {
+  #shownModel({ model, profile }: CachedReply['model']): string | null {
     return model === null ? null : this.#models.compatible(this.#homes.of(profile), model).model
   }
 
@@ -220,7 +223,7 @@ export class SessionViews {
     return { ...session, turn_usage }
   }
 
-  async #json(row: SessionRow, asked: Asked): Promise<SessionJson & { head: Session }> {
+  async #json(row: SessionRow, asked: MessageRange): Promise<SessionJson & { head: Session }> {
     const { limit, before, messages } = asked
     if (limit === undefined && before === undefined && messages !== '0') {
       const { head, parts } = await this.#record(row)

@@ -1,7 +1,7 @@
 /** Creates sessions and starts turns: resolves home, workspace and model. */
 import type { ModelEndpoint } from '../agent/types.ts'
 import type { Effort } from '../base/efforts.ts'
-import { conflict, UserError } from '../errors.ts'
+import { conflict, invalid, missing, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { ModelServices } from '../models/models.ts'
 import type { Homes } from '../profiles/homes.ts'
@@ -12,12 +12,13 @@ import type { Composed } from '../sessions/drafts.ts'
 import type { Imported } from '../sessions/transfer.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
+import { contentText } from '../sessions/entries.ts'
 import { withoutQueued } from '../sessions/queued.ts'
 import { streamOfSent } from '../sessions/sent-messages.ts'
+import type { Replaced } from './turn-journal.ts'
 import type { Turns } from './turns.ts'
 import type { TurnClient, Unattended } from './turn.ts'
 import { rolePatch } from './context/role-guards.ts'
-import { replacedBy, wordsOf } from './replaced-message.ts'
 
 export type TurnInput = {
   sessionId: string
@@ -60,6 +61,34 @@ type Choice = { workspace?: string | undefined; model?: string | null | undefine
 /** An empty string means the default; absent means unchanged. */
 const modelPatch = (model: string | null | undefined) =>
   model === undefined ? {} : { model: model?.trim() || null }
+
+/** A person replaces messages of people, a program also results. Throws a 404 or 400. */
+const replacedBy = (
+  sessions: Sessions,
+  sessionId: string,
+  { replace, client }: TurnInput,
+): Replaced | undefined => {
+  if (replace === undefined) return undefined
+  const { messages, numbers } = sessions.load(sessionId)
+  const at = messages.findIndex(({ id }) => id === replace)
+  const message = messages[at]
+  if (!message) throw missing('Message not found', { code: 'message_not_found' })
+  // Hooks write in the role of the user.
+  if (!client && (message.role !== 'user' || message._hooks))
+    throw invalid('Only a message of a person can be replaced.', { code: 'message_not_yours' })
+  return { message, after: numbers[at - 1] ?? 0 }
+}
+
+/** What is sent: an empty text repeats the replaced message with its files. Throws a 400 when that has none either. */
+const sentWords = (
+  { text, attachments }: TurnInput,
+  replaced: Replaced | undefined,
+): { text: string | null; attachments: string[] } => {
+  if (text !== '') return { text, attachments }
+  const again = replaced ? contentText(replaced.message.content).trim() : ''
+  if (!again) throw invalid('message is required', { code: 'missing_fields' })
+  return { text: again, attachments: replaced?.message.attachments ?? [] }
+}
 
 export class TurnStarter {
   readonly #sessions: Sessions
@@ -161,7 +190,7 @@ export class TurnStarter {
   /** The endpoint of a scheduled task. */
   async unattendedEndpoint(
     home: Home,
-    { model, baseUrl }: Pick<UnattendedInput, 'model' | 'baseUrl'>,
+    { model, baseUrl }: { model: string; baseUrl: string },
   ): Promise<ModelEndpoint | UserError> {
     await this.#models.ready(home)
     return this.#endpointOf(home, model, baseUrl || undefined)
@@ -238,7 +267,7 @@ export class TurnStarter {
     const endpoint = this.#endpointOf(home, fitting)
     const started = await this.#turns.start({
       ...more,
-      ...wordsOf(input, replaced),
+      ...sentWords(input, replaced),
       sessionId: row.session_id,
       patch,
       endpoint:

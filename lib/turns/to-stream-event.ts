@@ -195,14 +195,14 @@ const sourceEndedBy = (event: AgentEvent): string | null => {
 const kindOf = (event: Delta): string =>
   event.type === 'tool_output' ? event.type : `${event.type} ${event.messageId}`
 
-type Open = { kind: string; last: Delta; stream: StreamRedactor }
+type OpenText = { kind: string; last: Delta; stream: StreamRedactor }
 
 /**
  * Masks secrets in streamed text before it reaches the live log, including secrets that are split across two deltas.
  * Preserves the order of each source, and releases its buffered text before the event that follows it.
  */
 export class StreamMask {
-  readonly #open = new Map<string, Open>()
+  readonly #open = new Map<string, OpenText>()
 
   /** Events that can be recorded and sent now, in order. */
   push(event: AgentEvent): AgentEvent[] {

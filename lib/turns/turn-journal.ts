@@ -85,7 +85,7 @@ export const recordTurnStart = (
 
 /** Publishes the same entries to the turn's readers. The first message names what it replaces, so that both are one change. */
 export const publishTurnStart = (
-  sessions: Pick<Sessions, 'head'>,
+  sessions: Sessions,
   turn: Turn,
   entries: Entry[],
   replaced: Replaced | undefined,

@@ -123,7 +123,7 @@ export const servedBy = (endpoint: ModelEndpoint | UserError) =>
     : { model: endpoint.model, provider: endpoint.provider }
 
 /** An external agent runs it. */
-export const isExternal = ({ endpoint }: Pick<Turn, 'endpoint'>): boolean =>
+export const isExternal = ({ endpoint }: Turn): boolean =>
   !(endpoint instanceof UserError) && endpoint.apiMode === 'acp'
 
 /** The engine's request without what the turn itself adds. */

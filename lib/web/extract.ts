@@ -1,10 +1,10 @@
 /** Fetches pages for the model: extracts the readable text and summarizes long ones. */
 import { invalid } from '../errors.ts'
-import { fetchPage, type FetchOptions } from './fetch.ts'
+import { fetchPage, type FetchAccess } from './web.ts'
 
 export type Page = { url: string; title: string; content: string }
 
-export type ExtractDeps = Pick<FetchOptions, 'dispatcher' | 'resolve' | 'allow' | 'check'> & {
+export type ExtractDeps = FetchAccess & {
   /** Summarizes a long page with the auxiliary model; null when there is none. */
   summarize: ((text: string, about: { url: string; title: string }) => Promise<string>) | null
 }

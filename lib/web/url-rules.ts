@@ -8,7 +8,6 @@ import { redact } from '../base/redact/redact.ts'
 import { readText } from '../store/read-text.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
-type WebHome = Pick<Home, 'dir' | 'values' | 'settings' | 'dotenv' | 'env' | 'authJson'>
 /** A list, or one comma-separated string. */
 const texts = (value: unknown): string[] =>
   (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [])
@@ -22,7 +21,7 @@ const isTexts = (value: unknown): boolean =>
   (Array.isArray(value) && value.every(each => typeof each === 'string'))
 
 /** Shared lists have one domain per line; `#` starts a comment. */
-const readShared = (home: WebHome, path: string): string[] => {
+const readShared = (home: Home, path: string): string[] => {
   const expanded = path.replace(/^~(?=$|[/\\])/, () => homedir())
   const place = isAbsolute(expanded) ? expanded : resolve(home.dir, expanded)
   const { text, problem } = readText(place)
@@ -54,7 +53,7 @@ const toMatcher = (given: string): ((host: string) => boolean) | null => {
   return bare.startsWith('*.') ? isBelow : host => host === domain || isBelow(host)
 }
 
-const blockedBy = (home: WebHome): ((host: string) => boolean) => {
+const blockedBy = (home: Home): ((host: string) => boolean) => {
   const { website_blocklist: list } = home.settings().security
   if (list === undefined || list === null || list === false) return () => false
   const { enabled, domains, shared_files } = asObject(list)
@@ -86,7 +85,7 @@ const secretsIn = (value: unknown, name = ''): string[] =>
       ? value.flatMap(each => secretsIn(each, name))
       : Object.entries(asObject(value)).flatMap(([key, inner]) => secretsIn(inner, key))
 
-const secretsOf = (home: WebHome): string[] => {
+const secretsOf = (home: Home): string[] => {
   const variables = Object.entries(home.env()).filter(([name]) => SECRET_NAME.test(name))
   const all = [
     ...variables.map(([, value]) => value),
@@ -120,24 +119,31 @@ const decoded = (text: string): string => {
   }
 }
 
-/** Bound to a home. Throws a UserError for a forbidden URL. */
-export const createUrlCheck = (home: WebHome) => {
-  const isBlocked = blockedBy(home)
-  const secrets = secretsOf(home).flatMap(spellings)
-  return (url: URL): void => {
+/** As they are now. */
+export class UrlRules {
+  readonly #isBlocked: (host: string) => boolean
+  readonly #secrets: readonly string[]
+
+  constructor(home: Home) {
+    this.#isBlocked = blockedBy(home)
+    this.#secrets = secretsOf(home)
+      .flatMap(spellings)
+      .map(secret => secret.toLowerCase())
+  }
+
+  /** Throws a UserError for a forbidden URL. */
+  readonly check = (url: URL): void => {
     const host = url.hostname
       .toLowerCase()
       .replace(/\.$/, '')
       .replace(/^www\./, '')
-    if (isBlocked(host)) throw forbidden(`${host} is on the blocklist of this profile.`)
+    if (this.#isBlocked(host)) throw forbidden(`${host} is on the blocklist of this profile.`)
     const once = decoded(url.href)
-    const forms = [url.href, once, decoded(once)]
-    const carries = forms.some(
+    const hasSecret = [url.href, once, decoded(once)].some(
       form =>
-        redact(form) !== form ||
-        secrets.some(secret => form.toLowerCase().includes(secret.toLowerCase())),
+        redact(form) !== form || this.#secrets.some(secret => form.toLowerCase().includes(secret)),
     )
-    if (carries)
+    if (hasSecret)
       throw forbidden('The address holds a secret of this profile, so it is not fetched.')
   }
 }

@@ -1,15 +1,17 @@
 /** Where the agent works when neither session nor profile says. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
 import { realPath } from '../store/path-within.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { realDirectory, usableWorkspace } from './workspace-paths.ts'
 
+/** Where a default may be. */
+type WorkspaceConfig = { stateDir: string; userHome: string; defaultWorkspace: string | null }
+
 /** The path without links; undefined where new chats cannot begin there. */
 export const usableForNewChats = (
   path: string,
-  { stateDir, userHome }: Pick<Config, 'stateDir' | 'userHome'>,
+  { stateDir, userHome }: { stateDir: string; userHome: string },
 ): string | undefined => {
   const found = usableWorkspace(path, userHome)
   return found !== undefined && !isProtectedPath(realPath(stateDir), found) ? found : undefined
@@ -17,7 +19,7 @@ export const usableForNewChats = (
 
 /** The first usable of: the environment's, the saved one, ~/workspace, ~/work; else a folder of our own, made when needed. */
 export const resolveDefaultWorkspace = (
-  config: Pick<Config, 'stateDir' | 'userHome' | 'defaultWorkspace'>,
+  config: WorkspaceConfig,
   saved: string | undefined,
 ): string => {
   const { defaultWorkspace, userHome, stateDir } = config

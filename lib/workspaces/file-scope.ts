@@ -104,13 +104,13 @@ export const fileScope = (
 
 /** The file scopes of the sessions. */
 export class FileScopes {
-  readonly #config: Pick<Config, 'stateDir' | 'baseHome' | 'configPath' | 'tlsKey'>
+  readonly #config: Config
   readonly #pathsOfOtherProfiles: (home: ScopeHome) => string[]
   /** Workspace and home of a session, as a request from `requester` sees it; refuses an unknown one. */
   readonly sessionOf: (requester: ScopeHome, id: string) => { workspace: string; home: ScopeHome }
 
   constructor(
-    config: Pick<Config, 'stateDir' | 'baseHome' | 'configPath' | 'tlsKey'>,
+    config: Config,
     sessionOf: (requester: ScopeHome, id: string) => { workspace: string; home: ScopeHome },
     pathsOfOtherProfiles: (home: ScopeHome) => string[],
   ) {

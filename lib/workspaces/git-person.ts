@@ -19,13 +19,6 @@ const MAX_BYTES = 16 * 1024 * 1024
 /** Of a file beside the hooks. */
 const MAX_HASHED_BYTES = 4 * 1024 * 1024
 
-export type PersonGitOptions = {
-  /** The environment of the person's programs: search path, HOME, the socket of the SSH agent; no secrets of the service. */
-  env: Readonly<Record<string, string>>
-  /** Throws when the person may not change one of these files of the working tree. Absent: any may be changed. */
-  requireMayChange?: ((paths: readonly string[]) => void) | undefined
-}
-
 export type RunOptions = {
   input?: string | Uint8Array
   /** Also with these settings. */
@@ -37,27 +30,6 @@ export type RunOptions = {
   isRemote?: boolean
   /** The exit code is for the caller. */
   mayFail?: boolean
-}
-
-export type PersonGit = {
-  /** Rejects with git's own words when it fails. */
-  run(args: readonly string[], options?: RunOptions): Promise<GitOutput>
-  /** The exit code is for the caller. */
-  try(args: readonly string[], options?: RunOptions): Promise<GitOutput>
-  /**
-   * Runs a command that changes files of the working tree, once the person may change all of `paths`. They are relative to
-   * the tree, and computed only for a person who may not change every file.
-   */
-  write(
-    args: readonly string[],
-    paths: () => Promise<readonly string[]>,
-    options?: RunOptions,
-  ): Promise<GitOutput>
-  /** Throws when files would pass through filters that the repository's configuration names: contents would be wrong without them. */
-  requireOwnFilters(): void
-  /** Throws when the repository's configuration decides which programs, proxies and certificates a connection uses. */
-  requireOwnConnection(): void
-  hooks(names: readonly string[]): Promise<HookSet>
 }
 
 /** Hooks that an action would run. `id` changes with their contents. */
@@ -188,7 +160,7 @@ const hookSet = (dir: string, wanted: readonly string[]): HookSet => {
   return { names, id: hash.digest('hex').slice(0, 32) }
 }
 
-const environment = ({ env }: PersonGitOptions): Record<string, string> => ({
+const environment = (env: Readonly<Record<string, string>>): Record<string, string> => ({
   // Those of the service are of whatever started it.
   ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_'))),
   PATH: safePath(env.PATH),
@@ -202,22 +174,75 @@ const environment = ({ env }: PersonGitOptions): Record<string, string> => ({
   GCM_INTERACTIVE: 'never',
 })
 
-export const openPersonGit = async (
-  root: string,
-  options: PersonGitOptions,
-): Promise<PersonGit> => {
-  if (!hasRepository(root))
-    throw invalid('This workspace is not a Git repository.', { code: 'not_a_repository' })
-  const base = environment(options)
-  const start = async (
+const requireSuccess = (done: GitOutput): GitOutput => {
+  if (done.code === 0) return done
+  throw toFailure(`${done.error}\n${done.code === 1 ? done.text : ''}`)
+}
+
+const requireNoFiles = (args: readonly string[]): void => {
+  if (changesFiles(args)) throw new Error(`git ${args[0]} changes files: it has to say which.`)
+}
+
+/** Throws when the person may not change one of these files of the working tree. */
+export type RequireMayChange = (paths: readonly string[]) => void
+
+export class PersonGit {
+  readonly #root: string
+  readonly #env: Readonly<Record<string, string>>
+  readonly #requireMayChange: RequireMayChange | undefined
+  /** Names of settings in the repository's own files. */
+  #local: readonly string[] = []
+  #blanked: GitConfig = []
+
+  /**
+   * `env`: that of the person's programs, with search path, HOME, and the socket of the SSH agent; no secrets of the service.
+   * Without `requireMayChange` any file may be changed.
+   */
+  static async open(
+    root: string,
+    env: Readonly<Record<string, string>>,
+    requireMayChange?: RequireMayChange,
+  ): Promise<PersonGit> {
+    if (!hasRepository(root))
+      throw invalid('This workspace is not a Git repository.', { code: 'not_a_repository' })
+    const git = new PersonGit(root, environment(env), requireMayChange)
+    await git.#readSettings()
+    return git
+  }
+
+  private constructor(
+    root: string,
+    env: Readonly<Record<string, string>>,
+    requireMayChange: RequireMayChange | undefined,
+  ) {
+    this.#root = root
+    this.#env = env
+    this.#requireMayChange = requireMayChange
+  }
+
+  async #readSettings(): Promise<void> {
+    const listed = await this.#start(
+      ['config', '--null', '--name-only', '--show-scope', '--list'],
+      [...QUIET, ...NO_HOOKS],
+    )
+    if (listed.code !== 0)
+      throw unavailable(`Git cannot use this repository: ${gitReason(listed.error)}`, {
+        code: 'git_unreadable',
+        values: { reason: gitReason(listed.error) },
+      })
+    this.#local = localNames(listed.text)
+    this.#blanked = blank(this.#local.filter(name => OTHER.test(name) || FILTER.test(name)))
+  }
+
+  async #start(
     args: readonly string[],
     config: GitConfig,
     { input, isLong, isRemote }: RunOptions = {},
     ssh = '',
-  ): Promise<GitOutput> => {
-    const done = await startGit(root, args, {
+  ): Promise<GitOutput> {
+    const done = await startGit(this.#root, args, {
       env: {
-        ...base,
+        ...this.#env,
         ...(isRemote
           ? { GIT_SSH_COMMAND: ssh }
           : { GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' }),
@@ -232,74 +257,77 @@ export const openPersonGit = async (
     return done
   }
 
-  const listed = await start(
-    ['config', '--null', '--name-only', '--show-scope', '--list'],
-    [...QUIET, ...NO_HOOKS],
-  )
-  if (listed.code !== 0)
-    throw unavailable(`Git cannot use this repository: ${gitReason(listed.error)}`, {
-      code: 'git_unreadable',
-      values: { reason: gitReason(listed.error) },
-    })
-  const local = localNames(listed.text)
-  const blanked = blank(local.filter(name => OTHER.test(name) || FILTER.test(name)))
-  const { requireMayChange } = options
-  const predictable = requireMayChange ? PREDICTABLE : []
   /** A command of the person's own configuration decides how to connect; without a passphrase prompt. */
-  const sshCommand = async (): Promise<string> => {
-    const own = await start(['config', '--global', 'core.sshCommand'], QUIET)
+  async #sshCommand(): Promise<string> {
+    const own = await this.#start(['config', '--global', 'core.sshCommand'], QUIET)
     return `${own.text.trim() || 'ssh'} -oBatchMode=yes`
   }
 
-  const attempt = async (args: readonly string[], given: RunOptions = {}) =>
-    start(
+  async #attempt(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
+    return this.#start(
       args,
       [
         ...QUIET,
-        ...predictable,
-        ...blanked,
-        ...(given.hasHooks ? [] : NO_HOOKS),
-        ...(given.config ?? []),
+        ...(this.#requireMayChange ? PREDICTABLE : []),
+        ...this.#blanked,
+        ...(options.hasHooks ? [] : NO_HOOKS),
+        ...(options.config ?? []),
       ],
-      given,
-      given.isRemote ? await sshCommand() : '',
+      options,
+      options.isRemote ? await this.#sshCommand() : '',
     )
-  const refuse = (pattern: RegExp, what: string) => {
-    const found = local.find(name => pattern.test(name))
-    if (found)
+  }
+
+  /** The exit code is for the caller. */
+  async try(args: readonly string[], options?: RunOptions): Promise<GitOutput> {
+    requireNoFiles(args)
+    return this.#attempt(args, options)
+  }
+
+  /** Rejects with git's own words when it fails. */
+  async run(args: readonly string[], options?: RunOptions): Promise<GitOutput> {
+    requireNoFiles(args)
+    return requireSuccess(await this.#attempt(args, options))
+  }
+
+  /**
+   * Runs a command that changes files of the working tree, once the person may change all of `paths`. They are relative to
+   * the tree, and computed only for a person who may not change every file.
+   */
+  async write(
+    args: readonly string[],
+    paths: () => Promise<readonly string[]>,
+    options?: RunOptions,
+  ): Promise<GitOutput> {
+    if (this.#requireMayChange)
+      this.#requireMayChange((await paths()).flatMap(path => withLinks(this.#root, path)))
+    const done = await this.#attempt(args, options)
+    return options?.mayFail ? done : requireSuccess(done)
+  }
+
+  #refuse(pattern: RegExp, what: string): void {
+    const name = this.#local.find(each => pattern.test(each))
+    if (name)
       throw conflict(
-        `This repository’s own configuration sets ${found}, which ${what}. Use the terminal, where Git follows it.`,
-        { code: 'git_needs_terminal', values: { name: found } },
+        `This repository’s own configuration sets ${name}, which ${what}. Use the terminal, where Git follows it.`,
+        { code: 'git_needs_terminal', values: { name } },
       )
   }
-  const requireSuccess = (done: GitOutput): GitOutput => {
-    if (done.code === 0) return done
-    throw toFailure(`${done.error}\n${done.code === 1 ? done.text : ''}`)
+
+  /** Throws when files would pass through filters that the repository's configuration names: contents would be wrong without them. */
+  requireOwnFilters(): void {
+    this.#refuse(FILTER, 'changes file contents')
   }
-  const only = (args: readonly string[]) => {
-    if (changesFiles(args)) throw new Error(`git ${args[0]} changes files: it has to say which.`)
+
+  /** Throws when the repository's configuration decides which programs, proxies and certificates a connection uses. */
+  requireOwnConnection(): void {
+    this.#refuse(CONNECTION, 'decides how Git connects')
   }
-  return {
-    async try(args, given) {
-      only(args)
-      return attempt(args, given)
-    },
-    async run(args, given) {
-      only(args)
-      return requireSuccess(await attempt(args, given))
-    },
-    async write(args, paths, given) {
-      requireMayChange?.((await paths()).flatMap(path => withLinks(root, path)))
-      const done = await attempt(args, given)
-      return given?.mayFail ? done : requireSuccess(done)
-    },
-    requireOwnFilters: () => refuse(FILTER, 'changes file contents'),
-    requireOwnConnection: () => refuse(CONNECTION, 'decides how Git connects'),
-    async hooks(names) {
-      // With the hooks' own setting: husky and others set core.hooksPath.
-      const { text } = await start(['rev-parse', '--git-path', 'hooks'], QUIET)
-      const dir = text.trim()
-      return hookSet(isAbsolute(dir) ? dir : resolve(root, dir), names)
-    },
+
+  async hooks(names: readonly string[]): Promise<HookSet> {
+    // With the hooks' own setting: husky and others set core.hooksPath.
+    const { text } = await this.#start(['rev-parse', '--git-path', 'hooks'], QUIET)
+    const dir = text.trim()
+    return hookSet(isAbsolute(dir) ? dir : resolve(this.#root, dir), names)
   }
 }

@@ -1,11 +1,11 @@
-/** Lists a directory of a workspace. */
+/** Lists a directory of a workspace, and tells which names that a text contains are entries of it, so that the page links only those. */
 import { closeSync, constants, type Dirent, lstatSync, readdirSync, statSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
-import { missing } from '../errors.ts'
-import type { FileEntry } from '../schema/workspace.ts'
-import { errorCode } from '../store/file-error.ts'
+import { isAbsolute, join, relative, sep } from 'node:path'
+import { missing, UserError } from '../errors.ts'
+import type { FileEntry, NamedEntry } from '../schema/workspace.ts'
+import { errorCode, withUserErrors } from '../store/file-error.ts'
 import { type DirHandle, openDirHandle, openEntry } from '../store/dir-handle.ts'
-import { isInside, realPath } from '../store/path-within.ts'
+import { isInside, realPath, resolveInside } from '../store/path-within.ts'
 import type { FileScope } from './file-scope.ts'
 
 const MAX_ENTRIES = 200
@@ -85,3 +85,26 @@ export const listDirectory = (area: FileScope, path: string): Listing => {
     throw missing('Directory not found', { code: 'file_not_found' })
   }
 }
+
+const entryOf = (area: FileScope, asked: string): NamedEntry | undefined => {
+  // As the workspace itself may be reached through a symlink, absolute names are resolved first.
+  const name = isAbsolute(asked)
+    ? relative(area.root, resolveInside(area.root, asked)).split(sep).join('/')
+    : asked
+  using held = openDirHandle(area, name || '.')
+  const stat = lstatSync(held.at)
+  if (stat.isDirectory()) return { asked, path: held.isRoot ? '' : held.path, type: 'dir' }
+  return stat.isFile() ? { asked, path: held.path, type: 'file' } : undefined
+}
+
+/** Entries that exist, in the order of `names`. Everything hidden or outside the workspace is left out. */
+export const resolveNames = (area: FileScope, names: readonly string[]): NamedEntry[] =>
+  [...new Set(names)].flatMap(asked => {
+    try {
+      return withUserErrors(() => entryOf(area, asked)) ?? []
+    } catch (error) {
+      // Missing, outside, hidden, or a name that no file can have: not an entry.
+      if (error instanceof UserError) return []
+      throw error
+    }
+  })

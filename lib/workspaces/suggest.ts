@@ -1,8 +1,9 @@
-/** Completes a partly typed directory path, inside trusted directories only. */
-import { readdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+/** Completes a partly typed directory path, and lists directories to choose from, inside trusted directories only. */
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { isInside } from '../store/path-within.ts'
-import { isSystemPath, realDirectory, type Trust } from './workspace-paths.ts'
+import type { FolderList } from '../schema/workspace.ts'
+import { expandPath, isSystemPath, realDirectory, type Trust } from './workspace-paths.ts'
 
 const MAX_SUGGESTIONS = 12
 
@@ -46,7 +47,12 @@ const split = (prefix: string, userHome: string): { parent: string; start: strin
 }
 
 /** Children of `parent` whose resolved path is trusted too: neither `..` nor a symlink leads out. */
-const childrenOf = (parent: string, start: string, roots: readonly string[]): string[] => {
+const childrenOf = (
+  parent: string,
+  start: string,
+  roots: readonly string[],
+  most = MAX_SUGGESTIONS,
+): string[] => {
   const real = realDirectory(parent)
   if (real === undefined || !roots.some(root => isInside(root, real))) return []
   const found: string[] = []
@@ -57,7 +63,7 @@ const childrenOf = (parent: string, start: string, roots: readonly string[]): st
     const child = realDirectory(join(real, name))
     const isTrusted = child !== undefined && roots.some(root => isInside(root, child))
     if (isTrusted && !isSystemPath(child, roots)) found.push(child)
-    if (found.length === MAX_SUGGESTIONS) break
+    if (found.length === most) break
   }
   return found
 }
@@ -72,4 +78,25 @@ export const suggestDirectories = (prefix: string, trust: Trust): string[] => {
   const beginning = parent.endsWith('/') ? parent + start : `${parent}/${start}`
   const matching = roots.filter(root => startsLike(root, beginning))
   return [...new Set([...matching, ...childrenOf(parent, start, roots)])].slice(0, MAX_SUGGESTIONS)
+}
+
+/** More than anyone reads; the next ones are found by typing. */
+const MAX_LISTED = 500
+
+/** The directories inside of `path`. Of none, and of one that is not trusted: where one can begin. */
+export const listFolders = (path: string, trust: Trust): FolderList => {
+  const roots = rootsOf(trust)
+  const real = path.trim() ? realDirectory(expandPath(path, trust.userHome)) : undefined
+  const here = real !== undefined && roots.some(root => isInside(root, real)) ? real : ''
+  const above = here === '' ? null : dirname(here)
+  return {
+    path: here,
+    parent: above === null || roots.some(root => isInside(root, above)) ? above : '',
+    // A link beside the directory that it leads to is not another one.
+    folders: [...new Set(here ? childrenOf(here, '', roots, MAX_LISTED) : roots)].map(child => ({
+      path: child,
+      name: here ? basename(child) : child,
+      is_repository: existsSync(join(child, '.git')),
+    })),
+  }
 }

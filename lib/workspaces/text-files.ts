@@ -39,12 +39,12 @@ export type TextFile = {
 }
 export type SavedText = { path: string; size: number; version: string }
 
-/** At most `most` bytes from the beginning. */
-const readUpTo = (fd: number, most: number): Buffer => {
+/** At most `most` bytes from a position. */
+const readUpTo = (fd: number, most: number, from = 0): Buffer => {
   const bytes = Buffer.alloc(most)
   let size = 0
   while (size < most) {
-    const got = readSync(fd, bytes, size, most - size, size)
+    const got = readSync(fd, bytes, size, most - size, from + size)
     if (got === 0) break
     size += got
   }
@@ -93,6 +93,102 @@ export const readText = (area: FileScope, path: string): TextFile =>
     const isWide = file?.encoding.startsWith('UTF-16')
     const content = file && isWide ? `\ufeff${file.text}` : bytes.toString('utf8')
     return { path, content, size: bytes.length, lines: content.split('\n').length, version }
+  })
+
+/** Lines are counted up to here: reading that far takes a tenth of a second. */
+const MAX_COUNTED_BYTES = 64 << 20
+const COUNT_CHUNK_BYTES = 1 << 20
+const NEWLINE = 10
+
+/** How many lines end before a position; and, with `until`, the position where the line after so many begins. */
+const countLines = (fd: number, end: number, until = Number.POSITIVE_INFINITY) => {
+  let count = 0
+  for (let at = 0; at < end; at += COUNT_CHUNK_BYTES) {
+    const chunk = readUpTo(fd, Math.min(COUNT_CHUNK_BYTES, end - at), at)
+    for (let hit = chunk.indexOf(NEWLINE); hit >= 0; hit = chunk.indexOf(NEWLINE, hit + 1)) {
+      count += 1
+      if (count === until) return { count, at: at + hit + 1 }
+    }
+    if (chunk.length === 0) break
+  }
+  return { count, at: end }
+}
+
+/** Where a page that may not begin in the middle of a line or of a character begins. */
+const pageStart = (fd: number, from: number, size: number): number => {
+  if (from <= 0) return 0
+  const bytes = readUpTo(fd, Math.min(MAX_TEXT_BYTES, size - from) + 1, from - 1)
+  const line = bytes.indexOf(NEWLINE)
+  if (line >= 0 && line + 1 < bytes.length) return from + line
+  // One line that is longer than a page: at a whole character.
+  let at = 1
+  while (at < 4 && (bytes[at] ?? 0) >> 6 === 0b10) at += 1
+  return from - 1 + at
+}
+
+/** Where it ends: after its last whole line, or, in a longer line, after its last whole character. */
+const pageEnd = (bytes: Buffer, isLast: boolean): number => {
+  if (isLast) return bytes.length
+  const line = bytes.lastIndexOf(NEWLINE)
+  if (line >= 0) return line + 1
+  let at = bytes.length - 1
+  while (at > bytes.length - 4 && bytes[at]! >> 6 === 0b10) at -= 1
+  return bytes[at]! < 0x80 ? bytes.length : at
+}
+
+export type TextPage = TextFile & {
+  /** Bytes of the file: where the page begins and ends. */
+  from: number
+  to: number
+  /** Number of its first line; null so far in the file that lines are not counted. */
+  first_line: number | null
+}
+
+/** `from`: a byte, negative from the end; `line`: one that is to be on the page, in place of `from`. */
+export type PagePlace = { from?: number | undefined; line?: number | undefined }
+
+/** Some lines before the one that is asked for are shown as well. */
+const LINES_BEFORE = 40
+
+const placeIn = (fd: number, size: number, { from = 0, line }: PagePlace): number => {
+  if (line === undefined) return from < 0 ? size + from : Math.min(from, size)
+  if (line <= LINES_BEFORE) return 0
+  const { at } = countLines(fd, Math.min(size, MAX_COUNTED_BYTES), line - LINES_BEFORE)
+  // It has fewer lines: its end.
+  return at < size ? at : size - MAX_TEXT_BYTES / 2
+}
+
+const readPart = (fd: number, size: number, place: PagePlace) => {
+  const from = pageStart(fd, placeIn(fd, size, place), size)
+  const bytes = readUpTo(fd, MAX_TEXT_BYTES, from)
+  const end = pageEnd(bytes, from + bytes.length >= size)
+  return {
+    content: bytes.toString('utf8', 0, end),
+    from,
+    to: from + end,
+    first_line: from <= MAX_COUNTED_BYTES ? countLines(fd, from).count + 1 : null,
+  }
+}
+
+/** A part of a text file of any size: whole lines, at most as many bytes as a file that is read at once; such a file whole. */
+export const readTextPage = (area: FileScope, path: string, place: PagePlace): TextPage =>
+  withUserErrors(() => {
+    using held = openDirHandle(area, path)
+    const { stat, bytes, version } = look(held)
+    const size = Number(stat.size)
+    if (bytes.length <= MAX_TEXT_BYTES)
+      return { ...readText(area, path), from: 0, to: size, first_line: 1 }
+    if (bytes.subarray(0, HEAD_BYTES).includes(0)) {
+      const none = { content: '', lines: 0, from: 0, to: 0, first_line: null }
+      return { path, size, version, binary: true, ...none }
+    }
+    const fd = openEntry(held)
+    try {
+      const part = readPart(fd, size, place)
+      return { path, size, version, lines: part.content.split('\n').length, ...part }
+    } finally {
+      closeSync(fd)
+    }
   })
 
 /**

@@ -8,7 +8,7 @@ import { conflict, invalid, missing } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
 import { openDirHandle } from '../store/dir-handle.ts'
-import { mutex } from '../store/mutex.ts'
+import { Mutex } from '../store/mutex.ts'
 import type { FileScope } from './file-scope.ts'
 import { copyEntry } from './copy.ts'
 import { moveUnlessTaken, requireOwn } from './move-entries.ts'
@@ -25,7 +25,7 @@ const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fal
 export class Trash {
   readonly #dir: string
   readonly #clock: Clock
-  readonly #oneAtATime = mutex()
+  readonly #mutex = new Mutex()
 
   constructor(dir: string, clock: Clock) {
     this.#dir = dir
@@ -112,7 +112,7 @@ export class Trash {
     mayChange?: (paths: readonly string[]) => void,
   ): Promise<{ path: string }> {
     return withUserErrorsAsync(() =>
-      this.#oneAtATime(id, async () => {
+      this.#mutex.run(id, async () => {
         const about = TRASH_ID.test(id) ? this.#readAbout(id) : undefined
         if (!about || about.workspace !== area.root || !isThere(this.#itemOf(id)))
           throw missing('It is not in the trash any more', { code: 'trash_entry_gone' })

@@ -2,16 +2,15 @@
 import type { UnreadableFile } from '../schema/file-problem.ts'
 import { basename, join, resolve, sep } from 'node:path'
 import { isObject } from '../base/json.ts'
-import type { Config } from '../config.ts'
-import type { Home } from '../profiles/home.ts'
+import type { ProfileConfig } from '../profiles/config.ts'
 import { invalid, missing, UserError } from '../errors.ts'
-import type { Workspace } from '../schema/workspace.ts'
-import { cachedFile } from '../store/cached-file.ts'
+import type { FolderList, Workspace } from '../schema/workspace.ts'
+import { CachedFile } from '../store/cached-file.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { JsonFile } from '../store/json-file.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { replaceText } from '../store/atomic-write.ts'
-import { suggestDirectories } from './suggest.ts'
+import { listFolders, suggestDirectories } from './suggest.ts'
 import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './workspace-paths.ts'
 
 /** The part of a home the lists need. */
@@ -19,7 +18,7 @@ export type WorkspaceHome = {
   readonly name: string
   readonly dir: string
   /** Defaults apply while config.yaml cannot be read: the workspace only decides where, not what. */
-  readonly lenient: Pick<Home, 'settings'>
+  readonly lenient: { settings(): ProfileConfig }
 }
 
 /** With the keys of other programs, which stay. */
@@ -68,10 +67,17 @@ const normalizeList = (
   return [...kept.values()]
 }
 
-type Files = { list: JsonFile<ReturnType<typeof parseList>>; last: () => string; lastPath: string }
+type Files = {
+  list: JsonFile<ReturnType<typeof parseList>>
+  last: CachedFile<string>
+  lastPath: string
+}
+
+/** Where the service and its people have their files. */
+type Roots = { stateDir: string; baseHome: string; userHome: string }
 
 export class Workspaces {
-  readonly #config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>
+  readonly #config: Roots
   readonly #defaultWorkspace: () => string
   readonly #hasMembers: () => boolean
   readonly #profilesDir: string
@@ -79,7 +85,7 @@ export class Workspaces {
   readonly #global: Files
 
   constructor(
-    config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>,
+    config: Roots,
     /** The workspace of sessions and profiles without one. */
     defaultWorkspace: () => string,
     /** Whether other people use the service: those of one profile were not given the folder that another used last. */
@@ -98,7 +104,7 @@ export class Workspaces {
     const lastPath = join(dir, 'last_workspace.txt')
     const files = {
       list: new JsonFile(join(dir, 'workspaces.json'), parseList),
-      last: cachedFile(lastPath, ({ text }) => text?.trim() ?? '', { maxBytes: 16 * 1024 }),
+      last: new CachedFile(lastPath, ({ text }) => text?.trim() ?? '', { maxBytes: 16 * 1024 }),
       lastPath,
     }
     this.#opened.set(dir, files)
@@ -239,12 +245,12 @@ export class Workspaces {
   }
 
   last(home: WorkspaceHome): string {
-    for (const read of [
+    for (const file of [
       this.#filesOf(home).last,
       ...(this.#hasMembers() ? [] : [this.#global.last]),
     ]) {
       // The service-wide one may have been left there by another profile, and one in a copied home may be the original's.
-      const found = this.allowed(home, read())
+      const found = this.allowed(home, file.read())
       if (found !== undefined) return found
     }
     return this.defaultOf(home)
@@ -252,7 +258,7 @@ export class Workspaces {
 
   setLast(home: WorkspaceHome, path: string): void {
     const { last, lastPath } = this.#filesOf(home)
-    if (last() !== path) replaceText(lastPath, `${path}\n`)
+    if (last.read() !== path) replaceText(lastPath, `${path}\n`)
   }
 
   /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */
@@ -267,5 +273,16 @@ export class Workspaces {
     return suggestDirectories(prefix, this.#trust(home)).filter(
       path => !belongsToOtherProfile(this.#profilesDir, home, path),
     )
+  }
+
+  /** The folders inside of one, to choose a workspace from. */
+  folders(home: WorkspaceHome, path: string): FolderList {
+    const found = listFolders(path, this.#trust(home))
+    return {
+      ...found,
+      folders: found.folders.filter(
+        folder => !belongsToOtherProfile(this.#profilesDir, home, folder.path),
+      ),
+    }
   }
 }

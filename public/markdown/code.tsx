@@ -1,12 +1,12 @@
 /** Code block: language label, copy button and highlighting; long blocks grow without a full relayout. */
 import { useSignal } from '@preact/signals'
-import { useContext, useEffect, useRef } from 'preact/hooks'
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { AppContext } from '../features/shell/context.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
 import { t } from '../strings/transcript-strings.ts'
-import { diagramSize } from './diagram-size.ts'
+import { diagramHeight } from './diagram-size.ts'
 
 /** Lines per piece: a new token then changes one small element. */
 const PIECE_LINES = 40
@@ -28,29 +28,44 @@ type CodeTextProps = {
   text: string
   /** Fence label, file extension or language; null for plain text. */
   label: string | null
+  /** It is still being written. */
+  isOpen?: boolean
+}
+
+type Highlighter = typeof import('./highlight.ts')
+const loaded: { highlighter: Highlighter | null } = { highlighter: null }
+
+const loadHighlighter = async (): Promise<Highlighter> => {
+  loaded.highlighter ??= await import('./highlight.ts')
+  return loaded.highlighter
 }
 
 /** Code without a frame, highlighted when there is a grammar for its label. */
-export function CodeText({ text, label }: CodeTextProps) {
+export function CodeText({ text, label, isOpen = false }: CodeTextProps) {
   const place = useRef<HTMLElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = place.current
     if (!label || !element) return
+    // Before the code is shown, so that it does not change its colors.
+    const painted = loaded.highlighter?.paintNow(element, text, label, isOpen)
+    if (painted) return painted
     let clear = () => {}
     let current = true
-    const highlight = async () => {
-      const { grammarOf, paint, spansOf } = await import('./highlight.ts')
-      const grammar = grammarOf(label)
-      const spans = grammar ? await spansOf(text, grammar) : []
-      if (current) clear = paint(element, spans)
-    }
-    // Without the grammar the code stays plain.
-    highlight().catch(() => undefined)
+    loadHighlighter()
+      .then(({ paintLater }) => paintLater(element, text, label))
+      .then(
+        painted => {
+          clear = painted
+          if (!current) painted()
+        },
+        // Without the grammar the code stays plain.
+        () => undefined,
+      )
     return () => {
       current = false
       clear()
     }
-  }, [text, label])
+  }, [text, label, isOpen])
   return (
     <code ref={place} dir="ltr">
       {pieces(text).map((piece, index) => (
@@ -94,19 +109,42 @@ const OpenButton = ({ text, lang }: { text: string; lang: string }) => {
 /** A diagram with more is drawn on demand only. */
 const MAX_DRAWN_CHARS = 20_000
 
+/** Longer lines do not fit into the column. */
+const WIDE_LINE = /.{81}/
+
+/** `TypeScript` for `ts`, once the highlighting is loaded. */
+const useLanguageName = (lang: string): string => {
+  const { highlighter } = loaded
+  const late = useSignal(highlighter !== null)
+  useEffect(() => {
+    if (lang && !late.value)
+      loadHighlighter().then(
+        () => {
+          late.value = true
+        },
+        () => undefined,
+      )
+  }, [])
+  return loaded.highlighter?.nameOf(lang.toLowerCase()) ?? (lang || t('code.plain'))
+}
+
 type CodeBlockProps = { text: string; lang: string; open: boolean }
 
 export function CodeBlock({ text, lang, open }: CodeBlockProps) {
   const kind = lang.toLowerCase()
   const isDiagram = kind === 'mermaid'
+  const name = useLanguageName(lang)
+  const wraps = useSignal(false)
   const wanted = useSignal<boolean | null>(null)
   const failed = useSignal('')
+  // Not what the drawing measures meanwhile: nothing moves while it is shown.
+  const height = useMemo(() => (isDiagram ? diagramHeight(text) : 0), [isDiagram && text])
   const isDrawn =
     isDiagram && failed.value !== text && (wanted.value ?? text.length <= MAX_DRAWN_CHARS)
   return (
     <figure class="md-code">
       <figcaption class="md-code-head">
-        <span class="md-code-lang">{lang || t('code.plain')}</span>
+        <span class="md-code-lang">{name}</span>
         {isDiagram && failed.value === text && <span class="md-code-note">{t('code.failed')}</span>}
         {isDiagram && failed.value !== text && (
           <button
@@ -120,10 +158,22 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
           </button>
         )}
         {!open && failed.value !== text && <OpenButton text={text} lang={kind} />}
+        {!open && !isDrawn && WIDE_LINE.test(text) && (
+          <button
+            type="button"
+            class="tx-link"
+            aria-pressed={wraps.value}
+            onClick={() => {
+              wraps.value = !wraps.value
+            }}
+          >
+            {t('code.wrap')}
+          </button>
+        )}
         <CopyButton text={text} label={t('code.copy')} />
       </figcaption>
       {isDrawn ? (
-        <div class={`md-diagram-box is-${diagramSize(text)}`}>
+        <div class="md-diagram-box" style={{ blockSize: `${height}px` }}>
           {!open && (
             <Diagram
               text={text}
@@ -134,9 +184,12 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
           )}
         </div>
       ) : (
-        <ScrollBox class="md-pre" label={t('code.label', { lang: lang || t('code.plain') })}>
+        <ScrollBox
+          class={wraps.value ? 'md-pre md-pre-wrap' : 'md-pre'}
+          label={t('code.label', { lang: name })}
+        >
           <pre>
-            <CodeText text={text} label={open ? null : lang} />
+            <CodeText text={text} label={lang} isOpen={open} />
           </pre>
         </ScrollBox>
       )}

@@ -1,6 +1,19 @@
-/** Height of a diagram's box, chosen from its source, so that nothing moves when it is drawn. */
+/** Height of a diagram's box, known from its source before it is drawn, so that nothing moves then. */
 
-export type DiagramSize = 'low' | 'medium' | 'high' | 'highest'
+const COLUMN_PX = 680
+const PADDING_PX = 32
+const MIN_PX = 112
+const MAX_PX = 480
+/** Of a flowchart: a usual node, and the space to the next one. */
+const NODE_PX = 54
+const GAP_PX = 50
+const WIDTH_PX = 100
+
+/** What drawings measured, for the next time that they are shown. */
+export const drawnHeights = new Map<string, number>()
+
+export const boxHeight = (px: number): number =>
+  Math.round(Math.min(MAX_PX, Math.max(MIN_PX, px + PADDING_PX)))
 
 /** Lines without the front matter and comments; flowcharts also end a statement with `;`. */
 const statementsOf = (text: string): string[] =>
@@ -10,13 +23,35 @@ const statementsOf = (text: string): string[] =>
     .map(line => line.trim())
     .filter(line => line && !line.startsWith('%%'))
 
-const isHorizontal = (header: string): boolean => /^(?:graph|flowchart)\s+(?:LR|RL)\b/.test(header)
+const ARROW = /\s*<?[-=.~]{2,}(?:[^-=.>|]+[-=.]{2,})?[>xo]?(?:\|[^|]*\|)?\s*/
 
-export const diagramSize = (text: string): DiagramSize => {
+const namesIn = (part: string): string[] =>
+  part.split('&').flatMap(each => /^[\w-]*\w/.exec(each.trim()) ?? [])
+
+/** As if one of its nodes had several successors, and all others followed each other. */
+const flowchartHeight = (isHorizontal: boolean, statements: readonly string[]): number => {
+  const nodes = new Map<string, Set<string>>()
+  for (const line of statements) {
+    const parts = line.split(ARROW).map(namesIn)
+    for (const [at, names] of parts.entries())
+      for (const name of parts.length > 1 ? names : [])
+        nodes.set(name, new Set([...(nodes.get(name) ?? []), ...(parts[at + 1] ?? [])]))
+  }
+  const across = Math.max(1, ...[...nodes.values()].map(({ size }) => size))
+  const along = nodes.size - across + 1
+  const [rows, columns] = isHorizontal ? [across, along] : [along, across]
+  const scale = Math.min(1, COLUMN_PX / (columns * (WIDTH_PX + GAP_PX)))
+  return (rows * (NODE_PX + GAP_PX) - GAP_PX + 16) * scale
+}
+
+export const diagramHeight = (text: string): number => {
+  const known = drawnHeights.get(text)
+  if (known !== undefined) return known
   const [header = '', ...statements] = statementsOf(text)
-  // Without a node that has two successors, a horizontal flowchart is one row.
-  const starts = statements.map(line => /^[\w-]*\w/.exec(line)?.[0] ?? line)
-  if (isHorizontal(header) && new Set(starts).size === starts.length) return 'low'
-  if (statements.length <= 3) return 'medium'
-  return statements.length <= 16 ? 'high' : 'highest'
+  const [, direction] = /^(?:graph|flowchart)\s+(TB|TD|BT|LR|RL)\b/.exec(header) ?? []
+  if (direction)
+    return boxHeight(flowchartHeight(direction === 'LR' || direction === 'RL', statements))
+  if (/^sequenceDiagram/.test(header))
+    return boxHeight(150 + 46 * statements.filter(line => /->|[Nn]ote/.test(line)).length)
+  return statements.length <= 3 ? 288 : statements.length <= 16 ? 360 : MAX_PX
 }

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { randomId } from '../parts/random-id.ts'
 import { t } from '../strings/diagram-strings.ts'
+import { boxHeight, drawnHeights } from './diagram-size.ts'
 import { trustedHtml, withTrust } from './trusted-types.ts'
 
 /** Elements that could run scripts, load resources, or contain foreign markup. */
@@ -151,6 +152,15 @@ const useTheme = (): number => {
   return count.value
 }
 
+/** The height at which it is as large as its text, or as wide as the column. */
+const remember = (text: string, root: SVGElement, columnPx: number): void => {
+  const [, , width = 0, height = 0] = (root.getAttribute('viewBox') ?? '')
+    .split(/[\s,]+/)
+    .map(Number)
+  if (width > 0 && height > 0)
+    drawnHeights.set(text, boxHeight(height * Math.min(1, columnPx / width)))
+}
+
 const STYLE = 'svg{display:block;inline-size:100%;block-size:100%;margin:auto}'
 
 /** Drawn when it is near the visible part. It fits into its box, whose size does not change. */
@@ -185,6 +195,7 @@ export function Diagram({ text, onFail }: { text: string; onFail: () => void }) 
         shadow.adoptedStyleSheets = [sheet]
         shadow.replaceChildren(clean.root)
         isDrawn.value = true
+        remember(text, clean.root, element.clientWidth)
       },
       // Invalid diagrams are common: the source is shown instead.
       () => current && onFail(),

@@ -1,5 +1,5 @@
 /** Highlights code with lazily loaded grammars and CSS custom highlights, without extra DOM nodes. */
-import type { LanguageFn } from 'highlight.js'
+import type { HLJSApi, LanguageFn } from 'highlight.js'
 
 type Grammar = () => Promise<{ default: LanguageFn }>
 
@@ -90,6 +90,20 @@ export const grammarOf = (label: string): string | null => {
   return Object.hasOwn(grammars, grammar) ? grammar : null
 }
 
+/** Names of the most usual languages; other labels are shown as they are. */
+const NAMES: Readonly<Record<string, string>> = {
+  ...{ bash: 'Shell', sh: 'Shell', shell: 'Shell', c: 'C', cpp: 'C++', cs: 'C#', css: 'CSS' },
+  ...{ csv: 'CSV', diff: 'Diff', dockerfile: 'Dockerfile', go: 'Go', html: 'HTML', java: 'Java' },
+  ...{ javascript: 'JavaScript', js: 'JavaScript', json: 'JSON', jsx: 'JSX', kotlin: 'Kotlin' },
+  ...{ markdown: 'Markdown', md: 'Markdown', php: 'PHP', py: 'Python', python: 'Python' },
+  ...{ rb: 'Ruby', rs: 'Rust', ruby: 'Ruby', rust: 'Rust', sql: 'SQL', svg: 'SVG', swift: 'Swift' },
+  ...{ toml: 'TOML', ts: 'TypeScript', tsx: 'TSX', typescript: 'TypeScript', xml: 'XML' },
+  ...{ yaml: 'YAML', yml: 'YAML' },
+}
+
+export const nameOf = (label: string): string | null =>
+  Object.hasOwn(NAMES, label) ? NAMES[label]! : null
+
 /** A highlighted range; offsets in UTF-16 code units. */
 export type Span = { from: number; to: number; scope: Scope }
 
@@ -145,6 +159,9 @@ const walk = (node: Node, at: number, spans: Span[]): number => {
 /** Longer texts are not highlighted, because lexing them would block the page. */
 const MAX_CHARACTERS = 60_000
 
+/** Null until the first grammar is loaded. */
+const loaded: { hljs: HLJSApi | null } = { hljs: null }
+
 /** Highlighted ranges of a text, outer ones before inner ones. */
 export const spansOf = async (text: string, grammar: string): Promise<Span[]> => {
   if (text.length > MAX_CHARACTERS) return []
@@ -152,6 +169,14 @@ export const spansOf = async (text: string, grammar: string): Promise<Span[]> =>
   if (!load) return []
   const [{ default: hljs }, language] = await Promise.all([import('highlight.js/lib/core'), load()])
   if (!hljs.getLanguage(grammar)) hljs.registerLanguage(grammar, language.default)
+  loaded.hljs = hljs
+  return spansNow(text, grammar) ?? []
+}
+
+/** The same at once, for code that is still being written; null while the grammar is not loaded. */
+const spansNow = (text: string, grammar: string): Span[] | null => {
+  const { hljs } = loaded
+  if (!hljs?.getLanguage(grammar)) return null
   const result = hljs.highlight(text, { language: grammar, ignoreIllegals: true })
   const spans: Span[] = []
   walk((result._emitter as unknown as { rootNode: Node }).rootNode, 0, spans)
@@ -179,6 +204,32 @@ export const paint = (element: HTMLElement, spans: readonly Span[]): (() => void
   return () => {
     for (const [highlight, range] of added) highlight.delete(range)
   }
+}
+
+/** Read within a frame; a longer text that is still being written stays plain until it has ended. */
+const SHORT_CHARS = 4_000
+
+/** Null where the grammar is not loaded, or the text takes longer to read. */
+export const paintNow = (
+  element: HTMLElement,
+  text: string,
+  label: string,
+  isOpen: boolean,
+): (() => void) | null => {
+  if (text.length > SHORT_CHARS) return isOpen ? () => {} : null
+  const grammar = grammarOf(label)
+  const spans = grammar && spansNow(text, grammar)
+  return spans ? paint(element, spans) : null
+}
+
+export const paintLater = async (
+  element: HTMLElement,
+  text: string,
+  label: string,
+): Promise<() => void> => {
+  const grammar = grammarOf(label)
+  const spans = grammar ? await spansOf(text, grammar) : []
+  return paint(element, spans)
 }
 
 const registered = (name: string): Highlight => {

@@ -4,11 +4,12 @@ const STEP = 16
 
 export type DividerProps = {
   label: string
+  /** Its height, at the top. */
   width: number
   min: number
   max: number
-  /** The divider is at the start of the panel, which grows toward the start. */
-  atStart?: boolean
+  /** Where it is: a panel with its divider at the start or the top grows toward there. */
+  edge?: 'end' | 'start' | 'top'
   onResize: (px: number) => void
   onReset: () => void
   /** Enter collapses the panel. */
@@ -16,15 +17,16 @@ export type DividerProps = {
 }
 
 export const Divider = (props: DividerProps) => {
-  const { label, width, min, max, atStart = false, onResize, onReset, onCollapse } = props
-  const step = atStart ? -STEP : STEP
+  const { label, width, min, max, edge = 'end', onResize, onReset, onCollapse } = props
+  const step = edge === 'start' ? -STEP : STEP
+  const isFlat = edge === 'top'
   return (
     // biome-ignore lint/a11y/useSemanticElements: a separator that moves has no element of its own
     <div
-      class={atStart ? 'divider divider-end' : 'divider'}
+      class={edge === 'end' ? 'divider' : `divider divider-${edge}`}
       role="separator"
       tabIndex={0}
-      aria-orientation="vertical"
+      aria-orientation={isFlat ? 'horizontal' : 'vertical'}
       aria-label={label}
       aria-valuenow={width}
       aria-valuemin={min}
@@ -35,12 +37,13 @@ export const Divider = (props: DividerProps) => {
       }}
       onPointerMove={event => {
         if (!event.currentTarget.hasPointerCapture(event.pointerId)) return
-        onResize(atStart ? window.innerWidth - event.clientX : event.clientX)
+        if (isFlat) onResize(window.innerHeight - event.clientY)
+        else onResize(edge === 'start' ? window.innerWidth - event.clientX : event.clientX)
       }}
       onDblClick={onReset}
       onKeyDown={event => {
-        if (event.key === 'ArrowLeft') onResize(width - step)
-        else if (event.key === 'ArrowRight') onResize(width + step)
+        if (event.key === (isFlat ? 'ArrowDown' : 'ArrowLeft')) onResize(width - step)
+        else if (event.key === (isFlat ? 'ArrowUp' : 'ArrowRight')) onResize(width + step)
         else if (event.key === 'Home') onResize(min)
         else if (event.key === 'End') onResize(max)
         else if (event.key === 'Enter') onCollapse()

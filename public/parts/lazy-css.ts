@@ -1,4 +1,4 @@
-/** Loads the style sheet of lazily loaded views, so that no view renders without its styles. */
+/** Loads a style sheet of lazily loaded views, so that no view renders without its styles: `lazy`, or one of its own for a large part. */
 
 const wait = (link: HTMLLinkElement): Promise<void> =>
   new Promise(resolve => {
@@ -12,8 +12,9 @@ const wait = (link: HTMLLinkElement): Promise<void> =>
     link.addEventListener('error', onError, { once: true })
   })
 
-export const loadLazyCss = (): Promise<void> => {
-  const known = document.querySelector<HTMLLinkElement>('link[data-lazy]')
+export const loadLazyCss = (sheet = 'lazy'): Promise<void> => {
+  const inPage = sheet === 'lazy' ? ', link[data-lazy="page"]' : ''
+  const known = document.querySelector<HTMLLinkElement>(`link[data-lazy="${sheet}"]${inPage}`)
   // In the page itself it is only loaded, so that it holds nothing up (`build/browser.mjs`).
   if (known) known.media = 'all'
   if (known?.sheet) return Promise.resolve()
@@ -21,12 +22,12 @@ export const loadLazyCss = (): Promise<void> => {
   // It could not be loaded with the page.
   if (known && known.dataset.lazy === 'page') known.remove()
   else if (known) return wait(known)
-  const name = document.querySelector<HTMLMetaElement>('meta[name="lazy-style"]')?.content
+  const name = document.querySelector<HTMLMetaElement>(`meta[name="${sheet}-style"]`)?.content
   if (!name) return Promise.resolve()
   const link = document.createElement('link')
   link.rel = 'stylesheet'
   link.href = name
-  link.dataset.lazy = ''
+  link.dataset.lazy = sheet
   document.head.append(link)
   return wait(link)
 }

@@ -15,6 +15,8 @@ export type PickerOption = {
   noteTitle?: string
   icon?: IconName
   keys?: string
+  /** The tooltip of the line. */
+  title?: string
 }
 export type PickerGroup = { label: string; options: readonly PickerOption[] }
 
@@ -24,6 +26,8 @@ export type PickerProps = {
   groups: readonly PickerGroup[]
   selected?: string
   empty: string
+  /** Name, hint, and note stand in columns. */
+  isTable?: boolean
   /** Status below the list, such as a search that is running. */
   note?: string
   /** Holds what is searched for; absent for a short list without a search field. */
@@ -36,6 +40,7 @@ export type PickerProps = {
 
 export const Picker = (props: PickerProps) => {
   const { label, placeholder, groups, selected, empty, note, query, onQuery, onPick } = props
+  const { isTable = false } = props
   const listId = useId()
   const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
@@ -79,7 +84,7 @@ export const Picker = (props: PickerProps) => {
   let index = -1
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the field and the list inside
-    <div class="picker" onKeyDown={onKeyDown}>
+    <div class={`picker${isTable ? ' picker-table' : ''}`} onKeyDown={onKeyDown}>
       {query && (
         <div class="picker-field">
           <Icon name="search" size={16} />
@@ -115,13 +120,12 @@ export const Picker = (props: PickerProps) => {
         tabIndex={query ? -1 : 0}
         aria-activedescendant={query ? undefined : activeId}
       >
-        {groups
-          .filter(group => group.options.length > 0)
-          .map(group => (
+        {groups.map((group, place) =>
+          group.options.length === 0 ? null : (
             // biome-ignore lint/a11y/useSemanticElements: a group of options has no element of its own
-            <div key={group.label} role="group" aria-label={group.label || label}>
+            <div key={group.label || place} role="group" aria-label={group.label || label}>
               {group.label && (
-                <div class="picker-head" aria-hidden="true">
+                <div class="picker-head" dir="auto" aria-hidden="true">
                   {group.label}
                 </div>
               )}
@@ -137,6 +141,7 @@ export const Picker = (props: PickerProps) => {
                     tabIndex={-1}
                     aria-selected={own === at}
                     class="picker-option"
+                    title={option.title}
                     onMouseMove={() => {
                       if (own !== at) active.value = option.id
                     }}
@@ -146,7 +151,11 @@ export const Picker = (props: PickerProps) => {
                     <span class="picker-label" dir="auto">
                       <Marked text={option.label} ranges={option.ranges} />
                     </span>
-                    {option.hint && <span class="picker-hint">{option.hint}</span>}
+                    {option.hint && (
+                      <span class="picker-hint" dir="auto">
+                        {option.hint}
+                      </span>
+                    )}
                     {option.note && (
                       <span class="picker-note" title={option.noteTitle}>
                         {option.note}
@@ -158,7 +167,8 @@ export const Picker = (props: PickerProps) => {
                 )
               })}
             </div>
-          ))}
+          ),
+        )}
         {options.length === 0 && empty && <p class="picker-empty">{empty}</p>}
       </div>
       {query && (

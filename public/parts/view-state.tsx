@@ -30,6 +30,38 @@ export const LoadNote = ({ state, failed, onRetry }: LoadNoteProps) =>
     <LoadingNote />
   )
 
+export type Example = { label: string; text: string; onUse: () => void }
+
+type BeginningProps = {
+  title: string
+  text: string
+  /** Written into a form when clicked. */
+  examples?: readonly Example[]
+  /** The button that begins without an example. */
+  children?: ComponentChildren
+}
+
+/** In the middle of a view that has nothing yet. */
+export const Beginning = ({ title, text, examples = [], children }: BeginningProps) => (
+  <div class="beginning">
+    <h2 class="view-title">{title}</h2>
+    <p>{text}</p>
+    {examples.length > 0 && (
+      <ul>
+        {examples.map(({ label, text: more, onUse }) => (
+          <li key={label}>
+            <button type="button" class="beginning-example" onClick={onUse}>
+              <span>{label}</span>
+              <span class="field-hint">{more}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    )}
+    {children}
+  </div>
+)
+
 export type EmptyNoteProps = {
   /** What is missing, without a full stop: "No tasks yet". */
   title: string

@@ -318,6 +318,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   workspace_root: 'That’s the workspace itself.',
   own_files: 'The server keeps its own files there.',
   folder_into_itself: 'A folder can’t be moved into itself.',
+  picture_not_kept: 'Pasted pictures must be PNG, JPEG, GIF, or WebP, and at most {max} MB.',
   file_too_large: 'This file is too large to open. The limit is {max} kB.',
   folder_too_large:
     'This folder is too large to download. The limit is {files} files and {max} MB.',

@@ -127,6 +127,44 @@ test('reads a text file with size, lines and version; reports binary files', asy
   assert.equal([(await read('empty')).body.size, (await read('empty')).body.lines], [0, 1])
 })
 
+test('reads a file of any size by pages of whole lines', async ({ app, root, query }) => {
+  const page = async (path: string, place: Record<string, string>) =>
+    (await app.get(`/api/file?${query({ path, ...place })}`)).body
+  const line = (n: number) => `line ${n} é\n`
+  const text = Array.from({ length: 60_000 }, (_, n) => line(n + 1)).join('')
+  const bytes = Buffer.from(text)
+  writeFileSync(join(root, 'long.log'), text)
+
+  const whole: string[] = []
+  for (let from = 0, first = 1; from < bytes.length; ) {
+    const { content, size, first_line, ...found } = await page('long.log', { from: `${from}` })
+    assert.equal([found.from, size, first_line], [from, bytes.length, first])
+    assert.ok(Buffer.byteLength(content) <= 200_000)
+    whole.push(content)
+    first += content.split('\n').length - 1
+    from = found.to
+  }
+  assert.is(whole.join(''), text)
+
+  const last = await page('long.log', { from: '-50' })
+  assert.is(last.content.at(-1), '\n')
+  assert.ok(last.content.endsWith(line(60_000)) && last.content.startsWith('line 5'))
+  assert.is(last.to, bytes.length)
+  const middle = await page('long.log', { line: '30000' })
+  assert.is(middle.content.split('\n')[30_000 - middle.first_line], 'line 30000 é')
+  const beyond = await page('long.log', { line: '70000' })
+  assert.ok(beyond.content.endsWith(line(60_000)))
+
+  // One line longer than a page is cut between characters.
+  writeFileSync(join(root, 'min.js'), `a${'é'.repeat(150_000)}`)
+  const cut = await page('min.js', { from: '0' })
+  const rest = await page('min.js', { from: `${cut.to}` })
+  assert.is(cut.content + rest.content, `a${'é'.repeat(150_000)}`)
+  assert.is((await page('README.md', { from: '0' })).content, 'hello\nworld\n')
+  writeFileSync(join(root, 'bytes.dat'), Buffer.alloc(300_000))
+  assert.is((await page('bytes.dat', { from: '0' })).binary, true)
+})
+
 test('rejects pipes, sockets and devices without blocking', async ({ app, root, query }) => {
   const { execFileSync } = await import('node:child_process')
   execFileSync('mkfifo', [join(root, 'pipe')])

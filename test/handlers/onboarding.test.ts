@@ -181,6 +181,71 @@ test('a successful setup writes model, address and key to their files', async ()
   })
 })
 
+test('the key of a server of one’s own is offered for no other provider, and its address can be changed', async () => {
+  await withApp({}, async app => {
+    const base_url = 'https://far.example/v1'
+    await setup(app, { provider: 'custom', model: 'm', api_key: 'sk-of-far', base_url })
+    const rowOf = async (id: string) => {
+      const { body } = await app.get('/api/providers')
+      const row = body.providers.find((each: { id: string }) => each.id === id)
+      return [row.has_key, row.base_url]
+    }
+    assert.equal(await rowOf('custom'), [true, base_url])
+    assert.equal(await rowOf('openai'), [false, null])
+    const { body } = await app.get('/api/models')
+    const groups = body.groups.map(({ provider_id }: { provider_id: string }) => provider_id)
+    assert.not.ok(groups.includes('openai'))
+    assert.not.ok(existsSync(join(app.home, '.env')))
+
+    const move = (change: Record<string, unknown>) =>
+      app.post('/api/providers/address', { provider: 'custom', ...change })
+    // The same server: its key stays.
+    assert.is((await move({ base_url: 'https://far.example/v2' })).status, 200)
+    assert.match(read(app, 'config.yaml'), 'api_key: sk-of-far')
+    assert.equal(await rowOf('custom'), [true, 'https://far.example/v2'])
+    // Another one does not get it.
+    assert.is((await move({ base_url: 'https://near.example/v1' })).status, 200)
+    assert.not.match(read(app, 'config.yaml'), 'sk-of-far')
+    assert.equal(await rowOf('custom'), [false, 'https://near.example/v1'])
+    await move({ base_url: 'https://near.example/v1', api_key: 'sk-of-near' })
+    assert.equal(await rowOf('custom'), [true, 'https://near.example/v1'])
+    for (const [change, status] of [
+      [{ base_url: 'ftp://h' }, 400],
+      [{ provider: 'openai', base_url }, 400],
+      [{ base_url, api_key: 'x' }, 400],
+    ] as const)
+      assert.is((await move(change)).status, status, JSON.stringify(change))
+    assert.match(read(app, 'config.yaml'), 'api_key: sk-of-near')
+  })
+})
+
+test('a key of .env that the command line shares does not go to another server unasked', async () => {
+  await withApp({}, async app => {
+    writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-of-far\n')
+    const config = 'model:\n  provider: custom\n  default: m\n  base_url: https://far.example/v1\n'
+    writeFileSync(join(app.home, 'config.yaml'), config)
+    const { status } = await app.post('/api/providers/address', {
+      provider: 'custom',
+      base_url: 'https://near.example/v1',
+    })
+    assert.equal([status, read(app, 'config.yaml')], [400, config])
+  })
+})
+
+test('the address of a named server is changed in its entry', async () => {
+  await withApp({}, async app => {
+    const server = { name: 'Box', base_url: 'http://127.0.0.1:9/v1', model: 'm', use: true }
+    await app.post('/api/providers/self-hosted', server)
+    const { status } = await app.post('/api/providers/address', {
+      provider: 'custom:box',
+      base_url: 'http://127.0.0.1:10/v1',
+    })
+    assert.is(status, 200)
+    assert.not.match(read(app, 'config.yaml'), '127.0.0.1:9/')
+    assert.match(read(app, 'config.yaml'), '127.0.0.1:10/')
+  })
+})
+
 test('keeps an existing OpenAI key when a custom endpoint has its own', async () => {
   await withApp({}, async app => {
     writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-of-openai\n')

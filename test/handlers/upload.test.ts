@@ -50,6 +50,28 @@ const send = ({ app }: Desk, body: Buffer | string, type = TYPE): Promise<Answer
 const upload = (desk: Desk, file: Omit<Part, 'name'>, more: readonly Part[] = []) =>
   send(desk, form([{ name: 'session_id', data: desk.id }, ...more, { name: 'file', ...file }]))
 
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+test('a pasted picture is kept with the chat, not in its workspace', async desk => {
+  const { app, root, id, before } = desk
+  const keep = [{ name: 'keep', data: 'chat' }]
+  const { status, body } = await upload(desk, { filename: 'image.png', data: PNG }, keep)
+  assert.is(status, 200, JSON.stringify(body))
+  assert.is(body.filename, body.path)
+  assert.match(body.path, new RegExp(`${id}/image-[0-9a-f]{32}\\.png$`))
+  assert.equal(readFileSync(body.path), PNG)
+  assert.equal(namesIn(root), before)
+  const shown = await app.get(`/api/media?session_id=${id}&path=${encodeURIComponent(body.path)}`)
+  assert.is(shown.status, 200)
+  const refused = await upload(desk, { filename: 'image.png', data: 'no picture' }, keep)
+  assert.is(refused.body.code, 'picture_not_kept')
+  assert.equal(namesIn(root), before)
+  assert.equal(incoming(desk), [])
+})
+
 const incoming = ({ app }: Desk): string[] => {
   const dir = join(app.state, 'incoming')
   return existsSync(dir) ? readdirSync(dir) : []

@@ -103,6 +103,18 @@ test('suggestions stay in trusted places and repeat the prefix', async ({ app, p
   assert.ok((await app.get('/api/workspaces/suggest')).body.suggestions.includes(app.userHome))
 })
 
+test('folders to choose from are those of trusted places', async ({ app, project }) => {
+  const list = async (path: string) =>
+    (await app.get(`/api/workspaces/folders?path=${encodeURIComponent(path)}`)).body
+  const inside = { path: join(project, 'src'), name: 'src', is_repository: false }
+  assert.equal(await list('~/project'), {
+    path: project,
+    parent: app.userHome,
+    folders: [inside],
+  })
+  assert.is((await list('/etc')).path, '')
+})
+
 test('a directory listing is 404 outside of the workspace, and lists directories first', async ({
   app,
   project,

@@ -148,8 +148,13 @@ test('the page has no inline script or style', () => {
 test('the style sheets that the page names exist', () => {
   const html = readFileSync(new URL('../index.html', style), 'utf8')
   const named = [...html.matchAll(/static\/([\w-]+\.css)/g)].map(([, name]) => name!)
-  assert.equal(named, ['main.css', 'lazy.css'])
-  for (const name of named) assert.ok(existsSync(new URL(name, style)), name)
+  assert.equal(named, ['main.css', 'lazy.css', 'terminal.css'])
+  const places = ['./', '../features/terminal/']
+  for (const name of named)
+    assert.ok(
+      places.some(place => existsSync(new URL(place + name, style))),
+      name,
+    )
 })
 
 const now = new Date(2026, 5, 15, 12).getTime() / 1000

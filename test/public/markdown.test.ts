@@ -8,7 +8,7 @@ import { renderToString } from 'preact-render-to-string'
 import { Blocks } from '../../public/markdown/blocks.ts'
 import { completePartial } from '../../public/markdown/complete-partial.ts'
 import { lex } from '../../lib/base/markdown/lexer.ts'
-import { diagramSize } from '../../public/markdown/diagram-size.ts'
+import { diagramHeight, drawnHeights } from '../../public/markdown/diagram-size.ts'
 import { decodeEntities, safeImage, safeLink } from '../../lib/base/markdown/links.ts'
 import { toPlainText } from '../../public/markdown/plain-text.ts'
 import { warmUp } from '../../public/markdown/warm-up.ts'
@@ -204,20 +204,27 @@ markdown('no attack becomes a script, a handler, a request or an address', () =>
   }
 })
 
-markdown('the box of a diagram is as high as its source suggests', () => {
-  const sizes: Record<string, string> = {
-    'graph LR; A-->B; B-->C': 'low',
-    '---\ntitle: x\n---\n%% a comment\nflowchart RL\n  a[One] --> b\n  b --> c & d': 'low',
-    'graph LR; A-->B; A-->C': 'medium',
-    'graph LR\n A-->B\n A-->C\n B-->D\n C-->D': 'high',
-    'graph TD; A-->B; B-->C': 'medium',
-    'sequenceDiagram\n A->>B: one\n B->>A: two\n A->>B: three\n B->>A: four': 'high',
-    [`graph TD\n${Array.from({ length: 17 }, (_, i) => `n${i} --> n${i + 1}`).join('\n')}`]:
-      'highest',
-    '': 'medium',
+markdown('the box of a diagram is as high as its source suggests, then as it was drawn', () => {
+  const chain = Array.from({ length: 17 }, (_, i) => `n${i} --> n${i + 1}`).join('\n')
+  const heights: Record<string, number> = {
+    // One row, made smaller to fit into the column.
+    'graph LR; A-->B; B-->C': 112,
+    [`graph LR\n${chain}`]: 112,
+    // Two and three rows.
+    '---\ntitle: x\n---\n%% a comment\nflowchart RL\n  a[One] --> b\n  b --> c & d': 206,
+    'graph LR; A-->B; A-->C; A -- no --> D': 310,
+    // Levels below each other; an edge that leads back adds none.
+    'graph TD; A-->B; B-->A': 206,
+    'graph TD; A-->B; B-->C': 310,
+    [`graph TD\n${chain}`]: 480,
+    'sequenceDiagram\n A->>B: one\n B->>A: two': 274,
+    '': 288,
   }
-  for (const [source, size] of Object.entries(sizes))
-    assert.equal([source, diagramSize(source)], [source, size])
+  for (const [source, height] of Object.entries(heights))
+    assert.equal([source, diagramHeight(source)], [source, height])
+  drawnHeights.set('', 130)
+  assert.is(diagramHeight(''), 130)
+  drawnHeights.clear()
 })
 
 markdown('addresses', () => {

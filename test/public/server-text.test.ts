@@ -16,7 +16,7 @@ import { toErrorReply } from '../../lib/http/error-reply.ts'
 import { parseYaml } from '../../lib/store/yaml-values.ts'
 import { isInvalid, parseServers } from '../../lib/mcp/config.ts'
 import { routingOf } from '../../lib/models/routing.ts'
-import { causeOf } from '../../lib/commands/sandbox/availability.ts'
+import { causeOfComplaint } from '../../lib/commands/sandbox/availability.ts'
 import { workspaceProblem } from '../../lib/commands/sandbox/mounts.ts'
 import { ERROR_CODES, type ErrorCode, GENERIC_CODES } from '../../lib/schema/error-code.ts'
 import { FailureType } from '../../lib/schema/failure-type.ts'
@@ -200,7 +200,7 @@ const causesOfModules = (): (Words | null)[] => {
     { maxNamespaces: 0 },
     { isContainer: true },
     { isUnit: true },
-  ].map(facts => causeOf(complaint, { ...FACTS, ...facts }))
+  ].map(facts => causeOfComplaint(complaint, { ...FACTS, ...facts }))
   const home = mkdtempSync(join(tmpdir(), 'place-'))
   const env = { HOME: home }
   const places = [
@@ -234,7 +234,7 @@ test('what our modules say about a sandbox, a rule, and a value of config.yaml i
   inEach(language => {
     for (const cause of causes) assert.is.not(inPage(cause), `${cause}`, `${language}: ${cause}`)
     const reason = sentence('sandbox.bwrap', {
-      reason: causeOf('bwrap: it says so', { ...FACTS, isUnit: true }),
+      reason: causeOfComplaint('bwrap: it says so', { ...FACTS, isUnit: true }),
     })
     const values = { reason }
     const refused = conflict(reason, { code: 'sandbox_unavailable', values })

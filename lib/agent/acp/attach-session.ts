@@ -17,9 +17,9 @@ const CALL_MS = 60_000
 const timeoutText = (name: string, what: string) => `${name} did not ${what} within a minute.`
 
 /** Where a session is opened. */
-type Place = { running: RunningAgent; cwd: string; mcpServers: AcpMcpServer[] }
+type SessionTarget = { running: RunningAgent; cwd: string; mcpServers: AcpMcpServer[] }
 
-const startNew = ({ running, cwd, mcpServers }: Place): Promise<Session> =>
+const startNew = ({ running, cwd, mcpServers }: SessionTarget): Promise<Session> =>
   running.router.whileOpening(async () => {
     const work = running.connection.request('session/new', { cwd, mcpServers })
     const text = timeoutText(running.name, 'open a session')
@@ -39,7 +39,7 @@ const registerNew = ({ name, router, clock }: RunningAgent, answer: unknown): Se
 
 /** Opens a session that the agent has, with the reader of what it replays. Throws when the agent refuses. */
 const reopen = async (
-  { running, cwd, mcpServers }: Place,
+  { running, cwd, mcpServers }: SessionTarget,
   id: string,
   method: 'session/load' | 'session/resume',
   reader: ReplayReader,
@@ -76,7 +76,7 @@ type Restored = { session: Session; lastMessage: string }
 
 /** Null if the agent can't restore sessions or no longer has this one. `withHistory`: `lastMessage` is its last user message. */
 const restore = async (
-  place: Place,
+  place: SessionTarget,
   saved: ExternalSession,
   withHistory = false,
 ): Promise<Restored | null> => {
@@ -119,7 +119,7 @@ export const adoptSession = async (
 }
 
 const fork = async (
-  { running, cwd, mcpServers }: Place,
+  { running, cwd, mcpServers }: SessionTarget,
   saved: ExternalSession,
 ): Promise<Session | null> => {
   const { name, connection, router, log } = running
@@ -146,7 +146,11 @@ type SessionRef = { workspace: string; sessionKey?: string }
 /** The agent and its context in this profile. */
 export type AgentSide = { external: ExternalAgentContext; agent: ModelEndpoint['agent'] }
 
-const placeOf = (running: RunningAgent, cwd: string, { external, agent }: AgentSide): Place => ({
+const placeOf = (
+  running: RunningAgent,
+  cwd: string,
+  { external, agent }: AgentSide,
+): SessionTarget => ({
   running,
   cwd,
   mcpServers: toAcpServers(external, agent, running.connection.capabilities),
@@ -174,7 +178,7 @@ const collapseSpace = (text: string): string => oneLine(text).slice(0, 500)
 
 /** Restores the agent's session. If it ended during a message, the replayed history shows whether it received that message. */
 const restoreOwn = async (
-  place: Place,
+  place: SessionTarget,
   history: readonly LoopMessage[],
   saved: ExternalSession,
   known: Session | undefined,
@@ -235,7 +239,7 @@ const referenceOf = (newest: string): string => `reference ${newest.slice(0, 8)}
 export const continuePrompt = (newest: string): string =>
   `About the last message (${referenceOf(newest)}): the program that passes messages to you was restarted while you worked on it, and your session was loaded again. Whatever was running then may have been done in part, and an open question or permission request got no answer: check before you repeat anything, and ask again if you still need to. Then continue where you were; do not start over.`
 
-export type Cut =
+export type CutTurn =
   /** It has not received the message. */
   | 'unsent'
   /** It had answered. */
@@ -254,7 +258,7 @@ export const attachToCutTurn = async (
   { workspace, sessionKey: owner = '' }: SessionRef,
   saved: ExternalSession | null,
   side: AgentSide,
-): Promise<Cut> => {
+): Promise<CutTurn> => {
   const newest = historyHash(history)
   const hasWorked = history.at(-1)?.role !== 'user'
   const isOwn = saved?.owner === owner && saved.cwd === workspace

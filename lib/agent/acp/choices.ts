@@ -128,7 +128,7 @@ export const askingMode = ({ current, choices }: Modes): Mode | null => {
   return asking.some(({ id }) => id === current) ? null : (asking[0] ?? null)
 }
 
-type Wanted = {
+type WantedChoices = {
   mode?: string | null | undefined
   model?: string | undefined
   options: Readonly<Record<string, string | boolean>>
@@ -141,7 +141,7 @@ const listed = (words: readonly string[]): string =>
 const applyChoices = async (
   { connection, name }: RunningAgent,
   session: Session,
-  { mode, model, options }: Wanted,
+  { mode, model, options }: WantedChoices,
   { missing, failed, asks: mustAsk }: { missing: Say; failed: Say; asks: boolean },
 ): Promise<void> => {
   const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {
@@ -189,7 +189,7 @@ const applyChoices = async (
 
 type Say = (sentence: string) => void
 
-/** Of a new session: as configured, else a mode that asks before it acts. `hasModel`: the model is chosen with each message. */
+/** Sets what a new session begins with: as configured, else a mode that asks before it acts. `hasModel`: the model is chosen with each message. */
 export const applyFirstChoices = (
   running: RunningAgent,
   session: Session,

@@ -18,7 +18,13 @@ const capabilitiesFor = (servesFiles: boolean): acp.ClientCapabilities => ({
   session: { configOptions: { boolean: {} }, notices: {} },
 })
 
-export type Connection = Awaited<ReturnType<typeof connectAgent>>
+/** A connection that is initialized. */
+export type Connection = {
+  capabilities: InitializeResponse
+  request: <T>(method: string, params: unknown) => Promise<T>
+  notify: (method: string, params: unknown) => Promise<void>
+  close: () => void
+}
 
 export const connectAgent = async (
   child: AgentProcess,
@@ -27,7 +33,7 @@ export const connectAgent = async (
   services: ClientRequests,
   onUpdate: (params: unknown) => void,
   log: (line: string) => void,
-) => {
+): Promise<Connection> => {
   const { name, version, startMs, servesFiles } = about
   // Loaded on first use, to keep the service's startup fast.
   const sdk = await import('@agentclientprotocol/sdk')
@@ -82,10 +88,8 @@ export const connectAgent = async (
     )
   return {
     capabilities: parsed.data,
-    request: <T>(method: string, params: unknown): Promise<T> =>
-      connection.agent.request<T>(method, params),
-    notify: (method: string, params: unknown): Promise<void> =>
-      connection.agent.notify(method, params),
+    request: (method, params) => connection.agent.request(method, params),
+    notify: (method, params) => connection.agent.notify(method, params),
     close: () => connection.close(),
   }
 }

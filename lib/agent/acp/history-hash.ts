@@ -2,7 +2,7 @@
 import { sha256 } from '../../base/sha256.ts'
 import type { LoopMessage } from '../types.ts'
 
-const textOf = ({ content }: LoopMessage): string =>
+const contentAsText = ({ content }: LoopMessage): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
 
 /** One hash per user message, over it and all user messages before it. */
@@ -11,7 +11,7 @@ const historyHashes = (history: readonly LoopMessage[]): string[] => {
   return history
     .filter(message => message.role === 'user')
     .map(message => {
-      last = sha256(`${last}\n${textOf(message)}`).slice(0, 24)
+      last = sha256(`${last}\n${contentAsText(message)}`).slice(0, 24)
       return last
     })
 }
@@ -40,7 +40,7 @@ export const messagesSince = (
 export const messageTextAt = (history: readonly LoopMessage[], mark: string): string | null => {
   const at = mark === '' ? -1 : historyHashes(history).indexOf(mark)
   const message = at < 0 ? undefined : history.filter(({ role }) => role === 'user')[at]
-  return message ? textOf(message) : null
+  return message ? contentAsText(message) : null
 }
 
 const MAX_CHARS = 60_000
@@ -50,7 +50,7 @@ const MAX_RESULT_CHARS = 2_000
 /** The history as plain text for an agent that lacks it; the oldest part is omitted if it is too long. */
 export const formatHistory = (messages: readonly LoopMessage[]): string => {
   const lines = messages.flatMap(message => {
-    const text = textOf(message).trim().slice(0, MAX_TEXT_CHARS)
+    const text = contentAsText(message).trim().slice(0, MAX_TEXT_CHARS)
     if (message.role === 'user') return [`User: ${text}`]
     if (message.role === 'tool')
       return [`Result of ${message.name ?? 'a tool'}: ${text.slice(0, MAX_RESULT_CHARS)}`]

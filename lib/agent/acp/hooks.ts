@@ -2,19 +2,19 @@
 import type { Words } from '../../base/sentences.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { askForHook } from '../hooked-call.ts'
-import type { BeforeCall, HookedCall } from '../hooks.ts'
+import type { BeforeCall, HookedCall, HookedTool } from '../hooks.ts'
 import type { AgentRequest, ApprovalRequest, ToolContext } from '../types.ts'
 
 export type AgentCall = {
   callId: string
-  /** Of our tools, as `describe` maps the agent's call. */
+  /** The name of our tool that `describe` maps the agent's call to. */
   name: string
   /** The kind of the call in ACP. */
   kind: string
   args: Record<string, unknown>
 }
 
-const KINDS: Readonly<Record<string, HookedCall['tool']['kind']>> = {
+const KINDS: Readonly<Record<string, HookedTool['kind']>> = {
   execute: 'execute',
   edit: 'write',
   delete: 'write',
@@ -41,7 +41,7 @@ const decide = async (
     throw new Refusal('hook', `A hook of the user blocked this call: ${blocked}`)
   const preview = typeof call.args.command === 'string' ? call.args.command : null
   const ask: ToolContext['approve'] = approval => approve(approval, call.callId)
-  const denied = await askForHook(before, call, preview, ask, workspace)
+  const denied = await askForHook(before, call.name, preview, ask, workspace)
   if (denied) throw new Refusal('user', 'The user denied this call.')
   return before.decision === 'allow'
     ? (ask, callId) => approve({ allowedBy: 'hook', ...ask }, callId)

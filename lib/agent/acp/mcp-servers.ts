@@ -3,14 +3,14 @@ import type { ExternalAgentContext } from '../external-agent.ts'
 import type { ModelEndpoint } from '../types.ts'
 import type { InitializeResponse } from './updates.ts'
 
-const pairs = (map: Readonly<Record<string, string>>) =>
+type Pair = { name: string; value: string }
+
+const pairs = (map: Readonly<Record<string, string>>): Pair[] =>
   Object.entries(map).map(([name, value]) => ({ name, value }))
 
-type Pairs = ReturnType<typeof pairs>
-
 export type AcpMcpServer =
-  | { name: string; command: string; args: string[]; env: Pairs }
-  | { type: 'http' | 'sse'; name: string; url: string; headers: Pairs }
+  | { name: string; command: string; args: string[]; env: Pair[] }
+  | { type: 'http' | 'sse'; name: string; url: string; headers: Pair[] }
 
 /** All agents support stdio; http and sse are optional capabilities. */
 export const toAcpServers = (

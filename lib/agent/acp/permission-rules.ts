@@ -3,7 +3,7 @@ import { realPath } from '../../store/path-within.ts'
 import { asObject } from '../../base/json.ts'
 import type { Reason } from '../../schema/question.ts'
 import { reasonFor, ruleApproval } from '../permissions/check-call.ts'
-import { because } from '../reasons.ts'
+import { reasonFields } from '../reasons.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { Access, RuledCall, Verdict } from '../permissions/types.ts'
 import type { ShellContext } from '../shell/types.ts'
@@ -66,5 +66,5 @@ export const addToApproval = (
   reasons: readonly (string | Reason)[],
 ) =>
   verdict === null
-    ? { patternKeys: [...labels], ...because(...reasons) }
-    : { ...ruleApproval(verdict, labels), ...because(reasonFor(verdict), ...reasons) }
+    ? { patternKeys: [...labels], ...reasonFields(...reasons) }
+    : { ...ruleApproval(verdict, labels), ...reasonFields(reasonFor(verdict), ...reasons) }

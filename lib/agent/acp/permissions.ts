@@ -133,7 +133,7 @@ const deniedByHome = (guards: Guards | undefined, call: Call, cwd: string): stri
 const MAX_EXPLANATION_CHARS = 1_500
 
 /** Nothing that is shown already. */
-const said = (explanation: string, shown: readonly string[]): string => {
+const shownExplanation = (explanation: string, shown: readonly string[]): string => {
   const plain = explanation.replace(/^```\w*\n([\s\S]*?)\n?```$/, '$1').trim()
   return shown.some(words => words.trim() === plain)
     ? ''
@@ -155,7 +155,7 @@ const askOptions = async (
   const args = JSON.stringify(call.rawInput ?? {})
   const question = [
     `${name}: ${call.title || 'how to continue?'}`,
-    said(explanation, [call.title]),
+    shownExplanation(explanation, [call.title]),
     args === '{}' ? '' : shortenCounting(args, MAX_EXPLANATION_CHARS),
   ].filter(words => words !== '')
   const names = options.map(option => option.name)
@@ -220,7 +220,7 @@ export const askPermission = async (
   const reasons = [
     `${name} asks to ${act}${isOutside ? ' outside the workspace' : ''}.`,
     // In its own words, which must not pass for ours.
-    quotedFrom(said(explanation, [command, call.title])),
+    quotedFrom(shownExplanation(explanation, [command, call.title])),
     ...stakesOf(labels),
     isOnlyPermanent ? 'It offers no one-time permission: the agent remembers an approval.' : '',
   ]

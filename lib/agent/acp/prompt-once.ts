@@ -15,7 +15,7 @@ import type { Session } from './session.ts'
 import { waitAtMost } from './timeout.ts'
 import { Transcript } from './transcript.ts'
 import { PromptResult } from './updates.ts'
-import { countsOf, NO_TOKENS, reportsTotals, sinceTotal, toUsage } from './usage.ts'
+import { countsOf, NO_TOKENS, reportsTotals, tokensSince, toUsage } from './usage.ts'
 
 export type ExternalTurn = {
   request: AgentRequest
@@ -28,7 +28,7 @@ export type ExternalTurn = {
 
 export type PromptEnd = {
   how: 'answered' | 'rejected' | 'cut'
-  /** Of the agent's session so far, in US dollars. */
+  /** What the agent's session has cost so far, in US dollars. */
   cost: number
 }
 
@@ -194,7 +194,7 @@ const measureUsage = (
     spent = countsOf(used)
     if (reportsTotals(endpoint.agent?.id ?? '', running.connection.capabilities.agentInfo)) {
       const total = spent
-      spent = sinceTotal(total, session.reported?.last ?? null)
+      spent = tokensSince(total, session.reported?.last ?? null)
       session.reported = { last: total }
     }
   }

@@ -22,7 +22,7 @@ export const questionsIn = ({ _meta, rawInput }: CallUpdate): Question[] =>
     ? Questions.parse(asObject(rawInput).questions)
     : []
 
-const textOf = ({ question, options, multiSelect }: Question): string => {
+const questionText = ({ question, options, multiSelect }: Question): string => {
   const described = options.flatMap(({ label, description }) =>
     description ? [`- ${label}: ${description}`] : [],
   )
@@ -58,7 +58,7 @@ export const askQuestions = async (
   const answers: Record<string, string> = {}
   for (const [at, question] of questions.entries()) {
     const labels = question.options.map(({ label }) => label)
-    const answer = (await askInstead(textOf(question), labels, request, callId)).trim()
+    const answer = (await askInstead(questionText(question), labels, request, callId)).trim()
     if (answer === '') throw new Refusal('user', 'The user did not answer.')
     answers[String(at)] = answer
   }

@@ -5,7 +5,6 @@ import type { ModelEndpoint } from '../types.ts'
 import { AgentProcess } from './agent-process.ts'
 import type { ExternalAgents } from './agents.ts'
 import { type Connection, connectAgent } from './connection.ts'
-import { LogLimiter } from './log-limiter.ts'
 import { ClientRequests } from './services.ts'
 import type { Session } from './session.ts'
 import { startTimeoutMs } from './startup.ts'
@@ -22,7 +21,7 @@ export class RunningAgent {
   readonly child: AgentProcess
   readonly router: UpdateRouter
   readonly log: (line: string) => void
-  /** Of a cancelled turn. */
+  /** How long a cancelled turn may take to end. */
   readonly graceMs: number
   /** Attached sessions, by the id of our session. */
   readonly sessions = new Map<string, Session>()
@@ -168,5 +167,35 @@ export class RunningAgent {
 
   get #closesSessions(): boolean {
     return Boolean(this.connection.capabilities.agentCapabilities.sessionCapabilities.close)
+  }
+}
+
+const MAX_LINES = 60
+const WINDOW_MS = 120_000
+const LINE_CHARS = 500
+
+export class LogLimiter {
+  readonly #write: (line: string) => void
+  readonly #clock: Clock
+  #since: number
+  #lines = 0
+
+  constructor(write: (line: string) => void, clock: Clock) {
+    this.#write = write
+    this.#clock = clock
+    this.#since = clock.monotonic()
+  }
+
+  write(line: string): void {
+    const now = this.#clock.monotonic()
+    if (now - this.#since >= WINDOW_MS) {
+      if (this.#lines > MAX_LINES) this.#write(`${this.#lines - MAX_LINES} lines were left out`)
+      this.#since = now
+      this.#lines = 0
+    }
+    this.#lines++
+    if (this.#lines <= MAX_LINES) this.#write(line.slice(0, LINE_CHARS))
+    else if (this.#lines === MAX_LINES + 1)
+      this.#write('prints more than is kept; what follows is left out')
   }
 }

@@ -3,7 +3,13 @@ import { resolve, relative, isAbsolute } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { shortenCounting, shortenMiddle } from '../../base/shorten.ts'
 import { asObject } from '../../base/json.ts'
-import { type Block, type CallContent, type CallUpdate, type PlanEntry, Steps } from './updates.ts'
+import {
+  type Block,
+  type CallContent,
+  type CallUpdate,
+  type PlanEntry,
+  PlanSteps,
+} from './updates.ts'
 
 /** The known state of a call. */
 export type Call = {
@@ -278,7 +284,7 @@ const FENCE = /^```[a-z]*\n([\s\S]*?)\n?```\s*$/
 const stepsOf = ({ name, title, rawInput }: Call): PlanEntry[] | null => {
   if (!/to_?dos?|update_plan/i.test(`${name} ${title}`)) return null
   const { todos, plan } = asObject(rawInput)
-  const steps = Steps.parse(todos ?? plan)
+  const steps = PlanSteps.parse(todos ?? plan)
   return steps.length > 0 ? steps : null
 }
 

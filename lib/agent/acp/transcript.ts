@@ -47,7 +47,7 @@ export type TranscriptTurn = {
 }
 
 /** A call that has not finished. */
-type Open = {
+type OpenCall = {
   call: Call
   /** Its id in the journal. */
   id: string
@@ -64,7 +64,7 @@ export class Transcript {
   readonly #writer: MessageWriter
   readonly #edits: Edits
   readonly #usedIds: Set<string>
-  readonly #open = new Map<string, Open>()
+  readonly #open = new Map<string, OpenCall>()
   /** The agent's ids of finished calls; later updates are ignored. */
   readonly #done = new Set<string>()
   /** How many calls the agent has started. */
@@ -177,7 +177,7 @@ export class Transcript {
     return id
   }
 
-  #track(known: Open | undefined, call: Call): Open {
+  #track(known: OpenCall | undefined, call: Call): OpenCall {
     const entry = known ?? {
       call,
       id: this.#idFor(call.id),
@@ -197,7 +197,7 @@ export class Transcript {
     ])
   }
 
-  #show(entry: Open): void {
+  #show(entry: OpenCall): void {
     if (entry.isShown) return
     entry.isShown = true
     const { name, args, preview } = describe(entry.call, this.#turn.workspace)
@@ -206,7 +206,7 @@ export class Transcript {
     this.#turn.emit({ type: 'tool', callId: entry.id, name, preview, args })
   }
 
-  #finish(entry: Open): void {
+  #finish(entry: OpenCall): void {
     // The text being streamed already has an id; the result needs the next one.
     if (entry.isShown) this.#writer.record()
     this.#show(entry)

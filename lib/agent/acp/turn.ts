@@ -2,11 +2,10 @@
 import { changeWords, type Sentence, sentence, type Words } from '../../base/sentences.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { messageOf } from '../../errors.ts'
-import type { Usage } from '../../schema/usage.ts'
+import { type Usage, cacheTokens } from '../../schema/usage.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
-import type { AgentRequest, Emit, Failure, Outcome } from '../types.ts'
+import type { AgentRequest, Emit, Failure, Outcome, LoopMessage } from '../types.ts'
 import type { ExternalAgents } from './agents.ts'
-import { inForm, withForm } from './answer-form.ts'
 import { continueTurn, ignoreDeleted } from './continue-turn.ts'
 import { historyHash } from './history-hash.ts'
 import { chooseModel } from './choices.ts'
@@ -17,6 +16,7 @@ import { TurnFailure } from './failures.ts'
 import { isSlashCommand, stripWorkspacePrefix } from './prompt.ts'
 import { promptOnce, type ExternalTurn, untilAborted } from './prompt-once.ts'
 import { usesOwnFiles } from './services.ts'
+import { demandAfter, formInstruction } from '../answer-form.ts'
 
 const nothing: Usage = {
   input_tokens: 0,
@@ -186,4 +186,50 @@ const selectModel = async (
   )
   if (!isOffered)
     warn(`${agent.name} does not offer the model ${agent.model}; it uses its own choice.`)
+}
+
+/** The conversation with the instruction in its newest message. */
+const withForm = (
+  history: readonly LoopMessage[],
+  { answerForm }: AgentRequest,
+): readonly LoopMessage[] => {
+  const newest = history.at(-1)
+  if (!answerForm || newest?.role !== 'user') return history
+  const instruction = formInstruction(answerForm)
+  const content =
+    typeof newest.content === 'string'
+      ? `${newest.content}\n\n${instruction}`
+      : [...newest.content, { type: 'text', text: instruction }]
+  return [...history.slice(0, -1), { ...newest, content }]
+}
+
+const sum = (first: Usage, second: Usage): Usage => ({
+  ...second,
+  input_tokens: first.input_tokens + second.input_tokens,
+  output_tokens: first.output_tokens + second.output_tokens,
+  estimated_cost: first.estimated_cost + second.estimated_cost,
+  ...cacheTokens(
+    (first.cache_read_tokens ?? 0) + (second.cache_read_tokens ?? 0),
+    (first.cache_write_tokens ?? 0) + (second.cache_write_tokens ?? 0),
+  ),
+})
+
+/** `ask` sends one more message. */
+const inForm = async (
+  outcome: Outcome,
+  { answerForm }: AgentRequest,
+  ask: (message: LoopMessage) => Promise<Outcome | 'unknown'>,
+): Promise<Outcome> => {
+  const demand =
+    answerForm && outcome.status === 'finished'
+      ? demandAfter({ answerForm }, { text: outcome.text, refusal: '' })
+      : null
+  if (!demand) return outcome
+  const again = await ask({ role: 'user', content: demand.sentence })
+  if (again === 'unknown') return outcome
+  return {
+    ...again,
+    steps: outcome.steps + again.steps,
+    usage: sum(outcome.usage, again.usage),
+  }
 }

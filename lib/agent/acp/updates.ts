@@ -112,7 +112,7 @@ const PlanEntry = z.object({
 export type PlanEntry = z.infer<typeof PlanEntry>
 
 /** A plan in tool arguments; agents use different keys for the text. */
-export const Steps = listOf(
+export const PlanSteps = listOf(
   z
     .object({ content: text, description: text, step: text, title: text, status: z.unknown() })
     .transform(({ content, description, step, title, status }) => ({

@@ -58,7 +58,7 @@ export const reportsTotals = (
 ): boolean => /copilot/i.test([agentInfo?.name, agentInfo?.title, id].filter(Boolean).join(' '))
 
 /** The tokens since the last total. One that is smaller begins anew: the agent has lost its session. */
-export const sinceTotal = (total: TokenCounts, last: TokenCounts | null): TokenCounts => {
+export const tokensSince = (total: TokenCounts, last: TokenCounts | null): TokenCounts => {
   const before = last ?? NO_TOKENS
   // A part may be counted differently from turn to turn.
   if (total.input + total.output < before.input + before.output) return total

@@ -1,5 +1,5 @@
 /** Unix socket over which a script calls tools: token-protected, sequential, with a call limit. */
-import { createServer, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { isSameSecret } from '../../base/sha256.ts'
 import { z } from 'zod'
 
@@ -12,43 +12,45 @@ const Call = z.object({
   args: z.record(z.string(), z.unknown()),
 })
 
-export type ToolSocket = {
-  calls: () => number
-  close: () => void
-}
+/** Runs a tool and returns its result. Never rejects. */
+type CallTool = (tool: string, args: Record<string, unknown>) => Promise<string>
 
-export type ToolSocketOptions = {
-  path: string
-  token: string
-  maxCalls: number
-  /** Runs a tool and returns its result. Never rejects. */
-  callTool: (tool: string, args: Record<string, unknown>) => Promise<string>
-}
+export class ToolSocket {
+  readonly #token: string
+  readonly #maxCalls: number
+  readonly #callTool: CallTool
+  readonly #sockets = new Set<Socket>()
+  readonly #server: Server = createServer(socket => this.#accept(socket))
+  #count = 0
+  #last: Promise<unknown> = Promise.resolve()
+  #isClosed = false
 
-export const openToolSocket = async (options: ToolSocketOptions): Promise<ToolSocket> => {
-  const { path, token, maxCalls, callTool } = options
-  const sockets = new Set<Socket>()
-  let count = 0
-  let last: Promise<unknown> = Promise.resolve()
-  let isClosed = false
-
-  const handleLine = async (line: string): Promise<object> => {
-    let call: z.output<typeof Call>
-    try {
-      call = Call.parse(JSON.parse(line))
-    } catch {
-      // Not written by our client code.
-      return { refused: 'This is not a valid tool call.' }
-    }
-    if (!isSameSecret(call.token, token)) return { refused: 'The token is wrong.' }
-    if (count >= maxCalls) return { refused: `A script may make at most ${maxCalls} tool calls.` }
-    count++
-    return { content: await callTool(call.tool, call.args) }
+  constructor(token: string, maxCalls: number, callTool: CallTool) {
+    this.#token = token
+    this.#maxCalls = maxCalls
+    this.#callTool = callTool
   }
 
-  const server = createServer(socket => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+  async listen(path: string): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(path, resolve)
+    })
+  }
+
+  calls(): number {
+    return this.#count
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#server.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
     // The script has ended and reads no response.
     socket.on('error', () => socket.destroy())
     socket.setEncoding('utf8')
@@ -59,24 +61,27 @@ export const openToolSocket = async (options: ToolSocketOptions): Promise<ToolSo
       const lines = text.split('\n')
       text = lines.pop() ?? ''
       for (const line of lines)
-        last = last.then(async () => {
+        this.#last = this.#last.then(async () => {
           // Skip calls that were still queued when the script ended.
-          if (isClosed) return
-          const response = await handleLine(line)
+          if (this.#isClosed) return
+          const response = await this.#handleLine(line)
           if (!socket.destroyed) socket.write(`${JSON.stringify(response)}\n`)
         })
     })
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(path, resolve)
-  })
-  return {
-    calls: () => count,
-    close() {
-      isClosed = true
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
+  }
+
+  async #handleLine(line: string): Promise<object> {
+    let call: z.output<typeof Call>
+    try {
+      call = Call.parse(JSON.parse(line))
+    } catch {
+      // Not written by our client code.
+      return { refused: 'This is not a valid tool call.' }
+    }
+    if (!isSameSecret(call.token, this.#token)) return { refused: 'The token is wrong.' }
+    if (this.#count >= this.#maxCalls)
+      return { refused: `A script may make at most ${this.#maxCalls} tool calls.` }
+    this.#count++
+    return { content: await this.#callTool(call.tool, call.args) }
   }
 }

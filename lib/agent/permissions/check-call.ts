@@ -1,5 +1,5 @@
 /** Applies permission rules to one tool call: refuses it, asks first, or answers the approvals it asks for. */
-import { because, stakesOf } from '../reasons.ts'
+import { reasonFields, stakesOf } from '../reasons.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { type Decision, decideCommand, decideScript } from './decide.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
@@ -19,7 +19,7 @@ export const reasonFor = ({ rule, isUnsure }: Verdict): string =>
 /** What an approval that a rule requires has in common, whatever is asked. */
 export const ruleApproval = (verdict: Verdict, labels: readonly string[]) => ({
   patternKeys: [ruleKey(verdict.rule), ...labels],
-  ...because(reasonFor(verdict), ...stakesOf(labels)),
+  ...reasonFields(reasonFor(verdict), ...stakesOf(labels)),
   rule: verdict.rule,
   choices: ['once', 'deny'] as const,
 })
@@ -38,17 +38,19 @@ export type CheckedCall = {
 
 const MAX_SHOWN_CHARS = 4_000
 
-type Shown = Pick<ApprovalRequest, 'command' | 'cwd'> & {
+type ShownCall = {
+  command: string
+  cwd: string
   labels: string[]
   /** The tool itself asks about or refuses it, whatever a rule says. */
   isLeftToTool: boolean
 }
 
 /** What the card shows, with the labels that the tool would ask about. */
-const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext): Shown => {
+const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext): ShownCall => {
   const [first] = call.accesses
   const cwd = ctx.turn.workspace
-  const asked = (command: string, at: string, decision: Decision): Shown => ({
+  const asked = (command: string, at: string, decision: Decision): ShownCall => ({
     command,
     cwd: at,
     labels: decision.kind === 'run' ? [...(decision.ask?.labels ?? [])] : [],

@@ -14,7 +14,7 @@ const globsOf = (pattern: string): string[] => {
 
 /** Stands for what is known only at run time. */
 const UNKNOWN = '\0'
-const textOf = (value: Value): string => value ?? UNKNOWN
+const wordText = (value: Value): string => value ?? UNKNOWN
 
 /** The arguments, and what is left without the options before a subcommand: `git -C x push` is a `git push`. */
 const withoutLeadingOptions = (args: readonly string[]): string[][] => {
@@ -35,7 +35,7 @@ const withoutLeadingOptions = (args: readonly string[]): string[][] => {
 
 /** An alias that `-c alias.x=…` defines for this call. */
 const gitAlias = (part: Part): string[] => {
-  const git = readGit(part)
+  const git = readGit(part.words)
   const value = git?.options.findLast(option => option.startsWith(`alias.${git.sub}=`))
   return value === undefined
     ? []
@@ -45,13 +45,13 @@ const gitAlias = (part: Part): string[] => {
 /** A program with its arguments, in every form that a pattern may be written for. */
 const linesOf = (part: Part): string[] => {
   const { name, program, words, redirects } = part
-  const args = words.map(({ value }) => textOf(value))
+  const args = words.map(({ value }) => wordText(value))
   const forms = withoutLeadingOptions(args)
   if (name === 'git') forms.push(gitAlias(part))
   const git = /^git-(.+)/.exec(name)?.[1]
-  const names = new Set([name, textOf(program), ...(git ? [`git ${git}`] : [])])
+  const names = new Set([name, wordText(program), ...(git ? [`git ${git}`] : [])])
   const lines = [...names].flatMap(each => forms.map(form => [each, ...form].join(' ')))
-  const redirected = redirects.map(({ op, target }) => `${op} ${textOf(target)}`).join(' ')
+  const redirected = redirects.map(({ op, target }) => `${op} ${wordText(target)}`).join(' ')
   const all = redirected === '' ? lines : [...lines, ...lines.map(line => `${line} ${redirected}`)]
   return [...new Set(all.map(oneLine))]
 }

@@ -30,9 +30,9 @@ import { literalsIn } from '../shell/inner.ts'
 import { readingParts } from '../shell/readers.ts'
 import { isTooLarge, MAX_COMMAND_CHARS } from '../shell/syntax.ts'
 import type { Part, ReadCommand, ShellContext } from '../shell/types.ts'
-import type { CommandAccess, CommandRunner } from '../tool-services.ts'
+import type { CommandAccess, CommandRunner, Guards } from '../tool-services.ts'
 import type { TextSpan } from '../../schema/question.ts'
-import type { TurnServices } from '../types.ts'
+import type { OutsidePolicy } from '../types.ts'
 
 /** Where a command may run, and what it may change there. */
 export type Approved = { access: CommandAccess; changesGit?: boolean }
@@ -52,10 +52,15 @@ export type Decision =
   | { kind: 'refuse'; refusal: Refusal }
   | { kind: 'run'; approved: Approved; ask: Question | null; isReadOnly: boolean }
 
-export type Site = Pick<
-  TurnServices,
-  'guards' | 'runner' | 'canUndo' | 'forbidden' | 'readable' | 'outside'
->
+/** What of a turn decides about a command. */
+export type DecisionScope = {
+  guards?: Guards | undefined
+  runner?: CommandRunner | undefined
+  canUndo?: boolean
+  forbidden: readonly string[]
+  readable?: readonly string[]
+  outside?: OutsidePolicy
+}
 
 /** Deletes or empties files, which a checkpoint brings back where there is one. */
 const DESTRUCTIVE =
@@ -125,7 +130,7 @@ const changingLines = (
 const forbiddenPath = (
   read: ReadCommand,
   shell: ShellContext,
-  { forbidden, readable = [] }: Site,
+  { forbidden, readable = [] }: DecisionScope,
 ): string | undefined => {
   const roots = forbidden.map(path => realPath(path))
   const open = readable.map(path => realPath(path))
@@ -161,7 +166,7 @@ const lostWrite = (
  */
 export const decideCommand = (
   command: string,
-  turn: Site,
+  turn: DecisionScope,
   shell: ShellContext,
   wanted?: CommandAccess,
 ): Decision => {
@@ -219,7 +224,7 @@ export const decideCommand = (
 /** Decides about a script of `execute_code`, which is never only a reader. */
 export const decideScript = (
   code: string,
-  { runner, guards, forbidden }: Site,
+  { runner, guards, forbidden }: DecisionScope,
   shell: ShellContext,
 ): Decision => {
   const texts = [code, ...literalsIn(code)]

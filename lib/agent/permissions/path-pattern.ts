@@ -8,7 +8,7 @@ import { isBelow, realPath } from '../../store/path-within.ts'
 import { matchesGlob } from '../glob.ts'
 import { findHardLink, statIfExists } from '../hard-links.ts'
 
-export type Place = {
+export type PatternBase = {
   /** Real path of the workspace; relative patterns begin there. */
   workspace: string
   /** What `~/` stands for: the home directory of the tools first, then, for guards, the user's own where it differs. */
@@ -59,7 +59,11 @@ const withoutBraces = (text: string): string[] => {
  * Absolute forms of a pattern. A guard covers too much rather than too little: `/x` also counts from the workspace, as
  * some agents read it, and a name without a slash, or after `**` and a slash, counts everywhere.
  */
-const absoluteForms = (text: string, { workspace, homes }: Place, isGuard: boolean): string[] => {
+const absoluteForms = (
+  text: string,
+  { workspace, homes }: PatternBase,
+  isGuard: boolean,
+): string[] => {
   const tilde = /^(?:~|\$HOME|\$\{HOME\})(?=\/|$)/.exec(text)?.[0]
   if (tilde !== undefined)
     return (isGuard ? homes : homes.slice(0, 1)).map(home => join(home, text.slice(tilde.length)))
@@ -137,7 +141,7 @@ const scan = (
  * `isGuard`: for `deny` and `ask`. Their patterns ignore case, follow hard links, and count in more places, so that no other
  * name of a file avoids them; those of `allow` match exactly.
  */
-export const compilePath = (pattern: string, place: Place, isGuard: boolean): PathPattern => {
+export const compilePath = (pattern: string, place: PatternBase, isGuard: boolean): PathPattern => {
   const compiled = withoutBraces(pattern)
     .flatMap(each => absoluteForms(each, place, isGuard))
     .flatMap(each => compileOne(each, isGuard))

@@ -6,7 +6,7 @@ import { readCommand } from '../shell/read.ts'
 import type { ReadCommand } from '../shell/types.ts'
 import { commandAccesses } from './command-reach.ts'
 import { coveringPatterns, startsMatch } from './command-pattern.ts'
-import { compilePath, type PathPattern, type Place } from './path-pattern.ts'
+import { compilePath, type PathPattern, type PatternBase } from './path-pattern.ts'
 import { parseRule, type Rule, ruleEntries } from './rule.ts'
 import { type Access, RULE_LISTS, type RuledCall, type RuleList, type Verdict } from './types.ts'
 
@@ -21,7 +21,7 @@ const strongest = (found: readonly Match[]): Match =>
 /** A rule with its pattern compiled for one workspace. */
 type Compiled = Rule & { path: PathPattern | null }
 
-const compileRule = (rule: Rule, place: Place, isGuard: boolean): Compiled => {
+const compileRule = (rule: Rule, place: PatternBase, isGuard: boolean): Compiled => {
   const { what } = rule
   const isPath = what?.kind === 'read' || what?.kind === 'write'
   const path = isPath && what.pattern !== null ? compilePath(what.pattern, place, isGuard) : null
@@ -110,14 +110,14 @@ export const guardingRules = (values: Readonly<Record<string, unknown>>): Rule[]
 export class Rules {
   /** Where the rules are, for sentences: the path of config.yaml. */
   readonly source: string
-  readonly #place: Place
+  readonly #place: PatternBase
   readonly #values: () => Readonly<Record<string, unknown>>
   #compiled: { key: string; lists: Lists<Compiled> } | undefined
 
   /** `values`: the lists as they are written. Invalid entries are left out: `listProblem` names them, and a guard refuses everything until they are corrected. */
   constructor(
     source: string,
-    { workspace, homes }: Place,
+    { workspace, homes }: PatternBase,
     values: () => Readonly<Record<string, unknown>>,
   ) {
     this.source = source

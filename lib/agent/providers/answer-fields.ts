@@ -5,7 +5,7 @@ import type { ProviderRequest } from '../types.ts'
 import type { Objection, Quirks } from './quirks.ts'
 import { hostname } from './stream-request.ts'
 
-/** Whose models still call tools when an answer has a form. Local servers hold every token to the form, so that no call is possible. */
+/** Hosts whose models still call tools when an answer has a form. Local servers hold every token to the form, so that no call is possible. */
 const KEEPS_TOOLS = /(?:^|\.)(?:openai\.com|chatgpt\.com|openai\.azure\.com|anthropic\.com)$/
 
 const formatOf = ({ answer, tools, endpoint }: ProviderRequest): AnswerFormat | undefined =>
@@ -68,7 +68,7 @@ const NAMED =
  * it is not remembered.
  */
 export const answerObjection = (
-  { message }: Pick<ProviderFailure, 'message'>,
+  { message }: ProviderFailure,
   known: Quirks,
   { answer, mustCall }: ProviderRequest,
   isNamed: boolean,

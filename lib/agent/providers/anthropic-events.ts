@@ -26,13 +26,13 @@ const REASONS: Readonly<Record<string, Finish>> = {
 }
 
 /** A content block that is being received. */
-type Open =
+type OpenBlock =
   | { kind: 'text' }
   | { kind: 'call'; index: number; input: JsonObject; written: boolean }
   | { kind: 'thought'; placed: PositionedItem }
 
 export class AnthropicReader extends ResponseReader {
-  readonly #open = new Map<unknown, Open>()
+  readonly #open = new Map<unknown, OpenBlock>()
   readonly #counts: JsonObject = {}
   #stop: string | null = null
   #isComplete = false
@@ -107,7 +107,7 @@ export class AnthropicReader extends ResponseReader {
     }
   }
 
-  #applyDelta(block: Open | undefined, delta: JsonObject): ProviderDelta[] {
+  #applyDelta(block: OpenBlock | undefined, delta: JsonObject): ProviderDelta[] {
     if (delta.type === 'text_delta') return this.#addText(asString(delta.text))
     if (block?.kind === 'call' && delta.type === 'input_json_delta') {
       const piece = asString(delta.partial_json)

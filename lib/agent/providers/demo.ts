@@ -21,7 +21,7 @@ export const demo = (clock: Clock, delayMs = DELAY_MS): Provider =>
       written += sizeOf(delta)
       yield delta
     }
-    const asked = request.messages.reduce((sum, message) => sum + textOf(message).length, 0)
+    const asked = request.messages.reduce((sum, message) => sum + messageText(message).length, 0)
     yield {
       type: 'usage',
       inputTokens: Math.ceil(asked / CHARS_PER_TOKEN),
@@ -38,7 +38,7 @@ const decide = (messages: readonly WireMessage[]): Turn => {
     .slice(at + 1)
     .filter(message => message.role === 'tool')
     .map(toSeen)
-  return sceneOf(user ? withoutTags(textOf(user)) : '')(results)
+  return sceneOf(user ? withoutTags(messageText(user)) : '')(results)
 }
 
 /** Without the tags that the server adds to the message of the user. */
@@ -57,7 +57,7 @@ const offered = ({ tools }: ProviderRequest, turn: Turn): Turn => {
 }
 
 const toSeen = (message: WireMessage): ToolAnswer => {
-  const raw = textOf(message)
+  const raw = messageText(message)
   const name = message.name ?? ''
   try {
     const json: unknown = JSON.parse(raw)
@@ -68,7 +68,7 @@ const toSeen = (message: WireMessage): ToolAnswer => {
   return { name, json: {}, raw }
 }
 
-const textOf = ({ content }: WireMessage): string =>
+const messageText = ({ content }: WireMessage): string =>
   typeof content === 'string'
     ? content
     : content.map(part => (typeof part.text === 'string' ? part.text : '')).join('')

@@ -6,14 +6,14 @@ import { BUDGETS, THREE, UP_TO_MAX } from './effort-words.ts'
 import { effortOf, isReasoning } from './codex-responses.ts'
 import { hostname } from './stream-request.ts'
 
-type Said = (effort: Effort, model: string) => JsonObject
+type EffortFields = (effort: Effort, model: string) => JsonObject
 
 /** The first row that matches decides. `hosts` matches "provider host", such as "zai api.z.ai". */
-type Row = { name: string; hosts?: RegExp; models?: RegExp; say: Said; source: string }
+type Row = { name: string; hosts?: RegExp; models?: RegExp; say: EffortFields; source: string }
 
 /** The effort in the words of a server that has only these. */
 const levels =
-  (words: Partial<Record<Effort, string>>): Said =>
+  (words: Partial<Record<Effort, string>>): EffortFields =>
   effort => {
     const word = words[effort]
     return word === undefined ? {} : { reasoning_effort: word }
@@ -22,24 +22,26 @@ const levels =
 const isOn = (effort: Effort): boolean => effort !== 'none'
 
 /** `thinking` as Kimi, GLM, MiMo and DeepSeek know it. */
-const toggled: Said = effort => ({ thinking: { type: isOn(effort) ? 'enabled' : 'disabled' } })
-const nothing: Said = () => ({})
+const toggled: EffortFields = effort => ({
+  thinking: { type: isOn(effort) ? 'enabled' : 'disabled' },
+})
+const nothing: EffortFields = () => ({})
 
 /** Alibaba's servers, for models of any family. */
-const budgeted: Said = effort =>
+const budgeted: EffortFields = effort =>
   effort === 'none'
     ? { enable_thinking: false }
     : { enable_thinking: true, thinking_budget: BUDGETS[effort] }
 
 /** Servers that render the model's template (vLLM, SGLang, llama.cpp) read its own switch; gateways pass on `thinking`. */
 const templated =
-  (name: 'enable_thinking' | 'thinking'): Said =>
+  (name: 'enable_thinking' | 'thinking'): EffortFields =>
   effort => ({
     thinking: { type: isOn(effort) ? 'enabled' : 'disabled' },
     chat_template_kwargs: { [name]: isOn(effort) },
   })
 
-const ofOpenAi: Said = (effort, model) => {
+const ofOpenAi: EffortFields = (effort, model) => {
   const level = isReasoning(model) ? effortOf(model, effort) : undefined
   return level === undefined ? {} : { reasoning_effort: level }
 }

@@ -13,7 +13,7 @@ import { rateLimitReset, resetInBody, retryAfterInHeaders } from '../retry-after
 const MAX_ERROR_BYTES = 64 * 1024
 const MAX_MESSAGE_CHARS = 600
 
-export type PostOptions = {
+type ProviderCall = {
   url: string
   /** Additional headers, including the one with the key. */
   headers: Readonly<Record<string, string>>
@@ -21,11 +21,12 @@ export type PostOptions = {
   secret: string | null
   body: Buffer
   signal: AbortSignal
-  clock: Pick<Clock, 'now'>
+  clock: Clock
   dispatcher?: Dispatcher | undefined
 }
 
-export type PostResponse = Pick<Dispatcher.ResponseData, 'headers'> & {
+export type PostResponse = {
+  headers: Dispatcher.ResponseData['headers']
   body: AsyncIterable<Buffer>
 }
 
@@ -33,7 +34,7 @@ export type PostResponse = Pick<Dispatcher.ResponseData, 'headers'> & {
  * Resolves with headers and body for a 2xx status, throws `ProviderFailure` for any other. Redirects are not followed,
  * because the key would be sent to an address that is not configured.
  */
-export const postJson = async (call: PostOptions): Promise<PostResponse> => {
+export const postJson = async (call: ProviderCall): Promise<PostResponse> => {
   // Imported with the first call: it would cost every start 0.1 s and 15 MB.
   const { request } = await import('undici')
   const answer = await request(call.url, {
@@ -99,7 +100,7 @@ const toFailure = (
   status: number,
   text: string,
   headers: Dispatcher.ResponseData['headers'],
-  { secret, clock }: Pick<PostOptions, 'secret' | 'clock'>,
+  { secret, clock }: ProviderCall,
 ): ProviderFailure => {
   const message = redactKey(errorMessageIn(text), secret)
   const { codes, param } = errorFieldsIn(text)
@@ -258,4 +259,40 @@ export const toNetworkFailure = (error: unknown, url: string): ProviderFailure =
   return new ProviderFailure('network', sentence('turn.no_response_from', { host, reason }), {
     isUnreachable: typeof code === 'string' && UNREACHABLE.has(code),
   })
+}
+
+/** A pair of backslashes, or the escape that `JSON.stringify` writes for half of a character. */
+const ESCAPE = /\\(?:\\|ud[89a-f][0-9a-f]{2})/g
+
+/** Truncation can cut a character of two code units. Anthropic rejects such a request: "no low surrogate in string". */
+const withoutHalves = (json: string): string =>
+  json.includes('\\ud')
+    ? json.replace(ESCAPE, found => (found === '\\\\' ? found : '\ufffd'))
+    : json
+
+/** The bytes of `JSON.stringify(body)`, with U+FFFD for half a character.  The elements of arrays are encoded one by one. */
+export const encodeJson = (body: Readonly<Record<string, unknown>>): Buffer => {
+  const pieces: string[] = []
+  let bytes = 0
+  const add = (text: string): void => {
+    const whole = withoutHalves(text)
+    pieces.push(whole)
+    bytes += Buffer.byteLength(whole)
+  }
+  let separator = '{'
+  for (const [key, value] of Object.entries(body)) {
+    const text = Array.isArray(value) ? '[' : JSON.stringify(value)
+    if (text === undefined) continue
+    add(`${separator}${JSON.stringify(key)}:${text}`)
+    separator = ','
+    if (!Array.isArray(value)) continue
+    for (const [at, element] of value.entries())
+      add(`${at > 0 ? ',' : ''}${JSON.stringify(element) ?? 'null'}`)
+    add(']')
+  }
+  add(separator === '{' ? '{}' : '}')
+  const encoded = Buffer.allocUnsafe(bytes)
+  let at = 0
+  for (const piece of pieces) at += encoded.write(piece, at)
+  return encoded
 }

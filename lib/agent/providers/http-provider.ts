@@ -34,14 +34,6 @@ export type WireFormat = {
 /** The current key of a sign-in; see `keyFor` in lib/models/sign-in/sign-ins.ts. */
 export type KeySource = (endpoint: ModelEndpoint, isRejected: boolean) => Promise<string | null>
 
-export type HttpProviderOptions = {
-  clock: Clock
-  /** Dispatcher of a proxy; undici's global one when absent. */
-  dispatcher?: Dispatcher | undefined
-  /** Renews keys that are tokens of a sign-in. Absent: they are used until they expire. */
-  keyFor?: KeySource | undefined
-}
-
 /** What of a rejection is understood, most specific first. */
 const objectionIn =
   (format: () => WireFormat): ObjectionOf =>
@@ -73,10 +65,14 @@ const adapted = (request: ProviderRequest, known: Quirks): ProviderRequest =>
 /**
  * A call is repeated before its first delta only: adapted, when the endpoint rejects something that can be changed, and once
  * with another key, when it rejects the token of a sign-in. `load` is called with the first request: a start needs no format.
+ * `dispatcher`: of a proxy; absent: undici's global one. `keySource` renews keys that are tokens of a sign-in; absent: they are
+ * used until they expire.
  */
 export const httpProvider = (
   load: () => WireFormat,
-  { clock, dispatcher, keyFor: keySource }: HttpProviderOptions,
+  clock: Clock,
+  dispatcher?: Dispatcher,
+  keySource?: KeySource,
 ): Provider => {
   const terminating = new Set<string>()
   const shownNotices = new Set<string>()

@@ -58,7 +58,7 @@ const countIn = (message: string): number | null => {
  * learned earlier. `attempts`: rejections of this call so far.
  */
 export const imageObjection = (
-  failure: Pick<ProviderFailure, 'status' | 'message' | 'param'>,
+  failure: ProviderFailure,
   known: Quirks,
   request: ProviderRequest,
   { inResults, attempts }: { inResults: boolean; attempts: number },

@@ -20,7 +20,7 @@ type Limits = { images: number; bytes: number; imageBytes: number; side: number 
 const MAX_IMAGES = 20
 /** Gemini accepts requests of 20 MB, fewer than others. */
 const MAX_BYTES = 16 * 1024 * 1024
-/** Of Claude, at any provider. */
+/** Limits of Claude, at any provider. */
 const CLAUDE_IMAGE_BYTES = 5 * 1024 * 1024
 const CLAUDE_SIDE = 8_000
 

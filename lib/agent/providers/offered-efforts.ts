@@ -6,7 +6,7 @@ import { chatEffort } from './effort.ts'
 import { ollamaThinking } from './ollama-chat.ts'
 import { responsesEffort } from './codex-responses.ts'
 
-/** Whose name stands for several that say the same. */
+/** The order in which one name is chosen for several efforts that send the same. */
 const NAMING: readonly Effort[] = ['none', 'high', 'low', 'medium', 'minimal', 'xhigh']
 
 const FIELDS: Readonly<Record<HttpApiMode, (endpoint: ModelEndpoint) => unknown>> = {

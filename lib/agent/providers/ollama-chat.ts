@@ -52,7 +52,7 @@ const argumentsOf = (text: string): unknown => {
 const imageData = (part: Part): string | undefined =>
   'image' in part ? parseDataUrl(part.image)?.data : undefined
 
-const textOf = (part: Part): string | undefined => {
+const textPart = (part: Part): string | undefined => {
   if ('text' in part) return part.text
   return imageData(part) === undefined ? `[image: ${part.image}]` : undefined
 }
@@ -66,7 +66,7 @@ const toMessage = (
   const images = parts.flatMap(part => imageData(part) ?? [])
   return {
     role,
-    content: parts.flatMap(part => textOf(part) ?? []).join('\n'),
+    content: parts.flatMap(part => textPart(part) ?? []).join('\n'),
     ...(thinking !== '' && { thinking }),
     ...(images.length > 0 && { images }),
     ...(tool_calls && {

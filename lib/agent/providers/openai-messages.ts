@@ -46,7 +46,7 @@ const BLANK = { reasoning_content: ' ' }
 /** Google's documented placeholder for calls of other models. */
 const UNSIGNED = { google: { thought_signature: 'skip_thought_signature_validator' } }
 
-const signed = (calls: readonly ToolCall[] | undefined): Pick<ReturnedFields, 'tool_calls'> =>
+const signed = (calls: readonly ToolCall[] | undefined): { tool_calls?: ToolCall[] } =>
   calls
     ? {
         tool_calls: calls.map((call, at) =>
@@ -56,7 +56,7 @@ const signed = (calls: readonly ToolCall[] | undefined): Pick<ReturnedFields, 't
     : {}
 
 /** Models may have called tools with names that servers reject. */
-const withValidNames = <M extends Pick<WireMessage, 'name' | 'tool_calls'>>(message: M): M => ({
+const withValidNames = <M extends { name?: string; tool_calls?: ToolCall[] }>(message: M): M => ({
   ...message,
   ...(message.name !== undefined && { name: sanitizeToolName(message.name) }),
   ...(message.tool_calls && {

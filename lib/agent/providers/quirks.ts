@@ -15,7 +15,7 @@ const MAX_REJECTIONS = 8
 
 /** How long a quirk is remembered that takes something away. Then one request asks again. */
 const REMEMBERED_MS = 10 * 60_000
-/** For those that only write the same in another way. */
+/** How long one is remembered that only writes the same in another way. */
 const HARMLESS_MS = 24 * 3_600_000
 
 const DIGEST_CHARS = 12
@@ -125,9 +125,9 @@ export class QuirkMemory {
   /** By place: until when each quirk is remembered. */
   readonly #learned = new Map<string, Map<Quirk, number>>()
   readonly #objectionOf: ObjectionOf
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Clock
 
-  constructor(objectionOf: ObjectionOf, clock: Pick<Clock, 'now'>) {
+  constructor(objectionOf: ObjectionOf, clock: Clock) {
     this.#objectionOf = objectionOf
     this.#clock = clock
   }

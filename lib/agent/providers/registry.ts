@@ -40,7 +40,7 @@ export const createProviders = (
   ...Object.fromEntries(
     Object.entries(FORMATS).map(([apiMode, format]) => [
       apiMode,
-      httpProvider(format, { clock, dispatcher, keyFor }),
+      httpProvider(format, clock, dispatcher, keyFor),
     ]),
   ),
   demo: demo(clock),

@@ -4,7 +4,7 @@ import type { ProviderRequest } from '../types.ts'
 import type { Objection, Quirks } from './quirks.ts'
 
 const ALL = 'mcp_'
-/** From then on, all are left out: there may be as many more. */
+/** After so many rejected tools, all are left out: there may be as many more. */
 const MAX_SINGLE = 4
 const MARK = 'rejected tool '
 
@@ -32,7 +32,7 @@ export const withoutRejectedTools = (request: ProviderRequest, known: Quirks): P
 
 /** `request` as it was sent, without those that were rejected before. */
 export const rejectedToolObjection = (
-  { message }: Pick<ProviderFailure, 'message'>,
+  { message }: ProviderFailure,
   known: Quirks,
   { tools }: ProviderRequest,
 ): Objection | null => {

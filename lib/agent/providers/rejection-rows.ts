@@ -166,7 +166,7 @@ const ROWS: readonly QuirkRow[] = [
   },
   { quirk: 'no thinking fields', field: /(?:^|\.)(?:clear_thinking|keep)$/, scope: 'endpoint' },
   { quirk: 'no template', field: /^chat_template_kwargs/, scope: 'endpoint' },
-  // Of Anthropic, where the effort is another field.
+  // Anthropic, where the effort is another field.
   { quirk: 'no thinking', field: /^thinking(?:\.|$)/, scope: 'endpoint' },
   { quirk: 'lower effort', field: EFFORT, scope: 'endpoint' },
   { quirk: 'no effort', field: EFFORT, scope: 'endpoint' },
@@ -185,7 +185,7 @@ const ROWS: readonly QuirkRow[] = [
   },
   { quirk: 'no stream', field: /^stream$/, scope: 'endpoint' },
   {
-    // Of the model or of the moment: nobody says which.
+    // It may be the model, or the moment: nobody says which.
     quirk: 'no stream',
     field: /^stream$/,
     says: /stream(?:ing)?\b.{0,40}(?:not (?:supported|allowed|available)|unsupported|must be false)|(?:not|n't) support (?:streaming|stream\b)/i,
@@ -214,10 +214,7 @@ const LIMITS: readonly RegExp[] = [
 ].map(source => new RegExp(source, 'i'))
 
 /** The number of tools that a rejection allows; null when it is about something else, or does not help. */
-export const toolLimitIn = (
-  failure: Pick<ProviderFailure, 'message' | 'param'>,
-  sent: number,
-): number | null => {
+export const toolLimitIn = (failure: ProviderFailure, sent: number): number | null => {
   if (!paramIs(failure, /^(?:tools|functions)$/)) return null
   const words = ownWords(failure)
   for (const pattern of LIMITS) {

@@ -71,11 +71,11 @@ const IS_PROMPT =
 const isPromptPath = (path: string): boolean => path.includes('.') && IS_PROMPT.test(path)
 
 /** The parameter in the error object. LiteLLM writes Python's `None`. */
-const paramOf = ({ param }: Pick<ProviderFailure, 'param'>): string | null =>
+const paramOf = ({ param }: ProviderFailure): string | null =>
   param === undefined || /^(?:none|null)?$/i.test(param) ? null : normalized(param)
 
 /** False when the error object names another parameter. */
-export const paramIs = (failure: Pick<ProviderFailure, 'param'>, field: RegExp): boolean => {
+export const paramIs = (failure: ProviderFailure, field: RegExp): boolean => {
   const param = paramOf(failure)
   return param === null || field.test(param)
 }
@@ -94,12 +94,12 @@ const mentionedIn = (words: string): string[] =>
     .map(normalized)
     .filter(path => /[._]/.test(path))
 
-const textOf = ({ content }: ProviderRequest['messages'][number]): string =>
+const contentAsText = ({ content }: ProviderRequest['messages'][number]): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
 
 /** The words may come from the conversation, for example because it is about this very error. */
 const isFromConversation = (words: string, { messages }: ProviderRequest): boolean =>
-  messages.some(message => textOf(message).includes(words))
+  messages.some(message => contentAsText(message).includes(words))
 
 /** The first row that the rejection is about and that is not known yet. `changes`: whether a quirk changes the request. */
 export const findObjection = (

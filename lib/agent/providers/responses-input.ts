@@ -25,12 +25,12 @@ export const toItems = (
   const begin = messages.findIndex(({ role }) => role !== 'system')
   const head = begin < 0 ? messages : messages.slice(0, begin)
   return {
-    instructions: head.map(textOf).join('\n\n'),
+    instructions: head.map(plainText).join('\n\n'),
     input: messages.slice(head.length).flatMap(message => itemsOf(message, sanitizeId, shape)),
   }
 }
 
-const textOf = ({ content }: Message): string =>
+const plainText = ({ content }: Message): string =>
   partsOf(content)
     .flatMap(part => ('text' in part ? [part.text] : []))
     .join('\n')
@@ -51,7 +51,7 @@ const itemsOf = (
         {
           type: 'function_call_output',
           call_id: sanitizeId(message.tool_call_id ?? ''),
-          output: parts.some(part => 'image' in part) ? parts.map(toInput) : textOf(message),
+          output: parts.some(part => 'image' in part) ? parts.map(toInput) : plainText(message),
         },
       ]
     case 'assistant':
@@ -69,7 +69,7 @@ const assistantItems = (
   sanitizeId: (id: string) => string,
   { providerState, encryptedOnly, phases }: InputShape,
 ): JsonObject[] => {
-  const content = typeof message.content === 'string' ? message.content : textOf(message)
+  const content = typeof message.content === 'string' ? message.content : plainText(message)
   const placed = readPositionedItems(message.providerState).filter(({ item }) =>
     item.type === 'message'
       ? phases

@@ -8,8 +8,8 @@ import type { Dispatcher } from 'undici'
 import { errorFieldsIn } from '../error-fields.ts'
 import { classify, ProviderFailure, statusOfErrorNames } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
-import { encodeJson } from './encode-json.ts'
 import {
+  encodeJson,
   errorMessageIn,
   hostOf,
   isPage,
@@ -45,10 +45,10 @@ export abstract class ResponseReader {
   }
 }
 
-export type Piece = { type: 'text' | 'reasoning' | 'refusal'; text: string }
+export type TextDelta = { type: 'text' | 'reasoning' | 'refusal'; text: string }
 
 /** The delta of a text; none for an empty one. */
-export const pieceOf = (type: Piece['type'], text: string): Piece[] =>
+export const pieceOf = (type: TextDelta['type'], text: string): TextDelta[] =>
   text === '' ? [] : [{ type, text }]
 
 /** xAI and Gemini count reasoning apart, in the total only. What is missing there may also be the cached tokens. */
@@ -275,12 +275,12 @@ class SseReader {
       void (field === 'error' && this.#ready.push(asError(value))),
   })
 
-  /** Of the events that these bytes complete. */
+  /** Returns the data of the events that these bytes complete. */
   feed(bytes: Uint8Array): string[] {
     return this.#read(this.#decoder.decode(bytes, { stream: true }))
   }
 
-  /** Of an unterminated last event. */
+  /** Returns the data of a last event without its end. */
   end(): string[] {
     return this.#read(`${this.#decoder.decode()}\n\n`)
   }

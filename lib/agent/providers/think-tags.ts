@@ -1,5 +1,5 @@
 /** Separates reasoning that some models write in a tag such as `<think>` at the start of the response. */
-import { type Piece, pieceOf } from './stream-request.ts'
+import { type TextDelta, pieceOf } from './stream-request.ts'
 
 const OPEN = ['<think>', '<thinking>', '<thought>', '<reasoning>']
 
@@ -13,7 +13,7 @@ export class ThinkSplitter {
   #seen = ''
   #textChars = 0
 
-  push(text: string): Piece[] {
+  push(text: string): TextDelta[] {
     this.#seen += text
     this.#held += text
     const pieces =
@@ -27,7 +27,7 @@ export class ThinkSplitter {
   }
 
   /** Returns held-back text. */
-  end(): Piece[] {
+  end(): TextDelta[] {
     return this.#take(this.isOpen() ? 'reasoning' : 'text')
   }
 
@@ -40,7 +40,7 @@ export class ThinkSplitter {
     return this.#seen.slice(0, this.#seen.length - this.#textChars)
   }
 
-  #atStart(): Piece[] {
+  #atStart(): TextDelta[] {
     const trimmed = this.#held.trimStart()
     const open = OPEN.find(tag => trimmed.startsWith(tag))
     if (open) {
@@ -54,7 +54,7 @@ export class ThinkSplitter {
     return this.#take('text')
   }
 
-  #thinking(): Piece[] {
+  #thinking(): TextDelta[] {
     const [held, close] = [this.#held, this.#close]
     const end = held.indexOf(close)
     if (end >= 0) {
@@ -71,7 +71,7 @@ export class ThinkSplitter {
     return pieceOf('reasoning', held.slice(0, safe))
   }
 
-  #take(type: 'text' | 'reasoning'): Piece[] {
+  #take(type: 'text' | 'reasoning'): TextDelta[] {
     const text = this.#held
     this.#held = ''
     if (type === 'text') this.#textChars += text.length

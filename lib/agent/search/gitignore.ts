@@ -7,12 +7,14 @@ export const ALWAYS_IGNORED: ReadonlySet<string> = new Set(
 type Pattern = { test: RegExp; negated: boolean; dirOnly: boolean; anchored: boolean }
 
 /** The rules of one .gitignore; `relative` is relative to its directory. Null means no rule matches. */
-export const readIgnore = (text: string) => {
+export type IgnoreRules = (name: string, relative: string, isDir: boolean) => boolean | null
+
+export const readIgnore = (text: string): IgnoreRules => {
   const patterns = text
     .replace(/^\ufeff/, '')
     .split(/\r?\n/)
     .flatMap(line => toPattern(line) ?? [])
-  return (name: string, relative: string, isDir: boolean): boolean | null => {
+  return (name, relative, isDir) => {
     let verdict: boolean | null = null
     // The last matching rule wins.
     for (const { test, negated, dirOnly, anchored } of patterns)

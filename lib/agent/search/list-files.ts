@@ -1,14 +1,14 @@
 /** Lists the files of a directory for a search. Skips and counts ignored files, follows no symlinks. */
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ALWAYS_IGNORED, readIgnore } from './gitignore.ts'
+import { ALWAYS_IGNORED, type IgnoreRules, readIgnore } from './gitignore.ts'
 
-export type Found = { fullPath: string; relative: string }
+export type ListedFile = { fullPath: string; relative: string }
 
 /** The rules of one .gitignore and its directory. */
-type Layer = { dir: string; test: ReturnType<typeof readIgnore> }
+type Layer = { dir: string; test: IgnoreRules }
 
-export type Walk = {
+export type FileSearch = {
   /** A real path. */
   root: string
   /** True for paths that must not be read. */
@@ -20,7 +20,7 @@ export type Walk = {
 
 export type Listing = {
   /** By path. */
-  files: Found[]
+  files: ListedFile[]
   /** Number of ignored files and directories. */
   ignored: number
   /** Number of unreadable directories. */
@@ -36,7 +36,7 @@ const TOGETHER = 256
 
 type Dir = { fullPath: string; relative: string; layers: Layer[] }
 
-export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<Listing> => {
+export const listFiles = async ({ root, denied, signal, until }: FileSearch): Promise<Listing> => {
   const listing: Listing = {
     files: [],
     ignored: 0,

@@ -3,7 +3,7 @@ import { access, constants } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { findProgram } from '../../base/find-program.ts'
 import { run, type RunResult } from '../../base/process.ts'
-import type { Found } from './list-files.ts'
+import type { ListedFile } from './list-files.ts'
 
 export type Ripgrep = { path: string; version: string; from: 'package' | 'PATH' }
 
@@ -64,7 +64,7 @@ const ENV = {}
 const OPTIONS = ['--no-config', '--no-ignore', '--text', '--crlf', '--engine=auto']
 const NAMED = ['--with-filename', '--null', '--color=never', '--line-buffered']
 
-/** Of the names in one command line, about 4,000: macOS allows 1 MB of arguments, and what was found in a batch is kept when the time is up. */
+/** Limit of the names in one command line, about 4,000: macOS allows 1 MB of arguments, and what was found in a batch is kept when the time is up. */
 const MAX_NAMES_BYTES = 200_000
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
@@ -85,8 +85,8 @@ export const isPattern = async ({ ripgrep, cwd, signal }: SearchRun, source: str
   return code !== 2
 }
 
-const batchesOf = (files: readonly Found[]): Found[][] => {
-  const batches: Found[][] = []
+const batchesOf = (files: readonly ListedFile[]): ListedFile[][] => {
+  const batches: ListedFile[][] = []
   let room = 0
   for (const file of files) {
     const bytes = Buffer.byteLength(file.relative) + 16
@@ -100,7 +100,7 @@ const batchesOf = (files: readonly Found[]): Found[][] => {
   return batches
 }
 
-const unreadableOf = async (files: readonly Found[]): Promise<number> => {
+const unreadableOf = async (files: readonly ListedFile[]): Promise<number> => {
   const checks = files.map(({ fullPath }) =>
     access(fullPath, constants.R_OK).then(
       () => 0,
@@ -124,7 +124,7 @@ type Output = { text: string; isReadable: boolean; isPartial: boolean }
 const runFor = async (
   { ripgrep, cwd, signal, until }: SearchRun,
   args: readonly string[],
-  batch: readonly Found[],
+  batch: readonly ListedFile[],
 ): Promise<Output> => {
   const timeoutMs = until - performance.now()
   if (batch.length === 0 || timeoutMs <= 0)
@@ -159,7 +159,7 @@ export type Counts = {
 export const countMatches = async (
   search: SearchRun,
   source: string,
-  files: readonly Found[],
+  files: readonly ListedFile[],
 ): Promise<Counts> => {
   const all: Counts = {
     counts: new Map(),
@@ -189,7 +189,7 @@ export type LinePlace = { line: number; column: number }
 export const findLines = async (
   search: SearchRun,
   source: string,
-  { files, max }: { files: readonly Found[]; max: number },
+  { files, max }: { files: readonly ListedFile[]; max: number },
 ): Promise<Map<string, LinePlace[]>> => {
   // The text of a longer line is left out: only its place is needed.
   const args = ['--line-number', '--column', '--max-columns=1', `--max-count=${max}`]

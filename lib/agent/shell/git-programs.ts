@@ -50,7 +50,7 @@ const configFiles = (start: string): string[] => {
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     const path = join(dir, '.git')
     found.push(join(dir, '.gitmodules'))
-    // Of a worktree or a submodule.
+    // A worktree or a submodule has a file that names the directory.
     const target = /^gitdir: (.+)$/m.exec(readScript(path)?.text ?? '')?.[1]
     if (target !== undefined) return [...found, ...configsOf(resolve(dir, target))]
     found.push(...configsOf(path), ...configsOf(dir))

@@ -13,7 +13,7 @@ export type GitCall = {
 }
 
 /** Null where a word is known only at run time. */
-export const readGit = ({ words }: Pick<Part, 'words'>): GitCall | null => {
+export const readGit = (words: readonly Word[]): GitCall | null => {
   const known = words.flatMap(({ value }) => (value === null ? [] : [value]))
   if (known.length < words.length) return null
   let at = 0
@@ -58,7 +58,7 @@ export const changesOwnGit = ({ parts, isFollowed }: ReadCommand): boolean =>
   parts.every(part => {
     if (part.program !== part.name || part.assigns.length > 0 || writesGit(part)) return false
     if (BESIDE.test(part.name)) return true
-    const git = part.name === 'git' ? readGit(withoutMessages(part)) : null
+    const git = part.name === 'git' ? readGit(withoutMessages(part).words) : null
     return (
       git?.options.every(option => HARMLESS_OPTIONS.test(option)) &&
       ORDINARY.has(git.sub) &&
@@ -96,7 +96,7 @@ const LOSES_WORK: Readonly<Record<string, (rest: Rest) => boolean>> = {
 }
 
 const loses = (table: typeof LOSES_WORK, part: Part): boolean => {
-  const git = part.name === 'git' ? readGit(part) : null
+  const git = part.name === 'git' ? readGit(part.words) : null
   return git !== null && Object.hasOwn(table, git.sub) && table[git.sub]?.(git.rest) === true
 }
 

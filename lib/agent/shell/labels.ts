@@ -7,9 +7,9 @@ export const OWN_ADDRESS = 'request to this service'
 export const LOGIN_FILE = 'credential file read'
 export const GIT_LOSS = 'destructive git command'
 export const CODE_FLAG = 'script execution via -e/-c flag'
-/** Of the sandbox: what a command needs beyond it. */
+/** A command needs more than the sandbox allows. */
 export const UNCONFINED = 'run outside the sandbox'
-/** Of the file tools. */
+/** Labels of the file tools. */
 export const OUTSIDE = 'write outside the workspace'
 export const UNSEEN = 'read outside the sandbox'
 export const PROTECTED = 'change a file that other programs run'

@@ -59,7 +59,7 @@ const variablesIn = (tree: SyntaxNode): Variables => {
   const found = new Map<string, Value>()
   const visit = (node: SyntaxNode): void => {
     if (node.type === 'Assignment') {
-      const value = node.value.type === 'Word' && !node.append ? textOf(node.value, found) : null
+      const value = node.value.type === 'Word' && !node.append ? wordText(node.value, found) : null
       found.set(node.name, found.has(node.name) && found.get(node.name) !== value ? null : value)
     }
     if (node.type === 'For' || node.type === 'Select') found.set(node.name.value, null)
@@ -132,10 +132,10 @@ const toPart = (command: Command, variables: Variables): Part => {
   const words: Word[] = []
   for (const each of [...command.prefix, ...command.args])
     if (each.type === 'Assignment')
-      assigns.push([each.name, each.value.type === 'Word' ? textOf(each.value, variables) : null])
+      assigns.push([each.name, each.value.type === 'Word' ? wordText(each.value, variables) : null])
     else if (each.type === 'Word')
       words.push({ ...valueAndText(each, variables), isGlob: isGlob(each) })
-  const program = command.name ? textOf(command.name, variables) : ''
+  const program = command.name ? wordText(command.name, variables) : ''
   return {
     program: command.name && isGlob(command.name) ? null : program,
     name: baseName(program),
@@ -148,20 +148,20 @@ const toPart = (command: Command, variables: Variables): Part => {
 const redirectsOf = (
   all: readonly Redirection[],
   variables: Variables,
-): Pick<Part, 'redirects' | 'inputs'> => {
+): { redirects: Redirect[]; inputs: Value[] } => {
   const redirects: Redirect[] = []
   const inputs: Value[] = []
   for (const each of all)
     if (each.type === 'Redirect') redirects.push(toRedirect(each, variables))
     else if (each.type === 'HereString')
-      inputs.push(each.target ? textOf(each.target, variables) : null)
+      inputs.push(each.target ? wordText(each.target, variables) : null)
     else
       inputs.push(each.body.parts?.some(({ type }) => type !== 'Literal') ? null : each.body.text)
   return { redirects, inputs }
 }
 
-const valueAndText = (node: Node, variables: Variables): Pick<Word, 'value' | 'raw'> => {
-  const value = textOf(node, variables)
+const valueAndText = (node: Node, variables: Variables): { value: Value; raw?: string } => {
+  const value = wordText(node, variables)
   return { value, ...(value === null && { raw: node.text }) }
 }
 
@@ -178,7 +178,7 @@ const isQuiet = (
   { operator, target }: Extract<Redirection, { type: 'Redirect' }>,
   variables: Variables,
 ): boolean => {
-  const to = target ? textOf(target, variables) : null
+  const to = target ? wordText(target, variables) : null
   return (operator === '>' || operator === '&>') && to === '/dev/null'
     ? true
     : operator === '>&' && to !== null && /^[12]$/.test(to)
@@ -202,7 +202,7 @@ const KNOWN = new Set([
 ])
 
 /** A tilde stays one; the value of a wildcard is its pattern. */
-const textOf = (node: Node, variables: Variables): Value => {
+const wordText = (node: Node, variables: Variables): Value => {
   let text = ''
   for (const part of partsOf(node)) {
     const known = partText(part, variables)

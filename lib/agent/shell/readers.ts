@@ -110,9 +110,9 @@ const readPaths = (name: string, args: readonly string[]): readonly string[] | n
   return isText ? [] : operands
 }
 
-/** Of the repository of the working directory, whose configuration starts no program. */
+/** Whether it reads the repository of the working directory, whose configuration starts no program. */
 const readsOwnGit = (args: readonly string[], { cwd, workspace = cwd }: ShellContext): boolean => {
-  const git = readGit({ words: args.map(value => ({ value, isGlob: false })) })
+  const git = readGit(args.map(value => ({ value, isGlob: false })))
   if (!git || git.options.some(option => option !== '--no-pager')) return false
   const { sub, rest } = git
   if (rest.some(arg => GIT_ACTS.test(arg))) return false

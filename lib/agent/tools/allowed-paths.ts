@@ -5,11 +5,11 @@ import { isBelow, isInside, realPath } from '../../store/path-within.ts'
 import { statIfExists } from '../hard-links.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { deniedPath } from '../permissions/denied-path.ts'
-import { because, stakesOf } from '../reasons.ts'
+import { reasonFields, stakesOf } from '../reasons.ts'
 import { CONTROL, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
 import type { PathScope, ReadScope, ToolContext, TurnServices } from '../types.ts'
-import { asNamedThere } from './look-alike.ts'
+import { existingPath } from './look-alike.ts'
 import { isControlled, isCredential, isRunByOthers } from './protected-paths.ts'
 
 /** In the home directory: login scripts. Reads only. */
@@ -28,7 +28,7 @@ export const resolvePath = (ctx: PathScope, path: string): string => {
   const home = ctx.env.HOME ?? ''
   const expanded = /^~(?:\/|$)/.test(path) && home !== '' ? join(home, path.slice(1)) : path
   const full = resolve(ctx.workspace, expanded)
-  return realPath(asNamedThere(ctx.runner?.hostPath(full) ?? full))
+  return realPath(existingPath(ctx.runner?.hostPath(full) ?? full))
 }
 
 /** The path as shown to the model: relative inside the workspace, absolute elsewhere. */
@@ -133,7 +133,7 @@ export const mayControl = async (
   const choice = await ctx.approve({
     command: `${verb} ${controlled.join(' ')}`,
     patternKeys: [CONTROL],
-    ...because(...stakesOf([CONTROL])),
+    ...reasonFields(...stakesOf([CONTROL])),
     cwd: ctx.turn.workspace,
     ...shownDiff(diff(controlled)),
     ...CONTROL_APPROVAL,
@@ -188,12 +188,12 @@ const askAbout = async (
   ctx: ToolContext,
   command: string,
   patternKeys: string[],
-  change: Pick<ApprovalRequest, 'diff' | 'whole' | 'any'> = {},
+  change: Partial<ApprovalRequest> = {},
 ): Promise<boolean> => {
   const choice = await ctx.approve({
     command,
     patternKeys,
-    ...because(...stakesOf(patternKeys)),
+    ...reasonFields(...stakesOf(patternKeys)),
     cwd: ctx.turn.workspace,
     ...change,
   })

@@ -4,7 +4,7 @@ import type { Refusal } from '../../base/refusal.ts'
 import type { RefusedBy } from '../../schema/refused-by.ts'
 import { blockedResult } from '../error-result.ts'
 import { type Approved, decideCommand, type Question } from '../permissions/decide.ts'
-import { because, stakesOf } from '../reasons.ts'
+import { reasonFields, stakesOf } from '../reasons.ts'
 import { UNCONFINED } from '../shell/labels.ts'
 import type { ShellContext } from '../shell/types.ts'
 import type { CommandAccess } from '../tool-services.ts'
@@ -18,7 +18,7 @@ const notRun = (by: RefusedBy, error: string, hint: string): ToolResult =>
 /** Not for good: in the sandbox, the agent may change the files that the same command runs later. */
 const OUTSIDE = { leavesSandbox: true, choices: ['once', 'session', 'deny'] } as const
 
-export type Asked = {
+export type CommandQuestion = {
   command: string
   cwd: string
   question: Question
@@ -26,13 +26,18 @@ export type Asked = {
 }
 
 /** The approval to ask for. */
-export const approvalFor = ({ command, cwd, question, runsIn: where }: Asked): ApprovalRequest => {
+export const approvalFor = ({
+  command,
+  cwd,
+  question,
+  runsIn: where,
+}: CommandQuestion): ApprovalRequest => {
   const { labels, isControl, marks, lines } = question
   return {
     command,
     cwd,
     patternKeys: [...labels],
-    ...because(...stakesOf(labels)),
+    ...reasonFields(...stakesOf(labels)),
     ...(marks.length > 0 && { marks: [...marks] }),
     ...(lines && { lines: [...lines] }),
     ...(where && { runsIn: where }),
@@ -42,7 +47,10 @@ export const approvalFor = ({ command, cwd, question, runsIn: where }: Asked): A
 }
 
 /** Asks; null if approved. */
-export const askApproval = async (ctx: ToolContext, asked: Asked): Promise<ToolResult | null> =>
+export const askApproval = async (
+  ctx: ToolContext,
+  asked: CommandQuestion,
+): Promise<ToolResult | null> =>
   (await ctx.approve(approvalFor(asked))) === 'deny'
     ? notRun(
         'user',
@@ -77,19 +85,21 @@ export const refusedResult = ({ by, message }: Refusal): ToolResult =>
       : 'The command was not run.',
   )
 
-export type GateOptions = {
-  cwd: string
-  /** What an approval shows and remembers, where the command alone does not say what it does. */
-  shown?: string
-  /** What the model asked for. */
-  wanted?: CommandAccess | undefined
-}
-
 /** How the command may run; its checkpoint is recorded then. Otherwise the refusal. */
 export const approveCommand = async (
   ctx: ToolContext,
   command: string,
-  { cwd, shown = command, wanted }: GateOptions,
+  {
+    cwd,
+    shown = command,
+    wanted,
+  }: {
+    cwd: string
+    /** What an approval shows and remembers, where the command alone does not say what it does. */
+    shown?: string
+    /** What the model asked for. */
+    wanted?: CommandAccess | undefined
+  },
 ): Promise<Approved | { refused: ToolResult }> => {
   const decision = decideCommand(command, ctx.turn, shellContextFor(ctx.turn, cwd), wanted)
   if (decision.kind === 'refuse') return { refused: refusedResult(decision.refusal) }

@@ -13,7 +13,7 @@ const MAX_LIVE_CHARS = 200_000
 const MAX_WHOLE_CHARS = 5_000_000
 const LIVE_EVERY_MS = 40
 
-export type Printed = { output: string; colored?: string }
+export type CapturedOutput = { output: string; colored?: string }
 
 /** `live` is called with batched pieces, colors kept. */
 export class CommandOutput {
@@ -58,7 +58,7 @@ export class CommandOutput {
   }
 
   /** The text for the model and, with colors, for the page: long output without its middle, with the path of the full text. */
-  text(spill: (text: string) => string | null = () => null): Printed {
+  text(spill: (text: string) => string | null = () => null): CapturedOutput {
     const over = Math.max(0, this.#tail.length - TAIL_CHARS)
     const missing = this.#left + over
     const path =

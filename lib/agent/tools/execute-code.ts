@@ -15,7 +15,7 @@ import {
   waitForClose,
 } from '../../base/process.ts'
 import { CALLABLE, type Language } from '../code/languages.ts'
-import { openToolSocket } from '../code/tool-socket.ts'
+import { ToolSocket } from '../code/tool-socket.ts'
 import { type Approved, decideScript } from '../permissions/decide.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askApproval, refusedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
@@ -103,29 +103,25 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
   gate.pauses(countdown)
   const token = randomBytes(24).toString('hex')
   const failures: string[] = []
-  const socket = await openToolSocket({
-    path: join(dir, 'tools.sock'),
-    token,
-    maxCalls: limits.maxCalls,
-    async callTool(tool, given) {
-      if (!tools.includes(tool) || !ctx.call)
-        return JSON.stringify({ error: `There is no tool "${tool}" for scripts.` })
-      // A background process of a script would have no owner.
-      const args = Object.fromEntries(
-        Object.entries(given).filter(([name]) => !/background$/i.test(name)),
-      )
-      ctx.output(toLine(tool, args))
-      // The tool may wait for an approval, so the script's time limit is paused.
-      countdown.pause()
-      const { content, isError } = await ctx.call(tool, args)
-      countdown.go()
-      if (isError && WRITING.has(tool) && failures.push(`${tool}: ${content}`) > MAX_FAILURES)
-        failures.shift()
-      return content
-    },
+  const socket = new ToolSocket(token, limits.maxCalls, async (tool, given) => {
+    if (!tools.includes(tool) || !ctx.call)
+      return JSON.stringify({ error: `There is no tool "${tool}" for scripts.` })
+    // A background process of a script would have no owner.
+    const args = Object.fromEntries(
+      Object.entries(given).filter(([name]) => !/background$/i.test(name)),
+    )
+    ctx.output(toLine(tool, args))
+    // The tool may wait for an approval, so the script's time limit is paused.
+    countdown.pause()
+    const { content, isError } = await ctx.call(tool, args)
+    countdown.go()
+    if (isError && WRITING.has(tool) && failures.push(`${tool}: ${content}`) > MAX_FAILURES)
+      failures.shift()
+    return content
   })
+  await socket.listen(join(dir, 'tools.sock'))
   try {
-    return await start(run, { over: over.promise, gate, token, calls: socket.calls, failures })
+    return await start(run, { over: over.promise, gate, token, socket, failures })
   } finally {
     countdown.stop()
     socket.close()
@@ -137,13 +133,13 @@ type Started = {
   over: Promise<void>
   gate: NetworkGate
   token: string
-  calls: () => number
+  socket: ToolSocket
   failures: readonly string[]
 }
 
 const start = async (
   { ctx, language, dir, limits, approved }: Run,
-  { over, gate, token, calls, failures }: Started,
+  { over, gate, token, socket, failures }: Started,
 ): Promise<ToolResult> => {
   const startedAt = ctx.turn.clock.monotonic()
   const env = {
@@ -198,7 +194,7 @@ const start = async (
     content: JSON.stringify({
       status: statusOf(ended, failed),
       output: printed.output,
-      tool_calls_made: calls(),
+      tool_calls_made: socket.calls(),
       duration_seconds: Math.round((ctx.turn.clock.monotonic() - startedAt) / 10) / 100,
       error: failed ? errorOf(ended, exit, complaint, limits) : null,
       ...(failures.length > 0 && {

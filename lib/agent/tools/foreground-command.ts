@@ -14,7 +14,7 @@ import type { CommandAccess, PlacedProgram, ProcessView, Program } from '../tool
 import type { ToolContext, ToolResult } from '../types.ts'
 import { Countdown } from './countdown.ts'
 import type { NetworkGate } from './network-gate.ts'
-import { CommandOutput, type Printed } from './command-output.ts'
+import { CommandOutput, type CapturedOutput } from './command-output.ts'
 
 /** Time between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 250
@@ -35,25 +35,10 @@ export const shellProgram = (
   return { file: shell, args: ['-c', script, shell, command] }
 }
 
-export type ForegroundOptions = {
-  command: string
-  placed: PlacedProgram
-  /** The directory of the command, which may have another path where it runs. */
-  cwd: string
-  access: CommandAccess
-  timeoutMs: number
-  /** Notify the user when it exits, should it move to the background. */
-  notify: boolean
-  /** Read what it writes to descriptor 3. */
-  hasReport: boolean
-  /** Its time limit stands still while the gate asks. */
-  gate?: NetworkGate
-}
-
 type Stopped = 'timeout' | 'stopped' | null
 
 export type ForegroundResult = Omit<ToolResult, 'content'> & {
-  /** Of the JSON that the model reads. */
+  /** The fields of the JSON that the model reads. */
   fields: Readonly<Record<string, unknown>>
   /** What it wrote to descriptor 3. Null without `hasReport`, and when it did not run to its end. */
   report: string | null
@@ -84,7 +69,29 @@ export const startError = (file: string, error: unknown): unknown =>
 /** Runs it to its end. At the time limit it moves to the background, or is stopped where there is none. */
 export const runForeground = async (
   ctx: ToolContext,
-  { command, placed, cwd, access, timeoutMs, notify, hasReport, gate }: ForegroundOptions,
+  {
+    command,
+    placed,
+    cwd,
+    access,
+    timeoutMs,
+    notify,
+    hasReport,
+    gate,
+  }: {
+    command: string
+    placed: PlacedProgram
+    /** The directory of the command, which may have another path where it runs. */
+    cwd: string
+    access: CommandAccess
+    timeoutMs: number
+    /** Notify the user when it exits, should it move to the background. */
+    notify: boolean
+    /** Read what it writes to descriptor 3. */
+    hasReport: boolean
+    /** Its time limit stands still while the gate asks. */
+    gate?: NetworkGate
+  },
 ): Promise<ForegroundResult> => {
   const startedAt = ctx.turn.clock.monotonic()
   const stdio = ['ignore', 'pipe', 'ignore', hasReport ? 'pipe' : undefined] as const
@@ -142,7 +149,7 @@ export const runForeground = async (
 }
 
 const movedResult = (
-  { output, colored }: Printed,
+  { output, colored }: CapturedOutput,
   { session_id, pid }: ProcessView,
   timeoutMs: number,
 ): ForegroundResult => ({
@@ -159,7 +166,7 @@ const movedResult = (
 })
 
 const exitResult = (
-  { output, colored }: Printed,
+  { output, colored }: CapturedOutput,
   { code, signal, note }: Exit,
   stopped: Stopped,
   timeoutError: string,

@@ -65,10 +65,10 @@ const isThere = (path: string): boolean => {
  * The path with the names that the directories really have, where a name looks like exactly one of them. An exact name comes
  * first. Throws where several look like it: another one beside them would help nobody.
  */
-export const asNamedThere = (path: string): string => {
+export const existingPath = (path: string): string => {
   const parent = dirname(path)
   if (parent === path || isThere(path)) return path
-  const dir = asNamedThere(parent)
+  const dir = existingPath(parent)
   const name = path.slice(parent.length).replace(/^[\\/]/, '')
   const exact = join(dir, name)
   if (dir !== parent && isThere(exact)) return exact

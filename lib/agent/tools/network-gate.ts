@@ -5,10 +5,9 @@ import { denial } from '../permissions/denied-path.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
 import type { Reason } from '../../schema/question.ts'
 import type { Rules } from '../permissions/rules.ts'
-import { because } from '../reasons.ts'
-import type { ApprovalRequest, CheckTarget, NetworkTarget } from '../tool-services.ts'
+import { reasonFields } from '../reasons.ts'
+import type { CheckTarget, NetworkTarget } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
-import type { Countdown } from './countdown.ts'
 
 const MAX_SHOWN = 60
 
@@ -37,24 +36,25 @@ const deniedHost = (rules: Rules | undefined, host: string): string | null => {
   return rules && verdict?.list === 'deny' ? denial(verdict, rules) : null
 }
 
-type Asked = Pick<ApprovalRequest, 'command' | 'cwd'> & { runsIn: RunsIn | undefined }
-type Pausing = Pick<Countdown, 'pause' | 'go'>
+type RunningCommand = { command: string; cwd: string; runsIn: RunsIn | undefined }
+/** A time limit that can stand still. */
+type Pausable = { pause: () => void; go: () => void }
 
 /** One per command: an answer for this command is remembered, a denial as well. */
 export class NetworkGate {
   readonly #ctx: ToolContext
-  readonly #asked: Asked
+  readonly #command: RunningCommand
   readonly #answers = new Map<string, Promise<string | null>>()
   readonly #denied = new Set<string>()
-  #countdown: Pausing | undefined
+  #countdown: Pausable | undefined
 
-  constructor(ctx: ToolContext, asked: Asked) {
+  constructor(ctx: ToolContext, running: RunningCommand) {
     this.#ctx = ctx
-    this.#asked = asked
+    this.#command = running
   }
 
   /** What stands still while a question is open. */
-  pauses(countdown: Pausing): void {
+  pauses(countdown: Pausable): void {
     this.#countdown = countdown
   }
 
@@ -88,7 +88,7 @@ export class NetworkGate {
   }
 
   async #ask(key: string, target: NetworkTarget, signal: AbortSignal): Promise<string | null> {
-    const { command, cwd, runsIn } = this.#asked
+    const { command, cwd, runsIn } = this.#command
     this.#countdown?.pause()
     try {
       const choice = await this.#ctx.approve({
@@ -96,7 +96,7 @@ export class NetworkGate {
         cwd,
         ...(runsIn && { runsIn }),
         patternKeys: [key],
-        ...because(reasonOf(command, target)),
+        ...reasonFields(reasonOf(command, target)),
         choices: ['once', 'session', 'always', 'deny'],
         network: target,
         signal,

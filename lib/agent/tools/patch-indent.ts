@@ -11,7 +11,7 @@ const unclear = () =>
   )
 
 /** The shift from the quoted indentation to the file's; null if no single shift fits. */
-export const shiftOf = (
+export const indentShift = (
   quoted: readonly string[],
   found: readonly string[],
   file: readonly string[],
@@ -37,17 +37,17 @@ export const shiftOf = (
 }
 
 type Move = (indent: string) => string
-type Known = ReadonlyMap<string, string>
+type IndentPairs = ReadonlyMap<string, string>
 
 /** Every line is indented further, by the same text. */
-const added = (known: Known): Move | null => {
+const added = (known: IndentPairs): Move | null => {
   const [[from, to] = ['', '']] = known
   const more = to.slice(0, to.length - from.length)
   return [...known].every(([a, b]) => b === more + a) ? indent => more + indent : null
 }
 
 /** Every line is indented less, by the same text. */
-const dropped = (known: Known): Move | null => {
+const dropped = (known: IndentPairs): Move | null => {
   const [[from, to] = ['', '']] = known
   const less = from.slice(0, from.length - to.length)
   if (![...known].every(([a, b]) => a === less + b)) return null
@@ -58,7 +58,7 @@ const dropped = (known: Known): Move | null => {
 }
 
 /** Spaces in the quotation are tabs in the file or vice versa, with one ratio everywhere. */
-const converted = (known: Known): Move | null => {
+const converted = (known: IndentPairs): Move | null => {
   const deep = [...known].filter(([from, to]) => from !== '' || to !== '')
   const isTabs = deep.every(([from, to]) => /^ +$/.test(from) && /^\t+$/.test(to))
   if (!isTabs && !deep.every(([from, to]) => /^\t+$/.test(from) && /^ +$/.test(to))) return null

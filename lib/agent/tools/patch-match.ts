@@ -6,7 +6,7 @@
 import { diffArrays } from 'diff'
 import type { Edit } from '../../store/text-bytes.ts'
 import { keepCharacters, toPlainSigns } from './look-alike.ts'
-import { indentOf, type Reindent, shiftOf } from './patch-indent.ts'
+import { indentOf, type Reindent, indentShift } from './patch-indent.ts'
 
 type Line = { text: string; start: number; eol: string }
 
@@ -85,7 +85,7 @@ export const findLines = (
     for (let line = from; line + wanted.length <= seen.length; line++) {
       if (!wanted.every((each, offset) => seen[line + offset] === each)) continue
       const there = file.slice(line, line + wanted.length)
-      const reindent = isShifted ? shiftOf(quoted, there, file) : asWritten
+      const reindent = isShifted ? indentShift(quoted, there, file) : asWritten
       if (!reindent) continue
       const at = line
       matches.push({ line: at, edits: () => lineEdits(source, { at, quoted, fresh, reindent }) })

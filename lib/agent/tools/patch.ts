@@ -25,7 +25,7 @@ import {
   knowledgeAt,
   noteKnown,
   notePartlyKnown,
-  orRefused,
+  refuseChangedFile,
   refusal,
 } from './seen-files.ts'
 import { fileExists, readTextFile } from './text-file.ts'
@@ -65,7 +65,7 @@ const patchedFiles = (given: Input): string[] => {
 /** One file before and after; null if it doesn't exist. */
 type Change = FileChange & {
   path: string
-  /** With unsaved changes of the editor, which `before` does not have. */
+  /** The file with unsaved changes of the editor, which `before` does not have. */
   edited?: Buffer
   movedFrom?: string
 }
@@ -86,7 +86,7 @@ export const patch: Tool<typeof input> = {
       ...reachesFile('write', path, call),
       ...reachesFile('read', path, call),
     ]),
-  run: orRefused(async (ctx, given) => {
+  run: refuseChangedFile(async (ctx, given) => {
     const changes = await (isPatchCall(given) ? planPatch(ctx, given) : planReplace(ctx, given))
     for (const { fullPath } of changes) guardWrite(ctx.turn, fullPath)
     const fullPaths = changes.map(change => change.fullPath)
@@ -143,15 +143,15 @@ const isDeletion =
   ({ fullPath, after }: Change): boolean =>
     after === null && !changes.some(({ movedFrom }) => movedFrom === fullPath)
 
-type Open = {
+type OpenFile = {
   fullPath: string
   file: TextBytes
-  /** Of the file before the edit. */
-  versions: Pick<Change, 'before' | 'edited'>
+  /** The file before the edit: on disk, and as the editor has it. */
+  versions: { before: Buffer | null; edited: Buffer }
   reveal: (edited: string) => string
 }
 
-const open = async (ctx: ToolContext, path: string): Promise<Open> => {
+const open = async (ctx: ToolContext, path: string): Promise<OpenFile> => {
   const fullPath = resolvePath(ctx.turn, path)
   guardWrite(ctx.turn, fullPath)
   refuseDocument(fullPath, 'Change')
@@ -231,7 +231,7 @@ const moved = (change: Change, to: string, ctx: ToolContext): Change[] => {
   ]
 }
 
-const textOf = (bytes: Buffer | null): string => {
+const decodeText = (bytes: Buffer | null): string => {
   const file = bytes && readTextBytes(bytes)
   return file ? displayText(file) : ''
 }
@@ -239,6 +239,6 @@ const textOf = (bytes: Buffer | null): string => {
 const toDiff = (ctx: ToolContext, { fullPath, before, edited, after }: Change): string =>
   diffOfFile(
     displayPath(ctx.turn, fullPath),
-    before === null ? null : textOf(edited ?? before),
-    after === null ? null : textOf(after),
+    before === null ? null : decodeText(edited ?? before),
+    after === null ? null : decodeText(after),
   )

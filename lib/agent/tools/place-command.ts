@@ -11,7 +11,7 @@ import type { ToolContext } from '../types.ts'
 
 /** Where a command runs; undefined where all commands run directly on this computer. */
 export const runsIn = (
-  runner: Pick<CommandRunner, 'kind' | 'network'> | undefined,
+  runner: CommandRunner | undefined,
   access: CommandAccess,
 ): RunsIn | undefined => {
   if (!runner) return undefined

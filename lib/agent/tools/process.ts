@@ -5,7 +5,7 @@ import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { approveCommand } from './command-gate.ts'
-import { seconds, within } from './within.ts'
+import { seconds, numberWithin } from './within.ts'
 
 const DEFAULT_WAIT_S = 60
 const MAX_WAIT_S = 600
@@ -17,8 +17,8 @@ const input = z.object({
   session_id: z.string().optional().describe('proc_…, as returned by terminal.'),
   data: z.string().optional().describe('Text for write; submit adds a newline.'),
   timeout: seconds(MAX_WAIT_S).default(DEFAULT_WAIT_S).describe('wait: maximum seconds.'),
-  offset: within(0, Infinity).default(0).describe('log: first line, counted from 0.'),
-  limit: within(1, 2_000).default(200).describe('log: number of lines.'),
+  offset: numberWithin(0, Infinity).default(0).describe('log: first line, counted from 0.'),
+  limit: numberWithin(1, 2_000).default(200).describe('log: number of lines.'),
 })
 type Input = z.output<typeof input>
 

@@ -17,7 +17,7 @@ export const isCredential = (home: string, fullPath: string): boolean => {
   )
 }
 
-/** Of a repository (a folder with a HEAD is one), or obeyed by an editor or shell: what other programs run without being started by the user. */
+/** Files that other programs obey without being started by the user: those of a repository (a folder with a HEAD is one), of editors, and of shells. */
 const RUN_BY_OTHERS =
   /(?:^|\/)\.git(?:$|\/)|^(?:\.vscode|\.idea|\.zed|\.devcontainer|\.envrc|\.mcp\.json|\.claude|\.cursor|\.gemini|\.codex|HEAD)(?:$|\/)/
 

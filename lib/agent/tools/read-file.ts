@@ -17,7 +17,7 @@ import {
   readTextFile,
   type TextFile,
 } from './text-file.ts'
-import { within } from './within.ts'
+import { numberWithin } from './within.ts'
 
 const MAX_CHARS = 100_000
 const MAX_LINE_CHARS = 2_000
@@ -29,8 +29,8 @@ const input = z.object({
     .string()
     .min(1)
     .describe('Absolute, or relative to the workspace; ~ is the home directory.'),
-  offset: within(1, Infinity).default(1).describe('First line, from 1.'),
-  limit: within(1, 2000).default(500).describe('Number of lines.'),
+  offset: numberWithin(1, Infinity).default(1).describe('First line, from 1.'),
+  limit: numberWithin(1, 2000).default(500).describe('Number of lines.'),
   pages: z.string().optional().describe('PDF, slides, sheets: which ones, such as 3 or 2-5.'),
 })
 type Input = z.output<typeof input>

@@ -7,7 +7,7 @@ import { BinaryFile } from './text-file.ts'
 
 const CHUNK_BYTES = 1024 * 1024
 const HEAD_BYTES = 64 * 1024
-/** Of one line. */
+/** Bytes shown of one line. */
 const MAX_LINE_BYTES = 16_000
 const MAX_PAGE_BYTES = 1024 * 1024
 
@@ -20,7 +20,7 @@ export type LargePage = {
 }
 
 /** Where a line begins, for the next page. */
-type Place = { key: string; line: number; at: number }
+type LineStart = { key: string; line: number; at: number }
 
 type Page = { offset: number; limit: number }
 
@@ -42,15 +42,15 @@ export const readLargePage = async (
     const file = readTextBytes(wholeLines(head))
     if (!file) throw new BinaryFile(fullPath, head)
     const key = [fullPath, stat.size, stat.mtimeMs].join('\0')
-    const known = ctx.memo.get('large file') as Place | undefined
+    const known = ctx.memo.get('large file') as LineStart | undefined
     const start =
       known?.key === key && known.line <= page.offset ? known : { key, line: 1, at: file.bom }
     const { encoding } = file
     const found = await readLines(ctx.signal, handle, start, page, lineEndOf(encoding))
-    ctx.memo.set('large file', { key, line: found.line, at: found.at } satisfies Place)
+    ctx.memo.set('large file', { key, line: found.line, at: found.at } satisfies LineStart)
     const mark = file.bytes.subarray(0, file.bom)
     return {
-      lines: found.lines.map(({ bytes, left }) => textOf(mark, bytes, left)),
+      lines: found.lines.map(({ bytes, left }) => decodeLine(mark, bytes, left)),
       sizeBytes: stat.size,
       encoding,
       totalLines: found.isEnd ? found.line - 1 : null,
@@ -73,7 +73,7 @@ const lineEndOf = (encoding: string): Buffer =>
       ? Buffer.of(0, 10)
       : Buffer.of(10)
 
-const textOf = (mark: Buffer, bytes: Buffer, left: number): string => {
+const decodeLine = (mark: Buffer, bytes: Buffer, left: number): string => {
   const file = readTextBytes(Buffer.concat([mark, bytes]))
   const text = file ? displayText(file) : bytes.toString('latin1')
   return left > 0 ? `${text} [… ${left} bytes left out]` : text.replace(/\r$/, '')

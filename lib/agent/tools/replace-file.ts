@@ -25,7 +25,7 @@ export type FileChange = {
   fullPath: string
   before: Buffer | null
   after: Buffer | null
-  /** Of a file that is too large to compare; `before` is null. */
+  /** Instead of `before`, for a file that is too large to compare; `before` is null. */
   version?: string
   /** Permissions of a new file, from the file it was moved from. */
   mode?: number

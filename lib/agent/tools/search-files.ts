@@ -8,8 +8,7 @@ import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from '../search/gitignore.ts'
 import { displayPath, guardRead, hiddenGuard, mayRead, resolvePath } from './allowed-paths.ts'
 import { toPlainName } from './look-alike.ts'
-import { within } from './within.ts'
-import { inEitherForm, literally } from '../search/pattern.ts'
+import { numberWithin } from './within.ts'
 import {
   countMatches,
   findLines,
@@ -19,7 +18,7 @@ import {
   type SearchRun,
 } from '../search/ripgrep.ts'
 import { type SearchHit, showLines } from '../search/show-lines.ts'
-import { type Found, type Listing, listFiles } from '../search/list-files.ts'
+import { type ListedFile, type Listing, listFiles } from '../search/list-files.ts'
 
 /** In milliseconds: for the list of files, for counting, and for the lines of the page. */
 const LIMITS = { list: 10_000, read: 20_000, lines: 3_000 }
@@ -34,10 +33,10 @@ const input = z.object({
   target: z.enum(['content', 'files']).default('content'),
   path: z.string().default('.').describe('Directory or file to search.'),
   file_glob: z.string().optional().describe('content: only files with a matching name.'),
-  limit: within(1, 500).default(50),
-  offset: within(0, Infinity).default(0),
+  limit: numberWithin(1, 500).default(50),
+  offset: numberWithin(0, Infinity).default(0),
   output_mode: z.enum(['content', 'files_only', 'count']).default('content'),
-  context: within(0, 20).default(0).describe('Lines around each match.'),
+  context: numberWithin(0, 20).default(0).describe('Lines around each match.'),
 })
 type Input = z.output<typeof input>
 
@@ -92,7 +91,7 @@ type Search = {
 }
 
 /** A glob without a slash matches names, one with a slash matches paths relative to the root. */
-const matcher = (glob: string): ((found: Found) => boolean) => {
+const matcher = (glob: string): ((found: ListedFile) => boolean) => {
   const [test, alike] = [glob, toPlainName(glob)].map(one => globToRegExp(one.replace(/^\.\//, '')))
   if (!test) throw new Error(`The glob ${glob} cannot be read.`)
   return ({ relative }) => {
@@ -109,7 +108,7 @@ const byName = async ({ ctx, given, listing }: Search) => {
   // A bare word matches part of a name.
   const fits = matcher(/[*?[{]/.test(pattern) ? pattern : `*${pattern}*`)
   const found = listing.files.filter(fits)
-  const times = new Map<Found, number>()
+  const times = new Map<ListedFile, number>()
   for (let at = 0; at < found.length; at += TOGETHER)
     await Promise.all(
       found.slice(at, at + TOGETHER).map(async file => {
@@ -118,7 +117,7 @@ const byName = async ({ ctx, given, listing }: Search) => {
       }),
     )
   // Newest first.
-  const timeOf = (file: Found) => times.get(file) ?? 0
+  const timeOf = (file: ListedFile) => times.get(file) ?? 0
   const page = found.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(offset, offset + limit)
   return {
     total_count: found.length,
@@ -146,7 +145,7 @@ const ripgrepFor = async (ctx: ToolContext): Promise<Ripgrep> => {
 }
 
 /** A file with matches. */
-type Matching = { file: Found; count: number }
+type Matching = { file: ListedFile; count: number }
 
 const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: Search) => {
   const { file_glob: glob, limit, offset, output_mode: mode, pattern, context } = given
@@ -259,3 +258,16 @@ const leftOut = (listing: Listing, { binary, unreadable, outOfTime } = NOTHING_U
 }
 
 const some = (name: string, count: number) => count > 0 && { [name]: count }
+
+/** Letters with marks are found as one character or as several: macOS writes both. */
+const inEitherForm = (source: string): string =>
+  source.replace(
+    /\[(?:\\.|[^\]\\])*\]|\\.|(?:[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|[^\0-\x7f]\p{M}*|\p{L}\p{M}+)/gsu,
+    part => {
+      const [one, several] = [part.normalize('NFC'), part.normalize('NFD')]
+      return /^[[\\]/.test(part) || one === several ? part : `(?:${one}|${several})`
+    },
+  )
+
+/** A regular expression that finds `text` as it is. */
+const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')

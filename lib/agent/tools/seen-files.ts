@@ -12,15 +12,15 @@ import { MAX_TEXT_BYTES, toTextFile } from './text-file.ts'
 /** Lines from the first up to before the second. */
 export type Lines = readonly [from: number, to: number]
 /** `unread`: lines of this content that the model was never shown. */
-type Known = { version: string; unread: readonly Lines[] }
+type FileKnowledge = { version: string; unread: readonly Lines[] }
 
 const ALL: Lines = [1, Infinity]
 
-/** Of one chat; the oldest are forgotten. */
+/** Files remembered for one chat; the oldest are forgotten. */
 const MAX_FILES = 1_000
 
 /** What stands at a path. `bytes` is absent where there are too many to compare. */
-export type Standing = { bytes?: Buffer; version: string; isEmpty: boolean }
+export type FileAtPath = { bytes?: Buffer; version: string; isEmpty: boolean }
 
 type Facts = { size: number; mtimeMs: number; ctimeMs: number; ino: number }
 
@@ -28,7 +28,7 @@ const versionOf = ({ size, mtimeMs, ctimeMs, ino }: Facts, bytes?: Buffer): stri
   bytes ? createHash('sha256').update(bytes).digest('base64') : [size, mtimeMs, ctimeMs, ino].join()
 
 /** Null: no regular file stands there. */
-export const standingAt = (fullPath: string): Standing | null => {
+export const standingAt = (fullPath: string): FileAtPath | null => {
   if (!lstatSync(fullPath, { throwIfNoEntry: false })?.isFile()) return null
   let fd: number
   try {
@@ -58,11 +58,11 @@ const standingFor = async (ctx: ToolContext, fullPath: string) => {
 
 const NO_FACTS: Facts = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0 }
 
-const knownIn = ({ chatMemo, memo }: Memos): Map<string, Known> => {
+const knownIn = ({ chatMemo, memo }: Memos): Map<string, FileKnowledge> => {
   const kept = chatMemo ?? memo
   const found = kept.get('files')
   if (found instanceof Map) return found
-  const created = new Map<string, Known>()
+  const created = new Map<string, FileKnowledge>()
   kept.set('files', created)
   return created
 }
@@ -141,7 +141,7 @@ const knowledgeOf = (ctx: ToolContext, fullPath: string, version: string): Knowl
 export const knowledgeAt = (ctx: ToolContext, fullPath: string, bytes: Buffer): Knowledge =>
   knowledgeOf(ctx, fullPath, versionOf(NO_FACTS, bytes))
 
-type Overwrite = { stored: Standing | null; refused?: ToolResult }
+type Overwrite = { stored: FileAtPath | null; refused?: ToolResult }
 
 /** What a whole file may be written over. `refused`: something stands there that the model has not read. */
 export const checkOverwrite = async (ctx: ToolContext, fullPath: string): Promise<Overwrite> => {
@@ -204,7 +204,7 @@ export class ChangedMeanwhile extends Error {
   }
 }
 
-export const orRefused =
+export const refuseChangedFile =
   <I>(run: (ctx: ToolContext, input: I) => Promise<ToolResult>) =>
   async (ctx: ToolContext, input: I): Promise<ToolResult> => {
     try {

@@ -157,16 +157,16 @@ export const directoryOf = (call: CallScope): string => {
   return call.turn.runner?.hostPath(cwd) ?? cwd
 }
 
-type Kept = { workspace: string; state: ShellState }
+type SavedState = { workspace: string; state: ShellState }
 
 /** The state of one chat, or of a subagent. Another workspace begins anew. */
 export const shellStateOf = ({ memo, chatMemo, turn: { workspace } }: CallScope): ShellState => {
-  const kept = (chatMemo ?? memo).get('shell') as Kept | undefined
+  const kept = (chatMemo ?? memo).get('shell') as SavedState | undefined
   return kept?.workspace === workspace ? kept.state : { cwd: workspace, changes: new Map() }
 }
 
 export const saveShellState = (memo: Memos['memo'], workspace: string, state: ShellState): void => {
-  memo.set('shell', { workspace, state } satisfies Kept)
+  memo.set('shell', { workspace, state } satisfies SavedState)
 }
 
 /**

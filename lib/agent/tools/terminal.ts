@@ -3,8 +3,7 @@ import { isDirectory } from '../../base/directories.ts'
 import { z } from 'zod'
 import { reachesByCommand } from '../permissions/reach.ts'
 import type { Approved } from '../permissions/decide.ts'
-import { failureHint } from './failure-hint.ts'
-import type { CommandRunner } from '../tool-services.ts'
+import type { CommandRunner, CommandAccess } from '../tool-services.ts'
 import type { PathScope, Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'
 import { approveCommand } from './command-gate.ts'
@@ -31,7 +30,7 @@ export type TerminalSettings = {
   /** The variables of a command apply to the next one of the chat, as its directory always does. */
   isPersistent: boolean
   /** What the model must know about the runner of commands, where there is one. */
-  runner?: Pick<CommandRunner, 'note' | 'canLeave'>
+  runner?: CommandRunner
 }
 
 const DEFAULTS: TerminalSettings = { timeoutS: 180, isPersistent: false }
@@ -137,7 +136,7 @@ export const terminalTool = (
     const lasting =
       report === null
         ? {}
-        : keepState(ctx, before, report, {
+        : saveStateAfter(ctx, before, report, {
             keepsCwd: workdir === undefined,
             keepsVariables: settings.isPersistent,
           })
@@ -162,7 +161,7 @@ const startEnvironment = ({ runner, env }: PathScope): Readonly<Record<string, s
   runner?.environment?.(env) ?? env
 
 /** Saves the state for the next command. Returns what the model must know about it. */
-export const keepState = (
+export const saveStateAfter = (
   ctx: ToolContext,
   before: ShellState,
   report: string,
@@ -189,19 +188,23 @@ export const keepState = (
   }
 }
 
-type BackgroundOptions = {
-  command: string
-  cwd: string
-  env: Readonly<Record<string, string>>
-  notify: boolean
-  gate: NetworkGate
-}
-
 /** Starts a background process with a writable stdin. */
 const startInBackground = async (
   ctx: ToolContext,
   approved: Approved,
-  { command, cwd, env, notify, gate }: BackgroundOptions,
+  {
+    command,
+    cwd,
+    env,
+    notify,
+    gate,
+  }: {
+    command: string
+    cwd: string
+    env: Readonly<Record<string, string>>
+    notify: boolean
+    gate: NetworkGate
+  },
 ): Promise<ToolResult> => {
   if (!ctx.turn.processes) throw new Error('Commands cannot run in the background here.')
   const program = shellProgram(command, env)
@@ -215,4 +218,34 @@ const startInBackground = async (
     })
   const output = 'Started in the background. Control it with the process tool.'
   return { content: JSON.stringify({ output, session_id, pid, exit_code: 0, error: null }) }
+}
+
+const NO_WRITE = /Read-only file system|EROFS|Device or resource busy/i
+/** Operations of Git that write down programs to run, and its configuration. */
+const NO_GIT =
+  /rebase-(?:merge|apply)|\bBISECT_|\.git\/(?:worktrees|modules|info|lfs)\b|could not lock config file|unable to write upstream branch configuration/
+const NO_NETWORK =
+  /Could not resolve (?:host|proxy)|Temporary failure in name resolution|getaddrinfo|ENOTFOUND|EAI_AGAIN|Network is unreachable|ENETUNREACH/i
+
+/** Null: nothing about the sandbox. */
+export const failureHint = (
+  output: string,
+  access: CommandAccess,
+  { canLeave, isReadOnly }: { canLeave?: boolean; isReadOnly?: boolean },
+): string | null => {
+  if (isReadOnly)
+    return NO_WRITE.test(output) || NO_NETWORK.test(output)
+      ? 'Plan mode is on: commands can change only /tmp, and there is no network.'
+      : null
+  if (access === 'unconfined') return null
+  if (NO_GIT.test(output))
+    return `In the sandbox Git can add, commit, branch, merge, stash, reset, and fetch. Its configuration and hooks, rebase, bisect, worktrees, submodules, and LFS need access "unconfined"${canLeave ? '; the user is asked' : ', which is not offered here'}. A branch without tracking can be made with --no-track.`
+  const otherwise = canLeave
+    ? ' Where the task needs more, repeat the command with access "unconfined"; the user is asked.'
+    : ''
+  if (NO_WRITE.test(output))
+    return `In the sandbox only the workspace and /tmp can be changed, .git only by commands that run nothing but git.${otherwise}`
+  return NO_NETWORK.test(output)
+    ? `The network of the sandbox is a proxy that HTTP_PROXY and ALL_PROXY name; other connections fail.${otherwise}`
+    : null
 }

@@ -83,7 +83,7 @@ const withIds = (given: readonly z.infer<typeof GivenItem>[], old: readonly Item
   })
 }
 
-/** Of two entries with the same id, the later one wins. */
+/** The later one of two entries with the same id wins. */
 const unique = (items: Item[]): Item[] => [
   ...new Map(items.map(item => [item.id, item] as const)).values(),
 ]

@@ -27,20 +27,14 @@ const TextCallInput = z.looseObject({
 /** Characters of one result; 20 large schemas would fill a window. */
 const MAX_CHARS = 40_000
 
-export type ToolSearchOptions = {
-  /** The tools that can be found. */
-  tools: readonly Tool[]
-  /** Describes them to the model; must not change within a session. */
-  catalog: string
-  /** Sentences about servers whose tools cannot be found now. */
-  unavailable: readonly string[]
-}
+/** The tools that can be found, and sentences about servers whose tools cannot be found now. */
+type Findable = { tools: readonly Tool[]; unavailable: readonly string[] }
 
-export const toolSearch = ({
-  tools,
-  catalog,
-  unavailable,
-}: ToolSearchOptions): Tool<typeof SearchInput> => ({
+/** `catalog` describes them to the model; it must not change within a session. */
+export const toolSearch = (
+  { tools, unavailable }: Findable,
+  catalog: string,
+): Tool<typeof SearchInput> => ({
   name: TOOL_SEARCH,
   summary: `Find tools that are not in your list of tools. Returns the parameters of the best matches, which you then run with ${CALL_TOOL}. ${catalog}`,
   input: SearchInput,
@@ -69,17 +63,14 @@ export const toolSearch = ({
   },
 })
 
-export type CallToolOptions = Omit<ToolSearchOptions, 'catalog'> & {
-  /** The arguments are text, for models that leave an object without declared properties empty. */
-  isText: boolean
-}
-
-/** The loop runs the named tool instead of this one, so this one runs only for a name that does not exist. */
-export const callTool = ({
-  tools,
-  unavailable,
-  isText,
-}: CallToolOptions): Tool<typeof CallInput | typeof TextCallInput> => ({
+/**
+ * The loop runs the named tool instead of this one, so this one runs only for a name that does not exist. `isText`: the
+ * arguments are text, for models that leave an object without declared properties empty.
+ */
+export const callTool = (
+  { tools, unavailable }: Findable,
+  isText: boolean,
+): Tool<typeof CallInput | typeof TextCallInput> => ({
   name: CALL_TOOL,
   summary: `Run a tool that ${TOOL_SEARCH} returned.`,
   input: isText ? TextCallInput : CallInput,

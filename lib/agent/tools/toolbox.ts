@@ -12,16 +12,16 @@ import { todo } from './todo.ts'
 import { writeFile } from './write-file.ts'
 
 /** The loop passes only input that the tool's schema has parsed, so the type can be widened. */
-export const plain = <I extends z.ZodType>(tool: Tool<I>): Tool => tool as unknown as Tool
+export const asTool = <I extends z.ZodType>(tool: Tool<I>): Tool => tool as unknown as Tool
 
 export const toolbox = (terminal?: TerminalSettings): readonly Tool[] => [
-  plain(terminalTool(terminal)),
-  plain(processTool),
-  plain(readFile),
-  plain(writeFile),
-  plain(patch),
-  plain(searchFiles),
-  plain(todo),
-  plain(clarify),
-  plain(delegate),
+  asTool(terminalTool(terminal)),
+  asTool(processTool),
+  asTool(readFile),
+  asTool(writeFile),
+  asTool(patch),
+  asTool(searchFiles),
+  asTool(todo),
+  asTool(clarify),
+  asTool(delegate),
 ]

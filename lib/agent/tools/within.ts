@@ -1,7 +1,7 @@
 /** Numbers of a call: what is outside the limits is moved to them, because an error would only cost a step. */
 import { z } from 'zod'
 
-export const within = (least: number, most: number) =>
+export const numberWithin = (least: number, most: number) =>
   z.number().transform(given => Math.min(most, Math.max(least, Math.trunc(given))))
 
 /** The longest time that anyone means in seconds; larger numbers are milliseconds, as other agents have them. */

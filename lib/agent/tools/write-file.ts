@@ -9,7 +9,7 @@ import { diffOfFile } from './edit-diff.ts'
 import { showInEditor } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
 import { applyChanges } from './replace-file.ts'
-import { checkOverwrite, noteKnown, orRefused } from './seen-files.ts'
+import { checkOverwrite, noteKnown, refuseChangedFile } from './seen-files.ts'
 import { asFile, fileExists, textAt } from './text-file.ts'
 
 const input = z.object({
@@ -28,7 +28,7 @@ export const writeFile: Tool<typeof input> = {
   kind: 'write',
   preview: ({ path }) => path,
   reaches: ({ path }, call) => reachesFile('write', path, call),
-  run: orRefused(async (ctx, { path, content: given }) => {
+  run: refuseChangedFile(async (ctx, { path, content: given }) => {
     const fullPath = resolvePath(ctx.turn, path)
     guardWrite(ctx.turn, fullPath)
     if (!given.startsWith('%PDF-')) refuseDocument(fullPath, 'Write')

@@ -151,10 +151,10 @@ class PlainTagLexer extends Lexer {
   }
 }
 
-const textOf = (text: string): Token => ({ type: 'text', raw: text, text })
+const textToken = (text: string): Token => ({ type: 'text', raw: text, text })
 
 const plain = (text: string): Token[] => [
-  { type: 'paragraph', raw: text, text, tokens: [textOf(text)] },
+  { type: 'paragraph', raw: text, text, tokens: [textToken(text)] },
 ]
 
 /** Paragraphs with more are shown as text, because each mark could require scanning the rest. */
@@ -173,7 +173,7 @@ export const lex = (text: string, links: Links = {}): Token[] => {
   try {
     lexer.blockTokens(text.replace(/\r\n|\r/g, '\n'), lexer.tokens)
     for (const { src, tokens } of lexer.inlineQueue) {
-      if (isHostile(src)) tokens.push(textOf(src))
+      if (isHostile(src)) tokens.push(textToken(src))
       else lexer.inlineTokens(src, tokens)
     }
     return lexer.tokens.map(token =>

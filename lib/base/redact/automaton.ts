@@ -93,7 +93,7 @@ type Nodes = {
   sent: number[]
 }
 
-const buildTrie = (words: readonly Pick<Word<unknown>, 'text' | 'waits'>[]): Nodes => {
+const buildTrie = (words: readonly Word<unknown>[]): Nodes => {
   const nodes: Nodes = {
     kids: [new Map()],
     fail: [0],

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../clock.ts'
 import { CutFinder } from './cut.ts'
-import { createKnownFinder, Finder, type FindKnown, type Span } from './spans.ts'
+import { Finder, KnownFinder, type Span } from './spans.ts'
 import { secretsInValue } from './spellings.ts'
 
 /** Returns the same array while nothing has changed. */
@@ -16,7 +16,7 @@ export type SecretSource = () => readonly string[]
 const RECHECK_MS = 100
 
 export class KnownSecrets {
-  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #clock: Clock
   readonly #sources = new Set<SecretSource>()
   #seen: (readonly string[])[] = []
   #checkedAt = -Infinity
@@ -25,9 +25,9 @@ export class KnownSecrets {
   // Made on first use: until then, it is not known which secrets there are.
   #finder: Finder | undefined
   #cut: CutFinder | undefined
-  #values: FindKnown | undefined
+  #values: KnownFinder | undefined
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 
@@ -86,8 +86,8 @@ export class KnownSecrets {
   /** Known values in a text, and nothing that is only recognized by its format. */
   values(text: string): readonly Span[] {
     this.#recheck()
-    this.#values ??= createKnownFinder(this.#secrets)
-    return this.#values(text)
+    this.#values ??= new KnownFinder(this.#secrets)
+    return this.#values.find(text)
   }
 
   /** As of the last call of `finder`. */

@@ -72,19 +72,26 @@ const isEscaped = (text: string, at: number): boolean => {
   return (at - before) % 2 === 1
 }
 
-/** Whether a position is in a string of JSON. Asked about positions in their order. */
-const createStringTracker = (text: string): ((position: number) => boolean) => {
-  let at = 0
-  let isInside = false
-  return position => {
-    for (; at < position; at++) {
-      const char = text[at]
-      if (char === '"') isInside = !isInside
-      else if (char === '\\' && isInside) at++
+/** Where the strings of a text of JSON are. */
+class JsonStrings {
+  readonly #text: string
+  #at = 0
+  #isInside = false
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Whether a position is in one. Asked about positions in their order. */
+  contains(position: number): boolean {
+    for (; this.#at < position; this.#at++) {
+      const char = this.#text[this.#at]
+      if (char === '"') this.#isInside = !this.#isInside
+      else if (char === '\\' && this.#isInside) this.#at++
       // No string of JSON contains a line break: another frame or line begins.
-      else if (char === '\n') isInside = false
+      else if (char === '\n') this.#isInside = false
     }
-    return isInside
+    return this.#isInside
   }
 }
 
@@ -102,13 +109,13 @@ const AFTER_VALUE = /^(?:[-+.\deE]{0,32})\s?[,\]}]/
 const bareValue = (
   text: string,
   { from, to, ...span }: Span,
-  isInString: (position: number) => boolean,
+  strings: JsonStrings,
 ): Span | null => {
   const secret = text.slice(from, to)
   if (!BARE.test(secret)) return null
   const before = BEFORE_VALUE.exec(text.slice(Math.max(0, from - LONGEST_NUMBER - 2), from))
   const after = AFTER_VALUE.exec(text.slice(to, to + LONGEST_NUMBER + 2))
-  if (!before || !after || isInString(from)) return null
+  if (!before || !after || strings.contains(from)) return null
   return {
     ...span,
     from: from - before[0].replace(/^.\s?/, '').length,
@@ -125,10 +132,10 @@ const bareValue = (
 export const maskLeaving = (text: string): string => {
   const found = known.values(text)
   if (found.length === 0) return text
-  const isInString = createStringTracker(text)
+  const strings = new JsonStrings(text)
   const spans = found.map(
     span =>
-      bareValue(text, span, isInString) ??
+      bareValue(text, span, strings) ??
       (isEscaped(text, span.from) ? { ...span, from: span.from + 1 } : span),
   )
   // Two secrets may be one number.

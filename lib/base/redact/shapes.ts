@@ -48,7 +48,7 @@ const PRIVATE_KEY: Shape = {
 }
 
 /** `pending`: the text ends inside the match, so it may still grow. */
-export type Found = { from: number; to: number; as?: string } | { pending: number } | null
+export type Match = { from: number; to: number; as?: string } | { pending: number } | null
 
 export type Shape = {
   /** Prefixes, or names before the value. */
@@ -56,7 +56,7 @@ export type Shape = {
   /** Whether a stream holds back a partial word, because the word is part of the secret. */
   waits: boolean
   /** `at` is the index of the word, `after` the index after it. `final`: the text is complete. */
-  match: (text: string, at: number, after: number, final: boolean) => Found
+  match: (text: string, at: number, after: number, final: boolean) => Match
   /** Quick test at the index after the word, also for JSON text. */
   maybe: RegExp
 }
@@ -292,7 +292,7 @@ const hasContent = /[A-Za-z0-9]/
  * `NAME=value` with an uppercase name masks any value, as the host agent does. Everything else
  * (`api_key: …`, `"password": "…"`, `--token …`) masks only a value that looks random.
  */
-const matchNamed = (text: string, after: number, final: boolean, isUpper: boolean): Found => {
+const matchNamed = (text: string, after: number, final: boolean, isUpper: boolean): Match => {
   HEAD.lastIndex = after
   const head = HEAD.exec(text)
   if (!head) return null

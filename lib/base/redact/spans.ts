@@ -60,21 +60,24 @@ export const merged = (found: Span[]): Span[] => {
   return spans
 }
 
-export type FindKnown = (text: string) => readonly Span[]
-
 /** Finds known values only: it scans a text about as fast as JSON is written. */
-export const createKnownFinder = (secrets: readonly string[]): FindKnown => {
-  if (secrets.length === 0) return () => []
-  const automaton = createAutomaton(wordsOf(secrets), begins)
-  return text => {
-    const found: Span[] = []
-    automaton.scan(text, (from, to, { length }) => {
-      if (to - from === length || length >= MIN_BROKEN_CHARS) found.push({ from, to, known: true })
+export class KnownFinder {
+  readonly #automaton
+
+  constructor(secrets: readonly string[]) {
+    this.#automaton = secrets.length === 0 ? null : createAutomaton(wordsOf(secrets), begins)
+  }
+
+  find(text: string): readonly Span[] {
+    const spans: Span[] = []
+    this.#automaton?.scan(text, (from, to, { length }) => {
+      if (to - from === length || length >= MIN_BROKEN_CHARS) spans.push({ from, to, known: true })
     })
-    return found.length > 1 ? merged(found) : found
+    return spans.length > 1 ? merged(spans) : spans
   }
 }
 
+/** Finds known values and known formats. */
 export class Finder {
   readonly #automaton
 

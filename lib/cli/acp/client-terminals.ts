@@ -7,23 +7,11 @@ import { z } from 'zod'
 import { approveCommand } from '../../agent/tools/command-gate.ts'
 import { CommandOutput } from '../../agent/tools/command-output.ts'
 import { reportingScript, shellStateOf } from '../../agent/tools/shell-state.ts'
-import { directoryFor, keepState } from '../../agent/tools/terminal.ts'
+import { directoryFor, saveStateAfter } from '../../agent/tools/terminal.ts'
 import type { Tool, ToolContext, ToolResult } from '../../agent/types.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { messageOf } from '../../errors.ts'
 import { readText } from '../../store/read-text.ts'
-
-export type ClientTerminalsOptions = {
-  client: AgentContext
-  sessionId: string
-  /** The environment of this process. */
-  env: Readonly<Record<string, string>>
-  /** The client shows this call, so that it can show its terminal. */
-  isShown: (callId: string) => boolean
-  /** Shows the terminal in the call. */
-  show: (callId: string, terminalId: string) => void
-  log: (line: string) => void
-}
 
 /** As the terminal tool reads them. */
 const Input = z.object({
@@ -103,7 +91,24 @@ const stopOf = (
  */
 export const inClientTerminals = (
   tool: Tool,
-  { client, sessionId, env, isShown, show, log }: ClientTerminalsOptions,
+  {
+    client,
+    sessionId,
+    env,
+    isShown,
+    show,
+    log,
+  }: {
+    client: AgentContext
+    sessionId: string
+    /** The environment of this process. */
+    env: Readonly<Record<string, string>>
+    /** The client shows this call, so that it can show its terminal. */
+    isShown: (callId: string) => boolean
+    /** Shows the terminal in the call. */
+    show: (callId: string, terminalId: string) => void
+    log: (line: string) => void
+  },
 ): Tool => {
   let isBroken = false
 
@@ -144,7 +149,7 @@ export const inClientTerminals = (
         ])
         if (first.why) await terminal.kill()
         const { output } = await terminal.currentOutput()
-        const lasting = keepState(ctx, before, readText(report).text ?? '', {
+        const lasting = saveStateAfter(ctx, before, readText(report).text ?? '', {
           keepsCwd: workdir === undefined && !first.why,
           keepsVariables: false,
         })

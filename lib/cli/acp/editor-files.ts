@@ -8,14 +8,6 @@ import { isInside, realPath } from '../../store/path-within.ts'
 /** A client that does not answer must not block a tool; the file on the disk is used then. */
 const TIMEOUT_MS = 5_000
 
-export type EditorFilesOptions = {
-  client: AgentContext
-  capabilities: ClientCapabilities['fs']
-  sessionId: string
-  cwd: string
-  log: (line: string) => void
-}
-
 /** Undefined when the client offers no files. */
 export const editorFiles = ({
   client,
@@ -23,7 +15,13 @@ export const editorFiles = ({
   sessionId,
   cwd,
   log,
-}: EditorFilesOptions): EditorFiles | undefined => {
+}: {
+  client: AgentContext
+  capabilities: ClientCapabilities['fs']
+  sessionId: string
+  cwd: string
+  log: (line: string) => void
+}): EditorFiles | undefined => {
   const { readTextFile: canRead = false, writeTextFile: canWrite = false } = capabilities ?? {}
   if (!canRead && !canWrite) return undefined
   const root = realPath(cwd)

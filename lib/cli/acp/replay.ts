@@ -1,18 +1,11 @@
 /** Shows a stored session to a client: its messages as `session/update` notifications, in order. */
+import type { PathScope } from '../../agent/types.ts'
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
-import { textOf } from '../../agent/tokens.ts'
+import { messageText } from '../../agent/tokens.ts'
 import { parseArguments } from '../../agent/tool-calls.ts'
 import type { Message } from '../../schema/message.ts'
 import { redact, redactValue } from '../../base/redact/redact.ts'
-import {
-  codeContent,
-  kindOf,
-  locationsOf,
-  pastEdit,
-  type Place,
-  readResult,
-  titleOf,
-} from './tool-updates.ts'
+import { codeContent, kindOf, locationsOf, pastEdit, readResult, titleOf } from './tool-updates.ts'
 
 /** The argument that describes a call best. */
 const previewOf = (args: Readonly<Record<string, unknown>>): string | null => {
@@ -27,7 +20,7 @@ const chunk = (
 ): SessionUpdate[] =>
   text === '' ? [] : [{ sessionUpdate, messageId, content: { type: 'text', text: redact(text) } }]
 
-const callUpdates = (message: Message, place: Place): SessionUpdate[] =>
+const callUpdates = (message: Message, place: PathScope): SessionUpdate[] =>
   (message.tool_calls ?? []).map(({ id, function: { name, arguments: text } }): SessionUpdate => {
     const args = parseArguments(text) ?? {}
     return {
@@ -55,7 +48,7 @@ const resultUpdate = (toolCallId: string, content: string, isEdit: boolean): Ses
   }
 }
 
-export const replay = (messages: readonly Message[], place: Place): SessionUpdate[] => {
+export const replay = (messages: readonly Message[], place: PathScope): SessionUpdate[] => {
   const edits = new Set(
     messages.flatMap(({ tool_calls: calls = [] }) =>
       calls.filter(call => kindOf(call.function.name) === 'edit').map(({ id }) => id),
@@ -64,14 +57,16 @@ export const replay = (messages: readonly Message[], place: Place): SessionUpdat
   const answered = new Set(messages.flatMap(({ tool_call_id: id }) => id ?? []))
   return messages.flatMap((message): SessionUpdate[] => {
     const { id, role, tool_call_id: callId } = message
-    if (role === 'user') return chunk('user_message_chunk', id, textOf(message))
+    if (role === 'user') return chunk('user_message_chunk', id, messageText(message))
     if (role === 'tool')
-      return callId === undefined ? [] : [resultUpdate(callId, textOf(message), edits.has(callId))]
+      return callId === undefined
+        ? []
+        : [resultUpdate(callId, messageText(message), edits.has(callId))]
     if (role !== 'assistant') return []
     const unanswered = (message.tool_calls ?? []).filter(call => !answered.has(call.id))
     return [
       ...chunk('agent_thought_chunk', id, message.reasoning ?? ''),
-      ...chunk('agent_message_chunk', id, textOf(message)),
+      ...chunk('agent_message_chunk', id, messageText(message)),
       ...callUpdates(message, place),
       ...unanswered.map(
         (call): SessionUpdate => ({

@@ -12,9 +12,6 @@ import { toolInfo } from '../../base/tools.ts'
 import { visibleName } from '../../base/visible.ts'
 import { redact } from '../../base/redact/redact.ts'
 
-/** Where paths of a call are resolved, and which of them may be read. */
-export type Place = PathScope
-
 export const kindOf = (name: string): ToolKind => toolInfo(name)?.kind ?? 'other'
 
 /** Editors show the title of a command as the command. */
@@ -33,7 +30,7 @@ const MAX_DIFF_CHARS = 1_000_000
 const lines = (parts: readonly string[]): string => parts.join('\n')
 
 /** The text on the disk, if the tools may read it. */
-const readText = (place: Place, path: string): string | null => {
+const readText = (place: PathScope, path: string): string | null => {
   try {
     const fullPath = resolvePath(place, path)
     guardRead(place, fullPath)
@@ -72,7 +69,7 @@ const plannedEdits = (name: string, args: JsonObject, read: ReadText): FileText[
   }
 }
 
-const toDiff = (place: Place, { path, oldText, newText }: FileText): ToolCallContent[] =>
+const toDiff = (place: PathScope, { path, oldText, newText }: FileText): ToolCallContent[] =>
   (oldText?.length ?? 0) + newText.length > MAX_DIFF_CHARS
     ? []
     : [
@@ -84,7 +81,7 @@ const toDiff = (place: Place, { path, oldText, newText }: FileText): ToolCallCon
         },
       ]
 
-const absolute = (place: Place, path: string): string => {
+const absolute = (place: PathScope, path: string): string => {
   const home = place.env.HOME ?? ''
   return resolve(place.workspace, path.replace(/^~(?=\/|$)/, home))
 }
@@ -97,7 +94,7 @@ export type Edit = {
 }
 
 /** Call it before the tool runs. */
-export const editOf = (name: string, args: JsonObject, place: Place): Edit => {
+export const editOf = (name: string, args: JsonObject, place: PathScope): Edit => {
   const edits = plannedEdits(name, args, path => readText(place, path))
   const planned = edits.flatMap(edit => toDiff(place, edit))
   const before = edits.map(({ path }) => ({ path, oldText: readText(place, path) || null }))
@@ -114,10 +111,14 @@ export const editOf = (name: string, args: JsonObject, place: Place): Edit => {
 }
 
 /** The edit of a finished call: the files have changed since. */
-export const pastEdit = (name: string, args: JsonObject, place: Place): ToolCallContent[] =>
+export const pastEdit = (name: string, args: JsonObject, place: PathScope): ToolCallContent[] =>
   plannedEdits(name, args, () => null).flatMap(edit => toDiff(place, edit))
 
-export const locationsOf = (name: string, args: JsonObject, place: Place): ToolCallLocation[] => {
+export const locationsOf = (
+  name: string,
+  args: JsonObject,
+  place: PathScope,
+): ToolCallLocation[] => {
   const path = asString(args.path)
   if (path !== '') {
     const line = name === 'read_file' && typeof args.offset === 'number' ? args.offset : null

@@ -1,4 +1,5 @@
 /** Turns what the engine emits during a turn into `session/update` notifications. */
+import type { PathScope } from '../../agent/types.ts'
 import type { PlanEntry, SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
 import { asObject, asObjects, asString } from '../../base/json.ts'
 import { redact, redactValue } from '../../base/redact/redact.ts'
@@ -11,7 +12,6 @@ import {
   editOf,
   kindOf,
   locationsOf,
-  type Place,
   readResult,
   titleOf,
 } from './tool-updates.ts'
@@ -42,7 +42,7 @@ const planOf = (name: string, raw: unknown): PlanEntry[] | null => {
 }
 
 export class TurnUpdates {
-  readonly #place: Place
+  readonly #place: PathScope
   readonly #push: (update: SessionUpdate) => void
   /** Shows a sentence that is not part of the answer. */
   readonly #notice: (text: string) => void
@@ -53,7 +53,11 @@ export class TurnUpdates {
   /** Why the model stopped, as far as it is not the end of its answer. */
   #stop: 'max_tokens' | 'max_turn_requests' | 'refusal' | null = null
 
-  constructor(place: Place, push: (update: SessionUpdate) => void, notice: (text: string) => void) {
+  constructor(
+    place: PathScope,
+    push: (update: SessionUpdate) => void,
+    notice: (text: string) => void,
+  ) {
     this.#place = place
     this.#push = push
     this.#notice = notice

@@ -29,20 +29,6 @@ export type Answer = {
 
 type Running = { context: ServerContext; steps: number; notes: string[]; signal: AbortSignal }
 
-type AskerOptions = {
-  sessions: RecordedSessions
-  /** Those of command-line programs in state.db, with the directory of each. */
-  recorded: () => RecordedEntry[]
-  /** Whether the session belongs to the server, which alone may continue it. */
-  isOfServer: (id: string) => boolean
-  /** Of new sessions; null: that of the profile. */
-  model: string | null
-  cwd: string
-  /** Whether the client can show a form. */
-  hasForms: () => boolean
-  log: (line: string) => void
-}
-
 /** Null when the client declines. */
 const askForm = async (
   { context, signal }: Running,
@@ -59,11 +45,23 @@ const askForm = async (
 }
 
 export class Asker {
-  readonly #options: AskerOptions
+  readonly #options
   readonly #open = new Map<string, RecordedSession>()
   readonly #running = new Map<string, Running>()
 
-  constructor(options: AskerOptions) {
+  constructor(options: {
+    sessions: RecordedSessions
+    /** Those of command-line programs in state.db, with the directory of each. */
+    recorded: () => RecordedEntry[]
+    /** Whether the session belongs to the server, which alone may continue it. */
+    isOfServer: (id: string) => boolean
+    /** Of new sessions; null: that of the profile. */
+    model: string | null
+    cwd: string
+    /** Whether the client can show a form. */
+    hasForms: () => boolean
+    log: (line: string) => void
+  }) {
     this.#options = options
   }
 

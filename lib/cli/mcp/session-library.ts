@@ -1,6 +1,6 @@
 /** The sessions of a profile, as MCP tools see them: those of the server, and those of command-line programs in state.db. */
 import { z } from 'zod'
-import { textOf } from '../../agent/tokens.ts'
+import { messageText } from '../../agent/tokens.ts'
 import { fromSeconds } from '../../base/clock.ts'
 import { shortenCounting } from '../../base/shorten.ts'
 import type { RecordedEntry } from '../../sessions/host-db/recorded-list.ts'
@@ -68,7 +68,7 @@ const shorten = (text: string): string => shortenCounting(text, MAX_TEXT_CHARS)
 const toMessage = (message: Message): z.infer<typeof MessageEntry> => ({
   role: message.role,
   // Masked before it is cut: half a secret would not be recognized.
-  text: shorten(redact(textOf(message))),
+  text: shorten(redact(messageText(message))),
   ...(message.tool_calls && {
     tool_calls: message.tool_calls.map(({ function: { name, arguments: given } }) =>
       shorten(redact(`${name} ${given}`)),

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { isInside } from '../../store/path-within.ts'
 import type { ContainerPlan } from './container.ts'
-import { CONTAINER_HOME, type Mount } from './run-arguments.ts'
+import { CONTAINER_HOME, type BindMount } from './run-arguments.ts'
 import type { ContainerSettings } from './settings.ts'
 
 /** Name of a directory in the temporary directory that belongs to a container. */
@@ -21,9 +21,9 @@ export const DIR_PREFIX = 'agent-webui-container-'
 /** Has the number of the process that uses the container. */
 export const USER_FILE = 'process'
 
-export type Shown = Mount & { isHidden?: boolean }
+export type ContainerMount = BindMount & { isHidden?: boolean }
 
-/** Of one container, on this computer. */
+/** The directories of one container on this computer. */
 type Dirs = {
   /** Read by commands, under the same name. */
   shared: string
@@ -64,16 +64,16 @@ export class ContainerFiles {
     return all
   }
 
-  mounts(): Mount[] {
+  mounts(): BindMount[] {
     const { shared, exchange, tmp, empty } = this.dirs()
     const homeDir = join(this.#settings.dir, 'home')
     if (this.#settings.keepsHome) mkdirSync(homeDir, { recursive: true, mode: 0o700 })
-    const toMount = ({ isHidden, source, target, isReadOnly }: Shown): Mount => {
+    const toMount = ({ isHidden, source, target, isReadOnly }: ContainerMount): BindMount => {
       if (!isHidden) return { source, target, isReadOnly }
       const isDir = statSync(source).isDirectory()
       return { source: isDir ? empty : join(empty, 'file'), target, isReadOnly: true }
     }
-    const aliasOf = (mount: Mount): Mount[] =>
+    const aliasOf = (mount: BindMount): BindMount[] =>
       isInside(this.#plan.workspace, mount.target)
         ? [{ ...mount, target: join('/workspace', relative(this.#plan.workspace, mount.target)) }]
         : []

@@ -12,8 +12,8 @@ import {
   reasonIn,
 } from './engine.ts'
 import type { Images } from './image.ts'
-import { ContainerFiles, type Shown } from './container-files.ts'
-import { type Mount, runArguments } from './run-arguments.ts'
+import { ContainerFiles, type ContainerMount } from './container-files.ts'
+import { type BindMount, runArguments } from './run-arguments.ts'
 import { DESCRIBE, SIGNAL } from './scripts.ts'
 import type { ContainerSettings } from './settings.ts'
 
@@ -37,7 +37,7 @@ export type ContainerPlan = {
   /** More paths with the same name inside, read-only. */
   readable: readonly string[]
   /** What of this computer the container shows: the workspace, and what it must protect or hide there. */
-  shows: () => readonly Shown[]
+  shows: () => readonly ContainerMount[]
   labels: Readonly<Record<string, string>>
 }
 
@@ -50,7 +50,7 @@ type ContainerServices = {
 }
 
 /** A container that runs. */
-export type Running = {
+export type RunningContainer = {
   cli: EngineCli
   /** What programs start with. */
   env: Readonly<Record<string, string>>
@@ -67,9 +67,9 @@ export class Container {
   readonly #given: ContainerServices
   readonly #files: ContainerFiles
   #cli: EngineCli | undefined
-  #running: Running | undefined
+  #running: RunningContainer | undefined
   #checkedAt = Number.NEGATIVE_INFINITY
-  #starting: Promise<Running> | undefined
+  #starting: Promise<RunningContainer> | undefined
   #lastUsed: number
 
   constructor(plan: ContainerPlan, given: ContainerServices) {
@@ -144,7 +144,7 @@ export class Container {
     return code === 0 ? stdout.toString().trim() === 'true' : null
   }
 
-  async #describe(engine: EngineCli): Promise<Running> {
+  async #describe(engine: EngineCli): Promise<RunningContainer> {
     const { code, stdout, stderr } = await engine.run(['exec', this.name, 'sh', '-c', DESCRIBE])
     if (code !== 0) throw unavailable(sentence('container.no_shell', { reason: reasonIn(stderr) }))
     const [shell, ...lines] = stdout.toString().split('\n')
@@ -155,7 +155,7 @@ export class Container {
     return { cli: engine, env: Object.fromEntries(variables), hasBash: shell === 'bash' }
   }
 
-  async #start(): Promise<Running> {
+  async #start(): Promise<RunningContainer> {
     this.#cli = await this.#given.engine()
     const state = await this.#isRunning(this.#cli)
     if (state && this.#running) return this.#running
@@ -186,7 +186,7 @@ export class Container {
   }
 
   /** What it shows of this computer, for mapping paths; the deepest first. */
-  places(): Mount[] {
+  places(): BindMount[] {
     return [
       ...this.#files.mounts(),
       ...this.#settings.volumes
@@ -196,7 +196,7 @@ export class Container {
   }
 
   /** Rejects with a sentence when it cannot run. Cheap while it runs. */
-  async ensure(): Promise<Running> {
+  async ensure(): Promise<RunningContainer> {
     this.#lastUsed = this.#given.clock.monotonic()
     if (this.#running && this.#given.clock.monotonic() - this.#checkedAt < CHECK_VALID_MS)
       return this.#running
@@ -208,7 +208,7 @@ export class Container {
   }
 
   /** What is known since the last `ensure`. */
-  known(): Running | undefined {
+  known(): RunningContainer | undefined {
     return this.#running
   }
 

@@ -3,13 +3,13 @@ import type { ContainerSettings } from './settings.ts'
 import { IDLE } from './scripts.ts'
 
 /** A file or folder of this computer inside the container. */
-export type Mount = { source: string; target: string; isReadOnly?: boolean }
+export type BindMount = { source: string; target: string; isReadOnly?: boolean }
 
 export type RunPlan = {
   settings: ContainerSettings
   name: string
   labels: Readonly<Record<string, string>>
-  mounts: readonly Mount[]
+  mounts: readonly BindMount[]
   /** `uid:gid`; null: the user of the image. */
   user: string | null
   /** Limits of CPU, memory, and processes. */
@@ -29,7 +29,7 @@ const field = (name: string, value: string): string => {
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-const mountArgument = ({ source, target, isReadOnly }: Mount): string[] => [
+const mountArgument = ({ source, target, isReadOnly }: BindMount): string[] => [
   '--mount',
   [
     'type=bind',

@@ -9,8 +9,8 @@ import type { CommandPlacement, CommandRunner, PlacedProgram } from '../../agent
 import { killGroup, type OnEnd } from '../../base/process.ts'
 import { messageOf, unavailable, wordsOf } from '../../errors.ts'
 import { isInside } from '../../store/path-within.ts'
-import type { Container, Running } from './container.ts'
-import type { Shown } from './container-files.ts'
+import type { Container, RunningContainer } from './container.ts'
+import type { ContainerMount } from './container-files.ts'
 import type { ContainerRequest, Containers } from './containers.ts'
 import { CONTAINER_HOME } from './run-arguments.ts'
 import { AROUND, ENTER, MARK } from './scripts.ts'
@@ -49,7 +49,7 @@ export type RunnerOptions = {
   /** Folders that commands may read, such as stored results of the session. */
   readable: readonly string[]
   /** What of this computer the container shows, with these paths besides the workspace. Evaluated when it is created. */
-  shows: (readable: readonly string[]) => readonly Shown[]
+  shows: (readable: readonly string[]) => readonly ContainerMount[]
   /** The environment that commands would have on this computer. Only what a command changes in it goes along. */
   env: Env
   /** Values for `docker_forward_env`, and what else of this computer commands get. */
@@ -92,7 +92,7 @@ export class ContainerRunner implements CommandRunner {
     return this.#options.containers.of(this.#planFor(readable))
   }
 
-  async #ensure(container: Container): Promise<Running> {
+  async #ensure(container: Container): Promise<RunningContainer> {
     await this.#options.containers.cleanUp(
       this.#options.home,
       this.#options.settings(),
@@ -102,7 +102,7 @@ export class ContainerRunner implements CommandRunner {
   }
 
   /** What every command starts with. */
-  #ownEnv({ env }: Running, given: Env): Env {
+  #ownEnv({ env }: RunningContainer, given: Env): Env {
     const { forwards, env: configured } = this.#options.settings()
     const facts = Object.fromEntries(Object.entries(given).filter(([name]) => belongsInside(name)))
     return {
@@ -114,7 +114,7 @@ export class ContainerRunner implements CommandRunner {
     }
   }
 
-  #envOf(running: Running, given: Env): Env {
+  #envOf(running: RunningContainer, given: Env): Env {
     const own = this.#ownEnv(running, given)
     // A value of this computer, such as PATH, means nothing in the container; one that a command was given does.
     const added = Object.entries(given).filter(

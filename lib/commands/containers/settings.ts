@@ -62,88 +62,93 @@ const OURS =
   /^(?:-d|-i|-t|-it|-w|--(?:name|entrypoint|rm|detach|interactive|tty|cidfile|workdir|pull|label-file|restart))(?:=|$)/
 const NETWORK = /^--net(?:work)?(?:=|$)/
 
-/** Throws a sentence that names the key. */
-const createReader = (terminal: Readonly<JsonObject>) => {
-  const refuse = (key: string, what: string): never => {
+/** Reads the keys of `terminal`. Throws a sentence that names the key. */
+class TerminalKeys {
+  readonly #values: Readonly<JsonObject>
+
+  constructor(values: Readonly<JsonObject>) {
+    this.#values = values
+  }
+
+  refuse(key: string, what: string): never {
     throw new Error(`terminal.${key} ${what}`)
   }
-  const isSet = (key: string): boolean => {
-    const value = terminal[key]
+
+  isSet(key: string): boolean {
+    const value = this.#values[key]
     return !(value === undefined || value === null || (typeof value === 'string' && !value.trim()))
   }
-  const list = (key: string): string[] => {
-    const value = isSet(key) ? terminal[key] : []
+
+  list(key: string): string[] {
+    const value = this.isSet(key) ? this.#values[key] : []
     const items = typeof value === 'string' ? value.split(',') : value
     if (!Array.isArray(items) || !items.every(each => typeof each === 'string'))
-      return refuse(key, 'must be a list of texts.')
+      return this.refuse(key, 'must be a list of texts.')
     return items.map(each => each.trim()).filter(each => each !== '')
   }
-  return {
-    refuse,
-    isSet,
-    list,
-    flag<T extends boolean | undefined>(key: string, fallback: T): boolean | T {
-      if (!isSet(key)) return fallback
-      return yamlFlag(terminal[key]) ?? refuse(key, 'must be true or false.')
-    },
-    number(key: string, fallback: number): number {
-      if (!isSet(key)) return fallback
-      const value = typeof terminal[key] === 'string' ? Number(terminal[key]) : terminal[key]
-      return typeof value === 'number' && Number.isFinite(value) && value >= 0
-        ? value
-        : refuse(key, 'must be a number, 0 or above.')
-    },
-    text(key: string, fallback: string): string {
-      const value = terminal[key]
-      if (value === undefined || value === null) return fallback
-      return typeof value === 'string' || typeof value === 'number'
-        ? String(value).trim()
-        : refuse(key, 'must be text.')
-    },
+
+  flag<T extends boolean | undefined>(key: string, fallback: T): boolean | T {
+    if (!this.isSet(key)) return fallback
+    return yamlFlag(this.#values[key]) ?? this.refuse(key, 'must be true or false.')
+  }
+
+  number(key: string, fallback: number): number {
+    if (!this.isSet(key)) return fallback
+    const value =
+      typeof this.#values[key] === 'string' ? Number(this.#values[key]) : this.#values[key]
+    return typeof value === 'number' && Number.isFinite(value) && value >= 0
+      ? value
+      : this.refuse(key, 'must be a number, 0 or above.')
+  }
+
+  text(key: string, fallback: string): string {
+    const value = this.#values[key]
+    if (value === undefined || value === null) return fallback
+    return typeof value === 'string' || typeof value === 'number'
+      ? String(value).trim()
+      : this.refuse(key, 'must be text.')
   }
 }
 
-type Reader = ReturnType<typeof createReader>
-
-const volumesOf = ({ list, refuse }: Reader, userHome: string): Volume[] =>
-  list('docker_volumes').map(text => {
+const volumesOf = (keys: TerminalKeys, userHome: string): Volume[] =>
+  keys.list('docker_volumes').map(text => {
     const [given = '', target = '', options = '', ...more] = text.split(':')
     if (!given || !isAbsolute(target) || more.length > 0)
-      return refuse(
+      return keys.refuse(
         'docker_volumes',
         `has "${text}", which is not of the form /path/here:/path/there, with :ro at the end for read-only.`,
       )
     const source = given.replace(/^~(?=\/|$)/, () => userHome)
     if (source.startsWith('.'))
-      return refuse('docker_volumes', `has the relative path ${given}. Write an absolute one.`)
+      return keys.refuse('docker_volumes', `has the relative path ${given}. Write an absolute one.`)
     return { source: source.includes('/') ? normalize(source) : source, target, options }
   })
 
 const environmentOf = (
-  { refuse }: Reader,
+  keys: TerminalKeys,
   terminal: Readonly<JsonObject>,
 ): Record<string, string> => {
   const value = terminal.docker_env ?? {}
-  if (!isObject(value)) return refuse('docker_env', 'must be a mapping from names to values.')
+  if (!isObject(value)) return keys.refuse('docker_env', 'must be a mapping from names to values.')
   return Object.fromEntries(
     Object.entries(value).map(([name, given]) => {
       if (!VARIABLE.test(name))
-        return refuse('docker_env', `has "${name}", which is no name of a variable.`)
+        return keys.refuse('docker_env', `has "${name}", which is no name of a variable.`)
       if (!['string', 'number', 'boolean'].includes(typeof given))
-        return refuse('docker_env', `has a value for ${name} that is no text.`)
+        return keys.refuse('docker_env', `has a value for ${name} that is no text.`)
       return [name, String(given)]
     }),
   )
 }
 
-const extraArgsOf = ({ list, refuse }: Reader, hasNetwork: boolean): string[] => {
-  const args = list('docker_extra_args')
+const extraArgsOf = (keys: TerminalKeys, hasNetwork: boolean): string[] => {
+  const args = keys.list('docker_extra_args')
   const ours = args.find(arg => OURS.test(arg))
   if (ours !== undefined)
-    return refuse('docker_extra_args', `has ${ours}, which this service sets itself.`)
+    return keys.refuse('docker_extra_args', `has ${ours}, which this service sets itself.`)
   // Both cannot be meant, and the weaker one must not win.
   if (!hasNetwork && args.some(arg => NETWORK.test(arg)))
-    return refuse('docker_extra_args', 'names a network, but terminal.docker_network is off.')
+    return keys.refuse('docker_extra_args', 'names a network, but terminal.docker_network is off.')
   return args
 }
 
@@ -162,41 +167,40 @@ export const readContainerSettings = (
   terminal: Readonly<JsonObject>,
   { dir, userHome, engine }: SettingsPlace,
 ): ContainerSettings => {
-  const reader = createReader(terminal)
-  const { flag, number, text, list, refuse, isSet } = reader
-  if (isSet('docker_shared_container_key'))
-    refuse(
+  const keys = new TerminalKeys(terminal)
+  if (keys.isSet('docker_shared_container_key'))
+    keys.refuse(
       'docker_shared_container_key',
       'is not supported: each profile has containers of its own.',
     )
-  const hasNetwork = flag('docker_network', true)
-  const forwards = list('docker_forward_env')
+  const hasNetwork = keys.flag('docker_network', true)
+  const forwards = keys.list('docker_forward_env')
   const invalid = forwards.find(name => !VARIABLE.test(name))
   if (invalid !== undefined)
-    refuse('docker_forward_env', `has "${invalid}", which is no name of a variable.`)
-  const root = text('sandbox_dir', '').replace(/^~(?=\/|$)/, () => userHome)
-  if (root !== '' && !isAbsolute(root)) refuse('sandbox_dir', 'must be an absolute path.')
-  const shmSize = text('docker_shm_size', '1g')
+    keys.refuse('docker_forward_env', `has "${invalid}", which is no name of a variable.`)
+  const root = keys.text('sandbox_dir', '').replace(/^~(?=\/|$)/, () => userHome)
+  if (root !== '' && !isAbsolute(root)) keys.refuse('sandbox_dir', 'must be an absolute path.')
+  const shmSize = keys.text('docker_shm_size', '1g')
   return {
     engine,
-    image: text('docker_image', '') || DEFAULT_IMAGE,
-    cpus: number('container_cpu', 1),
-    memoryMb: number('container_memory', 5_120),
-    diskMb: number('container_disk', 51_200),
-    named: new Set(LIMITS.filter(isSet)),
+    image: keys.text('docker_image', '') || DEFAULT_IMAGE,
+    cpus: keys.number('container_cpu', 1),
+    memoryMb: keys.number('container_memory', 5_120),
+    diskMb: keys.number('container_disk', 51_200),
+    named: new Set(LIMITS.filter(key => keys.isSet(key))),
     shmSize: shmSize === '0' ? '' : shmSize,
     hasNetwork,
-    volumes: volumesOf(reader, userHome),
-    env: environmentOf(reader, terminal),
+    volumes: volumesOf(keys, userHome),
+    env: environmentOf(keys, terminal),
     forwards,
-    hasWorkspaceAlias: flag('docker_mount_cwd_to_workspace', false),
-    runsAsHostUser: flag('docker_run_as_host_user', undefined),
-    keepsHome: flag('container_persistent', true),
-    outlasts: flag('docker_persist_across_processes', false),
-    removesLeftovers: flag('docker_orphan_reaper', true),
-    extraArgs: extraArgsOf(reader, hasNetwork),
-    isSnap: flag('docker_snap_compat', false),
-    idleMs: fromSeconds(number('lifetime_seconds', 300)),
+    hasWorkspaceAlias: keys.flag('docker_mount_cwd_to_workspace', false),
+    runsAsHostUser: keys.flag('docker_run_as_host_user', undefined),
+    keepsHome: keys.flag('container_persistent', true),
+    outlasts: keys.flag('docker_persist_across_processes', false),
+    removesLeftovers: keys.flag('docker_orphan_reaper', true),
+    extraArgs: extraArgsOf(keys, hasNetwork),
+    isSnap: keys.flag('docker_snap_compat', false),
+    idleMs: fromSeconds(keys.number('lifetime_seconds', 300)),
     dir: join(root || join(dir, 'sandboxes'), 'docker', 'agent-webui'),
   }
 }

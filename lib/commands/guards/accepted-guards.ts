@@ -23,7 +23,7 @@ const ordered = (value: unknown): unknown => {
 }
 
 /** A hash that identifies a value. The value itself may contain a secret. */
-export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>): string =>
+export const valueId = ({ key, value }: { key: string; value: unknown }): string =>
   sha256(JSON.stringify([key, ordered(value)]) ?? '').slice(0, 32)
 
 /** An unreadable file accepts nothing. */

@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isSameSecret } from '../../base/sha256.ts'
 import { z } from 'zod'
 import type { JsonObject } from '../../base/json.ts'
-import { cachedFile, type FileText } from '../../store/cached-file.ts'
+import { CachedFile, type FileText } from '../../store/cached-file.ts'
 import { jsonReason } from '../../store/json-file.ts'
 import { writeAtomic } from '../../store/atomic-write.ts'
 import { guardedPart, mergeEdit, type SettingChange, withAccepted } from './guarded-settings.ts'
@@ -24,7 +24,7 @@ type Values = Readonly<JsonObject>
 const NOTHING: JsonObject = Object.freeze({})
 
 /** The signing key, and a mark beside it that something was signed: then this file was there before. */
-export type Signing = {
+export type SigningKey = {
   key: () => Buffer | undefined
   isMarked: () => boolean
   mark: () => void
@@ -69,23 +69,23 @@ const isAdministered = (file: string): boolean => {
 
 /** `mayConfirm` false: for a program of the agent, whose edits confirm nothing. */
 export class AcceptedSettings {
-  readonly #signing: Signing
+  readonly #signing: SigningKey
   readonly #mayConfirm: boolean
   readonly path: string
   #good: Profiles | undefined
-  readonly #file: () => { problem: Words | null }
+  readonly #file: CachedFile<{ problem: Words | null }>
   /** By profile: the same answer while neither the file nor what was confirmed changes. */
   readonly #looks = new Map<string, { values: Values; accepted: JsonObject | null; look: Look }>()
 
   constructor(
     stateDir: string,
-    signing: Signing,
+    signing: SigningKey,
     { mayConfirm = true }: { mayConfirm?: boolean } = {},
   ) {
     this.#signing = signing
     this.#mayConfirm = mayConfirm
     this.path = join(stateDir, 'accepted-settings.json')
-    this.#file = cachedFile(this.path, value => this.#parse(value), { isWatched: true })
+    this.#file = new CachedFile(this.path, value => this.#parse(value), { isWatched: true })
   }
 
   #digestOf(key: Buffer, profiles: Profiles): string {
@@ -116,7 +116,7 @@ export class AcceptedSettings {
 
   /** Null: nothing was ever confirmed. */
   #read(): { profiles: Profiles | null; problem: Words | null } {
-    const { problem } = this.#file()
+    const { problem } = this.#file.read()
     return { profiles: this.#good ?? (problem === null ? null : {}), problem }
   }
 
@@ -191,7 +191,7 @@ export class AcceptedSettings {
 
   /** Writes the file again when it is missing. */
   keep(): void {
-    const { problem } = this.#file()
+    const { problem } = this.#file.read()
     if (problem === null && this.#good !== undefined && !existsSync(this.path))
       this.#save(this.#good)
   }

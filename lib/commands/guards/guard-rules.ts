@@ -11,7 +11,7 @@ import { isHostPattern } from '../../base/host-pattern.ts'
 import type { BLOCKED_BY_GUARD } from '../../schema/guard.ts'
 import { yamlFlag, yamlWord } from '../../store/yaml-file.ts'
 
-export type Closed = (typeof BLOCKED_BY_GUARD)[number]
+export type BlockedPart = (typeof BLOCKED_BY_GUARD)[number]
 
 /** A guard that is configured but not supported. */
 export type UnsupportedGuard = {
@@ -21,7 +21,7 @@ export type UnsupportedGuard = {
   file: string
   value: unknown
   /** Empty: nothing is refused; the setting only has no effect. */
-  closes: readonly Closed[]
+  closes: readonly BlockedPart[]
   /** What it asks for, and why it is not supported. */
   why: string
 }
@@ -37,7 +37,7 @@ export type GuardedHome = {
   readonly isToolset: (name: string) => boolean
   /** Why a list of permission rules cannot be read; null when it can. */
   readonly ruleProblem: (list: unknown) => string | null
-  /** Of these names, those that no skill has. */
+  /** Those of the names that no skill has. */
   readonly unknownSkills: (names: string[]) => string[]
   /** Sentences about hooks that do not run: those that may protect something, and those that only observe. */
   readonly hookProblems: (section: unknown) => { refused: string[]; notes: string[] }
@@ -59,7 +59,7 @@ const isAskedFor = (value: unknown): boolean => !isNothing(value) && yamlFlag(va
 
 type Rule = {
   key: string
-  closes: readonly Closed[]
+  closes: readonly BlockedPart[]
   why: string | ((value: unknown, home: GuardedHome) => string)
   /** Whether the configured value asks for something unsupported. */
   isUnsupported: (value: unknown, home: GuardedHome) => boolean
@@ -74,8 +74,8 @@ const isLocal = (value: unknown): boolean =>
   value === null ||
   (typeof value === 'string' && LOCAL.includes(value.trim().toLowerCase()))
 
-const COMMANDS: readonly Closed[] = ['commands', 'scripts']
-const EVERYTHING: readonly Closed[] = [...COMMANDS, 'writes', 'tools']
+const COMMANDS: readonly BlockedPart[] = ['commands', 'scripts']
+const EVERYTHING: readonly BlockedPart[] = [...COMMANDS, 'writes', 'tools']
 const NOT_A_MAPPING = 'This should be a mapping, so the service can’t tell what it asks for.'
 const NOT_A_LIST = 'This should be a list of texts, so the service can’t tell what it asks for.'
 const OTHER_PLACE =
@@ -93,14 +93,14 @@ const isNoList = (value: unknown): boolean =>
   !(Array.isArray(value) && value.every(isText))
 
 /** A section must be a mapping, or nothing in it can be read. */
-const section = (key: string, closes: readonly Closed[]): Rule => ({
+const section = (key: string, closes: readonly BlockedPart[]): Rule => ({
   key,
   closes,
   why: NOT_A_MAPPING,
   isUnsupported: isNoMapping,
 })
 
-const list = (key: string, closes: readonly Closed[]): Rule => ({
+const list = (key: string, closes: readonly BlockedPart[]): Rule => ({
   key,
   closes,
   why: NOT_A_LIST,
@@ -148,7 +148,7 @@ const isSandboxSwitch = (value: unknown): boolean =>
   yamlFlag(value) !== undefined || yamlWord(value) === 'auto'
 
 const SANDBOX_KEYS = ['enabled', 'network', 'readable', 'writable', 'hidden']
-/** Of `sandbox.network`: what is no host. */
+/** The entries of `sandbox.network` that are no host. */
 const noHosts = (value: unknown): string[] =>
   isNothing(value) || yamlFlag(value) !== undefined
     ? []
@@ -172,7 +172,7 @@ const secretsVariable = (key: string): Rule => ({
 })
 
 /** A list of permission rules that cannot be read refuses what it could be about: everything, for `deny` and `ask`. */
-const rules = (key: string, closes: readonly Closed[]): Rule => ({
+const rules = (key: string, closes: readonly BlockedPart[]): Rule => ({
   key,
   closes,
   why: (value, { ruleProblem }) =>
@@ -345,7 +345,7 @@ const valueAt = (home: GuardedHome, { key, variable }: Rule): unknown => {
 }
 
 /** The unsupported guards of a home; with `what`, only those that refuse it. */
-export const unsupportedGuards = (home: GuardedHome, what?: Closed): UnsupportedGuard[] =>
+export const unsupportedGuards = (home: GuardedHome, what?: BlockedPart): UnsupportedGuard[] =>
   RULES.flatMap(rule => {
     if (what !== undefined && !rule.closes.includes(what)) return []
     const value = valueAt(home, rule)

@@ -276,11 +276,14 @@ export const guardedPart = (values: Readonly<JsonObject>): JsonObject => {
   }, {}) as JsonObject
 }
 
+/** The values in force, and the changes of the file that wait. */
+type SettingsInForce = { inForce: Readonly<JsonObject>; changes: SettingChange[] }
+
 /** The values in force, and what the file says otherwise. The same object while nothing waits. */
 export const withAccepted = (
   values: Readonly<JsonObject>,
   accepted: Readonly<JsonObject>,
-): { inForce: Readonly<JsonObject>; changes: SettingChange[] } => {
+): SettingsInForce => {
   const full = inFull(values)
   const changes = guardedPaths([full, accepted]).flatMap(({ path, tightens }): SettingChange[] => {
     const [now, before] = [valueAt(full, path), valueAt(accepted, path)]
@@ -298,7 +301,7 @@ export const withAccepted = (
 /** The edits that bring the values in force back into the file. Below what is no mapping there, all of that is replaced. */
 export const restoringEdits = (
   values: Readonly<JsonObject>,
-  { inForce, changes }: ReturnType<typeof withAccepted>,
+  { inForce, changes }: SettingsInForce,
 ): [path: readonly string[], value: unknown][] =>
   changes.map(({ path }) => {
     const depth = path.findIndex((_, at) => {

@@ -31,13 +31,16 @@ const masked = (value: unknown, name = ''): unknown => {
   )
 }
 
-type Shown = { accepted: AcceptedSettings; redact: (text: string) => string }
+type ChangeView = { accepted: AcceptedSettings; redact: (text: string) => string }
 
 const lookAt = (accepted: AcceptedSettings, { name, config }: Home) =>
   accepted.look(name, config.path, config.peek())
 
 /** What waits in one profile, with masked values; null: nothing. */
-export const shownChanges = (home: Home, { accepted, redact }: Shown): ChangedSettings | null => {
+export const shownChanges = (
+  home: Home,
+  { accepted, redact }: ChangeView,
+): ChangedSettings | null => {
   const { changes } = lookAt(accepted, home)
   if (changes.length === 0) return null
   const toText = (value: unknown, { path }: SettingChange): string | null =>
@@ -57,7 +60,7 @@ export const shownChanges = (home: Home, { accepted, redact }: Shown): ChangedSe
 }
 
 /** `shown`: the id of the changes that the person saw. Throws a UserError (409) when the file has changed since. */
-export const settle = (
+export const answerChanges = (
   { strict: home }: Home,
   accepted: AcceptedSettings,
   { shown, accepts }: { shown: string; accepts: boolean },
@@ -74,7 +77,7 @@ export const settle = (
 
 const CHECK_MS = 2_000
 
-type SettingChangesOptions = Shown & {
+type SettingChangesOptions = ChangeView & {
   homes: () => Home[]
   clock: Clock
   warn: (line: string) => void
@@ -159,6 +162,6 @@ export class SettingChanges {
   }
 
   settle(home: Home, shown: string, accepts: boolean): void {
-    settle(home, this.#accepted, { shown, accepts })
+    answerChanges(home, this.#accepted, { shown, accepts })
   }
 }

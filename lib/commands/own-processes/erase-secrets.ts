@@ -11,11 +11,11 @@ const addressOf = (stat: string): { start: number; end: number } => {
   return { start: Number(fields[47]), end: Number(fields[48]) }
 }
 
-type Entry = { name: string; at: number; length: number }
+type EnvironmentEntry = { name: string; at: number; length: number }
 
 /** `at` and `length` are those of the value, in bytes. */
-const entriesOf = (environ: Buffer): Entry[] => {
-  const entries: Entry[] = []
+const entriesOf = (environ: Buffer): EnvironmentEntry[] => {
+  const entries: EnvironmentEntry[] = []
   for (let from = 0; from < environ.length; ) {
     const end = environ.indexOf(0, from)
     const to = end < 0 ? environ.length : end

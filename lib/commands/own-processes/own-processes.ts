@@ -2,11 +2,11 @@
  * Recognizes processes that this service has started, directly or not. Each inherits a mark that only root can remove:
  * a hard limit (RLIMIT_MSGQUEUE) one byte below that of other processes. Linux only.
  */
+import ipaddr from 'ipaddr.js'
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import ipaddr from 'ipaddr.js'
 import { type Endpoint, peerOf } from './tcp-table.ts'
 
 export type OwnProcesses = {
@@ -81,7 +81,7 @@ const holds = (pid: number, inode: number): boolean | undefined => {
   }
 }
 
-/** By effective user. False when it has exited. */
+/** Whether the effective user of the process is `uid`. False when it has exited. */
 const isOfUser = (pid: number, uid: number): boolean =>
   Number(/^Uid:\s+\d+\s+(\d+)/m.exec(readProc(`${pid}/status`) ?? '')?.[1]) === uid
 
@@ -216,4 +216,30 @@ export const markOwnProcesses = async ({
       return false
     },
   }
+}
+
+type Stat = { parent: number; group: number }
+
+/** Undefined without /proc, or when the process has exited. */
+const statOf = (pid: number): Stat | undefined => {
+  // The name is in parentheses and may contain anything.
+  const [, parent, group] = /.*\) \S (\d+) (\d+)/s.exec(readProc(`${pid}/stat`) ?? '') ?? []
+  return parent === undefined ? undefined : { parent: Number(parent), group: Number(group) }
+}
+
+/** By pid, with the process group; outside of Linux the service and its parent alone, without groups. */
+const serviceProcesses = (): Map<number, number | undefined> => {
+  const found = new Map<number, number | undefined>()
+  for (let pid = process.pid; pid > 0 && !found.has(pid); ) {
+    const stat = statOf(pid)
+    found.set(pid, stat?.group)
+    pid = stat?.parent ?? (pid === process.pid ? process.ppid : 0)
+  }
+  return found
+}
+
+/** Whether a signal to `target` reaches the service, as kill(2) reads it: below 0 a process group, -1 every process. */
+export const isServiceTarget = (target: number): boolean => {
+  const all = serviceProcesses()
+  return target < 0 ? target === -1 || [...all.values()].includes(-target) : all.has(target)
 }

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import { runningPid } from '../../store/instance-lock.ts'
 import { isDescendantOf } from './own-processes.ts'
 
-export const isStartedByAgent = ({ env, stateDir }: Pick<Config, 'env' | 'stateDir'>): boolean => {
+export const isStartedByAgent = ({ env, stateDir }: Config): boolean => {
   const service = runningPid(stateDir)
   return Boolean(env.AGENT_SESSION_KEY) || (service !== undefined && isDescendantOf(service))
 }

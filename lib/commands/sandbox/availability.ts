@@ -12,7 +12,7 @@ export type Availability =
   | {
       problem: null
       program: string
-      /** Of bubblewrap, like the next one. */
+      /** Whether this bubblewrap has `--disable-userns`. */
       canDisableNamespaces: boolean
       /** The filter of system calls; null: there is none for this computer. */
       filter: Uint8Array | null
@@ -62,11 +62,11 @@ const readFacts = (env: Environment): SandboxFacts => ({
   isUnit: Boolean(env.INVOCATION_ID),
 })
 
-/** Of bubblewrap, in the versions that there are. */
+/** What the versions of bubblewrap say where namespaces are not allowed. */
 const NO_NAMESPACES = /creat(?:e|ing) new namespace|setting up uid map|user namespaces/i
 
 /** The causes in the order in which they are likely; the first that applies is named. */
-export const causeOf = (complaint: string, facts: SandboxFacts): Words => {
+export const causeOfComplaint = (complaint: string, facts: SandboxFacts): Words => {
   if (facts.appArmor === 1)
     return sentence('sandbox.app_armor', {
       command:
@@ -162,6 +162,6 @@ const checkBubblewrap = async (env: Environment): Promise<Availability> => {
     }
   }
   return {
-    problem: sentence('sandbox.bwrap', { reason: causeOf(complaint, readFacts(env)) }),
+    problem: sentence('sandbox.bwrap', { reason: causeOfComplaint(complaint, readFacts(env)) }),
   }
 }

@@ -5,18 +5,6 @@ import { FILTER_DESCRIPTOR } from '../../base/process.ts'
 import { isInside } from '../../store/path-within.ts'
 import { type Mount, systemMounts } from './mounts.ts'
 
-export type BubblewrapOptions = {
-  mounts: readonly Mount[]
-  cwd: string
-  hasNetwork: boolean
-  /** `--disable-userns` exists since version 0.8. */
-  canDisableNamespaces: boolean
-  /** It gets a filter of system calls. */
-  hasFilter?: boolean
-  /** Variables for the program inside that bwrap itself must not get; see `LOADER_VARIABLE`. */
-  loaderVariables?: Readonly<Record<string, string>>
-}
-
 /**
  * Variables by which the dynamic loader and the C library load files into any program. bwrap starts outside the sandbox,
  * so one that names a file of the workspace would run that file there.
@@ -69,7 +57,17 @@ export const bubblewrapArguments = ({
   canDisableNamespaces,
   hasFilter = false,
   loaderVariables = {},
-}: BubblewrapOptions): string[] => [
+}: {
+  mounts: readonly Mount[]
+  cwd: string
+  hasNetwork: boolean
+  /** `--disable-userns` exists since version 0.8. */
+  canDisableNamespaces: boolean
+  /** It gets a filter of system calls. */
+  hasFilter?: boolean
+  /** Variables for the program inside that bwrap itself must not get; see `LOADER_VARIABLE`. */
+  loaderVariables?: Readonly<Record<string, string>>
+}): string[] => [
   '--unshare-user',
   '--unshare-ipc',
   '--unshare-pid',

@@ -10,7 +10,7 @@ const MODE_AT = 24
 const REPOSITORY_MODE = 0o160000
 const EXTENDED = 0x4000
 
-/** Of `hashBytes`: 20, or 32 where the repository uses SHA-256. Null: it is none that Git would read either. */
+/** The entries of an index. `hashBytes`: 20, or 32 where the repository uses SHA-256. Null: Git would not read it either. */
 export const readIndex = (bytes: Buffer, hashBytes: number): IndexEntry[] | null => {
   if (bytes.length < 12 + hashBytes || bytes.toString('latin1', 0, 4) !== 'DIRC') return null
   const version = bytes.readUInt32BE(4)

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { realPath } from '../../store/path-within.ts'
 import type { GitDirectories, Repository } from './git-directories.ts'
-import { gitOf, type Mount, type Place } from './mounts.ts'
+import { gitOf, type Mount, type SandboxFiles } from './mounts.ts'
 import {
   firstGitIn,
   privateGitFor,
@@ -17,7 +17,7 @@ export type GitPlan = {
   nested: string[]
 }
 
-export const planGit = (place: Place): GitPlan => {
+export const planGit = (place: SandboxFiles): GitPlan => {
   const git = gitOf(place)
   const nested = git?.repository ? repositoriesInIndex(git.repository) : []
   return { git, nested: nested.map(path => join(git?.root ?? '', path)) }
@@ -30,7 +30,7 @@ export type GitPlacement = {
   finish: () => Promise<string | null>
 }
 
-type Given = GitPlan & {
+type GitMountInput = GitPlan & {
   mounts: readonly Mount[]
   workspace: string | null
   changesGit: boolean
@@ -68,7 +68,7 @@ const withPrivate = (mounts: Mount[], { dir, at, below, shown }: Private): Mount
 
 /** `parent`: where what is private can be made, which no command sees. */
 export const mountGit = (
-  { git, mounts, workspace, changesGit }: Given,
+  { git, mounts, workspace, changesGit }: GitMountInput,
   parent: string,
 ): GitPlacement => {
   const all = [
@@ -88,7 +88,7 @@ export const mountGit = (
 }
 
 /** On macOS, where a rule applies to a name, whether it exists or not: a command cannot make a repository. */
-export const nameGit = ({ git, mounts, workspace, changesGit }: Given): GitPlacement => {
+export const nameGit = ({ git, mounts, workspace, changesGit }: GitMountInput): GitPlacement => {
   const isFirst = workspace !== null && git?.root !== workspace
   // With a HEAD, the workspace itself would be one.
   const guarded = (isFirst ? ['.git', 'HEAD'] : []).map(

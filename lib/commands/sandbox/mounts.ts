@@ -21,7 +21,7 @@ export type Access = 'read' | 'write' | 'hide'
  */
 export type Mount = { path: string; access: Access; source?: string; closes?: true }
 
-export type Place = {
+export type SandboxFiles = {
   /** The directory that commands may change; null: none. */
   workspace: string | null
   /** HOME, PATH, and the directories of tools. */
@@ -59,7 +59,7 @@ const prefixOf = (dir: string, home: string): string => {
 
 /** Directories of the programs on PATH and of tool managers that would not be visible otherwise. */
 const toolDirectories = (
-  { env, workspace, writable }: Place,
+  { env, workspace, writable }: SandboxFiles,
   program: string,
   system: readonly string[],
 ): string[] => {
@@ -116,7 +116,11 @@ export const workspaceProblem = ({
   workspace,
   env,
   hidden,
-}: Pick<Place, 'workspace' | 'env' | 'hidden'>): Sentence | null => {
+}: {
+  workspace: string | null
+  env: Readonly<Record<string, string>>
+  hidden: readonly string[]
+}): Sentence | null => {
   if (workspace === null) return null
   const real = realOrNull(workspace) ?? workspace
   const home = env.HOME && env.HOME !== '/' ? (realOrNull(env.HOME) ?? env.HOME) : null
@@ -136,25 +140,12 @@ export const workspaceProblem = ({
 }
 
 /** Where Git directories of its workspace are. */
-export const gitOf = (place: Place): GitDirectories | null => {
+export const gitOf = (place: SandboxFiles): GitDirectories | null => {
   const { workspace, env, hidden, ownHome, ownTmp, writable } = place
   const home = env.HOME && env.HOME !== '/' ? env.HOME : '/'
   return workspace === null
     ? null
     : gitDirectories(workspace, [...hidden, home], [ownHome, ownTmp, ...writable])
-}
-
-export type PlanOptions = {
-  /** Absent: it is looked for. */
-  git?: GitDirectories | null
-  /** Directories below the workspace that are repositories of their own, as submodules are. */
-  nested?: readonly string[]
-  /** The program to start. */
-  program?: string
-  /** Directories that every command can read. */
-  system?: readonly string[]
-  /** Only the private /tmp may change. */
-  isReadOnly?: boolean
 }
 
 /** Git runs in it, so a command must not make it a repository either. */
@@ -165,14 +156,25 @@ export const gitIn = (repository: string): string => {
 
 /** The mounts of one command, sorted so that each comes after those that contain it. */
 export const planMounts = (
-  place: Place,
+  place: SandboxFiles,
   {
     git = gitOf(place),
     nested = [],
     program = '',
     system = SYSTEM,
     isReadOnly = false,
-  }: PlanOptions = {},
+  }: {
+    /** Absent: it is looked for. */
+    git?: GitDirectories | null
+    /** Directories below the workspace that are repositories of their own, as submodules are. */
+    nested?: readonly string[]
+    /** The program to start. */
+    program?: string
+    /** Directories that every command can read. */
+    system?: readonly string[]
+    /** Only the private /tmp may change. */
+    isReadOnly?: boolean
+  } = {},
 ): Mount[] => {
   const { workspace, env } = place
   const home = env.HOME && env.HOME !== '/' ? env.HOME : null
@@ -229,7 +231,7 @@ export const planMounts = (
  * What is mounted inside the workspace exists there, but mount points in the private home have to be created. The bind of
  * a directory of this computer is read-only from the start, because only that includes file systems mounted below it.
  */
-const withoutWriting = (mount: Mount, { ownHome, ownTmp }: Place): Mount => {
+const withoutWriting = (mount: Mount, { ownHome, ownTmp }: SandboxFiles): Mount => {
   if (mount.access !== 'write' || mount.source === ownTmp) return mount
   return mount.source === ownHome ? { ...mount, closes: true } : { ...mount, access: 'read' }
 }

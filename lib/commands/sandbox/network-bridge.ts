@@ -9,7 +9,7 @@ import type { Program } from '../../agent/tool-services.ts'
 /** The first argument of the executable that has Node in it, which takes no code as an argument. */
 export const BRIDGE_ARGUMENT = 'network-bridge'
 
-/** Of each sandbox's own localhost. */
+/** The port of the bridge on each sandbox's own localhost. */
 const PORT = 28_128
 
 /** Where the directory with the socket is mounted. */

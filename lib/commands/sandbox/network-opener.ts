@@ -13,13 +13,14 @@ import { isListed } from '../../base/host-pattern.ts'
 import { networkInterfaces } from 'node:os'
 import { addressKind, isLocalHost, isMetadataHost } from '../../http/public-address.ts'
 
-type TargetKind = ReturnType<typeof addressKind>
+/** `never`: this computer and services of its network, which nothing may reach. */
+type HostKind = 'public' | 'private' | 'never'
 
 /** The addresses of this computer in all its networks: services that listen on every one of them are reached through these. */
 const ownAddresses = (): string[] =>
   Object.values(networkInterfaces()).flatMap(list => (list ?? []).map(({ address }) => address))
 
-export const kindOfAddress = (address: string): TargetKind => addressKind(address, ownAddresses())
+export const kindOfAddress = (address: string): HostKind => addressKind(address, ownAddresses())
 
 /** The names that systems give to this computer; a proxy resolves them to itself. */
 const LOOPBACK_NAME =
@@ -43,7 +44,7 @@ const namesNever = (host: string): boolean =>
  * What a host is known to reach before its name is resolved. A name is resolved only when it may be reached: the lookup alone
  * could carry a secret away.
  */
-export const kindOfHost = (host: string): TargetKind => {
+export const kindOfHost = (host: string): HostKind => {
   if (isIP(host) !== 0) return kindOfAddress(host)
   if (LOOPBACK_NAME.test(host) || isMetadataHost(host)) return 'never'
   return isLocalHost(host) || !host.includes('.') ? 'private' : 'public'
@@ -88,56 +89,34 @@ const denied = (sentence: string) => new Refusal(sentence, 403, 2)
 const NEVER =
   'is this computer or a service of its network, which no command in the sandbox may reach.'
 
-export type OpenerOptions = {
+/** What a command may reach, and who is asked about the rest. */
+export type NetworkRules = {
   /** Patterns of hosts that are not asked about. */
   allowed: readonly string[]
   onTarget: CheckTarget
-  /** Aborted with the command. */
-  ended: AbortSignal
   /** Its `HTTPS_PROXY` is what the internet is reached through. */
   env?: Readonly<Record<string, string>>
   access?: Partial<NetworkAccess>
 }
 
-/** Resolves when it is connected; rejects with a Refusal, or because the command has ended. */
-export const createOpener = ({ allowed, onTarget, ended, env = {}, access }: OpenerOptions) => {
-  const { resolve, dial } = { ...SYSTEM, ...access }
+/** Opens the connections of one command. */
+export class HostConnector {
+  readonly #rules: NetworkRules
+  readonly #access: NetworkAccess
+  readonly #ended: AbortSignal
 
-  const ask = async (target: NetworkTarget): Promise<void> => {
-    const why = await onTarget(target, ended)
-    if (why !== null) throw denied(why)
+  /** `ended` is aborted with the command. */
+  constructor(rules: NetworkRules, ended: AbortSignal) {
+    this.#rules = rules
+    this.#access = { ...SYSTEM, ...rules.access }
+    this.#ended = ended
   }
 
-  /** The addresses that may be connected to, and the proxy instead of them. Throws a Refusal. */
-  const admit = async (
-    target: NetworkTarget,
-  ): Promise<{ addresses: LookupAddress[]; proxy: URL | null }> => {
-    const { host } = target
-    const kind = kindOfHost(host)
-    if (kind === 'never') throw denied(`${host} ${NEVER}`)
-    const isAllowed = isListed(allowed, target)
-    if (!isAllowed) await ask({ ...target, ...(kind === 'private' && { isPrivate: true }) })
-    const proxy = kind === 'public' ? upstreamFor(env, target) : null
-    if (isIP(host) !== 0) return { addresses: [{ address: host, family: isIP(host) }], proxy }
-    const found = await resolve(host).catch(() => [])
-    const kinds = found.map(({ address }) => kindOfAddress(address))
-    if (kinds.includes('never')) throw denied(`${host} ${NEVER}`)
-    // A proxy may know names that this computer does not.
-    if (found.length === 0) {
-      if (!proxy) throw new Refusal(`${host} was not found.`, 502, 4)
-      if (namesNever(host)) throw denied(`${host} ${NEVER}`)
-    }
-    // A name of the internet may lead into the person's own network: that is another question.
-    const inside = found[kinds.indexOf('private')]
-    if (!isAllowed && kind === 'public' && inside)
-      await ask({ ...target, isPrivate: true, address: inside.address })
-    return { addresses: found, proxy: inside ? null : proxy }
-  }
-
-  return async (target: NetworkTarget): Promise<Socket> => {
-    const { addresses, proxy } = await admit(target)
-    ended.throwIfAborted()
-    const socket = proxy ? dialUpstream(proxy) : dial(target, addresses)
+  /** Resolves when it is connected; rejects with a Refusal, or because the command has ended. */
+  async connect(target: NetworkTarget): Promise<Socket> {
+    const { addresses, proxy } = await this.#admit(target)
+    this.#ended.throwIfAborted()
+    const socket = proxy ? dialUpstream(proxy) : this.#access.dial(target, addresses)
     const timer = setTimeout(() => socket.destroy(new Error('It took too long.')), CONNECT_MS)
     try {
       await once(
@@ -153,5 +132,34 @@ export const createOpener = ({ allowed, onTarget, ended, env = {}, access }: Ope
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** The addresses that may be connected to, and the proxy instead of them. Throws a Refusal. */
+  async #admit(target: NetworkTarget): Promise<{ addresses: LookupAddress[]; proxy: URL | null }> {
+    const { host } = target
+    const kind = kindOfHost(host)
+    if (kind === 'never') throw denied(`${host} ${NEVER}`)
+    const isAllowed = isListed(this.#rules.allowed, target)
+    if (!isAllowed) await this.#ask({ ...target, ...(kind === 'private' && { isPrivate: true }) })
+    const proxy = kind === 'public' ? upstreamFor(this.#rules.env ?? {}, target) : null
+    if (isIP(host) !== 0) return { addresses: [{ address: host, family: isIP(host) }], proxy }
+    const addresses = await this.#access.resolve(host).catch(() => [])
+    const kinds = addresses.map(({ address }) => kindOfAddress(address))
+    if (kinds.includes('never')) throw denied(`${host} ${NEVER}`)
+    // A proxy may know names that this computer does not.
+    if (addresses.length === 0) {
+      if (!proxy) throw new Refusal(`${host} was not found.`, 502, 4)
+      if (namesNever(host)) throw denied(`${host} ${NEVER}`)
+    }
+    // A name of the internet may lead into the person's own network: that is another question.
+    const inside = addresses[kinds.indexOf('private')]
+    if (!isAllowed && kind === 'public' && inside)
+      await this.#ask({ ...target, isPrivate: true, address: inside.address })
+    return { addresses, proxy: inside ? null : proxy }
+  }
+
+  async #ask(target: NetworkTarget): Promise<void> {
+    const why = await this.#rules.onTarget(target, this.#ended)
+    if (why !== null) throw denied(why)
   }
 }

@@ -4,13 +4,14 @@ import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
   request,
+  type Server,
   type ServerResponse,
 } from 'node:http'
 import type { ListenOptions, Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { NetworkTarget } from '../../agent/tool-services.ts'
 import { messageOf } from '../../errors.ts'
-import { type OpenerOptions, Refusal, createOpener } from './network-opener.ts'
+import { HostConnector, type NetworkRules, Refusal } from './network-opener.ts'
 import { readTarget } from '../../base/host-pattern.ts'
 
 /** Reads `size` bytes and leaves the others. Rejects when the client is gone. */
@@ -61,12 +62,7 @@ const readSocks = async (socket: Socket): Promise<NetworkTarget> => {
   return target
 }
 
-export type NetworkProxyOptions = Omit<OpenerOptions, 'ended'> & {
-  listen: ListenOptions
-  /** From the first byte of a client to the end of its request. */
-  requestMs?: number
-}
-
+/** From the first byte of a client to the end of its request. */
 const REQUEST_MS = 30_000
 /** How long a client that was refused may take to close its end. */
 const LINGER_MS = 10_000
@@ -118,35 +114,81 @@ const toRefusal = (error: unknown): Refusal =>
 const asText = ({ status, message }: Refusal): string =>
   `HTTP/1.1 ${status} ${message.replace(/[^\x20-\x7e]/g, '?')}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(message) + 1}\r\nConnection: close\r\n\r\n${message}\n`
 
-export type NetworkProxy = {
-  /** Of a proxy that listens on a port. */
-  port: number | null
-  close: () => void
-}
+export class NetworkProxy {
+  readonly #requestMs: number
+  readonly #sockets = new Set<Socket>()
+  readonly #ended = new AbortController()
+  readonly #hosts: HostConnector
+  readonly #server: Server
 
-export const openNetworkProxy = async ({
-  listen,
-  requestMs = REQUEST_MS,
-  ...given
-}: NetworkProxyOptions): Promise<NetworkProxy> => {
-  const sockets = new Set<Socket>()
-  const ended = new AbortController()
-  const opener = createOpener({ ...given, ended: ended.signal })
-
-  const track = (socket: Socket): Socket => {
-    sockets.add(socket)
-    return socket.once('close', () => sockets.delete(socket)).on('error', () => undefined)
+  constructor(rules: NetworkRules, requestMs = REQUEST_MS) {
+    this.#requestMs = requestMs
+    this.#hosts = new HostConnector(rules, this.#ended.signal)
+    this.#server = this.#createServer()
   }
 
-  const open = async (target: NetworkTarget): Promise<Socket> => {
-    const socket = track(await opener(target))
+  /** Returns the port, of a proxy that listens on one. */
+  async listen(options: ListenOptions): Promise<number | null> {
+    await new Promise<void>((listening, fail) => {
+      this.#server.once('error', fail)
+      this.#server.listen(options, listening)
+    })
+    const address = this.#server.address()
+    return typeof address === 'object' && address ? address.port : null
+  }
+
+  close(): void {
+    this.#ended.abort(new Error('The command has ended.'))
+    this.#server.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #createServer(): Server {
+    const server = createServer({
+      headersTimeout: this.#requestMs,
+      requestTimeout: 0,
+      connectionsCheckingInterval: Math.min(this.#requestMs, 10_000),
+    })
+    server.maxConnections = MAX_CONNECTIONS
+    server.on('connect', (request, client, head) =>
+      this.#onConnect(request, client as Socket, head),
+    )
+    server.on('request', (request, response) => void this.#onRequest(request, response))
+    server.on('clientError', (_, client) => client.destroy())
+    // The first byte says which protocol it is.
+    const [speakHttp] = server.listeners('connection')
+    server.removeAllListeners('connection')
+    server.on('connection', (client: Socket) => {
+      this.#track(client)
+      const timer = setTimeout(() => client.destroy(), this.#requestMs)
+      take(client, 1)
+        .finally(() => clearTimeout(timer))
+        .then(
+          first => {
+            if (first[0] === SOCKS) return void this.#onSocks(client)
+            client.unshift(first)
+            speakHttp?.call(server, client)
+          },
+          () => client.destroy(),
+        )
+    })
+    return server
+  }
+
+  #track(socket: Socket): Socket {
+    this.#sockets.add(socket)
+    return socket.once('close', () => this.#sockets.delete(socket)).on('error', () => undefined)
+  }
+
+  async #connect(target: NetworkTarget): Promise<Socket> {
+    const socket = this.#track(await this.#hosts.connect(target))
     // It may have ended while it connected.
-    if (ended.signal.aborted) socket.destroy()
+    if (this.#ended.signal.aborted) socket.destroy()
     return socket
   }
 
   /** `connected` and `refused` are what the client is told. */
-  const tunnel = async (
+  async #tunnel(
     client: Socket,
     target: NetworkTarget,
     {
@@ -158,9 +200,9 @@ export const openNetworkProxy = async ({
       connected: Buffer | string
       refused: (refusal: Refusal) => Buffer | string
     },
-  ): Promise<void> => {
+  ): Promise<void> {
     try {
-      const server = await open(target)
+      const server = await this.#connect(target)
       if (client.destroyed) return void server.destroy()
       client.write(connected)
       if (head?.length) server.write(head)
@@ -170,13 +212,13 @@ export const openNetworkProxy = async ({
     }
   }
 
-  const onSocks = async (client: Socket): Promise<void> => {
-    const timer = setTimeout(() => client.destroy(), requestMs)
+  async #onSocks(client: Socket): Promise<void> {
+    const timer = setTimeout(() => client.destroy(), this.#requestMs)
     const refused = ({ reply }: Refusal) => toReply(reply)
     try {
       const target = await readSocks(client)
       clearTimeout(timer)
-      await tunnel(client, target, { connected: toReply(0), refused })
+      await this.#tunnel(client, target, { connected: toReply(0), refused })
     } catch (error) {
       endWith(client, error instanceof Refusal ? refused(error) : '')
     } finally {
@@ -184,89 +226,45 @@ export const openNetworkProxy = async ({
     }
   }
 
-  const onConnect = (asked: IncomingMessage, client: Socket, head: Buffer): void => {
+  #onConnect({ url = '' }: IncomingMessage, client: Socket, head: Buffer): void {
     client.on('error', () => undefined)
-    const target = readTarget(asked.url ?? '')
+    const target = readTarget(url)
     if (!target) {
       endWith(client, asText(new Refusal('This is no host and port.', 400, 1)))
       return
     }
     const connected = 'HTTP/1.1 200 Connection established\r\n\r\n'
-    void tunnel(client, target, { head, connected, refused: asText })
+    void this.#tunnel(client, target, { head, connected, refused: asText })
   }
 
-  const onRequest = async (asked: IncomingMessage, answer: ServerResponse): Promise<void> => {
+  async #onRequest(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const refuse = ({ status, message }: Refusal): void => {
-      if (answer.headersSent) return void answer.destroy()
+      if (response.headersSent) return void response.destroy()
       const headers = { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }
-      answer.writeHead(status, headers).end(`${message}\n`)
+      response.writeHead(status, headers).end(`${message}\n`)
     }
-    const url = URL.canParse(asked.url ?? '') ? new URL(asked.url ?? '') : null
+    const url = URL.canParse(incoming.url ?? '') ? new URL(incoming.url ?? '') : null
     const target =
       url?.protocol === 'http:' ? readTarget(`${url.hostname}:${url.port || 80}`) : null
     if (!url || !target)
       return refuse(new Refusal('This is a proxy: ask it for an http:// address.', 400, 1))
     try {
-      const socket = await open(target)
-      if (asked.destroyed) return void socket.destroy()
-      const sent = request({
+      const socket = await this.#connect(target)
+      if (incoming.destroyed) return void socket.destroy()
+      const outgoing = request({
         createConnection: () => socket,
-        method: asked.method,
+        method: incoming.method,
         path: url.pathname + url.search,
-        headers: { ...forwarded(asked, true), Host: url.host, Connection: 'close' },
+        headers: { ...forwarded(incoming, true), Host: url.host, Connection: 'close' },
       })
-      sent.once('response', received => {
-        answer.writeHead(
-          received.statusCode ?? 502,
-          received.statusMessage,
-          forwarded(received, false),
-        )
-        pipeline(received, answer, error => error && socket.destroy())
+      outgoing.once('response', answer => {
+        response.writeHead(answer.statusCode ?? 502, answer.statusMessage, forwarded(answer, false))
+        pipeline(answer, response, error => error && socket.destroy())
       })
-      sent.on('error', () => refuse(new Refusal(`${target.host} did not answer.`, 502, 1)))
-      pipeline(asked, sent, error => error && socket.destroy())
+      outgoing.on('error', () => refuse(new Refusal(`${target.host} did not answer.`, 502, 1)))
+      pipeline(incoming, outgoing, error => error && socket.destroy())
     } catch (error) {
       refuse(toRefusal(error))
     }
-  }
-
-  const server = createServer({
-    headersTimeout: requestMs,
-    requestTimeout: 0,
-    connectionsCheckingInterval: Math.min(requestMs, 10_000),
-  })
-  server.maxConnections = MAX_CONNECTIONS
-  server.on('connect', (asked, client, head) => onConnect(asked, client as Socket, head))
-  server.on('request', (asked, answer) => void onRequest(asked, answer))
-  server.on('clientError', (_, client) => client.destroy())
-  // The first byte says which protocol it is.
-  const [speakHttp] = server.listeners('connection')
-  server.removeAllListeners('connection')
-  server.on('connection', (client: Socket) => {
-    track(client)
-    const timer = setTimeout(() => client.destroy(), requestMs)
-    take(client, 1)
-      .finally(() => clearTimeout(timer))
-      .then(
-        first => {
-          if (first[0] === SOCKS) return void onSocks(client)
-          client.unshift(first)
-          speakHttp?.call(server, client)
-        },
-        () => client.destroy(),
-      )
-  })
-  await new Promise<void>((listening, fail) => {
-    server.once('error', fail)
-    server.listen(listen, listening)
-  })
-  const address = server.address()
-  return {
-    port: typeof address === 'object' && address ? address.port : null,
-    close() {
-      ended.abort(new Error('The command has ended.'))
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
   }
 }

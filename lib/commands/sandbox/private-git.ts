@@ -96,13 +96,13 @@ const stampAt = (path: string): Stamp | null => {
   return stat?.isFile() ? stampOf(stat) : null
 }
 
-type Found = { name: string; path: string }
+type FileBelow = { name: string; path: string }
 
 /**
  * The plain files below a directory; each path is valid until the next one. A process that is still ending could put a link
  * in place of a directory, so directories are opened, and paths start at the opened one.
  */
-function* filesIn(dir: string, below = '', depth = 0): Generator<Found> {
+function* filesIn(dir: string, below = '', depth = 0): Generator<FileBelow> {
   let descriptor: number
   try {
     descriptor = openSync(dir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
@@ -191,7 +191,7 @@ const removeIfEmpty = (dir: string): void => {
   }
 }
 
-/** With the empty directories in it. */
+/** Removes a directory if it contains nothing but empty directories. */
 const removeEmpty = (dir: string): void => {
   if (!isDirectory(dir)) return
   for (const name of readdirSync(dir)) removeEmpty(join(dir, name))
@@ -295,7 +295,7 @@ const directoriesOf = (name: string): string[] => {
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'))
 }
 
-type Known = {
+type CopiedState = {
   /** The stamps of a file when it was copied. */
   files: ReadonlyMap<string, { real: Stamp; own: Stamp }>
   /** What each ref was that had a file of its own. */
@@ -309,7 +309,7 @@ type Known = {
  */
 const compareRefs = (
   real: string,
-  given: { known: Known; loose: ReadonlyMap<string, string>; packed: Content | null },
+  given: { known: CopiedState; loose: ReadonlyMap<string, string>; packed: Content | null },
 ) => {
   const [packedBefore, packedInside] = [packedIn(given.known.packed), packedIn(given.packed)]
   const path = join(real, 'packed-refs')
@@ -344,14 +344,18 @@ const compareRefs = (
   }
 }
 
-const NOTHING: Known = { files: new Map(), loose: new Map(), packed: null }
+const NOTHING: CopiedState = { files: new Map(), loose: new Map(), packed: null }
 
 /** When each change is made: each thing before what refers to it, and nothing is deleted before all that replaces it. */
 const ORDER = { packed: 0, remove: 1, removeLog: 2, add: 3, file: 4, index: 5, head: 6 }
 const ORDER_LAST = { packed: 7, remove: 8, removeLog: 9 }
 
 /** Changes the real directory as the command changed its copy. Returns what was not taken over, and why. */
-const takeOver = async (repository: Repository, own: string, known: Known): Promise<string[]> => {
+const takeOver = async (
+  repository: Repository,
+  own: string,
+  known: CopiedState,
+): Promise<string[]> => {
   const { common: real, worktree } = repository
   const head = worktree === null ? 'HEAD' : `worktrees/${worktree}/HEAD`
   const present = new Set<string>()
@@ -522,7 +526,7 @@ const setTime = (set: (seconds: number) => void, mtimeMs: number): void =>
   set(Math.floor(mtimeMs) / 1_000)
 
 /** Copies what is on the list, and links to the rest, as commands see it at `shown`. */
-const fill = (repository: Repository, own: string, shown: string): Known => {
+const fill = (repository: Repository, own: string, shown: string): CopiedState => {
   const { common: real, worktree } = repository
   const files = new Map<string, { real: Stamp; own: Stamp }>()
   const loose = new Map<string, string>()
@@ -627,7 +631,7 @@ export const privateGitFor = (
   }
 }
 
-/** With which Git uses the private directory where that cannot have the name of the real one. */
+/** The variables by which Git uses the private directory where that cannot have the name of the real one. */
 export const variablesFor = (
   { root, repository }: GitDirectories,
   dir: string,

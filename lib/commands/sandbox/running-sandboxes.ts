@@ -8,12 +8,12 @@ import { isBelow } from '../../store/path-within.ts'
 import type { Mount } from './mounts.ts'
 
 /** A mount of a sandbox: the real path, its name inside, and whether it can be changed through it. */
-type Shown = { source: string; path: string; canWrite: boolean }
+type VisiblePath = { source: string; path: string; canWrite: boolean }
 
 /** Time between the choice of the mounts and the start of bwrap. */
 const START_MS = 100
 
-const shownBy = (args: readonly string[]): Shown[] =>
+const shownBy = (args: readonly string[]): VisiblePath[] =>
   args.flatMap((flag, at) => {
     const [source, path] = [args[at + 1], args[at + 2]]
     const isBind = flag === '--bind' || flag === '--ro-bind'
@@ -35,7 +35,7 @@ const ifReadable = (read: () => string): string | undefined => {
  * The mounts of every bwrap of this computer. A process in a sandbox could call itself bwrap, but it is in another
  * namespace of processes.
  */
-const runningSandboxes = (): Shown[][] => {
+const runningSandboxes = (): VisiblePath[][] => {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .flatMap(pid => {
@@ -48,11 +48,11 @@ const runningSandboxes = (): Shown[][] => {
     })
 }
 
-const toShown = (mounts: readonly Mount[]): Shown[] =>
+const toShown = (mounts: readonly Mount[]): VisiblePath[] =>
   mounts.map(({ path, access, source = path }) => ({ source, path, canWrite: access === 'write' }))
 
 /** Whether a command in that sandbox could rename the path or a directory above it. A mount point cannot be renamed. */
-const canReplace = (shown: readonly Shown[], real: string): boolean =>
+const canReplace = (shown: readonly VisiblePath[], real: string): boolean =>
   shown.some(mount => {
     if (!mount.canWrite || mount.source === real || !isBelow(mount.source, real)) return false
     const path = mount.path + real.slice(mount.source.length)
@@ -61,7 +61,7 @@ const canReplace = (shown: readonly Shown[], real: string): boolean =>
 
 export class MountCheck {
   /** Mounts of sandboxes that may not have started yet. */
-  #starting: { at: number; shown: Shown[] }[] = []
+  #starting: { at: number; shown: VisiblePath[] }[] = []
 
   /** Without those inside the workspace that a running command can replace. What only hides something stays: it shows nothing. */
   withoutReplaceable(mounts: readonly Mount[]): Mount[] {

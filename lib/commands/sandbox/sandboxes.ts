@@ -1,12 +1,13 @@
 /** Sandboxes with bubblewrap or Seatbelt: one runner for each turn, private directories for each session. */
 import type { Sentence } from '../../base/sentences.ts'
 import { failed } from '../../errors.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type {
   CheckTarget,
-  CommandPlacement,
   CommandRunner,
   PlacedProgram,
+  Program,
 } from '../../agent/tool-services.ts'
 import { childrenOf } from '../own-processes/own-processes.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
@@ -17,12 +18,18 @@ import {
   sandboxSystem,
 } from './availability.ts'
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
-import { type CommandNetwork, openLocalNetwork, openMountedNetwork } from './command-network.ts'
 import { MACOS_SYSTEM } from './macos.ts'
 import { mountGit, nameGit, planGit } from './git-mounts.ts'
-import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
-import { PROXY_VARIABLES } from './network-bridge.ts'
+import { type Mount, type SandboxFiles, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import {
+  NETWORK_DIRECTORY,
+  PROXY_VARIABLES,
+  proxyVariables,
+  SOCKET_NAME,
+  withBridge,
+} from './network-bridge.ts'
 import type { NetworkAccess } from './network-opener.ts'
+import { NetworkProxy } from './network-proxy.ts'
 import { MountCheck } from './running-sandboxes.ts'
 import { SandboxDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
@@ -53,7 +60,7 @@ const signalInside = (bwrap: number, signal: NodeJS.Signals): boolean => {
 }
 
 /** `env` is that of the turn: variables that a command sets for later ones must not show them more of this computer. */
-export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
+export type SandboxScope = Omit<SandboxFiles, 'ownHome' | 'ownTmp'> & {
   /** Whose private directories it uses: a session, or a scheduled task. */
   owner: string
   /** True: commands share the network of this computer. Otherwise they are asked about each host that no pattern names. */
@@ -102,6 +109,46 @@ const splitVariables = (
   ]
 }
 
+/** The network of one command: the proxy that it reaches from its sandbox, and what it needs for that. */
+type CommandNetwork = {
+  mounts: readonly Mount[]
+  /** Variables for the command. */
+  env: Readonly<Record<string, string>>
+  /** How the program is started inside. */
+  start: (program: Program) => Program
+  /** On this computer's localhost, where the sandbox has no localhost of its own. */
+  port: number | null
+  close: () => void
+}
+
+/** On a socket in a directory of its own below `parent`, which the sandbox sees at another place. */
+const listenInDirectory = async (proxy: NetworkProxy, parent: string): Promise<CommandNetwork> => {
+  const dir = mkdtempSync(join(parent, 'p'))
+  await proxy.listen({ path: join(dir, SOCKET_NAME) })
+  return {
+    mounts: [{ path: NETWORK_DIRECTORY, access: 'read', source: dir }],
+    env: proxyVariables(),
+    start: withBridge,
+    port: null,
+    close() {
+      proxy.close()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** For sandboxes that share the localhost of this computer. */
+const listenOnPort = async (proxy: NetworkProxy): Promise<CommandNetwork> => {
+  const port = await proxy.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    mounts: [],
+    env: proxyVariables(port ?? 0),
+    start: program => program,
+    port,
+    close: () => proxy.close(),
+  }
+}
+
 export class Sandboxes {
   readonly #env: Readonly<Record<string, string | undefined>>
   readonly #system: SandboxSystem
@@ -147,10 +194,10 @@ export class Sandboxes {
   ): Promise<CommandNetwork | null> {
     if (network === true || !onTarget) return null
     const allowed = network === false ? [] : network
-    const options = { allowed, onTarget, env, access: this.#networkAccess }
+    const proxy = new NetworkProxy({ allowed, onTarget, env, access: this.#networkAccess })
     const opened = this.#isSeatbelt
-      ? await openLocalNetwork(options)
-      : await openMountedNetwork(this.#directories.of(owner, env.HOME).network, options)
+      ? await listenOnPort(proxy)
+      : await listenInDirectory(proxy, this.#directories.of(owner, env.HOME).network)
     this.#networks.add(opened)
     const close = () => {
       opened.close()
@@ -161,7 +208,7 @@ export class Sandboxes {
 
   #createRunner(scope: SandboxScope, isReadOnly: boolean): CommandRunner {
     const own = () => this.#directories.of(scope.owner, scope.env.HOME)
-    const place = (): Place => {
+    const place = (): SandboxFiles => {
       const { root, home: ownHome, tmp: ownTmp } = own()
       // Where /tmp is visible, a command could replace the directories of the next one with symlinks.
       return { ...scope, hidden: [...scope.hidden, root], ownHome, ownTmp }
@@ -263,16 +310,19 @@ export class Sandboxes {
   }
 }
 
-type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env'> & {
+type PlannedCommand = {
+  program: Program
+  cwd: string
+  env: Readonly<Record<string, string>>
   mounts: readonly Mount[]
   hasNetwork: boolean
-  /** Of a proxy on the localhost of this computer. */
+  /** The port of a proxy on the localhost of this computer. */
   proxyPort: number | null
 }
 type Available = Extract<Availability, { problem: null }>
 
 const underBubblewrap = (
-  { program, cwd, env, hasNetwork, mounts }: Planned,
+  { program, cwd, env, hasNetwork, mounts }: PlannedCommand,
   { program: bwrap, canDisableNamespaces, filter, limiter }: Available,
 ): PlacedProgram => {
   const [loaderVariables, ordinary] = splitVariables({ ...env, TMPDIR: '/tmp' })
@@ -303,9 +353,9 @@ const XCODE = '/private/var/db/xcode_select_link'
  * and macOS removes them for programs of the system anyway.
  */
 const underSeatbelt = (
-  { program, cwd, env, hasNetwork, proxyPort, mounts }: Planned,
+  { program, cwd, env, hasNetwork, proxyPort, mounts }: PlannedCommand,
   { program: sandboxExec }: Available,
-  { env: { HOME: home }, ownHome, ownTmp }: Place,
+  { env: { HOME: home }, ownHome, ownTmp }: SandboxFiles,
 ): PlacedProgram => ({
   file: sandboxExec,
   args: [

@@ -18,7 +18,7 @@ import type { HttpServer } from '../config.ts'
 import type { McpServer } from '../server.ts'
 import { type AuthFetchOptions, AuthFetch } from './auth-fetch.ts'
 import { discover } from './discover.ts'
-import { signInFile, type StoredSignIn } from './stored-sign-in.ts'
+import { SignInFile, type StoredSignIn } from './stored-sign-in.ts'
 import { type Challenge, reasonOf, toStoredTokens } from './token-source.ts'
 
 /** The browser that begins or ends a sign-in: its cookie for this purpose, and its login session. */
@@ -211,7 +211,7 @@ export class McpSignIns {
     const server = this.#servers.current(home, name)
     if (!server) return null
     this.cancel(home, name)
-    const file = signInFile(home.dir, server)
+    const file = new SignInFile(home.dir, server)
     const stored = file.read()
     file.remove()
     const problem = stored && (await this.#revoke(home, server, stored))
@@ -360,7 +360,7 @@ export class McpSignIns {
     const { issuer, token_endpoint, token_endpoint_auth_methods_supported } = metadata
     const revocation_endpoint =
       'revocation_endpoint' in metadata ? metadata.revocation_endpoint : undefined
-    signInFile(home.dir, server).write({
+    new SignInFile(home.dir, server).write({
       version: 1,
       url: server.url,
       metadata: {

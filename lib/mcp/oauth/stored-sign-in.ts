@@ -54,27 +54,33 @@ const fileOf = (homeDir: string, name: string): string => {
   return join(homeDir, 'mcp-tokens', 'agent-webui', `${shown}-${mark}.json`)
 }
 
-export type SignInFile = ReturnType<typeof signInFile>
+/** The sign-in of one server of a home. */
+export class SignInFile {
+  readonly path: string
+  readonly #url: string
+  readonly #file: JsonFile<StoredSignIn | null>
 
-export const signInFile = (homeDir: string, { name, url }: Pick<HttpServer, 'name' | 'url'>) => {
-  const path = fileOf(homeDir, name)
-  const file = new JsonFile<StoredSignIn | null>(path, value =>
-    value === undefined ? null : Stored.parse(value),
-  )
-  return {
-    path,
-    /** Null when there is none, it cannot be read, or it belongs to another address. */
-    read(): StoredSignIn | null {
-      const stored = file.problem() === null ? file.read() : null
-      return stored?.url === url ? stored : null
-    },
-    /** On disk when this returns. A damaged file is replaced: it is of no use to anyone. */
-    write(next: StoredSignIn): void {
-      replaceText(path, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 })
-    },
-    remove() {
-      rmSync(path, { force: true })
-      reportWrite(path)
-    },
+  constructor(homeDir: string, { name, url }: HttpServer) {
+    this.path = fileOf(homeDir, name)
+    this.#url = url
+    this.#file = new JsonFile<StoredSignIn | null>(this.path, value =>
+      value === undefined ? null : Stored.parse(value),
+    )
+  }
+
+  /** Null when there is none, it cannot be read, or it belongs to another address. */
+  read(): StoredSignIn | null {
+    const stored = this.#file.problem() === null ? this.#file.read() : null
+    return stored?.url === this.#url ? stored : null
+  }
+
+  /** On disk when this returns. A damaged file is replaced: it is of no use to anyone. */
+  write(next: StoredSignIn): void {
+    replaceText(this.path, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 })
+  }
+
+  remove(): void {
+    rmSync(this.path, { force: true })
+    reportWrite(this.path)
   }
 }

@@ -11,15 +11,10 @@ import { visibleWords } from '../../base/visible.ts'
 import { UserError, wordsOf } from '../../errors.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
 import { withFileLock } from '../../store/flock.ts'
-import { mutex } from '../../store/mutex.ts'
+import { Mutex } from '../../store/mutex.ts'
 import type { HttpServer } from '../config.ts'
 import { AuthFetch } from './auth-fetch.ts'
-import {
-  signInFile,
-  type SignInFile,
-  type StoredSignIn,
-  type StoredTokens,
-} from './stored-sign-in.ts'
+import { SignInFile, type StoredSignIn, type StoredTokens } from './stored-sign-in.ts'
 
 /** What a server said when it rejected a request (RFC 6750, RFC 9728). */
 export type Challenge = { resourceMetadataUrl?: URL | undefined; scope?: string | undefined }
@@ -80,13 +75,13 @@ export type SignInState = 'none' | 'offered' | 'needed' | 'signed_in'
 
 /** As the files say; the server may have rejected it since. */
 export const signInState = (homeDir: string, server: HttpServer): SignInState => {
-  const stored = signInFile(homeDir, server).read()
+  const stored = new SignInFile(homeDir, server).read()
   if (stored) return stored.grant ? 'signed_in' : 'needed'
   return server.oauth.isExpected ? 'offered' : 'none'
 }
 
 /** Renewals of one file wait for each other, whichever profile object or server they are for. */
-const inTurn = mutex()
+const locks = new Mutex()
 
 export class TokenSource implements AuthProvider {
   readonly #server: HttpServer
@@ -101,7 +96,7 @@ export class TokenSource implements AuthProvider {
   constructor(server: HttpServer, options: TokenSourceOptions) {
     this.#server = server
     this.#options = options
-    this.#file = signInFile(options.homeDir, server)
+    this.#file = new SignInFile(options.homeDir, server)
   }
 
   state(): SignInState {
@@ -166,7 +161,7 @@ export class TokenSource implements AuthProvider {
   /** The new access token. `rejected` is the one that the server did not accept. */
   #renew(rejected: string | null): Promise<string> {
     const { path } = this.#file
-    return inTurn(path, () =>
+    return locks.run(path, () =>
       withFileLock(`${path}.lock`, { timeoutMs: LOCK_WAIT_MS }, async () => {
         const stored = this.#file.read()
         if (!stored?.grant) throw this.needed()

@@ -4,7 +4,7 @@ import { type Clock, toSeconds } from '../../base/clock.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { messageOf } from '../../errors.ts'
 import type { FailureType } from '../../schema/failure-type.ts'
-import { mutex } from '../../store/mutex.ts'
+import { Mutex } from '../../store/mutex.ts'
 import { type Candidate, candidatesFor, firstAvailable } from '../credentials.ts'
 import { type KeyStatus, saveKeyStatus } from './auth-json.ts'
 import type { PickKey } from '../endpoint-key.ts'
@@ -16,13 +16,13 @@ type Strategy = ProfileConfig['credential_pool_strategies'][string]
 
 /** The provider may be written under any alias. */
 export const strategyOf = (
-  { credential_pool_strategies: strategies }: Pick<ProfileConfig, 'credential_pool_strategies'>,
+  { credential_pool_strategies: strategies }: ProfileConfig,
   provider: string,
 ): Strategy =>
   Object.entries(strategies).find(([id]) => toProviderId(id) === provider)?.[1] ?? 'fill_first'
 
 /** Chooses among usable keys. If all are cooling down, the one whose cooldown ends first. `last`: the id chosen last. */
-export const chooseKey = <C extends Pick<Candidate, 'id' | 'cooldownUntilMs' | 'requests'>>(
+export const chooseKey = <C extends { id: string; cooldownUntilMs: number; requests: number }>(
   candidates: readonly C[],
   strategy: Strategy,
   now: number,
@@ -65,23 +65,20 @@ const REASONS: Partial<Record<FailureType, string>> = {
 const MAX_MESSAGE_CHARS = 500
 
 /** Status not in auth.json: until it is saved, or permanently for keys stored elsewhere. */
-type Known = { cooldownUntilMs?: number; used: number }
+type KeyUse = { cooldownUntilMs?: number; used: number }
 
 /** A stable id for a key without one. */
 const seedId = (text: string): string => sha256(text).slice(0, 6)
 
 export class CredentialPools {
   readonly #log: (line: string, extra?: Record<string, unknown>) => void
-  readonly #clock: Pick<Clock, 'now'>
-  readonly #known = new Map<string, Known>()
+  readonly #clock: Clock
+  readonly #known = new Map<string, KeyUse>()
   readonly #lastChosen = new Map<string, string>()
   readonly #writing = new Set<Promise<void>>()
-  readonly #inTurn = mutex()
+  readonly #mutex = new Mutex()
 
-  constructor(
-    log: (line: string, extra?: Record<string, unknown>) => void,
-    clock: Pick<Clock, 'now'>,
-  ) {
+  constructor(log: (line: string, extra?: Record<string, unknown>) => void, clock: Clock) {
     this.#log = log
     this.#clock = clock
   }
@@ -95,7 +92,7 @@ export class CredentialPools {
     return `${this.#poolIdOf(home, provider)}\0${id}\0${key}`
   }
 
-  #knownOf(name: string): Known {
+  #knownOf(name: string): KeyUse {
     const found = this.#known.get(name) ?? { used: 0 }
     this.#known.set(name, found)
     return found
@@ -131,19 +128,21 @@ export class CredentialPools {
   /** Saves in the background and in order. No turn waits for the lock or fails because of it. */
   #write(home: PoolHome, provider: string, candidate: Candidate, status: Omit<KeyStatus, 'used'>) {
     const state = this.#knownOf(this.#nameOf(home, provider, candidate))
-    const work = this.#inTurn(home.dir, async () => {
-      const { used } = state
-      const variable = candidate.id.startsWith('env:') ? candidate.name : null
-      const id = candidate.isPooled ? candidate.id : seedId(candidate.id)
-      const noted = { provider, id, key: candidate.key, variable }
-      const isWritten = await saveKeyStatus(home.dir, noted, { ...status, used })
-      if (!isWritten) return
-      // The file is authoritative now; other programs may change it.
-      delete state.cooldownUntilMs
-      state.used -= used
-    }).catch((error: unknown) =>
-      this.#log('could not update key status in auth.json', { error: messageOf(error) }),
-    )
+    const work = this.#mutex
+      .run(home.dir, async () => {
+        const { used } = state
+        const variable = candidate.id.startsWith('env:') ? candidate.name : null
+        const id = candidate.isPooled ? candidate.id : seedId(candidate.id)
+        const noted = { provider, id, key: candidate.key, variable }
+        const isWritten = await saveKeyStatus(home.dir, noted, { ...status, used })
+        if (!isWritten) return
+        // The file is authoritative now; other programs may change it.
+        delete state.cooldownUntilMs
+        state.used -= used
+      })
+      .catch((error: unknown) =>
+        this.#log('could not update key status in auth.json', { error: messageOf(error) }),
+      )
     this.#writing.add(work)
     void work.finally(() => this.#writing.delete(work))
   }

@@ -24,11 +24,6 @@ export type TokenReply =
 
 export type TokenRequest = { issuer: Issuer; refreshToken: string; clientId: string }
 
-export type RequestTokenOptions = {
-  dispatcher?: Dispatcher | undefined
-  timeoutMs: number
-}
-
 const MAX_BYTES = 256 * 1024
 
 /** Error codes that mean the same in the replies of the issuers: this refresh token is dead. */
@@ -63,7 +58,8 @@ const parseTokens = (reply: JsonObject): NewTokens | undefined => {
 /** Never rejects. */
 export const requestToken = async (
   { issuer, refreshToken, clientId }: TokenRequest,
-  { dispatcher, timeoutMs }: RequestTokenOptions,
+  timeoutMs: number,
+  dispatcher: Dispatcher | undefined,
 ): Promise<TokenReply> => {
   const { host } = new URL(issuer.tokenUrl)
   const signal = AbortSignal.timeout(timeoutMs)

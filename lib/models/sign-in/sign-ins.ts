@@ -8,11 +8,11 @@
 import { dirname, join } from 'node:path'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
-import type { ModelEndpoint } from '../../agent/types.ts'
+import type { SignInReference } from '../../agent/types.ts'
 import { isObject, type JsonObject } from '../../base/json.ts'
 import { messageOf, unauthorized, unavailable, UserError } from '../../errors.ts'
 import { withFileLock } from '../../store/flock.ts'
-import { mutex } from '../../store/mutex.ts'
+import { Mutex } from '../../store/mutex.ts'
 import { realPath } from '../../store/path-within.ts'
 import { LOCK_WAIT_MS, readAuth, writeAuth } from '../credential-pool/auth-json.ts'
 import { SIGN_IN_ID } from '../credentials.ts'
@@ -39,13 +39,15 @@ export type SignInsOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
   clock: Clock
   issuerOf?: (provider: string) => Issuer | undefined
-  /** Of the request to the issuer. Shorter than the host agent waits for the lock (15 s), which is held during the request. */
+  /** Limit of the request to the issuer. Shorter than the host agent waits for the lock (15 s), which is held during the request. */
   timeoutMs?: number
   writeFile?: typeof writeAuth
 }
 
-type Reference = NonNullable<ModelEndpoint['signIn']>
-type Found = { entry: JsonObject; key: string; facts: TokenFacts }
+/** The key of an endpoint that may be the token of a sign-in. */
+export type SignInToken = { apiKey: string | null; signIn?: SignInReference }
+
+type SignInEntry = { entry: JsonObject; key: string; facts: TokenFacts }
 type Failed = { failed: string }
 /** The key; null when there is no better one; or why the renewal failed for now. */
 type Outcome = string | null | Failed
@@ -60,7 +62,10 @@ const MAX_DELAY_MS = 5 * 60_000
 /** A token that is rejected this soon after its renewal is rejected for another reason than its age. */
 const JUST_RENEWED_MS = 60_000
 
-const lookUp = (auth: JsonObject | null, { provider, id }: Reference): Found | undefined => {
+const lookUp = (
+  auth: JsonObject | null,
+  { provider, id }: SignInReference,
+): SignInEntry | undefined => {
   const entry = auth ? findEntry(auth, provider, id) : undefined
   if (!entry) return undefined
   const isOutsidePool = id === SIGN_IN_ID
@@ -70,10 +75,10 @@ const lookUp = (auth: JsonObject | null, { provider, id }: Reference): Found | u
   return facts && { entry, key, facts }
 }
 
-const fileOf = ({ dir }: Reference): string => realPath(join(dir, 'auth.json'))
+const fileOf = ({ dir }: SignInReference): string => realPath(join(dir, 'auth.json'))
 
 /** Undefined for a file that cannot be read: the key that was read before stays in use. */
-const current = (ref: Reference): Found | undefined => {
+const current = (ref: SignInReference): SignInEntry | undefined => {
   try {
     return lookUp(readAuth(fileOf(ref)), ref)
   } catch (error) {
@@ -85,7 +90,7 @@ const current = (ref: Reference): Found | undefined => {
 export class SignIns {
   readonly #options: Required<Omit<SignInsOptions, 'dispatcher'>>
   readonly #dispatcher: Dispatcher | undefined
-  readonly #inTurn = mutex()
+  readonly #mutex = new Mutex()
   /** Failed renewals by fingerprint of the refresh token. */
   readonly #failures = new Map<string, { count: number; until: number; reason: string }>()
   /** Tokens that could not be written, by fingerprint of the refresh token in the file. Without them the sign-in is lost. */
@@ -109,7 +114,7 @@ export class SignIns {
    * `unavailable` when the token has expired and cannot be renewed now.
    */
   readonly keyFor = async (
-    { signIn, apiKey }: Pick<ModelEndpoint, 'signIn' | 'apiKey'>,
+    { signIn, apiKey }: SignInToken,
     isRejected: boolean,
   ): Promise<string | null> => {
     if (!signIn) return null
@@ -128,7 +133,7 @@ export class SignIns {
   }
 
   /** Usable without a renewal. `rejected` is the key that the provider has rejected, or null. */
-  #isFresh({ entry, key, facts }: Found, rejected: string | null): boolean {
+  #isFresh({ entry, key, facts }: SignInEntry, rejected: string | null): boolean {
     return (
       key !== rejected &&
       !this.#unsaved.has(fingerprint(refreshTokenOf(entry))) &&
@@ -141,9 +146,9 @@ export class SignIns {
     return this.#ticks - (this.#renewedAt.get(key) ?? -Infinity) < JUST_RENEWED_MS
   }
 
-  #renew(ref: Reference, rejected: string | null): Promise<string | null> {
+  #renew(ref: SignInReference, rejected: string | null): Promise<string | null> {
     const path = fileOf(ref)
-    return this.#inTurn(path, async () => {
+    return this.#mutex.run(path, async () => {
       // An earlier caller may have renewed it.
       const found = lookUp(readAuth(path), ref)
       if (!found) return null
@@ -174,7 +179,7 @@ export class SignIns {
    * copy of a sign-in is locked last, as the host agent does.
    */
   #underLocks<T>(
-    ref: Reference,
+    ref: SignInReference,
     path: string,
     work: (shared: JsonObject | null) => Promise<T>,
   ): Promise<T> {
@@ -189,7 +194,7 @@ export class SignIns {
 
   /** Under all locks. Throws `unauthorized` when the user has to sign in again. */
   async #exchange(
-    ref: Reference,
+    ref: SignInReference,
     rejected: string | null,
     shared: JsonObject | null,
   ): Promise<Outcome> {
@@ -220,7 +225,8 @@ export class SignIns {
     this.#options.writeFile(path, auth, this.#now)
     const reply = await requestToken(
       { issuer, refreshToken: old, clientId: clientIdOf(found.entry) },
-      { dispatcher: this.#dispatcher, timeoutMs: this.#options.timeoutMs },
+      this.#options.timeoutMs,
+      this.#dispatcher,
     )
     if (reply.kind === 'failed') return this.#recordFailure(ref, id, reply.message)
     this.#failures.delete(id)
@@ -232,7 +238,7 @@ export class SignIns {
 
   /** Tokens that were renewed already: by this process, which could not write them, or by another one. */
   async #useKnown(
-    ref: Reference,
+    ref: SignInReference,
     rejected: string | null,
     { shared, old, known }: { shared: JsonObject | null; old: string; known: NewTokens },
   ): Promise<Outcome> {
@@ -248,7 +254,7 @@ export class SignIns {
    * Writes new tokens over every entry with the old refresh token. Undefined when the file cannot be written: the tokens
    * are kept in memory and written with the next call.
    */
-  #save(ref: Reference, old: string, tokens: NewTokens): Found | undefined {
+  #save(ref: SignInReference, old: string, tokens: NewTokens): SignInEntry | undefined {
     this.#unsaved.set(fingerprint(old), tokens)
     try {
       const found = this.#edit(ref, old, entry => setTokens(entry, tokens, this.#now))
@@ -263,7 +269,7 @@ export class SignIns {
     }
   }
 
-  #saveShared(shared: JsonObject, { entry }: Found): void {
+  #saveShared(shared: JsonObject, { entry }: SignInEntry): void {
     try {
       writeShared(this.#options.sharedFile, shared, entry, this.#now)
     } catch (error) {
@@ -276,7 +282,7 @@ export class SignIns {
 
   /** Marks the sign-in, unless another program replaced it during the request. */
   #reject(
-    ref: Reference,
+    ref: SignInReference,
     rejected: string | null,
     old: string,
     { code, status }: Extract<TokenReply, { kind: 'rejected' }>,
@@ -294,7 +300,11 @@ export class SignIns {
   }
 
   /** Reads the file again, because a program that does not take the lock may have written during the request. */
-  #edit(ref: Reference, old: string, change: (entry: JsonObject) => void): Found | undefined {
+  #edit(
+    ref: SignInReference,
+    old: string,
+    change: (entry: JsonObject) => void,
+  ): SignInEntry | undefined {
     const path = fileOf(ref)
     const auth = readAuth(path)
     const entries = auth ? entriesWith(auth, ref.provider, old) : []
@@ -303,7 +313,7 @@ export class SignIns {
     return lookUp(auth, ref)
   }
 
-  #recordFailure(ref: Reference, id: string, reason: string): Failed {
+  #recordFailure(ref: SignInReference, id: string, reason: string): Failed {
     const count = (this.#failures.get(id)?.count ?? 0) + 1
     const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (count - 1), MAX_DELAY_MS)
     this.#failures.set(id, { count, until: this.#ticks + delayMs, reason })
@@ -311,7 +321,7 @@ export class SignIns {
     return { failed: reason }
   }
 
-  #logFailure({ provider }: Reference, error: string): void {
+  #logFailure({ provider }: SignInReference, error: string): void {
     this.#options.log('could not renew a sign-in', { provider, error })
   }
 

@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isObject } from '../../base/json.ts'
-import type { BackupOptions } from './backup.ts'
-import type { Place } from './places.ts'
+import type { BackupScope } from './backup.ts'
+import type { BackupPlace } from './places.ts'
 import type { Config } from '../../config.ts'
 import { findAgentDir } from '../host-agent-checkout.ts'
 import type { Home } from '../../profiles/home.ts'
 import { DEFAULT_PROFILE } from '../../profiles/homes.ts'
 import { REMOVED_KEY } from '../../models/credentials.ts'
-import { createKnownSecrets } from '../../profiles/known-secrets.ts'
+import { KnownSecrets } from '../../profiles/known-secrets.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { realPath } from '../../store/path-within.ts'
 
@@ -39,20 +39,19 @@ const withoutPasswordHash = (text: string): string | null => {
 }
 
 /** `homes`: the chosen ones. Without any it is a backup of the service alone. */
-export const backupPlaces = (
-  config: Config,
-  homes: readonly Home[],
-): Pick<BackupOptions, 'places' | 'excluded' | 'withoutKeys'> => {
-  const state: Place = { root: 'state', dir: realPath(config.stateDir), kind: 'state' }
+export const backupPlaces = (config: Config, homes: readonly Home[]): BackupScope => {
+  const state: BackupPlace = { root: 'state', dir: realPath(config.stateDir), kind: 'state' }
   const byRoot = new Map(
     homes.map(home => [home.name === DEFAULT_PROFILE ? 'home' : `profiles/${home.name}`, home]),
   )
   const agentDir = findAgentDir(config)
-  const secrets = createKnownSecrets(() => homes)
+  const secrets = new KnownSecrets(() => homes)
   return {
     places: [
       state,
-      ...[...byRoot].map(([root, { dir }]): Place => ({ root, dir: realPath(dir), kind: 'home' })),
+      ...[...byRoot].map(
+        ([root, { dir }]): BackupPlace => ({ root, dir: realPath(dir), kind: 'home' }),
+      ),
       // Before the first start there is no state directory.
     ].filter(({ dir }) => existsSync(dir)),
     excluded: [
@@ -62,10 +61,10 @@ export const backupPlaces = (
     withoutKeys(path, text) {
       if (path === 'state/settings.json') return withoutPasswordHash(text)
       if (path.startsWith('state/'))
-        return redact(text) === text && withoutSecrets(text, secrets()) === text ? text : null
+        return redact(text) === text && withoutSecrets(text, secrets.list()) === text ? text : null
       // In a file that cannot be parsed, its keys are not known.
       const isReadable = byRoot.get(dirname(path))?.config.problem() === null
-      return isReadable ? withoutSecrets(text, secrets()) : null
+      return isReadable ? withoutSecrets(text, secrets.list()) : null
     },
   }
 }

@@ -11,19 +11,24 @@ import { isDiskFull } from '../../store/journal.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { isCorrupt, openDatabase } from '../../store/sqlite.ts'
 import { FORMAT } from './format.ts'
-import type { Place } from './places.ts'
+import type { BackupPlace } from './places.ts'
 import { readArchive } from './read-archive.ts'
 import { walk } from './walk.ts'
-import { type Problem, type Written, writeArchive } from './write-archive.ts'
+import { type Problem, type ArchiveSummary, writeArchive } from './write-archive.ts'
 
-export type BackupOptions = {
-  places: readonly Place[]
+/** What is saved. */
+export type BackupScope = {
+  places: readonly BackupPlace[]
   /** Real paths that are not saved, for example a checkout in the home. */
   excluded: readonly string[]
+  /** The text of a file without its keys; null: it cannot be saved without them. */
+  withoutKeys: (path: string, text: string) => string | null
+}
+
+export type BackupOptions = BackupScope & {
   /** Absolute path of the new file. */
   target: string
   passphrase: string | null
-  withoutKeys: (path: string, text: string) => string | null
   /** Version of the program. */
   version: string
   /** Path of SQLite's addon, in the single-file build. */
@@ -36,7 +41,7 @@ export type BackupOptions = {
   now: number
 }
 
-export type Backup = Written & {
+export type Backup = ArchiveSummary & {
   path: string
   /** Bytes of the file. */
   size: number
@@ -120,7 +125,11 @@ const giveName = (partial: string, target: string): void => {
   rmSync(partial, { force: true })
 }
 
-const write = async (partial: string, options: BackupOptions, dir: string): Promise<Written> => {
+const write = async (
+  partial: string,
+  options: BackupOptions,
+  dir: string,
+): Promise<ArchiveSummary> => {
   const { places, excluded, passphrase, version, withoutKeys, workFactor, addon } = options
   const problems: Problem[] = []
   const outside = [...excluded, ...places.map(place => place.dir)]

@@ -2,7 +2,7 @@
 import { stateEntry } from '../../store/state-files.ts'
 
 /** One directory to save. */
-export type Place = {
+export type BackupPlace = {
   /** Its name in the archive: `state`, `home`, `profiles/<name>`. */
   root: string
   /** Real path. */
@@ -75,7 +75,7 @@ const inHome = (parts: readonly string[]): Treatment => {
 }
 
 /** `path`: relative to the place, with `/`. A directory is skipped, a key, or entered. */
-export const treatmentOf = ({ kind }: Pick<Place, 'kind'>, path: string): Treatment =>
+export const treatmentOf = ({ kind }: BackupPlace, path: string): Treatment =>
   (kind === 'state' ? inState : inHome)(path.split('/'))
 
 /** The entry of the state directory that `path` of an archive belongs to and that this version knows nothing about; null for all others. */

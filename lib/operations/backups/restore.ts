@@ -144,7 +144,7 @@ class RestoreTarget {
   }
 
   async #writeFile(
-    { path, mode, mtimeMs }: Pick<ArchiveEntry, 'path' | 'mode' | 'mtimeMs'>,
+    { path, mode, mtimeMs }: { path: string; mode: number; mtimeMs: number },
     content: AsyncIterable<Buffer> | readonly Buffer[],
     isKey = false,
   ): Promise<void> {

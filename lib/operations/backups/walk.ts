@@ -4,9 +4,9 @@ import { dirname, isAbsolute, join, posix, relative, resolve, sep } from 'node:p
 import { messageOf } from '../../errors.ts'
 import { isBelow } from '../../store/path-within.ts'
 import { isGone } from './read-file.ts'
-import { type Place, treatmentOf, type Treatment } from './places.ts'
+import { type BackupPlace, treatmentOf, type Treatment } from './places.ts'
 
-export type Found =
+export type SavedEntry =
   | { type: 'directory'; path: string; mode: number; mtimeMs: number }
   | { type: 'link'; path: string; mode: number; mtimeMs: number; target: string }
   /** `file` is the path to read. */
@@ -16,7 +16,11 @@ export type Found =
 const MAX_LISTINGS = 3
 
 /** The link as it is, or relative where it is absolute or leaves the directory and returns; null when it leads outside. */
-const targetWithin = async (place: Place, full: string, target: string): Promise<string | null> => {
+const targetWithin = async (
+  place: BackupPlace,
+  full: string,
+  target: string,
+): Promise<string | null> => {
   const lexical = resolve(dirname(full), target)
   if (!isAbsolute(target) && isBelow(place.dir, lexical)) return target
   try {
@@ -34,14 +38,14 @@ const targetWithin = async (place: Place, full: string, target: string): Promise
  * backup, and why.
  */
 export async function* walk(
-  places: readonly Place[],
+  places: readonly BackupPlace[],
   excluded: readonly string[],
   onProblem: (path: string, reason: string) => void,
-): AsyncGenerator<Found> {
+): AsyncGenerator<SavedEntry> {
   const seen = new Set<string>()
 
   /** A link to a file outside is saved as that file, because people keep config.yaml in a repository and link to it. */
-  async function* link(place: Place, path: string, full: string): AsyncGenerator<Found> {
+  async function* link(place: BackupPlace, path: string, full: string): AsyncGenerator<SavedEntry> {
     const name = posix.join(place.root, path)
     const { mode, mtimeMs } = await lstat(full)
     const target = await targetWithin(place, full, await readlink(full))
@@ -58,7 +62,11 @@ export async function* walk(
     onProblem(name, 'it is a link to a place that is not saved')
   }
 
-  async function* entry(place: Place, path: string, isKey: boolean): AsyncGenerator<Found> {
+  async function* entry(
+    place: BackupPlace,
+    path: string,
+    isKey: boolean,
+  ): AsyncGenerator<SavedEntry> {
     const full = join(place.dir, path)
     const name = posix.join(place.root, path)
     if (excluded.includes(full)) return
@@ -82,7 +90,11 @@ export async function* walk(
     // Sockets, pipes, and devices have no content.
   }
 
-  async function* directory(place: Place, path: string, isKey: boolean): AsyncGenerator<Found> {
+  async function* directory(
+    place: BackupPlace,
+    path: string,
+    isKey: boolean,
+  ): AsyncGenerator<SavedEntry> {
     const done = new Set<string>()
     for (let listing = 0; listing < MAX_LISTINGS; listing++) {
       const names = (await list(join(place.dir, path), posix.join(place.root, path)))
@@ -106,7 +118,11 @@ export async function* walk(
   }
 
   /** One entry and what is below it, without what was listed before. */
-  async function* below(place: Place, path: string, isKey = false): AsyncGenerator<Found> {
+  async function* below(
+    place: BackupPlace,
+    path: string,
+    isKey = false,
+  ): AsyncGenerator<SavedEntry> {
     try {
       yield* entry(place, path, isKey)
     } catch (error) {
@@ -115,7 +131,7 @@ export async function* walk(
     }
   }
 
-  const root = async (place: Place): Promise<Found> => {
+  const root = async (place: BackupPlace): Promise<SavedEntry> => {
     const { mode, mtimeMs } = await lstat(place.dir)
     return { type: 'directory', path: place.root, mode, mtimeMs }
   }

@@ -12,11 +12,11 @@ import { errorCode } from '../../store/file-error.ts'
 import { isDiskFull as isFull } from '../../store/journal.ts'
 import { TarWriter } from './tar.ts'
 import { unknownEntry } from './places.ts'
-import type { Found } from './walk.ts'
+import type { SavedEntry } from './walk.ts'
 
 export type Problem = { path: string; reason: string }
 
-export type Written = {
+export type ArchiveSummary = {
   files: number
   /** Bytes of all files before compression. */
   bytes: number
@@ -30,7 +30,7 @@ export type ArchiveOptions = {
   /** When it is written: milliseconds since 1970. */
   now: number
   head: Head
-  found: AsyncIterable<Found>
+  found: AsyncIterable<SavedEntry>
   problems: Problem[]
   /** The passphrase of the encrypted part; null: keys are left out. */
   passphrase: string | null
@@ -42,7 +42,7 @@ export type ArchiveOptions = {
   signal?: AbortSignal | undefined
 }
 
-type FoundFile = Extract<Found, { type: 'file' }>
+type FoundFile = Extract<SavedEntry, { type: 'file' }>
 
 class ArchiveEntries {
   readonly #writer: TarWriter
@@ -52,7 +52,7 @@ class ArchiveEntries {
   readonly #problems: Problem[]
   readonly manifest: ManifestLine[] = []
   readonly keys: KeyFile[] = []
-  readonly written: Written
+  readonly written: ArchiveSummary
   #keyBytes = 0
 
   constructor(writer: TarWriter, options: ArchiveOptions) {
@@ -184,7 +184,7 @@ class ArchiveEntries {
     this.#note({ path, type: 'file', mode: mode & 0o777, size, sha256: sha256(content), ...extra })
   }
 
-  async add(entry: Found): Promise<void> {
+  async add(entry: SavedEntry): Promise<void> {
     if (entry.type === 'file') {
       const file = await this.#treatUnknown(entry)
       if (file.treatment === 'key') return this.#addKey(file)
@@ -245,7 +245,7 @@ class ArchiveEntries {
   }
 }
 
-const fill = async (writer: TarWriter, options: ArchiveOptions): Promise<Written> => {
+const fill = async (writer: TarWriter, options: ArchiveOptions): Promise<ArchiveSummary> => {
   const { head, found, passphrase, workFactor, signal } = options
   const entries = new ArchiveEntries(writer, options)
   const own = (path: string) => ({ path, mode: 0o600, mtimeMs: options.now })
@@ -267,7 +267,7 @@ const fill = async (writer: TarWriter, options: ArchiveOptions): Promise<Written
 export const writeArchive = async (
   target: FileHandle,
   options: ArchiveOptions,
-): Promise<Written> => {
+): Promise<ArchiveSummary> => {
   const writer = new TarWriter()
   const compress = createZstdCompress({
     params: {

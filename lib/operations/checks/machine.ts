@@ -1,11 +1,11 @@
 /** What the checks of a start ask the system, so that tests can describe a machine that they do not run on. */
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { systemClock } from '../../base/clock.ts'
 
 export type Machine = {
   /** Undefined where the system has no numeric users. */
   uid: number | undefined
-  clock: Pick<Clock, 'now'>
+  clock: { now(): number }
   /** When the program was built or installed, in milliseconds since 1970. */
   programAt: () => number
   /** The error of reading, writing, and searching this directory; null when all of it is allowed. */

@@ -6,6 +6,7 @@ import {
   type Attributes,
   context,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   trace,
@@ -20,10 +21,10 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import type { ObservedCall, ProviderRequest } from '../../agent/provider-types.ts'
 import type { Outcome } from '../../agent/types.ts'
+import { isLocalUrl } from '../../base/local-network.ts'
 import { requestScope } from '../../base/request-scope.ts'
 import { maskLeaving } from '../../base/redact/redact.ts'
 import type { TurnObserver } from './observed-agent.ts'
-import { formatTraceparent, mayReceiveTrace, parseTraceparent } from './traceparent.ts'
 import type { TracingSettings } from './tracing-settings.ts'
 
 export type TracingOptions = TracingSettings & {
@@ -31,6 +32,28 @@ export type TracingOptions = TracingSettings & {
   redact: (text: string) => string
   warn: (text: string) => void
 }
+
+/** Version 00; of later versions, the fields that it has (W3C Trace Context, section 4.3). */
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+
+/** The header of W3C Trace Context. Undefined for one that is malformed, which starts a trace of its own. */
+const parseTraceparent = (text: string | undefined): SpanContext | undefined => {
+  const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(text ?? '') ?? []
+  if (!traceId || !spanId || version === 'ff' || (version === '00' && more !== undefined))
+    return undefined
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
+  return { traceId, spanId, traceFlags: Number.parseInt(flags ?? '0', 16) & 1, isRemote: true }
+}
+
+const formatTraceparent = ({ traceId, spanId, traceFlags }: SpanContext): string =>
+  `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+
+/**
+ * Whether a model server may see which requests belong together: only one on this machine or in its private network,
+ * such as a gateway of one's own that is part of the trace. To others the id says which requests are of one turn and
+ * person, which is of no use to them.
+ */
+const mayReceiveTrace = isLocalUrl
 
 const CLOSE_MS = 2_000
 /** The names of the convention, where ours differ. */

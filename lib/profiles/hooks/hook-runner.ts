@@ -9,7 +9,7 @@ import type { HookRecords } from './records.ts'
 import { type HookReply, parseReply } from './reply.ts'
 import { runHookCommand } from './run-command.ts'
 
-export type TurnHooksOptions = {
+export type HookServices = {
   /** Those of the home, read at each event, so that a changed file takes effect immediately. */
   hooks: () => readonly Hook[]
   place: HookPlace & { home: string }
@@ -20,13 +20,13 @@ export type TurnHooksOptions = {
   warn: (message: string) => void
 }
 
-export type HookScope = TurnHooksOptions & {
+export type HookScope = HookServices & {
   /** Shared by the turn and its subagents. */
   state: { stopped: string | null; hasChanges: boolean }
   subagent: { id: string; name: string; goal: string } | null
 }
 
-export type Fired = { answer: HookReply; failure: string | null }
+export type HookResult = { answer: HookReply; failure: string | null }
 
 const SHOWN_COMMAND_CHARS = 80
 const SHOWN_TEXT_CHARS = 200
@@ -69,7 +69,7 @@ export class HookRunner {
     fields: JsonObject,
     extra: JsonObject,
     signal: AbortSignal,
-  ): Promise<Fired> {
+  ): Promise<HookResult> {
     const running = runHookCommand({
       command: hook.command,
       cwd: this.scope.place.cwd,
@@ -77,7 +77,7 @@ export class HookRunner {
       input: toPayload(hook, this.scope.place, { ...this.#owner(), ...fields }, extra),
       timeoutMs: hook.timeoutMs,
       signal,
-    }).then((run): Fired => {
+    }).then((run): HookResult => {
       const { reply, failure } = parseReply(hook, run)
       if (!signal.aborted) {
         this.scope.records.ran(this.scope.place.home, hook, {

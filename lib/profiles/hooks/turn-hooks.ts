@@ -1,7 +1,15 @@
 /** The hooks of one turn: runs those configured for an event, one after the other in the order of the file, and joins their answers. */
 import { shortenCounting } from '../../base/shorten.ts'
-import type { AfterCall, BeforeCall, HookedCall, HookedEnd, Hooks } from '../../agent/hooks.ts'
-import { HookRunner, type HookScope, shownCommand, type TurnHooksOptions } from './hook-runner.ts'
+import type {
+  AfterCall,
+  BeforeCall,
+  HookedCall,
+  HookedEnd,
+  HookedResult,
+  Hooks,
+} from '../../agent/hooks.ts'
+import type { HookActivity } from '../../schema/hook.ts'
+import { HookRunner, type HookScope, type HookServices, shownCommand } from './hook-runner.ts'
 import { callFields, changedInput, namesOf } from './payload.ts'
 
 /** After this many objections the agent may end: a hook that is never satisfied must not keep a turn running. */
@@ -16,28 +24,77 @@ export type PromptAnswer = {
   context: string[]
 }
 
-export type TurnHooks = Hooks & {
+/** The hooks of one turn, or of one of its subagents. */
+export class TurnHooks implements Hooks {
+  readonly #scope: HookScope
+  readonly #runner: HookRunner
+  /** How often the turn was continued. */
+  #continuations = 0
+
+  static ofTurn(services: HookServices): TurnHooks {
+    const state = { stopped: null, hasChanges: false }
+    return new TurnHooks({ ...services, state, subagent: null })
+  }
+
+  private constructor(scope: HookScope) {
+    this.#scope = scope
+    this.#runner = new HookRunner(scope)
+  }
+
+  before(call: HookedCall): Promise<BeforeCall> {
+    return beforeCall(this.#runner, call)
+  }
+
+  after(call: HookedCall, result: HookedResult): Promise<AfterCall> {
+    return afterCall(this.#runner, call, result)
+  }
+
+  async atEnd(
+    text: string,
+    signal: AbortSignal,
+  ): Promise<{ text: string; activity: HookActivity[] } | null> {
+    const { subagent, state, redact, warn } = this.#scope
+    const hooks = subagent
+      ? this.#runner.matching('subagent end', [subagent.name])
+      : this.#runner.matching('turn end')
+    for (const hook of hooks) {
+      if (hook.afterChanges && !state.hasChanges) continue
+      const fields = { stop_hook_active: this.#continuations > 0, last_assistant_message: text }
+      const extra = { attempt: this.#continuations, final_response: text }
+      const { answer } = await this.#runner.fire(hook, fields, extra, signal)
+      if (state.stopped !== null) return null
+      if (answer.block === undefined) continue
+      if (this.#continuations >= MAX_CONTINUATIONS) {
+        const name = `The ${hook.name} hook "${shownCommand(hook)}"`
+        warn(`${name} objected ${MAX_CONTINUATIONS + 1} times; its last objection was ignored.`)
+        return null
+      }
+      this.#continuations++
+      const reason = redact(answer.block)
+      return { text: reason, activity: [this.#runner.activity(hook, 'continued', reason)] }
+    }
+    return null
+  }
+
+  ended(end: HookedEnd, signal: AbortSignal): Promise<void> {
+    return observeEnd(this.#runner, end, signal)
+  }
+
   /** `first`: the message begins the chat. `steering`: it was sent while the turn was running. */
-  submitted: (
+  submitted(
     prompt: string,
     moment: 'first' | 'later' | 'steering',
     signal: AbortSignal,
-  ) => Promise<PromptAnswer>
-}
+  ): Promise<PromptAnswer> {
+    return onPrompt(this.#runner, prompt, moment, signal)
+  }
 
-export const createTurnHooks = (options: TurnHooksOptions): TurnHooks =>
-  forScope({ ...options, state: { stopped: null, hasChanges: false }, subagent: null })
+  stopped(): string | null {
+    return this.#scope.state.stopped
+  }
 
-const forScope = (scope: HookScope): TurnHooks => {
-  const runner = new HookRunner(scope)
-  return {
-    before: call => beforeCall(runner, call),
-    after: (call, result) => afterCall(runner, call, result),
-    atEnd: endOf(runner),
-    ended: (end, signal) => observeEnd(runner, end, signal),
-    submitted: (prompt, moment, signal) => onPrompt(runner, prompt, moment, signal),
-    stopped: () => scope.state.stopped,
-    ofSubagent: child => forScope({ ...scope, subagent: child }),
+  ofSubagent(subagent: { id: string; name: string; goal: string }): TurnHooks {
+    return new TurnHooks({ ...this.#scope, subagent })
   }
 }
 
@@ -106,7 +163,7 @@ const beforeCall = async (runner: HookRunner, call: HookedCall): Promise<BeforeC
 const afterCall = async (
   runner: HookRunner,
   call: HookedCall,
-  { content, isError, durationMs }: Parameters<Hooks['after']>[1],
+  { content, isError, durationMs }: HookedResult,
 ): Promise<AfterCall> => {
   const { redact, state } = runner.scope
   if (!isError && call.tool.kind === 'write') state.hasChanges = true
@@ -142,34 +199,6 @@ const afterCall = async (
     }
   }
   return { ...joined, context: bounded(joined.context) }
-}
-
-/** Counts how often the turn was continued. */
-const endOf = (runner: HookRunner): Hooks['atEnd'] => {
-  const { subagent, state, redact, warn } = runner.scope
-  let continuations = 0
-  return async (text, signal) => {
-    const hooks = subagent
-      ? runner.matching('subagent end', [subagent.name])
-      : runner.matching('turn end')
-    for (const hook of hooks) {
-      if (hook.afterChanges && !state.hasChanges) continue
-      const fields = { stop_hook_active: continuations > 0, last_assistant_message: text }
-      const extra = { attempt: continuations, final_response: text }
-      const { answer } = await runner.fire(hook, fields, extra, signal)
-      if (state.stopped !== null) return null
-      if (answer.block === undefined) continue
-      if (continuations >= MAX_CONTINUATIONS) {
-        const name = `The ${hook.name} hook "${shownCommand(hook)}"`
-        warn(`${name} objected ${MAX_CONTINUATIONS + 1} times; its last objection was ignored.`)
-        return null
-      }
-      continuations++
-      const reason = redact(answer.block)
-      return { text: reason, activity: [runner.activity(hook, 'continued', reason)] }
-    }
-    return null
-  }
 }
 
 const observeEnd = async (

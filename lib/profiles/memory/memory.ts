@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sha256 } from '../../base/sha256.ts'
 import { toSeconds } from '../../base/clock.ts'
 import { conflict, invalid } from '../../errors.ts'
-import type { Home } from '../home.ts'
+import type { ProfileConfig } from '../config.ts'
 import { redact, unredact } from '../../base/redact/redact.ts'
 import { withFileLock } from '../../store/flock.ts'
 import { replaceText } from '../../store/atomic-write.ts'
@@ -15,7 +15,7 @@ import { readWhole } from '../../store/read-text.ts'
 export const SECTIONS = ['memory', 'user', 'soul'] as const
 export type Section = (typeof SECTIONS)[number]
 
-export type MemoryHome = Pick<Home, 'dir' | 'settings'>
+export type MemoryHome = { dir: string; settings(): ProfileConfig }
 
 /** Limits in characters for what the agent adds. A person may write more. */
 const MAX_SOUL_CHARS = 20_000

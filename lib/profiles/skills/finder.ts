@@ -8,8 +8,8 @@ import {
   type FrontMatter,
   MAX_NAME_CHARS,
   parseFrontMatter,
-  textOf,
-  textsOf,
+  scalarText,
+  listOfTexts,
 } from './front-matter.ts'
 import { type Conditions, conditionsOf } from './prompt-index.ts'
 import { readWholeText } from '../../store/read-text.ts'
@@ -45,7 +45,7 @@ const MAX_BYTES = 1 << 20
 
 const PLATFORMS: Readonly<Record<string, string>> = { darwin: 'macos', win32: 'windows' }
 
-export const skillsRoot = (home: Pick<Home, 'dir'>): string => join(home.dir, 'skills')
+export const skillsRoot = (home: Home): string => join(home.dir, 'skills')
 
 const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
 
@@ -66,7 +66,7 @@ const disabledNames = (home: Home): Set<string> => {
 
 const isForUs = (values: Readonly<Record<string, unknown>>): boolean => {
   const { platform } = process
-  const wanted = textsOf(values.platforms).map(name => name.toLowerCase())
+  const wanted = listOfTexts(values.platforms).map(name => name.toLowerCase())
   return wanted.length === 0 || wanted.includes(PLATFORMS[platform] ?? platform)
 }
 
@@ -130,7 +130,7 @@ const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
     return undefined
   }
   const matter = parseFrontMatter(text)
-  const name = [...textOf(matter.values.name)].slice(0, MAX_NAME_CHARS).join('')
+  const name = [...scalarText(matter.values.name)].slice(0, MAX_NAME_CHARS).join('')
   const head = { values: matter.values, name, description: descriptionOf(matter) }
   next.set(dir, { stamp, head })
   return head

@@ -60,17 +60,17 @@ export const parseFrontMatter = (given: string): FrontMatter => {
   }
 }
 
-export const textOf = (value: unknown): string =>
+export const scalarText = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''
 
 /** A list, or a string with commas, with or without brackets. */
-export const textsOf = (value: unknown): string[] => {
+export const listOfTexts = (value: unknown): string[] => {
   const items = Array.isArray(value)
     ? value
-    : textOf(value)
+    : scalarText(value)
         .replace(/^\[|\]$/g, '')
         .split(',')
-  return items.map(item => textOf(item).replace(/^(["'])(.*)\1$/, '$2')).filter(Boolean)
+  return items.map(item => scalarText(item).replace(/^(["'])(.*)\1$/, '$2')).filter(Boolean)
 }
 
 /** The host agent's section of `metadata`. */
@@ -94,5 +94,8 @@ export const descriptionOf = ({ values, body }: FrontMatter): string => {
       .split('\n')
       .map(line => line.trim())
       .find(line => line !== '' && !line.startsWith('#')) ?? ''
-  return cut((textOf(values.description) || first()).replace(/\s+/g, ' '), MAX_DESCRIPTION_CHARS)
+  return cut(
+    (scalarText(values.description) || first()).replace(/\s+/g, ' '),
+    MAX_DESCRIPTION_CHARS,
+  )
 }

@@ -1,7 +1,7 @@
 /** Slash commands of the user: Markdown files in `commands` of the home, whose text replaces the typed command. */
 import { join } from 'node:path'
 import type { OwnCommand } from '../../schema/skill.ts'
-import { descriptionOf, textOf } from './front-matter.ts'
+import { descriptionOf, scalarText } from './front-matter.ts'
 import { callableSkills } from '../slash-commands.ts'
 import { markdownFiles } from './markdown-files.ts'
 
@@ -21,7 +21,7 @@ export const ownCommands = (home: CommandHome): OwnCommand[] =>
   filesOf(home).map(file => ({
     name: file.slug,
     description: descriptionOf(file),
-    argument_hint: textOf(file.values['argument-hint']),
+    argument_hint: scalarText(file.values['argument-hint']),
     file: file.path,
   }))
 

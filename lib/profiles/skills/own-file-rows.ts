@@ -12,7 +12,7 @@ import type {
 import { isBuiltIn } from '../slash-commands.ts'
 import { isInside } from '../../store/path-within.ts'
 import { readText } from '../../store/read-text.ts'
-import { descriptionOf, textOf, textsOf } from './front-matter.ts'
+import { descriptionOf, scalarText, listOfTexts } from './front-matter.ts'
 import { MAX_FILE_BYTES, type MarkdownFile, markdownFiles } from './markdown-files.ts'
 import { MAX_SUBAGENTS, subagentName } from './subagent-files.ts'
 import { versionOf } from './view.ts'
@@ -40,9 +40,9 @@ export const shownText = (body: string): string =>
 
 /** What the file has for a key, as the fields have it. */
 export const fieldOf = ({ values }: MarkdownFile, field: keyof OwnFileFields, key: string) => {
-  if (field !== 'tools') return textOf(values[key]).replace(/\s+/g, ' ')
+  if (field !== 'tools') return scalarText(values[key]).replace(/\s+/g, ' ')
   const { tools } = values
-  return tools === undefined || tools === null ? null : textsOf(tools)
+  return tools === undefined || tools === null ? null : listOfTexts(tools)
 }
 
 export const filesOf = (home: FilesHome, kind: OwnFileKind): MarkdownFile[] =>
@@ -77,9 +77,9 @@ const toRow = (
   name: file.name,
   called: calledOf(kind, file),
   description: descriptionOf(file),
-  argument_hint: kind === 'command' ? textOf(file.values['argument-hint']) : '',
+  argument_hint: kind === 'command' ? scalarText(file.values['argument-hint']) : '',
   tools: kind === 'subagent' ? (fieldOf(file, 'tools', 'tools') as string[] | null) : null,
-  model: kind === 'subagent' ? textOf(file.values.model) : '',
+  model: kind === 'subagent' ? scalarText(file.values.model) : '',
   file: file.path,
   read_only: isReadOnly(home, kind, file.path),
   problem,
@@ -113,7 +113,7 @@ export const readOwnFile = (home: FilesHome, kind: OwnFileKind, name: string): O
   const known = new Set(Object.values(KEYS[kind]))
   return withCodes({
     ...row,
-    description: textOf(file.values.description).replace(/\s+/g, ' '),
+    description: scalarText(file.values.description).replace(/\s+/g, ' '),
     text: shownText(file.body),
     content,
     other_keys: Object.keys(file.values).filter(key => !known.has(key)),

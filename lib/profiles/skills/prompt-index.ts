@@ -1,6 +1,6 @@
 /** The list of skills for the system prompt: enabled, compatible, and relevant for the available tools. */
 import type { FoundSkill } from './finder.ts'
-import { agentMetadata, textsOf } from './front-matter.ts'
+import { agentMetadata, listOfTexts } from './front-matter.ts'
 
 export type Conditions = {
   requiresTools: readonly string[]
@@ -14,10 +14,10 @@ export type ActiveTools = { tools: readonly string[]; toolsets: readonly string[
 export const conditionsOf = (values: Readonly<Record<string, unknown>>): Conditions => {
   const own = agentMetadata(values)
   return {
-    requiresTools: textsOf(own.requires_tools),
-    requiresToolsets: textsOf(own.requires_toolsets),
-    fallbackForTools: textsOf(own.fallback_for_tools),
-    fallbackForToolsets: textsOf(own.fallback_for_toolsets),
+    requiresTools: listOfTexts(own.requires_tools),
+    requiresToolsets: listOfTexts(own.requires_toolsets),
+    fallbackForTools: listOfTexts(own.fallback_for_tools),
+    fallbackForToolsets: listOfTexts(own.fallback_for_toolsets),
   }
 }
 

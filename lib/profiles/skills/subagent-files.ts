@@ -1,7 +1,7 @@
 /** Subagents of the user: Markdown files in `agents` of the home, with their own prompt, tools, and model. */
 import { join } from 'node:path'
 import { ownToolName } from '../../base/tools.ts'
-import { descriptionOf, textOf, textsOf } from './front-matter.ts'
+import { descriptionOf, scalarText, listOfTexts } from './front-matter.ts'
 import { type MarkdownFile, markdownFiles } from './markdown-files.ts'
 
 export type SubagentFile = {
@@ -25,14 +25,14 @@ export const SUBAGENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._:-]{0,63}$/u
 
 /** The key `name` where it is valid, else that of the file. */
 export const subagentName = ({ values, name }: MarkdownFile): string => {
-  const given = textOf(values.name)
+  const given = scalarText(values.name)
   return SUBAGENT_NAME.test(given) ? given : name
 }
 
 /** A rule such as `Bash(git *)` allows a part of a tool. That is not supported, so the tool is left out. */
 const toolsOf = (value: unknown): string[] | null => {
   if (value === undefined || value === null) return null
-  const names = textsOf(value)
+  const names = listOfTexts(value)
   if (names.includes('*')) return null
   return names.filter(name => !name.includes('(')).map(ownToolName)
 }
@@ -40,7 +40,7 @@ const toolsOf = (value: unknown): string[] | null => {
 /** Of several files with one name, the first counts. */
 export const subagentFiles = (home: { dir: string }): SubagentFile[] => {
   const found = markdownFiles(join(home.dir, 'agents')).map((file): SubagentFile => {
-    const model = textOf(file.values.model)
+    const model = scalarText(file.values.model)
     return {
       name: subagentName(file),
       description: descriptionOf(file),

@@ -12,7 +12,7 @@ import type { ErrorCode } from '../../schema/error-code.ts'
 import type { Skill, SkillRow } from '../../schema/skill.ts'
 import { resolveInside } from '../../store/path-within.ts'
 import type { FoundSkill } from './finder.ts'
-import { agentMetadata, parseFrontMatter, textOf, textsOf } from './front-matter.ts'
+import { agentMetadata, parseFrontMatter, scalarText, listOfTexts } from './front-matter.ts'
 import { listLinkedFiles } from './linked-files.ts'
 import { readWholeText } from '../../store/read-text.ts'
 
@@ -48,10 +48,10 @@ export const toSkillRow = ({ name, description, category, ...skill }: FoundSkill
 
 /** Names alone or with what to ask for; the older place is `prerequisites`. */
 const wantedVariables = ({ required_environment_variables: given, prerequisites }: Values) => {
-  const older = isObject(prerequisites) ? textsOf(prerequisites.env_vars) : []
-  const items: unknown[] = [...(Array.isArray(given) ? given : textsOf(given)), ...older]
+  const older = isObject(prerequisites) ? listOfTexts(prerequisites.env_vars) : []
+  const items: unknown[] = [...(Array.isArray(given) ? given : listOfTexts(given)), ...older]
   const wanted = items.flatMap((item): Wanted[] => {
-    const name = isObject(item) ? textOf(item.name) : textOf(item)
+    const name = isObject(item) ? scalarText(item.name) : scalarText(item)
     return name === '' ? [] : [isObject(item) ? { ...item, name } : { name }]
   })
   return wanted.filter(({ name }, at) => wanted.findIndex(other => other.name === name) === at)
@@ -74,12 +74,12 @@ const needsOf = (home: Home, values: Values) => {
   const env = home.env()
   const variables = wantedVariables(values)
   const { prerequisites, required_credential_files: files } = values
-  const commands = isObject(prerequisites) ? textsOf(prerequisites.commands) : []
+  const commands = isObject(prerequisites) ? listOfTexts(prerequisites.commands) : []
   const missing = variables.filter(({ name }) => !env[name]?.trim())
-  const credentials = (Array.isArray(files) ? files : textsOf(files))
-    .map(item => (isObject(item) ? textOf(item.path) : textOf(item)))
+  const credentials = (Array.isArray(files) ? files : listOfTexts(files))
+    .map(item => (isObject(item) ? scalarText(item.path) : scalarText(item)))
     .filter(file => file !== '' && !isThere(home.dir, file))
-  const help = [...new Set(missing.map(({ help }) => textOf(help)).filter(Boolean))].join('\n')
+  const help = [...new Set(missing.map(({ help }) => scalarText(help)).filter(Boolean))].join('\n')
   return {
     required_environment_variables: variables,
     required_commands: commands,
@@ -101,14 +101,14 @@ export const toSkill = (home: Home, found: FoundSkill): Skill => {
     needs.missing_required_environment_variables.length > 0 ||
     needs.missing_credential_files.length > 0 ||
     needs.missing_required_commands.length > 0
-  const compatibility = textOf(values.compatibility)
+  const compatibility = scalarText(values.compatibility)
   const missing = needs.missing_required_environment_variables
   return {
     success: true,
     ...toSkillRow(found),
-    tags: [...new Set([...textsOf(values.tags), ...textsOf(more.tags)])],
+    tags: [...new Set([...listOfTexts(values.tags), ...listOfTexts(more.tags)])],
     related_skills: [
-      ...new Set([...textsOf(values.related_skills), ...textsOf(more.related_skills)]),
+      ...new Set([...listOfTexts(values.related_skills), ...listOfTexts(more.related_skills)]),
     ],
     content,
     path: `${found.relativePath}/SKILL.md`,

@@ -15,8 +15,8 @@ import {
   MAX_DESCRIPTION_CHARS,
   MAX_NAME_CHARS,
   parseFrontMatter,
-  textOf,
-  textsOf,
+  scalarText,
+  listOfTexts,
 } from './front-matter.ts'
 import { parseLinkedPath, readLinkedFile, writeLinkedFile } from './linked-files.ts'
 import { requireVersion, versionOf } from './view.ts'
@@ -56,7 +56,9 @@ export const checkContent = (given: string, name: string): string => {
   if (matter.body.trim() === '')
     throw invalid('A skill needs a text after its front matter', { code: 'skill_empty' })
   const hasHead = /^\uFEFF?---[ \t]*\r?\n/.test(given)
-  const description = hasHead ? textOf(matter.values.description) : descriptionOf(matter) || name
+  const description = hasHead
+    ? scalarText(matter.values.description)
+    : descriptionOf(matter) || name
   const content = hasHead
     ? given
     : `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n\n${given}`
@@ -66,11 +68,11 @@ export const checkContent = (given: string, name: string): string => {
         code: 'front_matter_invalid',
         values: { problem: matter.problem },
       })
-    if (!textOf(matter.values.name))
+    if (!scalarText(matter.values.name))
       throw invalid('The front matter needs a name', { code: 'skill_needs_fields' })
     if (!description)
       throw invalid('The front matter needs a description', { code: 'skill_needs_fields' })
-    if ([...textOf(matter.values.name)].length > MAX_NAME_CHARS)
+    if ([...scalarText(matter.values.name)].length > MAX_NAME_CHARS)
       throw invalid(`The name in the front matter has more than ${MAX_NAME_CHARS} characters`, {
         code: 'name_too_long',
         values: { max: MAX_NAME_CHARS },
@@ -213,7 +215,7 @@ export class SkillWriter {
     const { disabled, platform_disabled } = asObject(skills)
     const own = isObject(platform_disabled) ? platform_disabled.cli : undefined
     const without = (list: unknown) =>
-      textsOf(list).filter(one => one !== found.name && one !== found.dirName)
+      listOfTexts(list).filter(one => one !== found.name && one !== found.dirName)
     const kept = without(disabled)
     home.config.editAll([
       [['skills', 'disabled'], enabled ? kept : [...kept, found.name]],

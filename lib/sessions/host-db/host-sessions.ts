@@ -14,7 +14,7 @@ import type { NewEntry } from '../entries.ts'
 import type { Sessions } from '../sessions.ts'
 import { newestNumber, planSync, type SyncState } from './new-messages.ts'
 import { isCompacted, isSameMessage, readLineageTip, readMessages } from './read-messages.ts'
-import { findMessages, type FoundMessage, type MessageQuery } from './search-messages.ts'
+import { findMessages, type MessageHit, type MessageQuery } from './search-messages.ts'
 import { deleteSession, formatDump, parseDump, readDump, restoreDump } from './session-dump.ts'
 import { missingColumns, readRow, readRows, type RowOptions } from './session-rows.ts'
 import {
@@ -189,7 +189,7 @@ export class HostSessions {
 
   /** Sessions that have messages with all the words, newest first; imported ones only with `imported`. */
   async find(home: HostHome, query: MessageQuery & { limit: number; imported?: boolean }) {
-    const hits: { row: SessionRow; messages: FoundMessage[] }[] = []
+    const hits: { row: SessionRow; messages: MessageHit[] }[] = []
     const rows = this.rows(home).filter(
       ({ session_id }) => query.imported || !this.#parts.sessions.row(session_id),
     )

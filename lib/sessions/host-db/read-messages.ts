@@ -5,7 +5,7 @@ import { readContent } from './content.ts'
 import { continues, hasLineage } from './session-rows.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
-type Stored = Readonly<Record<string, unknown>>
+type MessageColumns = Readonly<Record<string, unknown>>
 
 /** Bounds the loop, because a damaged file may contain a cycle. */
 const MAX_LINEAGE = 100
@@ -36,9 +36,9 @@ export const readLineageTip = (db: Database, id: string): string =>
 
 const toCall = (value: unknown): ToolCall[] => {
   if (!isObject(value) || !('function' in value)) return []
-  const { function: called, id, call_id } = value as Stored
+  const { function: called, id, call_id } = value as MessageColumns
   if (!isObject(called)) return []
-  const { name, arguments: given } = called as Stored
+  const { name, arguments: given } = called as MessageColumns
   const callId = asString(id) || asString(call_id)
   if (!callId || typeof name !== 'string') return []
   const written = typeof given === 'string' ? given : JSON.stringify(given ?? {})
@@ -57,7 +57,7 @@ const toCalls = (json: unknown): ToolCall[] => {
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
-const toMessage = (stored: Stored): Message[] => {
+const toMessage = (stored: MessageColumns): Message[] => {
   const { id, role, content, timestamp, tool_call_id, tool_name, reasoning } = stored
   // Rows with other roles are internal notes of the agent.
   if (!ROLES.has(role)) return []
@@ -85,7 +85,7 @@ const readSession = (db: Database, id: string): Message[] => {
   const more = OPTIONAL_COLUMNS.filter(column => columns.has(column)).map(column => `, ${column}`)
   const active = columns.has('active') ? 'and active = 1' : ''
   return db
-    .prepare<[string], Stored>(
+    .prepare<[string], MessageColumns>(
       `select id, role, content, timestamp${more.join('')} from messages
        where session_id = ? ${active} order by timestamp, id`,
     )

@@ -14,7 +14,7 @@ export type RecordedEntry = {
   updatedAt: number
 }
 
-type Stored = {
+type RecordedRow = {
   id: string
   title: string | null
   place: string | null
@@ -44,7 +44,7 @@ export const listRecorded = (
     readState(file, addon, db => {
       const place = columnsOf(db, 'sessions').has('cwd') ? 's.cwd' : 'null'
       return db
-        .prepare<SessionSource[], Stored>(
+        .prepare<SessionSource[], RecordedRow>(
           `select s.id, s.title, ${place} as place, s.model_config as config,
              coalesce((select max(m.timestamp) from messages m where m.session_id = s.id), s.started_at) as at
            from sessions s where s.source in (${sources.map(() => '?').join(', ')})

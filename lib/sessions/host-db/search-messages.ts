@@ -13,7 +13,7 @@ export type MessageQuery = {
   maxMessages: number
 }
 
-export type FoundMessage = {
+export type MessageHit = {
   role: string
   text: string
   /** Seconds since 1970. */
@@ -33,7 +33,7 @@ type Row = { id: number; session_id: string; role: string; content: string; time
 const CONTENT = `case when ${IS_PARTS} then content else substr(content, 1, ${MAX_CHARS}) end as content`
 
 /** Newest first, each with the text before and after it. */
-export const findMessages = (db: Database, id: string, query: MessageQuery): FoundMessage[] => {
+export const findMessages = (db: Database, id: string, query: MessageQuery): MessageHit[] => {
   const { words, roles, maxMessages } = query
   if (words.length === 0) return []
   const active = columnsOf(db, 'messages').has('active') ? 'and active = 1' : ''
@@ -62,14 +62,14 @@ export const findMessages = (db: Database, id: string, query: MessageQuery): Fou
       found.push({ ...row, content: text.slice(0, MAX_CHARS) })
     if (found.length >= maxMessages) break
   }
-  const textOf = (row: { content: string | null } | undefined) =>
+  const rowText = (row: { content: string | null } | undefined) =>
     row ? readContent(row.content).slice(0, MAX_CHARS) : null
   const [before, after] = [neighbor('<', 'desc'), neighbor('>', 'asc')]
   return found.map(({ id: at, session_id, role, content, timestamp }) => ({
     role,
     text: content,
     timestamp: typeof timestamp === 'number' ? timestamp : null,
-    before: textOf(before.get(session_id, at)),
-    after: textOf(after.get(session_id, at)),
+    before: rowText(before.get(session_id, at)),
+    after: rowText(after.get(session_id, at)),
   }))
 }

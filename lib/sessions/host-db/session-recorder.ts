@@ -59,7 +59,7 @@ export const newHostSessionId = (at: Date): string => {
   return `${day}_${time}_${randomBytes(3).toString('hex')}`
 }
 
-const textOf = (content: RecordedMessage['content']): string =>
+const recordedText = (content: RecordedMessage['content']): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
 
 export class SessionRecorder {
@@ -131,7 +131,7 @@ export class SessionRecorder {
       insertRow(db, 'messages', {
         session_id: id,
         role,
-        content: textOf(content),
+        content: recordedText(content),
         tool_call_id: tool_call_id ?? null,
         tool_name: tool_call_id === undefined ? null : (this.#callNames.get(tool_call_id) ?? null),
         // The host agent knows no `via`, and some providers reject unknown keys.

@@ -11,7 +11,7 @@ const EXPECTED = ['source', 'started_at'] as const
 const NO_SOURCE = 'cli'
 
 /** The columns a list row needs, for every version of the schema. */
-type Stored = {
+type SessionColumns = {
   id: string
   source: string
   title: string | null
@@ -98,13 +98,13 @@ const number = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) ? value : 0
 
 /** `telegram` → `Telegram Session`. */
-const titleOf = ({ title, source }: Stored): string =>
+const titleOf = ({ title, source }: SessionColumns): string =>
   title?.trim() ||
   `${source.replace(/(?:^|[_\s-])\p{L}/gu, first => first.toUpperCase()).replaceAll('_', ' ')} Session`
 
 export type RowOptions = { workspace: string; profile: string; redact: (text: string) => string }
 
-const toRow = (stored: Stored, { workspace, profile, redact }: RowOptions): SessionRow => ({
+const toRow = (stored: SessionColumns, { workspace, profile, redact }: RowOptions): SessionRow => ({
   session_id: stored.id,
   title: redact(titleOf(stored)),
   workspace,
@@ -135,7 +135,7 @@ const toRow = (stored: Stored, { workspace, profile, redact }: RowOptions): Sess
 })
 
 /** False for ids that our API would reject. */
-const hasValidId = ({ id, source }: Stored): boolean =>
+const hasValidId = ({ id, source }: SessionColumns): boolean =>
   typeof id === 'string' && typeof source === 'string' && /^[0-9A-Za-z][\w-]{0,127}$/.test(id)
 
 /** `table.column` of what a list would need and this file does not have. */
@@ -152,7 +152,7 @@ export const missingColumns = (db: Database): string[] => {
 
 export const readRows = (db: Database, options: RowOptions): SessionRow[] =>
   db
-    .prepare<[], Stored>(select(db, listed(db), MAX_ROWS))
+    .prepare<[], SessionColumns>(select(db, listed(db), MAX_ROWS))
     .all()
     .filter(hasValidId)
     .map(stored => toRow(stored, options))
@@ -163,7 +163,7 @@ export const readRow = (
   id: string,
   options: RowOptions,
 ): { row: SessionRow; hasTitle: boolean } | undefined => {
-  const found = db.prepare<[string], Stored>(select(db, 's.id = ?', 1)).get(id)
+  const found = db.prepare<[string], SessionColumns>(select(db, 's.id = ?', 1)).get(id)
   if (!found || !hasValidId(found)) return undefined
   return { row: toRow(found, options), hasTitle: Boolean(found.title?.trim()) }
 }

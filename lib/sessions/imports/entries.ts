@@ -6,16 +6,6 @@ import type { Message, NewMessage, ToolCall } from '../../schema/message.ts'
 import { type Block, type ConversationNode, type FileRef, toText } from './conversation.ts'
 import type { Turn } from './turns.ts'
 
-export type EntriesOptions = {
-  id: string
-  meta: Record<string, unknown>
-  /** Seconds since 1970: of the session, and of messages that have no time. */
-  created: number
-  updated: number
-  /** The path of a file relative to the workspace, or null and its name is shown only. */
-  pathOf: (ref: FileRef) => string | null
-}
-
 /** Its name alone could be that of another file in the workspace. */
 const absentFile = (name: string): string => `[File not in the export: ${name}]`
 
@@ -24,7 +14,21 @@ const isImage = (path: string): boolean => /\.(?:png|jpe?g|gif|webp|svg|avif|bmp
 /** The lines of the session, and how many versions of messages are among them. */
 export const toEntries = (
   turns: readonly Turn[],
-  { id, meta, created, updated, pathOf }: EntriesOptions,
+  {
+    id,
+    meta,
+    created,
+    updated,
+    pathOf,
+  }: {
+    id: string
+    meta: Record<string, unknown>
+    /** Seconds since 1970: of the session, and of messages that have no time. */
+    created: number
+    updated: number
+    /** The path of a file relative to the workspace, or null and its name is shown only. */
+    pathOf: (ref: FileRef) => string | null
+  },
 ): { entries: Entry[]; versions: number } => {
   const entries: Entry[] = [{ n: 1, t: 'session', at: created, v: 1, id, meta }]
   let time = created
@@ -45,7 +49,7 @@ export const toEntries = (
     const files = node.blocks.flatMap(block => (block.type === 'file' ? [block.file] : []))
     const paths = files.flatMap(ref => pathOf(ref) ?? [])
     const absent = files.filter(ref => pathOf(ref) === null).map(({ name }) => absentFile(name))
-    const words = [textOf(node.blocks), ...absent].filter(Boolean).join('\n\n')
+    const words = [blocksText(node.blocks), ...absent].filter(Boolean).join('\n\n')
     const content = withFiles(words, [...new Set(paths)])
     return say({
       role: 'user',
@@ -157,7 +161,7 @@ export const toEntries = (
   return { entries, versions }
 }
 
-const textOf = (blocks: readonly Block[]): string =>
+const blocksText = (blocks: readonly Block[]): string =>
   blocks
     .flatMap(block =>
       block.type === 'text' || block.type === 'reasoning'

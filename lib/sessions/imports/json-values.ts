@@ -14,12 +14,6 @@ export type JsonValue =
   /** `cut`: the stream ended within a value or before the end of the list. */
   | { problem: 'too_large' | 'too_deep' | 'cut' }
 
-export type JsonValuesOptions = {
-  maxBytes: number
-  /** Called with each number of bytes that are kept. */
-  onKept?: ((bytes: number) => void) | undefined
-}
-
 const isBlank = (byte: number): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 
@@ -30,7 +24,14 @@ const notJson = () =>
 
 export async function* jsonValues(
   chunks: AsyncIterable<Buffer>,
-  { maxBytes, onKept }: JsonValuesOptions,
+  {
+    maxBytes,
+    onKept,
+  }: {
+    maxBytes: number
+    /** Called with each number of bytes that are kept. */
+    onKept?: ((bytes: number) => void) | undefined
+  },
 ): AsyncGenerator<JsonValue> {
   const { '{': open, '}': close, '[': openList, ']': closeList } = BRACKETS
   let kept: Buffer[] = []

@@ -20,7 +20,7 @@ export type Turn = {
 }
 
 /** The first turns of each chat: usually one chat, more when answers without a question before them differ. */
-export const turnsOf = ({ nodes, current }: Pick<Conversation, 'nodes' | 'current'>): Turn[][] => {
+export const turnsOf = ({ nodes, current }: Conversation): Turn[][] => {
   const children = childrenOf(nodes)
   const wasShown = pathTo(nodes, current)
   let chars = 0

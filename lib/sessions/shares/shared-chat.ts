@@ -20,20 +20,20 @@ export type SharedPart =
   | { kind: 'decision'; at: number | null; sentence: DecisionSentence }
   | { kind: 'failed'; at: number | null }
 
-const textOf = (value: unknown): string =>
+const plainText = (value: unknown): string =>
   typeof value === 'string'
     ? value
     : Array.isArray(value)
-      ? value.map(textOf).filter(Boolean).join('\n')
+      ? value.map(plainText).filter(Boolean).join('\n')
       : ''
 
 /** Of a result only what was printed or found: no reasons, approvals or paths in other fields. */
 const outputOf = (name: string, content: string): string => {
   const fields = fieldsOf(content)
-  if (name === 'terminal' || name === 'execute_code') return textOf(fields.output)
+  if (name === 'terminal' || name === 'execute_code') return plainText(fields.output)
   return asObjects(fields.results ?? asObject(fields.data).web)
     .map(({ title, url, description, content: text }) =>
-      [title, url, description, text].map(textOf).filter(Boolean).join('\n'),
+      [title, url, description, text].map(plainText).filter(Boolean).join('\n'),
     )
     .join('\n\n')
 }
@@ -42,7 +42,7 @@ const outputOf = (name: string, content: string): string => {
 const isDone = ({ _refused_by }: Message, result: string): boolean => {
   const { status, error, output } = fieldsOf(result)
   const isRefused = _refused_by !== undefined || status === 'blocked'
-  return !isRefused && (!textOf(error) || textOf(output) !== '')
+  return !isRefused && (!plainText(error) || plainText(output) !== '')
 }
 
 const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep => {
@@ -51,7 +51,7 @@ const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep
   if (!withOutput || field === undefined) return { words, input: '', output: '' }
   return {
     words,
-    input: textOf(fieldsOf(call.function.arguments)[field]),
+    input: plainText(fieldsOf(call.function.arguments)[field]),
     output: outputOf(name, result),
   }
 }

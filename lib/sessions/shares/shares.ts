@@ -17,16 +17,16 @@ const OPENED_STEP_MS = 60_000
 /** Recognizable, so that `lib/base/redact/shapes.ts` masks tokens although only their hashes are known. */
 const PREFIX = 'awl_'
 
-const Stored = Share.extend({
+const StoredShare = Share.extend({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   /** The journal's next line number when the link was made: a link that is not live shows only lines before it. */
   before: z.number().int().positive(),
 })
-export type StoredShare = z.infer<typeof Stored>
+export type StoredShare = z.infer<typeof StoredShare>
 export const SharesFile = z.object({
   version: z.literal(1),
   enabled: z.boolean(),
-  shares: z.array(Stored),
+  shares: z.array(StoredShare),
 })
 type SharesFile = z.infer<typeof SharesFile>
 

@@ -7,14 +7,14 @@ export const measures = ['tokens', 'usd'] as const
 export type Measure = (typeof measures)[number]
 
 /** A change from the page: null removes a limit, absent leaves it unchanged. */
-const Change = z.object({
+const BudgetChange = z.object({
   tokens: z.number().int().positive().max(1e12).nullable().optional(),
   usd: z.number().positive().max(1e9).nullable().optional(),
 })
 export const BudgetChanges = z.object({
-  turn: Change.optional(),
-  session: Change.optional(),
-  day: Change.optional(),
+  turn: BudgetChange.optional(),
+  session: BudgetChange.optional(),
+  day: BudgetChange.optional(),
   /** Model calls in one turn; null restores the default. */
   steps: z.number().int().positive().max(10_000).nullable().optional(),
 })

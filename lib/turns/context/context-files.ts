@@ -12,7 +12,7 @@ import { findThreat } from '../../base/prompt-injection.ts'
 import type { Bounds } from '../../store/dir-handle.ts'
 import { realPath } from '../../store/path-within.ts'
 import { importsOf } from './context-imports.ts'
-import { type FoundFile, readContextFile } from './read-context-file.ts'
+import { type InstructionFile, readContextFile } from './read-context-file.ts'
 
 /** The first that exists in a directory counts: our names, the older ones, and those of other agents. */
 const NAMES = ['.agent.md', 'AGENT.md', '.hermes.md', 'HERMES.md', 'AGENTS.md', 'CLAUDE.md']
@@ -57,7 +57,7 @@ const upToRepository = (workspace: string): string[] => {
 export const projectRoot = (workspace: string): string =>
   upToRepository(realPath(workspace)).at(-1) ?? workspace
 
-const fileIn = (bounds: Bounds, dir: string): FoundFile | undefined => {
+const fileIn = (bounds: Bounds, dir: string): InstructionFile | undefined => {
   for (const name of NAMES) {
     const found = readContextFile(bounds, join(dir, name))
     if (found) return found
@@ -65,7 +65,7 @@ const fileIn = (bounds: Bounds, dir: string): FoundFile | undefined => {
   return undefined
 }
 
-const cursorFiles = (bounds: Bounds, dir: string): FoundFile[] => {
+const cursorFiles = (bounds: Bounds, dir: string): InstructionFile[] => {
   const rules = globSync('*.mdc', { cwd: join(dir, CURSOR_RULES) }).toSorted()
   return [CURSOR_FILE, ...rules.slice(0, MAX_RULES).map(name => join(CURSOR_RULES, name))].flatMap(
     name => readContextFile(bounds, join(dir, name)) ?? [],
@@ -97,7 +97,7 @@ const boundsOf = (workspace: string, scope: ReadScope): Bounds | undefined => {
 
 /** Reads the files of these directories, each with its imports after it. */
 const load = (
-  found: readonly FoundFile[],
+  found: readonly InstructionFile[],
   workspace: string,
   bounds: Bounds,
   loaded: Set<string>,

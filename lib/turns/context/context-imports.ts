@@ -2,7 +2,7 @@
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { Bounds } from '../../store/dir-handle.ts'
 import { realPath } from '../../store/path-within.ts'
-import { type FoundFile, readContextFile } from './read-context-file.ts'
+import { type InstructionFile, readContextFile } from './read-context-file.ts'
 
 /** Files may import files this many times in a row. */
 const MAX_DEPTH = 5
@@ -45,7 +45,7 @@ const importedPaths = (text: string): string[] => {
   return [...new Set(paths.filter(path => path !== ''))].slice(0, MAX_IMPORTS)
 }
 
-export type ImportOptions = {
+export type ImportScope = {
   /** The project: everything in it may be imported. */
   bounds: Bounds
   /** Real paths that were loaded already. Each file is loaded once; new ones are added. */
@@ -55,11 +55,11 @@ export type ImportOptions = {
 }
 
 /** `note`: why paths were not imported; empty when all were. */
-export type Imports = { files: FoundFile[]; note: string }
+export type Imports = { files: InstructionFile[]; note: string }
 
 type Target = { bounds: Bounds; path: string } | { refused: string }
 
-const targetOf = (written: string, from: string, options: ImportOptions): Target => {
+const targetOf = (written: string, from: string, options: ImportScope): Target => {
   const { bounds } = options
   const home = options.home === '' ? null : realPath(options.home)
   const path = realPath(
@@ -78,9 +78,9 @@ const targetOf = (written: string, from: string, options: ImportOptions): Target
 }
 
 /** The files that `file` imports, and those they import, in the order of the text. */
-export const importsOf = (file: FoundFile, options: ImportOptions, depth = 1): Imports => {
+export const importsOf = (file: InstructionFile, options: ImportScope, depth = 1): Imports => {
   const notes: string[] = []
-  const files = importedPaths(file.text).flatMap((written): FoundFile[] => {
+  const files = importedPaths(file.text).flatMap((written): InstructionFile[] => {
     const leave = (why: string): [] => {
       if (isPath(written)) notes.push(`[@${written} was not imported: ${why}.]`)
       return []

@@ -11,7 +11,7 @@ import { messageOf, missing } from '../../errors.ts'
 import { type AcceptedGuards, valueId } from '../../commands/guards/accepted-guards.ts'
 import type { AcceptedSettings } from '../../commands/guards/accepted-settings.ts'
 import {
-  type Closed,
+  type BlockedPart,
   denyRules,
   type GuardedHome,
   instructionFiles,
@@ -69,7 +69,7 @@ const toSentence = ({ key, file, why }: UnsupportedGuard): string =>
 const SHOWN_CHARS = 400
 
 /** What hooks may protect. */
-const HOOKED: readonly Closed[] = ['commands', 'scripts', 'writes']
+const HOOKED: readonly BlockedPart[] = ['commands', 'scripts', 'writes']
 
 const toText = (value: unknown): string =>
   redact(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, SHOWN_CHARS)
@@ -131,7 +131,7 @@ export class HomeGuards {
   }
 
   /** The error of the first guard that blocks this and was not accepted; null when none does. */
-  #closing(home: Home, what: Closed): string | null {
+  #closing(home: Home, what: BlockedPart): string | null {
     const lost = this.#lostHooks(home, what)
     if (lost !== null) return lost
     const guard = unsupportedGuards(guardedHome(home, this.#skills), what).find(
@@ -141,7 +141,7 @@ export class HomeGuards {
   }
 
   /** Hooks that nobody confirmed do not run. Those that a damaged file says nothing of any more may protect something. */
-  #lostHooks(home: Home, what: Closed): string | null {
+  #lostHooks(home: Home, what: BlockedPart): string | null {
     const problem = this.#settings.problem()
     if (problem === null || !HOOKED.includes(what)) return null
     const { changes } = this.#settings.look(home.name, home.config.path, home.config.read())

@@ -8,7 +8,7 @@ import { sessionSearchTool } from '../../agent/tools/session-search.ts'
 import { skillManageTool } from '../../agent/tools/skill-manage.ts'
 import { skillViewTool } from '../../agent/tools/skill-view.ts'
 import { skillsListTool } from '../../agent/tools/skills-list.ts'
-import { plain } from '../../agent/tools/toolbox.ts'
+import { asTool } from '../../agent/tools/toolbox.ts'
 import { visionAnalyzeTool } from '../../agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../../agent/tools/web-extract.ts'
 import { webSearchTool } from '../../agent/tools/web-search.ts'
@@ -28,7 +28,7 @@ const memoryOf = ({ home }: TurnScope): Tool[] => {
   const targets = TARGETS.filter(target => isNoteEnabled(home, target))
   const change: Parameters<typeof memoryTool>[0]['change'] = async (target, edit) =>
     changeEntries(home, target, edit)
-  return targets.length > 0 ? [plain(memoryTool({ targets, change }))] : []
+  return targets.length > 0 ? [asTool(memoryTool({ targets, change }))] : []
 }
 
 /** The fields of a skill that the agent reads. */
@@ -43,7 +43,7 @@ const seldom = (tool: Tool, about: string): Tool => ({ ...tool, seldom: about })
 
 const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
   const agent = skills.agent(home)
-  const list = plain(
+  const list = asTool(
     skillsListTool({
       list() {
         const rows = skills.list(home)
@@ -58,13 +58,13 @@ const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
       },
     }),
   )
-  const view = plain(
+  const view = asTool(
     skillViewTool({
       view: name => forAgent(agent.view(name)),
       file: (name, file) => agent.file(name, file),
     }),
   )
-  const manage = plain(skillManageTool(agent))
+  const manage = asTool(skillManageTool(agent))
   // Without any skill there is nothing to follow; the user may still ask for one to be written.
   return skills.list(home).length > 0
     ? [list, view, manage]
@@ -79,10 +79,10 @@ const webOf = ({ home, turn, config }: TurnScope, services: Services): Tool[] =>
     sendsImages(imageMode(config), services.models.windows.apply(endpoint))
   const search = web.search(home)
   const vision = web.vision(home, endpoint)
-  const look = vision && plain(visionAnalyzeTool(vision, isSeeing))
+  const look = vision && asTool(visionAnalyzeTool(vision, isSeeing))
   return [
-    ...(search ? [plain(webSearchTool(search))] : []),
-    plain(webExtractTool(web.extract(home, endpoint))),
+    ...(search ? [asTool(webSearchTool(search))] : []),
+    asTool(webExtractTool(web.extract(home, endpoint))),
     ...(look ? [isSeeing ? seldom(look, 'pictures on the web') : look] : []),
   ]
 }
@@ -91,7 +91,7 @@ const webOf = ({ home, turn, config }: TurnScope, services: Services): Tool[] =>
 const codeOf = ({ home, config }: TurnScope): Tool[] => {
   const language = languageOf(home.childEnv().PATH ?? '')
   const { timeout, max_tool_calls: maxCalls } = config.code_execution
-  return language ? [plain(executeCode(language, { timeoutMs: timeout * 1_000, maxCalls }))] : []
+  return language ? [asTool(executeCode(language, { timeoutMs: timeout * 1_000, maxCalls }))] : []
 }
 
 /** Omits tools that the home cannot support. Disabled toolsets are removed later. */
@@ -106,10 +106,10 @@ export const homeTools = (scope: TurnScope, services: Services): Tool[] => {
     ...memoryOf(scope),
     ...skillsOf(scope, skills),
     seldom(
-      plain(sessionSearchTool(search)),
+      asTool(sessionSearchTool(search)),
       'earlier conversations, and those linked as [title](chat:ID)',
     ),
-    seldom(plain(cronjobTool(new AgentJobs(cron().of(home), clock, role))), 'scheduled tasks'),
+    seldom(asTool(cronjobTool(new AgentJobs(cron().of(home), clock, role))), 'scheduled tasks'),
     ...webOf(scope, services),
   ]
 }

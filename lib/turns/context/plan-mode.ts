@@ -1,6 +1,6 @@
 /** Plan mode of a session: its state in the session's record, the tag that messages carry, and the question about a plan. */
 import type { PlanMode } from '../../agent/tool-services.ts'
-import type { CommandRunners } from '../../app/command-runners.ts'
+import type { Commands } from '../../commands/commands.ts'
 import { isPlanApproval, PLAN_ANSWERS } from '../../base/plan-answers.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { UserError } from '../../errors.ts'
@@ -56,7 +56,7 @@ export class SessionPlanMode implements PlanMode {
 export const modeTag = (
   mode: SessionMode | null | undefined,
   { turn, home, workspace, sessionId, unattended }: TurnScope,
-  runners: CommandRunners,
+  runners: Commands,
 ): string => {
   if (!mode) return ''
   if (mode === 'normal') return '[Mode: normal]\n'

@@ -16,7 +16,7 @@ import { readWholeText } from '../../store/read-text.ts'
  * `basis` is a digest of the prompt's inputs: another basis means another prompt. `files`: absolute paths of the instruction
  * files in the text; absent in entries of earlier versions.
  */
-const Stored = z.object({
+const CachedPrompt = z.object({
   v: z.literal(1),
   basis: z.string(),
   text: z.string(),
@@ -26,7 +26,7 @@ const Stored = z.object({
 /** `files`: the instruction files in the text. */
 export type BuiltPrompt = { text: string; files: readonly string[] }
 
-/** The tools of MCP servers as they were sent, and our own that were not. `catalog`: see `mcp-tool-list.ts`. */
+/** The tools of MCP servers as they were sent, and our own that were not. `catalog`: see `mcp-tools.ts`. */
 const StoredTools = z.object({
   v: z.literal(1),
   basis: z.string(),
@@ -60,7 +60,7 @@ export class PromptCache {
     basis: string,
     build: () => Promise<BuiltPrompt>,
   ): Promise<BuiltPrompt> {
-    const cached = this.#read(Stored, this.#promptPath(sessionId), basis)
+    const cached = this.#read(CachedPrompt, this.#promptPath(sessionId), basis)
     if (cached) return cached
     const built = await build()
     this.#write(sessionId, this.#promptPath(sessionId), { basis, ...built })
@@ -70,7 +70,7 @@ export class PromptCache {
   /** The instruction files in the session's prompt; empty before its first turn. */
   files(sessionId: string): readonly string[] {
     try {
-      return Stored.parse(JSON.parse(readWholeText(this.#promptPath(sessionId)))).files
+      return CachedPrompt.parse(JSON.parse(readWholeText(this.#promptPath(sessionId)))).files
     } catch {
       // No prompt yet, or a malformed one, which is rebuilt.
       return []

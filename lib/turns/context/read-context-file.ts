@@ -12,13 +12,13 @@ const readAt = (fd: number, position: number, size: number): string => {
 }
 
 /** `path`: its real path. `name`: the path it was found by, which may be a link; absolute. */
-export type FoundFile = { path: string; name: string; text: string }
+export type InstructionFile = { path: string; name: string; text: string }
 
 /**
  * Undefined for a missing, empty, or non-text file, a path outside the bounds, or a hidden one. Throws nothing: the contents
  * of the disk must not fail a turn.
  */
-export const readContextFile = (bounds: Bounds, path: string): FoundFile | undefined => {
+export const readContextFile = (bounds: Bounds, path: string): InstructionFile | undefined => {
   let fd: number | undefined
   try {
     using held = openDirHandle(bounds, path)

@@ -1,21 +1,21 @@
 /** Guards of a turn by the role of who began it: its tools change what the routes let that person change. */
 import { join } from 'node:path'
 import type { Guards } from '../../agent/types.ts'
-import { CHANGES, type Change, may } from '../../people/may.ts'
+import { CHANGES, type RoleChange, may } from '../../people/may.ts'
 import { asObject } from '../../base/json.ts'
 import { toolInfo } from '../../base/tools.ts'
 import type { Role } from '../../schema/person.ts'
 import type { Meta } from '../../sessions/entries.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
 
-const NAMES: Readonly<Record<Change, string>> = {
+const NAMES: Readonly<Record<RoleChange, string>> = {
   skills: 'skills',
   notes: 'notes',
   commands: 'commands and subagents',
   tasks: 'tasks',
 }
 
-type OwnedPath = { path: string; change: Change }
+type OwnedPath = { path: string; change: RoleChange }
 
 /** Where a profile keeps them, and the first profile, whose files others use too. */
 export const ownedPaths = (home: string, baseHome: string): OwnedPath[] =>
@@ -45,7 +45,7 @@ export const withRole = (
   guards: Guards,
   { role, profile, owned }: { role: () => Role; profile: string; owned: readonly OwnedPath[] },
 ): Guards => {
-  const refusal = (change: Change | undefined): string | null =>
+  const refusal = (change: RoleChange | undefined): string | null =>
     change === undefined || may({ role: role(), profiles: [profile] }, CHANGES[change], profile)
       ? null
       : `Refused: only an owner of this server can change ${NAMES[change]}, and this turn is a member's. No approval can allow it.`

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { ExternalAgents } from '../../agent/acp/agents.ts'
 import type { Processes, ReadDocument } from '../../agent/tool-services.ts'
 import type { Agent, AgentRequest, ModelEndpoint, Providers } from '../../agent/types.ts'
-import type { CommandRunners } from '../../app/command-runners.ts'
+import type { Commands } from '../../commands/commands.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Config } from '../../config.ts'
 import type { Cron } from '../../cron/cron.ts'
@@ -26,6 +26,7 @@ import type { Grants } from './grants.ts'
 import type { HomeGuards } from './guards.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import type { Compressions } from './session-compression.ts'
+import type { MissingFiles } from './missing-files.ts'
 import type { SessionWarnings } from './session-warnings.ts'
 import type { Spending } from './spending-limit.ts'
 import type { WebServices } from './web-services.ts'
@@ -92,10 +93,11 @@ export type Services = TurnSources & {
   spending: Spending
   grants: Grants
   hooks: HookRecords
-  runners: CommandRunners
+  runners: Commands
   languageServers: LanguageServers
   chatMemos: ChatMemos
   /** Show warnings once per chat: about MCP servers, the model's window, what was reduced to fit it, hooks, images, and the shell. */
+  missingFiles: MissingFiles
   warnings: Record<'mcp' | 'window' | 'reduced' | 'hook' | 'image' | 'shell', SessionWarnings>
   /** Runs turns of models that are called directly. */
   agent: Agent

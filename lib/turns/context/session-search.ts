@@ -5,7 +5,7 @@ import { redact } from '../../base/redact/redact.ts'
 import { invalid, missing } from '../../errors.ts'
 import type { FoundSession, SessionSearchStore } from '../../agent/tools/session-search.ts'
 import type { HostSessions } from '../../sessions/host-db/host-sessions.ts'
-import type { FoundMessage } from '../../sessions/host-db/search-messages.ts'
+import type { MessageHit } from '../../sessions/host-db/search-messages.ts'
 import type { Home } from '../../profiles/home.ts'
 import type { Message } from '../../schema/message.ts'
 import type { SessionRow } from '../../schema/session.ts'
@@ -31,7 +31,7 @@ const toWords = (query: string): string[] =>
     .filter(Boolean)
     .slice(0, 12)
 
-const textOf = ({ content }: Message): string =>
+const messageText = ({ content }: Message): string =>
   typeof content === 'string'
     ? content
     : content.map(part => (typeof part.text === 'string' ? part.text : '')).join('\n')
@@ -52,14 +52,14 @@ const matchesIn = (
   messages: readonly Message[],
   words: readonly string[],
   roles: readonly string[],
-): FoundMessage[] => {
+): MessageHit[] => {
   const wanted = words.map(fold)
-  const said = messages.filter(message => !message._error && textOf(message) !== '')
-  const found: FoundMessage[] = []
+  const said = messages.filter(message => !message._error && messageText(message) !== '')
+  const found: MessageHit[] = []
   for (let at = said.length - 1; at >= 0 && found.length < MAX_MATCHES; at -= 1) {
     const message = said[at] as Message
     if (roles.length > 0 && !roles.includes(message.role)) continue
-    const text = textOf(message)
+    const text = messageText(message)
     const folded = fold(text)
     if (!wanted.every(word => folded.includes(word))) continue
     const [before, after] = [said[at - 1], said[at + 1]]
@@ -67,8 +67,8 @@ const matchesIn = (
       role: message.role,
       text,
       timestamp: message.timestamp ?? null,
-      before: before ? textOf(before) : null,
-      after: after ? textOf(after) : null,
+      before: before ? messageText(before) : null,
+      after: after ? messageText(after) : null,
     })
   }
   return found
@@ -83,7 +83,7 @@ const head = (row: SessionRow): FoundSession => ({
 })
 
 /** Masked before it is cut: half a secret is not recognized. */
-const toFound = (row: SessionRow, messages: readonly FoundMessage[], words: string[]) => {
+const toFound = (row: SessionRow, messages: readonly MessageHit[], words: string[]) => {
   const neighborText = (text: string | null) =>
     text === null ? null : shorten(redact(text.trim()), NEIGHBOR_CHARS)
   return {
@@ -102,12 +102,13 @@ const toFound = (row: SessionRow, messages: readonly FoundMessage[], words: stri
 const lastOf = (messages: readonly Message[], roles: readonly string[]) => {
   const wanted = roles.length > 0 ? roles : ['user', 'assistant']
   const said = messages.filter(
-    message => !message._error && wanted.includes(message.role) && textOf(message).trim() !== '',
+    message =>
+      !message._error && wanted.includes(message.role) && messageText(message).trim() !== '',
   )
   const shown: NonNullable<FoundSession['messages']> = []
   let chars = 0
   for (const message of said.toReversed()) {
-    const text = shorten(redact(textOf(message).trim()), READ_MESSAGE_CHARS)
+    const text = shorten(redact(messageText(message).trim()), READ_MESSAGE_CHARS)
     chars += text.length
     if (chars > MAX_READ_CHARS && shown.length > 0) break
     const { role, timestamp } = message

@@ -4,11 +4,7 @@ import { redact } from '../../base/redact/redact.ts'
 import { type ParsedHooks, parseHooks } from '../../profiles/hooks/config.ts'
 import type { HookRecords } from '../../profiles/hooks/records.ts'
 import { scriptsOf } from '../../profiles/hooks/scripts.ts'
-import {
-  createTurnHooks,
-  type PromptAnswer,
-  type TurnHooks,
-} from '../../profiles/hooks/turn-hooks.ts'
+import { type PromptAnswer, TurnHooks } from '../../profiles/hooks/turn-hooks.ts'
 import type { Home } from '../../profiles/home.ts'
 import type { HookRow } from '../../schema/hook.ts'
 import type { Sent } from '../../sessions/entries.ts'
@@ -51,7 +47,7 @@ export const hooksFor = (
   model: string,
   env: Readonly<Record<string, string>>,
 ): TurnHooks =>
-  createTurnHooks({
+  TurnHooks.ofTurn({
     hooks: () => hooksOf(home).hooks,
     place: { sessionId, cwd: workspace, profile: home.name, home: home.dir, model },
     env: { ...env, ...projectVariables(workspace) },

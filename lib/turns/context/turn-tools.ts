@@ -1,13 +1,12 @@
 /** The tools of a turn: the engine's own and those of its home, minus the disabled ones. */
 import { exitPlanMode } from '../../agent/tools/exit-plan-mode.ts'
 import { clarify } from '../../agent/tools/clarify.ts'
-import { toolbox, plain } from '../../agent/tools/toolbox.ts'
+import { toolbox, asTool } from '../../agent/tools/toolbox.ts'
 import { toolsetOf } from '../../agent/toolsets.ts'
 import { toolInfo } from '../../base/tools.ts'
 import type { Tool } from '../../agent/types.ts'
 import { homeTools } from './home-tools.ts'
-import { listTools } from './mcp-tool-list.ts'
-import { mcpTools } from './mcp-tools.ts'
+import { listTools, mcpTools } from './mcp-tools.ts'
 import { rulesFor } from './permissions/home-rules.ts'
 import type { TurnClient } from '../turn.ts'
 import type { Services } from './services.ts'
@@ -49,7 +48,7 @@ export const turnTools = async (scope: TurnScope, services: Services): Promise<r
   const isOffered = (tool: Tool) => isSelected(tool, selection) && rules.isOffered(tool)
   const isUsable = usableIn(scope)
   // From the first use of plan mode on, so that turning it off and on again changes nothing that is sent before it.
-  const planning = scope.meta.mode ? [plain(exitPlanMode)] : []
+  const planning = scope.meta.mode ? [asTool(exitPlanMode)] : []
   const own = [...[...builtIn, ...homeTools(scope, services)].filter(isOffered), ...planning]
   const all = listTools(
     scope,

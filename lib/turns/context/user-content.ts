@@ -4,6 +4,7 @@ import type { Sent } from '../../sessions/entries.ts'
 import type { UndoneChange } from '../../sessions/undone.ts'
 import { dayOf } from '../../base/time-zone.ts'
 import { visibleName } from '../../base/visible.ts'
+import { missingNote } from './missing-files.ts'
 
 export type MessageContext = {
   workspace: string
@@ -17,6 +18,8 @@ export type MessageContext = {
   expand: (text: string) => string
   /** File changes that the user undid since the last message. */
   undone?: readonly UndoneChange[]
+  /** Files that did not follow to this machine, see `MissingFiles`. */
+  missing?: string
 }
 
 /** How a message is sent to the model. */
@@ -52,10 +55,10 @@ const undoneNote = (changes: readonly UndoneChange[]): string => {
 
 /** The additions to a new message. The transcript stores what the user wrote. */
 export const annotateMessage = (said: string, context: MessageContext): SentText => {
-  const { workspace, at, createdAt, zone, mode, expand, undone = [] } = context
+  const { workspace, at, createdAt, zone, mode, expand, undone = [], missing = '' } = context
   const day = dayOf(at, zone)
   const date = day === dayOf(createdAt, zone) ? '' : `[Date: ${day}]\n`
-  const text = undoneNote(undone) + expand(said)
+  const text = missingNote(missing) + undoneNote(undone) + expand(said)
   return {
     before: `[Workspace: ${workspace}]\n${date}${mode?.() ?? ''}`,
     ...(text !== said && { text }),

@@ -29,8 +29,8 @@ const allowOf = async (home: Home): Promise<Allow> => {
 }
 
 const openWeb = async (home: Home, dispatcher: Dispatcher | undefined) => {
-  const { createUrlCheck } = await import('../../web/url-rules.ts')
-  return { dispatcher, check: createUrlCheck(home), allow: await allowOf(home) }
+  const { UrlRules } = await import('../../web/url-rules.ts')
+  return { dispatcher, check: new UrlRules(home).check, allow: await allowOf(home) }
 }
 
 type Check = (url: URL) => void
@@ -150,7 +150,7 @@ export class WebServices {
     tool?: string,
   ): Promise<Buffer> {
     const [{ fetchPage }, opened] = await Promise.all([
-      import('../../web/fetch.ts'),
+      import('../../web/web.ts'),
       openWeb(home, this.#dispatcher),
     ])
     const check = tool ? withRules(opened.check, home, tool, url) : opened.check

@@ -11,7 +11,7 @@ import { promptOf } from './system-prompt.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { turnTools } from './turn-tools.ts'
 
-type Given = {
+type PromptParts = {
   tools: readonly Tool[]
   system: string
   /** Instruction files in the prompt. */
@@ -19,7 +19,7 @@ type Given = {
 }
 
 /** What the model is given: the endpoint with its real window, tools, and system prompt. */
-type Fitted = Given & WindowServices & { endpoint: ModelEndpoint }
+type Fitted = PromptParts & WindowServices & { endpoint: ModelEndpoint }
 
 /** Share of the window that prompt and tools may take; the work needs the rest. */
 const FIXED_SHARE = 0.25
@@ -47,7 +47,7 @@ const keptFor = (
   return isSame ? kept : null
 }
 
-const fixedTokens = ({ system, tools }: Given): number =>
+const fixedTokens = ({ system, tools }: PromptParts): number =>
   estimateTextTokens(system) + estimateTextTokens(JSON.stringify(describeTools(tools)))
 
 const reductionNote = (
@@ -91,7 +91,7 @@ export const fitWindow = async (
   const endpoint = await withRealWindow(scope, services, chosen)
   const whole = await turnTools(scope, services)
 
-  const build = async (extent: Extent, contextLength: number): Promise<Given> => {
+  const build = async (extent: Extent, contextLength: number): Promise<PromptParts> => {
     const tools =
       extent === 'few tools'
         ? whole.filter(({ name, isClient }) => isClient || toolInfo(name)?.inSmallWindow)
@@ -125,7 +125,7 @@ export const fitWindow = async (
     return withServices(extent, given)
   }
 
-  const withServices = (extent: Extent, given: Given): Fitted => {
+  const withServices = (extent: Extent, given: PromptParts): Fitted => {
     const smaller = EXTENTS.slice(EXTENTS.indexOf(extent) + 1)
     return {
       ...given,

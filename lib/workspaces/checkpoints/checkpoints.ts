@@ -59,7 +59,11 @@ type Part = { path: string; hunks: readonly string[] | 'all' }
 /** Null: whole files are restored. Undoing the undo of a hunk keeps what else has changed in the file. */
 const partOf = (
   { is_partial, changes: [first] }: TurnRecord,
-  { path, hunks, force }: { path: string | undefined } & Pick<RestoreOptions, 'hunks' | 'force'>,
+  {
+    path,
+    hunks,
+    force,
+  }: { path: string | undefined; hunks: readonly string[] | undefined; force: boolean },
 ): Part | null => {
   if (hunks && path !== undefined) return { path, hunks }
   return is_partial && first && !force ? { path: first.path, hunks: 'all' } : null

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, rising } from '../../base/clock.ts'
 import type { Bounds } from '../../store/dir-handle.ts'
-import { mutex } from '../../store/mutex.ts'
+import { Mutex } from '../../store/mutex.ts'
 import { isBelow, realPath } from '../../store/path-within.ts'
 import { type CheckpointContext, checkpointDir, CheckpointStore } from './checkpoint-store.ts'
 import { DEFAULT_LIMITS, type ScanLimits } from './scan-workspace.ts'
@@ -31,7 +31,7 @@ export class CheckpointWorkspaces {
   readonly timeoutMs: number
   /** Milliseconds since 1970 that rise with every call: records are ordered by it. */
   readonly now: () => number
-  readonly #lock = mutex()
+  readonly #mutex = new Mutex()
   /** Stream ids of turns by workspace root. */
   readonly #running = new Map<string, Set<string>>()
   readonly #stores = new Map<string, CheckpointStore>()
@@ -67,7 +67,7 @@ export class CheckpointWorkspaces {
 
   /** Runs `work` when all earlier work on the checkpoints of this workspace has ended. */
   exclusive<T>(home: CheckpointHome, root: string, work: () => Promise<T>): Promise<T> {
-    return this.#lock(checkpointDir(home.dir, root), work)
+    return this.#mutex.run(checkpointDir(home.dir, root), work)
   }
 
   contextOf(home: CheckpointHome, workspace: string): CheckpointContext {

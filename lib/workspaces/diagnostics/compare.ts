@@ -2,7 +2,7 @@
 import { shorten } from '../../base/shorten.ts'
 import { asArray, asObject, asString } from '../../base/json.ts'
 
-export type Found = {
+export type Diagnostic = {
   path: string
   kind: 'error' | 'warning'
   /** From 0. */
@@ -23,7 +23,7 @@ const toPosition = (value: unknown): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 
 /** Parses the diagnostics of a server: errors and warnings only. */
-export const readFound = (path: string, text: string, items: unknown): Found[] => {
+export const parseDiagnostics = (path: string, text: string, items: unknown): Diagnostic[] => {
   const lines = text.split('\n')
   return asArray(items)
     .slice(0, MAX_FOUND)
@@ -55,12 +55,15 @@ export const readFound = (path: string, text: string, items: unknown): Found[] =
  * Those of `after` that `before` does not have. Lines move with an edit, so positions do not count; where the same was said
  * about several lines, the one on a changed line is new.
  */
-export const newFound = (before: readonly Found[], after: readonly Found[]): Found[] => {
-  const key = ({ path, kind, text }: Found) => JSON.stringify([path, kind, text])
+export const newDiagnostics = (
+  before: readonly Diagnostic[],
+  after: readonly Diagnostic[],
+): Diagnostic[] => {
+  const key = ({ path, kind, text }: Diagnostic) => JSON.stringify([path, kind, text])
   const left = new Map<string, number>()
   for (const one of before) left.set(key(one), (left.get(key(one)) ?? 0) + 1)
   const known = new Set(before.map(one => key(one) + one.source))
-  const isKnown = (one: Found) => (known.has(key(one) + one.source) ? 0 : 1)
+  const isKnown = (one: Diagnostic) => (known.has(key(one) + one.source) ? 0 : 1)
   return after
     .toSorted((a, b) => isKnown(a) - isKnown(b))
     .filter(one => {
@@ -72,11 +75,12 @@ export const newFound = (before: readonly Found[], after: readonly Found[]): Fou
 
 /** Errors first, files of the edit first. */
 export const toLines = (
-  found: readonly Found[],
+  found: readonly Diagnostic[],
   display: (path: string) => string,
   edited: ReadonlySet<string>,
 ): string[] => {
-  const rank = ({ path, kind }: Found) => (edited.has(path) ? 0 : 2) + (kind === 'error' ? 0 : 1)
+  const rank = ({ path, kind }: Diagnostic) =>
+    (edited.has(path) ? 0 : 2) + (kind === 'error' ? 0 : 1)
   const sorted = found.toSorted(
     (a, b) => rank(a) - rank(b) || a.path.localeCompare(b.path) || a.line - b.line,
   )

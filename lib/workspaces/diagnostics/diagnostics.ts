@@ -3,12 +3,12 @@ import { relative } from 'node:path'
 import { type Clock, fromSeconds } from '../../base/clock.ts'
 import type { CheckEdits, EditDiagnostics, EditedFile } from '../../agent/tool-services.ts'
 import { isInside } from '../../store/path-within.ts'
-import { newFound, toLines } from './compare.ts'
-import { type Place, rootOf } from './programs.ts'
+import { newDiagnostics, toLines } from './compare.ts'
+import { type ServerPlace, rootOf } from './programs.ts'
 import { languageOf, type Server, serversOf } from './servers.ts'
 import { LATE, SessionServer } from './session-server.ts'
 
-export type DiagnosticsScope = Place & {
+export type DiagnosticsScope = ServerPlace & {
   /** Whose servers these are: the id of the session. */
   owner: string
   /** `lsp` of config.yaml. */
@@ -134,7 +134,7 @@ export class LanguageServers {
           const server = this.#serverFor(group, scope, servers)
           const found = await server.check(group.edits, late)
           return {
-            found: found && newFound(found.before, found.after),
+            found: found && newDiagnostics(found.before, found.after),
             failure: server.takeFailure(),
           }
         }),

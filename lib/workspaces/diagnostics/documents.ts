@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { Clock } from '../../base/clock.ts'
 import { asObject } from '../../base/json.ts'
 import type { EditedFile } from '../../agent/tool-services.ts'
-import { type Found, readFound } from './compare.ts'
+import { type Diagnostic, parseDiagnostics } from './compare.ts'
 import type { Connection } from './connection.ts'
 
 type Open = {
@@ -12,9 +12,9 @@ type Open = {
   version: number
   text: string
   /** What the server has sent for this version, without being asked. */
-  published: Found[] | null
+  published: Diagnostic[] | null
   /** The same for the version before. */
-  earlier: Found[] | null
+  earlier: Diagnostic[] | null
   /** Called after each of these. */
   onPublish: () => void
 }
@@ -60,7 +60,7 @@ export class OpenDocuments {
         if (one.uri !== uri && decodeURIComponent(one.uri) !== decodeSafely(uri)) continue
         if (version !== null) this.#sendsVersions = true
         if (version !== null && version !== one.version) return
-        one.published = readFound(path, one.text, items)
+        one.published = parseDiagnostics(path, one.text, items)
         one.onPublish()
       }
     }
@@ -103,13 +103,13 @@ export class OpenDocuments {
     })
   }
 
-  async #ask(path: string, one: Open): Promise<Found[]> {
+  async #ask(path: string, one: Open): Promise<Diagnostic[]> {
     for (let attempt = 1; ; attempt++) {
       try {
         const answer = await this.#connection.request('textDocument/diagnostic', {
           textDocument: { uri: one.uri },
         })
-        return readFound(path, one.text, asObject(answer).items)
+        return parseDiagnostics(path, one.text, asObject(answer).items)
       } catch (error) {
         if (!ASK_AGAIN.has(Number(asObject(error).code)) || attempt === ATTEMPTS) throw error
         await this.#clock.delay(ASK_AGAIN_MS)
@@ -118,7 +118,7 @@ export class OpenDocuments {
   }
 
   /** Waits until the server has sent something about this version, and then nothing for a moment. */
-  #awaitPublished(one: Open): Promise<Found[]> {
+  #awaitPublished(one: Open): Promise<Diagnostic[]> {
     return new Promise((resolve, reject) => {
       const isQuiet = !this.#sendsVersions && one.earlier !== null
       const silent = () => {
@@ -155,7 +155,7 @@ export class OpenDocuments {
   }
 
   /** Errors and warnings of all open documents. */
-  async collect(): Promise<Found[]> {
+  async collect(): Promise<Diagnostic[]> {
     const found = await Promise.all(
       [...this.#open].map(([path, one]) => {
         if (this.#canAsk) return this.#ask(path, one)
@@ -179,7 +179,7 @@ const decodeSafely = (uri: string): string => {
 export const compareEdits = async (
   documents: OpenDocuments,
   edits: readonly EditedFile[],
-): Promise<{ before: Found[]; after: Found[] }> => {
+): Promise<{ before: Diagnostic[]; after: Diagnostic[] }> => {
   await documents.refresh(new Set(edits.map(({ fullPath }) => fullPath)))
   documents.set(edits.map(({ fullPath: path, before: text }) => ({ path, text })))
   const before = await documents.collect()

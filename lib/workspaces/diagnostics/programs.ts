@@ -6,7 +6,7 @@ import { findProgram } from '../../base/find-program.ts'
 import { isInside } from '../../store/path-within.ts'
 import type { Server } from './servers.ts'
 
-export type Place = {
+export type ServerPlace = {
   workspace: string
   env: Readonly<Record<string, string>>
   runner: CommandRunner | undefined
@@ -33,7 +33,7 @@ const IF_FOUND = 'command -v -- "$1" >/dev/null || exit 127; exec "$@"'
  * workspace, because the agent can write those in it; the working directory and the search path are outside as well. A
  * server that runs code of the project needs a runner, or that the person has named it in config.yaml.
  */
-export const candidatesFor = (server: Server, root: string, place: Place): Candidate[] => {
+export const candidatesFor = (server: Server, root: string, place: ServerPlace): Candidate[] => {
   const { workspace, runner } = place
   const env = { ...place.env, ...server.env }
   if (runner) {

@@ -2,11 +2,11 @@
 import type { Clock } from '../../base/clock.ts'
 import type { EditedFile } from '../../agent/tool-services.ts'
 import { messageOf } from '../../errors.ts'
-import type { Found } from './compare.ts'
+import type { Diagnostic } from './compare.ts'
 import { type Connection, connect, NotStarted } from './connection.ts'
 import { compareEdits, OpenDocuments } from './documents.ts'
 import { FileChanges } from './file-changes.ts'
-import { candidatesFor, type Place } from './programs.ts'
+import { candidatesFor, type ServerPlace } from './programs.ts'
 import { languageOf, type Server } from './servers.ts'
 
 export const LATE = Symbol('late')
@@ -23,17 +23,8 @@ type Started = {
   changes: FileChanges
 }
 
-type SessionServerOptions = {
-  /** Those that read the files, best first. */
-  servers: readonly Server[]
-  root: string
-  place: Place
-  clock: Clock
-  warn: (message: string, fields: Record<string, unknown>) => void
-}
-
 export class SessionServer {
-  readonly #given: SessionServerOptions
+  readonly #given
   #connection: Connection | undefined
   readonly #killed = new AbortController()
   #id: string
@@ -44,7 +35,14 @@ export class SessionServer {
   #lateChecks = 0
   readonly #started: Promise<Started | null>
 
-  constructor(given: SessionServerOptions) {
+  constructor(given: {
+    /** Those that read the files, best first. */
+    servers: readonly Server[]
+    root: string
+    place: ServerPlace
+    clock: Clock
+    warn: (message: string, fields: Record<string, unknown>) => void
+  }) {
     this.#given = given
     this.#id = given.servers[0]?.id ?? ''
     this.#started = this.#start()
@@ -105,7 +103,7 @@ export class SessionServer {
   async check(
     edits: readonly EditedFile[],
     late: Promise<typeof LATE>,
-  ): Promise<{ before: Found[]; after: Found[] } | null> {
+  ): Promise<{ before: Diagnostic[]; after: Diagnostic[] } | null> {
     // A check that is late is not waited for again; this edit is seen with the next check.
     if (this.#state !== 'running' || this.#isLate) return null
     const before = this.#current

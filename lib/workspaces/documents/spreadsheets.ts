@@ -21,37 +21,37 @@ const LEFT_OUT = `[… cells beyond column ${columnName(MAX_COLUMNS - 1)}, and r
 const FULL = Symbol('full')
 
 /** Collects rows; those without a value are dropped. */
-const createRows = () => {
-  const lines: string[] = []
-  let chars = 0
-  let width = 0
-  let isPartial = false
-  return {
-    /** A cell or row that is not written out. */
-    leaveOut(): void {
-      isPartial = true
-    },
-    add(number: number, cells: readonly string[]): void {
-      const last = cells.findLastIndex(cell => cell !== '')
-      if (last < 0) return
-      width = Math.max(width, last + 1)
-      const line = [number, ...cells.slice(0, last + 1).map(oneLine)].join('\t')
-      lines.push(line)
-      chars += line.length
-      if (chars > MAX_SHEET_CHARS) throw FULL
-    },
-    text(isCut: boolean): string {
-      const notes = [
-        ...(isPartial ? [LEFT_OUT] : []),
-        ...(isCut ? ['[… the rest of this sheet is left out …]'] : []),
-      ]
-      if (lines.length === 0) return notes[0] ?? '(empty)'
-      const head = ['row', ...Array.from({ length: width }, (_, at) => columnName(at))].join('\t')
-      return [head, ...lines, ...notes].join('\n')
-    },
+class Rows {
+  readonly #lines: string[] = []
+  #chars = 0
+  #width = 0
+  #isPartial = false
+
+  /** A cell or row is not written out. */
+  leaveOut(): void {
+    this.#isPartial = true
+  }
+
+  add(number: number, cells: readonly string[]): void {
+    const last = cells.findLastIndex(cell => cell !== '')
+    if (last < 0) return
+    this.#width = Math.max(this.#width, last + 1)
+    const line = [number, ...cells.slice(0, last + 1).map(oneLine)].join('\t')
+    this.#lines.push(line)
+    this.#chars += line.length
+    if (this.#chars > MAX_SHEET_CHARS) throw FULL
+  }
+
+  text(isCut: boolean): string {
+    const notes = [
+      ...(this.#isPartial ? [LEFT_OUT] : []),
+      ...(isCut ? ['[… the rest of this sheet is left out …]'] : []),
+    ]
+    if (this.#lines.length === 0) return notes[0] ?? '(empty)'
+    const columns = Array.from({ length: this.#width }, (_, at) => columnName(at))
+    return [['row', ...columns].join('\t'), ...this.#lines, ...notes].join('\n')
   }
 }
-type Rows = ReturnType<typeof createRows>
 
 /** `BC12` is in column 54. */
 const columnOf = (reference: string): number =>
@@ -61,7 +61,7 @@ const columnOf = (reference: string): number =>
   ) - 1
 
 const fill = (read: (rows: Rows) => void): string => {
-  const rows = createRows()
+  const rows = new Rows()
   try {
     read(rows)
   } catch (error) {

@@ -7,7 +7,14 @@ import { shellQuote } from '../../base/shell-quote.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { findProgram } from '../../base/find-program.ts'
-import { killGroup, run, signalProcess, spawnGroup, waitForClose } from '../../base/process.ts'
+import {
+  type Exit,
+  killGroup,
+  run,
+  signalProcess,
+  spawnGroup,
+  waitForClose,
+} from '../../base/process.ts'
 import { unavailable } from '../../errors.ts'
 import type { TerminalSize } from '../../schema/terminal.ts'
 
@@ -15,19 +22,6 @@ const START_TIMEOUT_MS = 5_000
 const RESIZE_TIMEOUT_MS = 2_000
 /** Between the hangup and SIGKILL, and the longest wait for the kernel after that. */
 const KILL_AFTER_MS = 500
-
-export type PseudoTerminal = {
-  write(text: string): void
-  /** Bytes that the program has not read yet. */
-  unreadBytes(): number
-  resize(size: TerminalSize): Promise<void>
-  /** The program waits when its output is not read. */
-  setPaused(isPaused: boolean): void
-  /** Ends the program and everything it started in this terminal. */
-  kill(): Promise<void>
-  /** Its exit code; 128 plus the number of the signal that ended it. */
-  ended: Promise<number>
-}
 
 export type PseudoTerminalOptions = {
   /** Program and arguments. */
@@ -90,6 +84,15 @@ const processesOf = (sessionId: number): number[] => {
   }
 }
 
+/** The name of a process (proc_pid_comm(5)); nothing when it has ended. */
+const nameOf = (pid: number): string[] => {
+  try {
+    return [readFileSync(`/proc/${pid}/comm`, 'utf8').trim()]
+  } catch {
+    return []
+  }
+}
+
 const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 const untilEmpty = async (sessionId: number): Promise<void> => {
@@ -97,29 +100,20 @@ const untilEmpty = async (sessionId: number): Promise<void> => {
   while (processesOf(sessionId).length > 0 && performance.now() < deadline) await pause(10)
 }
 
-/** Rejects when no terminal can be had. `onOutput` is called with whole characters. */
-export const openPseudoTerminal = async (
-  options: PseudoTerminalOptions,
-): Promise<PseudoTerminal> => {
-  const { cwd, env, size, onOutput } = options
-  const text = bootstrap(options, size)
-  const isLinux = process.platform === 'linux'
-  const args = isLinux
-    ? ['-q', '-e', '-f', '-c', text, '/dev/null']
-    : ['-q', '/dev/null', '/bin/sh', '-c', text]
-  const child = spawnGroup('/bin/sh', ['-c', START, 'sh', ...args], {
-    cwd,
-    env: { ...env, SHELL: '/bin/sh' },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
-  // EPIPE after the end: the exit code reports it.
-  child.stdin.on('error', () => undefined)
-  const closed = waitForClose(child)
-  const decoder = new StringDecoder('utf8')
+type Started = {
+  child: ReturnType<typeof spawnGroup<'pipe', 'pipe', 'pipe'>>
+  closed: Promise<Exit>
+}
+
+/** Its process id and the name of the terminal, by the first line that it prints; the rest goes to `onOutput`. */
+const firstLine = (
+  { child, closed }: Started,
+  decoder: StringDecoder,
+  onOutput: (text: string) => void,
+): Promise<{ pid: number; device: string }> => {
   const complaints: string[] = []
   child.stderr.on('data', (bytes: Buffer) => complaints.push(bytes.toString().slice(0, 500)))
-
-  const place = await new Promise<{ pid: number; device: string }>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     let head = ''
     const fail = (reason: Words) => {
       clearTimeout(timer)
@@ -149,54 +143,114 @@ export const openPseudoTerminal = async (
       (error: Error) => fail(error.message),
     )
   })
+}
 
-  let isRunning = true
-  const ended = closed.then(({ code, signal }) => {
-    isRunning = false
-    const rest = decoder.end()
-    if (rest) onOutput(rest)
-    return code ?? (signal === 'SIGKILL' ? 137 : 129)
-  })
+export class PseudoTerminal {
+  /** Its exit code; 128 plus the number of the signal that ended it. */
+  readonly ended: Promise<number>
+  readonly #child: Started['child']
+  readonly #env: Readonly<Record<string, string>>
+  readonly #pid: number
+  readonly #device: string
+  #isRunning = true
   /** One after the other: the last size wins. */
-  let resizing: Promise<unknown> = Promise.resolve()
+  #resizing: Promise<unknown> = Promise.resolve()
 
-  return {
-    ended,
-    write: data => void child.stdin.write(data),
-    unreadBytes: () => child.stdin.writableLength,
-    setPaused(isPaused) {
-      if (isPaused) child.stdout.pause()
-      else child.stdout.resume()
-    },
-    resize({ cols, rows }) {
-      const work = async () => {
-        // Another program may have this terminal by now.
-        if (!isRunning) return
-        const given = [isLinux ? '-F' : '-f', place.device, 'rows', `${rows}`, 'cols', `${cols}`]
-        const { code, stderr } = await run('stty', given, {
-          cwd: '/',
-          env,
-          timeoutMs: RESIZE_TIMEOUT_MS,
-        })
-        if (code !== 0 && isRunning)
-          throw unavailable(`The terminal could not be resized: ${stderr.trim()}`, {
-            code: 'terminal_failed',
-            values: { reason: stderr.trim() },
-          })
-      }
-      const done = resizing.then(work)
-      resizing = done.catch(() => undefined)
-      return done
-    },
-    async kill() {
-      if (!isRunning) return
-      child.stdout.resume()
-      for (const pid of processesOf(place.pid)) signalProcess(pid, 'SIGHUP')
-      await untilEmpty(place.pid)
-      for (const pid of processesOf(place.pid)) signalProcess(pid, 'SIGKILL')
-      // Without /proc the kernel hangs up the terminal now that its other end is closed.
-      killGroup(child, 'SIGKILL')
-      await Promise.all([ended, untilEmpty(place.pid)])
-    },
+  /** Rejects when no terminal can be had. `onOutput` is called with whole characters. */
+  static async open(options: PseudoTerminalOptions): Promise<PseudoTerminal> {
+    const { cwd, env, size, onOutput } = options
+    const text = bootstrap(options, size)
+    const args =
+      process.platform === 'linux'
+        ? ['-q', '-e', '-f', '-c', text, '/dev/null']
+        : ['-q', '/dev/null', '/bin/sh', '-c', text]
+    const child = spawnGroup('/bin/sh', ['-c', START, 'sh', ...args], {
+      cwd,
+      env: { ...env, SHELL: '/bin/sh' },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    // EPIPE after the end: the exit code reports it.
+    child.stdin.on('error', () => undefined)
+    const started = { child, closed: waitForClose(child) }
+    const decoder = new StringDecoder('utf8')
+    const place = await firstLine(started, decoder, onOutput)
+    return new PseudoTerminal(started, place, env, () => {
+      const rest = decoder.end()
+      if (rest) onOutput(rest)
+    })
+  }
+
+  private constructor(
+    { child, closed }: Started,
+    { pid, device }: { pid: number; device: string },
+    env: Readonly<Record<string, string>>,
+    onEnd: () => void,
+  ) {
+    this.#child = child
+    this.#env = env
+    this.#pid = pid
+    this.#device = device
+    this.ended = closed.then(({ code, signal }) => {
+      this.#isRunning = false
+      onEnd()
+      return code ?? (signal === 'SIGKILL' ? 137 : 129)
+    })
+  }
+
+  write(text: string): void {
+    this.#child.stdin.write(text)
+  }
+
+  /** Bytes that the program has not read yet. */
+  unreadBytes(): number {
+    return this.#child.stdin.writableLength
+  }
+
+  /** Names of what runs in it besides the program itself; null where that cannot be known (no /proc). */
+  programs(): string[] | null {
+    if (process.platform !== 'linux') return null
+    const others = processesOf(this.#pid).filter(pid => pid !== this.#pid)
+    return others.flatMap(nameOf)
+  }
+
+  /** The program waits when its output is not read. */
+  setPaused(isPaused: boolean): void {
+    if (isPaused) this.#child.stdout.pause()
+    else this.#child.stdout.resume()
+  }
+
+  resize(size: TerminalSize): Promise<void> {
+    const done = this.#resizing.then(() => this.#setSize(size))
+    this.#resizing = done.catch(() => undefined)
+    return done
+  }
+
+  async #setSize({ cols, rows }: TerminalSize): Promise<void> {
+    // Another program may have this terminal by now.
+    if (!this.#isRunning) return
+    const file = process.platform === 'linux' ? '-F' : '-f'
+    const args = [file, this.#device, 'rows', `${rows}`, 'cols', `${cols}`]
+    const { code, stderr } = await run('stty', args, {
+      cwd: '/',
+      env: this.#env,
+      timeoutMs: RESIZE_TIMEOUT_MS,
+    })
+    if (code !== 0 && this.#isRunning)
+      throw unavailable(`The terminal could not be resized: ${stderr.trim()}`, {
+        code: 'terminal_failed',
+        values: { reason: stderr.trim() },
+      })
+  }
+
+  /** Ends the program and everything it started in this terminal. */
+  async kill(): Promise<void> {
+    if (!this.#isRunning) return
+    this.#child.stdout.resume()
+    for (const pid of processesOf(this.#pid)) signalProcess(pid, 'SIGHUP')
+    await untilEmpty(this.#pid)
+    for (const pid of processesOf(this.#pid)) signalProcess(pid, 'SIGKILL')
+    // Without /proc the kernel hangs up the terminal now that its other end is closed.
+    killGroup(this.#child, 'SIGKILL')
+    await Promise.all([this.ended, untilEmpty(this.#pid)])
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Terminals of a session: shells that its person opened, with the output they have shown. They outlive the page and end
- * with the session or the service.
+ * Terminals of a folder: shells that a person opened there, with the output they have shown. All chats in the folder have
+ * the same ones. They outlive the page and end when they are closed, unused for a day, or with the service.
  */
 import { sentence, type Words } from '../../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
@@ -8,10 +8,11 @@ import { basename } from 'node:path'
 import { type Clock, every, toSeconds } from '../../base/clock.ts'
 import { conflict, missing, tooMany, unavailable } from '../../errors.ts'
 import type { Terminal, TerminalOutput, TerminalSize } from '../../schema/terminal.ts'
+import { realPath } from '../../store/path-within.ts'
 import { OutputBuffer } from './output-buffer.ts'
-import { openPseudoTerminal, type PseudoTerminal, terminalProblem } from './pseudo-terminal.ts'
+import { PseudoTerminal, terminalProblem } from './pseudo-terminal.ts'
 
-const MAX_PER_SESSION = 8
+const MAX_PER_FOLDER = 8
 const MAX_TERMINALS = 32
 const MAX_OPENED_PER_MINUTE = 30
 /** Input that the program has not read. */
@@ -32,7 +33,8 @@ const MAX_CLIENTS = 50
 
 type Entry = {
   id: string
-  owner: string
+  /** The folder, and the profile whose chats work in it. */
+  place: string
   shell: string
   cwd: string
   size: TerminalSize
@@ -109,40 +111,30 @@ const waitForOutput = (entry: Entry, waitMs: number, signal: AbortSignal): Promi
     if (signal.aborted) done()
   })
 
-type TerminalsOptions = {
-  clock: Clock
-  /** Where `script` and `stty` are looked for. */
-  path: string | undefined
-  /** False: no terminal can be opened. */
-  isEnabled: boolean
-  /** The current id of a session: its id can change. */
-  resolve: (sessionId: string) => string | undefined
-}
-
 export class Terminals {
-  readonly #options: TerminalsOptions
+  readonly #options
   readonly #clock: Clock
   readonly #entries = new Map<string, Entry>()
-  /** Owners of terminals that are being opened. */
+  /** Places of terminals that are being opened. */
   readonly #opening: string[] = []
   #openedAtMs: number[] = []
   #isClosed = false
   readonly #stopChecks: () => void
 
-  constructor(options: TerminalsOptions) {
+  constructor(options: {
+    clock: Clock
+    /** Where `script` and `stty` are looked for. */
+    path: string | undefined
+    /** False: no terminal can be opened. */
+    isEnabled: boolean
+  }) {
     this.#options = options
     this.#clock = options.clock
     this.#stopChecks = every(this.#clock, CHECK_MS, () => this.#dropUnused())
   }
 
-  #currentId(sessionId: string) {
-    return this.#options.resolve(sessionId) ?? sessionId
-  }
-
-  #ofSession(owner: string): Entry[] {
-    return [...this.#entries.values()].filter(
-      entry => this.#currentId(entry.owner) === this.#currentId(owner),
-    )
+  #in(place: string): Entry[] {
+    return [...this.#entries.values()].filter(entry => entry.place === place)
   }
 
   /** Why no terminal can be opened; null when one can. */
@@ -164,16 +156,14 @@ export class Terminals {
     }
   }
 
-  #requireCapacity(owner: string): void {
+  #requireCapacity(place: string): void {
     const running = [...this.#entries.values()].filter(({ endedAt }) => endedAt === null)
-    const own = running.filter(
-      entry => this.#currentId(entry.owner) === this.#currentId(owner),
-    ).length
-    const isOwn = (id: string) => this.#currentId(id) === this.#currentId(owner)
-    if (own + this.#opening.filter(isOwn).length >= MAX_PER_SESSION)
-      throw tooMany(`${MAX_PER_SESSION} terminals are open in this chat. Close one first.`, {
+    const own = running.filter(entry => entry.place === place).length
+    const opening = this.#opening.filter(each => each === place).length
+    if (own + opening >= MAX_PER_FOLDER)
+      throw tooMany(`${MAX_PER_FOLDER} terminals are open in this folder. Close one first.`, {
         code: 'too_many_terminals',
-        values: { max: MAX_PER_SESSION },
+        values: { max: MAX_PER_FOLDER },
       })
     if (running.length + this.#opening.length >= MAX_TERMINALS)
       throw tooMany(`${MAX_TERMINALS} terminals are open on this server. Close one first.`, {
@@ -189,25 +179,25 @@ export class Terminals {
     this.#openedAtMs.push(at)
   }
 
-  async #open(owner: string, given: OpenTerminal): Promise<Terminal> {
+  async #open(place: string, given: OpenTerminal): Promise<Terminal> {
     if (this.#isClosed) throw unavailable('The server is shutting down.', { code: 'shutting_down' })
     const reason = this.problem()
     if (reason) throw unavailable(reason, { code: 'terminal_unavailable', values: { reason } })
-    this.#requireCapacity(owner)
+    this.#requireCapacity(place)
     const output = new OutputBuffer()
     const early: string[] = []
     let receive = (text: string): void => {
       early.push(text)
     }
-    this.#opening.push(owner)
+    this.#opening.push(place)
     try {
-      const pty = await openPseudoTerminal({
+      const pty = await PseudoTerminal.open({
         ...given,
         onOutput: text => receive(text),
       })
       const entry: Entry = {
         id: `term_${randomBytes(8).toString('hex')}`,
-        owner,
+        place,
         shell: basename(given.command[0]),
         cwd: given.cwd,
         size: given.size,
@@ -234,14 +224,13 @@ export class Terminals {
       if (this.#isClosed) await this.#remove(entry)
       return toView(entry)
     } finally {
-      this.#opening.splice(this.#opening.indexOf(owner), 1)
+      this.#opening.splice(this.#opening.indexOf(place), 1)
     }
   }
 
-  #find(owner: string, id: string): Entry {
+  #find(place: string, id: string): Entry {
     const entry = this.#entries.get(id)
-    if (!entry || this.#currentId(entry.owner) !== this.#currentId(owner))
-      throw missing('Terminal not found', { code: 'terminal_not_found' })
+    if (entry?.place !== place) throw missing('Terminal not found', { code: 'terminal_not_found' })
     return entry
   }
 
@@ -252,16 +241,22 @@ export class Terminals {
     return { ...entry.output.read(after), terminal: toView(entry) }
   }
 
-  /** The terminals of one session; those of others are not visible. */
-  of(owner: string) {
+  /** The terminals of a folder, for the chats of a profile; those of others are not visible. */
+  of(profile: string, folder: string) {
+    // Also of a folder that is gone: what still runs there can be read and closed.
+    const place = `${profile}\0${realPath(folder)}`
     return {
-      list: (): Terminal[] => this.#ofSession(owner).map(toView),
-      open: (given: OpenTerminal) => this.#open(owner, given),
+      list: (): Terminal[] =>
+        this.#in(place).map(entry => {
+          const programs = entry.endedAt === null ? entry.pty.programs() : []
+          return { ...toView(entry), ...(programs && { programs }) }
+        }),
+      open: (given: OpenTerminal) => this.#open(place, given),
       /** Output after a position; waits up to 20 s for some. */
-      read: (id: string, given: TerminalRead) => this.#read(this.#find(owner, id), given),
+      read: (id: string, given: TerminalRead) => this.#read(this.#find(place, id), given),
       /** Writes input once: a client numbers its inputs, and repeats one whose reply was lost under the same number. */
       write: (id: string, { client, n, data }: TerminalInput): void => {
-        const entry = this.#find(owner, id)
+        const entry = this.#find(place, id)
         if (n <= (entry.inputs.get(client) ?? 0)) return
         if (entry.endedAt !== null)
           throw conflict('The terminal has ended.', { code: 'terminal_ended' })
@@ -274,23 +269,18 @@ export class Terminals {
         entry.pty.write(data)
       },
       resize: async (id: string, size: TerminalSize): Promise<void> => {
-        const entry = this.#find(owner, id)
+        const entry = this.#find(place, id)
         if (entry.size.cols === size.cols && entry.size.rows === size.rows) return
         entry.size = size
         await entry.pty.resize(size)
       },
       /** Ends it with everything that runs in it, and forgets it. */
-      close: (id: string): Promise<void> => this.#remove(this.#find(owner, id)),
+      close: (id: string): Promise<void> => this.#remove(this.#find(place, id)),
     }
   }
 
   isAnyOpen(): boolean {
     return [...this.#entries.values()].some(({ endedAt }) => endedAt === null)
-  }
-
-  /** Ends and forgets the terminals of a session. */
-  async endSession(owner: string): Promise<void> {
-    await Promise.all(this.#ofSession(owner).map(entry => this.#remove(entry)))
   }
 
   async close(): Promise<void> {

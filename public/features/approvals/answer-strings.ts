@@ -9,5 +9,5 @@ export const t = translator('approvals.answer', {
   'ask.was.deny': 'Denied',
   'ask.was.timeout': 'No answer in time',
   'ask.was.withdrawn': 'No longer needed',
-  'ask.was.ended': 'The turn ended before an answer',
+  'ask.was.ended': 'It ended before an answer',
 })

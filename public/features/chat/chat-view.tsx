@@ -35,25 +35,35 @@ const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, f
 
 const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, HeldKeys)
 
+/** An empty chat: the heading above the composer, and below it what one can begin with. */
 const Welcome = () => {
-  const {
-    transcript: chat,
-    choices: { choice },
-  } = useChat()
+  const { transcript: chat, choices } = useChat()
   const workspaces = useWorkspaces()
-  const models = useModels()
-  const path = chat.details.value?.workspace || choice.value.workspace || workspaces.last.value
-  const model = chat.details.value?.model || choice.value.model
-  const isDemo = models.isDemo.value && !models.isExternalAgent(model)
+  const path =
+    chat.details.value?.workspace || choices.choice.value.workspace || workspaces.last.value
   const mayStart = may('POST /api/chat/start')
   return (
     <div class="welcome">
       <Mark />
       <h2>{t(mayStart ? 'chat.empty.title' : 'app.sidebar')}</h2>
-      <p class="welcome-place">
+      <p class="welcome-place" title={path}>
         {path && mayStart ? t('chat.empty.text', { workspace: path }) : '\u00a0'}
       </p>
-      {isDemo && mayStart && <DemoIntroduction />}
+    </div>
+  )
+}
+
+const Beginnings = () => {
+  const { transcript: chat, choices } = useChat()
+  const workspaces = useWorkspaces()
+  const models = useModels()
+  const path =
+    chat.details.value?.workspace || choices.choice.value.workspace || workspaces.last.value
+  const model = chat.details.value?.model || choices.choice.value.model
+  const isDemo = models.isDemo.value && !models.isExternalAgent(model)
+  return (
+    <div class="chat-below">
+      {isDemo && may('POST /api/chat/start') && <DemoIntroduction />}
       {path && <HomeView path={path} suggests={!isDemo} />}
     </div>
   )
@@ -71,7 +81,7 @@ const KeptText = () => {
   const { draft: composer } = useComposer()
   const { copy } = useShell()
   const { transcript: chat } = useChat()
-  const text = [chat.editing.value?.text ?? '', composer.text.value]
+  const text = [...chat.editing.value.map(edit => edit.text), composer.text.value]
     .filter(one => one.trim())
     .join('\n\n')
   if (!text) return null
@@ -129,7 +139,11 @@ const useActions = (): TranscriptActions => {
       },
       edit: (id, text, added) => app.chat.turns.edit(id, text, added),
       editing: app.chat.transcript.editing,
-      retry: id => void app.chat.turns.retry(id),
+      retry(id) {
+        // Loaded with the end line of an answer that changed files.
+        void import('../transcript/turn-summary.tsx').then(late => late.noteKeptFiles(app, id))
+        void app.chat.turns.retry(id)
+      },
       showVersion: id => void app.shell.attempt(() => app.chat.turns.showVersion(id)),
       retryNow: () => app.chat.turns.retryNow(),
       stop: () => void app.chat.turns.stop(),
@@ -157,19 +171,25 @@ const useActions = (): TranscriptActions => {
   )
 }
 
-const Body = () => {
+/** Nothing was said yet. */
+const useIsEmpty = (): boolean => {
+  const { transcript: chat } = useChat()
+  const state = chat.state.value
+  const isEmpty = usePart(
+    chat.chat,
+    ({ messages, live, error }) => messages.length === 0 && !live && !error,
+  )
+  return state === 'none' || (state === 'ready' && isEmpty)
+}
+
+const Body = ({ isEmpty }: { isEmpty: boolean }) => {
   const { platform } = useShell()
   const settingsState = useSettings()
   const { transcript: chat } = useChat()
   const actions = useActions()
   const settings = settingsState.current.value
   const state = chat.state.value
-  const isEmpty = usePart(
-    chat.chat,
-    ({ messages, live, error }) => messages.length === 0 && !live && !error,
-  )
-  const blank = state === 'ready' && isEmpty
-  if (state === 'none' || blank) return <Welcome />
+  if (isEmpty) return <Welcome />
   if (state === 'loading') return <Loading />
   if (state !== 'ready') return <Failed missing={state === 'missing'} />
   return (
@@ -177,6 +197,7 @@ const Body = () => {
       key={chat.sessionId.value}
       chat={chat.chat}
       showThinking={settings.show_thinking}
+      showSteps={settings.show_steps}
       showUsage={settings.show_token_usage}
       botName={settings.bot_name}
       actions={actions}
@@ -190,16 +211,18 @@ export const ChatView = () => {
   const { layout } = useShell()
   const isViewer = !may('POST /api/chat/start')
   const state = chat.state.value
+  const isEmpty = useIsEmpty()
   return (
     <>
       <Header />
-      <div class="chat-body">
+      <div class={`chat-body${isEmpty ? ' chat-empty' : ''}`}>
         <h2 class="sr-only">{t('chat.region')}</h2>
         {layout.findOpen.value && <FindBar />}
-        <Body />
+        <Body isEmpty={isEmpty} />
       </div>
       {isViewer && chat.sessionId.value && <p class="chat-viewer">{t('chat.viewer')}</p>}
       {state !== 'missing' && !isViewer && <Composer />}
+      {isEmpty && <Beginnings />}
     </>
   )
 }

@@ -136,7 +136,7 @@ export class Chat {
     const { outbox } = this.#services
     return (
       !this.draft.empty.peek() ||
-      this.transcript.editing.peek() !== null ||
+      this.transcript.editing.peek().length > 0 ||
       this.composer.isSubmitting() ||
       this.composer.attachments.list.peek().length > 0 ||
       outbox.of(this.key, this.sessionId.peek() || null).length > 0 ||

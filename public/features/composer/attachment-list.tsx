@@ -34,7 +34,9 @@ const Chip = ({ path }: { path: string }) => {
   const known = attachments.arrived.value.get(path)
   const isPicture = isImagePath(path) && session_id !== ''
   const query = { session_id, path }
-  const src = known?.picture ?? (isPicture ? urlOf(base, 'api/file/raw', query) : null)
+  // A pasted picture is kept with the chat and named by its whole path.
+  const route = path.startsWith('/') ? 'api/media' : 'api/file/raw'
+  const src = known?.picture ?? (isPicture ? urlOf(base, route, query) : null)
   return (
     <li class="file" title={visibleName(path)}>
       <Thumb src={src} />

@@ -13,7 +13,7 @@ export const MAX_UPLOAD_BYTES = 20 * 1024 * 1024 - 4096
 export const MAX_ATTACHMENTS = 20
 
 /** An upload and the blob URL of its thumbnail; null when it is no image. */
-export type Attachment = Queued<{ picture: string | null }>
+export type Attachment = Queued<{ picture: string | null; keep?: 'chat' | undefined }>
 /** Details of an uploaded file. */
 export type Arrived = { sizeBytes: number; picture: string | null }
 
@@ -42,7 +42,7 @@ export class Attachments {
     this.#options = options
     this.#queue = new UploadQueue<Attachment['more']>({
       platform,
-      target: async () => ({ sessionId: await ensureSession() }),
+      target: async ({ more: { keep } }) => ({ sessionId: await ensureSession(), keep }),
       onArrived: ({ id, more: { picture } }, { filename, size }) => {
         this.#names.set(id, filename)
         composer.addFile(filename)
@@ -66,18 +66,20 @@ export class Attachments {
     this.busy = this.#queue.isBusy
   }
 
-  readonly #add = (file: File | DroppedFolder): number => {
+  readonly #add = (file: File | DroppedFolder, isPasted = false): number => {
     const { pictureOf = shownPicture } = this.#options
     const isFolder = 'send' in file
     const isLarge = !isFolder && file.size > MAX_UPLOAD_BYTES
     const picture = isFolder || !/^image\/(?!svg)/.test(file.type) ? null : pictureOf(file)
     const many = this.#tooMany() ? t('attach.many', { max: `${MAX_ATTACHMENTS}` }) : ''
     const problem = isLarge ? t('attach.large', { max: formatBytes(20_000_000) }) : many
-    return this.#queue.add(file, { picture }, problem)
+    // Nobody meant a pasted picture as a file of the workspace.
+    const keep = isPasted && picture ? 'chat' : undefined
+    return this.#queue.add(file, { picture, keep }, problem)
   }
 
-  readonly add = (files: Iterable<File | DroppedFolder>): void => {
-    for (const file of files) this.#add(file)
+  readonly add = (files: Iterable<File | DroppedFolder>, isPasted = false): void => {
+    for (const file of files) this.#add(file, isPasted)
   }
 
   /** A file over the size limit stays failed. */

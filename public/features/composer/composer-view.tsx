@@ -319,7 +319,7 @@ export const Composer = () => {
             // Spreadsheet cells and formatted text also contain an image; prefer the text.
             if (files.length > 0 && !pasted) {
               event.preventDefault()
-              attachments.add(files)
+              attachments.add(files, true)
             } else if (attachments.longTexts.onPaste(pasted)) event.preventDefault()
           }}
           onDrop={event => {

@@ -1,4 +1,5 @@
 /** Starting, stopping, queueing and repeating turns of one chat. */
+import { editOf, withEdit, withoutEdit } from '../messages/editing.ts'
 import type { ApiCall } from '../../api.ts'
 import { t } from '../../strings/t.ts'
 import { splitComments, withComments } from '../../../lib/base/comment-text.ts'
@@ -95,11 +96,15 @@ export class TurnActions {
   async edit(id: string, text: string, added: readonly string[] = []): Promise<boolean> {
     const { chat, draft } = this.#options
     const { editing } = chat
-    const isOpen = (): boolean => editing.peek()?.id === id
+    const isOpen = (): boolean => editOf(editing.peek(), id) !== undefined
     const wasOpen = isOpen()
     const change = (isSending: boolean | null): void => {
-      const { value } = editing
-      if (value?.id === id) editing.value = isSending === null ? null : { ...value, isSending }
+      const edit = editOf(editing.value, id)
+      if (!edit) return
+      editing.value =
+        isSending === null
+          ? withoutEdit(editing.value, id)
+          : withEdit(editing.value, { ...edit, isSending })
     }
     change(true)
     const isAccepted = await this.#resend(id, text, added)

@@ -1,4 +1,4 @@
-/** Introduction shown while the demo model is used. */
+/** What an empty chat says and offers while the demo model is used. */
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { may } from '../../parts/may.ts'
@@ -10,8 +10,6 @@ const SAMPLES = {
   list: 'List the files',
   write: 'Write notes.txt with hello brave world',
   run: 'Run `rm -rf build`',
-  ask: 'Ask me something',
-  markdown: 'Show me some Markdown',
 } as const
 
 /** Connects a model; until the user has decided, also offers to keep the demo. */
@@ -24,7 +22,7 @@ const Invitation = () => {
   const isAsking = onboarding.needed.value === true
   if (!may('POST /api/onboarding/setup')) return null
   return (
-    <div class="welcome-actions">
+    <div class="demo-actions">
       <Button
         kind={isAsking ? 'primary' : 'plain'}
         onClick={() => {
@@ -40,20 +38,22 @@ const Invitation = () => {
   )
 }
 
-/** Explains the demo, offers sample prompts, and connects a model. */
+/** Says in one line that it is a demo, offers to connect a model, and what can be tried without one. */
 export const DemoIntroduction = () => {
   const { turns } = useChat()
   return (
     <div class="demo">
-      <p>{t('text')}</p>
+      <div class="demo-notice">
+        <p>{t('text')}</p>
+        <Invitation />
+      </div>
       <ul class="demo-samples" aria-label={t('samples')}>
-        {(['list', 'write', 'run', 'ask', 'markdown'] as const).map(key => (
+        {(['list', 'write', 'run'] as const).map(key => (
           <li key={key}>
             <Button onClick={() => void turns.sendText(SAMPLES[key])}>{t(key)}</Button>
           </li>
         ))}
       </ul>
-      <Invitation />
     </div>
   )
 }

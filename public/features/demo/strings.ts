@@ -2,13 +2,11 @@
 import { translator } from '../../strings/t.ts'
 
 export const t = translator('demo', {
-  text: 'This is a scripted offline demo, not a language model. It handles a few simple requests and makes real changes in the folder above.',
+  text: 'A scripted demo answers here until you connect a model. What it changes in the folder is real.',
   samples: 'Things to try',
   list: 'List the files',
-  write: 'Write notes.txt with hello brave world',
-  run: 'Run `rm -rf build`',
-  ask: 'Ask me something',
-  markdown: 'Show me some Markdown',
+  write: 'Create notes.txt',
+  run: 'Try something risky (it asks first)',
   connect: 'Connect a model',
   skip: 'Keep using the demo',
 })

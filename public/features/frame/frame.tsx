@@ -14,6 +14,7 @@ import { HeldKeys } from '../shell/held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../panel/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
+import { may } from '../../parts/may.ts'
 import { useChat, useModels, usePanel, useProjects, useShell } from '../../contexts.ts'
 import { AppContext } from '../shell/context.ts'
 
@@ -126,6 +127,8 @@ const Confirm = lazy(async () => (await import('./lazy-overlays.ts')).Confirm, t
 const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcuts, true)
 const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)
 
+const Dock = lazy(async () => (await loadLate()).Dock, true)
+
 const Second = lazy(async () => (await import('./second-side.tsx')).SecondSide)
 
 /** All of a chat is drawn anew with another one: nothing in it belongs to two. */
@@ -208,25 +211,26 @@ const SkipLink = () => {
   )
 }
 
-/** Content covered by the workspace sheet is inert while the sheet is open. */
+/** Content covered by the workspace sheet is inert while the sheet is open; the terminal dock is below both. */
 const Shell = ({ app }: { app: Page }) => {
   const panel = usePanel()
   const { key } = useChat()
-  const { route } = useShell()
-  const covered =
-    (panel.overlay.value || panel.full.value) &&
-    panel.shown.value &&
-    route.current.value.view === 'chat'
+  const { route, layout } = useShell()
+  const isChat = route.current.value.view === 'chat'
+  const isOver = panel.shown.value && isChat
+  const isCovered = panel.overlay.value && isOver
+  const isCentered = panel.full.value && isOver && !isCovered
   return (
     <div class="shell">
-      <div class="shell-page" inert={covered}>
-        <main class="main" id="main" tabIndex={-1}>
+      <div class="shell-page" inert={isCovered}>
+        <main class="main" id="main" tabIndex={-1} inert={isCentered}>
           <TroubleBar />
           <View app={app} />
         </main>
         <Side />
       </div>
       <PanelSlot key={key} />
+      {isChat && layout.dock.value !== 'closed' && may('POST /api/terminal/open') && <Dock />}
     </div>
   )
 }

@@ -24,6 +24,11 @@ const find = ({
   return layout.findOpen.value ? undefined : 'pass'
 }
 
+const late =
+  (name: 'reviewChanges' | 'toggleTerminal' | 'openFileDialog') =>
+  async (app: App): Promise<void> =>
+    (await import('./late-frame.ts')).workspaceKeys[name](app)
+
 export const shortcuts: readonly ShortcutGroup[] = [
   {
     label: 'keys.general',
@@ -44,6 +49,21 @@ export const shortcuts: readonly ShortcutGroup[] = [
         run: ({ shell: { layout } }) => layout.toggleSidebar(),
       },
       { keys: 'mod+shift+e', label: 'keys.panel', run: ({ panel }) => panel.toggle() },
+      {
+        keys: 'mod+shift+g',
+        label: 'keys.changes',
+        run: late('reviewChanges'),
+      },
+      {
+        keys: 'ctrl+`',
+        label: 'keys.terminal',
+        run: late('toggleTerminal'),
+      },
+      {
+        keys: 'mod+p',
+        label: 'keys.file',
+        run: late('openFileDialog'),
+      },
       {
         keys: 'mod+,',
         label: 'keys.settings',

@@ -162,7 +162,9 @@ export class GitActions {
     })
   }
 
-  async commit(): Promise<void> {
+  /** `all`: changes that are staged first. */
+  async commit(all: readonly Change[] = []): Promise<void> {
+    if (all.length > 0 && !(await this.moveAll(all))) return
     const input = { ...this.session, message: this.message.value }
     const isDone = await this.#withHooks(
       'commit',

@@ -1,20 +1,16 @@
-/** The first page: what waits for the person, what runs, recent chats, and suggestions for the workspace. */
+/** Below the composer of an empty chat: what waits for the person, suggestions for the workspace, and recent chats where the sidebar is not in sight. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { useChat, useComposer, useInbox, useSessions, useShell } from '../../contexts.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { questionId } from '../messages/chat-reducer.ts'
 import { formatAgo } from '../../parts/relative-time.ts'
 import { previewOf, titleOf } from '../sessions/sessions.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { t } from './strings.ts'
 import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
-
-/** Few first pages have a question; its sentences are long. */
-const Waiting = lazy(async () => (await import('../inbox/waiting.tsx')).Waiting)
 
 /** Its sentences of the server are long. */
 const CommandsLine = lazy(
@@ -25,14 +21,12 @@ const CommandsLine = lazy(
   () => null,
 )
 
-const MAX_WAITING = 3
-const MAX_RUNNING = 3
 const MAX_RECENT = 4
 
-type SectionProps = { title: string; class?: string; children: ComponentChildren }
+type SectionProps = { title: string; children: ComponentChildren }
 
-const Section = ({ title, class: name = '', children }: SectionProps) => (
-  <section class={`home-section ${name}`} aria-label={title}>
+const Section = ({ title, children }: SectionProps) => (
+  <section aria-label={title}>
     <h3>{title}</h3>
     {children}
   </section>
@@ -91,61 +85,49 @@ const Suggested = ({ suggestion }: { suggestion: Suggestion }) => {
 export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }) => {
   const sessions = useSessions()
   const inbox = useInbox()
-  const { api, route } = useShell()
+  const { api, layout, route } = useShell()
   const { transcript: chat } = useChat()
   const facts = useSignal<Facts | null>(null)
+  /** Recent chats come with the suggestions above them, so that they stay where they are. */
+  const isSettled = useSignal(false)
   const mayStart = may('GET /api/workspaces/facts')
   useEffect(() => {
     let isCurrent = true
     facts.value = null
+    isSettled.value = !mayStart
     if (!mayStart) return
     api('GET /api/workspaces/facts', { path }).then(
       found => {
-        if (isCurrent) facts.value = found
+        if (!isCurrent) return
+        facts.value = found
+        isSettled.value = true
       },
       // Suggestions only: a directory that cannot be read is reported where it is used.
-      () => undefined,
+      () => {
+        isSettled.value = true
+      },
     )
     return () => {
       isCurrent = false
     }
   }, [path, mayStart])
-  const questions = [...inbox.open.value.values()].sort((a, b) => a.requested_at - b.requested_at)
-  const rows = sessions.profileRows.value.filter(
-    row => !row.archived && row.message_count > 0 && row.session_id !== chat.sessionId.value,
+  const recent = sessions.profileRows.value.filter(
+    row =>
+      !row.archived &&
+      row.message_count > 0 &&
+      row.session_id !== chat.sessionId.value &&
+      !row.is_streaming &&
+      row.waiting === 0,
   )
-  const running = rows.filter(row => row.is_streaming && row.waiting === 0)
-  const recent = rows.filter(row => !row.is_streaming && row.waiting === 0)
   const suggestions =
     suggests && may('POST /api/chat/start') ? suggestionsFor(facts.value, recent) : []
   return (
     <div class="home">
-      {questions.length > 0 && (
-        <Section title={t('waiting.head')} class="home-needed">
-          <ul>
-            {questions.slice(0, MAX_WAITING).map(question => (
-              <li key={questionId(question)} class="home-waiting">
-                <Waiting question={question} />
-              </li>
-            ))}
-          </ul>
-          {questions.length > MAX_WAITING && (
-            <p class="home-in">
-              <a href={route.hrefOf({ view: 'inbox' })}>
-                {t('waiting.more', { count: questions.length - MAX_WAITING })}
-              </a>
-            </p>
-          )}
-        </Section>
-      )}
-      {running.length > 0 && (
-        <Section title={t('running.head')}>
-          <ul>
-            {running.slice(0, MAX_RUNNING).map(row => (
-              <Row key={row.session_id} row={row} state={<Icon name="spinner" />} />
-            ))}
-          </ul>
-        </Section>
+      {inbox.count.value > 0 && (
+        <a class="home-waiting" href={route.hrefOf({ view: 'inbox' })}>
+          <Icon name="alert" size={16} />
+          {t('waiting', { count: inbox.count.value })}
+        </a>
       )}
       {suggestions.length > 0 && (
         <Section title={t('suggest.head')}>
@@ -156,7 +138,7 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
           </ul>
         </Section>
       )}
-      {recent.length > 0 && (
+      {layout.narrow.value && isSettled.value && recent.length > 0 && (
         <Section title={t('recent.head')}>
           <ul>
             {recent.slice(0, MAX_RECENT).map(row => (

@@ -1,10 +1,8 @@
-/** English text of the first page: what waits, what runs, recent chats, suggestions. */
+/** English text below the composer of an empty chat. */
 import { translator } from '../../strings/t.ts'
 
 export const t = translator('home', {
-  'waiting.head': 'Needs your input',
-  'waiting.more': { one: '{count} more', other: '{count} more' },
-  'running.head': 'Running',
+  waiting: { one: '{count} question waits for you', other: '{count} questions wait for you' },
   'recent.head': 'Recent',
   'recent.failed': 'Failed',
   'recent.interrupted': 'Interrupted',

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import {
   useInbox,
+  usePane,
   useProfiles,
   useSessions,
   useShell,
@@ -10,7 +11,7 @@ import {
   useOutbox,
 } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
+import { Beginning, LoadNote } from '../../parts/view-state.tsx'
 import { questionId } from '../messages/chat-reducer.ts'
 import { formatAgo } from '../../parts/relative-time.ts'
 import { titleOf } from '../sessions/sessions.ts'
@@ -137,6 +138,7 @@ export const InboxView = () => {
   const sessions = useSessions()
   const { unread } = useSidebar()
   const profiles = useProfiles()
+  const pane = usePane()
   const state = inboxOf(app)
   const triage = useMemo(() => new Triage(), [])
   const ref = useRef<HTMLDivElement>(null)
@@ -144,11 +146,15 @@ export const InboxView = () => {
 
   const listOfCells = listAbove(app.shell.platform.base)
   const questions = [...inbox.open.value.values()].sort((a, b) => a.requested_at - b.requested_at)
-  const running = state.running.value
+  const asking = new Set(questions.map(question => question.session_id))
+  // What it waits for has its own card.
+  const running = state.running.value.filter(
+    turn => turn.doing.kind !== 'waiting' || !asking.has(turn.session_id),
+  )
   const troubled = state.troubled.value.filter(row =>
     unread.isUnread({
       ...row,
-      is_streaming: running.some(each => each.session_id === row.session_id),
+      is_streaming: state.running.value.some(each => each.session_id === row.session_id),
     }),
   )
   /** Messages that wait for the person, also those whose chat is gone. Others are sent by themselves. */
@@ -189,7 +195,6 @@ export const InboxView = () => {
             <a href={listOfCells}>{t('inbox.cells')}</a>
           </p>
         )}
-        {count > 0 && <p class="inbox-keys">{t('inbox.keys')}</p>}
         {questions.length > 0 && (
           <Section title={t('waiting.head')}>
             {questions.map(question => {
@@ -244,7 +249,11 @@ export const InboxView = () => {
           </Section>
         )}
         {count === 0 && state.state.value === 'ready' && (
-          <EmptyNote title={t('inbox.empty')} text={t('inbox.empty.text')} />
+          <Beginning title={t('inbox.empty')} text={t('inbox.empty.text')}>
+            <Button asks="POST /api/session/new" icon="plus" onClick={() => pane.newChat()}>
+              {t('chat.new')}
+            </Button>
+          </Beginning>
         )}
         {count === 0 && state.state.value !== 'ready' && (
           <LoadNote

@@ -4,8 +4,6 @@ import { translator } from '../../strings/t.ts'
 export const t = translator('inbox', {
   'inbox.title': 'Inbox',
   'inbox.lead': 'What needs you, and what is running, in all chats and profiles.',
-  'inbox.keys':
-    'J and K move, O opens, A allows, D denies, R replies, S steers, X stops, C continues, E dismisses.',
   /** One of several that a forwarder lists. */
   'inbox.cells': 'What waits in all of your agents',
   'inbox.failed': 'Couldn’t load the inbox',
@@ -38,7 +36,7 @@ export const t = translator('inbox', {
   'running.guidance': 'Guidance for the running answer',
   'running.steered': 'Sent. The agent reads it before its next step.',
 
-  'trouble.head': 'Ended in trouble',
+  'trouble.head': 'Didn’t finish',
   'trouble.failed': 'Failed',
   'trouble.interrupted': 'Interrupted',
   'trouble.steps': 'Step limit reached',

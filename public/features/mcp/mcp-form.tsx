@@ -1,5 +1,6 @@
 /** The form that adds an MCP server or changes one. */
 import { joinSentences } from '../../strings/join-sentences.ts'
+import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { Field, Form, SelectField, TextField } from '../../parts/form.tsx'
 import type { McpDraft, McpState } from './mcp.ts'
@@ -55,6 +56,35 @@ const FormField = ({ mcp, draft, field, lines = false }: FieldProps) => {
   )
 }
 
+/** What the README of a server shows: it fills the other fields. */
+const Snippet = ({ mcp }: { mcp: McpState }) => {
+  const text = useSignal('')
+  const isWrong = text.value.trim() !== ''
+  return (
+    <Field
+      label={t('form.snippet')}
+      hint={t('form.snippet.hint')}
+      error={isWrong ? t('form.snippet.bad') : undefined}
+      control={({ id, describedBy }) => (
+        <textarea
+          id={id}
+          class="mono-area"
+          rows={3}
+          dir="ltr"
+          spellcheck={false}
+          autocomplete="off"
+          placeholder={'{ "mcpServers": { … } }'}
+          aria-describedby={describedBy}
+          value={text.value}
+          onInput={({ currentTarget: { value } }) => {
+            text.value = mcp.paste(value) ? '' : value
+          }}
+        />
+      )}
+    />
+  )
+}
+
 export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
   const { attempt } = useShell()
   const form = useRef<HTMLElement>(null)
@@ -78,6 +108,7 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
         }}
       >
         <h3>{title}</h3>
+        {draft.isNew && <Snippet mcp={mcp} />}
         {draft.isNew && <FormField mcp={mcp} draft={draft} field="name" />}
         <SelectField
           label={t('form.kind')}

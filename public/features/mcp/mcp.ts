@@ -5,6 +5,7 @@ import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 import type { TestStatus } from '../models/providers.ts'
+import { asObject } from '../../../lib/base/json.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
@@ -74,6 +75,47 @@ const formatPairs = (pairs: Readonly<Record<string, string>>, between: string): 
     .map(([name, value]) => name + between + value)
     .join('\n')
 
+const texts = (value: unknown): Record<string, string> =>
+  Object.fromEntries(Object.entries(asObject(value)).map(([name, each]) => [name, String(each)]))
+
+/** READMEs also show the inside of the object, and commas at its end. */
+const parseLoose = (text: string): unknown => {
+  for (const each of [text, `{${text}}`]) {
+    try {
+      return JSON.parse(each.replace(/,(?=\s*(?:[}\]]|$))/g, ''))
+    } catch {
+      // Not written like this.
+    }
+  }
+  return null
+}
+
+/** The servers of a JSON snippet with `mcpServers`, as READMEs of servers show it; none when it is something else. */
+export const parseSnippet = (text: string): McpDraft[] => {
+  const root = asObject(parseLoose(text.trim().replace(/^,|,$/g, '')))
+  const isServer = (value: unknown) => {
+    const { command, url, serverUrl } = asObject(value)
+    return [command, url, serverUrl].some(each => typeof each === 'string' && each !== '')
+  }
+  const servers = isServer(root) ? { '': root } : asObject(root.mcpServers ?? root.servers ?? root)
+  return Object.entries(servers).flatMap(([name, value]) => {
+    if (!isServer(value)) return []
+    const { command, args, env, url, serverUrl, headers } = asObject(value)
+    const words = [command, ...(Array.isArray(args) ? args : [])].map(String)
+    return {
+      ...NEW_SERVER,
+      name,
+      ...(typeof command === 'string'
+        ? { line: joinWords(words), env: formatPairs(texts(env), '=') }
+        : {
+            kind: 'http' as const,
+            url: String(url ?? serverUrl),
+            headers: formatPairs(texts(headers), ': '),
+          }),
+    }
+  })
+}
+
 const draftOf = (row: McpServerRow): McpDraft => ({
   isNew: false,
   name: row.name,
@@ -95,6 +137,8 @@ export class McpState {
   readonly state = signal<LoadState>('loading')
   readonly tests = signal<Readonly<Record<string, TestStatus>>>({})
   readonly draft = signal<McpDraft | null>(null)
+  /** Of a pasted snippet with several servers: each is looked at before it is saved. */
+  #next: readonly McpDraft[] = []
   /** Pages of authorization servers, by server: of sign-ins that this page has started. */
   readonly signInPages = signal<Readonly<Record<string, string>>>({})
   /** Something that ends by itself: the list is loaded again until then. */
@@ -156,7 +200,17 @@ export class McpState {
     })
   }
 
+  /** Fills the form; false when the text has no server. */
+  paste(text: string): boolean {
+    const [first, ...next] = parseSnippet(text)
+    if (!first) return false
+    this.draft.value = first
+    this.#next = next
+    return true
+  }
+
   edit(row: McpServerRow | null): void {
+    this.#next = []
     this.draft.value = row ? draftOf(row) : NEW_SERVER
   }
 
@@ -202,7 +256,9 @@ export class McpState {
         : { url: form.url.trim(), headers, command: '', args: [], env: {} }),
       ...(form.isNew ? { create: true } : {}),
     })
-    this.draft.value = null
+    const [next, ...others] = this.#next
+    this.draft.value = next ?? null
+    this.#next = others
     await this.load()
     void this.test(name)
   }

@@ -61,6 +61,9 @@ const enMcp = {
   'form.new': 'Add server',
   'form.edit': 'Edit “{name}”',
   'form.name': 'Name',
+  'form.snippet': 'Paste its configuration',
+  'form.snippet.hint': 'The JSON of its README fills the fields below.',
+  'form.snippet.bad': 'No server found in this text yet.',
   'form.name.hint':
     'Used in the names of its tools. Letters, digits, hyphens, underscores, and periods only.',
   'form.kind': 'Transport',

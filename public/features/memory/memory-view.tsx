@@ -45,9 +45,18 @@ const Meter = ({ text, limit, label }: { text: string; limit: number; label: str
   )
 }
 
-const Reading = ({ name, text }: { name: NoteName; text: string }) => {
+type ReadingProps = { name: NoteName; text: string; onWrite: () => void }
+
+const Reading = ({ name, text, onWrite }: ReadingProps) => {
   const entries = name === 'soul' ? [text.trim()].filter(Boolean) : entriesOf(text)
-  if (entries.length === 0) return <EmptyNote title={t('memory.empty')} />
+  if (entries.length === 0)
+    return (
+      <EmptyNote title={t('memory.empty')} text={t(`memory.${name}.example`)}>
+        <Button asks="POST /api/memory/write" icon="edit" onClick={onWrite}>
+          {t('memory.write')}
+        </Button>
+      </EmptyNote>
+    )
   if (name === 'soul') return <Markdown text={text} id="soul" />
   return (
     <ul class="entries">
@@ -102,7 +111,7 @@ const Card = ({ memory, name, note }: { memory: MemoryState; name: NoteName; not
           <h2 id={`note-${name}`}>{title}</h2>
           <p class="field-hint">{t(`memory.${name}.text`)}</p>
         </div>
-        {!draft && (
+        {!draft && note.text.trim() && (
           <Button
             asks="POST /api/memory/write"
             icon="edit"
@@ -114,7 +123,11 @@ const Card = ({ memory, name, note }: { memory: MemoryState; name: NoteName; not
         )}
       </header>
       <Meter text={draft?.text ?? note.text} limit={note.limit} label={title} />
-      {draft ? <Editing memory={memory} name={name} /> : <Reading name={name} text={note.text} />}
+      {draft ? (
+        <Editing memory={memory} name={name} />
+      ) : (
+        <Reading name={name} text={note.text} onWrite={() => memory.edit(name)} />
+      )}
     </section>
   )
 }

@@ -11,7 +11,8 @@ import { withSubagentEvent, withoutSubagents } from './subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
 /** What the server says below the transcript. */
-export type Notice = Said & { id: string }
+/** `after`: the message that was the last one when it arrived. */
+export type Notice = Said & { id: string; after: string | undefined }
 /** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
@@ -204,7 +205,7 @@ const apply = (chat: TranscriptState, event: TurnEvent, now: number): Transcript
     case 'warning':
       return withWarning(chat, event.data)
     case 'compressing':
-      return { ...chat, notices: withNotice(chat.notices, 'compressed', event.data) }
+      return { ...chat, notices: withNotice(chat, 'compressed', event.data) }
     case 'compressed':
       return compressed(chat, event.data)
     case 'done':
@@ -252,10 +253,11 @@ const withWarning = (
   // The message itself says so, also after a reload.
   if (type === 'content_filter') return chat
   const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
+  const noted = { ...chat, notices }
   // Another key or model is called instead of waiting.
   const isElsewhere = type === 'rotated' || type === 'fallback'
   const live = isElsewhere && chat.live ? { ...chat.live, retry: undefined } : chat.live
-  return { ...chat, live, notices: withNotice(notices, said.message, said) }
+  return { ...chat, live, notices: withNotice(noted, said.message, said) }
 }
 
 type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
@@ -266,7 +268,8 @@ const compressed = (
   { summary, last_prompt_tokens: tokens, ...said }: Compressed,
 ) => ({
   ...chat,
-  notices: withNotice(chat.notices, 'compressed', said),
+  // The line of the summary says it, in its place.
+  notices: summary ? without(chat.notices, 'compressed') : withNotice(chat, 'compressed', said),
   summaries: summary ? [summary] : chat.summaries,
   usage:
     chat.usage && tokens !== undefined ? { ...chat.usage, last_prompt_tokens: tokens } : chat.usage,
@@ -438,7 +441,7 @@ const without = (notices: Notice[], id: string): Notice[] =>
 
 type Said = { message: string; sentences?: Readonly<Record<string, Coded>> | undefined }
 
-const withNotice = (notices: Notice[], id: string, said: Said): Notice[] => [
+const withNotice = ({ notices, messages }: TranscriptState, id: string, said: Said): Notice[] => [
   ...without(notices, id),
-  { ...said, id },
+  { ...said, id, after: messages.at(-1)?.id },
 ]

@@ -1,4 +1,4 @@
-/** The message of the person that is being edited. Its text is kept while another chat is shown. */
+/** The messages of the person that are being edited, each with a text of its own, which is kept while another chat is shown. */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { lineOf, type TranscriptState } from './chat-reducer.ts'
 import type { ChatState } from './transcript.ts'
@@ -15,6 +15,15 @@ export type Editing = {
   isSending?: boolean
 }
 
+export const editOf = (edits: readonly Editing[], id: string): Editing | undefined =>
+  edits.find(edit => edit.id === id)
+
+export const withEdit = (edits: readonly Editing[], edit: Editing): readonly Editing[] =>
+  editOf(edits, edit.id) ? edits.map(each => (each.id === edit.id ? edit : each)) : [...edits, edit]
+
+export const withoutEdit = (edits: readonly Editing[], id: string): readonly Editing[] =>
+  edits.filter(edit => edit.id !== id)
+
 export type EditingOptions = {
   chat: ReadonlySignal<TranscriptState>
   state: ReadonlySignal<ChatState>
@@ -29,7 +38,7 @@ const isThere = ({ messages, before }: TranscriptState, id: string): boolean =>
 
 export class EditingState {
   readonly #options: EditingOptions
-  readonly editing: Signal<Editing | null> = signal(null)
+  readonly editing: Signal<readonly Editing[]> = signal([])
 
   constructor(options: EditingOptions) {
     this.#options = options
@@ -38,10 +47,11 @@ export class EditingState {
   /** After what may have removed the message: another device, or a command. */
   readonly checkEditing = (): void => {
     const { state, chat, onEditedGone } = this.#options
-    const { value } = this.editing
-    if (!value || value.isSending || state.value !== 'ready' || isThere(chat.value, value.id))
-      return
-    this.editing.value = null
-    onEditedGone(value)
+    if (state.value !== 'ready') return
+    for (const edit of this.editing.value) {
+      if (edit.isSending || isThere(chat.value, edit.id)) continue
+      this.editing.value = withoutEdit(this.editing.value, edit.id)
+      onEditedGone(edit)
+    }
   }
 }

@@ -23,7 +23,7 @@ export type TranscriptActions = {
   loadStored(path: string): Promise<string>
   /** `added`: names of uploaded files that are sent beside those of the message. */
   edit(id: string, text: string, added?: readonly string[]): Promise<boolean>
-  editing: Signal<Editing | null>
+  editing: Signal<readonly Editing[]>
   retry(id: string): void
   /** Shows this version of a message; absent where nothing changes the chat. */
   showVersion?(id: string): void
@@ -54,7 +54,7 @@ export type Scope = {
   live: ReadonlySignal<LiveTurn | null>
   liveText: ReadonlySignal<string>
   liveReasoning: ReadonlySignal<string>
-  /** Keys of expanded activities and steps. */
+  /** Keys of steps that are expanded, and of activities that were expanded, or collapsed where they are open at first. */
   opened: Signal<ReadonlySet<string>>
   toggle: (key: string) => void
   actions: TranscriptActions

@@ -141,7 +141,7 @@ export class Transcript {
   /** What is shown of it. */
   readonly view = signal<View>(whole)
   readonly chat = computed(() => withSent(this.view.value(this.#stored.value), this.#sent.value))
-  readonly editing: Signal<Editing | null>
+  readonly editing: Signal<readonly Editing[]>
   readonly checkEditing
   readonly messages
   readonly sessionId: ReadonlySignal<string>

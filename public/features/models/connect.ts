@@ -1,4 +1,4 @@
-/** Connecting the first model: the sources, the form, the test, and saving. */
+/** Connecting a model: the sources, the form, its list of models, the test, and saving. */
 import { listOf } from '../../strings/t.ts'
 import { batch, computed, signal, type ReadonlySignal } from '@preact/signals'
 import type { ModelOption } from '../../../lib/schema/model.ts'
@@ -117,6 +117,11 @@ const providerSources = (
   ].toSorted((a, b) => rank(a) - rank(b))
 }
 
+/** Until the next key of one who types an address. */
+const TYPING_MS = 400
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 export class Connect {
   readonly #app: App
   readonly #providers
@@ -128,26 +133,32 @@ export class Connect {
   readonly needsConfirmation = signal(false)
   /** Of the chosen source, fetched with the typed key; null: none yet. */
   readonly #listed = signal<readonly ModelOption[] | null>(null)
+  readonly isListing = signal(false)
+  /** Ends the wait for more typing. */
+  #cancelListing = () => {}
   readonly source = computed(() => this.#sources.value.find(({ id }) => id === this.chosen.value))
   readonly found = this.#inGroup('found')
   readonly popular = this.#inGroup('popular')
   readonly more = this.#inGroup('more')
   /** The models that the chosen source offers: those it listed for the typed key, else the known ones. */
   readonly offered = computed(() => this.#listed.value ?? this.source.value?.models ?? [])
-  /** All required fields are filled. */
-  readonly ready = computed(() => {
+  /** What has to be filled in first; null when all is there. A server of one's own may need no key. */
+  readonly missing = computed((): 'address' | 'key' | 'model' | null => {
     const at = this.source.value
-    if (!at || !this.typed.model.value.trim()) return false
-    if (at.needsAddress) return this.typed.address.value.trim() !== ''
-    return at.hasKey || this.typed.key.value.trim() !== ''
+    if (at?.needsAddress && !this.typed.address.value.trim()) return 'address'
+    if (!at?.hasKey && !at?.needsAddress && !this.typed.key.value.trim()) return 'key'
+    return this.typed.model.value.trim() ? null : 'model'
   })
+  readonly ready = computed(() => this.source.value !== undefined && this.missing.value === null)
 
   constructor(app: App) {
     this.#app = app
     this.#providers = providersOf(app)
   }
 
+  /** An empty id goes back to the choice. */
   choose(id: string): void {
+    this.#cancelListing()
     const next = this.#sources.value.find(each => each.id === id)
     batch(() => {
       this.chosen.value = id
@@ -155,6 +166,7 @@ export class Connect {
       this.typed.address.value = ''
       this.typed.model.value = next?.model ?? ''
       this.#listed.value = null
+      this.isListing.value = false
       this.#clearTest()
     })
   }
@@ -162,6 +174,18 @@ export class Connect {
   type(field: keyof typeof this.typed, text: string): void {
     this.typed[field].value = text
     this.#clearTest()
+    if (field === 'model') return
+    if (field === 'address' && this.#listed.value) {
+      // Models of another server.
+      this.#listed.value = null
+      this.typed.model.value = ''
+    }
+    this.#cancelListing()
+    this.isListing.value = false
+    this.#cancelListing = this.#app.shell.platform.clock.timer(
+      TYPING_MS,
+      () => void this.listModels(),
+    )
   }
 
   async load(): Promise<void> {
@@ -176,31 +200,41 @@ export class Connect {
       ...providerSources(this.#providers, setup.providers),
     ]
     this.loaded.value = true
-    const first =
-      this.#sources.value.find(({ group }) => group === 'found') ?? this.#sources.value[0]
-    if (!this.source.value && first) this.choose(first.id)
   }
 
   /** Fetches the models that the typed key or address gives access to. The known ones stay when that fails. */
   async listModels(): Promise<void> {
+    this.#cancelListing()
     const at = this.source.value
+    const typed = () => `${this.typed.key.value} ${this.typed.address.value}`
+    const before = typed()
     const [key, address] = [this.typed.key.value.trim(), this.typed.address.value.trim()]
-    if (!at || at.server || (at.needsAddress ? address === '' : key === '')) return
-    const reply = await this.#app.shell.api('POST /api/onboarding/probe', {
-      provider: at.id,
-      ...(key && { api_key: key }),
-      ...(address && { base_url: address }),
-    })
-    // The fields may have changed since.
-    if (this.source.value !== at || this.typed.key.value.trim() !== key) return
-    if (!reply.ok) {
-      this.#providers.setTest('connect', { busy: false, ok: false, message: reply.message })
-      return
+    if (!at || at.server || (at.needsAddress ? !URL.canParse(address) : key === '')) return
+    this.isListing.value = true
+    try {
+      const reply = await this.#app.shell.api('POST /api/onboarding/probe', {
+        provider: at.id,
+        ...(key && { api_key: key }),
+        ...(address && { base_url: address }),
+      })
+      // The fields may have changed since.
+      if (this.source.value !== at || typed() !== before) return
+      this.isListing.value = false
+      if (!reply.ok) return this.#fail(reply.message)
+      batch(() => {
+        this.#clearTest()
+        this.#listed.value = reply.models
+        if (this.typed.model.value === '') this.typed.model.value = reply.models[0]?.id ?? ''
+      })
+    } catch (error) {
+      if (this.source.value === at && typed() === before) this.#fail(wordsOf(error))
     }
-    batch(() => {
-      this.#listed.value = reply.models
-      if (this.typed.model.value === '') this.typed.model.value = reply.models[0]?.id ?? ''
-    })
+  }
+
+  /** Said beside the buttons. */
+  #fail(message: string): void {
+    this.isListing.value = false
+    this.#providers.setTest('connect', { busy: false, ok: false, message })
   }
 
   async test(): Promise<void> {
@@ -214,7 +248,15 @@ export class Connect {
     })
   }
 
-  async start({ overwrite }: { overwrite: boolean }): Promise<void> {
+  async start(how: { overwrite: boolean }): Promise<void> {
+    try {
+      await this.#save(how)
+    } catch (error) {
+      this.#fail(wordsOf(error))
+    }
+  }
+
+  async #save({ overwrite }: { overwrite: boolean }): Promise<void> {
     const { api } = this.#app.shell
     const at = this.source.value
     if (!at) return
@@ -257,6 +299,7 @@ export class Connect {
     const { toasts } = this.#app.shell
     await Promise.all([models.load(), this.#providers.load()])
     onboarding.close()
+    this.choose('')
     toasts.show(t('setup.done', { model: models.labelOf(null) }))
   }
 }

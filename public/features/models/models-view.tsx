@@ -9,11 +9,12 @@ import { type Providers, providersOf, type TestStatus } from './providers.ts'
 import { causeText, serverText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
+import { ModelPick } from './model-list.tsx'
 import { DefaultModel } from './default-model.tsx'
 import { useShell } from '../../contexts.ts'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
-/** The result of a test call, as a live region. */
+/** The result of a test call, as a live region. What to do about a connection speaks of messages, which a test has none of. */
 export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
   <p
     class={`verdict${status && !status.busy ? (status.ok ? ' verdict-ok' : ' verdict-bad') : ''}`}
@@ -25,8 +26,8 @@ export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
         <Icon name={status.ok ? 'check' : 'alert'} size={14} />
         <span>
           {causeText(status.message, status.sentences?.message)}
-          {status.hint && (
-            <span class="verdict-hint"> {serverText(status.hint, status.sentences?.hint)}</span>
+          {status.hint && status.sentences?.hint?.code !== 'advice.connection' && (
+            <span class="verdict-hint">{serverText(status.hint, status.sentences?.hint)}</span>
           )}
         </span>
       </>
@@ -46,10 +47,32 @@ const sourceOf = (row: ProviderRow): string => {
   }
 }
 
+type AddressProps = { row: ProviderRow; providers: Providers; onDone: () => void }
+
+const AddressForm = ({ row, providers, onDone }: AddressProps) => {
+  const address = useSignal(row.base_url ?? '')
+  const key = useSignal('')
+  return (
+    <Form
+      submit={t('address.save')}
+      isIncomplete={address.value.trim() === ''}
+      onCancel={onDone}
+      onSubmit={async () => {
+        await providers.move(row.id, address.value, key.value)
+        onDone()
+      }}
+    >
+      <TextField label={t('setup.base_url')} type="url" dir="ltr" text={address} />
+      <TextField label={t('add.key')} hint={t('address.key')} type="password" text={key} />
+    </Form>
+  )
+}
+
 const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) => {
   const { layout } = useShell()
   const name = row.display_name
   const status = providers.tests.value[row.id]
+  const isEdited = useSignal(false)
   const askRemove = () => {
     layout.confirmation.value = {
       title: t('keys.remove.title'),
@@ -75,8 +98,25 @@ const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) 
           ) : (
             <p class="field-hint">{sourceOf(row)}</p>
           )}
+          {row.base_url && (
+            <p class="field-hint">
+              <bdi>{row.base_url}</bdi>
+            </p>
+          )}
         </div>
         <div class="key-actions">
+          {row.base_url && (
+            <Button
+              asks="POST /api/providers/address"
+              aria-label={t('address.edit', { name })}
+              aria-expanded={isEdited.value}
+              onClick={() => {
+                isEdited.value = !isEdited.value
+              }}
+            >
+              {t('keys.edit')}
+            </Button>
+          )}
           <Button
             aria-label={t('keys.test.of', { name })}
             disabled={status?.busy === true}
@@ -91,6 +131,15 @@ const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) 
           )}
         </div>
       </div>
+      {isEdited.value && (
+        <AddressForm
+          row={row}
+          providers={providers}
+          onDone={() => {
+            isEdited.value = false
+          }}
+        />
+      )}
       <TestResult status={status} />
     </li>
   )
@@ -185,20 +234,16 @@ const Server = ({ server, providers }: { server: LocalServer; providers: Provide
         </div>
         {server.models.length > 0 && (
           <div class="key-actions">
-            <select
-              class="select"
-              aria-label={t('local.model', { name: server.name })}
-              value={model.value}
-              onChange={event => {
-                model.value = event.currentTarget.value
+            <ModelPick
+              id={`local-${server.id}`}
+              describedBy={undefined}
+              label={t('local.model', { name: server.name })}
+              offered={server.models}
+              selected={model.value}
+              onPick={id => {
+                model.value = id
               }}
-            >
-              {server.models.map(({ id, label }) => (
-                <option key={id} value={id} selected={id === model.value}>
-                  {label}
-                </option>
-              ))}
-            </select>
+            />
             <Button disabled={busy.value} onClick={() => void use()}>
               {t('local.use')}
             </Button>

@@ -41,7 +41,8 @@ export type Model = ModelOption & { provider: string }
 
 const MAX_RECENT = 5
 
-const stripProvider = (id: string): string => id.replace(/^@[^:]+:/, '')
+/** Without the hint of its provider. */
+export const bareId = (id: string): string => id.replace(/^@[^:]+:/, '')
 
 /** Best match first: exact id or label, then a prefix of either, then all words anywhere. */
 export const matchModels = (models: readonly Model[], query: string): Model[] => {
@@ -51,8 +52,8 @@ export const matchModels = (models: readonly Model[], query: string): Model[] =>
   const rank = (model: Model): number => {
     const id = model.id.toLowerCase()
     const label = model.label.toLowerCase()
-    if (id === wanted || stripProvider(id) === wanted || label === wanted) return 0
-    if (label.startsWith(wanted) || stripProvider(id).startsWith(wanted)) return 1
+    if (id === wanted || bareId(id) === wanted || label === wanted) return 0
+    if (label.startsWith(wanted) || bareId(id).startsWith(wanted)) return 1
     const text = `${label} ${id} ${model.provider.toLowerCase()}`
     return words.every(word => text.includes(word)) ? 2 : 3
   }
@@ -106,7 +107,7 @@ export class Models {
     const wanted =
       id || this.defaultId.value || (this.all.value.length === 1 ? this.all.value[0]!.id : '')
     if (!wanted) return ''
-    return this.#byId.value.get(wanted)?.label ?? stripProvider(wanted).split('/').at(-1) ?? wanted
+    return this.#byId.value.get(wanted)?.label ?? bareId(wanted).split('/').at(-1) ?? wanted
   }
 
   /** True for an external agent; accepts a session's `@acp:` id and the bare id of a default. */

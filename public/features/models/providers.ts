@@ -21,12 +21,17 @@ export class Providers {
   readonly tests = signal<Readonly<Record<string, TestStatus>>>({})
   readonly servers = signal<readonly LocalServer[] | 'looking' | null>(null)
   /** Providers with a key or an expired sign-in, and the active one; without aliases. */
-  readonly connected = computed(() =>
-    this.rows.value.filter(
+  readonly connected = computed(() => {
+    const found = this.rows.value.filter(
       row =>
         row.alias_of === null && (row.has_key || row.needs_sign_in || row.id === this.active.value),
-    ),
-  )
+    )
+    const own = found.find(({ id }) => id === 'custom')
+    // The command line keeps the key of a server of one's own in the variable of OpenAI: one key, one row.
+    return found.filter(
+      row => row.id !== 'openai' || !own?.key_name || row.key_name !== own.key_name,
+    )
+  })
   readonly addable = computed(() =>
     this.rows.value
       .filter(row => row.alias_of === null && row.configurable)
@@ -56,13 +61,19 @@ export class Providers {
   async test(at: string, { provider, key, model, baseUrl }: KeyInput): Promise<boolean> {
     this.setTest(at, { busy: true })
     try {
-      const { ok, message, hint } = await this.#shell.api('POST /api/providers/test', {
+      const { ok, message, hint, sentences } = await this.#shell.api('POST /api/providers/test', {
         provider,
         ...(key ? { api_key: key } : {}),
         ...(model ? { model } : {}),
         ...(baseUrl ? { base_url: baseUrl } : {}),
       })
-      this.setTest(at, { busy: false, ok, message, ...(hint ? { hint } : {}) })
+      this.setTest(at, {
+        busy: false,
+        ok,
+        message,
+        ...(hint && { hint }),
+        ...(sentences && { sentences }),
+      })
       return ok
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
@@ -76,6 +87,17 @@ export class Providers {
     const { display_name } = await api('POST /api/providers', { provider, api_key: key })
     toasts.show(t('add.saved', { name: display_name }))
     await this.#changed()
+  }
+
+  /** Tested at once, because a wrong address is found out there. */
+  async move(provider: string, baseUrl: string, key: string): Promise<void> {
+    await this.#shell.api('POST /api/providers/address', {
+      provider,
+      base_url: baseUrl,
+      ...(key && { api_key: key }),
+    })
+    await this.#changed()
+    void this.test(provider, { provider, key: '' })
   }
 
   async remove(provider: string): Promise<void> {

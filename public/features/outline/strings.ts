@@ -3,10 +3,10 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator('outline', {
   title: 'Outline',
-  filter: 'Go to a request or heading',
-  list: 'Requests and headings',
+  filter: 'Go to a message or heading',
+  list: 'Messages and headings',
   none: 'No matches',
-  empty: 'No requests yet',
+  empty: 'No messages yet',
   loading: 'Loading earlier messages…',
   failed: 'Couldn’t load earlier messages.',
   retry: 'Retry',

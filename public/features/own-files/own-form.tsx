@@ -1,5 +1,5 @@
 /** The form of a command or subagent: its keys, its text, and conflicts with the file on disk. */
-import { useModels } from '../../contexts.ts'
+import { ModelPick } from '../models/model-list.tsx'
 import { useEffect, useRef } from 'preact/hooks'
 import { EditForm } from '../../parts/edit-form.tsx'
 import { Field, TextField } from '../../parts/form.tsx'
@@ -9,7 +9,6 @@ import { t } from './strings.ts'
 type FieldsProps = { files: OwnFilesState; draft: OwnDraft }
 
 const Fields = ({ files, draft }: FieldsProps) => {
-  const models = useModels()
   const { kind } = files
   const first = useRef<HTMLInputElement>(null)
   useEffect(() => first.current?.focus(), [])
@@ -34,14 +33,19 @@ const Fields = ({ files, draft }: FieldsProps) => {
             onInput={value => files.change({ arguments: value })}
           />
         ) : (
-          <TextField
+          <Field
             label={t('own.model')}
             hint={t('own.model.hint')}
-            maxLength={300}
-            dir="ltr"
-            options={models.all.value.map(({ id }) => id)}
-            value={draft.model}
-            onInput={model => files.change({ model })}
+            control={({ id, describedBy }) => (
+              <ModelPick
+                id={id}
+                describedBy={describedBy}
+                label={t('own.model')}
+                first={[{ id: '', label: t('own.model.default') }]}
+                selected={draft.model}
+                onPick={model => files.change({ model })}
+              />
+            )}
           />
         )}
       </div>

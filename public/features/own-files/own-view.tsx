@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import type { OwnFileRow } from '../../../lib/schema/own-file.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
+import { Beginning, EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 import { useApp } from '../shell/context.ts'
 import { ListView } from '../shell/view.tsx'
 import { ListSearch, SkillTabs } from '../skills/tabs.tsx'
@@ -45,14 +45,6 @@ const List = ({ files, chosen }: { files: OwnFilesState; chosen: string | null }
     return (
       <LoadNote state={state} failed={t(`own.${kind}.failed`)} onRetry={() => void files.load()} />
     )
-  if (files.rows.value.length === 0)
-    return (
-      <EmptyNote title={t(`own.${kind}.empty`)} text={t(`own.${kind}.empty.text`)}>
-        <Button asks="POST /api/own-files/save" icon="plus" onClick={() => files.create()}>
-          {t(`own.${kind}.new`)}
-        </Button>
-      </EmptyNote>
-    )
   if (shown.length === 0)
     return <EmptyNote title={t('own.none', { query: files.query.value.trim() })} />
   return (
@@ -75,19 +67,40 @@ export const OwnView = ({ tab, name }: { tab: Tab; name: string | null }) => {
   useEffect(() => void files.load(), [files, profile])
   useEffect(() => void files.read(name), [files, name, profile])
 
+  const isFirst =
+    files.state.value === 'ready' && files.rows.value.length === 0 && !draft && name === null
   return (
     <ListView
       title={t(`own.${kind}.list`)}
+      beginning={
+        isFirst && (
+          <>
+            <SkillTabs tab={tab} />
+            <Beginning title={t(`own.${kind}.empty`)} text={t(`own.${kind}.empty.text`)}>
+              <Button
+                asks="POST /api/own-files/save"
+                kind="primary"
+                icon="plus"
+                onClick={() => files.create()}
+              >
+                {t(`own.${kind}.new`)}
+              </Button>
+            </Beginning>
+          </>
+        )
+      }
       actions={
-        <Button
-          asks="POST /api/own-files/save"
-          icon="plus"
-          onClick={() => {
-            if (!draft) files.create()
-          }}
-        >
-          {t(`own.${kind}.new`)}
-        </Button>
+        !isFirst && (
+          <Button
+            asks="POST /api/own-files/save"
+            icon="plus"
+            onClick={() => {
+              if (!draft) files.create()
+            }}
+          >
+            {t(`own.${kind}.new`)}
+          </Button>
+        )
       }
       listLabel={t(`own.${kind}.list`)}
       finder={

@@ -159,7 +159,11 @@ const choices = (app: App): Action[] => {
       icon: 'terminal',
       label: tw('panel.terminal'),
       asks: 'POST /api/terminal/open',
-      run: tab('terminal'),
+      keys: formatKeys('ctrl+`', layout.mac),
+      run() {
+        route.backToChat()
+        layout.setDock('asked')
+      },
     },
   ]
   return list.map(action => ({ ...action, searchOnly: true }))

@@ -1,19 +1,19 @@
-/** The Changes tab: branch, distance from upstream, changed files with diffs, and changes by turn. */
+/** Changes: branch, distance from upstream, changed files with diffs, and changes by turn. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import { directoryOf, nameOf } from '../../parts/file-kind.ts'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Change, GitStatus } from '../workspace/git-changes.ts'
 import { t } from '../workspace/strings.ts'
-import { LoadedDiffView } from './loaded-diff.tsx'
 import { useGitActions } from './git-context.ts'
 import { BranchName, BranchTools, GitMore, GitTools } from './git-tools.tsx'
-import { HunkDiff } from './hunk-diff.tsx'
 import { t as gitText } from '../git/strings.ts'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
 import { TurnChangesView } from './turn-changes-view.tsx'
-import { usePanel } from '../../contexts.ts'
+import { ChangeActions, ChangeDiff } from './change.tsx'
+import { ReviewPane } from './review-pane.tsx'
+import { useWide } from './use-wide.ts'
 
 const Branch = ({ status }: { status: GitStatus }) => {
   const { branch, upstream, ahead, behind } = status
@@ -47,25 +47,22 @@ const Branch = ({ status }: { status: GitStatus }) => {
 }
 
 const ChangeView = ({ change }: { change: Change }) => {
-  const panel = usePanel()
-  const { changes } = useWorkspacePanel()
-  const actions = useGitActions()
-  const { key, path, from, kind, mark } = change
-  const loaded = changes.diffs.value.get(key)
-  const isBusy = actions.busy.value !== ''
-  const name = visibleName(path)
+  const { changes, review } = useWorkspacePanel()
+  const isWide = useWide()
+  const { key, path, from, mark } = change
   const open = changes.opened.value.has(key)
+  const isShown = isWide && review.shown.value?.key === key
   return (
     <li class="change">
       <div class="change-line">
         <button
           type="button"
           class="change-head"
-          aria-expanded={open}
+          {...(isWide ? { 'aria-current': isShown } : { 'aria-expanded': open })}
           title={from ? `${visibleName(path)} ${t('git.from', { path: from })}` : visibleName(path)}
-          onClick={() => changes.toggle(change)}
+          onClick={() => (isWide ? review.choose(key) : changes.toggle(change))}
         >
-          <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
+          {!isWide && <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />}
           <span class={mark === 'deleted' ? 'change-name change-gone' : 'change-name'} dir="auto">
             <bdi>{visibleName(nameOf(path))}</bdi>
           </span>
@@ -74,42 +71,9 @@ const ChangeView = ({ change }: { change: Change }) => {
           </span>
           <MarkView mark={mark} />
         </button>
-        {mark !== 'deleted' && (
-          <IconButton
-            class="change-open"
-            icon="file"
-            size={14}
-            label={`${t('git.open')}: ${visibleName(path)}`}
-            onClick={() => panel.openFile(path)}
-          />
-        )}
-        {kind === 'unstaged' && mark !== 'conflict' && (
-          <IconButton
-            class="change-open"
-            icon="undo"
-            asks="POST /api/git/discard"
-            size={14}
-            label={gitText('git.discard', { name })}
-            disabled={isBusy}
-            onClick={() => void actions.discard(change)}
-          />
-        )}
-        <IconButton
-          class="change-open change-stage"
-          asks="POST /api/git/stage"
-          icon={kind === 'staged' ? 'close' : 'plus'}
-          size={14}
-          label={gitText(kind === 'staged' ? 'git.unstage' : 'git.stage', { name })}
-          disabled={isBusy}
-          onClick={() => void actions.move(change)}
-        />
+        <ChangeActions change={change} />
       </div>
-      {open &&
-        (loaded?.id && mark !== 'conflict' ? (
-          <HunkDiff change={change} loaded={loaded} />
-        ) : (
-          <LoadedDiffView path={path} loaded={loaded} />
-        ))}
+      {open && !isWide && <ChangeDiff change={change} />}
     </li>
   )
 }
@@ -149,12 +113,34 @@ const Blank = ({ title, text }: { title: string; text: string }) => (
 )
 
 /** Changes by turn are shown with or without a Git repository. */
-export const ChangesView = () => (
-  <div class="changes-view">
-    <GitChanges />
-    <TurnChangesView />
-  </div>
-)
+export const ChangesView = () => {
+  const isWide = useWide()
+  const { review } = useWorkspacePanel()
+  const list = (
+    <div class="changes-view">
+      <GitChanges />
+      <TurnChangesView />
+    </div>
+  )
+  if (!isWide) return list
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the buttons in the head of the diff do the same
+    <div
+      class="review-columns"
+      onKeyDown={event => {
+        const isTyping = (event.target as Element).closest('input, textarea, select')
+        if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+        const by = { n: 1, p: -1 }[event.key] as 1 | -1 | undefined
+        if (!by) return
+        event.preventDefault()
+        review.step(by)
+      }}
+    >
+      {list}
+      <ReviewPane />
+    </div>
+  )
+}
 
 const GitChanges = () => {
   const { changes, turns } = useWorkspacePanel()
@@ -187,7 +173,7 @@ const GitChanges = () => {
   return (
     <>
       <Branch status={status} />
-      <GitTools staged={staged.length} />
+      <GitTools staged={staged} unstaged={unstaged} isCut={status.truncated} />
       <Group title={t('git.staged')} list={staged} />
       <Group title={t('git.unstaged')} list={unstaged} />
       {status.truncated && <p class="panel-note">{t('git.cut')}</p>}

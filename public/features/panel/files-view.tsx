@@ -1,6 +1,5 @@
-/** The Files tab: the toolbar, the tree, uploads, and the open file. */
+/** Files: the toolbar, the tree, uploads, and the open file, which takes the place of the tree or is beside it. */
 import { visibleName } from '../../../lib/base/visible.ts'
-import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { formatBytes } from '../../parts/file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -9,6 +8,7 @@ import { t } from '../workspace/strings.ts'
 import { FilePreview } from './preview.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { Tree } from './tree-view.tsx'
+import { useWide } from './use-wide.ts'
 import { useChat, useWorkspaces } from '../../contexts.ts'
 
 const Uploads = () => {
@@ -128,19 +128,26 @@ const TreeOrStatus = () => {
 
 export const FilesView = () => {
   const { openFile: preview } = useWorkspacePanel()
-  /** The open file fills the panel; the tree is hidden. */
-  const alone = useSignal(false)
-  const open = preview.doc.value !== null
+  const isWide = useWide()
+  const isOpen = preview.doc.value !== null
   return (
-    <div class={open ? 'files-view files-open' : 'files-view'}>
-      {!(open && (alone.value || preview.doc.value?.isAnswer)) && (
+    <div class={isWide ? 'files-view review-columns' : 'files-view'}>
+      {(isWide || !isOpen) && (
         <div class="files-top">
           <Bar />
           <TreeOrStatus />
           <Uploads />
         </div>
       )}
-      {open && <FilePreview alone={alone} />}
+      {isOpen ? (
+        <FilePreview />
+      ) : (
+        isWide && (
+          <div class="review-pane panel-blank">
+            <p>{t('files.choose')}</p>
+          </div>
+        )
+      )}
     </div>
   )
 }

@@ -1,7 +1,7 @@
 /** The Git tools of the Changes tab: branch and remotes, commit, history. */
 import { useSignal } from '@preact/signals'
 import { pageLocale } from '../../strings/t.ts'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -11,7 +11,9 @@ import { Form, FormActions, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
-import type { GitStatus } from '../workspace/git-changes.ts'
+import { formatKeys } from '../shell/keys.ts'
+import type { Change, GitStatus } from '../workspace/git-changes.ts'
+import { usePanel, useShell } from '../../contexts.ts'
 import { useWorkspacePanel } from './context.ts'
 import { useGitActions } from './git-context.ts'
 import type { LogEntry } from '../git/git-history.ts'
@@ -212,25 +214,48 @@ const Operation = () => {
   )
 }
 
-const CommitBox = ({ staged }: { staged: number }) => {
+type ToolsProps = {
+  staged: readonly Change[]
+  unstaged: readonly Change[]
+  /** There are more changes than the list has. */
+  isCut: boolean
+}
+
+const CommitBox = ({ staged, unstaged, isCut }: ToolsProps) => {
   const actions = useGitActions()
+  const panel = usePanel()
+  const { layout } = useShell()
+  const field = useRef<HTMLTextAreaElement>(null)
   const { message, busy, overview } = actions
   const subject = message.value.split('\n', 1)[0]!.length
-  const isReady = message.value.trim() !== '' && (staged > 0 || Boolean(overview.value?.operation))
+  // With nothing staged all of it is meant; what is in conflict, or not in the list, is not committed unseen.
+  const hasConflict = unstaged.some(({ mark }) => mark === 'conflict')
+  const all = staged.length === 0 && !hasConflict && !isCut ? unstaged : []
+  const isReady =
+    message.value.trim() !== '' &&
+    (staged.length > 0 || all.length > 0 || Boolean(overview.value?.operation))
+  const commit = () => void actions.commit(all)
+  const asked = panel.commitFocus.value
+  useEffect(() => {
+    if (asked === 0) return
+    panel.commitFocus.value = 0
+    field.current?.focus()
+  }, [asked])
   return (
     <form
       class="git-commit"
       onSubmit={event => {
         event.preventDefault()
-        void actions.commit()
+        commit()
       }}
     >
       <textarea
+        ref={field}
         class="input git-message"
         dir="auto"
         rows={message.value.includes('\n') ? 4 : 1}
         aria-label={t('git.message')}
-        placeholder={t('git.message.hint')}
+        placeholder={t('git.message.keys', { keys: formatKeys('mod+enter', layout.mac) })}
         value={message.value}
         onInput={event => {
           message.value = event.currentTarget.value
@@ -238,7 +263,7 @@ const CommitBox = ({ staged }: { staged: number }) => {
         onKeyDown={event => {
           if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
           event.preventDefault()
-          if (isReady) void actions.commit()
+          if (isReady && busy.value === '') commit()
         }}
       />
       <div class="git-commit-row">
@@ -251,7 +276,11 @@ const CommitBox = ({ staged }: { staged: number }) => {
           </span>
         )}
         <Button kind="primary" type="submit" disabled={!isReady || busy.value !== ''}>
-          {staged > 0 ? t('git.commit.staged', { count: staged }) : t('git.commit')}
+          {staged.length > 0
+            ? t('git.commit.staged', { count: staged.length })
+            : all.length > 0
+              ? t('git.commit.all', { count: all.length })
+              : t('git.commit')}
         </Button>
       </div>
     </form>
@@ -326,7 +355,7 @@ const History = () => {
 }
 
 /** Loads the overview with the status, and again whenever that changes. */
-export const GitTools = ({ staged }: { staged: number }) => {
+export const GitTools = (props: ToolsProps) => {
   const actions = useGitActions()
   const { changes } = useWorkspacePanel()
   const status = changes.status.value
@@ -338,7 +367,7 @@ export const GitTools = ({ staged }: { staged: number }) => {
     <>
       <WorktreeBar />
       <Operation />
-      {may('POST /api/git/commit') && <CommitBox staged={staged} />}
+      {may('POST /api/git/commit') && <CommitBox {...props} />}
       <HookDialog />
     </>
   )

@@ -1,9 +1,10 @@
-/** The diff of a changed file with buttons to stage, unstage or discard a hunk or chosen lines of it. */
+/** The diff of a changed file with buttons to stage, unstage or discard a hunk, and a mode in which single lines are chosen. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { DiffLine, FileDiff } from '../../parts/diff.ts'
 import { LineText, useHighlighted } from '../../parts/diff-view.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { hunksOf } from '../review/hunks.ts'
 import type { Change, LoadedDiff } from '../workspace/git-changes.ts'
@@ -25,22 +26,34 @@ const textOf = ({ parts }: DiffLine): string => parts.map(({ text }) => text).jo
 type LineProps = {
   line: DiffLine
   index: number
-  isChosen: boolean
+  /** Null: lines are not being chosen. */
+  isChosen: boolean | null
   toggle: (index: number) => void
 }
 
+/** While lines are chosen every line leaves the same room for a check box, so that the code stays in one column. */
 const Line = ({ line, index, isChosen, toggle }: LineProps) => {
   const { kind, number, parts } = line
+  const canChoose = isChosen !== null && index >= 0
   return (
-    <div class={`diff-${kind}`} data-n={kind === 'note' ? '' : number}>
-      {index >= 0 && may('POST /api/git/stage') && (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the check box does the same
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the check box does the same
+    <div
+      class={`diff-${kind}`}
+      data-n={kind === 'note' ? '' : number}
+      onClick={event => {
+        if (isChosen === null) return
+        // A press on the line would pick it for a comment.
+        event.stopPropagation()
+        if (canChoose && !(event.target as Element).closest('input, a')) toggle(index)
+      }}
+    >
+      {canChoose && (
         <input
           type="checkbox"
           class="stage-check"
           checked={isChosen}
           aria-label={t('git.line', { line: number, text: textOf(line).slice(0, 120) })}
-          // A press on the line picks it for a comment.
-          onClick={event => event.stopPropagation()}
           onChange={() => toggle(index)}
         />
       )}
@@ -62,6 +75,7 @@ export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDif
   const actions = useGitActions()
   const numbers = useMemo(() => lineNumbers(loaded.diff), [loaded.diff])
   const chosen = useSignal<ReadonlySet<number>>(new Set())
+  const isChoosing = useSignal(false)
   useEffect(() => {
     chosen.value = new Set()
   }, [loaded.id])
@@ -98,7 +112,7 @@ export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDif
         </>
       ),
       body: (
-        <div class="diff">
+        <div class={isChoosing.value ? 'diff stage-lines' : 'diff'}>
           <ScrollBox class="diff-box" label={t('git.lines')}>
             <Lines path={change.path} lines={lines}>
               {lines.map((line, row) => {
@@ -108,7 +122,7 @@ export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDif
                     key={row}
                     line={line}
                     index={index}
-                    isChosen={chosen.value.has(index)}
+                    isChosen={isChoosing.value ? chosen.value.has(index) : null}
                     toggle={toggle}
                   />
                 )
@@ -119,5 +133,19 @@ export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDif
       ),
     }
   }
-  return <LoadedDiffView path={change.path} loaded={loaded} slots={slots} />
+  const tool = may('POST /api/git/stage') && (
+    <button
+      type="button"
+      class="change-tool"
+      aria-pressed={isChoosing.value}
+      onClick={() => {
+        isChoosing.value = !isChoosing.value
+        chosen.value = new Set()
+      }}
+    >
+      <Icon name="checklist" size={14} />
+      {t(isChoosing.value ? 'git.choose.end' : 'git.choose')}
+    </button>
+  )
+  return <LoadedDiffView path={change.path} loaded={loaded} slots={slots} tool={tool} />
 }

@@ -1,4 +1,5 @@
 /** A loaded diff, or its loading or error message. */
+import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { parseDiff } from '../../parts/diff.ts'
 import { DiffCounts } from '../../parts/diff-view.tsx'
@@ -12,9 +13,11 @@ type LoadedDiffProps = {
   /** Undoes the part with this header. */
   onUndo?: (header: string) => void
   slots?: HunkSlots
+  /** Beside the counts. */
+  tool?: ComponentChildren
 }
 
-export const LoadedDiffView = ({ path, loaded, onUndo, slots }: LoadedDiffProps) => {
+export const LoadedDiffView = ({ path, loaded, onUndo, slots, tool }: LoadedDiffProps) => {
   const files = useMemo(() => parseDiff(loaded?.diff ?? ''), [loaded?.diff])
   if (!loaded || loaded.state === 'loading') {
     return <p class="panel-note panel-late">{t('git.diff.loading')}</p>
@@ -27,9 +30,10 @@ export const LoadedDiffView = ({ path, loaded, onUndo, slots }: LoadedDiffProps)
   const sum = (side: 'added' | 'removed') => shown.reduce((total, file) => total + file[side], 0)
   return (
     <>
-      <p class="change-counts">
+      <div class="change-counts">
         <DiffCounts added={sum('added')} removed={sum('removed')} />
-      </p>
+        {tool}
+      </div>
       <DiffHunks
         path={path}
         diff={loaded.diff}

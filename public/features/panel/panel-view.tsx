@@ -1,9 +1,8 @@
-/** The workspace panel: the Files and Changes tabs and the background processes. */
+/** The workspace sheet: Files and Changes, beside the chat or in its place, and the background processes. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { lazy } from '../../parts/lazy.tsx'
-import { may } from '../../parts/may.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { Tab } from './panel.ts'
 import { followChat, workspacePanelOf } from './workspace-panel.ts'
@@ -15,30 +14,25 @@ import { FilesView } from './files-view.tsx'
 import { WorkspacePanelContext } from './context.ts'
 import { useChat, usePanel, useShell, useWorkspaces } from '../../contexts.ts'
 
-const TABS: readonly Tab[] = ['files', 'changes', 'terminal']
-/** Without the terminal for those who may not open one. */
-const shownTabs = () => TABS.filter(tab => tab !== 'terminal' || may('POST /api/terminal/open'))
-
-const Terminals = lazy(async () => (await import('./terminal-view.tsx')).TerminalView)
+const TABS: readonly Tab[] = ['files', 'changes']
 
 const PastFiles = lazy(async () => (await import('../time-travel/past-files.tsx')).PastFiles)
 
 const Tabs = ({ count }: { count: number }) => {
   const panel = usePanel()
   const ref = useRef<HTMLDivElement>(null)
-  const tabs = shownTabs()
   const move = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 }
     const step = steps[event.key]
     if (!step) return
     event.preventDefault()
-    const at = (tabs.indexOf(panel.tab.value) + step + tabs.length) % tabs.length
-    panel.choose(tabs[at]!)
+    const at = (TABS.indexOf(panel.tab.value) + step + TABS.length) % TABS.length
+    panel.choose(TABS[at]!)
     ref.current?.querySelectorAll<HTMLElement>('[role="tab"]')[at]?.focus()
   }
   return (
     <div ref={ref} class="panel-tabs" role="tablist" aria-label={t('panel.tabs')}>
-      {tabs.map(tab => (
+      {TABS.map(tab => (
         <button
           key={tab}
           type="button"
@@ -83,8 +77,24 @@ const NoSession = () => {
 const Body = () => {
   const panel = usePanel()
   if (panel.past.value) return <PastFiles />
-  if (panel.tab.value === 'terminal' && may('POST /api/terminal/open')) return <Terminals />
   return panel.tab.value !== 'changes' ? <FilesView /> : <ChangesView />
+}
+
+/** Wherever the focus is, unless something else there is for Escape to end. */
+const useEscape = () => {
+  const { full } = usePanel()
+  const isFull = full.value
+  useEffect(() => {
+    if (!isFull) return
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isOther = (event.target as Element).closest('input, textarea, dialog, .editor, .dock')
+      if (event.key !== 'Escape' || event.defaultPrevented || isOther) return
+      event.preventDefault()
+      full.value = false
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [isFull])
 }
 
 type FrameProps = { count?: number; onRefresh?: () => void; children: ComponentChildren }
@@ -92,13 +102,37 @@ type FrameProps = { count?: number; onRefresh?: () => void; children: ComponentC
 const Frame = ({ count = 0, onRefresh, children }: FrameProps) => {
   const panel = usePanel()
   const { layout } = useShell()
+  useEscape()
   return (
     <>
       <header class="panel-head">
         <h2 class="sr-only">{t('panel.label')}</h2>
         <Tabs count={count} />
+        <IconButton
+          icon="terminal"
+          size={16}
+          asks="POST /api/terminal/open"
+          label={t('panel.terminal')}
+          keys={formatKeys('ctrl+`', layout.mac)}
+          aria-pressed={layout.dock.value !== 'closed'}
+          onClick={() => {
+            layout.setDock(layout.dock.value === 'closed' ? 'asked' : 'closed')
+            if (panel.overlay.value) panel.hide()
+          }}
+        />
         {onRefresh && (
           <IconButton icon="refresh" size={16} label={t('files.refresh')} onClick={onRefresh} />
+        )}
+        {!layout.narrow.value && (
+          <IconButton
+            class="panel-expand"
+            icon={panel.full.value ? 'shrink' : 'expand'}
+            size={16}
+            label={t(panel.full.value ? 'panel.beside' : 'panel.center')}
+            onClick={() => {
+              panel.full.value = !panel.full.value
+            }}
+          />
         )}
         <IconButton
           icon="close"
@@ -152,5 +186,40 @@ export const WorkspacePanelView = () => {
     <Frame>
       <NoSession />
     </Frame>
+  )
+}
+
+/** A modal sheet: takes the focus, restores it, and closes on Escape or an outside click. */
+export const Sheet = () => {
+  const panel = usePanel()
+  const ref = useRef<HTMLElement>(null)
+  useLayoutEffect(() => {
+    const before = document.activeElement
+    ref.current?.focus()
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape and the close button do the same by keyboard */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape and the close button do the same by keyboard */}
+      <div class="panel-scrim" onClick={() => panel.hide()} />
+      <section
+        ref={ref}
+        class={panel.full.value ? 'panel panel-sheet panel-whole' : 'panel panel-sheet'}
+        role="dialog"
+        aria-modal="true"
+        aria-label={t('panel.label')}
+        tabIndex={-1}
+        onKeyDown={event => {
+          if (event.key !== 'Escape' || event.defaultPrevented) return
+          event.stopPropagation()
+          panel.hide()
+        }}
+      >
+        <WorkspacePanelView />
+      </section>
+    </>
   )
 }

@@ -6,7 +6,7 @@ import { type Target, targetOf } from '../../parts/target.ts'
 import type { TurnChanges } from '../workspace/turn-changes.ts'
 import type { WorkspacePanel } from './workspace-panel.ts'
 
-export type Tab = 'files' | 'changes' | 'terminal'
+export type Tab = 'files' | 'changes'
 export const PANEL_MIN = 280
 export const PANEL_MAX = 960
 const PANEL_DEFAULT = 360
@@ -39,8 +39,10 @@ export class PanelFrame {
   // A file that the URL names is shown whatever tab was open last.
   readonly tab: Signal<Tab>
   readonly shown = computed(() => (this.overlay.value ? this.#sheet.value : this.#open.value))
-  /** The open file covers the page. */
+  /** The sheet takes the place of the chat. Not remembered. */
   readonly full = signal(false)
+  /** The message of the commit is to get the cursor. */
+  readonly commitFocus = signal(0)
 
   constructor(platform: Platform, href: string) {
     const { device } = platform
@@ -49,7 +51,8 @@ export class PanelFrame {
     this.#open = signal(device.read('panel', false) || this.#isNamed)
     this.#sheet = signal(this.#isNamed)
     this.width = signal(clamp(device.read('panel-width', PANEL_DEFAULT)))
-    this.tab = signal<Tab>(this.#isNamed ? 'files' : device.read<Tab>('panel-tab', 'files'))
+    const last = device.read<string>('panel-tab', 'files')
+    this.tab = signal<Tab>(!this.#isNamed && last === 'changes' ? 'changes' : 'files')
   }
 
   readonly show = (): void => {
@@ -62,6 +65,7 @@ export class PanelFrame {
 
   readonly hide = (): void => {
     this.#sheet.value = false
+    this.full.value = false
     if (this.overlay.value) return
     this.#open.value = false
     this.#platform.device.write('panel', false)
@@ -77,15 +81,6 @@ export class PanelFrame {
   readonly resize = (px: number): void => {
     this.width.value = clamp(px)
     this.#platform.device.write('panel-width', this.width.value)
-  }
-
-  /** Half of the window, or the usual width again. Not remembered. */
-  readonly widen = (windowPx: number): void => {
-    const wide = clamp(windowPx / 2)
-    this.width.value =
-      this.width.value < wide
-        ? wide
-        : clamp(this.#platform.device.read('panel-width', PANEL_DEFAULT))
   }
 
   readonly resetWidth = (): void => {

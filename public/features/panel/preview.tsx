@@ -1,14 +1,12 @@
 /** The open file: its header, preview or source, and the editor. */
 import { visibleName } from '../../../lib/base/visible.ts'
-import type { Signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { directoryOf, formatBytes, nameOf } from '../../parts/file-kind.ts'
 import { formatKeys } from '../shell/keys.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
-import { canEdit, type Doc, hasSourceView, isDirty } from '../workspace/document.ts'
+import { canEdit, type Doc, hasSourceView, hasViews, isDirty } from '../workspace/document.ts'
 import { t } from '../workspace/strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { Conflict, Moved } from './conflict-view.tsx'
@@ -24,8 +22,11 @@ import {
 } from './media-preview.tsx'
 import { CsvView } from './csv-view.tsx'
 import { canRun } from './live-frame.tsx'
-import { TextView } from './text-view.tsx'
-import { useComposer, usePanel, useShell } from '../../contexts.ts'
+import { JsonView, TextView } from './text-view.tsx'
+import { useWide } from './use-wide.ts'
+import { useComposer, useShell } from '../../contexts.ts'
+
+const NotebookView = lazy(async () => (await import('./notebook-view.tsx')).NotebookView)
 
 /** CodeMirror and its languages are several hundred kB, needed only for editing. */
 const Editor = lazy(async () => (await import('./editor.tsx')).Editor)
@@ -55,10 +56,9 @@ const Contents = ({ doc }: { doc: Doc }) => {
     )
   }
   if (doc.state === 'binary') return <Download doc={doc} why={t('preview.binary')} />
-  // Too large to be read as text, but an image all the same.
-  if (doc.state === 'large' && doc.kind === 'svg')
+  // An SVG image too large to be read as text.
+  if (doc.state === 'large')
     return <MediaView key={doc.generation} doc={{ ...doc, kind: 'image' }} />
-  if (doc.state === 'large') return <Download doc={doc} why={t('preview.large')} />
   if (doc.state === 'failed') {
     return (
       <div class="panel-blank" role="alert">
@@ -70,12 +70,16 @@ const Contents = ({ doc }: { doc: Doc }) => {
     )
   }
   if (doc.mode === 'edit') return <FileEditor doc={doc} />
-  const view = doc.mode === 'source' ? 'text' : doc.kind
+  const view = doc.mode === 'source' || doc.page ? 'text' : doc.kind
   switch (view) {
     case 'markdown':
       return <MarkdownView doc={doc} />
     case 'csv':
       return <CsvView doc={doc} />
+    case 'json':
+      return <JsonView doc={doc} />
+    case 'notebook':
+      return <NotebookView doc={doc} />
     case 'html':
       return <HtmlView doc={doc} />
     case 'svg':
@@ -173,41 +177,6 @@ const RunButton = ({ doc }: { doc: Doc }) => {
   )
 }
 
-const SizeButtons = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
-  const panel = usePanel()
-  const { full } = panel
-  return (
-    <>
-      {!doc.isAnswer && !full.value && (
-        <IconButton
-          icon={alone.value ? 'chevron-down' : 'chevron-up'}
-          size={16}
-          label={t(alone.value ? 'preview.shrink' : 'preview.grow')}
-          onClick={() => {
-            alone.value = !alone.value
-          }}
-        />
-      )}
-      {!panel.overlay.value && !full.value && (
-        <IconButton
-          icon="widen"
-          size={16}
-          label={t('preview.widen')}
-          onClick={() => panel.widen(window.innerWidth)}
-        />
-      )}
-      <IconButton
-        icon={full.value ? 'shrink' : 'expand'}
-        size={16}
-        label={t(full.value ? 'preview.full.end' : 'preview.full')}
-        onClick={() => {
-          full.value = !full.value
-        }}
-      />
-    </>
-  )
-}
-
 const useMenu = (doc: Doc): (() => MenuItem[]) => {
   const { copy } = useShell()
   const { draft: composer } = useComposer()
@@ -257,30 +226,36 @@ const useMenu = (doc: Doc): (() => MenuItem[]) => {
   ]
 }
 
-const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
+const Head = ({ doc }: { doc: Doc }) => {
   const { openFile: preview } = useWorkspacePanel()
-  const panel = usePanel()
+  const isWide = useWide()
   const menu = useMenu(doc)
-  const lines = doc.content ? doc.content.replace(/\n$/, '').split('\n').length : null
+  const lines = doc.content && !doc.page ? doc.content.replace(/\n$/, '').split('\n').length : null
   return (
     <header class="preview-head">
       <div class="preview-line">
+        {!isWide && (
+          <IconButton
+            icon="list"
+            size={16}
+            label={t('preview.back')}
+            onClick={() => preview.close()}
+          />
+        )}
         <h3 class="preview-name" title={visibleName(doc.path)}>
           {isDirty(doc) && <span class="preview-dirty" aria-hidden="true" />}
           <bdi class="preview-base">{visibleName(nameOf(doc.path))}</bdi>
           <span class="preview-dir">{visibleName(directoryOf(doc.path))}</span>
         </h3>
         <MenuButton label={t('files.menu', { name: nameOf(doc.path) })} items={menu} />
-        <SizeButtons doc={doc} alone={alone} />
-        <IconButton
-          icon="close"
-          size={16}
-          label={t('preview.close')}
-          onClick={() => {
-            panel.full.value = false
-            preview.close()
-          }}
-        />
+        {isWide && (
+          <IconButton
+            icon="close"
+            size={16}
+            label={t('preview.close')}
+            onClick={() => preview.close()}
+          />
+        )}
       </div>
       {doc.state === 'ready' && (
         <div class="preview-line preview-tools">
@@ -299,7 +274,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
                     .join(' · ')}
               </span>
               {doc.kind === 'html' && doc.mode === 'view' && <RunButton doc={doc} />}
-              {hasSourceView(doc.kind) && !doc.isLarge && <ViewModes doc={doc} />}
+              {hasViews(doc) && <ViewModes doc={doc} />}
               {canEdit(doc) && may('POST /api/file/save') && (
                 <button
                   type="button"
@@ -317,29 +292,13 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
   )
 }
 
-export const FilePreview = ({ alone }: { alone: Signal<boolean> }) => {
+export const FilePreview = () => {
   const { openFile: preview } = useWorkspacePanel()
-  const panel = usePanel()
   const doc = preview.doc.value
-  // A closed file leaves no full screen to the next one.
-  useEffect(
-    () => () => {
-      panel.full.value = false
-    },
-    [panel],
-  )
   if (!doc) return null
   return (
-    <section
-      class={panel.full.value ? 'preview preview-full' : 'preview'}
-      aria-label={t('preview.label', { name: nameOf(doc.path) })}
-      onKeyDown={event => {
-        if (event.key !== 'Escape' || event.defaultPrevented || !panel.full.value) return
-        event.preventDefault()
-        panel.full.value = false
-      }}
-    >
-      <Head doc={doc} alone={alone} />
+    <section class="preview" aria-label={t('preview.label', { name: nameOf(doc.path) })}>
+      <Head doc={doc} />
       {doc.isMoved ? <Moved doc={doc} /> : doc.conflict !== null && <Conflict doc={doc} />}
       <Contents doc={doc} />
     </section>

@@ -1,39 +1,102 @@
-/** The source view: highlighted text with line numbers. Clicking a number selects the line and puts it into the URL. */
+/** Text with line numbers and colors, of a file of any size by pages. Clicking a number selects the line and puts it into the URL. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { CodeText } from '../../markdown/code.tsx'
-import { languageOf, nameOf } from '../../parts/file-kind.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { formatBytes, languageOf, nameOf } from '../../parts/file-kind.ts'
+import type { IconName } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import type { Doc } from '../workspace/document.ts'
+import { type Doc, hasViews, type Page } from '../workspace/document.ts'
+import { formatJson } from '../workspace/format-json.ts'
+import { pageLocale } from '../../strings/t.ts'
 import { t } from '../workspace/strings.ts'
 import { useWorkspacePanel } from './context.ts'
 
 /** The line height in preview.css. Lines never wrap, so a line's offset is its index times this. */
 const LINE_PX = 20
 
-const numbersOf = (count: number): string =>
-  Array.from({ length: count }, (_, index) => index + 1).join('\n')
+const numbersOf = (count: number, first: number): string =>
+  Array.from({ length: count }, (_, index) => first + index).join('\n')
+
+/** Where the page is in its file, and the way to the others. */
+const PageBar = ({ page, sizeBytes, count }: { page: Page; sizeBytes: number; count: number }) => {
+  const { openFile: preview } = useWorkspacePanel()
+  const { from, to, first } = page
+  const button = (go: Parameters<typeof preview.turnPage>[0], icon: IconName, isOff: boolean) => (
+    <IconButton
+      icon={icon}
+      size={16}
+      label={t(`page.${go}`)}
+      disabled={isOff}
+      onClick={() => void preview.turnPage(go)}
+    />
+  )
+  const isEnd = to >= sizeBytes
+  return (
+    <nav class="page-bar" aria-label={t('page.label')}>
+      <span>
+        {first === null
+          ? t('page.place', {
+              from: formatBytes(from),
+              to: formatBytes(to),
+              size: formatBytes(sizeBytes),
+            })
+          : t('page.lines', {
+              from: first.toLocaleString(pageLocale()),
+              to: (first + count - 1).toLocaleString(pageLocale()),
+              size: formatBytes(sizeBytes),
+            })}
+      </span>
+      <Button kind="quiet" disabled={from === 0} onClick={() => void preview.turnPage('first')}>
+        {t('page.first')}
+      </Button>
+      {button('previous', 'chevron-up', from === 0)}
+      {button('next', 'chevron-down', isEnd)}
+      <Button kind="quiet" disabled={isEnd} onClick={() => void preview.turnPage('last')}>
+        {t('page.last')}
+      </Button>
+    </nav>
+  )
+}
+
+/** JSON that was written for programs, laid out. */
+export const JsonView = ({ doc }: { doc: Doc }) => {
+  const text = useMemo(
+    () => (hasViews(doc) ? formatJson(doc.content) : null),
+    [doc.content, doc.kind],
+  )
+  // Its lines are not those of the file.
+  return <TextView doc={text === null ? doc : { ...doc, content: text, line: null }} />
+}
 
 export const TextView = ({ doc }: { doc: Doc }) => {
   const { openFile: preview } = useWorkspacePanel()
-  const { content, path, line, endLine } = doc
+  const { content, path, page, sizeBytes } = doc
+  const first = page ? page.first : 1
+  // Lines of this text, from 1.
+  const inText = (at: number | null) => (at === null || first === null ? null : at - first + 1)
+  const [line, endLine] = [inText(doc.line), inText(doc.endLine)]
   const box = useRef<HTMLDivElement>(null)
   const count = useMemo(() => content.replace(/\n$/, '').split('\n').length, [content])
-  const numbers = useMemo(() => numbersOf(count), [count])
+  const numbers = useMemo(() => (first === null ? '' : numbersOf(count, first)), [count, first])
 
   // Scrolls the line to the upper third: what follows it matters more than what precedes it.
   useLayoutEffect(() => {
     const scroller = box.current?.closest('.text-view')
-    if (!scroller || line === null) return
+    if (!scroller) return
+    if (line === null || line < 1) {
+      if (page) scroller.scrollTop = 0
+      return
+    }
     const top = (line - 1) * LINE_PX
     const seen = top >= scroller.scrollTop && top < scroller.scrollTop + scroller.clientHeight - 40
     if (!seen) scroller.scrollTop = Math.max(0, top - scroller.clientHeight / 3)
-  }, [line, content])
+  }, [line, content, page])
 
   if (content === '') return <p class="panel-note">{t('preview.empty')}</p>
-  return (
+  const text = (
     <ScrollBox class="text-view" label={t('preview.contents', { name: nameOf(path) })}>
       <div ref={box} class="text-lines" dir="ltr">
-        {line !== null && line <= count && (
+        {line !== null && line >= 1 && line <= count && (
           <div
             class="text-mark"
             style={{
@@ -49,7 +112,7 @@ export const TextView = ({ doc }: { doc: Doc }) => {
             const from = event.currentTarget.getBoundingClientRect().top
             const pressed = Math.floor((event.clientY - from) / LINE_PX) + 1
             const wanted = Math.max(1, Math.min(count, pressed))
-            preview.select(wanted === line ? null : wanted)
+            if (first !== null) preview.select(wanted === line ? null : wanted + first - 1)
           }}
         >
           {numbers}
@@ -59,5 +122,12 @@ export const TextView = ({ doc }: { doc: Doc }) => {
         </pre>
       </div>
     </ScrollBox>
+  )
+  if (!page) return text
+  return (
+    <>
+      {text}
+      <PageBar page={page} count={count} sizeBytes={sizeBytes ?? page.to} />
+    </>
   )
 }

@@ -12,6 +12,7 @@ import { formatAgo, formatFull } from '../../parts/relative-time.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
+import { useWide } from './use-wide.ts'
 import { useShell } from '../../contexts.ts'
 
 const MARKS: Readonly<Record<TurnFile['status'], Mark>> = {
@@ -23,15 +24,18 @@ const MARKS: Readonly<Record<TurnFile['status'], Mark>> = {
 }
 
 const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
-  const { turns } = useWorkspacePanel()
+  const { turns, review } = useWorkspacePanel()
+  const isWide = useWide()
   const { path, old_path, status } = file
   const key = keyOf(turn, file)
   const loaded = turns.diffs.value.get(key)
+  const isShown = isWide && review.shown.value?.key === key
   const place = useRef<HTMLLIElement>(null)
   const isTarget = turns.target.value === key && loaded?.state === 'ready'
   useEffect(() => {
     if (!isTarget) return
     turns.target.value = null
+    review.choose(key)
     place.current?.scrollIntoView({ block: 'start' })
   }, [isTarget])
   return (
@@ -40,15 +44,15 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
         <button
           type="button"
           class="change-head"
-          aria-expanded={loaded !== undefined}
+          {...(isWide ? { 'aria-current': isShown } : { 'aria-expanded': loaded !== undefined })}
           title={
             old_path
               ? `${visibleName(path)} ${t('git.from', { path: old_path })}`
               : visibleName(path)
           }
-          onClick={() => void turns.toggleFile(turn, file)}
+          onClick={() => (isWide ? review.choose(key) : void turns.toggleFile(turn, file))}
         >
-          <Icon name={loaded ? 'chevron-down' : 'chevron-right'} size={14} />
+          {!isWide && <Icon name={loaded ? 'chevron-down' : 'chevron-right'} size={14} />}
           <span class={status === 'deleted' ? 'change-name change-gone' : 'change-name'} dir="auto">
             <bdi>{visibleName(nameOf(path))}</bdi>
           </span>
@@ -66,16 +70,21 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
           onClick={() => turns.undoFile(turn, file)}
         />
       </div>
-      {loaded && (
-        <LoadedDiffView
-          path={path}
-          loaded={loaded}
-          {...(status === 'modified' && {
-            onUndo: header => void turns.undoHunk(turn, file, header),
-          })}
-        />
-      )}
+      {loaded && !isWide && <TurnFileDiff turn={turn} file={file} />}
     </li>
+  )
+}
+
+export const TurnFileDiff = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
+  const { turns } = useWorkspacePanel()
+  return (
+    <LoadedDiffView
+      path={file.path}
+      loaded={turns.diffs.value.get(keyOf(turn, file))}
+      {...(file.status === 'modified' && {
+        onUndo: (header: string) => void turns.undoHunk(turn, file, header),
+      })}
+    />
   )
 }
 

@@ -1,5 +1,5 @@
 /**
- * The workspace of one session: its file tree, open file, Git, changes by turn, processes and terminals. It belongs to the chat
+ * The workspace of one session: its file tree, open file, Git, changes by turn, and processes. It belongs to the chat
  * and outlives its views: what was begun ends here, whatever chat is shown then.
  */
 import { batch, computed, effect, type ReadonlySignal, untracked } from '@preact/signals'
@@ -7,7 +7,6 @@ import type { App } from '../../app.ts'
 import { urlOf } from '../../api.ts'
 import { GitActions } from '../git/git-actions.ts'
 import { fileQuery } from '../shell/route.ts'
-import { Terminals } from '../terminal/terminals.ts'
 import { askWhenShown } from '../workspace/ask-when-shown.ts'
 import { FileTree } from '../workspace/file-tree.ts'
 import { GitChanges } from '../workspace/git-changes.ts'
@@ -17,6 +16,7 @@ import { Processes } from '../workspace/processes.ts'
 import { t } from '../workspace/strings.ts'
 import { type TurnChanges, turnChangesOf } from '../workspace/turn-changes.ts'
 import { type DroppedFolder, type Queued, UploadQueue } from '../../upload-queue.ts'
+import { Review } from './review.ts'
 import type { Shell } from '../shell/shell-state.ts'
 
 export class FileUploads {
@@ -66,7 +66,7 @@ export class WorkspacePanel {
   readonly git: GitActions
   readonly turns: TurnChanges
   readonly processes: Processes
-  readonly terminals: Terminals
+  readonly review: Review
   #workspace: string | null = null
   readonly sessionId: string
 
@@ -91,7 +91,7 @@ export class WorkspacePanel {
     )
     this.turns = turnChangesOf(app)
     this.processes = new Processes(shell, sessionId)
-    this.terminals = new Terminals(shell, sessionId, ask)
+    this.review = new Review(this.changes, this.turns)
   }
 
   refresh(): void {

@@ -27,6 +27,7 @@ export const ComposerBanners = () => {
       <PlanLine />
       {sessions.row(id)?.yolo === true && <YoloLine id={id} />}
       <OutboxList />
+      {queued[0] && <PausedLine id={id} first={queued[0]} />}
       {queued.length > 0 && <QueueList id={id} list={queued} />}
     </div>
   )
@@ -50,6 +51,26 @@ const YoloLine = ({ id }: { id: string }) => {
 }
 
 type ItemProps = { id: string; item: Queued; index: number; list: readonly Queued[] }
+
+/** After a turn that did not end well the queue waits for the person. */
+const PausedLine = ({ id, first }: { id: string; first: Queued }) => {
+  const app = useApp()
+  const isBusy = app.chat.transcript.busy.value
+  const ended = app.sessions.row(id)?.last_turn
+  if (isBusy || !ended || ended === 'done') return null
+  return (
+    <p class="queue-paused" role="status">
+      <span>{t('queue.paused')}</span>
+      <button
+        type="button"
+        class="tx-link"
+        onClick={() => void app.shell.attempt(() => steeringActions.sendQueued(app, id, first.id))}
+      >
+        {t('queue.resume')}
+      </button>
+    </p>
+  )
+}
 
 const QueueList = ({ id, list }: { id: string; list: readonly Queued[] }) => (
   <ul class="queue" aria-label={t('queue.label', { count: list.length })}>
@@ -93,7 +114,7 @@ const Item = ({ id, item, index, list }: ItemProps) => {
       )}
       {index > 0 && !list[index - 1]?.steer && (
         <IconButton
-          icon="arrow-up"
+          icon="chevron-up"
           size={14}
           label={t('queue.up')}
           onClick={act(() =>

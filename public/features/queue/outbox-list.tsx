@@ -4,6 +4,7 @@ import { useChat, useOutbox } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { isListed, type Listed } from '../messages/outbox.ts'
+import { editOf, withEdit } from '../messages/editing.ts'
 import { withoutFiles } from '../messages/message-text.ts'
 import { useApp } from '../shell/context.ts'
 import { t } from '../offline/strings.ts'
@@ -22,11 +23,12 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
   // It may have been sent just now.
   if (!(await outbox.remove(id))) return
   // Another one may have been opened meanwhile: then it is put into the composer.
-  if (replaced && !chat.editing.peek()) {
+  if (replaced && !editOf(chat.editing.peek(), replaced)) {
     const given = chat.messages.promptOf(replaced)?.attachments ?? []
     // The message that is replaced has the others, and its comments.
     const files = message.files.filter(name => !given.includes(name)).map(name => ({ name }))
-    chat.editing.value = { id: replaced, text, files, uploads: 0 }
+    const edit = { id: replaced, text, files, uploads: 0 }
+    chat.editing.value = withEdit(chat.editing.peek(), edit)
     if (pane.isShown.peek()) shell.route.jumpTo(replaced)
     return
   }
@@ -37,7 +39,7 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
 
 /** Its id; null when the chat has no such message any more: then the text can only be a message of its own. */
 const findReplaced = async (chat: Transcript, id: string): Promise<string | null> => {
-  if (chat.editing.peek()) throw new Error(t('outbox.edit.open'))
+  if (editOf(chat.editing.peek(), id)) throw new Error(t('outbox.edit.open'))
   if (chat.state.peek() !== 'ready') throw new Error(tPage('chat.failed.title'))
   return (await chat.messages.loadUntil(id)) ? id : null
 }

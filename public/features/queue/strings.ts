@@ -8,6 +8,8 @@ export const t = translator('queue', {
   'queue.send': 'Send now',
   'queue.up': 'Move up',
   'queue.steer': 'Send now as guidance',
+  'queue.paused': 'These messages wait, because the answer didn’t finish.',
+  'queue.resume': 'Resume',
   'queue.comments': { one: '{count} comment', other: '{count} comments' },
   'queue.steering': 'Sending at next step: ',
 

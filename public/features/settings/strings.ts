@@ -76,6 +76,8 @@ const enSettings = {
   'settings.list.detailed': 'Detailed',
   'settings.usage': 'Token usage',
   'settings.usage.hint': 'Show tokens and cost below each answer',
+  'settings.steps': 'Steps',
+  'settings.steps.hint': 'Show each step as it happens, not one line for a group of steps',
   'settings.thinking': 'Reasoning',
   'settings.thinking.hint': 'Show the model’s reasoning',
   'settings.theme': 'Theme',

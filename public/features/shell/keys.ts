@@ -1,10 +1,14 @@
 /** Names of keys and chords. */
 import { t } from '../../strings/t.ts'
 
-export type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
+export type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'> & {
+  code?: string
+}
 
 /** Chord of an event such as `mod+shift+k`, with modifiers in the order of the table. */
 export const chordOf = (event: KeyLike, mac: boolean): string => {
+  // Also where it is a dead key; with Ctrl on a Mac as well, where ⌘ switches windows.
+  if (event.ctrlKey && event.code === 'Backquote') return 'ctrl+`'
   const mod = mac ? event.metaKey : event.ctrlKey
   const key = event.key.toLowerCase()
   // Characters that need Shift, such as `?`, are named without it.
@@ -21,6 +25,7 @@ const KEY_LABELS: Record<string, string> = {
   escape: 'Esc',
   delete: 'Del',
   alt: 'Alt',
+  ctrl: 'Ctrl',
 }
 
 /** Display form: `⌘K` on a Mac, `Ctrl K` elsewhere. */

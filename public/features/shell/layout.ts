@@ -32,6 +32,8 @@ export const createLayout = ({ device }: Platform, mac = false) => {
     if (narrow.value) drawer.value = true
     else sidebar.value = true
   }
+  /** The terminal dock below the page. `asked`: a shell is opened where there is none; merely being open starts none. */
+  const dock = signal<'closed' | 'open' | 'asked'>(device.read('dock', false) ? 'open' : 'closed')
   /** Incremented to focus the search field. */
   const searchFocus = signal(0)
 
@@ -51,6 +53,11 @@ export const createLayout = ({ device }: Platform, mac = false) => {
     shortcutsOpen: signal(false),
     /** Whether the find bar is open. */
     findOpen: signal(false),
+    dock,
+    setDock(next: typeof dock.value): void {
+      dock.value = next
+      device.write('dock', next !== 'closed')
+    },
     /** A dialog of a lazily loaded feature. */
     overlay: signal<VNode | null>(null),
     picker: signal<Picker | null>(null),

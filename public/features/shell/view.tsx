@@ -1,17 +1,14 @@
 /** The template of every view outside the chat: a head with title and actions over one column, or over a list and the open item. */
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { usePane, useShell } from '../../contexts.ts'
-import { IconButton } from '../../parts/button.tsx'
+import { usePane } from '../../contexts.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import { t } from '../../strings/t.ts'
 import { SidebarButton } from './sidebar-button.tsx'
 
 type HeadProps = { title: string; actions?: ComponentChildren }
 
 const Head = ({ title, actions }: HeadProps) => {
-  const { route, layout } = useShell()
   const { viewTitle } = usePane()
   useEffect(() => {
     viewTitle.value = title
@@ -26,10 +23,6 @@ const Head = ({ title, actions }: HeadProps) => {
         <h1>{title}</h1>
       </div>
       {actions}
-      {/* Elsewhere the sidebar is the way on: a view is no dialog. */}
-      {layout.narrow.value && (
-        <IconButton icon="close" label={t('view.back')} onClick={() => route.backToChat()} />
-      )}
     </header>
   )
 }
@@ -65,11 +58,14 @@ export type ListViewProps = HeadProps & {
   open: boolean
   /** The link from the open item to the list, shown on a narrow page. */
   back: { href: string; label: string } | null
+  /** Instead of the list and the open item while there is nothing to list. */
+  beginning?: ComponentChildren
   children: ComponentChildren
 }
 
 export const ListView = (props: ListViewProps) => {
-  const { list, listLabel, finder, open, back, children, ...head } = props
+  const { list, listLabel, finder, open, back, beginning, children, ...head } = props
+  if (beginning) return <View {...head}>{beginning}</View>
   return (
     <>
       <Head {...head} />

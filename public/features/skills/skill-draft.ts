@@ -35,6 +35,13 @@ const discardMine = <D extends { content: string; version: string | null }>(
   if (now && typeof content === 'string' && version) file.begin({ ...now, content, version })
 }
 
+const descriptionOf = (content: string): string =>
+  /^description:(.*)$/m.exec(content)?.[1]?.trim() ?? ''
+
+/** Every prompt has the description of each skill: that of the template says nothing. */
+export const isDescribed = ({ content }: SkillDraft): boolean =>
+  descriptionOf(content) !== descriptionOf(t('skills.template', { name: PLACEHOLDER }))
+
 export class SkillForm extends EditedFile<SkillDraft> {
   readonly #shell: Shell
   readonly #onSaved: () => Promise<void>
@@ -45,9 +52,8 @@ export class SkillForm extends EditedFile<SkillDraft> {
     this.#onSaved = onSaved
   }
 
-  create(): void {
-    const content = t('skills.template', { name: PLACEHOLDER })
-    this.begin({ of: '', name: '', category: '', content, version: null })
+  create(name = '', content = t('skills.template', { name: PLACEHOLDER })): void {
+    this.begin({ of: '', name, category: '', content, version: null })
   }
 
   edit(skill: Skill): void {

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { EditForm } from '../../parts/edit-form.tsx'
 import { Field, TextField } from '../../parts/form.tsx'
-import type { SkillDraft } from './skill-draft.ts'
+import { isDescribed, type SkillDraft } from './skill-draft.ts'
 import type { SkillsState } from './skills.ts'
 import { t } from './strings.ts'
 import { useShell } from '../../contexts.ts'
@@ -27,7 +27,12 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
     <EditForm
       file={skills.form}
       label={title}
-      isIncomplete={(isNew && !draft.name.trim()) || !draft.content.trim() || length > MAX_CHARS}
+      isIncomplete={
+        (isNew && !draft.name.trim()) ||
+        !draft.content.trim() ||
+        length > MAX_CHARS ||
+        !isDescribed(draft)
+      }
       gone={t('skills.removed')}
       head={
         <>
@@ -59,7 +64,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
     >
       <Field
         label={t('skills.text')}
-        hint={count}
+        hint={isDescribed(draft) ? count : t('skills.describe')}
         error={length > MAX_CHARS ? count : undefined}
         control={({ id, describedBy, isInvalid }) => (
           <textarea

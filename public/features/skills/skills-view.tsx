@@ -9,7 +9,8 @@ import { SkillForm } from './skill-form.tsx'
 import { SkillPage } from './skill-page.tsx'
 import { ListSearch, SkillTabs } from './tabs.tsx'
 import { useShell } from '../../contexts.ts'
-import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
+import { may } from '../../parts/may.ts'
+import { Beginning, EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
 type Chosen = { skill: string | null; query: string }
 
@@ -42,9 +43,6 @@ const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
   if (state !== 'ready') {
     return <LoadNote state={state} failed={t('skills.failed')} onRetry={() => void skills.load()} />
   }
-  if (skills.rows.value.length === 0) {
-    return <EmptyNote title={t('skills.empty')} text={t('skills.empty.text')} />
-  }
   if (groups.length === 0) {
     return <EmptyNote title={t('skills.none', { query: skills.query.value.trim() })} />
   }
@@ -68,6 +66,33 @@ const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
   )
 }
 
+const FirstSkill = ({ skills }: { skills: SkillsState }) => {
+  const example = {
+    label: t('skills.example'),
+    text: '/release-notes',
+    onUse: () => skills.form.create('release-notes', t('skills.example.content')),
+  }
+  return (
+    <>
+      <SkillTabs tab="skills" />
+      <Beginning
+        title={t('skills.empty')}
+        text={t('skills.empty.text')}
+        {...(may('POST /api/skills/save') && { examples: [example] })}
+      >
+        <Button
+          asks="POST /api/skills/save"
+          kind="primary"
+          icon="plus"
+          onClick={() => skills.form.create()}
+        >
+          {t('skills.new')}
+        </Button>
+      </Beginning>
+    </>
+  )
+}
+
 export const SkillsView = ({ skill, query }: Chosen) => {
   const app = useApp()
   const skills = skillsOf(app)
@@ -81,19 +106,24 @@ export const SkillsView = ({ skill, query }: Chosen) => {
     if (query) skills.query.value = query
   }, [query])
 
+  const isFirst =
+    skills.state.value === 'ready' && skills.rows.value.length === 0 && !draft && skill === null
   return (
     <ListView
       title={t('skills.title')}
+      beginning={isFirst && <FirstSkill skills={skills} />}
       actions={
-        <Button
-          asks="POST /api/skills/save"
-          icon="plus"
-          onClick={() => {
-            if (!draft) skills.form.create()
-          }}
-        >
-          {t('skills.new')}
-        </Button>
+        !isFirst && (
+          <Button
+            asks="POST /api/skills/save"
+            icon="plus"
+            onClick={() => {
+              if (!draft) skills.form.create()
+            }}
+          >
+            {t('skills.new')}
+          </Button>
+        )
       }
       listLabel={t('skills.list')}
       finder={

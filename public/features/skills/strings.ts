@@ -17,6 +17,10 @@ export const enSkills = {
   'skills.empty': 'No skills yet',
   'skills.empty.text':
     'Skills are instructions the agent loads when a task needs them. Run one with /name.',
+  'skills.example': 'Write release notes',
+  'skills.example.content':
+    '---\nname: release-notes\ndescription: Use it when release notes are asked for.\n---\n\n# What to do\n\n1. Read the commits since the last tag.\n2. Group them: new, changed, fixed.\n3. Write one plain sentence for each that a user would notice.\n',
+  'skills.describe': 'Say in the description when to use it. Every chat reads that sentence.',
   'skills.choose': 'Select a skill',
   'skills.other': 'Uncategorized',
   'skills.off': 'off',

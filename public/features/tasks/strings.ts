@@ -9,6 +9,12 @@ const enTasks = {
   empty: 'No tasks yet',
   'empty.text':
     'A task is a prompt that runs on a schedule. Each run is saved as a chat and a file.',
+  'example.changes': 'Say what changed since yesterday',
+  'example.changes.prompt':
+    'Summarize what changed in this folder since yesterday: commits, open changes, failing tests. If nothing changed, report nothing.',
+  'example.updates': 'Look for outdated packages',
+  'example.updates.prompt':
+    'List the outdated packages of this project, those with security fixes first. Don’t change anything.',
   problem: 'Couldn’t read cron/jobs.json, so no task can run: {problem}',
   'problem.text': 'Fix or delete the file. The server won’t change it.',
   gone: 'Task not found',

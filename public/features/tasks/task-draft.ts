@@ -74,7 +74,7 @@ export class TaskForm {
     this.#onSaved = onSaved
   }
 
-  readonly create = (): void => this.#open(EMPTY)
+  readonly create = (given: Partial<TaskDraft> = {}): void => this.#open({ ...EMPTY, ...given })
 
   readonly edit = (job: Job): void => this.#open(draftOf(job))
 

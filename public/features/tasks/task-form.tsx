@@ -1,12 +1,13 @@
 /** The form of a task, with a live preview of its schedule. */
 import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { ModelPick } from '../models/model-list.tsx'
 import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import type { TaskDraft } from './task-draft.ts'
 import type { TasksState } from './tasks.ts'
 import { t } from './strings.ts'
 import { formatMoment, secondsOf } from './times.ts'
-import { useModels, useSessions, useShell } from '../../contexts.ts'
+import { useSessions, useShell } from '../../contexts.ts'
 
 const examples = () => [
   t('form.example.weekdays'),
@@ -88,35 +89,21 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
   />
 )
 
-const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
-  const models = useModels()
-  const known = models.all.value.some(({ id }) => id === draft.model)
-  return (
-    <Field
-      label={t('model')}
-      control={({ id }) => (
-        <select
-          id={id}
-          class="select"
-          value={draft.model}
-          onChange={event => tasks.form.change({ model: event.currentTarget.value })}
-        >
-          <option value="">{t('model.default')}</option>
-          {draft.model && !known && <option value={draft.model}>{draft.model}</option>}
-          {models.groups.value.map(group => (
-            <optgroup key={group.provider_id} label={group.provider}>
-              {group.models.map(model => (
-                <option key={model.id} value={model.id} selected={model.id === draft.model}>
-                  {model.label}
-                </option>
-              ))}
-            </optgroup>
-          ))}
-        </select>
-      )}
-    />
-  )
-}
+const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => (
+  <Field
+    label={t('model')}
+    control={ids => (
+      <ModelPick
+        id={ids.id}
+        describedBy={ids.describedBy}
+        label={t('model')}
+        selected={draft.model}
+        first={[{ id: '', label: t('model.default') }]}
+        onPick={model => tasks.form.change({ model })}
+      />
+    )}
+  />
+)
 
 /** In the order of choice, which is the order they are loaded in. */
 const SkillsField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {

@@ -133,7 +133,11 @@ export const TaskPage = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
             <code>{job.script}</code>
           </Fact>
         )}
-        {job.last_delivery_error && <Fact name={t('delivery')}>{job.last_delivery_error}</Fact>}
+        {job.last_delivery_error && (
+          <Fact name={t('delivery')}>
+            {causeText(job.last_delivery_error, job.sentences?.last_delivery_error)}
+          </Fact>
+        )}
       </dl>
       <section aria-labelledby="task-prompt">
         <h3 class="task-head" id="task-prompt">

@@ -14,7 +14,9 @@ import { RunList } from './runs.tsx'
 import { TaskPage } from './task-page.tsx'
 import { formatDistance, formatMoment, secondsOf } from './times.ts'
 import { useSessions, useShell } from '../../contexts.ts'
-import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
+import { may } from '../../parts/may.ts'
+import type { TaskDraft } from './task-draft.ts'
+import { Beginning, EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
 /** In the URL, instead of a task's id. */
 const NEW = 'new'
@@ -83,7 +85,7 @@ const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) =
       </div>
     )
   }
-  if (list.length === 0) return <EmptyNote title={t('empty')} text={t('empty.text')} />
+  if (list.length === 0) return <EmptyNote title={t('empty')} />
   return (
     <ul class="task-list">
       {list.map(job => (
@@ -129,6 +131,33 @@ const Main = ({ tasks, id }: { tasks: TasksState; id: string | null }) => {
   return tasks.state.value === 'ready' && !id ? <Everything tasks={tasks} /> : null
 }
 
+/** Two tasks of many people, to be changed. */
+const EXAMPLES = [
+  ['0 9 * * 1-5', 'example.changes'],
+  ['0 9 * * 1', 'example.updates'],
+] as const
+
+const FirstTask = ({ tasks }: { tasks: TasksState }) => {
+  const { route } = useShell()
+  const begin = (given: Partial<TaskDraft>) => {
+    tasks.form.create(given)
+    route.go({ view: 'tasks', task: NEW })
+  }
+  const examples = EXAMPLES.map(([schedule, key]) => ({
+    label: t(key),
+    text: scheduleWords({ kind: 'cron', expr: schedule }, schedule),
+    onUse: () => begin({ prompt: t(`${key}.prompt`), schedule }),
+  }))
+  const mayCreate = may('POST /api/crons/create')
+  return (
+    <Beginning title={t('empty')} text={t('empty.text')} {...(mayCreate && { examples })}>
+      <Button asks="POST /api/crons/create" kind="primary" icon="plus" onClick={() => begin({})}>
+        {t('new')}
+      </Button>
+    </Beginning>
+  )
+}
+
 /** Reloads when a scheduled session starts or ends, which means a task did. */
 const useScheduledRuns = (tasks: TasksState): void => {
   const sessions = useSessions()
@@ -153,18 +182,27 @@ export const TasksView = ({ task }: { task: string | null }) => {
   useEffect(() => void tasks.show(task === null || task === NEW ? '' : task), [task, profile])
   useScheduledRuns(tasks)
   const zone = tasks.timezone.value
+  const isFirst =
+    task === null &&
+    tasks.state.value === 'ready' &&
+    !tasks.problem.value &&
+    tasks.jobs.value.length === 0 &&
+    tasks.runs.value.rows.length === 0
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone
   return (
     <ListView
       title={t('title')}
+      beginning={isFirst && <FirstTask tasks={tasks} />}
       actions={
-        <Button
-          asks="POST /api/crons/create"
-          icon="plus"
-          onClick={() => app.shell.route.go({ view: 'tasks', task: NEW })}
-        >
-          {t('new')}
-        </Button>
+        !isFirst && (
+          <Button
+            asks="POST /api/crons/create"
+            icon="plus"
+            onClick={() => app.shell.route.go({ view: 'tasks', task: NEW })}
+          >
+            {t('new')}
+          </Button>
+        )
       }
       listLabel={t('list')}
       list={

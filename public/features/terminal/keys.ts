@@ -1,13 +1,18 @@
 /** Keys of the terminal: which ones stay with the page, and those that a phone has no key for. */
 
-type KeyLike = Pick<KeyboardEvent, 'type' | 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
+type KeyLike = Pick<
+  KeyboardEvent,
+  'type' | 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'
+> & { code?: string }
 
 /**
- * Shift+Escape leaves the terminal, and Ctrl+Shift with a letter is a shortcut of the page or the browser: no program in a
+ * Shift+Escape leaves the terminal, Ctrl+` hides it, and Ctrl+Shift with a letter is a shortcut of the page or the browser: no program in a
  * terminal can tell it from Ctrl with that letter.
  */
-export const isForPage = ({ key, ctrlKey, shiftKey }: KeyLike): boolean =>
-  shiftKey && (key === 'Escape' || (ctrlKey && /^[a-z]$/i.test(key)))
+export const isForPage = ({ key, code, ctrlKey, shiftKey }: KeyLike): boolean =>
+  shiftKey
+    ? key === 'Escape' || (ctrlKey && /^[a-z]$/i.test(key))
+    : ctrlKey && (code === 'Backquote' || key === '`')
 
 export const isCopy = ({ type, key, ctrlKey, shiftKey }: KeyLike): boolean =>
   type === 'keydown' && ctrlKey && shiftKey && key.toLowerCase() === 'c'

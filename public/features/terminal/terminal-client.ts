@@ -5,7 +5,8 @@ export type TerminalLink = 'live' | 'waiting' | 'exited' | 'gone'
 
 export type TerminalClientOptions = {
   api: ApiCall
-  sessionId: string
+  /** A chat that works in the folder: another one when this one was left. */
+  session: () => string
   terminalId: string
   /** A name for this reader that no other page uses. */
   name: string
@@ -44,7 +45,6 @@ export class TerminalClient {
   constructor(options: TerminalClientOptions) {
     this.#options = options
     this.#one = {
-      session_id: options.sessionId,
       terminal_id: options.terminalId,
       client: options.name,
     }
@@ -74,10 +74,10 @@ export class TerminalClient {
 
   /** False: the terminal is over. */
   async #readOnce(signal: AbortSignal): Promise<boolean> {
-    const { api, write, onLink } = this.#options
+    const { api, session, write, onLink } = this.#options
     const { text, next, reset, more, terminal } = await api(
       'POST /api/terminal/read',
-      { ...this.#one, after: this.#after },
+      { ...this.#one, session_id: session(), after: this.#after },
       { signal },
     )
     // Stopped, and perhaps started again: the next read repeats this output.
@@ -94,14 +94,17 @@ export class TerminalClient {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    const { onLink, wait } = this.#options
+    const { onLink, session, wait } = this.#options
     let failures = 0
     while (!signal.aborted) {
+      const asked = session()
       try {
         if (!(await this.#readOnce(signal))) return
         failures = 0
       } catch (error) {
         if (signal.aborted) return
+        // The chat was deleted, or left its folder; another one is shown.
+        if (asked !== session()) continue
         if (!isPassing(error)) {
           onLink('gone', null)
           return
@@ -113,7 +116,7 @@ export class TerminalClient {
   }
 
   async #send(): Promise<void> {
-    const { api, wait } = this.#options
+    const { api, session, wait } = this.#options
     if (this.#isSending) return
     this.#isSending = true
     while (this.#pending) {
@@ -121,10 +124,12 @@ export class TerminalClient {
       this.#pending = this.#pending.slice(data.length)
       this.#sent += 1
       for (let failures = 0; ; failures++) {
+        const session_id = session()
         try {
-          await api('POST /api/terminal/input', { ...this.#one, n: this.#sent, data })
+          await api('POST /api/terminal/input', { ...this.#one, session_id, n: this.#sent, data })
           break
         } catch (error) {
+          if (session_id !== session()) continue
           if (!isPassing(error)) {
             // It has ended: what was typed has no receiver.
             this.#pending = ''

@@ -106,7 +106,7 @@ const connect = (
 
   const client = new TerminalClient({
     api,
-    sessionId: terminals.sessionId,
+    session: () => terminals.sessionId,
     terminalId: id,
     name: randomId(),
     write: (text, reset) =>

@@ -1,10 +1,9 @@
-/** The terminals of a session: which there are, and which is shown. */
+/** The terminals of a folder: which there are, and which is shown. */
 import { type Problem, problemOf } from '../../strings/problem.ts'
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { LoadState } from '../../parts/load-state.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
-import type { Confirmation } from '../shell/layout.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 
@@ -16,7 +15,6 @@ const FIRST_SIZE: Size = { cols: 80, rows: 24 }
 
 export class Terminals {
   readonly #shell: Shell
-  readonly #ask: (question: Confirmation) => void
   readonly list = signal<readonly Terminal[]>([])
   readonly problem = signal<Problem | null>(null)
   readonly state = signal<LoadState>('loading')
@@ -26,17 +24,16 @@ export class Terminals {
   readonly bells = signal<ReadonlySet<string>>(new Set())
   readonly size = { ...FIRST_SIZE }
   readonly #newest = createResponseOrder()
-  #begun: Promise<void> | null = null
   readonly shown = computed(
     () =>
       this.list.value.find(({ terminal_id }) => terminal_id === this.#chosen.value) ??
       this.list.value.at(-1),
   )
-  readonly sessionId: string
+  /** The chat of this folder that was shown last: requests name it. */
+  sessionId: string
 
-  constructor(shell: Shell, sessionId: string, ask: (question: Confirmation) => void) {
+  constructor(shell: Shell, sessionId: string) {
     this.#shell = shell
-    this.#ask = ask
     this.sessionId = sessionId
   }
 
@@ -75,11 +72,12 @@ export class Terminals {
     }
   }
 
-  /** The tab is shown. The first time it opens a terminal when there is none. */
-  async show(): Promise<void> {
-    if (this.#begun) return this.load()
-    this.#begun = this.#begin()
-    await this.#begun
+  /** The dock shows them, for a chat in their folder. A terminal is opened only when the person asked for one. */
+  async show(sessionId: string, isAsked: boolean): Promise<void> {
+    this.sessionId = sessionId
+    await this.load()
+    const isEmpty = this.list.value.length === 0
+    if (isAsked && isEmpty && this.state.value === 'ready' && !this.problem.value) await this.open()
   }
 
   choose({ terminal_id }: Terminal): void {
@@ -102,15 +100,21 @@ export class Terminals {
     )
   }
 
-  close(terminal: Terminal): void {
-    if (terminal.status === 'exited') return void this.#remove(terminal)
-    this.#ask({
+  /** Asks only when something runs in it. */
+  async close(terminal: Terminal): Promise<void> {
+    await this.load()
+    const now = this.list.value.find(({ terminal_id: id }) => id === terminal.terminal_id)
+    const names = now?.programs
+    if (now?.status !== 'running' || names?.length === 0) return this.#remove(terminal)
+    this.#shell.layout.confirmation.value = {
       title: t('terminal.close.title'),
-      text: t('terminal.close.text'),
+      text: names
+        ? t('terminal.close.programs', { names: [...new Set(names)] })
+        : t('terminal.close.text'),
       confirm: t('terminal.close.run'),
       danger: true,
-      run: () => void this.#remove(terminal),
-    })
+      run: () => this.#remove(terminal),
+    }
   }
 
   resize(id: string, next: Size): void {
@@ -132,12 +136,5 @@ export class Terminals {
       toasts.showError(error)
     }
     await this.load()
-  }
-
-  async #begin(): Promise<void> {
-    await this.load()
-    // The tab was opened for one.
-    if (this.state.value === 'ready' && !this.problem.value && this.list.value.length === 0)
-      await this.open()
   }
 }

@@ -100,6 +100,13 @@ export const enSteps = {
   'verb.subagent': 'Subagent[ · {object}]',
   'verb.subagent.now': 'Subagent[ · {object}]',
   'verb.tool': 'Tool',
+  // Of a group of steps.
+  'said.subagents': {
+    one: 'Ran a subagent[: {object}]',
+    other: 'Ran {count} subagents[: {object}]',
+  },
+  'said.subagents.now': { one: 'Running a subagent', other: 'Running {count} subagents' },
+  'said.refused': 'Not run[: {object}]',
 } as const
 
 export const t = translator('tool-calls.step', { ...enTranscript, ...enSteps }, 'messages')

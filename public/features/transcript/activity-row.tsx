@@ -1,11 +1,12 @@
-/** Activity line of a turn. */
+/** A group of steps: one line that says what was done, and what happens now. */
+import type { ComponentChildren } from 'preact'
 import { usePart } from '../../parts/use-part.ts'
+import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { t } from '../../strings/transcript-strings.ts'
-import { ActivityLine } from './activity.tsx'
 import type { ActivityRow, Step, ToolStep } from './rows.ts'
-import { isRefused, stepFailed } from './spine.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 
 /** Steps are shown when an activity is opened, so the first view does without them. */
@@ -15,42 +16,94 @@ export const preloadSteps = (): void =>
 
 export const StepRowView = lazy(async () => (await loadSteps()).StepRowView, true)
 
-const RunningCall = lazy(
-  async () => (await loadSteps()).RunningCall,
-  () => <>{t('act.thinking')}</>,
+/** The line keeps its height while the words are loaded. */
+const WorkWords = lazy(
+  async () => (await loadSteps()).WorkWords,
+  () => <>{'\u00a0'}</>,
+)
+const RunningStep = lazy(
+  async () => (await loadSteps()).RunningStep,
+  () => <p class="act">{'\u00a0'}</p>,
 )
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 
 export function ActivityRowView({ row }: { row: ActivityRow }) {
   const { toggle, live, chat, clock } = useTranscript()
-  const isAsked = usePart(chat, ({ questions }) => questions.length > 0)
+  // A card says that it waits for a person, or before it tries again.
+  const isWaiting = usePart(chat, ({ questions }) => questions.length > 0)
   const isRetrying = usePart(live, turn => Boolean(turn?.retry))
-  const waitsFor = isAsked ? t('act.waiting') : isRetrying ? t('act.waiting.retry') : null
   const tools = row.steps.filter(isTool)
+  const hasWords = tools.some(({ state }) => state === 'ended')
+  const onToggle = () => toggle(row.key)
+  const running = row.live ? tools.filter(({ state }) => state === 'running') : []
+  const isThinking = row.live && running.length === 0
   const turn = live.peek()
+  const isQuiet = isWaiting || isRetrying
   return (
-    <ActivityLine
-      now={row.live ? happening(row.steps, waitsFor) : null}
-      // As if it had not waited for a person.
-      since={row.live && turn ? turn.started_at + row.waited : null}
-      clock={clock}
-      seconds={row.seconds}
-      thought={row.steps.some(step => step.kind === 'reasoning')}
-      steps={tools.length}
-      failed={tools.filter(stepFailed).length}
-      nothingRan={tools.length > 0 && tools.every(isRefused)}
-      open={row.open}
-      empty={row.steps.length === 0}
-      onToggle={() => toggle(row.key)}
-    />
+    <>
+      {(hasWords || !row.live) && (
+        <button
+          type="button"
+          class="act"
+          aria-expanded={row.open}
+          title={row.seconds === null ? undefined : formatSeconds(row.seconds)}
+          onClick={onToggle}
+        >
+          <Chevron isOpen={row.open} />
+          <span class="act-words">
+            {hasWords ? <WorkWords steps={row.steps} /> : t('act.thought')}
+          </span>
+        </button>
+      )}
+      {isThinking && !isQuiet && (
+        <LiveLine
+          isOpen={row.open}
+          onOpen={row.steps.length > 0 && !hasWords ? onToggle : undefined}
+        >
+          {t('act.thinking')}
+          {turn && (
+            // As if it had not waited for a person.
+            <span class="act-part">
+              <Elapsed since={turn.started_at + row.waited} clock={clock} />
+            </span>
+          )}
+        </LiveLine>
+      )}
+      {!row.open &&
+        !isQuiet &&
+        running.map(step => (
+          <RunningStep key={step.key} step={step} onOpen={hasWords ? undefined : onToggle} />
+        ))}
+    </>
   )
 }
 
-/** The current activity: waiting for input or for a retry, the running call, or thinking. */
-const happening = (steps: readonly Step[], waitsFor: string | null) => {
-  if (waitsFor !== null) return { text: waitsFor, waits: true }
-  const step = steps.findLast(one => isTool(one) && one.state === 'running')
-  const text = step && isTool(step) ? <RunningCall step={step} /> : t('act.thinking')
-  return { text, waits: false }
+const Chevron = ({ isOpen }: { isOpen: boolean }) => (
+  <span class="act-icon">
+    <Icon name={isOpen ? 'chevron-down' : 'chevron-right'} size={14} />
+  </span>
+)
+
+/** `onOpen`: there are steps to show that no other line opens. */
+type LiveLineProps = {
+  isOpen: boolean
+  onOpen: (() => void) | undefined
+  children: ComponentChildren
 }
+
+/** What happens now. */
+export const LiveLine = ({ isOpen, onOpen, children }: LiveLineProps) =>
+  onOpen ? (
+    <button type="button" class="act act-live" aria-expanded={isOpen} onClick={onOpen}>
+      <Chevron isOpen={isOpen} />
+      <span class="act-words">{children}</span>
+    </button>
+  ) : (
+    <p class="act act-live">
+      <span class="act-icon">
+        <Icon name="spinner" size={14} />
+      </span>
+      <span class="act-words">{children}</span>
+    </p>
+  )

@@ -10,11 +10,9 @@ import { formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { t } from './decision-strings.ts'
-import type { DecisionRow } from './rows.ts'
+import { DECIDED_CHARS, type DecisionRow } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 
-/** Longer commands are cut in the line; the step below it has them whole. */
-const COMMAND_CHARS = 200
 /** Longer questions are cut as well. */
 const TEXT_CHARS = 600
 
@@ -79,7 +77,7 @@ const Approved = ({ decision, own }: { decision: Decision; own: string | null })
     <>
       {withPart(
         verdict(decision, own),
-        <code dir="ltr">{visibleText(short(decision.what, COMMAND_CHARS))}</code>,
+        <code dir="ltr">{visibleText(short(decision.what, DECIDED_CHARS))}</code>,
       )}
       {reach && ` ${reach}`}
       {reach && decision.rule && (

@@ -103,6 +103,14 @@ export type ErrorCardProps = {
   onCompact: () => void
 }
 
+/** Errors whose cause may have been mended elsewhere meanwhile. */
+const mayHelpLater = new Set<Failure['type']>([
+  'quota_exhausted',
+  'auth_mismatch',
+  'model_not_found',
+  'wrong_address',
+])
+
 /** Errors that another key would fix. */
 const needsKey = new Set<Failure['type']>(['quota_exhausted', 'auth_mismatch'])
 
@@ -139,6 +147,12 @@ export function ErrorCard(props: ErrorCardProps) {
         <button type="button" class="ask-button" onClick={onSwitchModel}>
           <Icon name="model" /> {t('error.model')}
         </button>
+        {/* After the key or the address was changed. */}
+        {mayHelpLater.has(type) && (
+          <button type="button" class="ask-button" onClick={onRetry}>
+            <Icon name="refresh" /> {t('list.retry')}
+          </button>
+        )}
       </div>
     )
   } else if (onRetry) {

@@ -1,8 +1,11 @@
 /** Footer of a turn: its summary; copy, retry, branch, tokens, cost and time. */
 import { pageLocale } from '../../strings/t.ts'
 import { useComputed } from '@preact/signals'
+import { waitedSeconds } from '../../../lib/base/waits.ts'
+import type { Message } from '../../../lib/schema/message.ts'
 import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
 import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
+import { formatSeconds } from '../../parts/elapsed.tsx'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { firstContent } from '../../parts/first-content.ts'
@@ -41,29 +44,38 @@ const TurnSummary = lazy(
 /** Whether the turn called tools, so that it may have changed something. */
 const hasSteps = ({ turn }: FootRow): boolean => turn.some(message => message.tool_calls?.length)
 
+/** It most likely has an end line, whose place is kept where that is a line of its own. */
+const hasEdits = ({ turn }: FootRow): boolean =>
+  turn.some(({ role, name = '', _failed }) => role === 'tool' && EDITS.has(name) && !_failed)
+
+const EDITS = new Set(['write_file', 'patch'])
+
+/** Without the time that it waited for a person; null when it is not known. */
+const workedSeconds = (turn: readonly Message[]): number | null => {
+  const [from, to] = [turn[0], turn.at(-1)].map(message => message && secondsOf(message))
+  const waited = waitedSeconds(turn.flatMap(({ _decisions: all = [] }) => all))
+  return from && to && to - from > waited ? to - from - waited : null
+}
+
+/** One line, so that a summary that arrives late moves nothing. */
 export function FootRowView({ row }: { row: FootRow }) {
   return (
-    <>
-      {hasSteps(row) && (
-        <div class="tx-summary">
-          <TurnSummary row={row} />
-        </div>
-      )}
+    <div class={hasEdits(row) ? 'tx-foot tx-foot-edits' : 'tx-foot'}>
+      {hasSteps(row) && <TurnSummary row={row} />}
       <Tools row={row} />
-    </>
+    </div>
   )
 }
 
 function Tools({ row }: { row: FootRow }) {
   const { actions, showUsage } = useTranscript()
   const last = row.messages.at(-1)
-  // The line reserves the space of the buttons while the turn runs.
-  if (row.live) return <div class="tx-tools tx-tools-last">{showUsage && <LiveUsage />}</div>
   if (!last) return null
   const markdown = () => row.messages.map(textOf).join('\n\n')
   // Zeros: the provider reported nothing.
   const usage = showUsage && row.usage && row.usage.input_tokens > 0 ? row.usage : null
   const seconds = secondsOf(last)
+  const worked = workedSeconds(row.turn)
   const at = seconds === null ? null : new Date(seconds * 1000)
   const tool = (icon: IconName, label: string, onClick: () => void) => (
     <button type="button" class="tx-tool" title={label} aria-label={label} onClick={onClick}>
@@ -84,9 +96,14 @@ function Tools({ row }: { row: FootRow }) {
         {at !== null && (
           <time
             dateTime={at.toISOString()}
-            title={at.toLocaleString(pageLocale(), { dateStyle: 'full', timeStyle: 'medium' })}
+            title={[
+              at.toLocaleString(pageLocale(), { dateStyle: 'full', timeStyle: 'medium' }),
+              ...(worked === null ? [] : [formatSeconds(worked)]),
+            ].join(' · ')}
           >
-            {at.toLocaleTimeString(pageLocale(), { hour: '2-digit', minute: '2-digit' })}
+            <a href={actions.hrefOfPlace?.(`${last.id}:0`)}>
+              {at.toLocaleTimeString(pageLocale(), { hour: '2-digit', minute: '2-digit' })}
+            </a>
           </time>
         )}
       </span>
@@ -95,9 +112,9 @@ function Tools({ row }: { row: FootRow }) {
 }
 
 /** Tokens of the running turn so far. */
-function LiveUsage() {
-  const { live } = useTranscript()
+export function LiveUsage() {
+  const { live, showUsage } = useTranscript()
   const usage = useComputed(() => live.value?.usage).value
-  if (!usage || usage.input_tokens === 0) return null
+  if (!showUsage || !usage || usage.input_tokens === 0) return null
   return <span class="tx-facts tx-facts-live">{describeUsage(usage)}</span>
 }

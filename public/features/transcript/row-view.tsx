@@ -7,7 +7,7 @@ import { ActivityRowView, StepRowView } from './activity-row.tsx'
 import { FootRowView } from './foot-row.tsx'
 import type { Row } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
-import { TextRowView } from './text-row.tsx'
+import { ServerNotice, TextRowView } from './text-row.tsx'
 import { UserRowView } from './user-row.tsx'
 
 /** Its place is kept while it loads. */
@@ -43,6 +43,8 @@ export function RowView({ row }: { row: Row }) {
           <Icon name="stop" /> {t('tx.stopped')}
         </p>
       )
+    case 'notice':
+      return <ServerNotice text={row.text} coded={row.coded} />
     case 'compaction':
       return <SummaryRow message={row.message} n={row.n} />
   }

@@ -6,7 +6,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { TurnUsage } from '../../../lib/schema/usage.ts'
-import type { ToolOutcome } from '../messages/chat-reducer.ts'
+import type { Notice, ToolOutcome } from '../messages/chat-reducer.ts'
 import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
 
 /** The part of a live turn that determines the rows; excludes the streamed text. */
@@ -80,7 +80,6 @@ export type FootRow = {
   /** Ids of the user messages whose turn ends here: more than one when the turn was steered. */
   asked: readonly string[]
   usage: TurnUsage | null
-  live: boolean
   last: boolean
 }
 export type Row =
@@ -94,6 +93,8 @@ export type Row =
   | { kind: 'cancelled'; key: string }
   /** The turn ended because it had used all its steps. */
   | { kind: 'limit'; key: string; steps: number; last: boolean }
+  /** A line of the server, such as a switch to another model, where it arrived. */
+  | { kind: 'notice'; key: string; text: string; coded: Coded | undefined }
   /** A compaction summary: a message written by another program, or number `n` of ours. */
   | { kind: 'compaction'; key: string; message: Message | null; n: number }
 
@@ -107,6 +108,7 @@ export type RowsInput = {
   /** Summaries, whose dividers follow the last message they cover. */
   summaries?: readonly SummaryRef[]
   turnUsage?: readonly TurnUsage[]
+  notices?: readonly Notice[]
 }
 
 /** What was asked while the calls of a message ran is recorded after the message, or after the result of an earlier call. */
@@ -118,6 +120,22 @@ const decisionsOf = (message: Message, results: ReadonlyMap<string, Message>): D
 /** Nobody was asked, so that it is a note at its step. */
 export const isNote = ({ auto, asked_at, answered_at }: Decision): boolean =>
   auto !== undefined && asked_at === answered_at
+
+/** Longer commands are cut in the line of the decision. */
+export const DECIDED_CHARS = 200
+
+/** No one allowed it, which the line of the decision says. */
+export const wasNotAllowed = (step: Step): boolean =>
+  step.kind === 'tool' &&
+  (step.result?._refused_by === 'user' || step.result?._refused_by === 'timeout') &&
+  step.decisions.some(decision => !isNote(decision))
+
+/** There is nothing more to see of it. */
+const isSaid = (step: Step): boolean =>
+  step.kind === 'tool' &&
+  wasNotAllowed(step) &&
+  !step.result?._hooks &&
+  step.decisions.every(({ what }) => what.length <= DECIDED_CHARS)
 
 export const toRows = (input: RowsInput): Row[] => {
   const results = new Map<string, Message>()
@@ -137,8 +155,15 @@ export const toRows = (input: RowsInput): Row[] => {
     const live = last ? input.live : null
     addTurn(rows, turn, { ...input, results, live, last, usage, asked: ended })
   }
-  return rows
+  const known = new Set(input.messages.map(({ id }) => id))
+  const others = input.notices?.filter(({ after }) => !after || !known.has(after)) ?? []
+  return [...rows, ...others.map(noticeRow)]
 }
+
+const noticeRow = ({ id, message, sentences }: Notice): Row => ({
+  ...{ kind: 'notice', key: `notice:${id}`, text: message },
+  coded: sentences?.message,
+})
 
 type Turn = { user: Message | null; replies: Message[] }
 
@@ -194,6 +219,10 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   const flush = (isLive: boolean) => {
     if (steps.length === 0 && !isLive) return
     const key = `${name}:a${activities++}`
+    if (!isLive && steps.every(isSaid)) {
+      steps = []
+      return
+    }
     const passed = began !== null && now !== null ? now - began : 0
     const worked = Math.round(passed - waitedNow)
     const seconds = worked > 0 ? worked : null
@@ -224,6 +253,13 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   }
   if (user) decide(decisionsOf(user, input.results))
 
+  const note = (id: string | undefined) => {
+    for (const notice of input.notices ?? []) {
+      if (notice.after !== id) continue
+      flush(false)
+      rows.push(noticeRow(notice))
+    }
+  }
   /** Adds dividers after the last message of a summary. */
   const divide = (id: string | undefined) => {
     for (const { n, last: end } of input.summaries ?? []) {
@@ -236,6 +272,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   let above = user?.id
   for (const message of replies) {
     divide(above)
+    note(above)
     above = message.id
     now = secondsOf(message) ?? now
     if (message.role === 'tool') continue
@@ -288,11 +325,16 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
 
   if (live) {
     divide(above)
+    note(above)
     addLive(rows, live, { steps, flush, first, input })
-  } else flush(false)
+  } else {
+    flush(false)
+    note(above)
+  }
   const limit = replies.find(message => message._step_limit)?._step_limit
   if (!live && limit) rows.push({ kind: 'limit', key: `${name}:limit`, steps: limit, last })
-  if (spoken.length > 0 || live || replies.some(({ tool_calls }) => tool_calls?.length)) {
+  // While the turn runs nothing is below what is written, so nothing is pushed down.
+  if (!live && (spoken.length > 0 || replies.some(({ tool_calls }) => tool_calls?.length))) {
     rows.push({
       kind: 'foot',
       key: `${name}:foot`,
@@ -300,7 +342,6 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       turn: user ? [user, ...replies] : replies,
       asked: input.asked,
       usage: input.usage,
-      live: live !== null,
       last,
     })
   }

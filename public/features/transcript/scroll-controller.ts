@@ -71,6 +71,9 @@ export class ScrollController {
   #observed = new Set<Element>()
   #rows: readonly Row[] = []
   #source: ReadonlySignal<readonly Row[]> | null = null
+  #running: ReadonlySignal<boolean> | null = null
+  /** Least height of the column: what ends while a turn runs, as the output of a command, leaves its place to what follows. */
+  #floor = 0
   #onNearTop = () => {}
   #atEnd = true
   /** A click may be expanding something: being at the end does not mean following it. */
@@ -100,8 +103,13 @@ export class ScrollController {
   }
 
   /** Called while rendering, before the DOM changes; returns the range of rows to render. */
-  beginRender(source: ReadonlySignal<readonly Row[]>, onNearTop: () => void): Range {
+  beginRender(
+    source: ReadonlySignal<readonly Row[]>,
+    running: ReadonlySignal<boolean>,
+    onNearTop: () => void,
+  ): Range {
     this.#source = source
+    this.#running = running
     this.#rows = source.value
     this.#onNearTop = onNearTop
     const scroller = this.scroller.current
@@ -185,6 +193,7 @@ export class ScrollController {
   readonly onScroll = (): void => {
     const scroller = this.scroller.current
     if (!scroller) return
+    this.#dropFloor()
     const anchor = this.#pushedFrom(scroller)
     if (anchor) this.#restore(scroller, anchor)
     else {
@@ -251,9 +260,26 @@ export class ScrollController {
       : rangeAt(this.#rows, this.#heights, this.#view(this.#anchor))
   }
 
+  #setFloor(height: number): void {
+    this.#floor = height
+    const column = this.column.current
+    if (column) column.style.minBlockSize = height > 0 ? `${height}px` : ''
+  }
+
+  /** Once none of the empty place is in view, unless it will be needed. */
+  #dropFloor(): void {
+    const column = this.column.current
+    const last = column?.lastElementChild
+    if (this.#floor === 0 || !column || !last || this.#running?.peek()) return
+    const empty = column.getBoundingClientRect().bottom - last.getBoundingClientRect().bottom
+    if (this.#distanceToEnd() > empty) this.#setFloor(0)
+  }
+
   #scrollToEnd(): void {
     const scroller = this.scroller.current
     if (!scroller) return
+    const height = this.#running?.peek() ? (this.column.current?.offsetHeight ?? 0) : 0
+    if (height > this.#floor) this.#setFloor(height)
     scroller.scrollTop = scroller.scrollHeight
     this.#scrollTop = scroller.scrollTop
     this.#scrollHeight = scroller.scrollHeight
@@ -312,9 +338,7 @@ export class ScrollController {
     const target = this.#target
     this.#target = null
     if (!target?.focus) return
-    this.#rowElement(target.key)?.querySelector<HTMLElement>('.node')?.focus({
-      preventScroll: true,
-    })
+    this.#rowElement(target.key)?.focus({ preventScroll: true })
   }
 
   /** Measures and observes rows that are new in the DOM; true when a height was new. */
@@ -365,6 +389,7 @@ export class ScrollController {
     const width = this.column.current?.clientWidth ?? this.#width
     if (width !== this.#width) {
       this.#width = width
+      this.#setFloor(0)
       this.#heights.clear()
       this.#observed.clear()
       this.#render()

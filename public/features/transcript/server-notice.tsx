@@ -1,4 +1,4 @@
-/** A line of the server below the transcript, such as a switch to another model. Loaded with the first one. */
+/** A line of the server in the transcript, such as a switch to another model. Loaded with the first one. */
 import type { Coded } from '../../../lib/base/sentences.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { serverText } from '../../strings/server-text.ts'

@@ -2,15 +2,22 @@
 import { waitedSeconds } from '../../../lib/base/waits.ts'
 import { usePart } from '../../parts/use-part.ts'
 import { useComputed } from '@preact/signals'
+import { Fragment } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
+import { DiffCounts } from '../../parts/diff-view.tsx'
+import { Elapsed } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
+import { stripAnsi } from '../tool-calls/ansi.ts'
 import { describeToolCall, parseArgs } from '../tool-calls/describe-tool-call.ts'
 import { t } from '../tool-calls/step-strings.ts'
 import { ToolCard } from '../tool-calls/tool-card.tsx'
 import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
+import { LiveLine } from './activity-row.tsx'
 import { textOf } from './content.ts'
 import { isNote, type ReasoningStep, type Step, type ToolStep } from './rows.ts'
+import { type Clause, goalsOf, type SaidObject, sayWork } from './say-steps.ts'
 import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
 
 const FAILED = { _failed: true } as const
@@ -31,11 +38,113 @@ const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')
 
 const StepFiles = lazy(async () => (await import('../time-travel/step-files.tsx')).StepFiles, true)
 
-/** What a running call does. */
-export function RunningCall({ step }: { step: ToolStep }) {
+const Lanes = lazy(async () => (await import('./subagents.tsx')).Lanes, true)
+
+/** What a group of steps did. */
+export function WorkWords({ steps }: { steps: readonly Step[] }) {
+  const clauses = useMemo(() => sayWork(steps), [steps])
+  return (
+    <>
+      {clauses.map((clause, at) => (
+        <Said key={at} clause={clause} isFirst={at === 0} />
+      ))}
+    </>
+  )
+}
+
+const Said = ({ clause, isFirst }: { clause: Clause; isFirst: boolean }) => (
+  <span class="said-clause">
+    {!isFirst && <span class="said-dot">{' · '}</span>}
+    {clause.before}
+    {clause.objects.map((object, at) => (
+      <Fragment key={object.title}>
+        {at > 0 && (clause.objects[at - 1]!.mark ? ' · ' : ', ')}
+        <SaidThing object={object} />
+      </Fragment>
+    ))}
+    {clause.more > 0 && ` +${clause.more}`}
+    {clause.after}
+  </span>
+)
+
+/** An object with what came of it. A result that is as expected is not spoken. */
+function SaidThing({ object }: { object: SaidObject }) {
+  const { text, title, isCode, quotes, note, edit, mark, exitCode } = object
+  return (
+    <>
+      {quotes[0]}
+      {text && (isCode ? <code title={title}>{text}</code> : <b title={title}>{text}</b>)}
+      {quotes[1]}
+      {edit && edit.added + edit.removed > 0 && (
+        <>
+          {' '}
+          <DiffCounts {...edit} />
+        </>
+      )}
+      {mark && (
+        <span class={`said-mark said-mark-${mark}`}>
+          {'\u00a0'}
+          <Icon name={mark === 'ok' ? 'check' : 'close'} size={12} />
+          {exitCode !== null && <span aria-hidden="true">{exitCode}</span>}
+          {mark === 'failed' && (
+            <span class="tx-sr">
+              {exitCode === null ? t('tool.failed') : t('tool.exit', { code: `${exitCode}` })}
+            </span>
+          )}
+        </span>
+      )}
+      {note && <span class="said-note"> ({note})</span>}
+    </>
+  )
+}
+
+const TAIL_LINES = 6
+
+/** A call that runs. */
+export function RunningStep({
+  step,
+  onOpen,
+}: {
+  step: ToolStep
+  onOpen: (() => void) | undefined
+}) {
+  const { clock } = useTranscript()
   const args = step.short ?? parseArgs(step.written)
   const { does, object, code } = describeToolCall(step.name, args)
-  return <ToolPhrase phrase={does} object={object} code={code} />
+  const waited = waitedSeconds(step.decisions)
+  const isDelegation = step.name === 'delegate_task'
+  return (
+    <>
+      <LiveLine isOpen={false} onOpen={onOpen}>
+        {isDelegation ? (
+          t('said.subagents.now', { count: Math.max(1, goalsOf(step).length) })
+        ) : (
+          <ToolPhrase phrase={does} object={object} code={code} />
+        )}
+        {step.startedAt !== null && (
+          <span class="act-part">
+            <Elapsed since={step.startedAt + waited} clock={clock} />
+          </span>
+        )}
+      </LiveLine>
+      <Tail step={step} />
+    </>
+  )
+}
+
+/** What a running call does: its subagents, or the end of its output, which the opened step has for screen readers. */
+function Tail({ step }: { step: ToolStep }) {
+  const { live } = useTranscript()
+  const source = useComputed(
+    () => live.value?.tools.find(tool => tool.tid === step.tid)?.output ?? '',
+  )
+  const output = stripAnsi(usePerFrame(source, '')).trimEnd()
+  if (step.name === 'delegate_task') return <Lanes step={step} />
+  return output ? (
+    <pre class="now-tail" aria-hidden="true">
+      {output.split('\n').slice(-TAIL_LINES).join('\n')}
+    </pre>
+  ) : null
 }
 
 export function StepRowView(props: { rowKey: string; step: Step; last: boolean }) {
@@ -47,10 +156,17 @@ export function StepRowView(props: { rowKey: string; step: Step; last: boolean }
         <>
           <Tool rowKey={props.rowKey} step={props.step} />
           <FilesOfStep rowKey={props.rowKey} step={props.step} />
+          <TailOfStep rowKey={props.rowKey} step={props.step} />
         </>
       )}
     </div>
   )
+}
+
+function TailOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
+  const { opened } = useTranscript()
+  const open = useComputed(() => opened.value.has(rowKey))
+  return !open.value && step.state === 'running' ? <Tail step={step} /> : null
 }
 
 function FilesOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {

@@ -82,6 +82,43 @@ export function Subagents({ step }: { step: ToolStep }) {
   return <Running agents={own} all={all} />
 }
 
+/** The subagents of a running call side by side: the task of each, and what it does now. */
+export function Lanes({ step }: { step: ToolStep }) {
+  const { live, clock } = useTranscript()
+  const agents = useComputed(() => live.value?.subagents ?? none)
+  const own = usePerFrame(agents, none)
+    .filter(agent => agent.parent_tid === step.tid)
+    .toSorted((a, b) => a.task_index - b.task_index)
+  if (own.length === 0) return null
+  return (
+    <ul class="lanes">
+      {own.map(agent => (
+        <li key={agent.task_index} class={`lane lane-${agent.status}`}>
+          <span class="lane-goal">{visibleWords(agent.goal)}</span>
+          <span class="lane-time">
+            {agent.status === 'running' ? (
+              <Elapsed since={agent.started_at} clock={clock} />
+            ) : (
+              <Icon name={icons[agent.status]} size={14} />
+            )}
+            <span class="tx-sr">{t(`sub.${agent.status}`)}</span>
+          </span>
+          <span class="lane-now">{agent.status === 'running' ? laneNow(agent) : ''}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const laneNow = ({ steps: done, text, reasoning }: LiveSubagent) => {
+  const step = done.at(-1)
+  if (step && (step.duration === null || !text)) {
+    const { did, does, object, code } = describeToolCall(step.name, {}, step.preview ?? '')
+    return <ToolPhrase phrase={step.duration === null ? does : did} object={object} code={code} />
+  }
+  return (text || reasoning).trim().split('\n').at(-1) || t('act.thinking')
+}
+
 type RunningProps = { agents: readonly LiveSubagent[]; all: readonly LiveSubagent[] }
 
 function Running({ agents, all }: RunningProps) {

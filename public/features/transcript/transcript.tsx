@@ -9,7 +9,6 @@ import { lazy } from '../../parts/lazy.tsx'
 import type { TranscriptState } from '../messages/chat-reducer.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { preloadSteps } from './activity-row.tsx'
-import { ServerNotice } from './text-row.tsx'
 import { type LiveShape, reuseRows, type Row, toRows } from './rows.ts'
 import {
   type Scope,
@@ -23,7 +22,7 @@ import { VirtualList } from './virtual-list.tsx'
 import type { Place } from '../shell/route.ts'
 import { messageIdOf } from './spine.ts'
 
-type JumpScope = Pick<Scope, 'chat' | 'opened' | 'actions'>
+type JumpScope = Pick<Scope, 'chat' | 'toggle' | 'actions'> & { isOpen: (key: string) => boolean }
 type Rows = { peek(): readonly Row[] }
 
 /** The activity that contains a step: `m12:a0` of `m12:a0/call`. */
@@ -31,7 +30,7 @@ const activityOf = (key: string): string | null => /^([^/]+)\//.exec(key)?.[1] ?
 
 const show = async (
   place: Place,
-  { actions, opened, chat }: JumpScope,
+  { actions, isOpen, toggle, chat }: JumpScope,
   rows: Rows,
   list: ScrollController,
 ): Promise<boolean> => {
@@ -43,7 +42,7 @@ const show = async (
     if (actions.place?.peek() !== place) return true
   }
   const activity = activityOf(place.row)
-  if (activity && !opened.peek().has(activity)) opened.value = new Set([...opened.peek(), activity])
+  if (activity && !isOpen(activity)) toggle(activity)
   if (list.jumpTo(place)) return true
   // The row of a setting that has changed since, such as hidden reasoning: its request is close enough.
   const nearest = rows.peek().find(row => messageIdOf(row.key) === id)
@@ -84,6 +83,8 @@ export { warmUp } from '../../markdown/warm-up.ts'
 export type TranscriptProps = {
   chat: Signal<TranscriptState>
   showThinking: boolean
+  /** Groups of steps are open unless they were closed. */
+  showSteps: boolean
   showUsage: boolean
   actions: TranscriptActions
   botName: string
@@ -94,18 +95,21 @@ export type TranscriptProps = {
 export function Transcript(props: TranscriptProps) {
   const session = useMemo(() => computed(() => props.chat.value.sessionId), [props.chat])
   const id = session.value
-  const { chat, showThinking, showUsage, actions, botName, clock } = props
+  const { chat, showThinking, showSteps, showUsage, actions, botName, clock } = props
   // Memoized, so that a re-render of the page does not re-render the transcript for each token.
   return useMemo(
     () => <Conversation key={id} {...props} />,
-    [id, chat, showThinking, showUsage, actions, botName, clock],
+    [id, chat, showThinking, showSteps, showUsage, actions, botName, clock],
   )
 }
 
 function Conversation(props: TranscriptProps) {
-  const { chat, showThinking, showUsage, actions, botName, clock } = props
-  const model = useMemo(() => createModel(chat, showThinking), [chat, showThinking])
-  const scope = useMemo<Scope>(
+  const { chat, showThinking, showSteps, showUsage, actions, botName, clock } = props
+  const model = useMemo(
+    () => createModel(chat, showThinking, showSteps),
+    [chat, showThinking, showSteps],
+  )
+  const scope = useMemo<Scope & JumpScope>(
     () => ({ chat, ...model, actions, showUsage, botName, clock }),
     [chat, model, actions, showUsage, botName, clock],
   )
@@ -147,12 +151,13 @@ function Conversation(props: TranscriptProps) {
 }
 
 /** Derived signals of the transcript. A token changes only `liveText`. */
-const createModel = (chat: Signal<TranscriptState>, showThinking: boolean) => {
+const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showSteps: boolean) => {
   const live = computed(() => chat.value.live)
   const messages = computed(() => chat.value.messages)
   const finished = computed(() => chat.value.finished)
   const summaries = computed(() => chat.value.summaries)
   const turnUsage = computed(() => chat.value.turnUsage)
+  const notices = computed(() => chat.value.notices)
   const opened = signal<ReadonlySet<string>>(new Set())
   const shapeKey = computed(() => {
     const turn = live.value
@@ -178,8 +183,11 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean) => {
       finished: finished.value,
       summaries: summaries.value,
       turnUsage: turnUsage.value,
+      notices: notices.value,
     }
-    const fresh = toRows({ ...input, open: opened.value, showThinking })
+    const all = opened.value
+    const open = { has: (key: string) => all.has(key) !== showSteps }
+    const fresh = toRows({ ...input, open, showThinking })
     const list = reuseRows(known, fresh)
     known = new Map(list.map(row => [row.key, row]))
     return list
@@ -191,6 +199,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean) => {
     running: computed(() => live.value !== null),
     before: computed(() => chat.value.before),
     opened,
+    isOpen: (key: string) => opened.peek().has(key) !== showSteps,
     rows,
     toggle(key: string) {
       const next = new Set(opened.peek())
@@ -216,14 +225,13 @@ function Head({ before, failed, onAgain }: HeadProps) {
   )
 }
 
-/** Below the last row: pending questions, notices, the wait before a retry, and an error without a message. */
+/** Below the last row: pending questions, the wait before a retry, and an error without a message. */
 function Tail() {
   const { chat, actions, clock } = useTranscript()
   const parts = useMemo(() => {
     const last = computed(() => chat.value.messages.at(-1))
     return {
       questions: computed(() => chat.value.questions),
-      notices: computed(() => chat.value.notices),
       retry: computed(() => shownRetryOf(chat.value.live)),
       error: computed(() => (last.value?._error ? null : chat.value.error)),
       last,
@@ -250,9 +258,6 @@ function Tail() {
           </Asked>
         ),
       )}
-      {parts.notices.value.map(({ id, message, sentences }) => (
-        <ServerNotice key={id} text={message} coded={sentences?.message} />
-      ))}
       {retry && (
         <RetryCard
           retry={retry}

@@ -1,16 +1,13 @@
-/** Summary below a response: the files it changed, what failed or was denied, and undo. One line, which opens. */
+/** The end line of an answer that changed files: how many, the way to review them, and undo. It opens to the list of files. */
+import type { App } from '../../app.ts'
 import { useChat } from '../../contexts.ts'
-import { useEffect, useMemo } from 'preact/hooks'
-import { visibleName, visibleText } from '../../../lib/base/visible.ts'
-import { formatCost, formatTokens } from '../../parts/amounts.ts'
+import { useEffect } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
 import { useShowMore } from '../../markdown/show-more.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { DiffCounts } from '../../parts/diff-view.tsx'
-import { formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useApp } from '../shell/context.ts'
-import { describeToolCall, parseArgs, phraseOf } from '../tool-calls/describe-tool-call.ts'
-import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import type { FootRow } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 import { directoryOf, nameOf } from '../../parts/file-kind.ts'
@@ -22,7 +19,6 @@ import {
 } from '../workspace/turn-changes.ts'
 import { TurnTimes } from '../time-travel/turn-times.tsx'
 import { t } from '../turn-summary/strings.ts'
-import { factsOf, type TurnFacts } from './turn-facts.ts'
 import { may } from '../../parts/may.ts'
 
 type UndoState = {
@@ -73,16 +69,19 @@ export const undoStateOf = (turn: TurnChange, records: readonly TurnChange[]): U
   return { files, undone, last: isAll && last && covers(last) ? last : null }
 }
 
+/** Says that a retry leaves the files as the answer that it replaces left them. */
+export const noteKeptFiles = (app: App, id: string): void => {
+  const prompt = app.chat.transcript.messages.promptOf(id)
+  const { value } = turnChangesOf(app).list
+  const change = value.find(
+    ({ message_id, undo_of }) => undo_of === null && message_id === prompt?.id,
+  )
+  if (change && change.file_count > 0 && undoStateOf(change, value).undone !== 'all')
+    app.shell.toasts.show(t('kept'))
+}
+
 /** More are shown on demand. */
 const FILES_AT_ONCE = 50
-
-/** Longer commands are cut in the line; the opened summary has them whole. */
-const SHORT_CHARS = 32
-
-const shortCommand = (command: string): string => {
-  const line = command.trim().split('\n', 1)[0] ?? ''
-  return line.length > SHORT_CHARS ? `${line.slice(0, SHORT_CHARS - 1).trimEnd()}…` : line
-}
 
 /** Reads the changes of the chat, and again when this turn has ended. */
 const useTurnChange = (turns: TurnChanges, { asked, last, turn }: FootRow): TurnChange | null => {
@@ -95,21 +94,24 @@ const useTurnChange = (turns: TurnChanges, { asked, last, turn }: FootRow): Turn
   )
 }
 
-// The line keeps its place while the turn runs, so nothing moves when it ends.
 export function TurnSummary({ row }: { row: FootRow }) {
   const { transcript: chat } = useChat()
-  return row.live || !chat.sessionId.value ? <div class="turn-sum" /> : <Summary row={row} />
+  return chat.sessionId.value ? <Summary row={row} /> : null
 }
+
+const hasNews = ({ file_count, interrupted, notes }: TurnChange): boolean =>
+  file_count > 0 || interrupted === true || (notes?.length ?? 0) > 0
 
 function Summary({ row }: { row: FootRow }) {
   const { opened, toggle } = useTranscript()
-  const turns = turnChangesOf(useApp())
+  const app = useApp()
+  const turns = turnChangesOf(app)
   const change = useTurnChange(turns, row)
-  const facts = useMemo(() => factsOf(row.turn), [row.turn])
-  const state = change && undoStateOf(change, turns.list.value)
+  if (!change || !hasNews(change)) return null
+  const state = undoStateOf(change, turns.list.value)
   const key = `${row.key}:summary`
   const open = opened.value.has(key)
-  if (!change && facts.steps === 0) return <div class="turn-sum" />
+  const [first] = change.files
   return (
     <section class="turn-sum" aria-label={t('label')}>
       <div class="turn-sum-line">
@@ -120,62 +122,45 @@ function Summary({ row }: { row: FootRow }) {
           onClick={() => toggle(key)}
         >
           <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
-          <Line change={change} facts={facts} state={state} />
+          <Line change={change} state={state} />
         </button>
-        {change && state && <UndoButton change={change} state={state} turns={turns} />}
+        {first && (
+          <button
+            type="button"
+            class="turn-sum-undo"
+            aria-label={t('review.label')}
+            onClick={() => reveal(app, change, first)}
+          >
+            {t('review')}
+          </button>
+        )}
+        {change.file_count > 0 && <UndoButton change={change} state={state} turns={turns} />}
       </div>
-      {open && <Details row={row} change={change} facts={facts} state={state} />}
+      {open && <Details change={change} state={state} />}
     </section>
   )
 }
 
-type Shown = { change: TurnChange | null; facts: TurnFacts; state: UndoState | null }
+/** Shows the changes of a file in the workspace panel. */
+const reveal = (app: App, change: TurnChange, file: TurnFile): void => {
+  app.panel.choose('changes')
+  app.panel.show()
+  void turnChangesOf(app).reveal(change, file)
+}
 
-const Line = ({ change, facts, state }: Shown) => {
-  const { failed, steps, seconds } = facts
-  const missed = facts.denied.filter(({ by }) => by === 'timeout')
-  const denied = facts.denied.filter(({ by }) => by !== 'timeout')
-  const [only] = failed
-  return (
-    <span class="turn-sum-parts">
-      {change && (
-        <span>
-          {t('files', { count: change.file_count })}{' '}
-          {change.added + change.removed > 0 && (
-            <DiffCounts added={change.added} removed={change.removed} />
-          )}
-        </span>
-      )}
-      {state && state.undone !== 'none' && (
-        <span class="turn-sum-state">{t(`undone.${state.undone}`)}</span>
-      )}
-      {only && (
-        <span class="turn-sum-warn">
-          {failed.length === 1 ? (
-            <ToolPhrase
-              phrase={phraseOf(t('failed.one', { object: '{object}' }), only.command)}
-              object={visibleText(shortCommand(only.command))}
-              code
-            />
-          ) : (
-            t('failed', { count: failed.length })
-          )}
-        </span>
-      )}
-      {missed.length > 0 && (
-        <span class="turn-sum-warn">{t('missed', { count: missed.length })}</span>
-      )}
-      {denied.length > 0 && <span>{t('denied', { count: denied.length })}</span>}
-      {!change && failed.length + facts.denied.length === 0 && (
-        <span>
-          {seconds === null
-            ? t('steps', { count: steps })
-            : t('steps.in', { count: steps, time: formatSeconds(seconds) })}
-        </span>
+type Shown = { change: TurnChange; state: UndoState }
+
+const Line = ({ change, state }: Shown) => (
+  <span class="turn-sum-parts">
+    <span>
+      {change.file_count > 0 ? t('files', { count: change.file_count }) : t('label')}{' '}
+      {change.added + change.removed > 0 && (
+        <DiffCounts added={change.added} removed={change.removed} />
       )}
     </span>
-  )
-}
+    {state.undone !== 'none' && <span class="turn-sum-state">{t(`undone.${state.undone}`)}</span>}
+  </span>
+)
 
 type UndoProps = { change: TurnChange; state: UndoState; turns: TurnChanges }
 
@@ -195,66 +180,22 @@ const UndoButton = ({ change, state, turns }: UndoProps) => {
   )
 }
 
-const Details = ({ row, change, facts, state }: Shown & { row: FootRow }) => {
-  const { failed, denied, steps, seconds } = facts
-  const { usage } = row
-  return (
-    <div class="turn-sum-body">
-      {change && state && <Files change={change} state={state} />}
-      {change?.truncated && (
-        <p class="turn-sum-note">
-          {t('files.more', { count: change.file_count - change.files.length })}
-        </p>
-      )}
-      {failed.length > 0 && (
-        <ul>
-          {failed.map(({ id, command, exitCode }) => (
-            <li key={id} class="turn-sum-item">
-              <Icon name="alert" size={14} />
-              <code>{visibleText(command)}</code>
-              <span class="turn-sum-warn">
-                {exitCode < 0 ? t('exit.signal') : t('exit.code', { code: `${exitCode}` })}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-      {denied.length > 0 && (
-        <ul>
-          {denied.map(({ id, name, written, by }) => {
-            const { did, object } = describeToolCall(name, parseArgs(written))
-            return (
-              <li key={id} class="turn-sum-item">
-                <Icon name="shield" size={14} />
-                <code>{object || did.before}</code>
-                <span>{t(`by.${by}`)}</span>
-              </li>
-            )
-          })}
-        </ul>
-      )}
-      {[...(change?.interrupted ? [t('interrupted')] : []), ...(change?.notes ?? [])].map(note => (
-        <p key={note} class="turn-sum-note">
-          {note}
-        </p>
-      ))}
-      {change && <TurnTimes change={change} />}
-      <p class="turn-sum-facts">
-        {steps > 0 && <span>{t('steps', { count: steps })}</span>}
-        {seconds !== null && <span>{t('took', { time: formatSeconds(seconds) })}</span>}
-        {usage && usage.input_tokens > 0 && (
-          <span>
-            {t('tokens', {
-              input: formatTokens(usage.input_tokens),
-              output: formatTokens(usage.output_tokens),
-            })}
-          </span>
-        )}
-        {usage && usage.estimated_cost > 0 && <span>{formatCost(usage.estimated_cost)}</span>}
+const Details = ({ change, state }: Shown) => (
+  <div class="turn-sum-body">
+    <Files change={change} state={state} />
+    {change.truncated && (
+      <p class="turn-sum-note">
+        {t('files.more', { count: change.file_count - change.files.length })}
       </p>
-    </div>
-  )
-}
+    )}
+    {[...(change.interrupted ? [t('interrupted')] : []), ...(change.notes ?? [])].map(note => (
+      <p key={note} class="turn-sum-note">
+        {note}
+      </p>
+    ))}
+    <TurnTimes change={change} />
+  </div>
+)
 
 type FilesProps = { change: TurnChange; state: UndoState }
 
@@ -286,11 +227,6 @@ const FileLine = ({ change, file, state }: FileProps) => {
   const turns = turnChangesOf(app)
   const { path, old_path, status, added, removed } = file
   const undo = state.files.get(path)
-  const show = () => {
-    app.panel.choose('changes')
-    app.panel.show()
-    void turns.reveal(change, file)
-  }
   return (
     <li class="turn-sum-item">
       <span
@@ -304,7 +240,7 @@ const FileLine = ({ change, file, state }: FileProps) => {
         type="button"
         class={undo ? 'turn-sum-file turn-sum-gone' : 'turn-sum-file'}
         title={t('open', { path })}
-        onClick={show}
+        onClick={() => reveal(app, change, file)}
       >
         <bdi>{visibleName(nameOf(path))}</bdi>
         <span class="turn-sum-dir" dir="auto">

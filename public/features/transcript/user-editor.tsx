@@ -1,6 +1,12 @@
 /** Editor of a user message; its new text takes the place of the message and of everything below it. */
 import { Icon } from '../../parts/icon.tsx'
-import type { Editing, PastedFile } from '../messages/editing.ts'
+import {
+  type Editing,
+  editOf,
+  type PastedFile,
+  withEdit,
+  withoutEdit,
+} from '../messages/editing.ts'
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { useApp } from '../shell/context.ts'
@@ -12,14 +18,15 @@ export function UserEditor({ id }: { id: string }) {
   const { actions } = useTranscript()
   const { editing } = actions
   const app = useApp()
-  const draft = editing.value?.text ?? ''
-  const pasted = editing.value?.files ?? []
-  const isUploading = (editing.value?.uploads ?? 0) > 0
-  const isSending = editing.value?.isSending === true
+  const edit = editOf(editing.value, id)
+  const draft = edit?.text ?? ''
+  const pasted = edit?.files ?? []
+  const isUploading = (edit?.uploads ?? 0) > 0
+  const isSending = edit?.isSending === true
   const { change, attach, remove } = usePastedFiles(id)
   const canSend = draft.trim() !== '' && !isUploading && !isSending
   const onClose = () => {
-    editing.value = null
+    editing.value = withoutEdit(editing.value, id)
   }
   const send = async () => {
     if (!canSend) return
@@ -86,14 +93,15 @@ export function UserEditor({ id }: { id: string }) {
 const usePastedFiles = (id: string) => {
   const app = useApp()
   const { editing } = useTranscript().actions
-  /** Unless another message is being edited meanwhile. */
+  const now = () => editOf(editing.peek(), id)
+  /** Unless the editor was closed meanwhile. */
   const change = (part: Partial<Editing>): void => {
-    if (editing.peek()?.id === id) editing.value = { ...editing.peek()!, ...part }
+    const edit = now()
+    if (edit) editing.value = withEdit(editing.peek(), { ...edit, ...part })
   }
   const setFiles = (next: (files: readonly PastedFile[]) => readonly PastedFile[]) =>
-    change({ files: next(editing.peek()?.files ?? []) })
-  const count = (by: number) =>
-    change({ uploads: Math.max(0, (editing.peek()?.uploads ?? 0) + by) })
+    change({ files: next(now()?.files ?? []) })
+  const count = (by: number) => change({ uploads: Math.max(0, (now()?.uploads ?? 0) + by) })
   return {
     change,
     attach: (given: string) =>

@@ -9,6 +9,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { isImagePath, nameOf } from '../../parts/file-kind.ts'
+import { editOf, withEdit } from '../messages/editing.ts'
 import { withoutFiles } from '../messages/message-text.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { textOf } from './content.ts'
@@ -60,9 +61,6 @@ const SentComments = lazy(
   true,
 )
 
-/** Longer messages are not bold: a page of bold text is hard to read. */
-const BOLD_CHARS = 320
-
 /** Longer messages are collapsed. */
 const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
 
@@ -76,14 +74,12 @@ export function UserRowView({ message }: { message: Message }) {
   const stored = !message.id.startsWith('sent-') && may('POST /api/chat/start')
   // A hook wrote it, to make the agent continue.
   if (message._hooks) return <HookNotes notes={message._hooks} />
-  if (actions.editing.value?.id === message.id) return <UserEditor id={message.id} />
+  if (editOf(actions.editing.value, message.id)) return <UserEditor id={message.id} />
   return (
     <article class="user" aria-label={t('tx.you')}>
       <div class="user-entry">
         <h3 class="tx-sr">{t('tx.you')}</h3>
-        <div
-          class={`user-text${long && !whole.value ? ' user-cut' : ''}${text.length > BOLD_CHARS ? ' user-long' : ''}`}
-        >
+        <div class={long && !whole.value ? 'user-text user-cut' : 'user-text'}>
           <UserText text={text} />
         </div>
         {long && (
@@ -119,7 +115,11 @@ export function UserRowView({ message }: { message: Message }) {
             title={t('tx.edit')}
             aria-label={t('tx.edit')}
             onClick={() => {
-              actions.editing.value = { id: message.id, text, files: [], uploads: 0 }
+              const { editing } = actions
+              editing.value = withEdit(editing.value, {
+                ...{ id: message.id, text },
+                ...{ files: [], uploads: 0 },
+              })
             }}
           >
             <Icon name="edit" />
@@ -159,9 +159,9 @@ function Versions({ id, ids }: { id: string; ids: readonly string[] }) {
   )
 }
 
-/** Relative to the page's base. */
+/** Relative to the page's base. A picture that is kept with the chat is named by its whole path. */
 const rawUrl = (session: string, path: string): string =>
-  `api/file/raw?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(path)}`
+  `api/${path[0] === '/' ? 'media' : 'file/raw'}?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(path)}`
 
 /** Images as thumbnails, other files by name. */
 function Attachments({ names }: { names: readonly string[] }) {

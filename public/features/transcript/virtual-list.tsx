@@ -4,51 +4,24 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
+import { LiveUsage } from './foot-row.tsx'
 import { RowView } from './row-view.tsx'
 import type { Row } from './rows.ts'
 import { ScrollController } from './scroll-controller.ts'
-import { nodeOf } from './spine.ts'
+import { shownRetryOf } from './pending-retry.ts'
+import { markOf } from './spine.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 
-function SpineNode({ row }: { row: Row }) {
-  const { chat, actions } = useTranscript()
-  const isLive = 'live' in row ? row.live : row.kind === 'step' && chat.peek().live !== null
-  const isWaiting = useComputed(() => isLive && chat.value.questions.length > 0).value
-  const isCurrent = useComputed(() => actions.place?.value?.row === row.key).value
-  const node = nodeOf(row, isWaiting)
-  if (!node) return null
-  const { kind, state } = node
-  return (
-    <a
-      class={`node node-${kind} node-${state}`}
-      href={actions.hrefOfPlace?.(row.key)}
-      aria-current={isCurrent ? 'location' : undefined}
-      // Requests are in the tab order; arrow keys reach the other nodes.
-      tabIndex={kind === 'request' ? 0 : -1}
-      onClick={event => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
-        event.preventDefault()
-        actions.jumpTo?.(row.key)
-      }}
-      onKeyDown={moveByArrow}
-    >
-      <span class="tx-sr">
-        {t('node.label', { kind: t(`node.${kind}`), state: t(`node.state.${state}`) })}
-      </span>
-    </a>
-  )
-}
-
-/** Arrow keys move the focus to the node above or below. */
-const moveByArrow = (event: KeyboardEvent): void => {
-  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
-  const node = event.currentTarget as HTMLElement
-  if (!step || event.altKey || event.ctrlKey || event.metaKey) return
-  event.preventDefault()
-  const nodes = [...(node.closest('.tx-column')?.querySelectorAll<HTMLElement>('.node') ?? [])]
-  const next = nodes[nodes.indexOf(node) + step]
-  next?.focus({ preventScroll: true })
-  next?.closest('.tx-row')?.scrollIntoView({ block: 'nearest' })
+/** Decoration: the words of the row say the same. */
+function StepMark({ row }: { row: Row }) {
+  const { chat } = useTranscript()
+  // Others have the same mark whatever happens, so a token costs them nothing.
+  const mayRun = row.kind === 'activity' ? row.live : row.kind === 'step'
+  const isWaiting = useComputed(
+    () => mayRun && (chat.value.questions.length > 0 || shownRetryOf(chat.value.live) !== null),
+  ).value
+  const mark = markOf(row, isWaiting)
+  return mark && <span class={`node node-${mark}`} aria-hidden="true" />
 }
 
 export type VirtualListProps = {
@@ -88,14 +61,11 @@ export function VirtualList({
   )
   controller.current = scroll
   const list = rows.value
-  const range = scroll.beginRender(rows, onNearTop)
+  const range = scroll.beginRender(rows, running, onNearTop)
   useLayoutEffect(() => scroll.endRender())
   useEffect(() => scroll.mount(), [])
 
-  // The foot of a running turn only reserves space. Questions, which belong to its last step, are above it.
-  const end = list[range.end - 1]
-  const foot = end?.kind === 'foot' && end.live ? end : null
-  const drawn = list.slice(range.start, foot ? range.end - 1 : range.end)
+  const drawn = list.slice(range.start, range.end)
   const leftAt = scroll.leftAt.value
   const hasNew = running.value || leftAt !== list.at(-1)?.key
   return (
@@ -110,15 +80,15 @@ export function VirtualList({
         tabIndex={0}
         aria-label={label}
       >
-        <div class="tx-column" ref={scroll.column}>
+        <div class={running.value ? 'tx-column tx-running' : 'tx-column'} ref={scroll.column}>
           {head}
           <div class="tx-space" ref={scroll.space} style={{ height: `${range.above}px` }} />
           {drawn.map(row => (
-            <RowBox key={row.key} row={row} isFirst={row === list[0]} />
+            <RowBox key={row.key} row={row} />
           ))}
           <div class="tx-space" style={{ height: `${range.below}px` }} />
           {tail}
-          {foot && <RowBox row={foot} />}
+          {running.value && <LiveUsage />}
         </div>
       </section>
       {leftAt !== null && (
@@ -137,19 +107,26 @@ export function VirtualList({
 }
 
 /** Memoized: an unchanged row object is not rendered again. */
-function RowBox({ row, isFirst = false }: { row: Row; isFirst?: boolean }) {
+function RowBox({ row }: { row: Row }) {
+  const { actions } = useTranscript()
+  const isCurrent = useComputed(() => actions.place?.value?.row === row.key).value
   const body = useMemo(
     () => (
       <>
-        <SpineNode row={row} />
+        <StepMark row={row} />
         <RowView row={row} />
       </>
     ),
     [row],
   )
-  const first = isFirst ? 'tx-row-first' : ''
   return (
-    <div class={`tx-row tx-row-${row.kind} ${first}`} data-key={row.key}>
+    <div
+      class={`tx-row tx-row-${row.kind}`}
+      data-key={row.key}
+      // A jump by keyboard moves the focus here.
+      tabIndex={-1}
+      aria-current={isCurrent ? 'location' : undefined}
+    >
       {body}
     </div>
   )

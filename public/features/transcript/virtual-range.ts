@@ -21,11 +21,12 @@ const guessHeight = (row: Row, width: number): number => {
       return 16 + Math.max(1, lines(row.text)) * 25
     case 'activity':
     case 'decision':
+    case 'notice':
       return 36
     case 'step':
       return 34
     case 'foot':
-      return 44
+      return 36
     case 'limit':
       return 96
     case 'error':

@@ -49,10 +49,17 @@ export const DayChart = ({ daily, measure }: DayChartProps) => {
   /** Drawn in the displayed size, because scaling would scale the text too. */
   const shownWidth = useSignal(NARROW_PX)
   useLayoutEffect(() => {
+    const draw = (width: number) => {
+      shownWidth.value = Math.max(LEFT * 4, Math.round(width))
+    }
     const observer = new ResizeObserver(([entry]) => {
-      if (entry) shownWidth.value = Math.max(LEFT * 4, Math.round(entry.contentRect.width))
+      if (entry) draw(entry.contentRect.width)
     })
-    if (box.current) observer.observe(box.current)
+    if (box.current) {
+      // The observer is first called after what is below was painted.
+      draw(box.current.clientWidth)
+      observer.observe(box.current)
+    }
     return () => observer.disconnect()
   }, [])
   const active = useSignal<number | null>(null)

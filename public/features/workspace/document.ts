@@ -9,6 +9,8 @@ type FileKind =
   | 'html'
   | 'svg'
   | 'mermaid'
+  | 'json'
+  | 'notebook'
   | 'image'
   | 'pdf'
   | 'audio'
@@ -22,6 +24,8 @@ const kinds: Readonly<Record<string, FileKind>> = {
   ...of('image', IMAGES.join(' ')),
   ...of('svg', 'svg'),
   ...of('mermaid', 'mmd mermaid'),
+  ...of('json', 'json geojson webmanifest'),
+  ...of('notebook', 'ipynb'),
   ...of('pdf', 'pdf'),
   ...of('audio', AUDIO.join(' ')),
   ...of('video', VIDEO.join(' ')),
@@ -39,6 +43,9 @@ export const kindOf = (path: string): FileKind => {
   const extension = extensionOf(path)
   return Object.hasOwn(kinds, extension) ? kinds[extension]! : 'text'
 }
+
+/** In bytes of the file. `first`: the number of its first line, null where lines are not counted. */
+export type Page = { from: number; to: number; first: number | null }
 
 export type Doc = {
   /** Stays when the file is renamed: replies are for this document. */
@@ -68,8 +75,10 @@ export type Doc = {
   theirs: string | null
   /** Increases when the content is replaced: images and the editor are then created again. */
   generation: number
-  /** A table beyond the limit for texts: it has no source view and cannot be edited. */
+  /** A table or notebook beyond the limit for texts: it has no source view and cannot be edited. */
   isLarge: boolean
+  /** The part of a file beyond that limit that is shown; such a file is only read. */
+  page: Page | null
   /** Text of an answer: it has no path in the workspace. */
   isAnswer: boolean
   /** Whether the scripts of an HTML document run. Never restored: a reload of the page stops them. */
@@ -88,12 +97,25 @@ export const canEdit = (doc: Doc): boolean =>
   doc.state === 'ready' &&
   !doc.isAnswer &&
   !doc.isLarge &&
+  !doc.page &&
   isTextKind(doc.kind) &&
   !doc.content.includes('\ufffd')
 
 /** Rendered by default, so it has a source view as well. */
 export const hasSourceView = (kind: FileKind): boolean =>
-  ['markdown', 'csv', 'html', 'svg', 'mermaid'].includes(kind)
+  ['markdown', 'csv', 'html', 'svg', 'mermaid', 'json', 'notebook'].includes(kind)
+
+/** JSON that someone has laid out is shown as it is. */
+const LAID_OUT_CHARS = 300
+const isDense = (text: string): boolean =>
+  text.split('\n').some(({ length }) => length > LAID_OUT_CHARS)
+
+/** Whether what is rendered differs from the source. */
+export const hasViews = (doc: Doc): boolean =>
+  hasSourceView(doc.kind) &&
+  !doc.isLarge &&
+  !doc.page &&
+  (doc.kind !== 'json' || isDense(doc.content))
 
 export const newDoc = (
   id: number,
@@ -119,6 +141,7 @@ export const newDoc = (
   theirs: null,
   generation: 0,
   isLarge: false,
+  page: null,
   isAnswer: text !== undefined,
   // Opened from an answer to see it live.
   isRunning: text !== undefined && kindOf(path) === 'html',

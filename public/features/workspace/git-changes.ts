@@ -151,6 +151,11 @@ export class GitChanges {
     this.opened.value = next
   }
 
+  /** Opens it, unless it is open. */
+  show(change: Change): void {
+    if (!this.opened.peek().has(change.key)) this.toggle(change)
+  }
+
   #put(key: string, diff: LoadedDiff): void {
     this.diffs.value = new Map(this.diffs.value).set(key, diff)
   }

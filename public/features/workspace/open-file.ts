@@ -1,6 +1,8 @@
 /** The open file of the panel: opening and closing it, its mode and draft. One per chat. */
 import { computed, signal } from '@preact/signals'
+import type { Api } from '../../../router.ts'
 import { nameOf } from '../../parts/file-kind.ts'
+import { createResponseOrder } from '../../parts/response-order.ts'
 import { t } from './strings.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Target } from '../../parts/target.ts'
@@ -18,10 +20,17 @@ const browserUrls: BlobUrls = {
 
 /** A table of 200,000 rows, which parses in about a second. */
 const MAX_TABLE_BYTES = 10_000_000
+/** As much as the server sends at a time. */
+const PAGE_BYTES = 200_000
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
-const isTooLarge = (error: unknown): boolean => /too large/i.test(messageOf(error))
+
+type TextFile = Api['GET /api/file']['output']
+type Place = { from: number } | { line: number }
+
+const isWhole = ({ from = 0, to, size }: TextFile): boolean =>
+  to === undefined || (from === 0 && to >= size)
 
 export class OpenFile {
   readonly #shell: Shell
@@ -32,6 +41,7 @@ export class OpenFile {
   readonly dirty = computed(() => isDirty(this.doc.value))
   readonly saver: DocSaver
   #workspace = ''
+  readonly #pages = createResponseOrder()
   #last = 0
 
   constructor(
@@ -122,22 +132,64 @@ export class OpenFile {
     } else if (!isDirty(now)) this.#close()
   }
 
+  /** Whole, to be edited; rejects for a long file. */
   readText({ path }: Doc) {
     return this.#shell.api('GET /api/file', { ...this.#session, path })
   }
 
+  /** A part of a long file; any other one whole. */
+  #readPart({ path }: Doc, place: Place) {
+    return this.#shell.api('GET /api/file', { ...this.#session, path, ...place })
+  }
+
   async #load(one: Doc): Promise<void> {
     try {
-      if (isTextKind(one.kind)) {
-        const { content, size, version, binary } = await this.readText(one)
-        const state = binary ? 'binary' : 'ready'
-        this.patch(one, { state, content: content ?? '', sizeBytes: size, version })
-      } else if (one.kind === 'pdf') await this.#loadPdf(one)
+      if (isTextKind(one.kind)) await this.#loadText(one)
+      else if (one.kind === 'pdf') await this.#loadPdf(one)
       else this.patch(one, { state: one.kind === 'binary' ? 'binary' : 'ready' })
     } catch (error) {
-      if (one.kind === 'csv' && isTooLarge(error))
-        await this.#loadLargeTable(one).catch((reason: unknown) => this.#fail(one, reason))
-      else this.#fail(one, error)
+      this.#fail(one, error)
+    }
+  }
+
+  async #loadText(one: Doc): Promise<void> {
+    const { line, page, kind } = one
+    const place = page ? { from: page.from } : line === null ? { from: 0 } : { line }
+    const found = await this.#readPart(one, place)
+    const { content, size, version, binary } = found
+    if (binary) this.patch(one, { state: 'binary', sizeBytes: size })
+    else if (isWhole(found))
+      this.patch(one, {
+        state: 'ready',
+        content: content ?? '',
+        sizeBytes: size,
+        version,
+        page: null,
+      })
+    // Not to be read as text, but an image all the same.
+    else if (kind === 'svg') this.patch(one, { state: 'large', sizeBytes: size })
+    else if ((kind === 'csv' || kind === 'notebook') && size <= MAX_TABLE_BYTES)
+      await this.#loadWhole(one)
+    else this.#showPage(one, found)
+  }
+
+  /** Shows another part of a file that is read by pages. */
+  async turnPage(to: 'first' | 'previous' | 'next' | 'last'): Promise<void> {
+    const now = this.doc.value
+    if (!now?.page) return
+    const { page } = now
+    const places = {
+      first: 0,
+      previous: Math.max(0, page.from - PAGE_BYTES),
+      next: page.to,
+      last: -PAGE_BYTES / 2,
+    }
+    try {
+      const isNewest = this.#pages('')
+      const found = await this.#readPart(now, { from: places[to] })
+      if (isNewest()) this.#showPage(now, found)
+    } catch (error) {
+      this.#shell.toasts.showError(error)
     }
   }
 
@@ -145,7 +197,8 @@ export class OpenFile {
   async refresh(): Promise<void> {
     const now = this.doc.value
     if (!now || now.isAnswer || now.isMoved || now.state === 'loading' || now.saving) return
-    if (isTextKind(now.kind) && now.state === 'ready' && !now.isLarge) return this.#refreshText(now)
+    if (isTextKind(now.kind) && now.state === 'ready' && !now.isLarge && !now.page)
+      return this.#refreshText(now)
     const next = { ...now, generation: now.generation + 1 }
     if (now.blob) this.#urls.revoke(now.blob)
     this.patch(now, next)
@@ -155,7 +208,7 @@ export class OpenFile {
   #fail(one: Doc, error: unknown): void {
     // It was renamed meanwhile.
     if (this.doc.value?.path !== one.path) return
-    this.patch(one, { state: isTooLarge(error) ? 'large' : 'failed', error: messageOf(error) })
+    this.patch(one, { state: 'failed', error: messageOf(error) })
   }
 
   async #loadPdf(one: Doc): Promise<void> {
@@ -167,25 +220,29 @@ export class OpenFile {
     else this.#urls.revoke(url)
   }
 
-  /** Tables are longer than other texts, and the page shows only the rows in view. */
-  async #loadLargeTable(one: Doc): Promise<void> {
-    const blob = await this.#shell.platform.fetchBlob('api/file/raw', {
-      ...this.#session,
-      path: one.path,
-    })
-    if (blob.size > MAX_TABLE_BYTES) throw new Error('too large')
+  /** Tables and notebooks are longer than other texts, and only readable as a whole. */
+  async #loadWhole(one: Doc): Promise<void> {
+    const query = { ...this.#session, path: one.path }
+    const blob = await this.#shell.platform.fetchBlob('api/file/raw', query)
     const content = await blob.text()
     this.patch(one, { state: 'ready', mode: 'view', isLarge: true, content, sizeBytes: blob.size })
   }
 
+  #showPage(one: Doc, { content, size, version, from = 0, to = 0, first_line }: TextFile): void {
+    const page = { from, to, first: first_line ?? null }
+    this.patch(one, { state: 'ready', mode: 'view', content, sizeBytes: size, version, page })
+  }
+
   async #refreshText(now: Doc): Promise<void> {
     try {
-      const { content, size, version, binary } = await this.readText(now)
+      const found = await this.#readPart(now, { from: 0 })
+      const { content, size, version, binary } = found
       const shown = this.doc.value
       if (!shown || !this.#isOpen(now) || shown.isMoved || shown.saving) return
       // What was saved or loaded meanwhile may be newer than this reply.
       if (shown.version !== now.version) return this.#refreshText(shown)
       if (version === shown.version) return
+      if (!isWhole(found) && !isDirty(shown)) return this.#load(now)
       if (isDirty(shown)) return this.patch(now, { conflict: version })
       const text = content ?? ''
       this.patch(now, {

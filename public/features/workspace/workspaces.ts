@@ -1,6 +1,6 @@
-/** The saved workspaces, and path suggestions. */
+/** The saved workspaces, and folders to choose from. */
 import { signal } from '@preact/signals'
-import type { FileEntry, FoundFile, Workspace } from '../../../lib/schema/workspace.ts'
+import type { FileEntry, FolderList, FoundFile, Workspace } from '../../../lib/schema/workspace.ts'
 import type { Platform } from '../../platform.ts'
 
 export class Workspaces {
@@ -24,10 +24,9 @@ export class Workspaces {
     this.last.value = reply.last
   }
 
-  async suggest(prefix: string, signal?: AbortSignal): Promise<string[]> {
-    return (
-      await this.#platform.api('GET /api/workspaces/suggest', { prefix }, signal ? { signal } : {})
-    ).suggestions
+  /** The folders inside of one that the person may choose; those where to begin for an empty path. */
+  folders(path: string): Promise<FolderList> {
+    return this.#platform.api('GET /api/workspaces/folders', { path })
   }
 
   /** Selecting a new directory saves it, which marks it as trusted. */

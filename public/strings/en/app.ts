@@ -18,7 +18,6 @@ export const enApp = {
   'nav.inbox': 'Inbox',
   'nav.usage': 'Usage',
 
-  'view.back': 'Back to chat',
   'view.failed': 'Couldn’t load this page.',
   'view.reload': 'Reload',
 

@@ -1,7 +1,7 @@
 /** Runs the loop with a scripted provider and records requests and events, for tests. */
 import { z } from 'zod'
 import type { CompressionSettings } from '../../../lib/agent/compress-plan.ts'
-import { runEngine } from '../../../lib/agent/loop.ts'
+import { runEngine } from '../../../lib/agent/agent.ts'
 import type { Wait } from '../../../lib/agent/retry.ts'
 import type {
   AgentEvent,

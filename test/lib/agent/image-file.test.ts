@@ -63,7 +63,11 @@ test('images go to models that are known to accept them, unless the mode says ot
 
 test('one run stores a limited number of images', () => {
   let count = 0
-  const keep = imageKeeper({ save: () => `image-${String(count++).padStart(32, '0')}.png` })
+  const keep = imageKeeper({
+    mode: 'auto',
+    load: () => null,
+    save: () => `image-${String(count++).padStart(32, '0')}.png`,
+  })
   for (let n = 0; n < 500; n += 1) keep(png(1, 1), 'a')
   assert.throws(() => keep(png(1, 1), 'a'), 'A turn stores 500 images at most.')
   assert.is(count, 500)

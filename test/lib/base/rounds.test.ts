@@ -2,7 +2,7 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createRounds } from '../../../lib/base/rounds.ts'
+import { Rounds } from '../../../lib/base/rounds.ts'
 
 const test = suite('rounds')
 
@@ -11,19 +11,18 @@ const setUp = (costMs: number) => {
   const pauses: number[] = []
   let now = 0
   let run = () => {}
-  const ask = createRounds<string>(
+  const rounds = new Rounds<string>(
     item => {
       done.push(item)
       now += costMs
     },
-    {
-      nowMs: () => now,
-      later: (work, ms) => {
-        pauses.push(ms)
-        run = work
-      },
+    () => now,
+    (work, ms) => {
+      pauses.push(ms)
+      run = work
     },
   )
+  const ask = (item: string) => rounds.ask(item)
   return { done, pauses, ask, pass: (ms: number) => (now += ms), resume: () => run() }
 }
 
@@ -81,14 +80,14 @@ test('after the pause a round begins at once', async () => {
 
 test('what is asked for by the work itself is served in the next round', async () => {
   const done: number[] = []
-  const ask = createRounds<number>(
+  const rounds = new Rounds<number>(
     item => {
       done.push(item)
-      if (item < 3) ask(item + 1)
+      if (item < 3) rounds.ask(item + 1)
     },
-    { nowMs: () => 0 },
+    () => 0,
   )
-  ask(1)
+  rounds.ask(1)
   for (let round = 1; round <= 3; round++) await immediate()
   assert.equal(done, [1, 2, 3])
 })

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { commandOf } from '../../../lib/cli/commands.ts'
+import { commandOf } from '../../../lib/cli/cli.ts'
 import { createDesk } from './_run.ts'
 
 const test = suite('arguments of the command line')

@@ -65,6 +65,8 @@ test('fast-forward: due times later than half a period are missed', async ({ it 
   const [missed] = service.history.list()
   assert.is(missed!.due_at, Date.parse('2026-02-02T11:00:00Z') / 1_000)
   assert.is(missed!.due_until, Date.parse('2026-02-02T14:00:00Z') / 1_000)
+  const missedAt = { code: 'task.missed', values: { time: '2026-02-02 14:00' } }
+  assert.equal(missed!.sentences, { error: missedAt })
 })
 
 test('several due times within the grace period are one run; the earlier ones are skipped', async ({
@@ -80,6 +82,7 @@ test('several due times within the grace period are one run; the earlier ones ar
   await service.scheduler.tick()
   await service.scheduler.settled()
   assert.equal(brief(service.history.list()), ['ran 1 schedule', 'skipped 1 schedule'])
+  assert.equal(service.history.list()[1]!.sentences, { error: { code: 'task.once' } })
 })
 
 test('a job is not missed while the service was running and another process held the lock', async ({

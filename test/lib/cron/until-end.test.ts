@@ -3,9 +3,13 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import type { Outcome } from '../../../lib/agent/types.ts'
-import { untilEnd } from '../../../lib/cron/until-end.ts'
+import { Sentence } from '../../../lib/base/sentences.ts'
+import { type RunOutcome, untilEnd } from '../../../lib/cron/until-end.ts'
 
 const test = suite('until the end of a run')
+
+const codedError = (outcome: RunOutcome | null) =>
+  outcome && 'error' in outcome && outcome.error instanceof Sentence ? outcome.error.coded : outcome
 
 const begin = (limits: { idleMs: number; maxMs: number }) => {
   const clock = createTestClock()
@@ -37,7 +41,7 @@ test('a run without events is stopped; events, and the wait before a retry, coun
   assert.equal(state.stopped, [])
   state.isWaiting = false
   await clock.advance(20_000)
-  assert.equal(await ended, { error: 'Stopped: nothing happened for 20 seconds.' })
+  assert.equal(codedError(await ended), { code: 'task.idle', values: { seconds: 20 } })
   assert.equal([state.stopped, clock.waiting()], [['stream'], []])
 })
 
@@ -46,13 +50,13 @@ test('a run that takes too long is stopped, whatever happens in it', async () =>
   await clock.advance(7_199_999)
   assert.equal(state.stopped, [])
   await clock.advance(1)
-  assert.equal(await ended, { error: 'Stopped: it ran longer than 7200 seconds.' })
+  assert.equal(codedError(await ended), { code: 'task.too_long', values: { seconds: 7_200 } })
 })
 
 test('a run that ends leaves no timer', async () => {
   const { clock, result, ended } = begin({ idleMs: 20_000, maxMs: 7_200_000 })
   result.resolve(null)
-  assert.equal(await ended, { error: 'The run was stopped.' })
+  assert.equal(codedError(await ended), { code: 'task.stopped' })
   assert.equal(clock.waiting(), [])
 })
 

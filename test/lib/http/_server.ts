@@ -4,11 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { endpointFor, type RouteTable } from '../../../lib/http/endpoint.ts'
 import type { Authenticator } from '../../../lib/http/access.ts'
-import {
-  BaseCtx,
-  createRequestListener,
-  type ListenerOptions,
-} from '../../../lib/http/request-listener.ts'
+import { BaseCtx, RequestListener, type ListenerOptions } from '../../../lib/http/http.ts'
 import { createServer, type ServerLimits } from '../../../lib/http/server.ts'
 
 export type TestCtx = BaseCtx & { app: { word: string } }
@@ -33,7 +29,7 @@ export const openServer = async (
 ) => {
   const requests: Logged[] = []
   const errors: unknown[] = []
-  const listener = createRequestListener<TestCtx>(routes, {
+  const { listen: listener } = new RequestListener<TestCtx>(routes, {
     clock: systemClock,
     authenticator: OPEN,
     makeCtx: (...base) => Object.assign(new BaseCtx(...base), { app: { word: 'hello' } }),

@@ -1,7 +1,7 @@
 /** Which requests reach a cell of a worker, and what is believed of them. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createForwardedOnly } from '../../../lib/http/forwarded-only.ts'
+import { ForwardedOnly } from '../../../lib/http/forwarded-only.ts'
 import { closeForwarders, listen, send } from './_forwarder.ts'
 
 const test = suite('http/forwarded-only')
@@ -9,15 +9,11 @@ const TOKEN = 'the token of this process'
 
 const start = async (userHeader: string | null = 'remote-user') => {
   let counted = 0
-  const guard = createForwardedOnly({
-    token: TOKEN,
-    userHeader,
-    onRequest() {
-      counted += 1
-    },
+  const guard = new ForwardedOnly(TOKEN, userHeader, () => {
+    counted += 1
   })
   const url = await listen(
-    guard((req, res) => {
+    guard.around((req, res) => {
       res.setHeader('Content-Type', 'application/json')
       res.end(JSON.stringify(req.headers))
     }),

@@ -88,7 +88,7 @@ hub('rejects a malformed cursor', () => {
 hub(
   'an unknown, future or foreign cursor gets a reset of every source, never silence',
   async () => {
-    const h = new Hub({ boot: BOOT, clock: createTestClock() })
+    const h = new Hub(BOOT, createTestClock())
     h.publish('list', { type: 'row', data: {} })
     for (const after of ['nonsense', `${BOOT}-99`, 'ffffffff-1']) {
       const r = reader(h, 'abc', after)
@@ -114,7 +114,7 @@ hub(
 hub(
   'data that was written as JSON before is sent as it was written, to readers and not to taps of other sources',
   async () => {
-    const h = new Hub({ boot: BOOT, clock: createTestClock() })
+    const h = new Hub(BOOT, createTestClock())
     const tapped: unknown[] = []
     h.tap('session:a', ({ data }) => tapped.push(data))
     const r = reader(h, 'a')
@@ -132,7 +132,7 @@ hub(
 )
 
 hub('replayed frames have no id, live frames do', async () => {
-  const h = new Hub({ boot: BOOT, clock: createTestClock() })
+  const h = new Hub(BOOT, createTestClock())
   h.publish('session:a', { type: 'token', data: { text: '1' } })
   h.publish('session:b', { type: 'token', data: { text: '2' } })
   h.publish('session:a', { type: 'token', data: { text: '3' } })
@@ -159,7 +159,7 @@ hub('replayed frames have no id, live frames do', async () => {
 })
 
 hub('a source with its own cursor ignores `after` and honors Last-Event-ID', async () => {
-  const h = new Hub({ boot: BOOT, clock: createTestClock() })
+  const h = new Hub(BOOT, createTestClock())
   for (let i = 0; i < 4; i++) h.publish('session:a', { type: 'token', data: { i } })
   const fresh = reader(h, `a@${BOOT}-1`, `${BOOT}-4`)
   assert.equal(
@@ -181,7 +181,7 @@ hub('a source with its own cursor ignores `after` and honors Last-Event-ID', asy
 })
 
 hub('sends a reset when the log no longer has the events', async () => {
-  const h = new Hub({ boot: BOOT, clock: createTestClock() })
+  const h = new Hub(BOOT, createTestClock())
   for (let i = 0; i < 3_000; i++) h.publish('list', { type: 'row', data: { i } })
   const r = reader(h, '', `${BOOT}-5`)
   assert.equal(
@@ -197,7 +197,7 @@ hub('sends a reset when the log no longer has the events', async () => {
 
 hub('a dropped idle session log resets older cursors and serves newer ones', async () => {
   const clock = createTestClock()
-  const h = new Hub({ boot: BOOT, clock })
+  const h = new Hub(BOOT, clock)
   h.publish('session:a', { type: 'token', data: {} })
   await clock.advance(6 * 60_000)
   h.dropIdleLogs()
@@ -215,7 +215,7 @@ hub('a dropped idle session log resets older cursors and serves newer ones', asy
 hub(
   'the logs of all sessions together are bounded; the session that was silent longest loses its own',
   async () => {
-    const h = new Hub({ boot: BOOT, clock: createTestClock() })
+    const h = new Hub(BOOT, createTestClock())
     const text = 'x'.repeat(100_000)
     h.publish('list', { type: 'row', data: {} })
     const positions = Array.from({ length: 300 }, (_, i) =>
@@ -236,7 +236,7 @@ hub(
 
 hub('the events of many sessions reset no reader of another one', async () => {
   const clock = createTestClock()
-  const h = new Hub({ boot: BOOT, clock })
+  const h = new Hub(BOOT, clock)
   const before = h.publish('session:quiet', { type: 'token', data: {} })
   const open = reader(h, 'quiet')
   assert.is((await open.next())[0]!.event, 'ready')
@@ -264,7 +264,7 @@ hub('the events of many sessions reset no reader of another one', async () => {
 })
 
 hub('a slow reader has a bounded queue and is resumed or reset without a gap', async () => {
-  const h = new Hub({ boot: BOOT, clock: createTestClock() })
+  const h = new Hub(BOOT, createTestClock())
   const r = reader(h, 'a')
   await r.next()
   const text = 'x'.repeat(1_000)
@@ -288,7 +288,7 @@ hub('a slow reader has a bounded queue and is resumed or reset without a gap', a
 
 hub('readers are pinged, busy or not, and one that leaves at a ping ends', async () => {
   const clock = createTestClock()
-  const h = new Hub({ boot: BOOT, clock })
+  const h = new Hub(BOOT, clock)
   const [idle, busy] = [reader(h, 'b'), reader(h, 'a')]
   const leaving = reader(h, 'b')
   await Promise.all([idle.next(), busy.next(), leaving.next()])
@@ -306,7 +306,7 @@ hub('readers are pinged, busy or not, and one that leaves at a ping ends', async
 hub(
   'an event that cannot be made, or that is larger than the list of the newest, costs no other event',
   async () => {
-    const h = new Hub({ boot: BOOT, clock: createTestClock() })
+    const h = new Hub(BOOT, createTestClock())
     const r = reader(h, 'a')
     await r.next()
     const loop: Record<string, unknown> = {}
@@ -318,7 +318,7 @@ hub(
     r.stop()
     h.close()
 
-    const fresh = new Hub({ boot: BOOT, clock: createTestClock() })
+    const fresh = new Hub(BOOT, createTestClock())
     const other = reader(fresh, 'a')
     await other.next()
     fresh.publish('session:a', { type: 'token', data: 'x'.repeat(3 << 20) })
@@ -332,7 +332,7 @@ hub(
 )
 
 hub('events during catch-up follow it; lost ones are a reset', async () => {
-  const h = new Hub({ boot: BOOT, clock: createTestClock() })
+  const h = new Hub(BOOT, createTestClock())
   const text = 'x'.repeat(10_000)
   const say = (count: number) => {
     for (let i = 0; i < count; i++) h.publish('session:a', { type: 'token', data: { text } })
@@ -362,7 +362,7 @@ hub('events during catch-up follow it; lost ones are a reset', async () => {
 })
 
 hub('what was published before the end is sent before it', async () => {
-  const h = new Hub({ boot: BOOT, clock: createTestClock() })
+  const h = new Hub(BOOT, createTestClock())
   const frames = receive(h.stream({ watch: parseWatch('abc') }))
   assert.is(parse((await frames.next())!).at(-1)!.event, 'ready')
   const next = frames.next()
@@ -376,7 +376,7 @@ hub('what was published before the end is sent before it', async () => {
 })
 
 hub('a question is shown to a page whose person may answer it', () => {
-  const h = new Hub({ boot: BOOT, clock: createTestClock(), profileOf: () => 'work' })
+  const h = new Hub(BOOT, createTestClock(), () => 'work')
   const question = {
     ...{ kind: 'clarify' as const, clarify_id: 'q', session_id: 'a', requested_at: 1 },
     ...{ question: 'Which?', choices_offered: [] },
@@ -400,7 +400,7 @@ hub('a question is shown to a page whose person may answer it', () => {
 })
 
 hub('random reconnects lose and duplicate nothing', async () => {
-  const h = new Hub({ boot: BOOT, clock: createTestClock() })
+  const h = new Hub(BOOT, createTestClock())
   let random = 7
   const dice = (sides: number) => {
     random = (random * 1103515245 + 12345) % 2147483648

@@ -23,7 +23,7 @@ import { Mcp } from '../../../lib/mcp/mcp.ts'
 import type { Browser, SignInReply } from '../../../lib/mcp/oauth/sign-ins.ts'
 import { serversFor } from '../../../lib/turns/context/external-agent-mcp.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
-import { createKnownSecrets } from '../../../lib/profiles/known-secrets.ts'
+import { KnownSecrets } from '../../../lib/profiles/known-secrets.ts'
 import {
   browse,
   type ProtectedOptions,
@@ -221,7 +221,7 @@ test('signs in, keeps the tokens private and known as secrets, and uses them for
   assert.is(statSync(path).mode & 0o777, 0o600)
   const stored = JSON.parse(readFileSync(path, 'utf8'))
   assert.is(stored.resource, server.url)
-  const secrets = createKnownSecrets(() => [home])()
+  const secrets = new KnownSecrets(() => [home]).list()
   assert.ok(secrets.includes(stored.grant.access_token))
   assert.ok(secrets.includes(stored.grant.refresh_token))
   assert.not.ok(secrets.includes(stored.grant.scope))

@@ -9,7 +9,7 @@ type Given = {
   env?: Record<string, string>
   dotenv?: Record<string, string>
   auth?: unknown
-  clock?: Pick<Clock, 'now'>
+  clock?: Clock
 }
 
 /** As a real home does: unchanged files give the same objects. */

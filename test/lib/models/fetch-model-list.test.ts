@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
   fetchModelList,
-  type FetchOptions,
+  type ModelListOptions,
   parseModelList,
   type ModelListRequest,
 } from '../../../lib/models/fetch-model-list.ts'
@@ -33,7 +33,7 @@ const refused = async (asking: Promise<unknown>): Promise<string> => {
   throw new Error('It was not refused')
 }
 
-const askingWith = (options: FetchOptions) => (asked: ModelListRequest) =>
+const askingWith = (options: ModelListOptions) => (asked: ModelListRequest) =>
   fetchModelList(asked, options)
 
 const at = (address: string) => async () => [{ address, family: address.includes(':') ? 6 : 4 }]

@@ -34,6 +34,23 @@ test('without configuration: the demo, and no default', () => {
   })
 })
 
+test('the key of a server of one’s own is not offered for OpenAI, though it is in the variable of OpenAI', () => {
+  const providersAt = (model: Record<string, unknown>) => {
+    const given = { config: { model: { default: 'm', ...model } }, dotenv: { OPENAI_API_KEY: KEY } }
+    return listOf(given).groups.map(({ provider_id }) => provider_id)
+  }
+  const far = { provider: 'custom', base_url: 'https://far.example/v1' }
+  assert.not.ok(providersAt(far).includes('openai'))
+  // These have another key, or need none, so the variable is OpenAI's.
+  for (const model of [
+    { ...far, api_key: 'sk-of-far-1' },
+    { ...far, base_url: 'http://127.0.0.1:9/v1' },
+    { ...far, base_url: 'https://api.openai.com/v1' },
+    { provider: 'openai' },
+  ])
+    assert.ok(providersAt(model).includes('openai'), JSON.stringify(model))
+})
+
 test('a default model without a provider gets a group of its own', () => {
   const config = { defaultModel: 'vendor/some-model', modelOverride: '' }
   const { groups, default_model } = listOf({}, config)

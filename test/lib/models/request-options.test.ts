@@ -175,12 +175,14 @@ test('on the wire: betas are added to ours, other headers replace them', async (
   const server = await createProvider({ text: 'x' }, { text: 'x' })
   const clock = createTestClock()
   try {
-    for await (const _ of httpProvider(FORMATS.anthropic_messages, { clock })(
-      asking(server.url, { headers: { 'anthropic-beta': 'context-1m', 'x-tag': 't' } }),
-    ));
-    for await (const _ of httpProvider(FORMATS.chat_completions, { clock })(
-      asking(server.url, { headers: { authorization: 'Basic abc', 'user-agent': 'mine' } }),
-    ));
+    for await (const _ of httpProvider(
+      FORMATS.anthropic_messages,
+      clock,
+    )(asking(server.url, { headers: { 'anthropic-beta': 'context-1m', 'x-tag': 't' } })));
+    for await (const _ of httpProvider(
+      FORMATS.chat_completions,
+      clock,
+    )(asking(server.url, { headers: { authorization: 'Basic abc', 'user-agent': 'mine' } })));
     const [first, second] = server.requests.map(({ headers }) => headers)
     assert.is(first?.['anthropic-beta'], 'interleaved-thinking-2025-05-14,context-1m')
     assert.is(first?.['x-tag'], 't')
@@ -200,9 +202,10 @@ for (const [name, extra, ms] of LIMITS)
     const clock = createTestClock()
     try {
       const reading = (async () => {
-        for await (const _ of httpProvider(FORMATS.chat_completions, { clock })(
-          asking(server.url, extra),
-        ));
+        for await (const _ of httpProvider(
+          FORMATS.chat_completions,
+          clock,
+        )(asking(server.url, extra)));
         return 'ended'
       })().catch((error: { type: string; retryable: boolean }) => [error.type, error.retryable])
       await until(() => clock.waiting().includes(ms) && server.requests.length === 1)

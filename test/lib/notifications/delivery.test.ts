@@ -4,10 +4,12 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Dispatcher } from 'undici'
 import { createTestClock } from '../../_clock.ts'
 import { type Addressed, sendWebPush } from '../../../lib/notifications/channels.ts'
 import { toMessage } from '../../../lib/notifications/message.ts'
-import { createPost, type Delivery } from '../../../lib/notifications/post.ts'
+import type { Resolve } from '../../../lib/http/guarded-dispatcher.ts'
+import { type Delivery, Poster } from '../../../lib/notifications/post.ts'
 import { translatorFor } from '../../../lib/notifications/texts/translate.ts'
 import type { NotificationSettings } from '../../../lib/schema/notification.ts'
 import type { Clarify } from '../../../lib/schema/question.ts'
@@ -36,18 +38,19 @@ const post = (
   url: string,
   {
     allow = onLoopback,
+    signal = new AbortController().signal,
+    dispatcher = () => undefined,
     ...options
-  }: Partial<Parameters<typeof createPost>[0]> & {
+  }: {
     allow?: (address: string) => boolean
+    signal?: AbortSignal
+    dispatcher?: () => Dispatcher | undefined
+    resolve?: Resolve
+    timeoutMs?: number
   } = {},
 ): Promise<Delivery> => {
-  const send = createPost({
-    clock: createTestClock(),
-    dispatcher: () => undefined,
-    signal: new AbortController().signal,
-    ...options,
-  })
-  return send({ url, headers: {}, body: '{}', allow })
+  const poster = new Poster(createTestClock(), dispatcher, signal, options)
+  return poster.send({ url, headers: {}, body: '{}', allow })
 }
 
 const codeOf = (delivery: Delivery) => [delivery.how, 'code' in delivery ? delivery.code : null]
@@ -175,11 +178,7 @@ test('the largest message fits into what push services accept', async () => {
     const device = { id: 'd', name: 'd', created_at: 0, subscription, sign_in: null, kinds: null }
     const sent = await sendWebPush(device, addressed, {
       vapid: async () => keys,
-      post: createPost({
-        clock: createTestClock(),
-        dispatcher: () => undefined,
-        signal: new AbortController().signal,
-      }),
+      poster: new Poster(createTestClock(), () => undefined, new AbortController().signal),
       allow: onLoopback,
     })
     assert.is(sent.how, 'sent')

@@ -70,6 +70,7 @@ test('the defaults, which clients rely on', ({ dir }) => {
     onboarding_completed: false,
     send_key: 'enter',
     show_token_usage: false,
+    show_steps: false,
     show_cli_sessions: false,
     sync_to_insights: false,
     check_for_updates: true,
@@ -123,6 +124,7 @@ const COERCED: Row[] = [
       'sound_enabled',
       'notifications_enabled',
       'show_thinking',
+      'show_steps',
     ] as const
   ).flatMap((key): Row[] => [
     [key, 'no', false],

@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
-import { cachedFile } from '../../../lib/store/cached-file.ts'
+import { CachedFile } from '../../../lib/store/cached-file.ts'
 import { JsonFile } from '../../../lib/store/json-file.ts'
 
 const test = suite<{ dir: string; path: string }>('json file')
@@ -36,8 +36,8 @@ const numbers = (value: unknown): number[] => {
 
 test('the same problem gives the same object, as the same content does', ({ path }) => {
   symlinkSync('nowhere', path)
-  const read = cachedFile(path, ({ problem }) => ({ problem }))
-  assert.is(read(), read())
+  const file = new CachedFile(path, ({ problem }) => ({ problem }))
+  assert.is(file.read(), file.read())
 })
 
 test('rejects overwriting a broken file, with the reason', ({ path }) => {

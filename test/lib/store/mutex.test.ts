@@ -1,23 +1,23 @@
 /** The mutex keeps order per key, also after failures. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { mutex } from '../../../lib/store/mutex.ts'
+import { Mutex } from '../../../lib/store/mutex.ts'
 
 const test = suite('mutex')
 
 test('a failure rejects its caller and does not stop the next one', async () => {
-  const lock = mutex()
-  const failed = lock('a', async () => {
+  const lock = new Mutex()
+  const failed = lock.run('a', async () => {
     throw new Error('no')
   })
-  const next = lock('a', async () => 'yes')
+  const next = lock.run('a', async () => 'yes')
   const outcome = await failed.catch((error: Error) => error.message)
   assert.is(outcome, 'no')
   assert.is(await next, 'yes')
 })
 
 test('runs one at a time in order per key; other keys do not wait', async () => {
-  const lock = mutex()
+  const lock = new Mutex()
   const seen: string[] = []
   let running = 0
   const gate = Promise.withResolvers<void>()
@@ -30,8 +30,8 @@ test('runs one at a time in order per key; other keys do not wait', async () => 
     running -= 1
     return name
   }
-  const all = Array.from({ length: 50 }, (_, n) => lock('a', work(String(n))))
-  assert.is(await lock('b', async () => 'free'), 'free')
+  const all = Array.from({ length: 50 }, (_, n) => lock.run('a', work(String(n))))
+  assert.is(await lock.run('b', async () => 'free'), 'free')
   gate.resolve()
   await Promise.all(all)
   assert.equal(

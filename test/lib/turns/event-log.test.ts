@@ -4,8 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import type { TurnEvent } from '../../../lib/schema/event.ts'
-import { EventLog, type LoggedEvent, readLiveFile } from '../../../lib/turns/event-log.ts'
+import {
+  EventLog,
+  EventLogs,
+  type LoggedEvent,
+  readLiveFile,
+} from '../../../lib/turns/event-log.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'event-log-'))
 const log = suite('event log')
@@ -54,6 +60,31 @@ log('reads from any position', async () => {
     assert.ok(all.every(({ pos, data }, i) => pos === known + i + 1 && 'text' in data))
   }
 })
+
+log(
+  'of turns that ended nothing is left after five minutes: no log, no file, no timer',
+  async () => {
+    const clock = createTestClock()
+    const logs = new EventLogs(clock)
+    const ended = Array.from({ length: 50 }, (_, n) => {
+      const stream_id = `${n}`.padStart(32, '0')
+      const one = new EventLog(join(dir, `${stream_id}.jsonl`), { ...header, stream_id })
+      for (let event = 0; event < 100; event++) one.append(token(`${event}`))
+      logs.put(one)
+      logs.retire(one)
+      return one
+    })
+    await clock.advance(5 * 60_000 - 1)
+    for (const { stream_id } of ended)
+      assert.is((await collect(logs.get(stream_id).read(0, ever))).length, 100)
+    await clock.advance(1)
+    assert.equal(clock.waiting(), [])
+    for (const { stream_id, path } of ended) {
+      assert.throws(() => logs.get(stream_id), /stream not found/)
+      assert.not.ok(existsSync(path))
+    }
+  },
+)
 
 const said = (id: string): TurnEvent => ({
   type: 'message',

@@ -50,7 +50,7 @@ const setup = (agent: Agent) => {
   const started = () =>
     new Turns({
       sessions,
-      hub: new Hub({ boot: '0badcafe', clock }),
+      hub: new Hub('0badcafe', clock),
       liveDir: join(dir, 'live'),
       resume: {},
       onEnded: ({ failure }) => ended.push(failure?.type),

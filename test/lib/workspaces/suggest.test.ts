@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fileScope } from '../../../lib/workspaces/file-scope.ts'
 import { listDirectory } from '../../../lib/workspaces/list-directory.ts'
-import { suggestDirectories } from '../../../lib/workspaces/suggest.ts'
+import { listFolders, suggestDirectories } from '../../../lib/workspaces/suggest.ts'
 
 const test = suite<{ root: string; user: string; outside: string }>('suggestions and listings')
 test.before.each(context => {
@@ -29,14 +29,18 @@ test.before.each(context => {
 })
 test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
 
+const trustIn = (root: string) => ({
+  userHome: join(root, 'user'),
+  defaultWorkspace: join(root, 'saved'),
+  stateDir: '/nowhere/state',
+  saved: [join(root, 'saved'), join(root, 'gone'), '/etc'],
+})
+
 /** Names below `root`, as suggested. */
 const suggest = (root: string, prefix: string): string[] =>
-  suggestDirectories(prefix, {
-    userHome: join(root, 'user'),
-    defaultWorkspace: join(root, 'saved'),
-    stateDir: '/nowhere/state',
-    saved: [join(root, 'saved'), join(root, 'gone'), '/etc'],
-  }).map(path => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path))
+  suggestDirectories(prefix, trustIn(root)).map(path =>
+    path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path,
+  )
 
 test('suggests nothing outside: not by .., a link or an absolute path', ({ root, user }) => {
   const prefixes = [
@@ -68,6 +72,32 @@ test('suggests nothing outside: not by .., a link or an absolute path', ({ root,
     for (const path of suggest(root, prefix))
       assert.ok(['user', 'saved'].includes(path), `${prefix.slice(0, 60)} suggests ${path}`)
   assert.equal(suggest(root, '~/Projects/aw'), [])
+})
+
+test('folders to choose from: up to the places where one can begin, and nothing outside of them', ({
+  root,
+  user,
+}) => {
+  mkdirSync(join(user, 'Projects/alpha/.git'))
+  const list = (path: string) => listFolders(path, trustIn(root))
+  assert.equal(list('~/Projects'), {
+    path: join(user, 'Projects'),
+    parent: user,
+    folders: [
+      { path: join(user, 'Projects/alpha'), name: 'alpha', is_repository: true },
+      { path: join(user, 'Projects/Beta'), name: 'Beta', is_repository: false },
+      { path: join(user, 'photos'), name: 'photos', is_repository: false },
+    ],
+  })
+  assert.is(list(user).parent, '')
+  for (const path of ['', '/', '/etc', `${root}/outside`, '~/../outside', '~/gone', 'a\0']) {
+    const { path: shown, parent, folders } = list(path)
+    assert.equal(
+      [shown, parent, folders.map(each => each.path)],
+      ['', null, [user, join(root, 'saved')]],
+      path,
+    )
+  }
 })
 
 const CASES: [prefix: string, expected: string[]][] = [

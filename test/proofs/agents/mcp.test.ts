@@ -403,7 +403,11 @@ test('real servers: everything and filesystem', async ({ mcp, dir }) => {
   const sum = await run(tools, 'mcp_everything_get-sum', { a: '2', b: 3 })
   assert.match(sum.content, '5')
   assert.match((await run(tools, 'mcp_everything_get-tiny-image')).content, '[image: image/png')
-  const keepImage = imageKeeper({ save: () => `image-${'0'.repeat(32)}.png` })
+  const keepImage = imageKeeper({
+    mode: 'auto',
+    load: () => null,
+    save: () => `image-${'0'.repeat(32)}.png`,
+  })
   const seen = await run(tools, 'mcp_everything_get-tiny-image', {}, { keepImage })
   const [image] = seen.images ?? []
   assert.equal([image?.name, image?.width, image?.height], ['everything/get-tiny-image', 20, 20])

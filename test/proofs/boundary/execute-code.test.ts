@@ -16,7 +16,7 @@ import { type Clock, systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { languageOf } from '../../../lib/agent/code/languages.ts'
-import { openToolSocket } from '../../../lib/agent/code/tool-socket.ts'
+import { ToolSocket } from '../../../lib/agent/code/tool-socket.ts'
 import { type startChat, startChatAt } from '../../handlers/_chat.ts'
 import { ended, until } from '../../_wait.ts'
 import { createTestClock } from '../../_clock.ts'
@@ -167,16 +167,12 @@ test('ignores calls that arrive after the script ended', async () => {
   const begun = Promise.withResolvers<void>()
   const first = Promise.withResolvers<string>()
   const done: string[] = []
-  const socket = await openToolSocket({
-    path,
-    token: 't',
-    maxCalls: 5,
-    callTool(tool) {
-      done.push(tool)
-      begun.resolve()
-      return first.promise
-    },
+  const socket = new ToolSocket('t', 5, tool => {
+    done.push(tool)
+    begun.resolve()
+    return first.promise
   })
+  await socket.listen(path)
   const line = (tool: string) => `${JSON.stringify({ token: 't', tool, args: {} })}\n`
   const script = connect(path, () => script.write(line('one') + line('two') + line('three')))
   await begun.promise
@@ -193,12 +189,8 @@ test('falls back to JavaScript without Python; offered with neither', async () =
   const language = languageOf(bin, process.execPath)
   assert.is(language?.name, 'JavaScript')
   const { spawn } = await import('node:child_process')
-  const socket = await openToolSocket({
-    path: join(bin, 's'),
-    token: 't',
-    maxCalls: 5,
-    callTool: async (tool, args) => JSON.stringify({ tool, args }),
-  })
+  const socket = new ToolSocket('t', 5, async (tool, args) => JSON.stringify({ tool, args }))
+  await socket.listen(join(bin, 's'))
   const files = language?.files(
     'const one = await read_file("a", { limit: 2 })\nconsole.log(JSON.stringify([one, await terminal("ls")]))',
     ['read_file', 'terminal'],

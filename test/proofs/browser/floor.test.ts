@@ -61,11 +61,11 @@ test('in forced colors a switch that is on looks on, and marks and icons are vis
       await background('.settings-nav :not([aria-current])'),
     )
     await page.goto(`${app.url}/session/${body.session.session_id}`)
-    await page.locator('.node').last().waitFor()
+    await page.locator('.fail').last().waitFor()
     const faint = []
     for (const place of [
       ['.session .icon', 'color', ''],
-      ['.node-broken', 'border-block-start-color', '::before'],
+      ['.fail > .icon', 'color', ''],
       ['.chip .icon', 'color', ''],
       ['.sidebar-head .icon', 'color', ''],
     ] as const) {

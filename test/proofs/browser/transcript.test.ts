@@ -1,4 +1,6 @@
-/** The chat as a document, in a real browser: the first page, the spine, the outline, the step limit. */
+/** The chat as a document, in a real browser: the first page, a running turn, the outline, the step limit. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { closeBrowser, openPage } from '../../_browser.ts'
@@ -53,7 +55,60 @@ test('a phone requests nothing beside a chat until the chat is shown', async () 
   }
 })
 
-test('an approval is answered from the first page; the outline, arrow keys and the address lead to a place; a limit continues', async () => {
+for (const width of [1440, 390])
+  test(`a running turn shows its plan and the end of its output, and moves nothing, ${width} px wide`, async () => {
+    const chat = await startChat()
+    try {
+      const { app, provider } = chat
+      const session_id = await chat.newSession()
+      provider.push({ text: long })
+      await chat.follow(await chat.send(session_id, 'First'))
+      const go = join(app.userHome, 'go')
+      const command = `for n in 1 2 3 4 5 6 7 8; do echo "part $n"; done; until [ -e '${go}' ]; do sleep 0.05; done; exit 3`
+      const answer = Promise.withResolvers<void>()
+      provider.push(
+        call('c1', 'todo', { todos: [{ id: '1', content: 'Count', status: 'in_progress' }] }),
+        call('c2', 'terminal', { command }),
+        { text: long.split(/(?<=\n\n)/), gate: answer.promise },
+      )
+      const viewport = { width, height: 844 }
+      const { page, problems, close } = await openPage(`${app.url}/session/${session_id}`, {
+        viewport,
+      })
+      await page.getByText('Line 59').waitFor()
+      await page.evaluate(() => {
+        const shifts: number[] = []
+        Object.assign(window, { shifts })
+        new PerformanceObserver(list => {
+          for (const entry of list.getEntries() as (PerformanceEntry & { value: number })[])
+            shifts.push(entry.value)
+        }).observe({ type: 'layout-shift' })
+      })
+      const stream = await chat.send(session_id, 'Second')
+      await page.locator('.now-tail', { hasText: 'part 8' }).waitFor()
+      assert.not.match((await page.locator('.now-tail').textContent()) ?? '', /part 2/)
+      await page.locator('.live-plan', { hasText: 'Count' }).waitFor()
+      assert.is(await page.locator('.node-running').count(), 1)
+      writeFileSync(go, '')
+      await page.locator('.said-mark-failed', { hasText: '3' }).waitFor()
+      answer.resolve()
+      await chat.follow(stream)
+      await page.getByText('Line 59').nth(1).waitFor()
+      await page.locator('.tx-row-foot').last().waitFor()
+      await page.locator('.live-plan').waitFor({ state: 'detached' })
+      assert.is(await page.locator('.node-failed').count(), 1)
+      const moved = await page.evaluate(() =>
+        (window as unknown as { shifts: number[] }).shifts.reduce((sum, each) => sum + each, 0),
+      )
+      assert.ok(moved <= 0.02, `${moved}`)
+      assert.equal(problems, [])
+      await close()
+    } finally {
+      await chat.close()
+    }
+  })
+
+test('an approval is answered from the inbox; the outline, arrow keys and the address lead to a place; a limit continues', async () => {
   const chat = await startChat()
   try {
     const { app, provider } = chat
@@ -73,7 +128,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     const stream = await chat.send(session_id, 'Third request')
     await chat.follow(stream, 'approval')
 
-    const desktop = await openPage(`${app.url}/`)
+    const desktop = await openPage(`${app.url}/inbox`)
     const { page } = desktop
     await page.locator('.waiting-command .ask-risk', { hasText: 'rm -rf' }).waitFor()
     assert.equal(await desktop.axe(), [])
@@ -91,7 +146,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     for (const one of [asked, await settings]) assert.ok('x-agent-account' in one.headers())
     await early.close()
 
-    // On a phone: the card follows the line that waits for it, and a marked word is in one line.
+    // On a phone: the card follows the message, without a line that says the same, and a marked word is in one line.
     const phone = await openPage(`${app.url}/session/${session_id}`, {
       viewport: { width: 390, height: 844 },
     })
@@ -103,22 +158,19 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     assert.is(loaded.filter(name => name.endsWith('/api/settings')).length, 1)
     assert.ok(loaded.filter(name => name.endsWith('.js')).length <= 18, loaded.join('\n'))
     const [waits, card] = await Promise.all(
-      ['.act-live', '.ask'].map(name => phone.page.locator(name).boundingBox()),
+      ['.user', '.ask'].map(name => phone.page.locator(name).last().boundingBox()),
     )
     const gap = card!.y - waits!.y - waits!.height
-    assert.ok(gap >= 0 && gap < 24, `${gap}`)
+    assert.ok(gap >= 0 && gap < 32, `${gap}`)
+    assert.is(await phone.page.locator('.act-live').count(), 0)
     const rects = (element: Element) => element.getClientRects().length
     assert.is(await phone.page.locator('.ask-risk').evaluate(rects), 1)
-    const middle = (box: { y: number; height: number } | null | undefined) =>
-      box!.y + box!.height / 2
-    const node = await phone.page.locator('.tx-row-activity:has(.act-live) > .node').boundingBox()
-    assert.ok(Math.abs(middle(node) - middle(waits)) <= 1)
     assert.equal(await phone.axe(), [])
 
     await page.getByRole('button', { name: 'Allow once' }).click()
     await chat.follow(stream)
     await page.getByText('Needs your input').waitFor({ state: 'detached' })
-    await page.locator('.home-row', { hasText: 'Named' }).click()
+    await page.locator('.session', { hasText: 'Named' }).click()
 
     await page.getByText('Stopped after 2 steps').waitFor()
     assert.ok((await page.locator('.node-failed').count()) > 0)
@@ -132,7 +184,6 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     }
     await opensInPlace('.act', '.tool-head')
     await opensInPlace('.tool-head', '.tool-body')
-    await opensInPlace('.turn-sum-head', '.turn-sum-body')
     assert.is(await page.locator('.md ul[dir="rtl"]').count(), 1)
     assert.equal(await desktop.axe(), [])
     const edge = (await page.locator('.tx-scroll').boundingBox())!.y
@@ -141,20 +192,20 @@ test('an approval is answered from the first page; the outline, arrow keys and t
       return box !== null && box.y >= edge && box.y < edge + 60
     }
     await page.keyboard.press('Control+j')
-    await page.getByRole('combobox', { name: 'Go to a request or heading' }).fill('heart')
+    await page.getByRole('combobox', { name: 'Go to a message or heading' }).fill('heart')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.waitForURL(/at=.*~0$/)
-    await page.waitForFunction(() => document.activeElement?.classList.contains('node'))
+    await page.waitForFunction(() => document.activeElement?.classList.contains('tx-row'))
     assert.ok(await isOnTop('The heart of it'))
     await page.keyboard.press('Alt+ArrowUp')
-    await page.waitForFunction(() => document.activeElement?.classList.contains('node-request'))
+    await page.waitForFunction(() => document.activeElement?.classList.contains('tx-row-user'))
     assert.ok(await isOnTop('First request'))
 
     // The same address on a phone.
     await phone.page.goto(page.url())
     await phone.page.getByText('First request', { exact: true }).waitFor()
-    await phone.page.locator('.node[aria-current="location"]').waitFor()
+    await phone.page.locator('.tx-row[aria-current="location"]').waitFor()
     const width = await phone.page.evaluate(() => document.documentElement.scrollWidth)
     assert.is(width, 390)
 
@@ -179,7 +230,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     const made = await app.post('/api/session/import', { title: 'Long', messages })
     await page.goto(`${app.url}/session/${made.body.session.session_id}`)
     await page.getByText('Answer 749').waitFor()
-    await page.locator('.turn-sum-head').last().waitFor()
+    await page.locator('.act-words', { hasText: 'Ran' }).last().waitFor()
     assert.ok((await page.locator('*').count()) <= 2_500)
     const cdp = await page.context().newCDPSession(page)
     await cdp.send('Performance.enable')

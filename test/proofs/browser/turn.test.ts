@@ -64,13 +64,18 @@ test.after(async () => {
   await world.chat.close()
 })
 
-test('the summary names files and failures; a diff opens; a hunk and the turn are undone and come back', async () => {
+test('the lines of steps and the end line name files and failures; a diff opens; a hunk and the turn are undone and come back', async () => {
   const { page, axe, problems } = await show()
   const line = summary(page).getByRole('button', { expanded: false })
   await line.getByText('3 files changed').waitFor()
-  assert.match((await line.textContent()) ?? '', 'ls nowhere-at-all failed')
+  // Nothing is said twice: what failed is in the words of the steps.
+  const words = page.locator('.act-words', { hasText: 'ls nowhere-at-all' })
+  assert.match(
+    (await words.textContent()) ?? '',
+    /^Read a\.ts · wrote a\.ts · ran mv old\.txt.*ls nowhere-at-all\s*2exit 2$/,
+  )
+  assert.not.match((await summary(page).textContent()) ?? '', /nowhere|step/)
   await line.press('Enter')
-  await summary(page).getByText('exit code 2').waitFor()
   assert.match((await summary(page).textContent()) ?? '', /data\.binbinary/)
   await summary(page).getByRole('button', { name: 'a.ts src', exact: true }).press('Enter')
   const second = hunk(page, 'Lines 22–28')

@@ -6,7 +6,7 @@ import { Auth, authenticatorOf } from '../../../lib/people/auth.ts'
 import { People } from '../../../lib/people/people.ts'
 import { endpointFor } from '../../../lib/http/endpoint.ts'
 import { eventStream } from '../../../lib/http/reply.ts'
-import { BaseCtx } from '../../../lib/http/request-listener.ts'
+import { BaseCtx } from '../../../lib/http/http.ts'
 import { start } from '../../../lib/start.ts'
 
 const endpoint = endpointFor<BaseCtx>()

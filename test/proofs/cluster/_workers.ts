@@ -42,6 +42,7 @@ export const launchMember = (
       AGENT_WEBUI_CLUSTER_URL: db.url,
       AGENT_WEBUI_CLUSTER_KEY: KEY,
       AGENT_WEBUI_CLUSTER_WORKER: name,
+      AGENT_WEBUI_CLUSTER_USERS: 'shared',
       AGENT_WEBUI_AUTH_HEADER: 'Remote-User',
       AGENT_WEBUI_TRUSTED_PROXIES: '127.0.0.1',
       AGENT_WEBUI_STATE_DIR: join(dir, 'worker'),

@@ -1,7 +1,7 @@
 /** The arguments of `agent-webui cells`, and what it prints. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { COMMANDS } from '../../../lib/cli/commands.ts'
+import { COMMANDS } from '../../../lib/cli/cli.ts'
 import { CommandContext } from '../../../lib/cli/run.ts'
 import { findPostgres, startPostgres } from '../../_postgres.ts'
 

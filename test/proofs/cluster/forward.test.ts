@@ -152,6 +152,35 @@ else {
     assert.is(listed.status, 403)
   })
 
+  test('metrics of requests, workers, and cells, with their token only', async () => {
+    const token = 'a-token-of-the-metrics'
+    const url = await startForwarder({ AGENT_WEBUI_METRICS_TOKEN: token })
+    for (const person of ['ben', 'ben', 'carl']) await get(`${url}/x`, { 'Remote-User': person })
+    await db.query(
+      `insert into agent_webui.worker (name, address, capacity, used, labels, seen)
+       values ('w1', 'http://10.0.0.5:8787', 10, 1, '{}', clock_timestamp())`,
+    )
+    await db.query("update agent_webui.cell set worker = 'w1', left_out = 2 where name = 'team'")
+    assert.is((await get(`${url}/forward/metrics`)).status, 401)
+    assert.is((await get(`${url}/forward/metrics`, { Authorization: 'Bearer x' })).status, 401)
+    const { status, text } = await get(`${url}/forward/metrics`, {
+      Authorization: `Bearer ${token}`,
+    })
+    assert.is(status, 200)
+    for (const line of [
+      'forwarded_requests_total{result="answered"} 2',
+      'forwarded_requests_total{result="refused"} 1',
+      'cluster_database_up 1',
+      'worker_cells{worker="w1"} 1',
+      'worker_capacity_cells{worker="w1"} 10',
+      'cell_epoch{cell="team",worker="w1"} 1',
+      'cell_files_left_out{cell="team",worker="w1"} 2',
+    ])
+      assert.ok(text.includes(`\nagent_webui_${line}\n`), line)
+    assert.match(text, /agent_webui_cell_commit_age_seconds\{cell="team",worker="w1"\} -?[\d.]+\n/)
+    await db.query("delete from agent_webui.worker where name = 'w1'")
+  })
+
   test('only files of the page are there without a person', async () => {
     const url = await startForwarder()
     for (const path of ['features/cells/cells.html', 'static/none.js', 'static/../index.html'])

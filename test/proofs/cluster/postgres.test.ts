@@ -17,7 +17,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { connect } from '../../../lib/cluster/database.ts'
 import { Directory } from '../../../lib/cluster/directory.ts'
-import { CellLost } from '../../../lib/cluster/types.ts'
+import { CellLost } from '../../../lib/cluster/cluster.ts'
 import { reportWrite } from '../../../lib/store/write-reports.ts'
 import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
 import { startTcpProxy } from '../../_tcp-proxy.ts'
@@ -37,7 +37,7 @@ const machine = (options: Parameters<typeof createMachine>[1] = {}): Machine => 
 /** What `diff -r` compares, and modes; without what belongs to the machine. */
 const treeOf = (root: string): string[] =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter(path => !/^webui\/(?:cluster\.json|conflicts)/.test(path))
+    .filter(path => !/^webui\/(?:cluster\.json|not-copied\.json|conflicts)/.test(path))
     .sort()
     .map(path => {
       const at = join(root, path)
@@ -307,6 +307,7 @@ else {
       a.warnings.filter(line => line.includes('keeps no copy')).map(line => line.split(':')[0]),
       ['The cluster keeps no copy of home/skills/odd/SKILL.md'],
     )
+    assert.equal(await db.query('select left_out from agent_webui.cell'), [{ left_out: 1 }])
     await owned.release(5_000)
     const b = machine()
     await b.own()

@@ -7,8 +7,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ALLOCATOR } from '../../../build/node-flags.mjs'
 import { freePort, launch, SERVICE } from '../../../build/start-program.ts'
-import { watchParent } from '../../../lib/app/parent.ts'
-import { Supervisor } from '../../../lib/app/supervisor.ts'
+import { Supervisor, watchParent } from '../../../lib/app/supervisor.ts'
 import { findProgram } from '../../../lib/base/find-program.ts'
 import { spawnApp } from '../../_app.ts'
 import { createProvider } from '../../_provider.ts'
@@ -78,12 +77,12 @@ const openReceiver = async () => {
 
 test('without systemd nothing is started; a report that cannot be sent is logged once', async () => {
   const lines: string[] = []
-  const none = new Supervisor({ env: { PATH: '/nowhere' } }, line => lines.push(line))
+  const none = new Supervisor({ PATH: '/nowhere' }, line => lines.push(line))
   await none.ready('x')
   await none.stopping()
   assert.equal(lines, [])
   const env = { PATH: '/nowhere', NOTIFY_SOCKET: '/nowhere/socket' }
-  const broken = new Supervisor({ env }, line => lines.push(line))
+  const broken = new Supervisor(env, line => lines.push(line))
   await broken.ready('x')
   await broken.status('y')
   assert.is(lines.length, 1)
@@ -95,7 +94,7 @@ test('the watchdog gets a sign of life while the event loop runs, and none while
   const receiver = await openReceiver()
   const env = { PATH, NOTIFY_SOCKET: receiver.socket, WATCHDOG_USEC: '100000' }
   const failed: string[] = []
-  const supervisor = new Supervisor({ env }, line => failed.push(line))
+  const supervisor = new Supervisor(env, line => failed.push(line))
   try {
     await supervisor.ready('Answers\nhere')
     assert.is((await receiver.until('READY=1'))[1], 'READY=1\nSTATUS=Answers here')
@@ -118,7 +117,7 @@ test('the watchdog gets a sign of life while the event loop runs, and none while
   // A watchdog of another process is not ours.
   const other = await openReceiver()
   const of = { ...env, NOTIFY_SOCKET: other.socket, WATCHDOG_PID: '1' }
-  const alone = new Supervisor({ env: of }, line => failed.push(line))
+  const alone = new Supervisor(of, line => failed.push(line))
   await alone.ready('here')
   await alone.status('1')
   await alone.status('2')

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createRequestListener } from '../../../lib/http/request-listener.ts'
+import { RequestListener } from '../../../lib/http/http.ts'
 import { createServer } from '../../../lib/http/server.ts'
 import { endpointFor } from '../../../lib/http/endpoint.ts'
 import { OWNER } from '../../../lib/schema/person.ts'
 import { eventStream } from '../../../lib/http/reply.ts'
-import { BaseCtx } from '../../../lib/http/request-listener.ts'
+import { BaseCtx } from '../../../lib/http/http.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 import { createProvider } from '../../_provider.ts'
 import { until } from '../../_wait.ts'
@@ -181,7 +181,7 @@ test(
 test('a stream ends when its sign-in expires, without any request', async () => {
   const state = { admits: true }
   const endpoint = endpointFor<BaseCtx>()
-  const app = createRequestListener(
+  const { listen: app } = new RequestListener(
     {
       'GET /events': endpoint({
         summary: 'events',

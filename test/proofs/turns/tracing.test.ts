@@ -13,7 +13,7 @@ import type { Agent, AgentRequest, ModelEndpoint, Outcome } from '../../../lib/a
 import { UsageMeter } from '../../../lib/agent/usage-meter.ts'
 import { watchSecrets } from '../../../lib/base/redact/redact.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
-import { createMetrics } from '../../../lib/operations/telemetry/metrics.ts'
+import { Metrics } from '../../../lib/operations/telemetry/metrics.ts'
 import { observeAgent } from '../../../lib/operations/telemetry/observed-agent.ts'
 import { Tracing } from '../../../lib/operations/telemetry/tracing.ts'
 import { readTracingSettings } from '../../../lib/operations/telemetry/tracing-settings.ts'
@@ -250,7 +250,7 @@ test('metrics: turns, tokens and cost by provider and model, of which there is a
     eventStreams: () => 0,
     freeBytes: () => 1,
   }
-  const metrics = await createMetrics('v1', sources)
+  const metrics = await Metrics.open('v1', sources)
   for (let n = 0; n < 150; n++) {
     const { agent, request } = createRun({ ...ENDPOINT, model: `m"${n}\n` })
     await observeAgent(agent, [metrics.observeTurn])(request, () => undefined)
@@ -282,11 +282,11 @@ registerHooks({ load(url, context, next) {
   return next(url, context)
 } })`
   const root = join(import.meta.dirname, '../../..')
-  const code = `import { openTelemetry } from '${root}/lib/app/telemetry.ts'
+  const code = `import { Telemetry } from '${root}/lib/app/telemetry.ts'
 import { readConfig } from '${root}/lib/config.ts'
 if (process.argv[2] === 'all') await import('${root}/router.ts')
 const env = { HOME: '/tmp', ...JSON.parse(process.argv[1]) }
-await openTelemetry(readConfig(env, []), { version: 'v1', log: { info() {}, warn() {} }, sources: {} })`
+await Telemetry.open(readConfig(env, []), 'v1', { info() {}, warn() {} }, {})`
   const loads = (env: Record<string, string>, extent = ''): string[] => {
     const preload = `data:text/javascript,${encodeURIComponent(hook)}`
     const { stderr } = spawnSync(

@@ -598,7 +598,7 @@ test('a message that is being edited keeps its text and its files while many oth
   const { app, sessions } = await page('session/a')
   sessions.set('a', { messages: [{ id: 'm1', role: 'user', content: 'first' }] })
   const files = [{ name: 'log.txt', chars: 9_000 }]
-  const editing = { id: 'm1', text: 'half edited', files, uploads: 0 }
+  const editing = [{ id: 'm1', text: 'half edited', files, uploads: 0 }]
   app.chat.transcript.editing.value = editing
   for (let n = 0; n < 30; n += 1) {
     sessions.set(`s${n}`, {})

@@ -2,6 +2,7 @@
  * What a person does in a chat stays in that chat: each action, with each of its requests held while another chat is opened, and
  * each of its requests refused. Generated from the table of actions.
  */
+import { withEdit } from '../../../public/features/messages/editing.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
@@ -299,7 +300,7 @@ const viewOf = (page: Page, server: Server) => {
     aside: queue.aside.peek(),
     draft: [composer.text.peek(), [...composer.files.peek()]],
     uploads: attachments.list.peek().map(({ name, state }) => [name, state]),
-    editing: chat.editing.peek(),
+    editing: chat.editing.peek()[0] ?? null,
     model: chat.details.peek()?.model,
     workspace: chat.details.peek()?.workspace,
     personality: chat.details.peek()?.personality,
@@ -638,7 +639,7 @@ const placesOf = (text: string, page: Page, server: Server) => {
   const outbox = page.first.app.peek().outbox
   const inPage = [
     composer.text.peek(),
-    chat.editing.peek()?.text ?? '',
+    chat.editing.peek()[0]?.text ?? '',
     ...outbox.list
       .peek()
       .filter(({ state }) => state === 'waiting')
@@ -696,7 +697,9 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         const { page, server, before, fake, end } = await runHeld(action, route, at, {}, app => {
           // Its editor is open until the message is accepted.
           if (name === 'edit')
-            app.chat.transcript.editing.value = { id: 'm3', text: 'edited', files: [], uploads: 0 }
+            app.chat.transcript.editing.value = [
+              { id: 'm3', text: 'edited', files: [], uploads: 0 },
+            ]
         })
         if (!isShown) await show(page, 'b')
         server.sessions.delete('a')
@@ -766,13 +769,13 @@ test('Edit on a version that waits opens the editor of its message again; it nev
   const waiting = () => page.outbox.list.peek().find(({ state }) => state === 'waiting')
   assert.is(waiting()?.replace, 'm3')
   // One that is being edited is not overwritten.
-  app.chat.transcript.editing.value = { id: 'm1', text: 'half', files: [], uploads: 0 }
+  app.chat.transcript.editing.value = [{ id: 'm3', text: 'half', files: [], uploads: 0 }]
   await editWaiting(app, waiting()!).catch(() => undefined)
-  assert.equal([app.chat.transcript.editing.peek()?.text, waiting()?.replace], ['half', 'm3'])
-  app.chat.transcript.editing.value = null
+  assert.equal([app.chat.transcript.editing.peek()[0]?.text, waiting()?.replace], ['half', 'm3'])
+  app.chat.transcript.editing.value = []
   await editWaiting(app, waiting()!)
   const editing = { id: 'm3', text: 'edited', files: [{ name: 'more.txt' }], uploads: 0 }
-  assert.equal([app.chat.transcript.editing.peek(), waiting()], [editing, undefined])
+  assert.equal([app.chat.transcript.editing.peek(), waiting()], [[editing], undefined])
   assert.is(app.composer.draft.text.peek(), '')
   fake.service.answers[START] = start!
   assert.ok(await app.chat.turns.edit('m3', 'edited again', ['more.txt']))
@@ -792,10 +795,7 @@ test('Edit on a version that waits whose message is gone puts the text into the 
   server.sessions.get('a')!.messages.length = 2
   await app.chat.transcript.reload()
   await editWaiting(app, page.outbox.list.peek()[0]!)
-  assert.equal(
-    [app.composer.draft.text.peek(), app.chat.transcript.editing.peek()],
-    ['edited', null],
-  )
+  assert.equal([app.composer.draft.text.peek(), app.chat.transcript.editing.peek()], ['edited', []])
   assert.equal(page.outbox.list.peek(), [])
 })
 
@@ -863,10 +863,12 @@ for (const [what, remove] of Object.entries(REMOVALS))
       const { page } = await openPage(server, 'session/a')
       const app = page.first.app.peek()
       app.composer.draft.edit('half a thought')
-      app.chat.transcript.editing.value = {
-        ...{ id: 'm3', text: 'reworded', uploads: 0 },
-        files: [{ name: 'one.txt' }],
-      }
+      app.chat.transcript.editing.value = [
+        {
+          ...{ id: 'm3', text: 'reworded', uploads: 0 },
+          files: [{ name: 'one.txt' }],
+        },
+      ]
       const isCommand = what.startsWith('/')
       if (isCommand) app.composer.draft.edit('')
       if (!isShown) await show(page, isCommand ? 'a' : 'b')
@@ -884,40 +886,53 @@ test('an editor closes when its text is accepted, and stays with a refused one; 
   const { page, fake } = await openPage(server, 'session/a', { hold })
   const app = page.first.app.peek()
   const open = () =>
-    (app.chat.transcript.editing.value = { id: 'm3', text: 'new', files: [], uploads: 0 })
+    (app.chat.transcript.editing.value = [{ id: 'm3', text: 'new', files: [], uploads: 0 }])
   open()
   const sent = app.chat.turns.edit('m3', 'new')
   await begun
   // Its event is faster than the reply.
-  assert.is(app.chat.transcript.editing.peek()?.isSending, true)
+  assert.is(app.chat.transcript.editing.peek()[0]?.isSending, true)
   release()
   await sent
   assert.equal(viewOf(page, server).draft, ['', []])
-  assert.is(app.chat.transcript.editing.peek(), null)
+  assert.equal(app.chat.transcript.editing.peek(), [])
   const { [START]: start } = fake.service.answers
   fake.service.answers[START] = () => {
     throw new ApiError(403, 'No', { code: 'budget' })
   }
-  app.chat.transcript.editing.value = { id: 'm1', text: 'first again', files: [], uploads: 0 }
+  app.chat.transcript.editing.value = [{ id: 'm1', text: 'first again', files: [], uploads: 0 }]
   await app.chat.turns.edit('m1', 'first again')
   assert.equal(
-    [app.chat.transcript.editing.peek()?.text, app.chat.transcript.editing.peek()?.isSending],
+    [app.chat.transcript.editing.peek()[0]?.text, app.chat.transcript.editing.peek()[0]?.isSending],
     ['first again', false],
   )
   fake.service.answers[START] = start!
 })
 
+test('a second message can be edited beside the first, and sending one leaves the other as it was written', async () => {
+  const { page } = await openPage(createServer(), 'session/a')
+  const app = page.first.app.peek()
+  const { editing } = app.chat.transcript
+  const first = { id: 'm1', text: 'half', files: [], uploads: 0 }
+  const second = { id: 'm3', text: 'new', files: [], uploads: 0 }
+  editing.value = withEdit(withEdit([], first), second)
+  assert.ok(await app.chat.turns.edit('m3', 'new'))
+  assert.equal(editing.peek(), [first])
+})
+
 test('a refused text whose editor is not open any more is in the composer', async () => {
-  for (const other of [null, { id: 'm1', text: 'half', files: [], uploads: 0 }]) {
+  for (const other of [[], [{ id: 'm1', text: 'half', files: [], uploads: 0 }]]) {
     const server = createServer()
     const refusal = Promise.withResolvers<never>()
     server.answers[START] = () => refusal.promise
     const { page } = await openPage(server, 'session/a')
     const app = page.first.app.peek()
-    app.chat.transcript.editing.value = {
-      ...{ id: 'm3', text: 'new', uploads: 0 },
-      files: [{ name: 'one.txt' }],
-    }
+    app.chat.transcript.editing.value = [
+      {
+        ...{ id: 'm3', text: 'new', uploads: 0 },
+        files: [{ name: 'one.txt' }],
+      },
+    ]
     const sent = app.chat.turns.edit('m3', 'new', ['one.txt'])
     await settle()
     app.chat.transcript.editing.value = other
@@ -937,12 +952,12 @@ test('a version that waits overwrites no editor that was opened while it was tak
   const app = page.first.app.peek()
   await app.chat.turns.edit('m3', 'edited')
   const taken = editWaiting(app, page.outbox.list.peek()[0]!)
-  const editing = { id: 'm1', text: 'half', files: [], uploads: 0 }
-  app.chat.transcript.editing.value = editing
+  const editing = { id: 'm3', text: 'half', files: [], uploads: 0 }
+  app.chat.transcript.editing.value = [editing]
   await taken
   assert.equal(
     [app.chat.transcript.editing.peek(), app.composer.draft.text.peek()],
-    [editing, 'edited'],
+    [[editing], 'edited'],
   )
 })
 
@@ -1083,10 +1098,12 @@ const createBrokenServer = ({ hasFiles, hasComments }: Written) => {
 const compose = async (app: App, { where, hasFiles, hasComments }: Written) => {
   const files = hasFiles ? ['one.txt', 'two.txt'] : []
   if (where === 'an edit') {
-    app.chat.transcript.editing.value = {
-      ...{ id: 'm3', text: 'words', uploads: 0 },
-      files: files.map(name => ({ name })),
-    }
+    app.chat.transcript.editing.value = [
+      {
+        ...{ id: 'm3', text: 'words', uploads: 0 },
+        files: files.map(name => ({ name })),
+      },
+    ]
     return
   }
   if (where === 'a new chat') {
@@ -1100,12 +1117,12 @@ const compose = async (app: App, { where, hasFiles, hasComments }: Written) => {
 }
 
 const sendComposed = async (app: App) => {
-  const editing = app.chat.transcript.editing.peek()
+  const [editing] = app.chat.transcript.editing.peek()
   if (!editing) return app.composer.submit()
   // As its editor does.
   const names = editing.files.map(({ name }) => name)
   if (await app.chat.turns.edit(editing.id, editing.text, names))
-    app.chat.transcript.editing.value = null
+    app.chat.transcript.editing.value = []
 }
 
 type Opener = Awaited<ReturnType<typeof openPage>>

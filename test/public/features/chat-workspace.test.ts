@@ -222,7 +222,7 @@ type Opened = Awaited<ReturnType<typeof openPage>>
 
 /** All that is shown of a workspace. */
 const stateOf = ({ files, openFile, uploads, changes, git, turns, ...more }: WorkspacePanel) => {
-  const { processes, terminals } = more
+  const { processes } = more
   const values = {
     ...{ rows: files.rows.value, active: files.active.value, naming: files.naming.value },
     ...{ doc: openFile.doc.value, uploads: uploads.list.value },
@@ -233,8 +233,6 @@ const stateOf = ({ files, openFile, uploads, changes, git, turns, ...more }: Wor
     ...{ log: git.history.list.value, commits: [...git.history.diffs.value] },
     ...{ turns: turns.list.value, turnDiffs: [...turns.diffs.value] },
     ...{ processes: processes.list.value, logs: [...processes.logs.value] },
-    ...{ terminals: terminals.list.value, shown: terminals.shown.value },
-    ...{ isOpening: terminals.isOpening.value, bells: [...terminals.bells.value] },
   }
   return structuredClone(values)
 }
@@ -393,36 +391,6 @@ const actions: Action[] = [
     is: [['unstaged:README.md', 'diff of a']],
   },
   {
-    ...{ name: 'terminal: list', route: 'GET /api/terminals', act: ({ w }) => w.terminals.show() },
-    ...{ shows: state => state.terminals.map(each => each.terminal_id), is: ['t-a'] },
-  },
-  {
-    ...{ name: 'terminal: open', route: 'POST /api/terminal/open' },
-    async act({ w }) {
-      await w.terminals.show()
-      await w.terminals.open()
-    },
-    shows: ({ terminals, shown }) => [terminals.map(each => each.terminal_id), shown?.terminal_id],
-    is: [['t-a', 'new-a'], 'new-a'],
-  },
-  {
-    ...{ name: 'terminal: close', route: 'POST /api/terminal/close' },
-    async act({ w, answer }) {
-      await w.terminals.show()
-      w.terminals.close(w.terminals.list.value[0]!)
-      return answer()
-    },
-    ...{ shows: ({ terminals }) => terminals, is: [] },
-  },
-  {
-    ...{ name: 'terminal: resize', route: 'POST /api/terminal/resize' },
-    async act({ w }) {
-      await w.terminals.show()
-      w.terminals.resize('t-a', { cols: 90, rows: 20 })
-    },
-    ...{ shows: state => state.terminals.map(each => each.terminal_id), is: ['t-a'] },
-  },
-  {
     ...{ name: 'process: end', route: 'POST /api/process/kill' },
     act: ({ w }) => w.processes.kill(w.processes.list.value[0]!),
     ...{ shows: ({ processes }) => processes.map(each => each.process_id), is: ['p-a'] },
@@ -480,7 +448,6 @@ const runHeld = async (opened: Opened, action: Action, fails: boolean) => {
   other.openFile.open(readme)
   other.files.open('dir')
   other.git.message.value = 'message of b'
-  await other.terminals.show()
   await settle()
   const w = await view('a')
   const released = Promise.withResolvers<void>()
@@ -549,10 +516,7 @@ const refused = suite('workspace of a chat: refused while another one is shown')
 for (const action of actions)
   refused(action.name, async () => {
     const state = await runHeld(await openPage(), action, true)
-    assert.equal(
-      [state.busy, state.isOpening, state.uploads, state.doc?.saving ?? false],
-      ['', false, [], false],
-    )
+    assert.equal([state.busy, state.uploads, state.doc?.saving ?? false], ['', [], false])
     assert.equal(state.status?.branch, 'branch of a')
   })
 refused.run()

@@ -1,7 +1,12 @@
 /** Parsing and formatting the fields of the MCP server form. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { joinWords, parsePairs, splitWords } from '../../../public/features/mcp/mcp.ts'
+import {
+  joinWords,
+  parsePairs,
+  parseSnippet,
+  splitWords,
+} from '../../../public/features/mcp/mcp.ts'
 
 const test = suite('page: MCP server form')
 
@@ -34,5 +39,37 @@ test('parses one pair per line, with = or :', () => {
     Authorization: 'Bearer x:y',
   })
 })
+
+/** Kind, name, and what reaches it. */
+const SNIPPETS: [text: string, servers: string[]][] = [
+  [
+    '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "@mcp/files", "/a b"], "env": {"KEY": "x"}}}}',
+    ['stdio files npx -y @mcp/files "/a b" KEY=x'],
+  ],
+  [
+    '{"servers": {"docs": {"type": "http", "url": "https://h/mcp", "headers": {"Authorization": "Bearer x"}}}}',
+    ['http docs https://h/mcp Authorization: Bearer x'],
+  ],
+  // Without the braces around it, and with a comma at the end, as many READMEs have it.
+  [
+    '"mcpServers": {\n "a": { "command": "a", },\n "b": { "serverUrl": "https://h/b" },\n},',
+    ['stdio a a ', 'http b https://h/b '],
+  ],
+  ['{"git": {"command": "uvx", "args": ["mcp-git"]}}', ['stdio git uvx mcp-git ']],
+  ['{"command": "uvx", "args": ["mcp-git"]}', ['stdio  uvx mcp-git ']],
+  ['{"mcpServers": {}}', []],
+  ['npx -y @mcp/files', []],
+  ['{"a": 1}', []],
+  ['', []],
+]
+for (const [text, servers] of SNIPPETS)
+  test(`a pasted snippet: ${text.slice(0, 40)}`, () => {
+    assert.equal(
+      parseSnippet(text).map(({ kind, name, line, env, url, headers }) =>
+        kind === 'stdio' ? `stdio ${name} ${line} ${env}` : `http ${name} ${url} ${headers}`,
+      ),
+      servers,
+    )
+  })
 
 test.run()

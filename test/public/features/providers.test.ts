@@ -1,8 +1,10 @@
-/** Models & keys: providers, keys, test results, and connecting the first model. */
+/** Models & keys: providers, keys, test results, the list of models, and connecting one. */
+import '../../_jsx.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { App } from '../../../public/app.ts'
 import { connectOf } from '../../../public/features/models/connect.ts'
+import { modelGroups } from '../../../public/features/models/model-list.tsx'
 import { Models } from '../../../public/features/models/models.ts'
 import { Providers, providersOf } from '../../../public/features/models/providers.ts'
 import { Toasts } from '../../../public/features/shell/toast.ts'
@@ -29,6 +31,7 @@ const row = (id: string, patch: Record<string, unknown> = {}) => ({
   env_var: `${id}_KEY`,
   key_page: `https://${id}.example/keys`,
   needs_sign_in: false,
+  base_url: null,
   alias_of: null,
   models: [],
   ...patch,
@@ -53,7 +56,7 @@ const server = {
 }
 
 const build = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
-  const { platform, service } = fakePlatform({
+  const { platform, service, clock } = fakePlatform({
     'GET /api/models': () => demo,
     'GET /api/providers': () => ({
       active_provider: 'openai',
@@ -83,8 +86,8 @@ const build = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
   const toasts = new Toasts(platform)
   const models = new Models(platform)
   const { onboarding } = models
-  const app = { shell: { api: platform.api, toasts }, models } as unknown as App
-  return { app, service, toasts, models, onboarding }
+  const app = { shell: { api: platform.api, platform, toasts }, models } as unknown as App
+  return { app, service, toasts, models, onboarding, clock }
 }
 
 const test = suite('page: models and keys')
@@ -180,7 +183,7 @@ test('asks for onboarding once, and never after it was skipped', async () => {
   assert.is(service.of('POST /api/onboarding/complete').length, 1)
 })
 
-test('lists found sources first and selects one; a running server needs no key', async () => {
+test('lists found sources first; a running server needs no key', async () => {
   const { app, service, onboarding } = build()
   const providers = connectOf(app)
   await providers.load()
@@ -188,10 +191,10 @@ test('lists found sources first and selects one; a running server needs no key',
     providers.found.value.map(({ id }) => id),
     ['local:ollama', 'openai', 'gemini'],
   )
-  assert.equal(
-    [providers.chosen.value, providers.typed.model.value, providers.ready.value],
-    ['local:ollama', 'a:1b', true],
-  )
+  // Nothing is chosen for the person.
+  assert.equal([providers.source.value, providers.ready.value], [undefined, false])
+  providers.choose('local:ollama')
+  assert.equal([providers.typed.model.value, providers.missing.value], ['a:1b', null])
   onboarding.open.value = true
   await providers.start({ overwrite: false })
   assert.equal(service.of('POST /api/providers/self-hosted'), [
@@ -250,6 +253,98 @@ test('a model list that arrives after another provider was chosen is ignored', a
     connect.offered.value.map(({ id }) => id),
     ['openrouter-model'],
   )
+})
+
+test('lists the models of an address and a key as soon as both are typed; an open server needs no key', async () => {
+  const late: ((reply: unknown) => void)[] = []
+  const { app, service, clock } = build({
+    'POST /api/onboarding/probe': () => new Promise(resolve => late.push(resolve)),
+  })
+  const connect = connectOf(app)
+  await connect.load()
+  connect.choose('custom')
+  connect.type('model', '')
+  assert.is(connect.missing.value, 'address')
+  for (const text of ['h', 'http://127.0.0.1:9', 'http://127.0.0.1:9/v1'])
+    connect.type('address', text)
+  assert.is(connect.missing.value, 'model')
+  await clock.advance(400)
+  assert.equal(service.of('POST /api/onboarding/probe'), [
+    { provider: 'custom', base_url: 'http://127.0.0.1:9/v1' },
+  ])
+  assert.is(connect.isListing.value, true)
+  late[0]!({ ok: true, models: [{ id: 'm1', label: 'M1' }], message: '' })
+  await clock.advance(0)
+  assert.equal(
+    [connect.isListing.value, connect.typed.model.value, connect.ready.value],
+    [false, 'm1', true],
+  )
+  // Another server has other models, and may need a key.
+  connect.type('address', 'http://127.0.0.1:10/v1')
+  assert.equal([connect.typed.model.value, connect.offered.value], ['', []])
+  await clock.advance(400)
+  late[1]!({ ok: false, models: [], message: 'The key was rejected.' })
+  await clock.advance(0)
+  assert.equal(providersOf(app).tests.value.connect, {
+    busy: false,
+    ok: false,
+    message: 'The key was rejected.',
+  })
+})
+
+test('what cannot be saved is said beside the buttons', async () => {
+  const { app, onboarding } = build({
+    'POST /api/onboarding/setup': () => Promise.reject(new Error('The key is too short.')),
+  })
+  const connect = connectOf(app)
+  await connect.load()
+  onboarding.open.value = true
+  connect.choose('openrouter')
+  connect.type('key', 'k')
+  await connect.start({ overwrite: false })
+  assert.equal(providersOf(app).tests.value.connect, {
+    busy: false,
+    ok: false,
+    message: 'The key is too short.',
+  })
+  assert.is(onboarding.open.value, true)
+})
+
+test('a key that two rows share is listed once', async () => {
+  const shared = { has_key: true, key_source: 'env_file', key_name: 'OPENAI_API_KEY' }
+  const { app } = build({
+    'GET /api/providers': () => ({
+      active_provider: 'custom',
+      providers: [row('custom', { ...shared, base_url: 'http://h/v1' }), row('openai', shared)],
+    }),
+  })
+  const providers = new Providers(app.shell, app.models)
+  await providers.load()
+  assert.equal(
+    providers.connected.value.map(({ id }) => id),
+    ['custom'],
+  )
+})
+
+const model = (provider: string, id: string, label: string) => ({ provider, id, label })
+
+test('the list of models: recent ones first, equal names told apart, an id that is in no list', () => {
+  const all = [
+    model('Anthropic', 'claude-opus-4-6', 'Claude Opus 4.6'),
+    model('OpenRouter', '@openrouter:anthropic/claude-opus-4.6', 'Claude Opus 4.6'),
+    model('OpenRouter', '@openrouter:anthropic/claude-opus-4.6:free', 'Claude Opus 4.6'),
+  ]
+  const shown = (query: string) =>
+    modelGroups(all, all.slice(0, 1), query)
+      .filter(({ options }) => options.length > 0)
+      .map(({ label, options }) => [label, ...options.map(each => each.label)].join(' | '))
+  assert.equal(shown(''), [
+    'Recent | Claude Opus 4.6',
+    'All models | anthropic/claude-opus-4.6 | anthropic/claude-opus-4.6:free',
+  ])
+  assert.equal(shown('claude-opus-4-6'), [' | Claude Opus 4.6'])
+  assert.equal(shown('my/own-model'), [' | Use “my/own-model”'])
+  assert.equal(shown('two words'), [])
 })
 
 test('requires a key, and a base URL where needed', async () => {

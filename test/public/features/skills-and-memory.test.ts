@@ -7,6 +7,7 @@ import { parseCommand } from '../../../public/features/composer/slash-commands.t
 import { MemoryState, entriesOf, levelOf } from '../../../public/features/memory/memory.ts'
 import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { SkillCommands } from '../../../public/features/skills/skill-commands.ts'
+import { isDescribed } from '../../../public/features/skills/skill-draft.ts'
 import { bodyOf, SkillsState, groupSkills } from '../../../public/features/skills/skills.ts'
 import { UsageState, formatDay, niceCeiling } from '../../../public/features/usage/usage.ts'
 import { formatCost, formatTokens } from '../../../public/parts/amounts.ts'
@@ -189,6 +190,16 @@ test('updates the name in a new skill’s front matter while typing', async () =
   await skills.form.saveSkill()
   const [sent] = service.of('POST /api/skills/save')
   assert.equal([sent?.name, sent?.create, sent?.expected_version], ['other', true, undefined])
+})
+
+test('a new skill is described before it can be saved', () => {
+  const { form } = skillsPage().skills
+  form.create()
+  form.rename('Deploy')
+  assert.is(isDescribed(form.draft.value!), false)
+  const content = form.draft.value!.content.replace(/^description:.*$/m, 'description: Deploys.')
+  form.change({ content })
+  assert.is(isDescribed(form.draft.value!), true)
 })
 
 test('reverts a rejected toggle; shows why a new skill was rejected', async () => {

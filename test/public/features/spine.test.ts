@@ -1,4 +1,4 @@
-/** The spine: nodes of rows, places in the address, and the direction of blocks. */
+/** Marks beside steps, places in the address, and the direction of blocks. */
 import '../../_jsx.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -6,7 +6,7 @@ import type { RefusedBy } from '../../../lib/schema/refused-by.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { createRoute } from '../../../public/features/shell/route.ts'
 import { toRows } from '../../../public/features/transcript/rows.ts'
-import { messageIdOf, nodeOf } from '../../../public/features/transcript/spine.ts'
+import { markOf, messageIdOf } from '../../../public/features/transcript/spine.ts'
 import { directionOf } from '../../../public/markdown/markdown.tsx'
 
 const spine = suite('spine')
@@ -23,39 +23,43 @@ const turn: Message[] = [
   { id: 'm4', role: 'tool', tool_call_id: 'c2', content: '{"output":"","exit_code":0}' },
   { id: 'm5', role: 'assistant', content: 'Done.' },
 ]
-const nodes = (messages: Message[], isWaiting = false) =>
-  toRows({ messages, live: null, finished: {}, open: new Set(['m1:a0']), showThinking: true })
-    .map(row => nodeOf(row, isWaiting))
-    .map(node => (node ? `${node.kind} ${node.state}` : ''))
+const rowsOf = (messages: Message[], open = ['m1:a0']) =>
+  toRows({ messages, live: null, finished: {}, open: new Set(open), showThinking: true })
+const marks = (messages: Message[]) =>
+  rowsOf(messages).map(row => `${row.kind} ${markOf(row, false) ?? ''}`.trim())
 
-spine('a failed step is marked, and so is the work that contains it; footers have no node', () => {
-  assert.equal(nodes(turn), [
-    'request ended',
-    'work failed',
-    'step failed',
-    'step ended',
-    'result ended',
-    '',
-  ])
-})
-
-spine('a call that was denied or not answered in time is not done', () => {
-  const refused = (by: RefusedBy) => {
-    const content = JSON.stringify({ status: 'blocked', exit_code: -1, error: 'No' })
-    return nodes(turn.with(2, { ...turn[2]!, content, _refused_by: by })).slice(1, 3)
-  }
-  for (const by of ['user', 'timeout'] as const)
-    assert.equal(refused(by), ['work refused', 'step refused'])
-  for (const by of ['checks', 'policy', 'plan'] as const)
-    assert.equal(refused(by), ['work ended', 'step ended'])
-})
-
-spine('a failed turn ends with a node of its own', () => {
+spine('only steps have marks: a failed one, and the line of its group', () => {
+  assert.equal(marks(turn), ['user', 'activity failed', 'step failed', 'step', 'text', 'foot'])
   const failed: Message = { id: 'm6', role: 'assistant', content: '**Error:** no', _error: true }
-  assert.ok(nodes([...turn, failed]).includes('end broken'))
+  assert.ok(marks([...turn, failed]).includes('error'))
 })
 
-spine('a running turn is running, or waiting while a question is open', () => {
+const decision = (patch: object) => ({
+  ...{ id: 'd1', kind: 'approval' as const, what: 'ls', call_id: 'c1', answer: 'deny' },
+  ...{ asked_at: 1, answered_at: 2, ...patch },
+})
+const content = JSON.stringify({ status: 'blocked', exit_code: -1, error: 'No' })
+const refused = (by: RefusedBy, decisions: Message['_decisions']): Message[] => [
+  turn[0]!,
+  { ...turn[1]!, tool_calls: [call('c1')], ...(decisions && { _decisions: decisions }) },
+  { ...turn[2]!, content, _refused_by: by },
+  turn[4]!,
+]
+
+spine(
+  'what a person denied, or did not answer in time, is said once, by the line of the decision',
+  () => {
+    const kinds = (messages: Message[]) => marks(messages).slice(1, -2)
+    assert.equal(kinds(refused('user', [decision({})])), ['decision'])
+    assert.equal(kinds(refused('timeout', [decision({ reason: 'timeout' })])), ['decision waiting'])
+    // Whole, where the line of the decision has to cut it.
+    const long = decision({ what: 'x'.repeat(300) })
+    assert.equal(kinds(refused('user', [long])), ['decision', 'activity', 'step'])
+    assert.equal(kinds(refused('rule', undefined)), ['activity', 'step'])
+  },
+)
+
+spine('a running turn is marked, unless the card of a question is', () => {
   const rows = toRows({
     messages: turn.slice(0, 1),
     live: { messageId: null, hasText: false, hasReasoning: false, tools: [] },
@@ -64,8 +68,8 @@ spine('a running turn is running, or waiting while a question is open', () => {
     showThinking: true,
   })
   const work = rows.find(row => row.kind === 'activity')!
-  assert.is(nodeOf(work, false)?.state, 'running')
-  assert.is(nodeOf(work, true)?.state, 'waiting')
+  assert.is(markOf(work, false), 'running')
+  assert.is(markOf(work, true), null)
 })
 
 spine('a place is in the address beside the open file, and another chat has none', () => {

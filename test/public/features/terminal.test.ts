@@ -32,7 +32,7 @@ const follow = async (replies: Parameters<typeof serve>[0], typed: string[] = []
   const links: string[] = []
   const client = new TerminalClient({
     api,
-    sessionId: 's',
+    session: () => 's',
     terminalId: 't',
     name: 'me',
     write: async (text, reset) => void shown.push(reset ? `reset ${text}` : text),
@@ -92,10 +92,8 @@ test('splits a long paste between characters, and drops it when the terminal has
 test('an ended terminal is not resized: it may be closed when the request arrives', async () => {
   const terminals = [{ terminal_id: 'a', ...running }]
   const { api, calls } = serve({ terminals: [{ terminals }], resize: [{}] })
-  const own = new Terminals(fakeShell({ ...fakePlatform().platform, api }), 's', () =>
-    assert.unreachable(),
-  )
-  await own.show()
+  const own = new Terminals(fakeShell({ ...fakePlatform().platform, api }), 's')
+  await own.show('s', false)
   own.resize('a', { cols: 90, rows: 20 })
   own.ended('a', 3)
   own.resize('a', { cols: 90, rows: 19 })
@@ -103,6 +101,75 @@ test('an ended terminal is not resized: it may be closed when the request arrive
     calls.filter(({ route }) => route === 'resize').map(({ rows }) => rows),
     [20],
   )
+})
+
+test('being shown opens none; a person who asks gets one, whichever chat of the folder is shown', async () => {
+  const opened = { terminal: { terminal_id: 'a', ...running } }
+  const none = { terminals: [] }
+  const { api, calls } = serve({ terminals: [none, none, opened], open: [opened] })
+  const own = new Terminals(fakeShell({ ...fakePlatform().platform, api }), 'one')
+  await own.show('one', false)
+  assert.equal(
+    calls.map(({ route }) => route),
+    ['terminals'],
+  )
+  await own.show('two', true)
+  assert.equal(
+    calls.slice(1).map(({ route, session_id }) => [route, session_id]),
+    [
+      ['terminals', 'two'],
+      ['open', 'two'],
+    ],
+  )
+})
+
+test('asks before it stops programs, not before it closes an idle shell', async () => {
+  const list = (programs?: string[]) => ({
+    terminals: [{ terminal_id: 'a', ...running, ...(programs && { programs }) }],
+  })
+  const { api, calls } = serve({
+    terminals: [list([]), list(['vim', 'vim']), list(), list([]), { terminals: [] }],
+    close: [{ ok: true }],
+  })
+  const shell = fakeShell({ ...fakePlatform().platform, api })
+  const own = new Terminals(shell, 's')
+  await own.load()
+  const [one] = own.list.value
+  const asked = () => shell.layout.confirmation.value?.text
+  await own.close(one!)
+  assert.match(asked() ?? '', /: vim\.$/)
+  await own.close(one!)
+  assert.match(asked() ?? '', /^Programs/)
+  shell.layout.confirmation.value = null
+  await own.close(one!)
+  assert.is(asked(), undefined)
+  assert.is(calls.filter(({ route }) => route === 'close').length, 1)
+  assert.equal(own.list.value, [])
+})
+
+test('a read that failed with the chat it named goes on with the one that is shown now', async () => {
+  let session = 'one'
+  const links: string[] = []
+  const asked: unknown[] = []
+  const api = (async (_route: string, { session_id }: Record<string, unknown>) => {
+    asked.push(session_id)
+    if (session_id === 'two') return new Promise(() => {})
+    session = 'two'
+    throw new ApiError(404, 'gone')
+  }) as unknown as ApiCall
+  const client = new TerminalClient({
+    api,
+    session: () => session,
+    terminalId: 't',
+    name: 'me',
+    write: async () => {},
+    onLink: link => void links.push(link),
+    wait: async () => {},
+  })
+  client.start()
+  for (let round = 0; round < 20; round++) await Promise.resolve()
+  assert.equal(asked, ['one', 'two'])
+  assert.equal(links, [])
 })
 
 test('leaves the page its shortcuts, and makes control characters', () => {
@@ -119,6 +186,7 @@ test('leaves the page its shortcuts, and makes control characters', () => {
   assert.not.ok(isForPage(key({ key: 'Escape', ctrlKey: false })))
   assert.ok(isForPage(key({ key: 'Escape', ctrlKey: false, shiftKey: true })))
   assert.ok(isForPage(key({ key: 'E', shiftKey: true })))
+  assert.ok(isForPage(key({ key: 'Dead', code: 'Backquote' })))
   assert.equal(['c', 'C', '[', ' ', '1', 'é', 'ab'].map(withCtrl), [
     '\x03',
     '\x03',

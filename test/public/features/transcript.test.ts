@@ -244,7 +244,7 @@ transcript(
     assert.is(kinds(rowsOf(asked)), 'user decision decision foot')
     const live = { messageId: null, hasText: false, hasReasoning: false, tools: [] }
     const rows = rowsOf(asked, live)
-    assert.is(kinds(rows), 'user decision decision activity foot')
+    assert.is(kinds(rows), 'user decision decision activity')
     assert.is(rows[3]?.kind === 'activity' && rows[3].waited, 310)
   },
 )
@@ -340,16 +340,28 @@ transcript('places the divider of a summary after the last message it covers', (
   assert.is(kinds(divided('m3')), 'user activity compaction text foot')
   assert.is(kinds(divided(foot)), 'user activity text foot compaction')
   const live = { messageId: 'm9', hasText: true, hasReasoning: false, tools: [] }
-  assert.is(kinds(divided(foot, live)), 'user activity text compaction text foot')
+  assert.is(kinds(divided(foot, live)), 'user activity text compaction text')
   const row = divided('m3')[2]
   assert.equal(row, { kind: 'compaction', key: 'summary:9', message: null, n: 9 })
+})
+
+transcript('a line of the server stays where it arrived', () => {
+  const notices = [
+    { id: 'n1', message: 'Another model answers', after: turn[1]!.id },
+    { id: 'n2', message: 'Of a message that is not loaded', after: 'm99' },
+  ]
+  const input = { live: null, finished: {}, open: new Set<string>(), showThinking: true }
+  assert.is(
+    kinds(toRows({ ...input, messages: turn, notices })),
+    'user activity notice text foot notice',
+  )
 })
 
 transcript('uses the same keys for a live and a stored turn', () => {
   const shape = { messageId: 'm5', hasText: true, hasReasoning: false, tools: [] }
   const live = rowsOf(turn.slice(0, 4), shape)
   assert.equal(
-    live.map(row => row.key),
+    [...live.map(row => row.key), 'm1:foot'],
     rowsOf(turn).map(row => row.key),
   )
   const waiting = rowsOf(turn.slice(0, 1), {
@@ -358,7 +370,7 @@ transcript('uses the same keys for a live and a stored turn', () => {
     hasReasoning: false,
     tools: [],
   })
-  assert.is(kinds(waiting), 'user activity foot')
+  assert.is(kinds(waiting), 'user activity')
 })
 
 transcript('shows a running call once, before and after its message arrives', () => {
@@ -435,7 +447,7 @@ const actions = {
   loadMessage: async () => say('m1', 'user', ''),
   loadStored: async () => '',
   edit: async () => true,
-  editing: signal(null),
+  editing: signal([]),
   retry() {},
   showVersion() {},
   retryNow: async () => {},
@@ -453,6 +465,7 @@ const draw = (value: Partial<TranscriptState>): string =>
     h(Transcript, {
       chat: signal({ ...emptyTranscript('a'), ...value }),
       showThinking: true,
+      showSteps: false,
       showUsage: true,
       actions,
       botName: 'Agent',
@@ -572,17 +585,17 @@ transcript('an error offers the step that helps', () => {
   assert.equal(
     FailureType.options.map(type => [type, ...buttons(type)]),
     [
-      ['quota_exhausted', 'Add key', 'Switch model'],
+      ['quota_exhausted', 'Add key', 'Switch model', 'Retry'],
       ['rate_limit', 'Retry'],
-      ['auth_mismatch', 'Add key', 'Switch model'],
-      ['model_not_found', 'Switch model'],
+      ['auth_mismatch', 'Add key', 'Switch model', 'Retry'],
+      ['model_not_found', 'Switch model', 'Retry'],
       ['context_overflow', 'Compact', 'Switch model'],
       ['network', 'Retry'],
       ['no_response', 'Retry'],
       ['interrupted', 'Retry'],
       ['budget_reached', 'Retry'],
       ['content_refused', 'Switch model'],
-      ['wrong_address', 'Change the address', 'Switch model'],
+      ['wrong_address', 'Change the address', 'Switch model', 'Retry'],
       ['blocked', 'Switch model'],
       ['not_ready', 'Retry'],
       ['model_memory', 'Switch model'],

@@ -1,9 +1,7 @@
-/** The summary of a turn: what failed and was denied, and which changes are undone. */
+/** The end line of an answer: which turn its changes belong to, and which of them are undone. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
-import type { RefusedBy } from '../../../lib/schema/refused-by.ts'
-import { factsOf } from '../../../public/features/transcript/turn-facts.ts'
 import { undoStateOf } from '../../../public/features/transcript/turn-summary.tsx'
 import { type Row, toRows } from '../../../public/features/transcript/rows.ts'
 import type { TurnChange } from '../../../public/features/workspace/turn-changes.ts'
@@ -14,13 +12,7 @@ const user = (id: string, at = 100): Message => ({ id, role: 'user', content: 'G
 const say = (id: string): Message => ({ id, role: 'assistant', content: 'Done', timestamp: 112 })
 
 /** A call and its result. */
-const ran = (
-  n: number,
-  name: string,
-  args: object,
-  result: object | string,
-  refusedBy?: RefusedBy,
-): Message[] => [
+const ran = (n: number, name: string, args: object, result: object | string): Message[] => [
   {
     id: `m${n}`,
     role: 'assistant',
@@ -34,51 +26,10 @@ const ran = (
     role: 'tool',
     tool_call_id: `c${n}`,
     content: typeof result === 'string' ? result : JSON.stringify(result),
-    ...(refusedBy && { _refused_by: refusedBy }),
   },
 ]
-const command = (n: number, text: string, result: object | string, refusedBy?: RefusedBy) =>
-  ran(n, 'terminal', { command: text }, result, refusedBy)
-
-test('a denied call has not failed; the summary says who denied it', () => {
-  const blocked = { status: 'blocked', output: '', exit_code: -1, error: 'Denied.' }
-  const refusers = ['user', 'hook', 'plan', 'rule', 'checks', 'timeout', 'policy'] as const
-  const facts = factsOf([
-    user('m1'),
-    ...refusers.flatMap((by, at) => command(2 + 2 * at, `make ${by}`, blocked, by)),
-    // Of the host agent.
-    ...command(16, 'mkfs', blocked),
-    ...command(18, 'echo', { output: 'The user denied this command.', exit_code: 0 }),
-  ])
-  assert.equal(facts.failed, [])
-  assert.equal(
-    facts.denied.map(({ by }) => by),
-    [...refusers, 'checks'],
-  )
-  assert.is(facts.steps, 9)
-})
-
-test('a command counts with its last run; results cut in the middle still have their exit code', () => {
-  const facts = factsOf([
-    user('m1'),
-    ...command(2, 'npm test', { output: 'not ok', exit_code: 1 }),
-    ...command(4, 'npm run lint', `{"output":"${'x'.repeat(500)} … cut", broken "exit_code":2}`),
-    ...ran(6, 'read_file', { path: 'none' }, { error: 'There is no file "none".' }),
-    ...ran(8, 'clarify', { question: 'Which?' }, { answer: 'b' }),
-    ...command(10, 'npm test', { output: 'ok', exit_code: 0 }),
-    ...command(12, 'sleep 9', { output: '', exit_code: -15 }),
-    say('m14'),
-  ])
-  assert.equal(
-    facts.failed.map(({ command: text, exitCode }) => [text, exitCode]),
-    [
-      ['npm run lint', 2],
-      ['sleep 9', -15],
-    ],
-  )
-  assert.equal([facts.steps, facts.seconds], [5, 12])
-  assert.equal(factsOf([{ ...user('m1'), timestamp: 0 }, say('m2')]).seconds, null)
-})
+const command = (n: number, text: string, result: object | string) =>
+  ran(n, 'terminal', { command: text }, result)
 
 const usage = (n: number) => ({
   n,
@@ -98,7 +49,8 @@ test('the changes of a steered turn belong to its last answer, those of a failed
   assert.equal(asked(rows), [[], ['m1', 'm3'], ['m6']])
   const running = { messageId: null, hasText: false, hasReasoning: false, tools: [] }
   const live = toRows({ ...input, messages: messages.slice(0, 4), live: running })
-  assert.equal(asked(live), [[], []])
+  // While it runs it has no end line.
+  assert.equal(asked(live), [[]])
   // Without recorded ends, as in imported chats, each message has a turn of its own.
   assert.equal(asked(toRows({ ...input, messages })), [['m1'], ['m3'], ['m6']])
   const failed = [user('m1'), ...command(2, 'make', { exit_code: 2 })]

@@ -15,7 +15,9 @@ import { FileUploads } from '../../../public/features/panel/workspace-panel.ts'
 import type { Confirmation } from '../../../public/features/shell/layout.ts'
 import { insideWorkspace, parseTarget, targetOf } from '../../../public/parts/target.ts'
 import { ChatPanel, PanelFrame, panelOf } from '../../../public/features/panel/panel.ts'
-import { canEdit } from '../../../public/features/workspace/document.ts'
+import { canEdit, hasViews } from '../../../public/features/workspace/document.ts'
+import { formatJson } from '../../../public/features/workspace/format-json.ts'
+import { parseNotebook } from '../../../public/features/workspace/notebook.ts'
 import { OpenFile } from '../../../public/features/workspace/open-file.ts'
 import { stepOf } from '../../../public/features/workspace/tree-keys.ts'
 import { fakePlatform, fakeShell, settle } from '../_page.ts'
@@ -313,11 +315,8 @@ const opened = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
 
 const previews = suite('workspace: open file')
 
-previews('shows large, binary and missing files as such', async () => {
+previews('shows binary and missing files as such', async () => {
   const refusals: Record<string, () => unknown> = {
-    large: () => {
-      throw new ApiError(404, 'File too large (300000 bytes, max 200000)')
-    },
     binary: () => ({ content: '', size: 9, lines: 0, version: 'v', binary: true }),
     failed: () => {
       throw new ApiError(404, 'File not found')
@@ -328,6 +327,100 @@ previews('shows large, binary and missing files as such', async () => {
     assert.is(doc().state, state)
     assert.not.ok(canEdit(doc()))
   }
+})
+
+previews(
+  'reads a long file by pages, around the line that a link names, and edits none',
+  async () => {
+    const size = 1_000_000
+    const at = (from: number, first_line: number | null) => ({
+      ...{ path: 'a.ts', content: `from ${from}\n`, lines: 2, size, version: 'v' },
+      ...{ from, to: Math.min(size, from + 200_000), first_line },
+    })
+    const { doc, preview, service } = await opened({
+      'GET /api/file': ({ from, line }) =>
+        line ? at(400_000, 7_000) : at(Number(from) < 0 ? size + Number(from) : Number(from), 1),
+    })
+    const asked = () => service.of('GET /api/file').at(-1)
+    assert.equal([doc().content, doc().page], ['from 0\n', { from: 0, to: 200_000, first: 1 }])
+    assert.not.ok(canEdit(doc()))
+    await preview.turnPage('next')
+    assert.is(doc().page?.from, 200_000)
+    await preview.turnPage('last')
+    assert.equal([doc().page?.from, doc().page?.to], [900_000, size])
+    await preview.refresh()
+    assert.is(asked()?.from, 900_000)
+    await preview.turnPage('previous')
+    assert.is(doc().page?.from, 700_000)
+    preview.open({ path: 'log.md', line: 7_100 })
+    await settle()
+    assert.equal([asked()?.line, doc().page?.first, doc().mode], [7_100, 7_000, 'view'])
+  },
+)
+
+previews(
+  'a notebook too long for a text is loaded whole, an SVG shown as the image it is',
+  async () => {
+    const { doc, preview } = await opened({
+      'GET /api/file': ({ path }) => ({
+        ...{ path, content: '<', lines: 1, size: 300_000, version: 'v', from: 0, to: 200_000 },
+      }),
+    })
+    preview.open({ path: 'big.svg', line: null })
+    await settle()
+    assert.is(doc().state, 'large')
+    preview.open({ path: 'a.ipynb', line: null })
+    await settle()
+    assert.equal([doc().isLarge, doc().page, hasViews(doc())], [true, null, false])
+  },
+)
+
+previews('lays out JSON without touching its numbers, and reads a notebook', () => {
+  const dense = '{"a":[1.0,{"b":12345678901234567890}],"c":{},"d":[ ],"e":"x: {,}\\""}'
+  assert.is(
+    formatJson(dense),
+    `{
+  "a": [
+    1.0,
+    {
+      "b": 12345678901234567890
+    }
+  ],
+  "c": {},
+  "d": [],
+  "e": "x: {,}\\""
+}
+`,
+  )
+  assert.is(formatJson('{a: 1}'), null)
+  const cells = [
+    { cell_type: 'markdown', source: ['# A\n', 'b'] },
+    {
+      ...{ cell_type: 'code', source: 'plot()', execution_count: 2 },
+      outputs: [
+        { output_type: 'stream', text: ['1\n', '2'] },
+        { output_type: 'display_data', data: { 'image/png': 'AAAA', 'text/plain': 'no' } },
+        { output_type: 'error', ename: 'E', evalue: 'bad', traceback: [] },
+      ],
+    },
+  ]
+  assert.equal(parseNotebook(JSON.stringify({ cells, metadata: {} })), {
+    language: 'python',
+    cells: [
+      { kind: 'markdown', source: '# A\nb', count: null, outputs: [] },
+      {
+        kind: 'code',
+        source: 'plot()',
+        count: 2,
+        outputs: [
+          { kind: 'text', text: '1\n2' },
+          { kind: 'image', type: 'image/png', data: 'AAAA' },
+          { kind: 'text', text: 'E: bad' },
+        ],
+      },
+    ],
+  })
+  assert.is(parseNotebook('[]'), null)
 })
 
 previews('does not edit text that is not UTF-8: saving would damage it', async () => {

@@ -23,7 +23,7 @@ import type { Home } from '../../../profiles/home.ts'
 import { realPath } from '../../../store/path-within.ts'
 import { rulesFor } from './home-rules.ts'
 
-const Entry = z.object({
+const RuleEntry = z.object({
   /** As written; JSON for what is no text. */
   rule: z.string(),
   /** Why it is not a rule; null when it is one. Everything is refused until it is corrected. */
@@ -35,7 +35,7 @@ export const PermissionsOut = z.object({
   profile: z.string(),
   /** The file that contains the rules. */
   source: z.string(),
-  lists: z.object({ deny: z.array(Entry), ask: z.array(Entry), allow: z.array(Entry) }),
+  lists: z.object({ deny: z.array(RuleEntry), ask: z.array(RuleEntry), allow: z.array(RuleEntry) }),
 })
 
 export const PermissionChange = z.object({

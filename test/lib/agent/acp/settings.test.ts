@@ -1,9 +1,9 @@
 /** What is set for one agent, and what it is given: its environment, its limits, servers, pictures; what is kept of a session. */
+import * as assert from 'uvu/assert'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as assert from 'uvu/assert'
 import { isFetched, startTimeoutMs } from '../../../../lib/agent/acp/startup.ts'
-import { LogLimiter } from '../../../../lib/agent/acp/log-limiter.ts'
+import { LogLimiter } from '../../../../lib/agent/acp/running-agent.ts'
 import { agentSuite } from './_external.ts'
 import { until } from '../../../_wait.ts'
 import { createTestClock } from '../../../_clock.ts'

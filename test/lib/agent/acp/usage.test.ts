@@ -1,6 +1,6 @@
 /** Tokens of an agent's turns: totals of the session by their difference, those of a turn as they are, and those of each call. */
 import * as assert from 'uvu/assert'
-import { countsOf, reportsTotals, sinceTotal, toUsage } from '../../../../lib/agent/acp/usage.ts'
+import { countsOf, reportsTotals, tokensSince, toUsage } from '../../../../lib/agent/acp/usage.ts'
 import { agentSuite } from './_external.ts'
 
 const test = agentSuite('acp usage')
@@ -59,7 +59,7 @@ test('counts totals of a session by their difference; one that is smaller begins
     assert.equal(
       reports.map((report, at) => {
         const last = reports[at - 1]
-        return sinceTotal(counts(report), last ? counts(last) : null).input
+        return tokensSince(counts(report), last ? counts(last) : null).input
       }),
       counted,
     )

@@ -6,7 +6,11 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { CommandAccess } from '../../../../lib/agent/tool-services.ts'
-import { decideCommand, decideScript, type Site } from '../../../../lib/agent/permissions/decide.ts'
+import {
+  decideCommand,
+  decideScript,
+  type DecisionScope,
+} from '../../../../lib/agent/permissions/decide.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
 
 const test = suite('the decision about a command')
@@ -39,7 +43,7 @@ const shell = {
   ownAddresses: ['8787'],
   isOwnProcess: (pid: number) => Math.abs(pid) === 4711,
 }
-type More = Partial<Site> & { wanted?: CommandAccess }
+type More = Partial<DecisionScope> & { wanted?: CommandAccess }
 const decide = (command: string, { wanted, ...more }: More = {}) =>
   decideCommand(command, { forbidden: [state], ...more }, shell, wanted)
 

@@ -1,12 +1,10 @@
 /** The HTTP wire formats under test, and requests to each of them over real HTTP. */
-import { systemClock } from '../../../../lib/base/clock.ts'
+import type { Dispatcher } from 'undici'
+import { type Clock, systemClock } from '../../../../lib/base/clock.ts'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
-import {
-  type HttpProviderOptions,
-  httpProvider,
-} from '../../../../lib/agent/providers/http-provider.ts'
+import { httpProvider } from '../../../../lib/agent/providers/http-provider.ts'
 import { FORMATS as ALL } from '../../../../lib/agent/providers/registry.ts'
 import type {
   AgentRequest,
@@ -25,11 +23,13 @@ export const KEY = 'sk-secret-key-1234567890'
 // biome-ignore lint/suspicious/noExplicitAny: tests inspect arbitrary request bodies
 export type Body = any
 
+type ProviderOptions = { clock?: Clock; dispatcher?: Dispatcher }
+
 export type Format = {
   apiMode: ApiMode
   path: string
   model: string
-  create: (options?: Partial<HttpProviderOptions>) => Provider
+  create: (options?: ProviderOptions) => Provider
   /** Ollama reports neither cached tokens nor content filters, and every one of its streams has an end event. */
   isNative?: true
   /** Ids of calls and of results in the order in which they were sent. */
@@ -46,7 +46,8 @@ export const FORMATS: Format[] = [
     apiMode: 'chat_completions',
     path: '/v1/chat/completions',
     model: 'some-model',
-    create: options => httpProvider(ALL.chat_completions, { clock: systemClock, ...options }),
+    create: ({ clock = systemClock, dispatcher } = {}) =>
+      httpProvider(ALL.chat_completions, clock, dispatcher),
     callsSent: body =>
       body.messages.flatMap((m: Body) => (m.tool_calls ?? []).map((call: Body) => call.id)),
     resultsSent: body =>
@@ -56,7 +57,8 @@ export const FORMATS: Format[] = [
     apiMode: 'anthropic_messages',
     path: '/v1/messages',
     model: 'claude-opus-4-6',
-    create: options => httpProvider(ALL.anthropic_messages, { clock: systemClock, ...options }),
+    create: ({ clock = systemClock, dispatcher } = {}) =>
+      httpProvider(ALL.anthropic_messages, clock, dispatcher),
     callsSent: body => blocks(body, 'tool_use').map((block: Body) => block.id),
     resultsSent: body => blocks(body, 'tool_result').map((block: Body) => block.tool_use_id),
   },
@@ -64,7 +66,8 @@ export const FORMATS: Format[] = [
     apiMode: 'codex_responses',
     path: '/v1/responses',
     model: 'gpt-5.4',
-    create: options => httpProvider(ALL.codex_responses, { clock: systemClock, ...options }),
+    create: ({ clock = systemClock, dispatcher } = {}) =>
+      httpProvider(ALL.codex_responses, clock, dispatcher),
     callsSent: body => items(body, 'function_call').map((item: Body) => item.call_id),
     resultsSent: body => items(body, 'function_call_output').map((item: Body) => item.call_id),
   },
@@ -72,7 +75,8 @@ export const FORMATS: Format[] = [
     apiMode: 'ollama_chat',
     path: '/api/chat',
     model: 'qwen3:8b',
-    create: options => httpProvider(ALL.ollama_chat, { clock: systemClock, ...options }),
+    create: ({ clock = systemClock, dispatcher } = {}) =>
+      httpProvider(ALL.ollama_chat, clock, dispatcher),
     isNative: true,
     callsSent: body =>
       body.messages.flatMap((m: Body) => (m.tool_calls ?? []).map((call: Body) => call.id)),
@@ -119,7 +123,7 @@ export const said = (type: string, message: string) => ({ type: 'error', error: 
 
 type Ask = {
   extra?: Partial<ModelEndpoint>
-  options?: Partial<HttpProviderOptions>
+  options?: ProviderOptions
   react?: (delta: ProviderDelta) => void
   signal?: AbortSignal
   messages?: LoopMessage[]

@@ -231,9 +231,9 @@ export const KINDS: Kind[] = [
 ]
 
 export const create = () => ({
-  chat_completions: httpProvider(FORMATS.chat_completions, { clock: systemClock }),
-  anthropic_messages: httpProvider(FORMATS.anthropic_messages, { clock: systemClock }),
-  codex_responses: httpProvider(FORMATS.codex_responses, { clock: systemClock }),
+  chat_completions: httpProvider(FORMATS.chat_completions, systemClock),
+  anthropic_messages: httpProvider(FORMATS.anthropic_messages, systemClock),
+  codex_responses: httpProvider(FORMATS.codex_responses, systemClock),
 })
 
 export const endpointOf = (kind: Kind, baseUrl: string): ModelEndpoint => ({

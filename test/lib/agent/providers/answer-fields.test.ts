@@ -1,4 +1,5 @@
 /** How a form and a required call reach each API: which fields, beside tools or not, and which rejections are understood. */
+import { ProviderFailure } from '../../../../lib/agent/failure.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -111,11 +112,12 @@ const REJECTIONS: [message: string, isNamed: boolean][] = [
 test('a rejection that names the form is understood first, any other one last; it is never remembered', () => {
   const asked = request(LOCAL, { answer: form })
   for (const [message, isNamed] of REJECTIONS) {
-    const found = answerObjection({ message }, NONE, asked, true)
+    const failure = new ProviderFailure('error', message)
+    const found = answerObjection(failure, NONE, asked, true)
     assert.is(found?.scope, isNamed ? 'call' : undefined, message)
-    assert.is(answerObjection({ message }, NONE, asked, false)?.scope, 'call', message)
-    assert.is(answerObjection({ message }, new Set<Quirk>(['no answer form']), asked, false), null)
-    assert.is(answerObjection({ message }, NONE, request(LOCAL), false), null)
+    assert.is(answerObjection(failure, NONE, asked, false)?.scope, 'call', message)
+    assert.is(answerObjection(failure, new Set<Quirk>(['no answer form']), asked, false), null)
+    assert.is(answerObjection(failure, NONE, request(LOCAL), false), null)
   }
 })
 

@@ -59,7 +59,10 @@ const talk = async (
   try {
     const asked = { ...request(extra), ...more }
     const at = { ...asked.endpoint, baseUrl: server.url }
-    for await (const one of httpProvider(FORMATS.anthropic_messages, { clock: systemClock })({
+    for await (const one of httpProvider(
+      FORMATS.anthropic_messages,
+      systemClock,
+    )({
       ...asked,
       endpoint: at,
     }))

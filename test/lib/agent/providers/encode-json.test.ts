@@ -1,7 +1,7 @@
 /** JSON bytes of request bodies: the same as those of JSON.stringify. */
-import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { encodeJson } from '../../../../lib/agent/providers/encode-json.ts'
+import { suite } from 'uvu'
+import { encodeJson } from '../../../../lib/agent/providers/http-post.ts'
 
 const test = suite('encode JSON')
 

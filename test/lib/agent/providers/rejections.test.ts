@@ -1,4 +1,5 @@
 /** What a rejection changes, for how long, and where: for the call, the session, the endpoint. See `quirks.ts` and `rejection-rows.ts`. */
+import { ProviderFailure } from '../../../../lib/agent/failure.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -538,7 +539,7 @@ const LIMITS: [most: number | null, sentence: string, param?: string][] = [
 ]
 test('limits of the number of tools', () => {
   for (const [most, message, param] of LIMITS)
-    assert.is(toolLimitIn({ message, param }, 140), most, message)
+    assert.is(toolLimitIn(new ProviderFailure('error', message, { param }), 140), most, message)
 })
 
 test.run()

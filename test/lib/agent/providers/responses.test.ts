@@ -135,7 +135,7 @@ const talk = async (more: Partial<ProviderRequest>, ...steps: Step[]) => {
   const deltas: ProviderDelta[] = []
   try {
     const asked = request({ baseUrl: server.url, maxTokens: 100 }, { sessionKey: 's', ...more })
-    for await (const one of httpProvider(FORMATS.codex_responses, { clock: systemClock })(asked))
+    for await (const one of httpProvider(FORMATS.codex_responses, systemClock)(asked))
       deltas.push(one)
     return { deltas, bodies: server.requests.map(({ body }) => body) }
   } finally {

@@ -1,11 +1,11 @@
 /** Commands of the tools inside a sandbox: what runs unasked, what asks, and what is refused. Real bubblewrap. */
+import * as assert from 'uvu/assert'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
-import { failureHint } from '../../../../lib/agent/tools/failure-hint.ts'
+import { failureHint } from '../../../../lib/agent/tools/terminal.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
 import { ProcessRegistry } from '../../../../lib/commands/processes.ts'

@@ -7,7 +7,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { Homes } from '../../../../lib/profiles/homes.ts'
-import { createKnownSecrets } from '../../../../lib/profiles/known-secrets.ts'
+import { KnownSecrets } from '../../../../lib/profiles/known-secrets.ts'
 import {
   redact,
   redactJsonLine,
@@ -176,8 +176,8 @@ test('covers all homes and reloads changed files', () => {
     },
     systemClock,
   )
-  const known = createKnownSecrets(() => homes.list())
-  const stop = watchSecrets(known)
+  const known = new KnownSecrets(() => homes.list())
+  const stop = watchSecrets(() => known.list())
   const isHidden = (secret: string): boolean => {
     refreshSecrets()
     return !redact(`x ${secret} y`).includes(secret)
@@ -201,7 +201,7 @@ test('covers all homes and reloads changed files', () => {
     for (const secret of ['Basic header-1111-abc', 'fQ8zLm2kX9pVtR4wYb', 'header-2222-def'])
       assert.ok(isHidden(secret), secret)
     assert.not.ok(isHidden('team-a'))
-    assert.is(known(), known(), 'the same array while nothing has changed')
+    assert.is(known.list(), known.list(), 'the same array while nothing has changed')
     for (const usual of ['/run/ssh-4711', 'OTHER_API_KEY', 'https://a.example.org/', '/usr/bin'])
       assert.not.ok(isHidden(usual), usual)
     assert.not.ok(isHidden('later-1234-jkl'))

@@ -1,8 +1,8 @@
 /** Signals that would reach the service. */
+import * as assert from 'uvu/assert'
 import { spawn } from 'node:child_process'
 import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
-import { isServiceTarget } from '../../../../lib/commands/own-processes/service-pids.ts'
+import { isServiceTarget } from '../../../../lib/commands/own-processes/own-processes.ts'
 
 const test = suite('processes of the service')
 

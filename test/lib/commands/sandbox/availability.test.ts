@@ -1,7 +1,10 @@
 /** Why a sandbox does not work here: one sentence, with what allows it. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { causeOf, type SandboxFacts } from '../../../../lib/commands/sandbox/availability.ts'
+import {
+  causeOfComplaint,
+  type SandboxFacts,
+} from '../../../../lib/commands/sandbox/availability.ts'
 
 const test = suite('sandbox: causes')
 
@@ -34,7 +37,7 @@ const CASES: readonly (readonly [
 
 test('names the cause that can be removed, not only what bubblewrap says', () => {
   for (const [facts, complaint, cause] of CASES)
-    assert.match(`${causeOf(complaint, { ...FACTS, ...facts })}`, cause)
+    assert.match(`${causeOfComplaint(complaint, { ...FACTS, ...facts })}`, cause)
 })
 
 test.run()

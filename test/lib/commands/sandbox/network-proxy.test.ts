@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { NetworkTarget } from '../../../../lib/agent/tool-services.ts'
-import { openNetworkProxy } from '../../../../lib/commands/sandbox/network-proxy.ts'
+import type { NetworkRules } from '../../../../lib/commands/sandbox/network-opener.ts'
+import { NetworkProxy } from '../../../../lib/commands/sandbox/network-proxy.ts'
 import { until } from '../../../_wait.ts'
 
 const test = suite('sandbox: network proxy')
@@ -47,8 +48,7 @@ const setUp = async ({ names = {}, answer, onConnection = echo, ...given }: Setu
   const resolved: string[] = []
   const dialed: string[] = []
   const clients: Socket[] = []
-  const proxy = await openNetworkProxy({
-    listen: { path },
+  const rules: NetworkRules = {
     allowed: given.allowed ?? [],
     async onTarget(target, ended) {
       asked.push(target)
@@ -67,8 +67,9 @@ const setUp = async ({ names = {}, answer, onConnection = echo, ...given }: Setu
       },
     },
     ...(given.env && { env: given.env(port) }),
-    ...(given.requestMs && { requestMs: given.requestMs }),
-  })
+  }
+  const proxy = new NetworkProxy(rules, given.requestMs)
+  await proxy.listen({ path })
   const open = () => {
     const client = connect({ path, allowHalfOpen: true })
     client.on('error', () => undefined)

@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseHooks } from '../../../../lib/profiles/hooks/config.ts'
 import { HookRecords } from '../../../../lib/profiles/hooks/records.ts'
-import { createTurnHooks } from '../../../../lib/profiles/hooks/turn-hooks.ts'
+import { TurnHooks } from '../../../../lib/profiles/hooks/turn-hooks.ts'
 import { ended, isAlive, until } from '../../../_wait.ts'
 import { createTestClock } from '../../../_clock.ts'
 
@@ -22,7 +22,7 @@ const open = (section: unknown) => {
   const records = new HookRecords(createTestClock(1_000_000), text =>
     text.replaceAll(SECRET, '***'),
   )
-  const turn = createTurnHooks({
+  const turn = TurnHooks.ofTurn({
     hooks: () => parsed,
     place: { sessionId: 's1', cwd, profile: 'default', home: '/home', model: 'm' },
     env: { PATH: process.env.PATH ?? '', HOME: cwd },

@@ -6,7 +6,7 @@ import {
   descriptionOf,
   MAX_DESCRIPTION_CHARS,
   parseFrontMatter,
-  textsOf,
+  listOfTexts,
 } from '../../../../lib/profiles/skills/front-matter.ts'
 
 const test = suite('front matter')
@@ -35,10 +35,10 @@ test('byte order marks and Windows line endings are accepted', () => {
 })
 
 test('a list may be a string with commas and brackets', () => {
-  assert.equal(textsOf(7), ['7'])
-  assert.equal(textsOf({}), [])
-  assert.equal(textsOf('[a, "b", ]'), ['a', 'b'])
-  assert.equal(textsOf(['a', 7, null]), ['a', '7'])
+  assert.equal(listOfTexts(7), ['7'])
+  assert.equal(listOfTexts({}), [])
+  assert.equal(listOfTexts('[a, "b", ]'), ['a', 'b'])
+  assert.equal(listOfTexts(['a', 7, null]), ['a', '7'])
 })
 
 test('the description is the field, else the first line of text, and is cut', () => {

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
+import { createTestClock } from '../../../_clock.ts'
 import { importTarget } from '../../../../lib/app/import-target.ts'
 import { type ImportOptions, importExport } from '../../../../lib/sessions/imports/imports.ts'
 import type { Project } from '../../../../lib/schema/project.ts'
@@ -46,7 +47,7 @@ export const openImports = () => {
         return made
       },
     },
-    clock: { now: () => 1_800_000_000_000 },
+    clock: createTestClock(1_800_000_000_000),
   })
 
   const write = (name: string, content: unknown): string => {

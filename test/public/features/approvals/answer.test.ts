@@ -161,7 +161,7 @@ test('an answer that came too late says which one counts, or that none is needed
     'Already answered: always',
     'No answer in time',
     'No longer needed',
-    'The turn ended before an answer',
+    'It ended before an answer',
     'No longer needed',
   ])
 })

@@ -1,0 +1,225 @@
+/** Says in words and objects what a group of steps did: `Searched “retry” · read retry.js · ran npm test ✗ 1`. */
+import { shownCall } from '../../../lib/base/tools.ts'
+import { visibleWords } from '../../../lib/base/visible.ts'
+import { asObject, asString } from '../../../lib/base/json.ts'
+import { nameOf } from '../../parts/file-kind.ts'
+import { pageLocale } from '../../strings/t.ts'
+import {
+  type Args,
+  describeToolCall,
+  parseArgs,
+  phraseOf,
+} from '../tool-calls/describe-tool-call.ts'
+import { type Outcome, outcomeOf } from '../tool-calls/outcome.ts'
+import { t } from '../tool-calls/step-strings.ts'
+import { textOf } from './content.ts'
+import { type Step, type ToolStep, wasNotAllowed } from './rows.ts'
+
+export type SaidObject = {
+  /** Empty: the words alone say it. */
+  text: string
+  /** The whole of it. */
+  title: string
+  isCode: boolean
+  /** Quotation marks around it. */
+  quotes: readonly [string, string]
+  note: string
+  edit: { added: number; removed: number } | null
+  mark: 'ok' | 'failed' | null
+  exitCode: number | null
+}
+
+/** Words around their objects. */
+export type Clause = {
+  before: string
+  after: string
+  objects: readonly SaidObject[]
+  /** Objects that are left out. */
+  more: number
+}
+
+/** The files of a patch of several, in either format. */
+const PATCHED = /^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b\/)?(?!\/dev\/null))(.+)/gm
+
+type Draft = Omit<Clause, 'objects' | 'more'> & { objects: Map<string, SaidObject> }
+
+const MAX_CLAUSES = 6
+const MAX_OBJECTS = 3
+const MAX_CHARS = 44
+
+/** In these, words that follow a separator begin with a small letter. German nouns and scripts without letters of two sizes do not. */
+const SMALL_LETTERS = new Set(['en', 'es', 'fr', 'pt', 'ru'])
+
+/** With the space inside of French ones, and the marks that isolate a name in Arabic. */
+const QUOTES_BEFORE = /[“„«「‘"][\s\u2068]?$/
+const QUOTES_AFTER = /^[\s\u2069]?[”“»」’"]/
+
+const cut = (text: string): string =>
+  text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1).trimEnd()}…` : text
+
+/** These only keep the list of what is to be done, so other steps are more to say. */
+const isBookkeeping = ({ name }: ToolStep): boolean =>
+  shownCall(name)?.verb === 'planned' || shownCall(name)?.verb === 'plan'
+
+const isCommand = (name: string): boolean =>
+  shownCall(name)?.verb === 'ran' || shownCall(name)?.verb === 'script'
+
+export const goalsOf = (step: ToolStep): string[] => {
+  const { tasks, goal } = parseArgs(step.written)
+  return (Array.isArray(tasks) ? tasks : [{ goal }])
+    .map(task => asString(asObject(task).goal))
+    .filter(Boolean)
+}
+
+const subagents = (step: ToolStep, outcome: Outcome | null): Draft => {
+  const goals = goalsOf(step)
+  const said = t('said.subagents', { count: Math.max(1, goals.length), object: '{object}' })
+  const isFailed = outcome?.state === 'failed'
+  const text = goals[0] ?? ''
+  return {
+    ...phraseOf(said, text),
+    objects: new Map(
+      (goals.length > 0 ? goals : ['']).map(each => [
+        each,
+        {
+          ...{ text: cut(visibleWords(each)), title: each, isCode: false, quotes: ['', ''] },
+          ...{ note: '', edit: null, mark: isFailed ? 'failed' : null, exitCode: null },
+        },
+      ]),
+    ),
+  }
+}
+
+const small = (words: string): string =>
+  SMALL_LETTERS.has((pageLocale() ?? 'en').slice(0, 2))
+    ? words.charAt(0).toLocaleLowerCase(pageLocale()) + words.slice(1)
+    : words
+
+const noteOf = (outcome: Outcome | null): string => {
+  if (outcome?.state === 'refused') return small(t(`tool.refused.${outcome.by ?? 'checks'}`))
+  if (outcome?.state !== 'ok') return ''
+  if (outcome.isInBackground) return small(t('tool.background'))
+  return outcome.matches === null ? '' : t('tool.matches', { count: outcome.matches })
+}
+
+const filesOf = ({ patch, input }: Args): string[] => {
+  const written = patch ?? input
+  return typeof written === 'string'
+    ? [...new Set([...written.matchAll(PATCHED)].map(match => match[1]!.trim()))]
+    : []
+}
+
+const draftOf = (step: ToolStep): Draft => {
+  const outcome = step.result ? outcomeOf(textOf(step.result), step.result) : null
+  if (shownCall(step.name)?.verb === 'subagent') return subagents(step, outcome)
+  const args = step.short ?? parseArgs(step.written)
+  const { did, object, code, path } = describeToolCall(step.name, args)
+  const isRefused = outcome?.state === 'refused'
+  const whole = object || (isRefused ? did.before : '')
+  let { before, after } = isRefused
+    ? phraseOf(t('said.refused', { object: '{object}' }), whole)
+    : did
+  const quotes = [
+    QUOTES_BEFORE.exec(before)?.[0] ?? '',
+    QUOTES_AFTER.exec(after)?.[0] ?? '',
+  ] as const
+  before = before.slice(0, before.length - quotes[0].length)
+  after = after.slice(quotes[1].length)
+  const isFailed = outcome ? outcome.state === 'failed' : step.finished?.isError === true
+  const isDone = isCommand(step.name) && outcome?.state === 'ok' && !outcome.isInBackground
+  const patched = path ? filesOf(args) : []
+  const edit = outcome?.state === 'ok' && patched.length < 2 ? outcome.edit : null
+  const titles = patched.length > 1 ? patched : [path ?? whole]
+  const objectOf = (title: string): SaidObject => ({
+    text: path ? nameOf(title) : cut(whole),
+    title,
+    isCode: code,
+    quotes,
+    note: noteOf(outcome),
+    edit,
+    mark: isFailed ? 'failed' : isDone ? 'ok' : null,
+    exitCode: isFailed && outcome?.exitCode ? outcome.exitCode : null,
+  })
+  return { before, after, objects: new Map(titles.map(title => [title, objectOf(title)])) }
+}
+
+/** What was done again counts with its last result; the lines of edits are counted together. */
+const add = (objects: Map<string, SaidObject>, fresh: Draft['objects']): void => {
+  for (const [key, object] of fresh) {
+    const before = objects.get(key)
+    const edit =
+      before?.edit && object.edit
+        ? {
+            added: before.edit.added + object.edit.added,
+            removed: before.edit.removed + object.edit.removed,
+          }
+        : (object.edit ?? before?.edit ?? null)
+    objects.set(key, { ...object, edit })
+  }
+}
+
+/** Files of the same name are told apart by their folder. */
+const withFolders = (objects: readonly SaidObject[]): SaidObject[] =>
+  objects.map(object => {
+    const isTwice = objects.some(each => each !== object && each.text === object.text)
+    const folder = object.title.split('/').slice(-2).join('/')
+    return isTwice && object.isCode && object.title.includes('/')
+      ? { ...object, text: folder }
+      : object
+  })
+
+/** Of the steps that have ended. Those that a line of its own says, as that a person denied it, are left to it. */
+export const sayWork = (steps: readonly Step[]): Clause[] => {
+  const ended = steps.filter(
+    (step): step is ToolStep => step.kind === 'tool' && step.state === 'ended',
+  )
+  const news = ended.filter(step => !isBookkeeping(step) && !wasNotAllowed(step))
+  const drafts = new Map<string, Draft & { name: string }>()
+  for (const step of news.length > 0 ? news : ended) {
+    const draft = draftOf(step)
+    const key = `${draft.before}\0${draft.after}`
+    const known = drafts.get(key)
+    if (known) add(known.objects, draft.objects)
+    else drafts.set(key, { ...draft, name: step.name })
+  }
+  const all = [...drafts.values()].slice(0, MAX_CLAUSES)
+  return all.map(({ before, after, objects, name }, index) => {
+    // One that failed is never left out.
+    const sorted = [...objects.values()]
+    const failed = sorted.filter(({ mark }) => mark === 'failed').slice(-MAX_OBJECTS)
+    const others = sorted
+      .filter(each => !failed.includes(each))
+      .slice(0, MAX_OBJECTS - failed.length)
+    const shown = sorted.filter(each => failed.includes(each) || others.includes(each))
+    const clause = {
+      ...{ before, after },
+      objects: withFolders(shown),
+      more: sorted.length - shown.length,
+    }
+    const isOurs = shownCall(name) !== undefined
+    return index > 0 && isOurs ? { ...clause, before: small(before) } : clause
+  })
+}
+
+/** The same as plain text, for tests and where no marks can be drawn. */
+export const inPlainWords = (clauses: readonly Clause[]): string =>
+  clauses
+    .map(({ before, after, objects, more }) => {
+      const said = objects.map(({ text, quotes: [open, close], edit, mark, exitCode, note }) =>
+        [
+          text ? `${open}${text}${close}` : ' ',
+          edit && `+${edit.added} −${edit.removed}`,
+          mark && (mark === 'ok' ? '✓' : ['✗', exitCode].filter(Boolean).join(' ')),
+          note && `(${note})`,
+        ]
+          .filter(Boolean)
+          .join(' ')
+          .replace(/^ +/, ' '),
+      )
+      const list = said.map((each, at) =>
+        at === 0 ? each : `${objects[at - 1]!.mark ? ' · ' : ', '}${each}`,
+      )
+      const rest = more > 0 ? ` +${more}` : ''
+      return `${before}${list.join('')}${rest}${after}`.trim()
+    })
+    .join(' · ')

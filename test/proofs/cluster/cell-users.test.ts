@@ -1,0 +1,133 @@
+/** Cells of one worker as users of their own: the commands of one agent cannot read what another person has, nor signal its processes. */
+import {
+  chmodSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { SERVICE } from '../../../build/start-program.ts'
+import { findPostgres } from '../../_postgres.ts'
+import {
+  add,
+  answersOf,
+  as,
+  beginTest,
+  cellDir,
+  closeCluster,
+  endTest,
+  launchMember,
+  openCluster,
+  pidOf,
+  provider,
+  startForwarder,
+  startWorker,
+  useModel,
+} from './_workers.ts'
+
+const proof = suite('users of cells')
+
+const FIRST = 210_000
+const RANGE = `${FIRST}-${FIRST + 1}`
+
+/** Whether any user may go through the folders above a path. */
+const isOpen = (path: string): boolean => {
+  const above = dirname(path)
+  return above === path || ((statSync(above).mode & 0o001) !== 0 && isOpen(above))
+}
+
+const reason =
+  process.geteuid?.() !== 0
+    ? 'this user is not root'
+    : findPostgres() === null
+      ? 'there is no PostgreSQL for this platform'
+      : [SERVICE, process.execPath].every(isOpen)
+        ? null
+        : 'other users cannot reach the program'
+
+if (reason !== null) proof.skip(reason, () => undefined)
+else {
+  proof.before(openCluster)
+  proof.before.each(beginTest)
+  proof.after.each(endTest)
+  proof.after(closeCluster)
+
+  /** A directory that all users may go through. */
+  const openDir = (): string => {
+    const dir = mkdtempSync(join(tmpdir(), 'users-'))
+    for (let path = dir; path !== '/tmp' && path !== '/'; path = dirname(path))
+      chmodSync(path, 0o711)
+    return dir
+  }
+
+  proof(
+    'refusals: a folder above that is closed, and a worker without a word about users takes one cell',
+    async () => {
+      const closed = mkdtempSync(join(tmpdir(), 'closed-'))
+      const worker = launchMember('one', ['worker'], { AGENT_WEBUI_CLUSTER_USERS: RANGE }, closed)
+      await worker.program.exited
+      assert.match(worker.program.output(), /cannot reach .*cells, because .* is closed to them/)
+      await add('anna')
+      await add('ben')
+      await startWorker('two', { AGENT_WEBUI_CLUSTER_USERS: '' })
+      const forwarder = await startForwarder()
+      assert.is((await as('anna', forwarder).get('/api/sessions')).status, 200)
+      assert.is((await as('ben', forwarder).get('/api/sessions')).status, 503)
+    },
+  )
+
+  proof('a command sees nothing of the neighbor, and the third cell finds no user', async () => {
+    for (const name of ['anna', 'ben', 'carl']) await add(name)
+    const worker = await startWorker('one', { AGENT_WEBUI_CLUSTER_USERS: RANGE }, openDir())
+    const forwarder = await startForwarder()
+    const [anna, ben] = [as('anna', forwarder), as('ben', forwarder)]
+    await ben.get('/api/sessions')
+    await ben.post('/api/session/new', {})
+    await anna.get('/api/sessions')
+    const dirs = ['anna', 'ben'].map(name => cellDir(worker, name))
+    assert.equal(
+      dirs.map(dir => statSync(dir).uid),
+      [FIRST + 1, FIRST],
+    )
+    for (const dir of dirs)
+      for (const name of readdirSync(dir, { recursive: true, encoding: 'utf8' }))
+        assert.is(lstatSync(join(dir, name)).uid, statSync(dir).uid, name)
+    const config = join(cellDir(worker, 'anna'), 'home', 'config.yaml')
+    useModel(worker, 'anna')
+    writeFileSync(
+      config,
+      `${readFileSync(config, 'utf8')}approvals:\n  mode: off\nsandbox:\n  enabled: off\n`,
+    )
+    const benState = join(cellDir(worker, 'ben'), 'state')
+    const [session = ''] = readdirSync(join(benState, 'sessions'))
+    const probe = [
+      'id -u',
+      `cat '${join(benState, 'sessions', session)}' '${join(benState, '.signing_key')}'; ls '${benState}' ../..`,
+      `kill -9 ${pidOf(worker, 'ben')} ${worker.program.child.pid}`,
+      `cat /proc/${pidOf(worker, 'ben')}/environ /proc/$PPID/environ /proc/${pidOf(worker, 'anna')}/environ | tr '\\0' '\\n' | grep -i -e cluster_key -e cluster_url`,
+    ].join('\n')
+    // From a script, as a program that the agent was talked into would do it.
+    writeFileSync(join(cellDir(worker, 'anna'), 'workspace', 'probe.sh'), probe, { mode: 0o755 })
+    const command = 'sh ./probe.sh 2>&1'
+    provider.push({ toolCalls: [{ id: 'c1', name: 'terminal', arguments: { command } }] })
+    const { body } = await anna.post('/api/session/new', {})
+    const id: string = body.session.session_id
+    await anna.post('/api/chat/start', { session_id: id, message: 'look' })
+    const [, , result = ''] = await answersOf(anna, id)
+    assert.match(result, new RegExp(`${FIRST + 1}\\\\n`))
+    assert.not.match(result, /session_id|a key that is only used|postgres:\/\//)
+    assert.match(result, /Permission denied/)
+    assert.is((await ben.get('/api/sessions')).status, 200)
+    const carl = await as('carl', forwarder).get('/api/sessions')
+    assert.is(carl.status, 503)
+    assert.match(worker.program.output(), /all of the users .* have a cell/)
+  })
+}
+
+proof.run()
