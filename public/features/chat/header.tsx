@@ -1,4 +1,5 @@
 /** Chat header: editable title, project, folder and menu. */
+import { isComposing } from '../../parts/composing.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { formatKeys } from '../shell/keys.ts'
@@ -38,7 +39,7 @@ const TitleField = ({ title, onDone }: TitleFieldProps) => {
       value={title}
       onBlur={() => finish(true)}
       onKeyDown={event => {
-        if (event.key === 'Enter' && !event.isComposing) finish(true)
+        if (event.key === 'Enter' && !isComposing(event)) finish(true)
         if (event.key === 'Escape') {
           event.stopPropagation()
           finish(false)

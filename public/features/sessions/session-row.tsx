@@ -1,4 +1,5 @@
 /** Row of the session list. */
+import { isComposing } from '../../parts/composing.ts'
 import type { Clock } from '../../../lib/base/clock.ts'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { SessionRow as Row } from '../../../lib/schema/session.ts'
@@ -60,7 +61,7 @@ const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
       onBlur={() => finish(true)}
       onKeyDown={event => {
         event.stopPropagation()
-        if (event.key === 'Enter' && !event.isComposing) finish(true)
+        if (event.key === 'Enter' && !isComposing(event)) finish(true)
         if (event.key === 'Escape') finish(false)
       }}
     />
