@@ -1,5 +1,7 @@
 /** `agent-webui cells`: the cells that workers run, and who may use them. */
-import { clusterUrl } from '../app/cell.ts'
+import { resolve } from 'node:path'
+import { clusterUrl, readClusterKey } from '../app/cell.ts'
+import { systemClock } from '../base/clock.ts'
 import { databaseProblem, sqlState } from '../cluster/database.ts'
 import { type CellEntry, Directory, type WorkerEntry } from '../cluster/directory.ts'
 import type { CellsArguments } from './cli.ts'
@@ -40,6 +42,29 @@ const withDirectory = async (
   }
 }
 
+const transfer = async (
+  given: Extract<CellsArguments, { action: 'export' | 'import' }>,
+  directory: Directory,
+  { config, terminal }: CommandContext,
+): Promise<void> => {
+  const { cluster } = config
+  const key = cluster && readClusterKey(cluster)
+  if (!cluster || key === null)
+    throw new Error(
+      'The files of cells on volumes are on the volumes: copy those. This is for AGENT_WEBUI_CLUSTER_FILES=mirror.',
+    )
+  const { exportCell, importCell } = await import('../cluster/transfer.ts')
+  const print = (text: string): void => terminal.note(`${text}\n`)
+  const options = {
+    ...{ config, key, url: clusterUrl(cluster), clock: systemClock },
+    ...{ dir: resolve(given.dir), log: { info: print, warn: print } },
+  }
+  if (given.action === 'export') return exportCell(given.cell, options)
+  await directory.requireNew(given.cell)
+  await importCell(given.cell, options)
+  await directory.add(given.cell, { ...given, keepsFiles: true })
+}
+
 export const changeCells = (given: CellsArguments, context: CommandContext): Promise<number> =>
   withDirectory(context, async (directory, print) => {
     if (given.action === 'list') {
@@ -49,6 +74,8 @@ export const changeCells = (given: CellsArguments, context: CommandContext): Pro
     } else if (given.action === 'add') await directory.add(given.cell, given)
     else if (given.action === 'change') await directory.change(given.cell, given)
     else if (given.action === 'move') await directory.move(given.cell, given.worker)
+    else if (given.action === 'export' || given.action === 'import')
+      await transfer(given, directory, context)
     else if (given.action === 'remove') await directory.remove(given.cell, given.purges)
     else await directory[given.action](given.cell, given.people)
   })

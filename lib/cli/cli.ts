@@ -150,6 +150,8 @@ const CELL_ACTIONS = {
   allow: [],
   revoke: [],
   remove: ['purge'],
+  export: [],
+  import: ['title', 'label'],
 } as const
 type CellAction = keyof typeof CELL_ACTIONS
 
@@ -172,6 +174,15 @@ export type CellsArguments =
   | { action: 'move'; cell: string; worker: string }
   | { action: 'allow' | 'revoke'; cell: string; people: string[] }
   | { action: 'remove'; cell: string; purges: boolean }
+  | { action: 'export'; cell: string; dir: string }
+  | {
+      action: 'import'
+      cell: string
+      dir: string
+      title: string
+      labels: string[]
+      people: string[]
+    }
 
 const isCellAction = (word: string): word is CellAction => Object.hasOwn(CELL_ACTIONS, word)
 
@@ -208,6 +219,13 @@ const readCells = (
   if (action === 'add')
     return { action, cell, title: title ?? '', labels: labels ?? [], people, keepsFiles }
   const [first, ...more] = people
+  if (action === 'export' || action === 'import') {
+    if (first === undefined || (action === 'export' && more.length > 0))
+      throw new Error(`cells ${action} needs a directory. ${see}`)
+    return action === 'export'
+      ? { action, cell, dir: first }
+      : { action, cell, dir: first, title: title ?? '', labels: labels ?? [], people: more }
+  }
   if (action === 'move') {
     if (first === undefined || more.length > 0)
       throw new Error(`cells move needs the name of one worker. ${see}`)
@@ -429,7 +447,7 @@ AGENT_WEBUI_STATE_DIR, when a request waits for one or a scheduled task is due: 
     run: async (given, context) => (await import('./cells.ts')).changeWorkers(given, context),
   }),
   cells: command('cells', {
-    usage: '[list | add | change | move | allow | revoke | remove]',
+    usage: '[list | add | change | move | allow | revoke | remove | export | import]',
     summary: 'the cells that workers run, and who may use them',
     words: [
       ['list', 'name, title, state, and people of each cell'],
@@ -445,9 +463,17 @@ AGENT_WEBUI_STATE_DIR, when a request waits for one or a scheduled task is due: 
         'remove cell',
         'no worker runs it and no one can use it; what it has written stays, and\nadd --keep brings it back; --purge deletes it everywhere',
       ],
+      [
+        'export cell directory',
+        'writes what the database has of it, also while it runs; a service can use it',
+      ],
+      [
+        'import cell directory [person …]',
+        'add, with the files of an export, or of the directory of a worker’s cell',
+      ],
     ],
     options: {
-      title: { value: 'title', help: 'with add and change: shown instead of the name' },
+      title: { value: 'title', help: 'with add, change, and import: shown instead of the name' },
       label: {
         value: 'label',
         multiple: true,

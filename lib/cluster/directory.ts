@@ -184,6 +184,19 @@ export class Directory {
     if (!made) throw conflict(`There is a cell "${cell}" already.`)
   }
 
+  /** Throws where workers run the cell, or the database has files of it. */
+  async requireNew(cell: string): Promise<void> {
+    const [row] = await this.#reader.query(
+      `select 1 from agent_webui.cell c where name = $1
+         and (is_managed or exists (select from agent_webui.file f where f.cell = c.name))`,
+      [cell],
+    )
+    if (row)
+      throw conflict(
+        `There is a cell "${cell}" already. Take another name, or: agent-webui cells remove ${cell} --purge`,
+      )
+  }
+
   /** `undefined` stays as it is. New labels apply from the next start of the cell on. */
   async change(
     cell: string,

@@ -1,4 +1,15 @@
 /** The arguments of `agent-webui cells`, and what it prints. */
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { COMMANDS } from '../../../lib/cli/cli.ts'
@@ -25,6 +36,10 @@ test('rejects what it does not know', () => {
     [['move', 'x'], /name of one worker/],
     [['move', 'x', 'a', 'b'], /name of one worker/],
     [['change', 'x', 'anna'], /one cell at a time/],
+    [['export', 'x'], /needs a directory/],
+    [['export', 'x', 'a', 'b'], /needs a directory/],
+    [['import', 'x'], /needs a directory/],
+    [['import', 'x', '/d', '--keep'], /"--keep" is not an option/],
   ]
   for (const [argv, pattern] of rejections) assert.throws(() => COMMANDS.cells.parse(argv), pattern)
 })
@@ -52,7 +67,11 @@ else
         command: { parse: typeof COMMANDS.cells.parse } = COMMANDS.cells,
       ): Promise<string> => {
         out = ''
-        const env = { HOME: '/home/me', ...(url && { AGENT_WEBUI_CLUSTER_URL: url }) }
+        const env = {
+          HOME: '/home/me',
+          AGENT_WEBUI_CLUSTER_KEY: 'a key that is only used in this test 01',
+          ...(url && { AGENT_WEBUI_CLUSTER_URL: url }),
+        }
         const context = new CommandContext({ environment: env, terminal })
         await command.parse(line.split(' '))(context)
         return out
@@ -93,6 +112,42 @@ else
           ['team', false, []],
         ],
       )
+
+      // A cell as a directory: taken over under another name, it has all that the first one had.
+      const dir = mkdtempSync(join(tmpdir(), 'cell-'))
+      const from = join(dir, 'from')
+      for (const name of ['home/skills/empty', 'state/sessions', 'workspace/src'])
+        mkdirSync(join(from, name), { recursive: true })
+      writeFileSync(join(from, 'state', 'sessions', 'a.jsonl'), '{"n":1}\n')
+      writeFileSync(join(from, 'workspace', 'src', 'run.sh'), '#!/bin/sh\n', { mode: 0o755 })
+      symlinkSync('src/run.sh', join(from, 'workspace', 'link'))
+      for (const [line, pattern] of [
+        [`import anna@example.com ${from}`, /a cell "anna@example.com" already/],
+        [`import new ${join(dir, 'nothing')}`, /no state and home/],
+        [`export nobody ${join(dir, 'x')}`, /no files of a cell "nobody"/],
+      ] as const) {
+        const error = await run(line).catch((reason: Error) => reason)
+        assert.match(String(error), pattern, line)
+      }
+      await run(`import moved ${from} anna@example.com --title Moved`)
+      const twice = await run(`import moved ${from}`).catch((reason: Error) => reason)
+      assert.match(String(twice), /There is a cell "moved" already/)
+      assert.match(await run('list'), /moved {2}Moved {2}sleeps {2}anna@example\.com/)
+      const to = join(dir, 'to')
+      await run(`export moved ${to}`)
+      const treeOf = (root: string) =>
+        readdirSync(root, { recursive: true, encoding: 'utf8' })
+          .filter(name => !name.includes('cluster.json'))
+          .sort()
+          .map(name => {
+            const stat = lstatSync(join(root, name))
+            // Folders with something in them are made as they are needed.
+            return [name, stat.mode & (stat.isDirectory() ? 0o170000 : 0o170111)]
+          })
+      assert.equal(treeOf(to), treeOf(from))
+      const full = await run(`export moved ${to}`).catch((reason: Error) => reason)
+      assert.match(String(full), /is not empty/)
+      rmSync(dir, { recursive: true })
     } finally {
       await db.close()
     }
