@@ -62,13 +62,23 @@ type Found = Seen & { size: number; mode: number; isFolder: boolean }
 /** A link of the work is copied as a link; elsewhere the file it leads to is. */
 export const isLinkMode = (mode: number): boolean => (mode & KIND_BITS) === LINK_BITS
 
+/** Null also in a folder that may not be entered. */
+const lstatIfOpen = (path: string) => {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch (error) {
+    if (errorCode(error) === 'EACCES') return undefined
+    throw error
+  }
+}
+
 /**
  * The inode alone is not enough: its number is used again. The state of a folder is whether it is empty. `isWork`: links are
  * themselves, and a change of the mode alone is one.
  */
 const seenOf = (path: string, isWork: boolean): Found | null => {
   const options = { bigint: true, throwIfNoEntry: false } as const
-  const stat = isWork ? lstatSync(path, options) : statSync(path, options)
+  const stat = isWork ? lstatIfOpen(path) : statSync(path, options)
   const isFolder = stat?.isDirectory() === true
   const isOwnLink = stat?.isSymbolicLink() === true
   if (!stat || !(isFolder || isOwnLink || stat.isFile())) return null
@@ -266,7 +276,10 @@ export class Mirror {
     const now = await this.#files.list(part)
     const present = new Set(now)
     const gone = [...this.#known.keys()].filter(
-      key => !present.has(key) && (part === undefined || this.#files.isWork(key)),
+      key =>
+        !present.has(key) &&
+        (part === undefined || this.#files.isWork(key)) &&
+        !this.#files.isHidden(key),
     )
     const different: string[] = []
     for (const [at, key] of now.entries()) {

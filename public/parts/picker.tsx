@@ -126,8 +126,8 @@ export const Picker = (props: PickerProps) => {
             // biome-ignore lint/a11y/useSemanticElements: a group of options has no element of its own
             <div key={group.label || place} role="group" aria-label={group.label || label}>
               {group.label && (
-                <div class="picker-head" dir="auto" aria-hidden="true">
-                  {group.label}
+                <div class="picker-head" aria-hidden="true">
+                  <bdi>{group.label}</bdi>
                 </div>
               )}
               {group.options.map(option => {
@@ -149,12 +149,14 @@ export const Picker = (props: PickerProps) => {
                     onClick={event => onPick(option.id, event.ctrlKey || event.metaKey)}
                   >
                     {option.icon && <Icon name={option.icon} size={16} />}
-                    <span class="picker-label" dir="auto">
-                      <Marked text={option.label} ranges={option.ranges} />
+                    <span class="picker-label">
+                      <bdi>
+                        <Marked text={option.label} ranges={option.ranges} />
+                      </bdi>
                     </span>
                     {option.hint && (
-                      <span class="picker-hint" dir="auto">
-                        {option.hint}
+                      <span class="picker-hint">
+                        <bdi>{option.hint}</bdi>
                       </span>
                     )}
                     {option.note && (

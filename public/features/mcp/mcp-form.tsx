@@ -76,8 +76,10 @@ const Snippet = ({ mcp }: { mcp: McpState }) => {
           placeholder={'{ "mcpServers": { … } }'}
           aria-describedby={describedBy}
           value={text.value}
-          onInput={({ currentTarget: { value } }) => {
-            text.value = mcp.paste(value) ? '' : value
+          onInput={({ currentTarget: area }) => {
+            // What it said is in the fields now.
+            if (mcp.paste(area.value)) area.value = ''
+            text.value = area.value
           }}
         />
       )}

@@ -69,7 +69,7 @@ for (const width of [1440, 390])
       provider.push(
         call('c1', 'todo', { todos: [{ id: '1', content: 'Count', status: 'in_progress' }] }),
         call('c2', 'terminal', { command }),
-        { text: long.split(/(?<=\n\n)/), gate: answer.promise },
+        { text: [...long.split(/(?<=\n\n)/), '\n\nThe very end.'], gate: answer.promise },
       )
       const viewport = { width, height: 844 }
       const { page, problems, close } = await openPage(`${app.url}/session/${session_id}`, {
@@ -93,7 +93,7 @@ for (const width of [1440, 390])
       await page.locator('.said-mark-failed', { hasText: '3' }).waitFor()
       answer.resolve()
       await chat.follow(stream)
-      await page.getByText('Line 59').nth(1).waitFor()
+      await page.getByText('The very end.').waitFor()
       await page.locator('.tx-row-foot').last().waitFor()
       await page.locator('.live-plan').waitFor({ state: 'detached' })
       assert.is(await page.locator('.node-failed').count(), 1)
