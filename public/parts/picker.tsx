@@ -1,4 +1,5 @@
 /** Searchable list of grouped options, fully usable by keyboard. */
+import { isComposing } from './composing.ts'
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
@@ -62,7 +63,7 @@ export const Picker = (props: PickerProps) => {
 
   const onKeyDown = (event: KeyboardEvent) => {
     // The keys belong to the input method.
-    if (event.isComposing) return
+    if (isComposing(event)) return
     const count = options.length
     const moves: Record<string, number> = {
       ArrowDown: (at + 1) % count,

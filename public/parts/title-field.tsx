@@ -1,4 +1,5 @@
 /** The field in which the title of a chat is changed, in its header and in the list. */
+import { isComposing } from './composing.ts'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { t } from '../strings/t.ts'
 
@@ -29,7 +30,7 @@ export const TitleField = ({ class: own, title, onDone }: TitleFieldProps) => {
       onBlur={() => finish(true)}
       onKeyDown={event => {
         event.stopPropagation()
-        if (event.key === 'Enter' && !event.isComposing) finish(true)
+        if (event.key === 'Enter' && !isComposing(event)) finish(true)
         if (event.key === 'Escape') finish(false)
       }}
     />

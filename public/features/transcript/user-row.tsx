@@ -78,7 +78,7 @@ export function UserRowView({ message }: { message: Message }) {
   if (message._hooks) return <HookNotes notes={message._hooks} />
   if (editOf(actions.editing.value, message.id)) return <UserEditor id={message.id} />
   return (
-    <article class="user" aria-label={t('tx.you')}>
+    <article class="user">
       <div class="user-entry">
         <h3 class="tx-sr">{t('tx.you')}</h3>
         <div class={long && !whole.value ? 'user-text user-cut' : 'user-text'}>
