@@ -44,7 +44,7 @@ test('GET returns the settings, the version and the default model, and no secret
   const { body, headers } = await app.get('/api/settings')
   assert.equal(
     Object.keys(body).sort(),
-    'accent auth_enabled bot_name check_for_updates default_model default_workspace density font_size language language_from logged_in notifications_enabled onboarding_completed password_env_var password_missing reading_font send_key show_cli_sessions show_thinking show_token_usage sidebar_density skin sound_enabled sync_to_insights theme webui_version'.split(
+    'accent auth_enabled bot_name check_for_updates default_model default_workspace density font_size language language_from logged_in notifications_enabled onboarding_completed password_env_var password_missing reading_font send_key show_cli_sessions show_steps show_thinking show_token_usage sidebar_density skin sound_enabled sync_to_insights theme webui_version'.split(
       ' ',
     ),
   )

@@ -227,9 +227,17 @@ test('rejects settings of a worker that cannot be meant', () => {
   )
   assert.equal(worker({ AGENT_WEBUI_CLUSTER_LABELS: 'gpu, berlin' }), {
     name: null,
+    users: null,
     capacity: 10,
     labels: ['gpu', 'berlin'],
   })
+  for (const users of ['1', '5-10', '2000-1000', '1000-', 'a-b', '1000-99999999999', 'Shared'])
+    assert.throws(() => worker({ AGENT_WEBUI_CLUSTER_USERS: users }), `not "${users}"`)
+  for (const [text, users] of [
+    ['shared', 'shared'],
+    ['200000-200999', { first: 200_000, last: 200_999 }],
+  ] as const)
+    assert.equal(worker({ AGENT_WEBUI_CLUSTER_USERS: text })?.users, users)
   assert.is(read({ AGENT_WEBUI_CLUSTER_URL }).cluster?.idleMs, 900_000)
 })
 
