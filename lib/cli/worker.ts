@@ -11,6 +11,7 @@ import { isMigrated, migrate } from '../cluster/migrations.ts'
 import { WorkerRecord, type WorkerState } from '../cluster/placement.ts'
 import type { Config } from '../config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from '../errors.ts'
+import { thisMachine } from '../operations/checks/machine.ts'
 import { createLog, type Log } from '../operations/log.ts'
 import { prepareStateDir, urlOf } from '../operations/preflight.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
@@ -20,6 +21,10 @@ import { Cells } from './worker-cells.ts'
 
 /** Requests wake it as well. */
 const POLL_MS = 1_000
+/** Less than a cell needs to start, in bytes. */
+const FULL_BYTES = 32 << 20
+/** How often the free space is looked at. */
+const DISK_ROUNDS = 5
 /** How often directories of purged cells are looked for. */
 const PURGE_ROUNDS = 60
 /** An earlier worker of this name, whose connection the database has not noticed the end of. */
@@ -136,7 +141,7 @@ export const work = async (
   const state = (): WorkerState => {
     const { labels } = cluster.worker
     const { capacity } = cells
-    const used = isOutdated ? capacity : cells.count()
+    const used = isOutdated || isFull ? capacity : cells.count()
     return { name, address, capacity, used, labels, avoids: cells.avoided() }
   }
   const link = new Link(clusterUrl(cluster), name, clock, () => nap.wake())
@@ -145,6 +150,16 @@ export const work = async (
   let rounds = 0
   /** The tables are those of a newer version. */
   let isOutdated = false
+  /** Nothing can be written here: it takes no cells, and those that it has go where there is room. */
+  let isFull = false
+  const checkDisk = (): void => {
+    const wasFull = isFull
+    const free = thisMachine.freeBytes(config.stateDir)
+    isFull = free !== null && free < FULL_BYTES
+    if (isFull && !wasFull)
+      log.warn(`The disk of ${config.stateDir} is full; the cells of this worker go to others`)
+    else if (wasFull && !isFull) log.info('There is room on the disk again')
+  }
   const remove = onInterrupt(() => {
     isStopping = true
     nap.wake()
@@ -168,12 +183,14 @@ export const work = async (
       )
     isOutdated = !knowsTables
     await reportFailures(record)
+    if (rounds % DISK_ROUNDS === 0) checkDisk()
+    if (isFull) await record.leave(name, cells.names())
     const leaving = await record.leaving(name, cells.names())
     for (const cell of leaving) cells.remove(cell)
     if (leaving.length > 0 || rounds % PURGE_ROUNDS === 0)
       await cells.deletePurged(ids => record.purged(ids))
     rounds += 1
-    while (!isStopping && !isOutdated) {
+    while (!isStopping && !isOutdated && !isFull) {
       const taken = await record.take(state(), cells.names())
       if (taken === null) break
       // A name that was purged and given again: the new cell begins with nothing.

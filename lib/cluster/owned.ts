@@ -262,9 +262,18 @@ export class PostgresOwned implements Owned {
     this.#pending.reject(new CellLost('The service is shutting down'))
     if (isDone && this.#db && !this.lost.aborted) {
       await giveUp(this.#db, cell, { epoch: this.epoch, wakeAt }).catch(() => undefined)
-      this.#note.write(true)
+      this.#noteClean()
     }
     this.#db?.end()
+  }
+
+  /** On a full disk the next start here compares every file instead. */
+  #noteClean(): void {
+    try {
+      this.#note.write(true)
+    } catch (error) {
+      this.#options.log.warn(`Couldn't note that this cell ended in order: ${messageOf(error)}`)
+    }
   }
 
   async #begin(): Promise<void> {

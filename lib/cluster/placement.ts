@@ -166,6 +166,18 @@ export class WorkerRecord {
     return cells.filter(cell => !stays.has(cell))
   }
 
+  /** Leaves these cells to other workers that have room for them; without one they stay. */
+  async leave(name: string, cells: readonly string[]): Promise<void> {
+    if (cells.length === 0) return
+    await this.#db.query(
+      `update agent_webui.cell c set worker = null, asked = clock_timestamp()
+       where c.name = any($2) and c.worker = $1 and exists (
+         select from agent_webui.worker w
+         where w.name <> $1 and ${IS_ALIVE} and ${MAY_RUN} and w.used < w.capacity)`,
+      [name, cells],
+    )
+  }
+
   /** Of these ids, those of cells that were purged. */
   async purged(ids: readonly string[]): Promise<string[]> {
     if (ids.length === 0) return []

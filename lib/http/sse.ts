@@ -41,11 +41,13 @@ export const writeStream = async (
 ): Promise<void> => {
   res.flushHeaders()
   const { socket } = res
+  const onEnd = (): void => void res.destroy()
+  // Half-closed connections get their response elsewhere, but a stream has no end: treat them as disconnected.
+  socket?.once('end', onEnd)
   const disconnected = new Promise<void>(resolve => {
-    res.once('close', resolve)
-    // Half-closed connections get their response elsewhere, but a stream has no end: treat them as disconnected.
-    socket?.once('end', () => {
-      res.destroy()
+    // A connection that is kept serves more streams.
+    res.once('close', () => {
+      socket?.off('end', onEnd)
       resolve()
     })
   })

@@ -1,8 +1,9 @@
 /** Workers that cannot run a cell, cells that hang or are removed, and what their operator sees. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
@@ -10,6 +11,7 @@ import * as assert from 'uvu/assert'
 import { freePort, SERVICE } from '../../../build/start-program.ts'
 import { findPostgres } from '../../_postgres.ts'
 import { ended, until } from '../../_wait.ts'
+import { mountSmallDisk } from '../data/_small-disk.ts'
 import {
   add,
   as,
@@ -48,6 +50,36 @@ else {
     const whole = await startWorker('b-whole')
     await until(async () => (await as('anna', forwarder).get('/api/sessions')).status === 200)
     assert.ok(pidOf(whole, 'anna'))
+  })
+
+  proof('a worker whose disk is full leaves its cells to one that has room', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'full-'))
+    const disk = mountSmallDisk(dir, '160m')
+    // Not root, or a container.
+    if (!disk) return
+    try {
+      await add('anna')
+      const first = await startWorker('a-full', {}, dir)
+      const forwarder = await startForwarder()
+      const anna = as('anna', forwarder)
+      const { body } = await anna.post('/api/session/new', {})
+      const second = await startWorker('b-empty')
+      disk.fill()
+      await first.program.waitForOutput('is full; the cells of this worker go to others')
+      await until(async () => (await rowOf('anna')).worker === 'b-empty', 'the move')
+      const id: string = body.session.session_id
+      await until(
+        async () => (await anna.get(`/api/session?session_id=${id}`)).status === 200,
+        'the chat at the other worker',
+      )
+      assert.not.match(first.program.output(), /unhandled|SIGKILL/)
+      assert.ok(pidOf(second, 'anna'))
+      disk.free()
+      await first.program.waitForOutput('There is room on the disk again')
+    } finally {
+      await endTest()
+      disk.unmount()
+    }
   })
 
   proof('a cell that hangs is replaced, also where the worker is full', async () => {
