@@ -20,6 +20,7 @@ const MACHINE_HOME =
   /^(?:bin|profiles|checkpoints|sessions|logs|sandboxes|backups|state-snapshots|home|webui)(?:\/|$)/
 /** Checkpoints move with the workspaces that they are of. */
 const CHECKPOINTS = /^checkpoints(?:\/|$)/
+const CHECKPOINTS_KEY = /^(?:home|profiles\/[^/]+)\/checkpoints\//
 /** Folders of the work that programs make again. Those with a CACHEDIR.TAG (bford.info/cachedir) are left out as well. */
 const REBUILT =
   /(?:^|\/)(?:node_modules|__pycache__|\.venv|\.cache|\.npm|\.cargo|\.rustup|\.gradle|\.m2|\.nuget|\.bun|\.pnpm-store|\.tox|\.mypy_cache|\.pytest_cache|\.ruff_cache)(?:\/|$)/
@@ -27,6 +28,8 @@ const CACHE_TAG = 'CACHEDIR.TAG'
 /** Not in backups: a request of a backup is not repeated. */
 const REQUEST_KEYS = /^request-keys(?:\/[\d-]+\.jsonl)?$/
 const UNFINISHED = /\.(?:tmp|partial)$/
+/** Of a takeover that was killed. */
+const UNFINISHED_WORK = /(?:^|\/)\.cluster\.tmp$/
 
 const isAtOrBelow = (dir: string, path: string): boolean =>
   path === dir || path.startsWith(dir + sep)
@@ -72,6 +75,10 @@ export class CellFileRules implements CellFiles {
     return key.startsWith('work/')
   }
 
+  isOfTools(key: string): boolean {
+    return this.isWork(key) || (this.#workDir !== null && CHECKPOINTS_KEY.test(key))
+  }
+
   keyOf(path: string): string | null {
     for (const [prefix, root] of this.#roots) {
       if (!isAtOrBelow(prefix, path)) continue
@@ -83,12 +90,14 @@ export class CellFileRules implements CellFiles {
 
   async list(part?: 'work') {
     const found: string[] = []
-    await this.#walk('work', found)
-    if (part === 'work') return found
-    await this.#walk('state', found)
-    await this.#walk('home', found)
     const profiles = await readdir(join(this.#baseHome, 'profiles')).catch(() => [])
-    for (const name of profiles) await this.#walk(`profiles/${name}`, found)
+    const homes = ['home', ...profiles.map(name => `profiles/${name}`)]
+    await this.#walk('work', found)
+    if (part !== 'work') await this.#walk('state', found)
+    for (const home of homes) {
+      if (part !== 'work') await this.#walk(home, found)
+      else if (this.#workDir !== null) await this.#walk(`${home}/checkpoints`, found)
+    }
     return found
   }
 
@@ -119,7 +128,7 @@ export class CellFileRules implements CellFiles {
     const full = join(place.dir, path)
     if (!('kind' in place)) {
       const isOther = [...this.#excluded, this.#baseHome].some(dir => isAtOrBelow(dir, full))
-      return isOther || REBUILT.test(path) ? 'skip' : 'save'
+      return isOther || REBUILT.test(path) || UNFINISHED_WORK.test(path) ? 'skip' : 'save'
     }
     if (place.kind === 'state' && REQUEST_KEYS.test(path)) return 'journal'
     if (place.kind === 'state' && path === NOT_COPIED) return 'save'
