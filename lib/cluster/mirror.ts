@@ -174,6 +174,8 @@ export class Mirror {
   /** Other machines may have these, in this version. */
   readonly #loaded = new Map<string, number>()
   readonly #sending = new Map<string, Sending>()
+  /** The database has parts of a version that is not whole. */
+  readonly #inParts = new Set<string>()
   /** Files that stay here, by the state that they have: one that changed is looked at again. */
   readonly #skipped = new Map<string, string>()
   /** Of those: why, where that was not said so far. */
@@ -217,7 +219,9 @@ export class Mirror {
     if (change.kind === 'gone') {
       this.#forgetOne(key)
       this.#loaded.delete(key)
+      this.#inParts.delete(key)
     } else if (change.kind === 'part') {
+      this.#inParts.add(key)
       const sending = this.#sending.get(key)
       if (!sending) return
       sending.at = change.at + change.bytes.length
@@ -225,6 +229,7 @@ export class Mirror {
     } else {
       this.#endSending(key)
       this.#skipped.delete(key)
+      this.#inParts.delete(key)
       if (change.kind === 'write' && change.at > 0 && change.digest) this.#noteRest(key, seen)
       const { version } = change
       const { size, mode, digest } =
@@ -426,12 +431,10 @@ export class Mirror {
   }
 
   #gone(key: string): Change | null {
-    const isBegun = this.#sending.has(key)
     this.#endSending(key)
     this.#skipped.delete(key)
     const before = this.#known.get(key)
-    // Of one that was begun only, the database has parts.
-    if (!before && !isBegun) return null
+    if (!before && !this.#inParts.has(key)) return null
     const { size, mode, digest } = before ?? { size: 0, mode: 0, digest: null }
     return {
       ...{ kind: 'gone', key, seen: NOWHERE, bytes: NOTHING, isPartial: false },
