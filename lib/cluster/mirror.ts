@@ -11,7 +11,7 @@ import {
   readSync,
   statSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
@@ -314,7 +314,8 @@ export class Mirror {
     if (path && found && (!found.isFolder || isLink(path))) return [key]
     const below = [...this.#known.keys()].filter(each => each.startsWith(`${key}/`))
     if (!path || !found) return below
-    const names = namesBelow(path).flatMap(name => [`${key}/${name}`, `${key}/${name}${FOLDER}`])
+    const kept = namesBelow(path).filter(name => this.#files.keyOf(join(path, name)) !== null)
+    const names = kept.flatMap(name => [`${key}/${name}`, `${key}/${name}${FOLDER}`])
     return [...new Set([...below, ...names, key + FOLDER])]
   }
 

@@ -7,7 +7,15 @@ import { onWrite } from '../store/write-reports.ts'
 import { compareLocal } from './bring-up.ts'
 import { connect, type Database, databaseProblem, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
-import { type Claim, giveUp, reclaim, showAddress, showLeftOut, showStatus } from './ownership.ts'
+import {
+  type Claim,
+  dropTraces,
+  giveUp,
+  reclaim,
+  showAddress,
+  showLeftOut,
+  showStatus,
+} from './ownership.ts'
 import type { Mirror } from './mirror.ts'
 import { Backlog } from './backlog.ts'
 import { noteLeftOut } from './not-copied.ts'
@@ -325,6 +333,7 @@ export class PostgresOwned implements Owned {
     await Promise.race([this.#running, new Promise<void>(resolve => clock.timer(1_000, resolve))])
     this.#reject(new CellLost('The service is shutting down'))
     if (isDone && this.#db && !this.lost.aborted) {
+      await dropTraces(this.#db, cell).catch(() => undefined)
       await giveUp(this.#db, cell, { epoch: this.epoch, wakeAt }).catch(() => undefined)
       this.#note.write(true)
     }

@@ -5,6 +5,7 @@ import { Backlog } from './backlog.ts'
 import { placeOf } from './bring-up.ts'
 import { type Database, isRefusal } from './database.ts'
 import { type Change, type Mirror, SLICE } from './mirror.ts'
+import { dropTraces } from './ownership.ts'
 import type { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
 import { CellLost } from './cluster.ts'
@@ -12,6 +13,8 @@ import { CellLost } from './cluster.ts'
 /** Of one statement, roughly: a line of 2 Mbit/s carries it within a sign of life. */
 const BATCH_BYTES = 1 << 20
 const BATCH_CHANGES = 1_000
+/** Of deleted files, before the database forgets those that no other machine had. */
+const MAX_TRACES = 1_000
 
 const sizeOf = (change: Change): number =>
   change.kind === 'write' || change.kind === 'gone' ? change.size : change.bytes.length
@@ -32,6 +35,7 @@ export class Sender {
   readonly #asks
   #batch: number
   #isBehind = false
+  #traces = 0
   /** Sent, without an answer so far. */
   #unsure: readonly Change[] = []
 
@@ -154,6 +158,10 @@ export class Sender {
     const { changes, done } = await this.#collect(backlog)
     if (changes.length > 0) await this.#send(db, changes)
     for (const key of done) backlog.end(key)
+    this.#traces += changes.filter(({ kind }) => kind === 'gone').length
+    if (this.#traces <= MAX_TRACES) return
+    await dropTraces(db, this.#cell)
+    this.#traces = 0
   }
 
   /** The changes of one statement, and the files that the database then has. */

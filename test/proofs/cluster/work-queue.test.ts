@@ -1,4 +1,5 @@
 /** What commands change in the work of a cell, as statements to a database that only notes them: in which order, how often, and who waits. */
+import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   mkdirSync,
@@ -232,6 +233,32 @@ proof(
     put('same', 'two')
     utimesSync(at('same'), atime, mtime)
     assert.equal(await looked(), ['write same@0'])
+  },
+)
+
+proof(
+  'folders that programs make again stay, except those that a repository has files of',
+  async () => {
+    const { owned, statements } = await own()
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-C', at('repo'), ...args], { stdio: 'ignore' })
+    for (const name of [
+      'node_modules/action/dist.js',
+      '.cargo/config.toml',
+      'sub/node_modules/x.js',
+    ])
+      put(`repo/${name}`, name)
+    put('../.cargo/registry/x', 'fetched')
+    put('../.cargo/config.toml', 'of the person')
+    git('init', '-q', '--template=')
+    git('add', '-f', 'node_modules', '.cargo')
+    await owned.look()
+    const sent = statements.flat().filter(change => /node_modules|cargo/.test(change))
+    assert.equal(sent.toSorted(), [
+      'write repo/.cargo/config.toml@0',
+      'write repo/node_modules/action/dist.js@0',
+      'write work/.cargo/config.toml@0',
+    ])
   },
 )
 

@@ -247,6 +247,21 @@ else {
         assert.is(stateOf(join(outside, name)), expected, `${name} outside`)
     })
 
+  proof('the database forgets files that only their owner had', async () => {
+    const a = machine()
+    const owned = await a.own()
+    for (const name of ['one', 'two']) {
+      put(join(a.dir, 'workspace', name), name)
+      await owned.look()
+      rmSync(join(a.dir, 'workspace', name))
+      await owned.look()
+    }
+    const gone = () => db.query('select path from agent_webui.file where is_gone')
+    assert.is((await gone()).length > 0, true)
+    await owned.release(5_000)
+    assert.equal(await gone(), [])
+  })
+
   proof(
     'what did not follow is named to every owner that lacks it, and not to the one that has it',
     async () => {
