@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- [section …] [--full] [--beside "CMD" [--in FOLDER]]`: measures the built file and prints the table. Sections: serving,
- * sessions, streams, soak, engine, search, page, install, cluster. `serving` also measures the server that CMD starts: `bench/_beside.ts`.
+ * sessions, streams, engine, and, only when named or with --full, soak, search, page, install, cluster. --full also measures all
+ * sizes; without it the table takes less than three minutes. `serving` also measures the server that CMD starts: `bench/_beside.ts`.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,13 +24,15 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   serving: measureServing,
   sessions: measureSessions,
   streams: measureStreams,
-  soak: measureSoak,
   engine: measureEngine,
+  soak: measureSoak,
   search: measureSearch,
   page: measurePage,
   install: measureInstall,
   cluster: measureCluster,
 }
+
+const QUICK = ['serving', 'sessions', 'streams', 'engine']
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -39,9 +42,12 @@ const { values, positionals } = parseArgs({
     in: { type: 'string', default: process.cwd() },
   },
 })
-const wanted = positionals.length > 0 ? positionals : Object.keys(SECTIONS)
+const all = values.full ? Object.keys(SECTIONS) : QUICK
+const wanted = positionals.length > 0 ? positionals : all
 
-const build = spawnSync(process.execPath, ['build.mjs', '--quiet'], { stdio: 'inherit' })
+// Less compressed, which makes no difference once it is unpacked.
+const speed = values.full ? [] : ['--fast']
+const build = spawnSync(process.execPath, ['build.mjs', '--quiet', ...speed], { stdio: 'inherit' })
 if (build.status !== 0) process.exit(1)
 
 const root = mkdtempSync(join(tmpdir(), 'agent-webui-bench-'))

@@ -1,8 +1,7 @@
 export function createLoader(options: {
-  startup?: { code: string }
-  read(name: string): { code: string } | undefined
+  read(name: string): { script: string; code: string } | undefined
   packed?: unknown
   selfUrl: string
   selfDirectory: string
   require: NodeJS.Require
-}): { load(name: string): Record<string, unknown> | undefined }
+}): (name: string) => Record<string, unknown> | undefined

@@ -5,65 +5,66 @@ import { isExecutable, openPacked } from '../lib/store/packed.ts'
 import { BRIDGE_ARGUMENT, BRIDGE_CODE } from '../lib/commands/sandbox/network-bridge.ts'
 
 /** The part that runs first. */
-export const ENTRY = './router.js'
-/** What the names of parts begin with that are loaded when something of them is used. */
-export const LATE = './late-'
-/** The name of the script with the first parts. */
-export const STARTUP = './startup.js'
+export const ENTRY = './part-router.js'
 
-/** Modules of Node that a start does not need. Each takes one to four milliseconds. */
-const LATE_BUILTINS = new Set([
-  'node:child_process',
-  'node:dns/promises',
-  'node:fs/promises',
-  'node:https',
-  'node:stream/consumers',
-  'node:stream/promises',
-  'node:stream/web',
-  'node:timers/promises',
-  'node:tls',
-  'node:worker_threads',
-])
+/** Calls `add` for each export of a module: its name and a function that returns it. */
+const eachProperty = (module, add) => {
+  for (const key of Object.getOwnPropertyNames(module))
+    if (key !== 'default') add(key, () => module[key])
+}
 
-/** Loads the module when something of it is used. */
-const lateModule = load =>
-  new Proxy(
-    {},
-    {
-      get: (_, key) => load()[key],
-      has: (_, key) => key in load(),
-      ownKeys: () => Reflect.ownKeys(load()),
-      // A proxy may not call a property fixed that its target lacks.
-      getOwnPropertyDescriptor(_, key) {
-        const found = Object.getOwnPropertyDescriptor(load(), key)
-        return found && { ...found, configurable: true }
-      },
-    },
-  )
+const defineGetter = (target, name, get) =>
+  Object.defineProperty(target, name, { get, enumerable: true })
+
+/** The functions that esbuild would write into each part. */
+const exportAll = (target, getters) => {
+  for (const name in getters) defineGetter(target, name, getters[name])
+}
+
+const copies = new WeakMap()
+
+/** What `import` gives of what `require` returns: modules of Node and CommonJS packages are their own default export. */
+const toModule = required => {
+  if (required.__esModule) return required
+  const known = copies.get(required)
+  if (known) return known
+  const copy = Object.create(Object.getPrototypeOf(required))
+  Object.defineProperty(copy, 'default', { value: required, enumerable: true })
+  eachProperty(required, (name, get) => defineGetter(copy, name, get))
+  copies.set(required, copy)
+  return copy
+}
 
 /**
- * Loads parts, each once: functions whose parameters replace the variables of a module. `startup` is the script with those that
- * every start loads, `read` returns the code of another part, or undefined when there is none of this name; `scripts` is filled
- * with what was compiled.
+ * Loads parts, each once: functions whose parameters replace the variables of a module. `read` returns the script that has the
+ * part of this name, or undefined when there is none; `onScript` gets each that is compiled, and `onPart` the name of each part that runs.
  */
-export const createLoader = ({ startup, read, packed, selfUrl, selfDirectory, require }) => {
+export const createLoader = ({
+  read,
+  packed,
+  selfUrl,
+  selfDirectory,
+  require,
+  onScript,
+  onPart,
+}) => {
   const modules = new Map()
-  const scripts = new Map()
-
-  const run = (name, { code, compiled }) => {
-    const script = new vm.Script(code, {
-      filename: `${selfUrl}#${name.slice(2)}`,
-      ...(compiled ? { cachedData: compiled } : {}),
-    })
-    scripts.set(name, script)
-    return script.runInThisContext()
-  }
-  const first = startup ? run(STARTUP, startup) : {}
+  const functions = new Map()
 
   const functionOf = name => {
-    if (first[name]) return first[name]
-    const part = read(name)
-    return part && run(name, part)
+    const known = functions.get(name)
+    if (known) return known
+    const found = read(name)
+    if (!found) return undefined
+    const { script: of, code, compiled } = found
+    const script = new vm.Script(code, {
+      filename: `${selfUrl}#${of}`,
+      ...(compiled ? { cachedData: compiled } : {}),
+    })
+    onScript?.(of, script)
+    const parts = script.runInThisContext()
+    for (const part in parts) functions.set(part, parts[part])
+    return functions.get(name)
   }
 
   const load = name => {
@@ -71,11 +72,12 @@ export const createLoader = ({ startup, read, packed, selfUrl, selfDirectory, re
     if (loaded) return loaded.exports
     const fill = functionOf(name)
     if (!fill) return undefined
-    const module = { exports: {} }
+    const module = { exports: Object.defineProperty({}, '__esModule', { value: true }) }
     // Before it runs: parts may import each other.
     modules.set(name, module)
+    onPart?.(name)
     try {
-      fill(requirePart, module, module.exports, packed, selfUrl, selfDirectory)
+      fill(requirePart, module, module.exports, exportAll, toModule, packed, selfUrl, selfDirectory)
     } catch (error) {
       // The next load fails in the same way, instead of giving half of the part.
       modules.delete(name)
@@ -85,28 +87,22 @@ export const createLoader = ({ startup, read, packed, selfUrl, selfDirectory, re
   }
 
   const requirePart = Object.assign(
-    name => {
-      if (LATE_BUILTINS.has(name)) return lateModule(() => require(name))
-      if (name.startsWith(LATE)) return lateModule(() => load(name))
-      return (name.startsWith('./') && load(name)) || require(name)
-    },
+    name => (name.startsWith('./') && load(name)) || require(name),
     { resolve: require.resolve },
   )
-  return { load, scripts }
+  return load
 }
 
-/** Returns the scripts that are loaded, from which `warm.mjs` creates the V8 code caches. V8 ignores a cache of another version. */
-export const launch = (packing, self) => {
+/** `watch`: see `createLoader`. V8 ignores a code cache of another version. */
+export const launch = (packing, self, watch = {}) => {
   // In a sandbox, before every command: nothing else is unpacked.
   if (isExecutable() && process.argv[2] === BRIDGE_ARGUMENT) {
     vm.runInThisContext(`(() => {${BRIDGE_CODE}})()`)
-    return new Map()
+    return
   }
   // Before the first part: a code cache fits only the flags it was made with.
   setV8Flags()
   const packed = openPacked(packing, self.selfUrl)
-  const startup = packed.startup()
-  const { load, scripts } = createLoader({ startup, read: packed.server, packed, ...self })
-  load(ENTRY)
-  return scripts
+  const read = name => (name === ENTRY ? packed.first() : packed.server(name))
+  createLoader({ read, packed, ...self, ...watch })(ENTRY)
 }

@@ -1,26 +1,15 @@
 /** Packs the single file: a launcher, followed by the server's code, its V8 code cache, workers, native addon and assets as text. */
-import { spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { codePlatform } from '../lib/store/packed.ts'
 import { thisTarget } from '../lib/store/unpack-native.ts'
-import { freePort, programEnv } from './start-program.ts'
 import { listAssets } from './browser.mjs'
 import { PAYLOAD_MARK } from './run-built.cjs'
 import { kept, root, sha256 } from './files.mjs'
-import { STARTUP } from './launch.mjs'
-import { bundleServer, startupScript } from './server-parts.mjs'
+import { bundleServer, joinParts, PACKAGE_PARTS } from './server-parts.mjs'
+import { warmUp } from './warm-up.mjs'
 import { bundle, checkInputs, oneLanguage, packedAddon } from './bundle.mjs'
 import { hashInputs, inputsLine, readVersion } from './inputs.mjs'
 
@@ -95,6 +84,9 @@ launch(PACKING, ${self})`,
     banner: { js: `${head}${refuseOldNode}` },
   })
 }
+
+/** The most that a start may load before its first answer. More is a feature that should load with its first use. */
+const START_PARTS = 255
 
 // ── Payload ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -172,10 +164,7 @@ const gather = async (targets, speed) => {
     inputs,
     version: await readVersion(root),
     addons: await Promise.all(targets.map(target => packAddon(target, speed))),
-    startup: Buffer.from(startupScript(server), 'latin1'),
-    server: server
-      .filter(({ isFirst }) => !isFirst)
-      .map(({ name, code }) => [name, Buffer.from(code, 'latin1')]),
+    server,
     worker: zstd(worker, speed),
     documentWorker: await zstdOnce(Buffer.from(documentWorker), speed),
     names: assets.map(([path]) => path),
@@ -183,40 +172,57 @@ const gather = async (targets, speed) => {
   }
 }
 
-/** `{ packing, payload }`: the index for the launcher, and the text it points into. `caches`: V8's code caches by name. */
-const lay = (parts, speed, caches) => {
+/** The name of a script with one part. */
+const scriptOf = part => part.slice(2, -3)
+
+/**
+ * `{ packing, payload }`: the index for the launcher, and the text it points into. `scripts` are `{ name, parts }`, the first of
+ * them for every start; parts that none names are scripts of their own. `caches`: V8's code caches by name of script.
+ */
+const lay = (gathered, speed, scripts, caches = new Map()) => {
   const payload = createPayload()
-  const addPacked = bytes => payload.add(zstd(bytes, speed))
-  const addSized = bytes => ({ ...addPacked(bytes), bytes: bytes.length })
-  const addAllPacked = entries =>
-    Object.fromEntries([...entries].map(([name, bytes]) => [name, addPacked(bytes)]))
+  const addSized = bytes => ({ ...payload.add(zstd(bytes, speed)), bytes: bytes.length })
+  const parts = new Map(gathered.server.map(part => [part.name, part]))
+  const addScript = ({ name, parts: names }) => ({
+    name,
+    code: addSized(Buffer.from(joinParts(names.map(part => parts.get(part))), 'latin1')),
+    ...(caches.has(name) && { compiled: addSized(caches.get(name)) }),
+  })
+  const [start, ...others] = scripts
+  const first = addScript(start)
+  const named = new Set(scripts.flatMap(script => script.parts))
+  const single = gathered.server
+    .filter(({ name }) => !named.has(name))
+    .map(({ name }) => ({ name: scriptOf(name), parts: [name] }))
+  const addons = gathered.addons.map(([target, { packed, sha256 }]) => [
+    target,
+    { block: payload.add(packed), sha256 },
+  ])
   const contents = {
-    addons: Object.fromEntries(
-      parts.addons.map(([target, { packed, sha256 }]) => [
-        target,
-        { block: payload.add(packed), sha256 },
-      ]),
-    ),
-    startup: addSized(parts.startup),
-    server: addAllPacked(parts.server),
-    ...(caches && {
-      compiled: {
-        platform: codePlatform(),
-        startup: addSized(caches.get(STARTUP)),
-        blocks: addAllPacked([...caches].filter(([name]) => name !== STARTUP)),
-      },
-    }),
-    worker: payload.add(parts.worker),
-    documentWorker: payload.add(parts.documentWorker),
-    assets: parts.assets.map(({ raw, br, ...asset }, index) => ({
-      path: parts.names[index],
+    scripts: [...others, ...single].map(script => ({
+      ...addScript(script),
+      parts: script.parts,
+    })),
+    worker: payload.add(gathered.worker),
+    documentWorker: payload.add(gathered.documentWorker),
+    assets: gathered.assets.map(({ raw, br, ...asset }, index) => ({
+      path: gathered.names[index],
       ...asset,
       ...(br ? { br: payload.add(br) } : { raw: payload.add(raw) }),
     })),
   }
-  const block = payload.add(JSON.stringify(contents))
-  const packing = { version: parts.version, payloadSize: payload.size(), contents: block }
-  return { packing: JSON.stringify(packing), payload: payload.text(), inputs: parts.inputs }
+  const packing = {
+    version: gathered.version,
+    platform: codePlatform(),
+    first,
+    addons: Object.fromEntries(addons),
+    contents: payload.add(zstd(JSON.stringify(contents), speed)),
+  }
+  return {
+    packing: JSON.stringify({ ...packing, payloadSize: payload.size() }),
+    payload: payload.text(),
+    inputs: gathered.inputs,
+  }
 }
 
 export const fileText = async ({ packing, payload, inputs }) => {
@@ -224,39 +230,37 @@ export const fileText = async ({ packing, payload, inputs }) => {
   return `${await bundleLaunch(packing, 'esm', head)}${PAYLOAD_MARK}${payload}*/\n`
 }
 
-/** Creates the V8 code caches by running the packed file until its first responses: by name. They save a third of the start time. */
-const compileAhead = async laid => {
-  const directory = mkdtempSync(join(tmpdir(), 'agent-webui-warm-'))
-  const at = name => join(directory, name)
-  try {
-    writeFileSync(at('file.mjs'), await fileText(laid))
-    writeFileSync(at('packing'), laid.packing)
-    // Most homes have a configuration file: the code that reads it gets a code cache as well.
-    mkdirSync(at('.agent'), { mode: 0o700 })
-    writeFileSync(at('.agent/config.yaml'), 'checkpoints:\n  enabled: true\n')
-    const warm = join(root, 'build', 'warm.mjs')
-    const run = spawnSync(process.execPath, [warm, at('file.mjs'), at('packing'), at('out')], {
-      env: programEnv(
-        directory,
-        await freePort(),
-        process.env.CHECK_START ? { CHECK_START: '1' } : {},
-      ),
-      encoding: 'utf8',
-      timeout: 120_000,
-    })
-    if (run.status !== 0) throw new Error(`what was packed does not run:\n${run.stderr}`)
-    return new Map(
-      readdirSync(at('out')).map(name => [`./${name}`, readFileSync(join(at('out'), name))]),
+const warm = async laid => warmUp(await fileText(laid), laid.packing)
+
+/**
+ * What a start, the first page, and the first turn load becomes a script each. A script for each part would take a tenth of a
+ * millisecond each, and one for all would be unpacked and kept although most is never used.
+ */
+const group = async parts => {
+  const all = [{ name: 'all', parts: parts.server.map(({ name }) => name) }]
+  const { scripts } = await warm(lay(parts, { fast: true }, all))
+  const [{ parts: first }] = scripts
+  if (process.env.CHECK_START && first.length > START_PARTS)
+    throw new Error(
+      `A start loads ${first.length} parts, and ${START_PARTS} are allowed:\n${first.join('\n')}`,
     )
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
+  // Only some starts need a package.
+  const isPackage = part => PACKAGE_PARTS.has(part)
+  return [
+    ...scripts.map(({ name, parts }) => ({ name, parts: parts.filter(part => !isPackage(part)) })),
+    ...[...PACKAGE_PARTS].map(part => ({ name: scriptOf(part), parts: [part] })),
+  ]
 }
 
 /** `speed.fast`: compresses less what changes with every build. The file runs on each of the targets. */
 export const pack = async (targets, speed) => {
   const parts = await gather(targets, speed)
-  const runsHere = targets.includes(thisTarget())
-  if (!runsHere) return lay(parts, speed)
-  return lay(parts, speed, await compileAhead(lay(parts, { fast: true })))
+  const here = thisTarget()
+  const runsHere = targets.includes(here)
+  // The same code runs everywhere, with an addon of this machine.
+  const local = runsHere ? parts : { ...parts, addons: [await packAddon(here, { fast: true })] }
+  const scripts = await group(local)
+  if (!runsHere) return lay(parts, speed, scripts)
+  const { caches } = await warm(lay(parts, { fast: true }, scripts))
+  return lay(parts, speed, scripts, caches)
 }

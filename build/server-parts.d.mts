@@ -1,6 +1,7 @@
-/** A part of the server. `source`: the file, for those that are imported at run time. */
-export type Part = { name: string; code: string; source: string | undefined; isFirst: boolean }
+/** A part of the server. `source`: the file of a module of ours, or of a package that is imported at run time. */
+export type Part = { name: string; code: string; source: string | undefined }
 export const bundleServer: () => Promise<Part[]>
-/** The script with the parts that every start loads. */
-export const startupScript: (parts: readonly Part[]) => string
+/** One script of several parts: an object of functions by name. */
+export const joinParts: (parts: readonly Part[]) => string
 export const withLateHandlers: (source: string) => string
+export const withLateImports: (code: string) => string

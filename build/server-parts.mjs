@@ -1,57 +1,46 @@
-/** The code of the server in parts: one script that every start loads, and parts that are loaded when they are used. */
+/** The code of the server in parts: each module of ours is a function that runs when something of the module is used for the first time. */
 import { readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, relative, sep } from 'node:path'
 import * as esbuild from 'esbuild'
 import { BUNDLE, checkInputs, oneLanguage, packedAddon, toAscii } from './bundle.mjs'
 import { root } from './files.mjs'
-import { LATE_MODULES, LATE_PACKAGES } from './late-modules.mjs'
-import { ENTRY, LATE } from './launch.mjs'
-
-/** In the first pass of the server's code: a part that is loaded at once, where a dynamic import would be awaited. */
-const LOAD_NOW = 'loadPartNow'
-
-/** What `LOAD_NOW(import(…))` has become in the second pass, which may break the line anywhere in it. */
-const LOADED_NOW = new RegExp(
-  `${LOAD_NOW}\\(\\s*Promise\\s*\\.resolve\\(\\)\\s*\\.then\\(\\s*\\(\\)\\s*=>\\s*(?:\\w+\\(\\s*)?(require\\(\\s*"[^"]+"\\s*\\))\\s*\\)?\\s*\\)\\s*\\)`,
-  'g',
-)
 
 /**
- * Each module of handlers becomes a part that the first request for one of its routes loads: their schemas are a tenth of what a
- * start would evaluate, and most are never used. `import * as x from './handlers/y.ts'` becomes a function, and the routes
- * become getters. Everything else about the table stays as it is written.
+ * Packages that a start does not use: parts of their own. esbuild would evaluate a CommonJS package with the module that
+ * imports it; what all parts share (zod) should not be here, because a part has every export of its package.
+ */
+const PACKAGES = ['cron-parser', 'diff', 'unbash', 'yaml']
+
+const PREFIX = 'part-'
+
+/** The name of the part of a file, without `./` and `.js`. Names of files have no underscore. */
+const nameOf = path => `${PREFIX}${path.replace(/\.ts$/, '').replaceAll('/', '_')}`
+
+export const PACKAGE_PARTS = new Set(PACKAGES.map(name => `./${nameOf(name)}.js`))
+
+const pathOf = file => relative(root, file).replaceAll(sep, '/')
+
+/**
+ * Routes become getters, so that a module of handlers is loaded with the first request for one of its routes. Everything
+ * else about the table stays as it is written.
  */
 export const withLateHandlers = source => {
-  const imports = /^import \* as (\w+) from ('\.\/handlers\/[^']+')$/gm
-  const routes = /^( +)('[A-Z]+ \/[^']*'): (\w+)\.(\w+),$/gm
-  return source
-    .replace(imports, (_, name, path) => `const ${name} = () => ${LOAD_NOW}(import(${path}))`)
-    .replace(
-      routes,
-      (_, space, route, name, key) => `${space}get ${route}() { return ${name}().${key} },`,
-    )
-}
-
-/** The name of a part without `./` and `.js`. */
-const lateName = path => `${LATE.slice(2)}${path.replace(/\.ts$/, '').replaceAll('/', '-')}`
-
-const lateParts = {
-  name: 'late-parts',
-  setup: build => {
-    const late = new Map(LATE_MODULES.map(path => [join(root, path), path]))
-    const external = path => ({
-      path: `./${lateName(path)}.js`,
-      external: true,
-      sideEffects: false,
-    })
-    build.onResolve({ filter: new RegExp(`^(?:${LATE_PACKAGES.join('|')})$`) }, ({ path, kind }) =>
-      kind === 'import-statement' ? external(path) : undefined,
-    )
-    build.onResolve({ filter: /^\..*\.ts$/ }, ({ path, kind, resolveDir }) => {
-      const found = kind === 'import-statement' && late.get(join(resolveDir, path))
-      return found ? external(found) : undefined
-    })
-  },
+  const used = new Map()
+  const routes = source.replace(
+    /^( +)('[A-Z]+ \/[^']*'): (\w+)\.(\w+),$/gm,
+    (_, space, route, module, key) => {
+      used.set(module, new Set([...(used.get(module) ?? []), key]))
+      return `${space}get ${route}() { return ${module}_${key} },`
+    },
+  )
+  // By name: esbuild loads a module that is imported as a whole at once.
+  return routes.replace(
+    /^import \* as (\w+) from ('\.\/handlers\/[^']+')$/gm,
+    (_, module, path) => {
+      const names = [...(used.get(module) ?? [])].map(key => `${key} as ${module}_${key}`)
+      return `import { ${names.join(', ')} } from ${path}`
+    },
+  )
 }
 
 /** The packed code is a function, which has no top-level await. */
@@ -65,6 +54,34 @@ const plainStart = {
         loader: 'ts',
       }
     }),
+}
+
+/** Each module of ours imports the others from their parts. */
+const ownParts = {
+  name: 'own-parts',
+  setup: build => {
+    const part = path => ({ path: `./${nameOf(path)}.js`, external: true, sideEffects: false })
+    build.onResolve({ filter: new RegExp(`^(?:${PACKAGES.join('|')})$`) }, ({ path, kind }) =>
+      kind === 'entry-point' ? undefined : part(path),
+    )
+    build.onResolve({ filter: /^\..*\.ts$/ }, ({ path, kind, resolveDir }) =>
+      kind === 'entry-point' ? undefined : part(pathOf(join(resolveDir, path))),
+    )
+  },
+}
+
+/** All modules of ours that the entry imports, at its start or later. */
+const listModules = async () => {
+  const { metafile } = await esbuild.build({
+    ...BUNDLE,
+    entryPoints: ['router.ts'],
+    format: 'esm',
+    packages: 'external',
+    external: ['./browser.mjs'],
+    outdir: 'modules',
+  })
+  checkInputs(metafile)
+  return Object.keys(metafile.inputs)
 }
 
 /**
@@ -85,74 +102,86 @@ module.exports = Object.defineProperties(
 )`,
   )
 
-const PART_PARAMETERS = 'require, module, exports, PACKED, SELF_URL, SELF_DIRECTORY'
+/** What esbuild calls an imported part, a chunk that parts share, or a module of Node. */
+const IMPORT = /^var (import_\w+) = ((?:__toESM\()?require\("(?:\.\/|node:)[^"]+"\)\)?);$/gm
 
-/** The parts that are loaded with `name`, including itself. */
-const loadedWith = ({ outputs }, name, found = new Set()) => {
-  if (found.has(name)) return found
-  found.add(name)
-  for (const { path, kind } of outputs[name].imports)
-    if (kind === 'import-statement' && outputs[path]) loadedWith({ outputs }, path, found)
-  return found
+/** Imports that load when something of them is used: `(name || load_name())` costs almost nothing afterwards. */
+export const withLateImports = code => {
+  const names = []
+  const declared = code.replace(IMPORT, (_, name, load) => {
+    names.push(name)
+    return `var #${name}, #load_${name} = () => #${name} = ${load};`
+  })
+  if (names.length === 0) return code
+  const uses = new RegExp(`(?<![\\w$#])(?<!(?<!\\.\\.)\\.)(?:${names.join('|')})(?![\\w$])`, 'g')
+  return declared
+    .replace(uses, name => `(${name} || load_${name}())`)
+    .replaceAll(/#((?:load_)?import_)/g, '$1')
 }
 
-/** One script for all that every start loads, because each takes a tenth of a millisecond. */
-export const startupScript = parts =>
-  `({${parts
-    .filter(({ isFirst }) => isFirst)
-    .map(({ name, code }) => `${JSON.stringify(name)}:${code}`)
-    .join(',\n')}})`
+/** Around the list of exports, which is what esbuild writes before the code of each module, after its helpers. */
+const EXPORTS = '\n__export(stdin_exports, '
+const END = ');\nmodule.exports = __toCommonJS(stdin_exports);\n'
 
-/**
- * The parts of the server: what is imported only at run time becomes a part that is loaded then. `source` is the file that is
- * imported; `isFirst` are those that every start loads.
- */
+/** The launcher has the helpers once. Without them, an export is one getter and not two. */
+const withSharedHelpers = code => {
+  const [from, to] = [code.indexOf(EXPORTS), code.indexOf(END)]
+  if (from < 0 || to < from) return code
+  const exported = code.slice(from + EXPORTS.length, to)
+  return `__export(exports, ${exported});\n${code.slice(to + END.length)}`
+}
+
+/** `createLoader` of launch.mjs passes them. */
+const PARAMETERS = 'require, module, exports, __export, __toESM, PACKED, SELF_URL, SELF_DIRECTORY'
+
+/** One script of several parts: an object of functions by name. */
+export const joinParts = parts =>
+  `({${parts.map(({ name, code }) => `${JSON.stringify(name)}:${code}`).join(',\n')}})`
+
+const toPart = async (name, text) => {
+  const options = {
+    platform: 'node',
+    target: BUNDLE.target,
+    // Becomes a call of the launcher's `require`: a script has no modules.
+    supported: { 'dynamic-import': false },
+    legalComments: 'eof',
+  }
+  const { code } = await esbuild.transform(withNames(text), { ...options, format: 'cjs' })
+  const late = await esbuild.transform(withLateImports(withSharedHelpers(code)), {
+    ...options,
+    // All but those of the module itself, which a stack shows: V8 loads a code cache with fewer names in half the time.
+    minifyIdentifiers: true,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    lineLimit: BUNDLE.lineLimit,
+  })
+  return { name: `./${name}`, code: `(function (${PARAMETERS}) {${toAscii(late.code)}\n})` }
+}
+
+/** The parts of the server. `source` is the file of ours, or of a package that is imported at run time. */
 export const bundleServer = async () => {
+  const modules = await listModules()
   const { outputFiles, metafile } = await esbuild.build({
     ...BUNDLE,
-    // By the second pass, which needs whole lines.
+    // By `withLateImports`, which needs whole lines.
     minifyWhitespace: false,
     lineLimit: undefined,
-    entryPoints: {
-      router: 'router.ts',
-      ...Object.fromEntries(
-        [...LATE_PACKAGES, ...LATE_MODULES].map(path => [lateName(path), path]),
-      ),
-    },
+    entryPoints: Object.fromEntries([...PACKAGES, ...modules].map(path => [nameOf(path), path])),
     format: 'esm',
     splitting: true,
     outdir: 'parts',
-    chunkNames: '[name]-[hash]',
+    chunkNames: 'chunk-[hash]',
     legalComments: 'eof',
-    plugins: [packedAddon, plainStart, oneLanguage, lateParts],
+    plugins: [packedAddon, plainStart, oneLanguage, ownParts],
     external: ['./browser.mjs'],
     define: { 'import.meta.url': 'SELF_URL', 'import.meta.dirname': 'SELF_DIRECTORY' },
   })
   checkInputs(metafile)
-  const first = loadedWith(metafile, `parts/${basename(ENTRY)}`)
   return Promise.all(
     outputFiles.map(async ({ path, text }) => {
-      const { code } = await esbuild.transform(withNames(text), {
-        format: 'cjs',
-        platform: 'node',
-        target: BUNDLE.target,
-        // Becomes a call of the launcher's `require`: a script has no modules.
-        supported: { 'dynamic-import': false },
-        minifySyntax: true,
-        minifyWhitespace: true,
-        lineLimit: BUNDLE.lineLimit,
-        legalComments: 'eof',
-      })
       const name = basename(path)
       const { entryPoint } = metafile.outputs[`parts/${name}`]
-      const late = toAscii(code.replaceAll(LOADED_NOW, '$1'))
-      if (late.includes(LOAD_NOW)) throw new Error(`${name}: a part is not loaded at once`)
-      return {
-        name: `./${name}`,
-        code: `(function (${PART_PARAMETERS}) {${late}\n})`,
-        source: entryPoint,
-        isFirst: first.has(`parts/${name}`),
-      }
+      return { ...(await toPart(name, text)), source: entryPoint }
     }),
   )
 }

@@ -1,7 +1,7 @@
 /** Process lifecycle: reads the configuration, takes the instance lock, listens, and shuts down in order. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
 import { withoutBasePath } from './base/base-path.ts'
@@ -68,6 +68,8 @@ export type StartOptions = {
     config: Config,
     log: Log,
     given: {
+      /** Calls `work` before the first request, or after one that only asks whether the service runs. */
+      whenDue: (work: () => void) => void
       clock: Clock
       addon: string | undefined
       cell: Owned
@@ -92,6 +94,8 @@ export type Running = {
 
 const GRACE_MS = 10_000
 const IDLE_SWEEP_MS = 50
+/** Without a request after a start, what is due is done then. */
+const WAIT_FOR_REQUEST_MS = 500
 
 /** Bugs are logged with a stack; other startup errors as one sentence. */
 const isBug = (error: unknown): boolean =>
@@ -142,6 +146,35 @@ const probesOf =
   ({ basePath }: Config): IsProbe =>
   ({ url = '' }) =>
     PROBE.test(withoutBasePath(url, basePath))
+
+/**
+ * What is due at a start, such as turns to continue, begins before the first request is handled. Only a probe, which asks whether the
+ * service runs, is answered first.
+ */
+class DueWork {
+  #work: (() => void)[] | null = []
+
+  readonly add = (work: () => void): void => {
+    if (this.#work) this.#work.push(work)
+    else work()
+  }
+
+  begin(server: Server, isProbe: IsProbe): void {
+    const onRequest = (req: IncomingMessage, res: ServerResponse) => {
+      if (isProbe(req)) res.once('close', run)
+      else run()
+    }
+    const run = () => {
+      clearTimeout(timer)
+      server.off('request', onRequest)
+      const work = this.#work ?? []
+      this.#work = null
+      for (const each of work) each()
+    }
+    const timer = setTimeout(run, WAIT_FOR_REQUEST_MS)
+    server.prependListener('request', onRequest)
+  }
+}
 
 type IsProbe = (req: IncomingMessage) => boolean
 
@@ -308,7 +341,9 @@ const run = async (
     lock.release()
     throw error
   }
+  const due = new DueWork()
   const app = await openApp(config, log, {
+    whenDue: due.add,
     clock,
     addon,
     cell,
@@ -332,6 +367,7 @@ const run = async (
   const guarded = worker?.guard.around(listener) ?? listener
   const drain = new Drain(forOwnCell(guarded, config))
   const server = createServer(drain.serve, { version, ...(tls ? { tls } : {}) })
+  due.begin(server, probesOf(config))
   const { port } = await listen(server, config).catch(async error => {
     await app.close()
     return withoutLock(error)
@@ -394,7 +430,7 @@ const run = async (
       log.info(`${why}; shutting down`)
       void stop()
     })
-  log.info(`agent-webui ${version} answers at ${address}/`)
+  log.own(`agent-webui ${version} answers at ${address}/`)
   // Prints the setup token when the service is exposed without a password.
   authenticator.isRequired()
   // The parent process waits for this line.

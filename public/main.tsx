@@ -1,4 +1,5 @@
 /** Entry point of the page: creates the app, renders it, and connects browser events. */
+import { isComposing } from './parts/composing.ts'
 import { effect, untracked } from '@preact/signals'
 import { every, systemClock, toSeconds } from '../lib/base/clock.ts'
 import { ACCOUNT_HEADER, STORED_HEADER } from '../lib/base/page-headers.ts'
@@ -23,6 +24,7 @@ import { loadLanguage } from './strings/load-texts.ts'
 import { t } from './strings/t.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
 import { AppContext } from './features/shell/context.ts'
+import { followKeyboard } from './features/shell/software-keyboard.ts'
 import { PageFrame } from './features/frame/frame.tsx'
 import { setRefused } from './parts/may.ts'
 
@@ -226,6 +228,7 @@ const isView = (href: string): boolean =>
     new URL(href).pathname.slice(new URL(base).pathname.length),
   )
 
+followKeyboard(document.documentElement)
 document.addEventListener('pointerdown', () => delete document.documentElement.dataset.keyboard, {
   capture: true,
 })
@@ -235,7 +238,7 @@ document.addEventListener('keydown', event => {
   )
   // Typing is no navigation: a field that was clicked stays without a focus ring.
   if (!typing || event.key === 'Tab') document.documentElement.dataset.keyboard = ''
-  if (event.defaultPrevented || event.isComposing) return
+  if (event.defaultPrevented || isComposing(event)) return
   const blocked = document.querySelector('dialog[open]:not(.drawer):not(.dialog-palette)')
   if (
     !blocked &&

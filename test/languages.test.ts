@@ -101,6 +101,26 @@ test('a check names what a translation lacks, and what is wrong with it', () => 
   assert.match(report.wrong['a/files']!, 'few, many')
 })
 
+/** Where they say something else: what one searches the palette for, and what a program sends over HTTP. */
+const OTHER_MEANING =
+  /^palette\.words\/|^notifications\/notify\.url\.webhook$|^stake\/request to this service$|^(?:approvals\/ask|settings\/allowed)\.(?:any|shown|every)\.requests$/
+
+test('the page says chat, message, answer, and step, and no other word for them', async () => {
+  const wrong = Object.entries(flatten(await readEnglish())).flatMap(([key, message]) => {
+    if (OTHER_MEANING.test(key)) return []
+    const texts = typeof message === 'string' ? [message] : Object.values(message)
+    return texts
+      .filter(text => {
+        const bare = text.replace(/\bturn(?:s|ed|ing)? (?:\S+ ){0,3}?(?:on|off)\b/gi, '')
+        return /\b(?:turns?|responses?|requests?|sessions?|conversations?)\b|calls? denied/i.test(
+          bare,
+        )
+      })
+      .map(text => `${key}: ${text}`)
+  })
+  assert.equal(wrong, [])
+})
+
 for (const language of TRANSLATED)
   test(`${language}: every message is translated, with its placeholders and plural forms`, async () => {
     const translated = flatten(readTranslation(language))

@@ -85,6 +85,7 @@ import { EventReports, type NotificationTestOptions } from '../notifications/eve
 import { Readiness } from './readiness.ts'
 import { continuedTasks } from '../turns/scheduled-tasks.ts'
 import { Telemetry } from './telemetry.ts'
+import { late } from './late.ts'
 import { Activity } from './worker-cell.ts'
 
 export type AppOptions = {
@@ -108,6 +109,8 @@ export type AppOptions = {
   version?: string
   /** Replaces the process by the program that is in the checkout now. */
   restart?: (() => Promise<unknown>) | undefined
+  /** Calls `work` when the service has its requests. Absent in tests: at once. */
+  whenDue?: (work: () => void) => void
 }
 
 /** What has to be waited for before the rest can be built. */
@@ -139,7 +142,7 @@ export class App extends AppData {
 
   // Whether the service works
   readonly readiness: Readiness
-  readonly proxyCheck: ProxyCheck
+  declare readonly proxyCheck: ProxyCheck
   /** Undefined where they are off. */
   readonly metrics: Telemetry['metrics']
   /** Counts finished requests; undefined where metrics are off. */
@@ -148,16 +151,16 @@ export class App extends AppData {
   readonly #maintenance: Maintenance
   readonly fileProblems: FileProblems
   readonly settingChanges: SettingChanges
-  readonly onboarding: Onboarding
+  declare readonly onboarding: Onboarding
   readonly backups: Backups
   readonly updates: Updates
   readonly activity: Activity
 
   // Sign-in
   readonly authenticator: Authenticator
-  readonly pairing: Pairing
-  readonly passkeys: Passkeys
-  readonly invitations: Invitations
+  declare readonly pairing: Pairing
+  declare readonly passkeys: Passkeys
+  declare readonly invitations: Invitations
   /** Undefined: no provider is configured. */
   readonly oidc: Oidc | undefined
   /** Wrong pairing codes, passkeys, tokens of links, and answers of the provider count as wrong passwords do, but apart from them. */
@@ -168,12 +171,12 @@ export class App extends AppData {
   readonly shareThrottle: Throttle
 
   // Profiles and workspaces
-  readonly profiles: Profiles
+  declare readonly profiles: Profiles
   readonly skills: Skills
   readonly guards: HomeGuards
-  readonly toolsets: ToolsetSettings
+  declare readonly toolsets: ToolsetSettings
   readonly files: SessionFiles
-  readonly fileSearch: FileSearch
+  declare readonly fileSearch: FileSearch
   readonly checkpoints: Checkpoints
   readonly processes: ProcessRegistry
   readonly terminals: Terminals
@@ -182,9 +185,9 @@ export class App extends AppData {
   readonly hostSessions: HostSessions
   readonly hostSessionWatcher: HostSessionWatcher
   readonly imports: ImportJobs
-  readonly shares: Shares
-  readonly sharePages: SharePages
-  readonly edits: Edits
+  declare readonly shares: Shares
+  declare readonly sharePages: SharePages
+  declare readonly edits: Edits
 
   // Models and turns
   readonly #services: Services
@@ -197,21 +200,22 @@ export class App extends AppData {
   readonly spending: Services['spending']
   readonly web: Services['web']
   readonly runners: Commands
-  readonly commandPlaces: CommandPlaces
+  declare readonly commandPlaces: CommandPlaces
   readonly turnStarter: TurnStarter
   readonly queue: MessageQueue
-  readonly sessionViews: SessionViews
+  declare readonly sessionViews: SessionViews
   readonly sideQuestions: SideQuestions
-  readonly backgroundPrompts: BackgroundPrompts
-  readonly externalAgentOptions: ExternalAgentOptions
-  readonly externalAgentSessions: ExternalAgentSessions
+  declare readonly backgroundPrompts: BackgroundPrompts
+  declare readonly externalAgentOptions: ExternalAgentOptions
+  declare readonly externalAgentSessions: ExternalAgentSessions
   readonly cron: Cron
-  readonly clientApi: ClientApi
+  declare readonly clientApi: ClientApi
   readonly apiConversations: Conversations
   readonly reports: EventReports
   readonly notifications: EventReports['notifications']
 
   readonly #installing = new AbortController()
+  #isClosed = false
 
   static async open(config: Config, log: Log, options: AppOptions = {}): Promise<App> {
     const { cell = alone, clock = systemClock } = options
@@ -235,7 +239,14 @@ export class App extends AppData {
     const ready = { clock, cell, version, root, dispatcher, readiness, telemetry }
     const app: App = new App(config, log, ready, options)
     await app.#services.runners.ready
-    app.#catchUp()
+    const { whenDue = work => work() } = options
+    whenDue(() => {
+      if (app.#isClosed) return
+      app.#maintenance.start()
+      // Ends what a deletion left.
+      void app.profiles
+      app.#catchUp()
+    })
     return app
   }
 
@@ -254,29 +265,34 @@ export class App extends AppData {
     this.#telemetry = telemetry
     this.metrics = telemetry.metrics
     this.onRequest = telemetry.onRequest
-    this.proxyCheck = new ProxyCheck(clock)
+    late(this, 'proxyCheck', () => new ProxyCheck(clock))
     if (config.metricsToken !== null) this.maskSecret(config.metricsToken)
 
-    this.shares = new Shares(join(stateDir, 'shares.json'), clock, log)
-    this.sharePages = new SharePages(this.shares, this)
+    late(this, 'shares', () => new Shares(join(stateDir, 'shares.json'), clock, log))
+    late(this, 'sharePages', () => new SharePages(this.shares, this))
     this.shareThrottle = new Throttle({ clock })
     this.answerThrottle = new Throttle({ clock })
     this.reports = new EventReports(this, dispatcher, options.notificationTests)
     this.notifications = this.reports.notifications
     this.skills = new Skills(userHome)
     this.guards = new HomeGuards(this.acceptedGuards, this.acceptedSettings, this.skills)
-    this.profiles = new Profiles({
-      homes,
-      acceptedSettings: this.acceptedSettings,
-      env: config.env,
-      log: log.warn,
-      onDeleted: name => {
-        this.mcp.forget(join(homes.dir, name))
-        this.shares.endProfile(name)
-        const about = { code: 'profile_deleted', values: { name } } as const
-        this.notify('info', `Profile '${name}' was deleted.`, about)
-      },
-    })
+    late(
+      this,
+      'profiles',
+      () =>
+        new Profiles({
+          homes,
+          acceptedSettings: this.acceptedSettings,
+          env: config.env,
+          log: log.warn,
+          onDeleted: name => {
+            this.mcp.forget(join(homes.dir, name))
+            this.shares.endProfile(name)
+            const about = { code: 'profile_deleted', values: { name } } as const
+            this.notify('info', `Profile '${name}' was deleted.`, about)
+          },
+        }),
+    )
 
     this.hostSessions = new HostSessions({
       sessions,
@@ -323,7 +339,7 @@ export class App extends AppData {
       endOthers: async () => void (await endDetached(config.env[MARK_VARIABLE])),
       onEnded: (id, ended) => this.#reportProcess(id, ended),
     })
-    this.fileSearch = new FileSearch(listFiles, clock)
+    late(this, 'fileSearch', () => new FileSearch(listFiles, clock))
     this.terminals = new Terminals({
       clock,
       path,
@@ -377,33 +393,36 @@ export class App extends AppData {
     this.spending = this.#services.spending
     this.web = this.#services.web
     this.runners = this.#services.runners
-    this.commandPlaces = new CommandPlaces(config, this.runners, this.guards)
+    late(this, 'commandPlaces', () => new CommandPlaces(config, this.runners, this.guards))
     this.reports.start()
-    this.toolsets = new ToolsetSettings(sessions, this.promptCache, homes, this.web)
+    late(this, 'toolsets', () => new ToolsetSettings(sessions, this.promptCache, homes, this.web))
 
     this.turnStarter = new TurnStarter(sessions, turns, homes, models, workspaces)
     this.queue = new MessageQueue(this, turns, this.turnStarter, log.warn)
     this.sideQuestions = new SideQuestions(this.#services, turns, this.turnStarter, liveDir)
-    this.sessionViews = new SessionViews(this, turns, models)
-    this.backgroundPrompts = new BackgroundPrompts(sessions, hub, this.turnStarter)
-    this.edits = new Edits(
-      sessions,
-      id => {
-        turns.requireIdle(id)
-        // A plan that waits for an answer may be in the messages that change.
-        turns.questions.denyAll(id, 'edit', question => !outlivesTurn(question))
-      },
-      this.resetSession,
-    )
-    this.externalAgentOptions = new ExternalAgentOptions(this.#services)
-    this.externalAgentSessions = new ExternalAgentSessions(this.#services, turns)
-    this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
-    this.clientApi = new ClientApi(
-      this.#services,
-      turns,
-      this.turnStarter,
+    late(this, 'sessionViews', () => new SessionViews(this, turns, models))
+    late(this, 'backgroundPrompts', () => new BackgroundPrompts(sessions, hub, this.turnStarter))
+    late(
       this,
-      this.apiConversations,
+      'edits',
+      () =>
+        new Edits(
+          sessions,
+          id => {
+            turns.requireIdle(id)
+            // A plan that waits for an answer may be in the messages that change.
+            turns.questions.denyAll(id, 'edit', question => !outlivesTurn(question))
+          },
+          this.resetSession,
+        ),
+    )
+    late(this, 'externalAgentOptions', () => new ExternalAgentOptions(this.#services))
+    late(this, 'externalAgentSessions', () => new ExternalAgentSessions(this.#services, turns))
+    this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
+    late(
+      this,
+      'clientApi',
+      () => new ClientApi(this.#services, turns, this.turnStarter, this, this.apiConversations),
     )
     this.cron = new Cron({
       clock,
@@ -427,18 +446,23 @@ export class App extends AppData {
     })
 
     this.authenticator = authenticatorOf(this.auth, this.apiTokens)
-    this.pairing = new Pairing(clock, hash => this.auth.isSignedIn(hash))
-    this.passkeys = new Passkeys(this.people, clock, log)
-    this.invitations = new Invitations(this.people, clock, id => {
-      this.auth.endPerson(id)
-      this.notifications.store.removeDevicesOf((_, person) => person === id)
-    })
+    late(this, 'pairing', () => new Pairing(clock, hash => this.auth.isSignedIn(hash)))
+    late(this, 'passkeys', () => new Passkeys(this.people, clock, log))
+    late(
+      this,
+      'invitations',
+      () =>
+        new Invitations(this.people, clock, id => {
+          this.auth.endPerson(id)
+          this.notifications.store.removeDevicesOf((_, person) => person === id)
+        }),
+    )
     this.oidc = this.#openOidc(dispatcher)
     this.pairingThrottle = new Throttle({ clock })
     this.passkeyThrottle = new Throttle({ clock })
     this.oidcThrottle = new Throttle({ clock })
 
-    this.onboarding = new Onboarding(config, settings, this.auth, workspaces, models)
+    late(this, 'onboarding', () => new Onboarding(config, settings, this.auth, workspaces, models))
     this.backups = this.#openBackups(addon)
     this.#maintenance = new Maintenance(this)
     this.fileProblems = this.#maintenance.fileProblems
@@ -489,6 +513,7 @@ export class App extends AppData {
   /** Ends turns while the journal can still record their end, then everything else. */
   async close(): Promise<void> {
     const { runners, external, languageServers } = this.#services
+    this.#isClosed = true
     this.readiness.enter('stopping')
     this.#maintenance.close()
     this.hostSessionWatcher.stop()

@@ -13,10 +13,10 @@ export class Maintenance {
   readonly fileProblems: FileProblems
   readonly settingChanges: SettingChanges
   readonly #app: App
-  readonly #stopSweeps: () => void
+  #stopSweeps = (): void => undefined
 
   constructor(app: App) {
-    const { config, log, clock, homes, workspaces, cron, checkpoints, turns } = app
+    const { config, log, clock, homes, workspaces, cron } = app
     this.#app = app
     const sources = {
       homes,
@@ -36,6 +36,10 @@ export class Maintenance {
       notify: app.notify,
       record: detail => app.audit.note('settings', { address: '', device: '', detail }),
     })
+  }
+
+  start(): void {
+    const { log, clock, homes, checkpoints, turns } = this.#app
     this.#stopSweeps = every(clock, SWEEP_TRASH_MS, () => this.#sweep())
     void this.#sweep()
     // Checkpoints that a killed process did not finish.

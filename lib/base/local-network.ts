@@ -1,18 +1,24 @@
 /** Whether a host is this machine, or in a network of one's own, judged by its name or address alone: no name is resolved. */
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
 
+const made = new Map<readonly string[], BlockList>()
+
+/** Made with the first address that is looked up: no start needs one, and it takes milliseconds. */
 const blockList = (blocks: readonly string[]): BlockList => {
+  const known = made.get(blocks)
+  if (known) return known
   const list = new BlockList()
   for (const block of blocks) {
     const [address = '', bits] = block.split('/')
-    list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+    list.addSubnet(address, Number(bits), block.includes(':') ? 'ipv6' : 'ipv4')
   }
+  made.set(blocks, list)
   return list
 }
 
-const LOOPBACK = blockList(['127.0.0.0/8', '::1/128'])
+const LOOPBACK = ['127.0.0.0/8', '::1/128']
 /** Loopback, link-local, private, and shared ranges. */
-const PRIVATE = blockList([
+const PRIVATE = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -24,13 +30,13 @@ const PRIVATE = blockList([
   'fe80::/10',
   '::/128',
   '::1/128',
-])
+]
 
 /** An IPv4-mapped IPv6 address counts as the IPv4 address. */
-const isIn = (list: BlockList, address: string): boolean => {
+const isIn = (blocks: readonly string[], address: string): boolean => {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   const family = isIP(plain)
-  return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4')
+  return family !== 0 && blockList(blocks).check(plain, family === 6 ? 'ipv6' : 'ipv4')
 }
 
 /** False for names. */
@@ -42,6 +48,8 @@ const bareHost = (host: string): string => host.replace(/^\[|\]$|\.$/g, '').toLo
 /** Only `localhost` is loopback by definition; other names depend on DNS. */
 export const isLoopbackHost = (host: string): boolean => {
   const bare = bareHost(host)
+  // Before the lists, because every start asks.
+  if (isIPv4(bare)) return bare.startsWith('127.')
   return /^(?:.*\.)?localhost$/.test(bare) || isIn(LOOPBACK, bare)
 }
 

@@ -60,13 +60,13 @@ export const SENTENCES = {
   'oauth.status': 'it answered {status}',
   'oauth.too_large': 'The answer of the authorization server is larger than 1 MB',
 
-  'turn.no_response_from': 'No response from {host}: {reason}',
-  'turn.ended_early': '{host} ended the response too early.',
+  'turn.no_response_from': 'No answer from {host}: {reason}',
+  'turn.ended_early': '{host} ended the answer too early.',
   'turn.stalled': '{host} stopped responding.',
-  'turn.part_lost': 'Part of the response from {host} was lost.',
-  'turn.too_large': 'The response is too large.',
-  'turn.not_json': 'The provider’s response isn’t valid JSON.',
-  'turn.window_full': 'The conversation fills the model’s context window.',
+  'turn.part_lost': 'Part of the answer from {host} was lost.',
+  'turn.too_large': 'The answer is too large.',
+  'turn.not_json': 'The provider’s answer isn’t valid JSON.',
+  'turn.window_full': 'The chat fills the model’s context window.',
   'turn.redirected': '{host} redirects to {target}. Set model.base_url to the final address.',
   'turn.web_page':
     '{host} responded with a web page{title}, not as an API. Check the provider’s address (model.base_url).',
@@ -75,14 +75,14 @@ export const SENTENCES = {
   'turn.key_characters': 'The API key contains invalid characters.',
   'turn.address': 'The model’s address isn’t a valid URL: {host}',
   'turn.call_too_long': 'The tool call is longer than the model’s output limit.',
-  'turn.filter_blocked': 'The provider’s content filter blocked the response.',
+  'turn.filter_blocked': 'The provider’s content filter blocked the answer.',
   'turn.filter_stopped': 'The provider’s content filter stopped this answer before its end.',
-  'turn.empty': 'The model returned an empty response.',
+  'turn.empty': 'The model returned an empty answer.',
   'turn.only_thought': 'The model thought, but did not answer.',
   'turn.unparsed_calls': 'The model keeps making tool calls that can’t be parsed.',
-  'turn.no_response': 'No response received.',
-  'turn.not_saved': "Couldn't save this turn.",
-  'turn.interrupted': 'The server stopped while this turn was running.',
+  'turn.no_response': 'No answer received.',
+  'turn.not_saved': "Couldn't save this answer.",
+  'turn.interrupted': 'The server stopped during this answer.',
   'task.interrupted': 'The server stopped while this task was running.',
   'task.stopped': 'The run was stopped.',
   'task.unfinished': 'The run did not finish.',
@@ -98,21 +98,21 @@ export const SENTENCES = {
   'task.once': 'Skipped: run once for several due times.',
   'task.rescheduled':
     'Rescheduled for {next}: {time} does not follow from the schedule, because the clock or the time zone was another one.',
-  'turn.partial_saved': 'The partial response is saved. Send a message to continue.',
+  'turn.partial_saved': 'The part that was written is saved. Send a message to continue.',
   'turn.files_not_moved':
     'This chat continues on another machine. Some files could not be copied there, so they are missing or older: {files}',
   'turn.agent_lost':
-    "The server stopped while {name} was working, and {name} can't load its session to continue.",
+    "The server stopped while {name} was working, and {name} can't load what it did before.",
   'turn.agent_saved': 'What it wrote is saved. Send a message to continue.',
   'turn.agent_restarts': 'It restarts with your next message.',
   'turn.agent_stopped': '{name} stopped on its own.',
   'turn.agent_signed_out': '{name} is not signed in.',
   'turn.agent_signed_out_says': '{name} is not signed in. It says: {reason}',
-  'turn.cut': 'The response was cut off at the length limit.',
-  'turn.incomplete': 'The response is incomplete: {reason}',
+  'turn.cut': 'The answer was cut off at the length limit.',
+  'turn.incomplete': 'The answer is incomplete: {reason}',
   'turn.step_limit': 'The limit of {steps} steps is reached.',
   'turn.not_summarized':
-    'Couldn’t summarize the earlier conversation, so it is sent in full: {reason}',
+    'Couldn’t summarize the earlier messages, so they are sent in full: {reason}',
   'turn.compacting': 'Compacting the context…',
   'turn.compacted': 'Context compacted: about {before} → {after} tokens.',
   'turn.other_key': 'A key of {name} {reason}; continuing with another one.',
@@ -120,9 +120,8 @@ export const SENTENCES = {
   'turn.agent_token_limit': '{name} reached its token limit.',
   'turn.agent_step_limit': '{name} reached its step limit.',
   'turn.agent_declined': '{name} declined to continue.',
-  'turn.agent_silent': '{name} ended its turn without a response.',
-  'turn.agent_history':
-    '{name} no longer has this conversation, so it received the history as text.',
+  'turn.agent_silent': '{name} ended without an answer.',
+  'turn.agent_history': '{name} no longer has this chat, so it received the history as text.',
   'turn.agent_mcp':
     '{name} does not get the MCP server {server}: the rule “{rule}” names it, and it might be used without asking.',
 
@@ -133,11 +132,11 @@ export const SENTENCES = {
   'why.unavailable': 'isn’t available',
   'why.unreachable': 'can’t be reached',
   'why.nothing': 'returned nothing',
-  'why.refused': 'refused the request',
+  'why.refused': 'refused to answer',
   'why.not_ready': 'isn’t ready',
   'why.failed': 'failed',
 
-  'budget.turn': 'The budget for this turn is used up: {used} of {limit}.',
+  'budget.turn': 'The budget for this message is used up: {used} of {limit}.',
   'budget.session': 'The budget for this chat is used up: {used} of {limit}.',
   'budget.day': 'The budget for today is used up: {used} of {limit}.',
 
@@ -145,7 +144,7 @@ export const SENTENCES = {
   'amount.usd': '${amount}',
 
   'test.responded': '{model} responded in {duration}.',
-  'test.timeout': 'No response within {seconds} seconds.',
+  'test.timeout': 'No answer within {seconds} seconds.',
 
   'advice.choose_model': 'Choose another model or add a key for this provider.',
   'advice.no_credit':
@@ -164,7 +163,7 @@ export const SENTENCES = {
   'advice.region':
     'This provider does not serve the country this server is in. Choose another model.',
   'advice.blocked':
-    'The key is not the reason: a firewall, a proxy, or Cloudflare refused the request. Allow this server there, or choose another model.',
+    'The key is not the reason: a firewall, a proxy, or Cloudflare refused the connection. Allow this server there, or choose another model.',
   'advice.overflow':
     'Compact the chat, start a new one, or choose a model with a larger context window.',
   'advice.memory':
@@ -174,7 +173,7 @@ export const SENTENCES = {
   'advice.loading': 'The model’s server is still loading it. Send again when it is ready.',
   'advice.connection': 'Check the provider’s address and your connection, then send again.',
   'advice.cut_while_working':
-    'The model was still reading the conversation. If a proxy is in front of its server, raise the proxy’s time limit.',
+    'The model was still reading the chat. If a proxy is in front of its server, raise the proxy’s time limit.',
   'advice.provider': 'The provider has a problem. Send again later, or choose another model.',
   'advice.budget': 'Raise or remove the budget in Settings → System, then send again.',
   'advice.no_response': 'Check that this key can use the model, or choose another one.',

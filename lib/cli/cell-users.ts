@@ -3,9 +3,10 @@
  * owner of a cell's directory says which one: nothing else is kept.
  */
 import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { namesIn } from '../base/directories.ts'
 import type { UserRange } from '../base/cluster-settings.ts'
+import { signalProcess } from '../base/process.ts'
 import { SetupError } from '../errors.ts'
 
 export type CellUser = { uid: number; gid: number }
@@ -13,11 +14,29 @@ export type CellUser = { uid: number; gid: number }
 /** `o+x`: who is neither the owner nor of the group may go through. */
 const THROUGH = 0o001
 
-/** Gives everything in a directory to a user. Links are not followed. */
+const ownerOf = (path: string): number | undefined =>
+  lstatSync(path, { throwIfNoEntry: false })?.uid
+
+/** Gives everything in a directory to a user, the directory itself last: after a kill it is done again. Links are not followed. */
 const giveTo = (path: string, { uid, gid }: CellUser): void => {
+  if (lstatSync(path).isDirectory())
+    for (const name of readdirSync(path)) giveTo(join(path, name), { uid, gid })
   lchownSync(path, uid, gid)
-  if (!lstatSync(path).isDirectory()) return
-  for (const name of readdirSync(path)) giveTo(join(path, name), { uid, gid })
+}
+
+const processesOf = (uid: number): number[] =>
+  namesIn('/proc')
+    .filter(name => /^\d+$/.test(name) && ownerOf(join('/proc', name)) === uid)
+    .map(Number)
+
+/** What else is in the state directory of a worker, possibly since before, is its own. */
+const closeOthers = (dir: string): void => {
+  const above = dirname(dir)
+  for (const name of readdirSync(above)) {
+    const path = join(above, name)
+    const stat = lstatSync(path)
+    if (name !== basename(dir) && !stat.isSymbolicLink()) chmodSync(path, stat.mode & 0o700)
+  }
 }
 
 export class CellUsers {
@@ -32,35 +51,50 @@ export class CellUsers {
       throw new SetupError(
         'AGENT_WEBUI_CLUSTER_USERS needs a worker that runs as root: it starts each cell as a user of its own. The cells themselves have no rights.',
       )
-    mkdirSync(dir, { recursive: true })
-    chmodSync(dir, 0o711)
-    chmodSync(dirname(dir), 0o711)
     for (let above = dirname(dirname(dir)); above !== dirname(above); above = dirname(above))
       if ((statSync(above).mode & THROUGH) === 0)
         throw new SetupError(
           `The users of AGENT_WEBUI_CLUSTER_USERS cannot reach ${dir}, because ${above} is closed to them. Set AGENT_WEBUI_STATE_DIR to a directory such as /var/lib/agent-webui-worker.`,
         )
+    mkdirSync(dir, { recursive: true })
+    closeOthers(dir)
+    chmodSync(dir, 0o711)
+    chmodSync(dirname(dir), 0o711)
   }
 
-  /** The user of a cell whose directory exists; from now on the directory is that user's. Throws when all are taken. */
-  of(cell: string): CellUser {
+  /** The user of a cell, whose directory with these folders is then there, and the user's. Throws when all are taken. */
+  prepare(cell: string, folders: readonly string[]): CellUser {
     const dir = join(this.#dir, cell)
-    const owner = statSync(dir).uid
-    const taken = new Set(
-      namesIn(this.#dir).flatMap(name =>
-        name === cell ? [] : [statSync(join(this.#dir, name)).uid],
-      ),
-    )
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    const user = this.#take(cell, dir)
+    for (const name of folders) {
+      const path = join(dir, name)
+      // Made by root, also where the agent has deleted it.
+      if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined)
+        lchownSync(path, user.uid, user.gid)
+    }
+    return user
+  }
+
+  #take(cell: string, dir: string): CellUser {
     const { first, last } = this.#range
-    const isOwn = owner >= first && owner <= last && !taken.has(owner)
-    let uid = isOwn ? owner : first
+    const owner = ownerOf(dir) ?? 0
+    const others = namesIn(this.#dir).filter(name => name !== cell)
+    const taken = new Set(others.map(name => ownerOf(join(this.#dir, name))))
+    if (owner >= first && owner <= last && !taken.has(owner)) return { uid: owner, gid: owner }
+    let uid = first
     while (taken.has(uid)) uid += 1
     if (uid > last)
       throw new Error(
         `all of the users ${first} to ${last} have a cell: widen AGENT_WEBUI_CLUSTER_USERS, or purge cells`,
       )
+    // One of the former user could put a link in the way meanwhile.
+    if (owner !== 0 && processesOf(owner).length > 0)
+      throw new Error(`programs of the user ${owner}, whose cell it was, still run`)
+    // Of a cell that was purged.
+    for (const pid of processesOf(uid)) signalProcess(pid, 'SIGKILL')
     const user = { uid, gid: uid }
-    if (!isOwn) giveTo(dir, user)
+    giveTo(dir, user)
     return user
   }
 }

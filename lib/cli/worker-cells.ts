@@ -29,6 +29,8 @@ const LEAVE_MS = 5_000
 /** Above it there is none. */
 const MAX_PORT = 65_535
 
+/** In the directory of a cell. */
+const FOLDERS = ['home', 'state', 'workspace']
 /** Of the worker, not of a cell. */
 const OWN =
   /^(?:AGENT_HOME|AGENT_CONFIG_PATH|AGENT_WEBUI_(?:BASE_PATH|CLUSTER_(?:WORKER|CAPACITY|LABELS|USERS))|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES)|INVOCATION_ID)$/
@@ -94,7 +96,8 @@ class CellProcess {
     }: { cell: string; worker: string; port: number; users: CellUsers | null },
   ) {
     const dir = join(config.stateDir, 'cells', cell)
-    for (const name of ['home', 'state', 'workspace'])
+    const user = users?.prepare(cell, FOLDERS)
+    for (const name of user ? [] : FOLDERS)
       mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
     const [command, ...args] = ownCommand(['--no-browser'])
     const child = spawnGroup(command, args, {
@@ -103,7 +106,7 @@ class CellProcess {
         ...environmentOf(config, { cell, dir, port, worker }),
         ...(users && secretsOf(config)),
       },
-      user: users?.of(cell),
+      user,
       // It ends when its standard input does. Its log is that of the worker.
       stdio: ['pipe', 'inherit', 'inherit'],
     })

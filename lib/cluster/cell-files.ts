@@ -51,6 +51,8 @@ export class CellFileRules implements CellFiles {
   /** Null where `HOME` is that of a person. */
   readonly #workDir: string | null
   readonly #tracked: TrackedFolders
+  /** Keys of folders that were not entered: closed to this user, such as those of a container, and caches. */
+  readonly #hidden = new Set<string>()
 
   constructor(config: Config) {
     this.#workDir = config.cluster?.runBy == null ? null : realPath(config.userHome)
@@ -95,6 +97,12 @@ export class CellFileRules implements CellFiles {
       return this.#isKept(key) && !this.#isRebuilt(key) ? key : null
     }
     return null
+  }
+
+  isHidden(key: string): boolean {
+    for (let at = key.indexOf('/'); at > 0; at = key.indexOf('/', at + 1))
+      if (this.#hidden.has(key.slice(0, at))) return true
+    return false
   }
 
   async list(part?: 'work') {
@@ -167,9 +175,14 @@ export class CellFileRules implements CellFiles {
     const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
       // It vanished, or there is none.
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
+      if (errorCode(error) === 'EACCES' && this.isWork(key)) return null
       throw error
     })
-    if (this.isWork(key) && existsSync(join(path, CACHE_TAG))) return
+    if (entries === null || (this.isWork(key) && existsSync(join(path, CACHE_TAG)))) {
+      this.#hidden.add(key)
+      return
+    }
+    this.#hidden.delete(key)
     if (entries.length === 0 && key.includes('/')) into.push(key + FOLDER)
     for (const entry of entries) {
       const below = `${key}/${entry.name}`

@@ -12,6 +12,8 @@ export type CellFiles = {
   pathOf(key: string): string | null
   /** All files and empty folders that exist now, or only those that are `isOfTools`. */
   list(part?: 'work'): Promise<string[]>
+  /** Below a folder that the last list did not enter: whether the file exists is not known. */
+  isHidden(key: string): boolean
   /** Only appended to, or replaced as a whole under the same name. */
   isAppended(key: string): boolean
   /** Of the work of the agent and of people: copied within limits, with its modes and links as they are. */
@@ -25,6 +27,7 @@ export const NO_FILES: CellFiles = {
   keyOf: () => null,
   pathOf: () => null,
   list: async () => [],
+  isHidden: () => false,
   isAppended: () => false,
   isWork: () => false,
   isOfTools: () => false,

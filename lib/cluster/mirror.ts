@@ -74,13 +74,23 @@ export const isLinkMode = (mode: number): boolean => (mode & KIND_BITS) === LINK
 /** Of a path of the work: a link could lead out of the directory of the cell. The folders need not exist. */
 export const isBelowLink = (path: string): boolean => realPath(dirname(path)) !== dirname(path)
 
+/** Null also in a folder that may not be entered. */
+const lstatIfOpen = (path: string) => {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch (error) {
+    if (errorCode(error) === 'EACCES') return undefined
+    throw error
+  }
+}
+
 /**
  * The inode alone is not enough: its number is used again. The state of a folder is whether it is empty. `isWork`: links are
  * themselves, and a change of the mode alone is one, as is one that keeps the time of the content.
  */
 const seenOf = (path: string, isWork: boolean): Found | null => {
   const options = { bigint: true, throwIfNoEntry: false } as const
-  const stat = isWork ? lstatSync(path, options) : statSync(path, options)
+  const stat = isWork ? lstatIfOpen(path) : statSync(path, options)
   const isFolder = stat?.isDirectory() === true
   const isOwnLink = stat?.isSymbolicLink() === true
   if (!stat || !(isFolder || isOwnLink || stat.isFile())) return null
@@ -332,7 +342,8 @@ export class Mirror {
   } = {}): Promise<[key: string, rank: Rank][]> {
     const now = await this.#files.list(part)
     const present = new Set(now)
-    const isHere = (key: string) => part === undefined || this.#files.isOfTools(key)
+    const isHere = (key: string) =>
+      (part === undefined || this.#files.isOfTools(key)) && !this.#files.isHidden(key)
     const found: [string, Rank][] = []
     let count = 0
     const pause = async () => {
@@ -351,7 +362,7 @@ export class Mirror {
     for (const key of [...this.#known.keys()]) {
       if (present.has(key) || !isHere(key)) continue
       await pause()
-      // Else it is there and not listed any more, such as in a folder that was marked as a cache.
+      // Else it is there and not listed any more, such as in a folder that programs make again.
       if (key.endsWith(FOLDER) || this.#isMissing(key)) found.push([key, 'gone'])
     }
     for (const key of this.#skipped.keys())

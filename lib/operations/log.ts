@@ -23,6 +23,8 @@ export type Log = {
   request(finished: FinishedRequest): void
   debug(text: string, extra?: unknown): void
   info(text: string, extra?: unknown): void
+  /** Nothing but our own words, so nothing to mask: the first line of a start, which does not wait until all secrets are known. */
+  own(text: string): void
   warn(text: string, extra?: unknown): void
   /** `error` may be any caught value, whose stack is logged, or an object with details. */
   error(text: string, error?: unknown): void
@@ -206,17 +208,15 @@ export const createLog = ({
     batch.add(line)
     timer ??= setTimeout(flush, JOIN_MS)
   }
+  const lineOf = (level: LogLevel, line: Omit<Line, 'id'>) =>
+    toLine({ ts: stamps.now(), level, cell }, { ...line, id: requestId() })
   const write = (level: LogLevel, text: string, extra?: unknown, error?: string) => {
     if (!isShown(level)) return
-    const line = toLine(
-      { ts: stamps.now(), level, cell },
-      {
-        text: redact(text),
-        extra: extra === undefined ? undefined : redactValue(extra),
-        error: error && redact(error),
-        id: requestId(),
-      },
-    )
+    const line = lineOf(level, {
+      text: redact(text),
+      extra: extra === undefined ? undefined : redactValue(extra),
+      error: error && redact(error),
+    })
     if (level === 'info' || level === 'debug') return add(line)
     // Problems are written immediately, after the batched lines.
     flush()
@@ -239,6 +239,7 @@ export const createLog = ({
     },
     debug: (text, extra) => write('debug', text, extra),
     info: (text, extra) => write('info', text, extra),
+    own: text => void (isInfo && add(lineOf('info', { text, extra: undefined, error: undefined }))),
     warn: (text, extra) => write('warn', text, extra),
     error: (text, error) =>
       isObject(error) && !(error instanceof Error)

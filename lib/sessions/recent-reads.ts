@@ -9,6 +9,7 @@ type CachedRead = { version: string; bytes: number; value: unknown }
 export class RecentReads {
   readonly #clock: Clock
   readonly #maxBytes: number
+  readonly #maxOne: number
   readonly #keptMs: number
   /** Least recently used first. */
   readonly #kept = new Map<string, CachedRead>()
@@ -16,9 +17,18 @@ export class RecentReads {
   #usedAt = 0
   #cancel: (() => void) | undefined
 
-  constructor(clock: Clock, { maxBytes, keptMs }: { maxBytes: number; keptMs: number }) {
+  /** `maxOne`: of one value. Default: a quarter of all. */
+  constructor(
+    clock: Clock,
+    {
+      maxBytes,
+      maxOne = maxBytes / 4,
+      keptMs,
+    }: { maxBytes: number; maxOne?: number; keptMs: number },
+  ) {
     this.#clock = clock
     this.#maxBytes = maxBytes
+    this.#maxOne = maxOne
     this.#keptMs = keptMs
   }
 
@@ -64,7 +74,7 @@ export class RecentReads {
 
   keep(key: string, version: string, value: unknown, size: number): void {
     this.#drop(key)
-    if (size > this.#maxBytes / 4) return
+    if (size > this.#maxOne) return
     this.#kept.set(key, { version, bytes: size, value })
     this.#bytes += size
     for (const oldest of this.#kept.keys()) {

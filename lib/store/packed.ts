@@ -20,7 +20,18 @@ export type AssetTable = ReadonlyMap<string, Asset>
 /** A block of the payload: offset and length in base64 characters, and the checksum of its bytes, which tells one version from another. */
 export type Block = Readonly<{ at: number; size: number; crc32: number }>
 
-/** Written into the launcher by the build, as JSON text in place of `PACKING`. */
+/** `bytes`: the size of what it contains. */
+type SizedBlock = Block & Readonly<{ bytes: number }>
+
+/** Code with parts of the server, compressed with zstd like all code: an object of CommonJS functions by name. */
+type Script = Readonly<{
+  name: string
+  code: SizedBlock
+  /** V8's code cache; absent when the file is not for the platform that made the build. */
+  compiled?: SizedBlock
+}>
+
+/** Written into the launcher by the build, as JSON text in place of `PACKING`: what every start needs. */
 export type Packing = Readonly<{
   version: string
   /** Of the executable on Linux: the C library that its Node needs, as `glibc 2.28`. */
@@ -28,28 +39,21 @@ export type Packing = Readonly<{
   /** Of the executable: SHA-256 of the ripgrep in it. */
   ripgrep?: string
   payloadSize: number
-  /** The table of contents. */
+  /** Of the code caches. */
+  platform: string
+  first: Script
+  /** By target (`linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, …), compressed with zstd; `sha256` is that of the uncompressed addon. */
+  addons: Readonly<Record<string, Readonly<{ block: Block; sha256: string }>>>
+  /** The table of everything else. */
   contents: Block
 }>
-/** `bytes`: the size of what it contains. */
-type SizedBlock = Block & Readonly<{ bytes: number }>
 type Contents = Readonly<{
-  /** One script with the parts of the server that every start loads: an object of CommonJS functions by name. Compressed with zstd, like all code. */
-  startup: SizedBlock
-  /** The other parts, by name: a CommonJS function each. */
-  server: Readonly<Record<string, Block>>
-  /** V8's code caches for them, of the platform that made the build; absent when the file is not for that platform. */
-  compiled?: Readonly<{
-    platform: string
-    startup: SizedBlock
-    blocks: Readonly<Record<string, Block>>
-  }>
+  /** Each with the names of its parts. */
+  scripts: readonly (Script & Readonly<{ parts: readonly string[] }>)[]
   /** CommonJS, compressed with zstd. */
   worker: Block
   /** The same, for the text of documents. */
   documentWorker: Block
-  /** By target (`linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, …), compressed with zstd; `sha256` is that of the uncompressed addon. */
-  addons: Readonly<Record<string, Readonly<{ block: Block; sha256: string }>>>
   assets: readonly PackedAsset[]
 }>
 export type PackedAsset = Readonly<{
@@ -62,7 +66,8 @@ export type PackedAsset = Readonly<{
   raw?: Block
 }>
 
-export type Code = { code: string; compiled: Buffer | undefined }
+/** A script with its name. */
+export type Code = { script: string; code: string; compiled: Buffer | undefined }
 
 /** A native file. `read` is called only when no earlier start has unpacked it. */
 export type PackedFile = Readonly<{ sha256: string; read(): Buffer }>
@@ -73,9 +78,9 @@ export type Packed = Readonly<{
   libc: string | undefined
   /** Of the executable: the program for searches. */
   ripgrep: PackedFile | undefined
-  /** For `build/launch.mjs`: the script with the first parts of the server. */
-  startup(): Code
-  /** Another part; undefined when there is none of this name. */
+  /** For `build/launch.mjs`: the script with the parts of the server that every start loads. */
+  first(): Code
+  /** The script with another part; undefined when there is none of this name. */
   server(name: string): Code | undefined
   /** CommonJS text for `new Worker(text, { eval: true })`. */
   searchWorker(): string
@@ -184,9 +189,19 @@ export const openPacked = (text: string, selfUrl: string): Packed => {
   /** In one piece, which takes half the time. */
   const unpackWhole = (block: SizedBlock): Buffer =>
     zlib.zstdDecompressSync(read(block), { chunkSize: Math.max(block.bytes, MIN_CHUNK) })
-  const { startup, server, compiled, worker, documentWorker, addons, assets }: Contents =
-    JSON.parse(read(packing.contents).toString())
-  const caches = compiled?.platform === codePlatform() ? compiled : undefined
+  const hasCaches = packing.platform === codePlatform()
+  const codeOf = ({ name, code, compiled }: Script): Code => ({
+    script: name,
+    code: unpackWhole(code).toString('latin1'),
+    compiled: hasCaches && compiled ? unpackWhole(compiled) : undefined,
+  })
+  let known: Contents | undefined
+  const contents = (): Contents => {
+    known ??= JSON.parse(unpack(packing.contents).toString())
+    return known as Contents
+  }
+  let scripts: Map<string, Script> | undefined
+  let assets: AssetTable | undefined
   return {
     version: packing.version,
     libc: packing.libc,
@@ -197,22 +212,25 @@ export const openPacked = (text: string, selfUrl: string): Packed => {
             sha256: packing.ripgrep,
             read: () => Buffer.from(process.getBuiltinModule('node:sea').getRawAsset('rg')),
           },
-    startup: () => ({
-      code: unpackWhole(startup).toString('latin1'),
-      compiled: caches && unpackWhole(caches.startup),
-    }),
+    first: () => codeOf(packing.first),
     server(name) {
-      const [code, cache] = [server[name], caches?.blocks[name]]
-      return code && { code: unpack(code).toString('latin1'), compiled: cache && unpack(cache) }
+      scripts ??= new Map(
+        contents().scripts.flatMap(script => script.parts.map(part => [part, script])),
+      )
+      const script = scripts.get(name)
+      return script && codeOf(script)
     },
-    searchWorker: () => unpack(worker).toString('latin1'),
-    documentWorker: () => unpack(documentWorker).toString('latin1'),
+    searchWorker: () => unpack(contents().worker).toString('latin1'),
+    documentWorker: () => unpack(contents().documentWorker).toString('latin1'),
     addons: Object.fromEntries(
-      Object.entries(addons).map(([target, { block, sha256 }]) => [
+      Object.entries(packing.addons).map(([target, { block, sha256 }]) => [
         target,
         { sha256, read: () => unpack(block) },
       ]),
     ),
-    assets: new Map(assets.map(file => [file.path, new LazyAsset(file, read)])),
+    get assets() {
+      assets ??= new Map(contents().assets.map(file => [file.path, new LazyAsset(file, read)]))
+      return assets
+    },
   }
 }

@@ -36,7 +36,8 @@ type CachedReply = {
   shown: string | null
 }
 
-const KEPT_REPLY_BYTES = 2 * 1024 * 1024
+/** One long session fits. */
+const KEPT_REPLY_BYTES = 4 * 1024 * 1024
 const KEPT_REPLY_MS = 10_000
 
 const TOOL_CALLS_BYTES = 4 * 1024 * 1024
@@ -97,7 +98,11 @@ export class SessionViews {
       maxBytes: TOOL_CALLS_BYTES,
       keptMs: TOOL_CALLS_MS,
     })
-    this.#replies = new RecentReads(clock, { maxBytes: KEPT_REPLY_BYTES, keptMs: KEPT_REPLY_MS })
+    this.#replies = new RecentReads(clock, {
+      maxBytes: KEPT_REPLY_BYTES,
+      maxOne: KEPT_REPLY_BYTES,
+      keptMs: KEPT_REPLY_MS,
+    })
   }
 
   /** The whole session as an object. */
@@ -127,10 +132,13 @@ export class SessionViews {
     const isSettled = head.live === null && head.questions.length === 0
     if (!isSettled || row.is_cli_session || isEmptyRow(row)) return made
     const size = made.parts.reduce((sum, part) => sum + part.length, 0)
-    if (size > KEPT_REPLY_BYTES / 4) return made
-    const json = { ...made, parts: [Buffer.concat(made.parts, size)] }
+    const key = keyOf(row.session_id, asked)
+    // Of a whole session, because hashing it would take longer than sending it.
+    const etag = made.etag ?? etagOf(`${key} ${version} ${head.model}`)
+    if (size > KEPT_REPLY_BYTES) return { ...made, etag }
+    const json = { etag, parts: [Buffer.concat(made.parts, size)] }
     const kept: CachedReply = { json, model: row, shown: head.model }
-    this.#replies.keep(keyOf(row.session_id, asked), version, kept, size)
+    this.#replies.keep(key, version, kept, size)
     return json
   }
 

@@ -23,22 +23,14 @@ const statementsOf = (text: string): string[] =>
     .map(line => line.trim())
     .filter(line => line && !line.startsWith('%%'))
 
-const ARROW = /\s*<?[-=.~]{2,}(?:[^-=.>|]+[-=.]{2,})?[>xo]?(?:\|[^|]*\|)?\s*/
-
-const namesIn = (part: string): string[] =>
-  part.split('&').flatMap(each => /^[\w-]*\w/.exec(each.trim()) ?? [])
-
 /** As if one of its nodes had several successors, and all others followed each other. */
 const flowchartHeight = (isHorizontal: boolean, statements: readonly string[]): number => {
-  const nodes = new Map<string, Set<string>>()
-  for (const line of statements) {
-    const parts = line.split(ARROW).map(namesIn)
-    for (const [at, names] of parts.entries())
-      for (const name of parts.length > 1 ? names : [])
-        nodes.set(name, new Set([...(nodes.get(name) ?? []), ...(parts[at + 1] ?? [])]))
-  }
-  const across = Math.max(1, ...[...nodes.values()].map(({ size }) => size))
-  const along = nodes.size - across + 1
+  const starts = statements.map(line => /^[\w-]*\w/.exec(line)?.[0] ?? line)
+  const arrows = statements.flatMap(line => line.match(/[-=.]{2,}[>xo-]/g) ?? []).length
+  const joined = Math.max(0, ...statements.map(line => line.split('&').length - 1))
+  const across =
+    joined + Math.max(1, ...starts.map(name => starts.filter(each => each === name).length))
+  const along = arrows + 2 - across + joined
   const [rows, columns] = isHorizontal ? [across, along] : [along, across]
   const scale = Math.min(1, COLUMN_PX / (columns * (WIDTH_PX + GAP_PX)))
   return (rows * (NODE_PX + GAP_PX) - GAP_PX + 16) * scale

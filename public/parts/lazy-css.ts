@@ -18,10 +18,10 @@ export const loadLazyCss = (sheet = 'lazy'): Promise<void> => {
   // In the page itself it is only loaded, so that it holds nothing up (`build/browser.mjs`).
   if (known) known.media = 'all'
   if (known?.sheet) return Promise.resolve()
-  if (known && document.readyState !== 'complete') return wait(known)
-  // It could not be loaded with the page.
-  if (known && known.dataset.lazy === 'page') known.remove()
-  else if (known) return wait(known)
+  // Once the page is complete, the one in it could not be loaded.
+  if (known && !(known.dataset.lazy === 'page' && document.readyState === 'complete'))
+    return wait(known)
+  known?.remove()
   const name = document.querySelector<HTMLMetaElement>(`meta[name="${sheet}-style"]`)?.content
   if (!name) return Promise.resolve()
   const link = document.createElement('link')

@@ -1,4 +1,5 @@
 /** Searchable list of grouped options, fully usable by keyboard. */
+import { isComposing } from './composing.ts'
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
@@ -62,7 +63,7 @@ export const Picker = (props: PickerProps) => {
 
   const onKeyDown = (event: KeyboardEvent) => {
     // The keys belong to the input method.
-    if (event.isComposing) return
+    if (isComposing(event)) return
     const count = options.length
     const moves: Record<string, number> = {
       ArrowDown: (at + 1) % count,
@@ -125,8 +126,8 @@ export const Picker = (props: PickerProps) => {
             // biome-ignore lint/a11y/useSemanticElements: a group of options has no element of its own
             <div key={group.label || place} role="group" aria-label={group.label || label}>
               {group.label && (
-                <div class="picker-head" dir="auto" aria-hidden="true">
-                  {group.label}
+                <div class="picker-head" aria-hidden="true">
+                  <bdi>{group.label}</bdi>
                 </div>
               )}
               {group.options.map(option => {
@@ -148,12 +149,14 @@ export const Picker = (props: PickerProps) => {
                     onClick={event => onPick(option.id, event.ctrlKey || event.metaKey)}
                   >
                     {option.icon && <Icon name={option.icon} size={16} />}
-                    <span class="picker-label" dir="auto">
-                      <Marked text={option.label} ranges={option.ranges} />
+                    <span class="picker-label">
+                      <bdi>
+                        <Marked text={option.label} ranges={option.ranges} />
+                      </bdi>
                     </span>
                     {option.hint && (
-                      <span class="picker-hint" dir="auto">
-                        {option.hint}
+                      <span class="picker-hint">
+                        <bdi>{option.hint}</bdi>
                       </span>
                     )}
                     {option.note && (

@@ -20,7 +20,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   invalid_idempotency_key: null,
   idempotency_key_reused: null,
   request_interrupted:
-    'The server stopped during this request, so it may have been carried out in part. Check before you repeat it.',
+    'The server stopped in the middle of this, so it may have been done only in part. Check before you repeat it.',
   reply_not_kept: 'This was already carried out. Check before you repeat it.',
   body_too_large: 'That’s too large. The limit is {max} MB.',
   cross_origin: null,
@@ -81,21 +81,21 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   sign_ins_busy: 'Too many sign-ins at once. Try again in a moment.',
 
   session_not_found: 'Chat not found.',
-  session_busy: 'A response is in progress. Wait for it, or stop it first.',
+  session_busy: 'An answer is in progress. Wait for it, or stop it first.',
   session_compacting: 'This chat is being compacted or imported. Wait for it to finish.',
   message_not_found: 'Message not found.',
   message_not_yours: 'Only your own messages can be edited.',
-  stream_not_found: 'That response has ended.',
-  no_running_turn: 'No response is in progress.',
+  stream_not_found: 'That answer has ended.',
+  no_running_turn: 'No answer is in progress.',
   queue_full: 'At most {max} messages can be queued.',
   queued_message_not_found: 'That message is no longer in the queue.',
   queued_message_gone: 'That message was already sent or removed.',
   side_question_running: 'A side question is already being answered.',
   no_previous_summary: 'There’s no compaction to undo.',
   too_little_to_compact: 'There isn’t enough to compact yet.',
-  external_session_in_use: 'Another chat already uses that session.',
-  agent_running: 'A response is in progress. Wait for it, or stop it first.',
-  chat_not_empty: 'Only an empty chat can continue an agent’s session. Start a new one.',
+  external_session_in_use: 'Another chat already continues that one.',
+  agent_running: 'An answer is in progress. Wait for it, or stop it first.',
+  chat_not_empty: 'Only an empty chat can continue an earlier one of an agent. Start a new chat.',
   agent_not_running: '{name} isn’t running for this chat. Open it first.',
   side_question_unavailable: 'External agents can’t answer side questions. Choose a model.',
   session_of_profile: 'This chat belongs to the profile “{profile}”.',
@@ -145,9 +145,9 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   speech_unreachable: 'Couldn’t reach the speech service.',
   speech_empty: 'The speech service returned nothing.',
   provider_misspelled:
-    '“{key}” in {file} isn’t a setting. Did you mean “{name}”? Correct it first: no request is sent while the provider is unclear.',
+    '“{key}” in {file} isn’t a setting. Did you mean “{name}”? Correct it first: nothing is sent while the provider is unclear.',
   provider_setting_invalid:
-    '“{key}” in {file} has the wrong kind of value. Expected: {kind}. Correct it first: no request is sent while the provider is unclear.',
+    '“{key}” in {file} has the wrong kind of value. Expected: {kind}. Correct it first: nothing is sent while the provider is unclear.',
   key_of_other_program:
     '{holder} holds a sign-in of another program, and {name} works with an API key only. Add a key, or choose another model.',
   key_not_for_host:
@@ -160,7 +160,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
     'There’s no agent “{name}”. Choose one in the model menu, or add it to config.yaml with acp_command.',
   agent_failed: '{name} reports: {reason}',
   routing_invalid:
-    'config.yaml: {problem}. Correct it first: no request is sent to OpenRouter while it’s unclear which of its providers may read it.',
+    'config.yaml: {problem}. Correct it first: nothing is sent to OpenRouter while it’s unclear which of its providers may read it.',
   sign_in_not_renewed: 'Couldn’t renew the sign-in of {name}: {reason}',
 
   profile_not_found: 'There’s no profile “{name}”.',
@@ -326,7 +326,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   workspace_outside: 'This folder is outside your home folder. Add it to the workspaces first.',
   workspace_of_profile: 'This folder belongs to another profile.',
   restore_taken: 'There’s a new “{name}” in its place.',
-  folder_busy: 'A response is in progress in this folder. Wait for it, or stop it first.',
+  folder_busy: 'An answer is in progress in this folder. Wait for it, or stop it first.',
   restore_whole: '{path} can only be restored as a whole.',
   text_too_long: 'The limit is {max} characters.',
   invalid_skill_name:

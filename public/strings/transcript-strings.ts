@@ -47,7 +47,7 @@ export const enTranscript = {
   'code.failed': 'Couldn’t render this diagram (syntax error).',
 
   'copy.done': 'Copied',
-  'copy.failed': 'Copy was blocked by the browser',
+  'copy.failed': 'Copy was blocked by the browser.',
 
   'md.done': 'Completed',
   'md.open': 'Not completed',

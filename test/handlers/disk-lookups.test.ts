@@ -46,6 +46,12 @@ test('what has not changed is neither looked at nor read', async () => {
     ]
     const { body } = await app.post('/api/session/import', { title: 'Talk', messages })
     const id = body.session.session_id
+    const long = Array.from({ length: 20 }, () => ({
+      role: 'user',
+      content: 'word '.repeat(10_000),
+    }))
+    const imported = await app.post('/api/session/import', { title: 'Long', messages: long })
+    const longId = imported.body.session.session_id
     const lookups = async (path: string): Promise<{ stats: number; reads: number }> => {
       const counted = countCalls()
       for (let i = 0; i < 10; i++) assert.is((await app.get(path)).status, 200)
@@ -66,6 +72,8 @@ test('what has not changed is neither looked at nor read', async () => {
     await most('/health', 0)
     await most(`/api/session?session_id=${id}`, 0)
     await most(`/api/session?session_id=${id}&limit=50`, 0)
+    // A megabyte is sent again from the bytes that were sent before.
+    await most(`/api/session?session_id=${longId}`, 0)
     await most('/api/sessions?limit=50', 1)
   } finally {
     await app.close()

@@ -44,7 +44,7 @@ test('an error carries status, sentence and extra keys', async () => {
 
 test('shows its own text for a code it knows, and the server’s sentence otherwise', async () => {
   for (const [code, message] of [
-    ['session_busy', 'A response is in progress. Wait for it, or stop it first.'],
+    ['session_busy', 'An answer is in progress. Wait for it, or stop it first.'],
     ['conflict', 'said by the server'],
     ['code_of_a_newer_server', 'said by the server'],
     ['toString', 'said by the server'],

@@ -270,14 +270,40 @@ const withoutHalves = (json: string): string =>
     ? json.replace(ESCAPE, found => (found === '\\\\' ? found : '\ufffd'))
     : json
 
-/** The bytes of `JSON.stringify(body)`, with U+FFFD for half a character.  The elements of arrays are encoded one by one. */
-export const encodeJson = (body: Readonly<Record<string, unknown>>): Buffer => {
-  const pieces: string[] = []
-  let bytes = 0
+/** Memory grows to the next power of two from here on, so that the memory of one body fits the next, which is a little longer. */
+const LEAST_BYTES = 64 * 1024
+
+/** At most, of a unit of UTF-16. */
+const MAX_UTF8 = 3
+
+const grown = (memory: Buffer, used: number, needed: number): Buffer => {
+  let size = Math.max(LEAST_BYTES, memory.length)
+  while (size < used + needed) size *= 2
+  const larger = Buffer.allocUnsafeSlow(size)
+  memory.copy(larger, 0, 0, used)
+  return larger
+}
+
+const NONE = Buffer.alloc(0)
+
+/**
+ * The bytes of `JSON.stringify(body)`, with U+FFFD for half a character. The elements of arrays are encoded one by one. `given`:
+ * memory of an earlier body, which is used if it is large enough.
+ */
+export const encodeJson = (
+  body: Readonly<Record<string, unknown>>,
+  given: Buffer = NONE,
+): Buffer => {
+  let memory = given
+  let at = 0
   const add = (text: string): void => {
     const whole = withoutHalves(text)
-    pieces.push(whole)
-    bytes += Buffer.byteLength(whole)
+    const left = memory.length - at
+    if (whole.length * MAX_UTF8 > left) {
+      const bytes = Buffer.byteLength(whole)
+      if (bytes > left) memory = grown(memory, at, bytes)
+    }
+    at += memory.write(whole, at)
   }
   let separator = '{'
   for (const [key, value] of Object.entries(body)) {
@@ -286,13 +312,10 @@ export const encodeJson = (body: Readonly<Record<string, unknown>>): Buffer => {
     add(`${separator}${JSON.stringify(key)}:${text}`)
     separator = ','
     if (!Array.isArray(value)) continue
-    for (const [at, element] of value.entries())
-      add(`${at > 0 ? ',' : ''}${JSON.stringify(element) ?? 'null'}`)
+    for (const [index, element] of value.entries())
+      add(`${index > 0 ? ',' : ''}${JSON.stringify(element) ?? 'null'}`)
     add(']')
   }
   add(separator === '{' ? '{}' : '}')
-  const encoded = Buffer.allocUnsafe(bytes)
-  let at = 0
-  for (const piece of pieces) at += encoded.write(piece, at)
-  return encoded
+  return memory.subarray(0, at)
 }

@@ -75,6 +75,33 @@ const silenceOf = (bytes: number, isLocal: boolean): number => {
   return bytes > 400_000 ? 300_000 : bytes > 200_000 ? 240_000 : 180_000
 }
 
+/** Of a body that is kept for the next one. */
+const MAX_SPARE_BYTES = 8 * 1024 * 1024
+
+/**
+ * Memory of the last body of a turn, for its next one to the same address: as garbage it would wait for V8 to collect everything.
+ * A server that answers in full before it has read a request gets the rest of it with bytes of the next one. That is no other
+ * conversation, and no other server, so it tells nothing that is not sent to it anyway.
+ */
+class SpareMemory {
+  readonly #spare = new WeakMap<AbortSignal, { url: string; memory: Buffer }>()
+
+  /** Nobody else gets it until it is given back. */
+  take(turn: AbortSignal, url: string): Buffer | undefined {
+    const found = this.#spare.get(turn)
+    this.#spare.delete(turn)
+    return found?.url === url ? found.memory : undefined
+  }
+
+  /** Call when the body was answered in full. */
+  giveBack(turn: AbortSignal, url: string, { buffer }: Buffer): void {
+    if (buffer.byteLength <= MAX_SPARE_BYTES)
+      this.#spare.set(turn, { url, memory: Buffer.from(buffer) })
+  }
+}
+
+const spareMemory = new SpareMemory()
+
 /** Throws `ProviderFailure`, or the signal's reason when aborted. No failure contains the API key. */
 export async function* streamRequest({
   url,
@@ -97,7 +124,7 @@ export async function* streamRequest({
   dispatcher: Dispatcher | undefined
 }): AsyncGenerator<ProviderDelta> {
   const { endpoint, signal } = request
-  const encoded = encodeJson(body)
+  const encoded = encodeJson(body, spareMemory.take(signal, url))
   const isLocal = isLocalUrl(endpoint.baseUrl)
   const silenceMs = endpoint.staleTimeoutMs ?? silenceOf(encoded.length, isLocal)
   const startedAt = clock.monotonic()
@@ -138,6 +165,7 @@ export async function* streamRequest({
   } finally {
     deadline.close()
   }
+  spareMemory.giveBack(signal, url, encoded)
   const endpointKey = `${url} ${endpoint.model}`
   const isUnmarked = progress() === 'streaming'
   if (!isUnmarked) terminating.add(endpointKey)

@@ -37,7 +37,7 @@ export const ar: Texts = {
   'reason.blocked': 'لا يمكن استخدام المزوّد من هنا',
   'reason.not_ready': 'النموذج غير محمّل',
   'reason.model_memory': 'الذاكرة لا تكفي للنموذج',
-  'budget.turn': 'نفدت ميزانية هذا الطلب: {used} من {limit}.',
+  'budget.turn': 'نفدت ميزانية هذه الرسالة: {used} من {limit}.',
   'budget.session': 'نفدت ميزانية هذه المحادثة: {used} من {limit}.',
   'budget.day': 'نفدت ميزانية اليوم: {used} من {limit}.',
   tokens: {

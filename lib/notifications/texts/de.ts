@@ -33,7 +33,7 @@ export const de: Texts = {
   'reason.blocked': 'Der Anbieter ist von hier aus nicht nutzbar',
   'reason.not_ready': 'Das Modell ist nicht geladen',
   'reason.model_memory': 'Nicht genug Speicher für das Modell',
-  'budget.turn': 'Das Budget für diese Anfrage ist aufgebraucht: {used} von {limit}.',
+  'budget.turn': 'Das Budget für diese Nachricht ist aufgebraucht: {used} von {limit}.',
   'budget.session': 'Das Budget für diesen Chat ist aufgebraucht: {used} von {limit}.',
   'budget.day': 'Das Budget für heute ist aufgebraucht: {used} von {limit}.',
   tokens: { one: '{count} Token', other: '{count} Token' },

@@ -37,7 +37,7 @@ export const en = {
   'reason.blocked': 'The provider can’t be used from here',
   'reason.not_ready': 'The model isn’t loaded',
   'reason.model_memory': 'Not enough memory for the model',
-  'budget.turn': 'The budget for this turn is used up: {used} of {limit}.',
+  'budget.turn': 'The budget for this message is used up: {used} of {limit}.',
   'budget.session': 'The budget for this chat is used up: {used} of {limit}.',
   'budget.day': 'The budget for today is used up: {used} of {limit}.',
   tokens: { one: '{count} token', other: '{count} tokens' },

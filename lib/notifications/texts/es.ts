@@ -34,7 +34,7 @@ export const es: Texts = {
   'reason.blocked': 'El proveedor no se puede usar desde aquí',
   'reason.not_ready': 'El modelo no está cargado',
   'reason.model_memory': 'No hay memoria suficiente para el modelo',
-  'budget.turn': 'El presupuesto de esta petición está agotado: {used} de {limit}.',
+  'budget.turn': 'El presupuesto de este mensaje está agotado: {used} de {limit}.',
   'budget.session': 'El presupuesto de este chat está agotado: {used} de {limit}.',
   'budget.day': 'El presupuesto de hoy está agotado: {used} de {limit}.',
   tokens: { one: '{count} token', many: '{count} de tokens', other: '{count} tokens' },

@@ -34,7 +34,7 @@ export const fr: Texts = {
   'reason.blocked': 'Le fournisseur n’est pas utilisable d’ici',
   'reason.not_ready': 'Le modèle n’est pas chargé',
   'reason.model_memory': 'Pas assez de mémoire pour le modèle',
-  'budget.turn': 'Le budget de cette demande est épuisé : {used} sur {limit}.',
+  'budget.turn': 'Le budget de ce message est épuisé : {used} sur {limit}.',
   'budget.session': 'Le budget de cette discussion est épuisé : {used} sur {limit}.',
   'budget.day': 'Le budget du jour est épuisé : {used} sur {limit}.',
   tokens: { one: '{count} token', many: '{count} de tokens', other: '{count} tokens' },

@@ -30,7 +30,7 @@ export const ja: Texts = {
   'reason.blocked': 'ここからはプロバイダーを利用できません',
   'reason.not_ready': 'モデルが読み込まれていません',
   'reason.model_memory': 'モデルのためのメモリが足りません',
-  'budget.turn': 'この依頼の予算を使い切りました：{limit}中{used}。',
+  'budget.turn': 'このメッセージの予算を使い切りました：{limit}中{used}。',
   'budget.session': 'このチャットの予算を使い切りました：{limit}中{used}。',
   'budget.day': '今日の予算を使い切りました：{limit}中{used}。',
   tokens: { other: '{count}トークン' },

@@ -30,7 +30,7 @@ export const ko: Texts = {
   'reason.blocked': '여기에서는 공급자를 사용할 수 없음',
   'reason.not_ready': '모델이 로드되지 않음',
   'reason.model_memory': '모델을 위한 메모리가 부족함',
-  'budget.turn': '이 요청의 예산을 다 썼어요: {limit} 중 {used}.',
+  'budget.turn': '이 메시지의 예산을 다 썼어요: {limit} 중 {used}.',
   'budget.session': '이 채팅의 예산을 다 썼어요: {limit} 중 {used}.',
   'budget.day': '오늘 예산을 다 썼어요: {limit} 중 {used}.',
   tokens: { other: '토큰 {count}개' },

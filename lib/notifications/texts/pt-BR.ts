@@ -34,7 +34,7 @@ export const ptBR: Texts = {
   'reason.blocked': 'O provedor não pode ser usado daqui',
   'reason.not_ready': 'O modelo não está carregado',
   'reason.model_memory': 'Memória insuficiente para o modelo',
-  'budget.turn': 'O orçamento deste pedido acabou: {used} de {limit}.',
+  'budget.turn': 'O orçamento desta mensagem acabou: {used} de {limit}.',
   'budget.session': 'O orçamento deste chat acabou: {used} de {limit}.',
   'budget.day': 'O orçamento de hoje acabou: {used} de {limit}.',
   tokens: { one: '{count} token', many: '{count} de tokens', other: '{count} tokens' },

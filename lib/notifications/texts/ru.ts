@@ -35,7 +35,7 @@ export const ru: Texts = {
   'reason.blocked': 'Провайдером нельзя пользоваться отсюда',
   'reason.not_ready': 'Модель не загружена',
   'reason.model_memory': 'Недостаточно памяти для модели',
-  'budget.turn': 'Бюджет на этот запрос исчерпан: {used} из {limit}.',
+  'budget.turn': 'Бюджет на это сообщение исчерпан: {used} из {limit}.',
   'budget.session': 'Бюджет на этот чат исчерпан: {used} из {limit}.',
   'budget.day': 'Бюджет на сегодня исчерпан: {used} из {limit}.',
   tokens: {

@@ -30,7 +30,7 @@ export const zhHans: Texts = {
   'reason.blocked': '无法从此处使用该提供商',
   'reason.not_ready': '模型未加载',
   'reason.model_memory': '模型所需的内存不足',
-  'budget.turn': '本次请求的预算已用完：{used}，共 {limit}。',
+  'budget.turn': '本条消息的预算已用完：{used}，共 {limit}。',
   'budget.session': '此对话的预算已用完：{used}，共 {limit}。',
   'budget.day': '今天的预算已用完：{used}，共 {limit}。',
   tokens: { other: '{count} 个 token' },

@@ -1,4 +1,5 @@
 /** Approval card: the command, folder and reason, with up to four answers; Enter allows once, Esc denies. */
+import { isComposing } from '../../parts/composing.ts'
 import { useSignal } from '@preact/signals'
 import { placeOf } from '../../../lib/base/network-key.ts'
 import { whyAsked } from './stake-strings.ts'
@@ -100,8 +101,8 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
     }
     const listen = (event: KeyboardEvent) => {
       if (event.key !== 'Enter' && event.key !== 'Escape') return
-      const { repeat, isComposing, shiftKey, altKey, ctrlKey, metaKey } = event
-      const isOther = repeat || isComposing || shiftKey || altKey || ctrlKey || metaKey
+      const { repeat, shiftKey, altKey, ctrlKey, metaKey } = event
+      const isOther = repeat || isComposing(event) || shiftKey || altKey || ctrlKey || metaKey
       if (isOther || !card.current || !isFree(card.current)) wait()
       else if (isQuiet) onKey.current?.(event)
     }

@@ -35,7 +35,7 @@ export const t = translator('approvals', {
   'ask.shown.changes': '“Allow for this chat” and “Always allow” cover only exactly this change.',
   'ask.shown.requests': '“Allow for this chat” and “Always allow” cover only exactly this request.',
   'ask.every.arguments':
-    '“Allow for this chat” and “Always allow” cover every call of {name}, with any arguments.',
+    '“Allow for this chat” and “Always allow” cover every use of {name}, with any arguments.',
   'ask.every.changes': '“Allow for this chat” and “Always allow” cover every change of {name}.',
   'ask.every.requests': '“Allow for this chat” and “Always allow” cover every request of {name}.',
   'ask.owner': 'Only an owner can allow this.',

@@ -8,7 +8,7 @@ export const t = translator('backups', {
     'To make backups regularly, call “agent-webui backup” from a systemd timer or cron on the server. docs/backup.md has an example.',
   'backups.stopped':
     'Backups are no longer made on a schedule here. Set up a timer on the server, then choose the folder again.',
-  'backups.load.failed': 'Couldn’t load backups',
+  'backups.load.failed': 'Couldn’t load backups.',
   'backups.dir': 'Folder',
   'backups.dir.hint': 'On the server, best on another disk.',
   'backups.keys.off':

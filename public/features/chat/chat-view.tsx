@@ -42,12 +42,13 @@ const Welcome = () => {
   const path =
     chat.details.value?.workspace || choices.choice.value.workspace || workspaces.last.value
   const mayStart = may('POST /api/chat/start')
+  const place = path && mayStart ? t('chat.empty.text', { workspace: path }) : ''
   return (
     <div class="welcome">
       <Mark />
       <h2>{t(mayStart ? 'chat.empty.title' : 'app.sidebar')}</h2>
-      <p class="welcome-place" title={path}>
-        {path && mayStart ? t('chat.empty.text', { workspace: path }) : '\u00a0'}
+      <p class="welcome-place" title={place}>
+        {place || '\u00a0'}
       </p>
     </div>
   )

@@ -1,11 +1,12 @@
 /** Chat header: editable title, project, folder and menu. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { formatKeys } from '../shell/keys.ts'
 import { SidebarButton } from '../shell/sidebar-button.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu-button.tsx'
+import { TitleField } from '../../parts/title-field.tsx'
 import { usePart } from '../../parts/use-part.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { t } from '../../strings/t.ts'
@@ -16,37 +17,6 @@ import { useApp } from '../shell/context.ts'
 import { openOutline } from '../outline/open-outline.ts'
 import { ProjectDot } from '../projects/project-list.tsx'
 import { lateSessionMenu } from '../sessions/late-session-menu.ts'
-
-type TitleFieldProps = { title: string; onDone: (title: string | null) => void }
-
-const TitleField = ({ title, onDone }: TitleFieldProps) => {
-  const ref = useRef<HTMLInputElement>(null)
-  const finished = useRef(false)
-  // Before the user can type into it.
-  useLayoutEffect(() => ref.current?.select(), [])
-  const finish = (keep: boolean) => {
-    if (finished.current) return
-    finished.current = true
-    onDone(keep ? (ref.current?.value.trim() ?? null) : null)
-  }
-  return (
-    <input
-      ref={ref}
-      class="title-field"
-      aria-label={t('chat.title.label')}
-      maxLength={80}
-      value={title}
-      onBlur={() => finish(true)}
-      onKeyDown={event => {
-        if (event.key === 'Enter' && !event.isComposing) finish(true)
-        if (event.key === 'Escape') {
-          event.stopPropagation()
-          finish(false)
-        }
-      }}
-    />
-  )
-}
 
 /** Where the agent works: chosen before the first message, and then fixed. */
 const Folder = ({ isFixed }: { isFixed: boolean }) => {
@@ -64,8 +34,9 @@ const Folder = ({ isFixed }: { isFixed: boolean }) => {
   }, [isChoosing])
   if (!path) return null
   const name = workspaces.nameOf(path)
+  const title = t('chat.empty.text', { workspace: path })
   return isFixed || !may('POST /api/session/update') ? (
-    <span class="head-folder" title={path}>
+    <span class="head-folder" title={title}>
       <Icon name="folder" size={14} />
       <span class="chip-value" dir="auto">
         {name}
@@ -77,7 +48,7 @@ const Folder = ({ isFixed }: { isFixed: boolean }) => {
       icon="folder"
       name={t('chip.workspace')}
       value={name}
-      title={path}
+      title={title}
       selected={path}
     >
       <Icon name="chevron-down" size={14} />
@@ -105,6 +76,7 @@ export const Header = () => {
           <h1>{t(may('POST /api/session/new') ? 'chat.new' : 'app.sidebar')}</h1>
         ) : editing.value ? (
           <TitleField
+            class="title-field"
             title={title}
             onDone={text => {
               editing.value = false

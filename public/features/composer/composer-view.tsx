@@ -1,4 +1,5 @@
 /** The composer: text, attachments, chips, and the button that sends or stops. */
+import { isComposing } from '../../parts/composing.ts'
 import type { ComponentChildren } from 'preact'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import { usePart } from '../../parts/use-part.ts'
@@ -238,7 +239,7 @@ export const Composer = () => {
   }
 
   const sends = (event: KeyboardEvent): boolean => {
-    if (event.key !== 'Enter' || event.isComposing) return false
+    if (event.key !== 'Enter' || isComposing(event)) return false
     const mod = event.ctrlKey || event.metaKey
     return settings.send_key === 'ctrl+enter' ? mod : mod || !event.shiftKey
   }
@@ -253,7 +254,7 @@ export const Composer = () => {
   }
 
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }) => {
-    if (event.isComposing) return
+    if (isComposing(event)) return
     if (isUndo(event) && attachments.longTexts.undoAttach()) event.preventDefault()
     else if (offerKey(event)) event.preventDefault()
     else if (sends(event)) {

@@ -25,6 +25,7 @@ const useMode = (): [mode: Mode, choose: (mode: Mode) => Promise<void>] => {
       if (mode === 'plan' || next === 'plan') await setPlanning(app, next === 'plan')
       if (!row?.yolo && next !== 'auto') return
       const id = await app.chat.choices.ensureSession()
+      await app.chat.choices.importIfHostSession(id)
       await steeringActions.setYolo(app, id, next === 'auto')
     })
   return [mode, choose]

@@ -1,4 +1,6 @@
 /** What the chips of the composer open: lists of models, efforts, and personalities, and the dialog of folders. */
+import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { Picker } from '../../parts/picker.tsx'
 import { Popover, type PopoverProps } from '../../parts/popover.tsx'
 import type { Picker as PickerName } from '../shell/layout.ts'
@@ -11,17 +13,33 @@ import { useChat, useComposer, useShell } from '../../contexts.ts'
 type Props = { selected: string; onDone: () => void }
 
 const ModelPicker = ({ selected, onDone }: Props) => {
-  const { attempt } = useShell()
+  const { attempt, layout } = useShell()
   const { choices } = useChat()
+  const { reasoning } = useComposer()
   return (
-    <ModelList
-      label={t('chip.model')}
-      selected={selected}
-      onPick={id => {
-        onDone()
-        if (id !== selected) void attempt(() => choices.chooseModel(id))
-      }}
-    />
+    <>
+      <ModelList
+        label={t('chip.model')}
+        selected={selected}
+        onPick={id => {
+          onDone()
+          if (id !== selected) void attempt(() => choices.chooseModel(id))
+        }}
+      />
+      {may('POST /api/reasoning') && reasoning.offered.value.length > 0 && (
+        <button
+          type="button"
+          class="menu-item picker-foot"
+          onClick={() => {
+            layout.picker.value = 'effort'
+          }}
+        >
+          <span>{t('chip.effort')}</span>
+          <span class="faint">{t(`effort.${reasoning.effort.value}`)}</span>
+          <Icon name="chevron-right" size={16} />
+        </button>
+      )}
+    </>
   )
 }
 
@@ -85,7 +103,8 @@ export const ChipPopover = ({ picker, anchor, onClose, ...props }: ChipPopoverPr
   if (picker === 'workspace') return <FolderDialog {...props} onClose={onClose} />
   const List = lists[picker]
   return (
-    <Popover anchor={anchor} onClose={onClose} side="above" class="popover-picker">
+    // Each list has a height of its own.
+    <Popover key={picker} anchor={anchor} onClose={onClose} side="above" class="popover-picker">
       <List {...props} />
     </Popover>
   )

@@ -9,7 +9,7 @@ export const t = translator('composer', {
   'command.personality': 'Personality: {name}',
   'command.personality.none': 'No personality',
   'command.personality.list': 'Personalities: {names}',
-  'command.personality.empty': 'No personalities are defined in config.yaml',
+  'command.personality.empty': 'No personalities are defined in config.yaml.',
   'command.reasoning': 'Reasoning is {shown}, effort: {effort}',
   'command.reasoning.shown': 'shown',
   'command.reasoning.hidden': 'hidden',

@@ -1,4 +1,5 @@
 /** Find bar of the chat. */
+import { isComposing } from '../../parts/composing.ts'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useSignalEffect } from '@preact/signals'
 import { Find } from './find.ts'
@@ -69,7 +70,7 @@ const Bar = () => {
           search(event.currentTarget.value)
         }}
         onKeyDown={event => {
-          if (event.isComposing) return
+          if (isComposing(event)) return
           if (event.key === 'Enter') find.step(event.shiftKey ? -1 : 1)
           else if (event.key === 'Escape') close()
           else return

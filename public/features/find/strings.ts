@@ -7,7 +7,7 @@ export const t = translator('find', {
   'count.cut': '{at} of more than {total}',
   none: 'No matches',
   searching: 'Searching…',
-  incomplete: 'Couldn’t load earlier messages',
+  incomplete: 'Couldn’t load earlier messages.',
   retry: 'Retry',
   previous: 'Previous match',
   next: 'Next match',

@@ -109,7 +109,7 @@ const NewChat = () => {
     <button
       type="button"
       class="foot-item"
-      title={formatKeys('mod+shift+o', layout.mac)}
+      title={`${t('chat.new')} (${formatKeys('mod+shift+o', layout.mac)})`}
       onClick={() => pane.newChat()}
     >
       <Icon name="plus" size={16} />

@@ -6,7 +6,7 @@ export const t = translator('imports', {
   'imports.chat.hint': 'One that was exported here as JSON.',
   'imports.lead':
     'Bring your chats from ChatGPT, Claude, LibreChat, or Open WebUI. Choose the file you exported there, a ZIP archive or JSON. Importing it again creates no duplicates.',
-  'imports.load.failed': 'Couldn’t load the import',
+  'imports.load.failed': 'Couldn’t load the import.',
   'imports.choose': 'Choose a file',
   'imports.drop': 'or drop it here',
   'imports.sending': 'Uploading {name}, {percent}%',
@@ -42,7 +42,7 @@ export const t = translator('imports', {
   'imports.problem.too_deep': 'It is nested too deeply.',
   'imports.problem.cut': 'The file ends partway through it.',
   'imports.problem.damaged': 'It is damaged.',
-  'imports.problem.other_format': 'It isn’t a conversation of this format.',
+  'imports.problem.other_format': 'It isn’t a chat of this format.',
   'imports.problem.no_messages': 'It has no messages.',
   'imports.chats': 'Chats',
 } as const)

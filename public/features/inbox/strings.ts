@@ -6,7 +6,7 @@ export const t = translator('inbox', {
   'inbox.lead': 'What needs you, and what is running, in all chats and profiles.',
   /** One of several that a forwarder lists. */
   'inbox.cells': 'What waits in all of your agents',
-  'inbox.failed': 'Couldn’t load the inbox',
+  'inbox.failed': 'Couldn’t load the inbox.',
   'inbox.empty': 'Nothing needs you',
   'inbox.empty.text': 'Questions of the agent, running chats, and chats that failed appear here.',
   'inbox.press': 'Press {key} again: {action}',
@@ -28,11 +28,11 @@ export const t = translator('inbox', {
   'running.retrying': 'Waiting to retry the model',
   'running.answering': 'Writing the answer',
   'running.thinking': 'Thinking',
-  'running.more': { one: '{count} more call', other: '{count} more calls' },
+  'running.more': { one: '{count} more step', other: '{count} more steps' },
   'running.subagents': { one: '{count} subagent', other: '{count} subagents' },
   'running.tokens': '{tokens} tokens',
   'running.stop': 'Stop',
-  'running.steer': 'Steer',
+  'running.steer': 'Send guidance',
   'running.guidance': 'Guidance for the running answer',
   'running.steered': 'Sent. The agent reads it before its next step.',
 

@@ -1,4 +1,5 @@
 /** Keys of the inbox: J and K move between its items, a letter presses the button of the item that has the focus. */
+import { isComposing } from '../../parts/composing.ts'
 import { signal } from '@preact/signals'
 
 /** What takes effect is pressed twice, because a single key is easily hit. */
@@ -29,7 +30,7 @@ export class Triage {
   /** True when the key was used. */
   onKey(list: HTMLElement, event: KeyboardEvent): boolean {
     const target = event.target as HTMLElement
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return false
+    if (event.ctrlKey || event.metaKey || event.altKey || isComposing(event)) return false
     if (target.matches('input, textarea')) {
       if (event.key !== 'Escape') return false
       target.closest<HTMLElement>('[data-item]')?.focus()

@@ -76,8 +76,10 @@ const Snippet = ({ mcp }: { mcp: McpState }) => {
           placeholder={'{ "mcpServers": { … } }'}
           aria-describedby={describedBy}
           value={text.value}
-          onInput={({ currentTarget: { value } }) => {
-            text.value = mcp.paste(value) ? '' : value
+          onInput={({ currentTarget: area }) => {
+            // What it said is in the fields now.
+            if (mcp.paste(area.value)) area.value = ''
+            text.value = area.value
           }}
         />
       )}
@@ -91,7 +93,7 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
   // The form is below the list and may be out of view.
   useEffect(() => {
     form.current?.scrollIntoView({ block: 'nearest' })
-    form.current?.querySelector<HTMLElement>('input:not(:disabled)')?.focus()
+    form.current?.querySelector<HTMLElement>('textarea, input:not(:disabled)')?.focus()
   }, [])
   const title = draft.isNew ? t('form.new') : t('form.edit', { name: draft.name })
   const isProgram = draft.kind === 'stdio'

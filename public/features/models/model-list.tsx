@@ -126,7 +126,9 @@ export const ModelPick = ({ id, describedBy, disabled, ...list }: ModelPickProps
           isOpen.value = !isOpen.value
         }}
       >
-        <span dir="auto">{shown || '—'}</span>
+        <span>
+          <bdi>{shown || '—'}</bdi>
+        </span>
         <Icon name="chevron-down" size={16} />
       </button>
       {isOpen.value && (

@@ -8,7 +8,7 @@ export const problems = translator('notifications.problem', NOTIFICATION_PROBLEM
 export const t = translator('notifications', {
   'notify.lead':
     'Know when the agent needs you or is done, wherever you are, and answer from the notification.',
-  'notify.failed': 'Couldn’t load notification settings',
+  'notify.failed': 'Couldn’t load notification settings.',
   'notify.device': 'This device',
   'notify.on': 'Notifications on this device',
   'notify.on.hint': 'Sent through your browser’s push service, end-to-end encrypted.',
@@ -28,9 +28,9 @@ export const t = translator('notifications', {
   'notify.disabled': 'Notifications are off on this device',
   'notify.kinds': 'Notify me about',
   'notify.approval': 'Approvals',
-  'notify.approval.hint': 'The agent waits for your permission',
+  'notify.approval.hint': 'The agent waits for your permission.',
   'notify.question': 'Questions and plans',
-  'notify.question.hint': 'The agent waits for your answer',
+  'notify.question.hint': 'The agent waits for your answer.',
   'notify.finished': 'Finished answers',
   'notify.failed.turn': 'Failed answers',
   'notify.budget': 'Budgets reached',

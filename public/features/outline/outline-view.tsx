@@ -1,4 +1,5 @@
 /** The outline of the open chat: its requests and headings, with a filter; only the visible ones are in the DOM. */
+import { isComposing } from '../../parts/composing.ts'
 import { signal, useSignal } from '@preact/signals'
 import { usePart } from '../../parts/use-part.ts'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
@@ -78,7 +79,7 @@ export const Outline = () => {
     onClose()
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.isComposing) return
+    if (isComposing(event)) return
     const page = Math.max(1, Math.floor((list.current?.clientHeight ?? 0) / height) - 1)
     const steps: Record<string, number> = {
       ArrowDown: 1,

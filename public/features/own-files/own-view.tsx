@@ -45,6 +45,7 @@ const List = ({ files, chosen }: { files: OwnFilesState; chosen: string | null }
     return (
       <LoadNote state={state} failed={t(`own.${kind}.failed`)} onRetry={() => void files.load()} />
     )
+  if (files.rows.value.length === 0) return <EmptyNote title={t(`own.${kind}.empty`)} />
   if (shown.length === 0)
     return <EmptyNote title={t('own.none', { query: files.query.value.trim() })} />
   return (

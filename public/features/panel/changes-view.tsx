@@ -115,7 +115,6 @@ const Blank = ({ title, text }: { title: string; text: string }) => (
 /** Changes by turn are shown with or without a Git repository. */
 export const ChangesView = () => {
   const isWide = useWide()
-  const { review } = useWorkspacePanel()
   const list = (
     <div class="changes-view">
       <GitChanges />
@@ -124,18 +123,7 @@ export const ChangesView = () => {
   )
   if (!isWide) return list
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the buttons in the head of the diff do the same
-    <div
-      class="review-columns"
-      onKeyDown={event => {
-        const isTyping = (event.target as Element).closest('input, textarea, select')
-        if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
-        const by = { n: 1, p: -1 }[event.key] as 1 | -1 | undefined
-        if (!by) return
-        event.preventDefault()
-        review.step(by)
-      }}
-    >
+    <div class="review-columns">
       {list}
       <ReviewPane />
     </div>

@@ -15,8 +15,9 @@ export const PanelSlot = () => {
   if (panel.overlay.value) return <Sheet />
   const isCentered = panel.full.value
   return (
-    <aside
+    <section
       class={isCentered ? 'panel panel-centered' : 'panel'}
+      role={isCentered ? 'main' : 'complementary'}
       aria-label={t('panel.label')}
       style={{ width: isCentered ? '' : `${panel.width.value}px` }}
     >
@@ -33,6 +34,6 @@ export const PanelSlot = () => {
         />
       )}
       <Contents />
-    </aside>
+    </section>
   )
 }

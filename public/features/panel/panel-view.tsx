@@ -102,11 +102,14 @@ type FrameProps = { count?: number; onRefresh?: () => void; children: ComponentC
 const Frame = ({ count = 0, onRefresh, children }: FrameProps) => {
   const panel = usePanel()
   const { layout } = useShell()
+  // In the place of the chat it is what the page is about.
+  const isMain = panel.full.value && !panel.overlay.value
   useEscape()
   return (
     <>
       <header class="panel-head">
-        <h2 class="sr-only">{t('panel.label')}</h2>
+        {isMain && <h1 class="sr-only">{t('panel.label')}</h1>}
+        <h2 class="sr-only">{t(isMain ? `panel.${panel.tab.value}` : 'panel.label')}</h2>
         <Tabs count={count} />
         <IconButton
           icon="terminal"
@@ -194,7 +197,7 @@ export const Sheet = () => {
   const panel = usePanel()
   const ref = useRef<HTMLElement>(null)
   useLayoutEffect(() => {
-    const before = document.activeElement
+    const before = panel.opener.value
     ref.current?.focus()
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus()

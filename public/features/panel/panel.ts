@@ -41,6 +41,8 @@ export class PanelFrame {
   readonly shown = computed(() => (this.overlay.value ? this.#sheet.value : this.#open.value))
   /** The sheet takes the place of the chat. Not remembered. */
   readonly full = signal(false)
+  /** What had the focus before the sheet covered the page, which takes it away before the sheet is loaded. */
+  readonly opener = signal<Element | null>(null)
   /** The message of the commit is to get the cursor. */
   readonly commitFocus = signal(0)
 
@@ -56,8 +58,10 @@ export class PanelFrame {
   }
 
   readonly show = (): void => {
-    if (this.overlay.value) this.#sheet.value = true
-    else {
+    if (this.overlay.value) {
+      this.opener.value = globalThis.document?.activeElement ?? null
+      this.#sheet.value = true
+    } else {
       this.#open.value = true
       this.#platform.device.write('panel', true)
     }

@@ -1,4 +1,5 @@
 /** The open file: its header, preview or source, and the editor. */
+import { useEffect, useRef } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { directoryOf, formatBytes, nameOf } from '../../parts/file-kind.ts'
 import { formatKeys } from '../shell/keys.ts'
@@ -295,9 +296,19 @@ const Head = ({ doc }: { doc: Doc }) => {
 export const FilePreview = () => {
   const { openFile: preview } = useWorkspacePanel()
   const doc = preview.doc.value
+  const place = useRef<HTMLElement>(null)
+  // The row that opened it may be gone, and with it the focus.
+  useEffect(() => {
+    if (document.activeElement === document.body) place.current?.focus()
+  }, [])
   if (!doc) return null
   return (
-    <section class="preview" aria-label={t('preview.label', { name: nameOf(doc.path) })}>
+    <section
+      ref={place}
+      tabIndex={-1}
+      class="preview"
+      aria-label={t('preview.label', { name: nameOf(doc.path) })}
+    >
       <Head doc={doc} />
       {doc.isMoved ? <Moved doc={doc} /> : doc.conflict !== null && <Conflict doc={doc} />}
       <Contents doc={doc} />

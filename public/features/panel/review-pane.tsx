@@ -7,7 +7,7 @@ import { t } from '../workspace/strings.ts'
 import { useComposer, usePanel, useShell } from '../../contexts.ts'
 import { ChangeActions, ChangeDiff } from './change.tsx'
 import { useWorkspacePanel } from './context.ts'
-import type { ReviewItem } from './review.ts'
+import type { Review, ReviewItem } from './review.ts'
 import { TurnFileDiff } from './turn-changes-view.tsx'
 
 /** Comments are written here and sent with a message, whose field the sheet covers. */
@@ -65,8 +65,27 @@ const Head = ({ item }: { item: ReviewItem }) => {
   )
 }
 
+/** N and P, wherever the focus is, except where they are typed. */
+const useKeys = (review: Review) => {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, altKey, defaultPrevented, target } = event
+      const by = { n: 1, p: -1 }[key] as 1 | -1 | undefined
+      const isTyped = (target as Element).closest(
+        'input, textarea, select, dialog, .dock, .sidebar',
+      )
+      if (!by || isTyped || ctrlKey || metaKey || altKey || defaultPrevented) return
+      event.preventDefault()
+      review.step(by)
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [review])
+}
+
 export const ReviewPane = () => {
   const { review } = useWorkspacePanel()
+  useKeys(review)
   const body = useRef<HTMLDivElement>(null)
   const item = review.shown.value
   useEffect(() => {

@@ -1,4 +1,5 @@
 /** One row of the file tree: name, Git mark, and menu; or its name field. */
+import { isComposing } from '../../parts/composing.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -93,7 +94,7 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
         onBlur={() => void finish(true, false)}
         onKeyDown={event => {
           if (event.key !== 'Enter' && event.key !== 'Escape') return
-          if (event.isComposing) return
+          if (isComposing(event)) return
           event.preventDefault()
           event.stopPropagation()
           void finish(event.key === 'Enter', true)

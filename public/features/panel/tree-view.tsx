@@ -75,6 +75,10 @@ export const Tree = () => {
   useEffect(() => {
     rowOf(active)?.scrollIntoView({ block: 'nearest' })
   }, [active])
+  // Back from a file whose button had the focus.
+  useEffect(() => {
+    if (document.activeElement === document.body) rowOf(active)?.focus()
+  }, [])
 
   const focus = (path: string) => {
     files.active.value = path

@@ -1,100 +1,15 @@
-/** Projects and tags in the sidebar: click to filter, drop a session to move it. */
-import { DRAGGED_SESSION } from '../sessions/session-row.tsx'
-import { useSignal } from '@preact/signals'
-import type { Project } from '../../../lib/schema/project.ts'
+/** Projects in the sidebar: click to filter, drop a session to move it. */
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { MenuButton } from '../../parts/menu-button.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import { t } from '../../strings/t.ts'
-import { useProjects, useSessions } from '../../contexts.ts'
+import { useProjects } from '../../contexts.ts'
 
 export const ProjectDot = ({ color }: { color: string | null }) => (
   <span class={`dot${color ? '' : ' dot-none'}`} style={color ? { backgroundColor: color } : {}} />
 )
 
-const ProjectItem = ({ project }: { project: Project }) => {
-  const projects = useProjects()
-  const sessions = useSessions()
-  const over = useSignal(false)
-  const { project_id: id, name } = project
-  const pressed = projects.chosen.value === id
-  // Counts are exact only when all sessions are loaded.
-  const count = sessions.next.value ? null : (projects.counts.value.get(id) ?? 0)
-  const isOurs = (event: DragEvent) => event.dataTransfer?.types.includes(DRAGGED_SESSION)
-  return (
-    <li
-      class={`project${over.value ? ' project-over' : ''}`}
-      onDragOver={event => {
-        if (!isOurs(event)) return
-        event.preventDefault()
-        over.value = true
-      }}
-      onDragLeave={() => {
-        over.value = false
-      }}
-      onDrop={event => {
-        over.value = false
-        const dragged = event.dataTransfer?.getData(DRAGGED_SESSION)
-        if (!dragged) return
-        event.preventDefault()
-        void projects.moveTo(dragged, id)
-      }}
-    >
-      <button
-        type="button"
-        class="project-button"
-        aria-pressed={pressed}
-        title={t('projects.only', { name })}
-        onClick={() => projects.toggle(id)}
-      >
-        <ProjectDot color={project.color} />
-        <span class="project-name" dir="auto">
-          {name}
-        </span>
-        {count !== null && (
-          <span class="foot-count">
-            <span aria-hidden="true">{count}</span>
-            <span class="sr-only">{t('projects.count', { count })}</span>
-          </span>
-        )}
-      </button>
-      <MenuButton
-        class="project-menu"
-        asks="POST /api/projects/rename"
-        label={t('projects.menu', { name })}
-        items={() => [
-          { label: t('projects.edit'), icon: 'edit', run: () => projects.openEdit(project) },
-          {
-            label: t('projects.delete'),
-            icon: 'trash',
-            danger: true,
-            run: () => projects.confirmDelete(project),
-          },
-        ]}
-      />
-    </li>
-  )
-}
-
-const Tags = () => {
-  const projects = useProjects()
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: toggle buttons filter at once; a fieldset groups form fields
-    <div class="tags" role="group" aria-label={t('projects.tags')}>
-      {projects.tags.value.map(tag => (
-        <button
-          key={tag}
-          type="button"
-          class="tag"
-          aria-pressed={projects.chosenTag.value === tag}
-          onClick={() => projects.toggleTag(tag)}
-        >
-          {`#${tag}`}
-        </button>
-      ))}
-    </div>
-  )
-}
+const ProjectItems = lazy(async () => (await import('./project-items.tsx')).ProjectItems, true)
 
 /** Folded until it is opened; then only the project that filters the list is shown. */
 export const ProjectList = () => {
@@ -130,19 +45,16 @@ export const ProjectList = () => {
           )}
         </div>
       )}
-      <div class="projects-body">
-        {isLate && isOpen && (
-          <div style={{ height: `calc(${projects.expected.value} * var(--target))` }} />
-        )}
-        {shown.length > 0 && (
-          <ul>
-            {shown.map(project => (
-              <ProjectItem key={project.project_id} project={project} />
-            ))}
-          </ul>
-        )}
-        {tags.length > 0 && <Tags />}
-      </div>
+      {isOpen || shown.length + tags.length > 0 ? (
+        <div
+          class="projects-body"
+          style={{
+            minHeight: `calc(${isLate ? projects.expected.value : shown.length} * var(--target))`,
+          }}
+        >
+          <ProjectItems shown={shown} />
+        </div>
+      ) : null}
     </section>
   )
 }

@@ -1,4 +1,5 @@
 /** Comments that the next message will contain, above the text of the composer. They can be changed until it is sent. */
+import { isComposing } from '../../parts/composing.ts'
 import { useSignal } from '@preact/signals'
 import type { DiffComment } from '../../../lib/base/comment-text.ts'
 import { useEffect, useRef } from 'preact/hooks'
@@ -96,7 +97,7 @@ function Editor({ text, label, onSave, onCancel }: EditorProps) {
       defaultValue={text}
       onBlur={event => end(() => onSave(event.currentTarget.value))}
       onKeyDown={event => {
-        if (event.isComposing) return
+        if (isComposing(event)) return
         if (event.key === 'Escape') {
           event.preventDefault()
           event.stopPropagation()

@@ -10,7 +10,7 @@ export const t = translator('sessions.action', {
   'delete.permanent.confirm': 'Delete permanently',
   'clear.title': 'Clear all messages?',
   'clear.text':
-    'The agent starts fresh. Cleared messages stay on disk until you delete them permanently.',
+    'The agent no longer reads them. They stay on disk until you delete them permanently.',
   'clear.done': 'Messages cleared',
   'clear.purge': 'Delete permanently',
   'clear.confirm': 'Clear messages',

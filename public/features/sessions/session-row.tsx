@@ -1,16 +1,16 @@
 /** Row of the session list. */
 import type { Clock } from '../../../lib/base/clock.ts'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { SessionRow as Row } from '../../../lib/schema/session.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton, openMenuAt } from '../../parts/menu-button.tsx'
+import { TitleField } from '../../parts/title-field.tsx'
 import { sourceOf, titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 import { formatAgo, formatFull } from '../../parts/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { lateSessionMenu } from './late-session-menu.ts'
-import { useSessions } from '../../contexts.ts'
 
 /** Drag-and-drop type of a session. */
 export const DRAGGED_SESSION = 'application/x-agent-session'
@@ -34,36 +34,6 @@ const StateMark = ({ mark }: { mark: Mark | null }) => {
       {mark === 'missed' && <Icon name="clock" size={14} />}
       <span class="sr-only">{`, ${t(`row.${mark}`)}`}</span>
     </span>
-  )
-}
-
-const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
-  const sessions = useSessions()
-  const ref = useRef<HTMLInputElement>(null)
-  const finished = useRef(false)
-  // Before the user can type into it.
-  useLayoutEffect(() => ref.current?.select(), [])
-  const finish = (keep: boolean) => {
-    if (finished.current) return
-    finished.current = true
-    const title = ref.current?.value.trim() ?? ''
-    if (keep && title && title !== row.title) void sessions.rename(row.session_id, title)
-    onDone()
-  }
-  return (
-    <input
-      ref={ref}
-      class="rename-field"
-      aria-label={t('chat.title.label')}
-      maxLength={80}
-      value={titleOf(row)}
-      onBlur={() => finish(true)}
-      onKeyDown={event => {
-        event.stopPropagation()
-        if (event.key === 'Enter' && !event.isComposing) finish(true)
-        if (event.key === 'Escape') finish(false)
-      }}
-    />
   )
 }
 
@@ -128,9 +98,11 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
       }}
     >
       {renaming ? (
-        <RenameField
-          row={row}
-          onDone={() => {
+        <TitleField
+          class="rename-field"
+          title={title}
+          onDone={next => {
+            if (next && next !== row.title) void app.sessions.rename(id, next)
             app.shell.layout.renamingRow.value = null
             app.shell.layout.refocusRow.value = id
           }}

@@ -130,7 +130,8 @@ export const revealSetting = (label: string): void => {
     ].find(element => element.textContent?.trim() === label)
   const show = (): boolean => {
     const element = find()
-    if (!element) return false
+    // What is not shown yet cannot have the focus.
+    if (!element || element.closest('[data-late]')) return false
     const row = element.closest<HTMLElement>('.field') ?? element
     row.scrollIntoView({ block: 'center' })
     row.classList.add('field-found')
@@ -148,6 +149,7 @@ export const revealSetting = (label: string): void => {
   observer.observe(document.getElementById('main') ?? document.body, {
     childList: true,
     subtree: true,
+    attributeFilter: ['data-late'],
   })
   setTimeout(() => observer.disconnect(), WAIT_MS)
 }

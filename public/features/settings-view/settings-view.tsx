@@ -1,5 +1,7 @@
 /** The settings view: the list of sections and the open one. Every change is saved at once. */
+import { useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Section as SectionName } from '../shell/route.ts'
 import { t } from '../settings/strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
@@ -108,6 +110,43 @@ const PartView = ({ part }: { part: Part }) => {
   )
 }
 
+const QUIET_MS = 120
+const MAX_WAIT_MS = 1_000
+
+/**
+ * The parts of a page load one by one, and what has grown would push those below while they are read: they are shown together,
+ * once nothing has arrived for a moment.
+ */
+const Parts = ({ section }: { section: SectionName }) => {
+  const { clock } = useShell().platform
+  const ref = useRef<HTMLDivElement>(null)
+  const isLate = useSignal(true)
+  useLayoutEffect(() => {
+    const show = () => {
+      isLate.value = false
+    }
+    let cancel = clock.timer(QUIET_MS, show)
+    const stop = clock.timer(MAX_WAIT_MS, show)
+    const observer = new MutationObserver(() => {
+      cancel()
+      cancel = clock.timer(QUIET_MS, show)
+    })
+    observer.observe(ref.current!, { childList: true, subtree: true })
+    return () => {
+      observer.disconnect()
+      cancel()
+      stop()
+    }
+  }, [])
+  return (
+    <div ref={ref} data-late={isLate.value ? '' : undefined}>
+      {openParts(section).map(part => (
+        <PartView key={part} part={part} />
+      ))}
+    </div>
+  )
+}
+
 export const SettingsView = ({ section }: { section: SectionName }) => {
   const { route } = useShell()
   return (
@@ -135,11 +174,7 @@ export const SettingsView = ({ section }: { section: SectionName }) => {
         <h2 id="settings-section" class="view-title">
           {t(`settings.${section}`)}
         </h2>
-        {mayOpen(section) ? (
-          openParts(section).map(part => <PartView key={part} part={part} />)
-        ) : (
-          <RoleNote />
-        )}
+        {mayOpen(section) ? <Parts key={section} section={section} /> : <RoleNote />}
       </section>
     </View>
   )

@@ -1,4 +1,5 @@
 /** Dialog that makes a read-only link to a chat and lists its links. A link is shown once, when it is made. */
+import { joinSentences } from '../../strings/join-sentences.ts'
 import { useLoaded } from '../shell/use-loaded.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -39,10 +40,20 @@ export const openShare = async (app: App, sessionId: string): Promise<void> => {
   )
 }
 
-/** Takes the place of the form, and the focus that its button had. */
+/** Takes the place of the form, and the focus that its button had. Copied at once where the browser allows it. */
 const Made = ({ url }: { url: string }) => {
   const ref = useRef<HTMLElement>(null)
-  useEffect(() => ref.current?.focus(), [])
+  const isCopied = useSignal(false)
+  useEffect(() => {
+    ref.current?.focus()
+    // The clipboard needs a secure origin and permission; else the button remains.
+    navigator.clipboard?.writeText(url).then(
+      () => {
+        isCopied.value = true
+      },
+      () => undefined,
+    )
+  }, [])
   return (
     <section class="share-made" ref={ref} tabIndex={-1} aria-label={t('share.made')}>
       <p class="share-made-title">{t('share.made')}</p>
@@ -50,15 +61,22 @@ const Made = ({ url }: { url: string }) => {
         <code dir="ltr">{url}</code>
         <CopyButton text={url} label={t('share.copy')} />
       </div>
-      <p class="field-hint">{t('share.made.hint')}</p>
+      <p class="field-hint" role="status">
+        {t(isCopied.value ? 'share.made.copied' : 'share.made.hint')}
+      </p>
       {isThisComputer() && <p class="field-hint">{t('share.local', { host: location.host })}</p>}
     </section>
   )
 }
 
-type FormProps = { sessionId: string; onMade: (links: Links, token: string) => void }
+type FormProps = {
+  sessionId: string
+  /** Whether links work; the first one turns them on. */
+  isOn: boolean
+  onMade: (links: Links, token: string) => void
+}
 
-const ShareForm = ({ sessionId, onMade }: FormProps) => {
+const ShareForm = ({ sessionId, isOn, onMade }: FormProps) => {
   const { attempt, api } = useShell()
   const days = useSignal(DEFAULT_DAYS)
   const parts = useSignal<Readonly<Record<Part, boolean>>>({
@@ -74,6 +92,7 @@ const ShareForm = ({ sessionId, onMade }: FormProps) => {
     event.preventDefault()
     isBusy.value = true
     await attempt(async () => {
+      if (!isOn) await api('POST /api/shares/enable', { enabled: true })
       const { token, ...links } = await api('POST /api/shares/create', {
         session_id: sessionId,
         days: days.value,
@@ -86,7 +105,7 @@ const ShareForm = ({ sessionId, onMade }: FormProps) => {
 
   return (
     <form onSubmit={event => void submit(event)}>
-      <p class="dialog-text">{t('share.lead')}</p>
+      <p class="dialog-text">{joinSentences(t('share.lead'), !isOn && t('share.off'))}</p>
       <div class="rows">
         <SelectRow
           label={t('share.days')}
@@ -118,7 +137,7 @@ const ShareForm = ({ sessionId, onMade }: FormProps) => {
           {t('share.preview')}
         </a>
         <Button kind="primary" type="submit" disabled={isBusy.value}>
-          {t('share.create')}
+          {t(isOn ? 'share.create' : 'share.enable')}
         </Button>
       </FormActions>
     </form>
@@ -136,27 +155,11 @@ const ShareDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () =>
     <Dialog title={t('share.title')} closeLabel={t('app.close')} onClose={onClose}>
       <div class="share-body">
         {!shown && <LoadingNote />}
-        {shown && !shown.enabled && (
-          <>
-            <p class="dialog-text">{t('share.off')}</p>
-            <FormActions>
-              <Button
-                kind="primary"
-                onClick={() =>
-                  void attempt(async () => {
-                    links.value = await api('POST /api/shares/enable', { enabled: true })
-                  })
-                }
-              >
-                {t('share.enable')}
-              </Button>
-            </FormActions>
-          </>
-        )}
         {url.value && <Made url={url.value} />}
-        {shown?.enabled && !url.value && (
+        {shown && !url.value && (
           <ShareForm
             sessionId={sessionId}
+            isOn={shown.enabled}
             onMade={(next, token) => {
               links.value = next
               url.value = new URL(`share/${token}`, document.baseURI).href

@@ -3,9 +3,8 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator('shares', {
   'share.title': 'Share chat',
-  'share.off':
-    'Share links are off. While they’re on, you can make read-only links to single chats.',
-  'share.enable': 'Turn on share links',
+  'share.off': 'Share links are off. This one turns them on.',
+  'share.enable': 'Turn on and create link',
   'share.lead':
     'Anyone with the link can read this chat without signing in. Secrets and the path of your home folder are hidden. Files, reasoning, and approvals are never included.',
   'share.local': 'Other devices can’t open this address: {host} is this computer.',
@@ -21,6 +20,7 @@ export const t = translator('shares', {
   'share.create': 'Create link',
   'share.made': 'Your link',
   'share.made.hint': 'Copy it now. It won’t be shown again.',
+  'share.made.copied': 'Copied. It won’t be shown again.',
   'share.copy': 'Copy link',
   'share.links': 'Links to this chat',
   'share.link.live': 'Kept up to date',

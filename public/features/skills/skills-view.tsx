@@ -43,6 +43,8 @@ const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
   if (state !== 'ready') {
     return <LoadNote state={state} failed={t('skills.failed')} onRetry={() => void skills.load()} />
   }
+  // The form of the first one is beside it.
+  if (skills.rows.value.length === 0) return <EmptyNote title={t('skills.empty')} />
   if (groups.length === 0) {
     return <EmptyNote title={t('skills.none', { query: skills.query.value.trim() })} />
   }

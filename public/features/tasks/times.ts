@@ -19,7 +19,7 @@ export const formatDistance = (seconds: number, now: number, locale = pageLocale
   return t('next.soon')
 }
 
-/** "Tue 3 Feb, 09:00"; with the year only when it is not the current one. */
+/** "Tue, Feb 3, 9:00 AM"; with the year only when it is not the current one. */
 export const formatMoment = (seconds: number, now: number, locale = pageLocale()): string => {
   const then = new Date(seconds * 1_000)
   const isThisYear = then.getFullYear() === new Date(now * 1_000).getFullYear()
@@ -27,7 +27,7 @@ export const formatMoment = (seconds: number, now: number, locale = pageLocale()
     weekday: 'short',
     day: 'numeric',
     month: 'short',
-    hour: '2-digit',
+    hour: 'numeric',
     minute: '2-digit',
     ...(isThisYear ? {} : { year: 'numeric' }),
   })

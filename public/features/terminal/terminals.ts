@@ -130,6 +130,8 @@ export class Terminals {
 
   async #remove({ terminal_id }: Terminal): Promise<void> {
     const { api, toasts } = this.#shell
+    // Its screen stops reading first: a read of a closed terminal is an error.
+    this.list.value = this.list.value.filter(each => each.terminal_id !== terminal_id)
     try {
       await api('POST /api/terminal/close', { session_id: this.sessionId, terminal_id })
     } catch (error) {

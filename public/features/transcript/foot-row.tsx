@@ -1,11 +1,5 @@
 /** Footer of a turn: its summary; copy, retry, branch, tokens, cost and time. */
 import { pageLocale } from '../../strings/t.ts'
-import { useComputed } from '@preact/signals'
-import { waitedSeconds } from '../../../lib/base/waits.ts'
-import type { Message } from '../../../lib/schema/message.ts'
-import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
-import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
-import { formatSeconds } from '../../parts/elapsed.tsx'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { firstContent } from '../../parts/first-content.ts'
@@ -18,18 +12,12 @@ import { secondsOf, textOf } from './content.ts'
 import type { FootRow } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 
-/** `12.3K tokens in (94% cached), 1.2K out, $0.03` */
-const describeUsage = (usage: TurnUsage | Usage): string => {
-  const [input, output] = [usage.input_tokens, usage.output_tokens].map(count =>
-    formatTokens(count),
-  ) as [string, string]
-  const percent = cachedPercent(usage)
-  const tokens =
-    percent === null
-      ? t('tx.tokens', { input, output })
-      : t('tx.tokens.cached', { input, output, percent })
-  return usage.estimated_cost > 0 ? `${tokens}, ${formatCost(usage.estimated_cost)}` : tokens
-}
+/** Off at first. */
+export const UsageFacts = lazy(
+  async () => (await import('./usage-facts.tsx')).UsageFacts,
+  true,
+  false,
+)
 
 const TurnSummary = lazy(
   async () => {
@@ -50,13 +38,6 @@ const hasEdits = ({ turn }: FootRow): boolean =>
 
 const EDITS = new Set(['write_file', 'patch'])
 
-/** Without the time that it waited for a person; null when it is not known. */
-const workedSeconds = (turn: readonly Message[]): number | null => {
-  const [from, to] = [turn[0], turn.at(-1)].map(message => message && secondsOf(message))
-  const waited = waitedSeconds(turn.flatMap(({ _decisions: all = [] }) => all))
-  return from && to && to - from > waited ? to - from - waited : null
-}
-
 /** One line, so that a summary that arrives late moves nothing. */
 export function FootRowView({ row }: { row: FootRow }) {
   return (
@@ -75,7 +56,6 @@ function Tools({ row }: { row: FootRow }) {
   // Zeros: the provider reported nothing.
   const usage = showUsage && row.usage && row.usage.input_tokens > 0 ? row.usage : null
   const seconds = secondsOf(last)
-  const worked = workedSeconds(row.turn)
   const at = seconds === null ? null : new Date(seconds * 1000)
   const tool = (icon: IconName, label: string, onClick: () => void) => (
     <button type="button" class="tx-tool" title={label} aria-label={label} onClick={onClick}>
@@ -91,30 +71,19 @@ function Tools({ row }: { row: FootRow }) {
       {may('POST /api/session/branch') &&
         tool('branch', t('tx.branch'), () => actions.branch(last.id))}
       <span class="tx-facts">
-        {usage && <span>{describeUsage(usage)}</span>}
+        {usage && <UsageFacts usage={usage} />}
         {last.model && <span>{last.model}</span>}
         {at !== null && (
           <time
             dateTime={at.toISOString()}
-            title={[
-              at.toLocaleString(pageLocale(), { dateStyle: 'full', timeStyle: 'medium' }),
-              ...(worked === null ? [] : [formatSeconds(worked)]),
-            ].join(' · ')}
+            title={at.toLocaleString(pageLocale(), { dateStyle: 'full', timeStyle: 'medium' })}
           >
             <a href={actions.hrefOfPlace?.(`${last.id}:0`)}>
-              {at.toLocaleTimeString(pageLocale(), { hour: '2-digit', minute: '2-digit' })}
+              {at.toLocaleTimeString(pageLocale(), { hour: 'numeric', minute: '2-digit' })}
             </a>
           </time>
         )}
       </span>
     </div>
   )
-}
-
-/** Tokens of the running turn so far. */
-export function LiveUsage() {
-  const { live, showUsage } = useTranscript()
-  const usage = useComputed(() => live.value?.usage).value
-  if (!showUsage || !usage || usage.input_tokens === 0) return null
-  return <span class="tx-facts tx-facts-live">{describeUsage(usage)}</span>
 }

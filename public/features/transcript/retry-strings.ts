@@ -15,7 +15,7 @@ export const t = translator('transcript.retry', {
   'retry.error': '{provider} reported an error',
   'retry.unnamed': 'the provider',
   'retry.subagent': '{what} (subagent)',
-  'retry.others': { one: '{count} more call is waiting', other: '{count} more calls are waiting' },
+  'retry.others': { one: '{count} more step is waiting', other: '{count} more steps are waiting' },
   'retry.minutes': '{count} min',
   'retry.in': 'Retrying in {time}',
   'retry.now': 'Retrying now…',

@@ -193,7 +193,6 @@ export class ScrollController {
   readonly onScroll = (): void => {
     const scroller = this.scroller.current
     if (!scroller) return
-    this.#dropFloor()
     const anchor = this.#pushedFrom(scroller)
     if (anchor) this.#restore(scroller, anchor)
     else {
@@ -236,7 +235,10 @@ export class ScrollController {
 
   /** The browser would scroll smoothly to where the end was when the key was pressed. */
   readonly onKey = (event: KeyboardEvent): void => {
-    if (event.key !== 'End' || event.target !== this.scroller.current) return
+    const isOwn =
+      event.target === this.scroller.current ||
+      (event.target instanceof Element && event.target.matches('.tx-row'))
+    if (event.key !== 'End' || !isOwn) return
     event.preventDefault()
     this.jumpToEnd()
   }
@@ -264,15 +266,6 @@ export class ScrollController {
     this.#floor = height
     const column = this.column.current
     if (column) column.style.minBlockSize = height > 0 ? `${height}px` : ''
-  }
-
-  /** Once none of the empty place is in view, unless it will be needed. */
-  #dropFloor(): void {
-    const column = this.column.current
-    const last = column?.lastElementChild
-    if (this.#floor === 0 || !column || !last || this.#running?.peek()) return
-    const empty = column.getBoundingClientRect().bottom - last.getBoundingClientRect().bottom
-    if (this.#distanceToEnd() > empty) this.#setFloor(0)
   }
 
   #scrollToEnd(): void {
@@ -305,6 +298,7 @@ export class ScrollController {
   }
 
   #leave(): void {
+    if (!this.#running?.peek()) this.#setFloor(0)
     this.leftAt.value = this.#source?.peek().at(-1)?.key ?? ''
   }
 
@@ -338,7 +332,12 @@ export class ScrollController {
     const target = this.#target
     this.#target = null
     if (!target?.focus) return
-    this.#rowElement(target.key)?.focus({ preventScroll: true })
+    const row = this.#rowElement(target.key)
+    if (!row) return
+    // Only now: a row that can always have the focus takes it with each click on its text.
+    row.tabIndex = -1
+    row.addEventListener('blur', () => row.removeAttribute('tabindex'), { once: true })
+    row.focus({ preventScroll: true })
   }
 
   /** Measures and observes rows that are new in the DOM; true when a height was new. */

@@ -1,4 +1,5 @@
 /** Editor of a user message; its new text takes the place of the message and of everything below it. */
+import { isComposing } from '../../parts/composing.ts'
 import { Icon } from '../../parts/icon.tsx'
 import {
   type Editing,
@@ -40,7 +41,7 @@ export function UserEditor({ id }: { id: string }) {
     attach(given)
   }
   const onKey = (event: KeyboardEvent) => {
-    if (event.isComposing) return
+    if (isComposing(event)) return
     if (event.key === 'Escape') {
       event.stopPropagation()
       onClose()

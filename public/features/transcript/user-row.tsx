@@ -1,14 +1,12 @@
 /** User message: can be copied or edited in place. */
 import { useSignal } from '@preact/signals'
-import { usePart } from '../../parts/use-part.ts'
 
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
-import { useLightbox } from '../lightbox/use-lightbox.ts'
-import { isImagePath, nameOf } from '../../parts/file-kind.ts'
+import { isImagePath } from '../../parts/file-kind.ts'
 import { editOf, withEdit } from '../messages/editing.ts'
 import { withoutFiles } from '../messages/message-text.ts'
 import { t } from '../../strings/transcript-strings.ts'
@@ -54,6 +52,10 @@ const UserText = ({ text }: { text: string }) => {
 
 const UserEditor = lazy(async () => (await import('./user-editor.tsx')).UserEditor, true)
 
+/** Their places are kept. */
+const Attachments = lazy(async () => (await import('./user-parts.tsx')).Attachments, true, false)
+const Versions = lazy(async () => (await import('./user-parts.tsx')).Versions, true, false)
+
 const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')).HookNotes, true)
 
 const SentComments = lazy(
@@ -76,7 +78,7 @@ export function UserRowView({ message }: { message: Message }) {
   if (message._hooks) return <HookNotes notes={message._hooks} />
   if (editOf(actions.editing.value, message.id)) return <UserEditor id={message.id} />
   return (
-    <article class="user" aria-label={t('tx.you')}>
+    <article class="user">
       <div class="user-entry">
         <h3 class="tx-sr">{t('tx.you')}</h3>
         <div class={long && !whole.value ? 'user-text user-cut' : 'user-text'}>
@@ -95,8 +97,18 @@ export function UserRowView({ message }: { message: Message }) {
           </button>
         )}
         {comments.length > 0 && <SentComments comments={comments} openFile={actions.openFile} />}
-        <Attachments names={message.attachments ?? []} />
-        {message._versions && <Versions id={message.id} ids={message._versions} />}
+        {message.attachments && named && (
+          <div
+            class={message.attachments.some(isImagePath) ? 'user-attached-high' : 'user-attached'}
+          >
+            <Attachments names={message.attachments} />
+          </div>
+        )}
+        {message._versions?.[1] && actions.showVersion && may('POST /api/session/version') && (
+          <div class="user-versions">
+            <Versions id={message.id} ids={message._versions} show={actions.showVersion} />
+          </div>
+        )}
       </div>
       <div class="tx-tools user-tools">
         <button
@@ -127,107 +139,5 @@ export function UserRowView({ message }: { message: Message }) {
         )}
       </div>
     </article>
-  )
-}
-
-/** Which version of the message is shown, and the way to its neighbors. */
-function Versions({ id, ids }: { id: string; ids: readonly string[] }) {
-  const { actions } = useTranscript()
-  const { showVersion } = actions
-  if (ids.length < 2 || !showVersion || !may('POST /api/session/version')) return null
-  const at = ids.indexOf(id)
-  const button = (label: string, sign: string, to: string | undefined) => (
-    <button
-      type="button"
-      class="tx-tool"
-      title={label}
-      aria-label={label}
-      disabled={to === undefined}
-      onClick={() => to !== undefined && showVersion(to)}
-    >
-      {sign}
-    </button>
-  )
-  const place = { n: at + 1, count: ids.length }
-  return (
-    <div class="user-versions">
-      <span class="tx-sr">{t('tx.version', place)}</span>
-      {button(t('tx.version.previous'), '‹', ids[at - 1])}
-      <span aria-hidden="true">{`${place.n}/${place.count}`}</span>
-      {button(t('tx.version.next'), '›', ids[at + 1])}
-    </div>
-  )
-}
-
-/** Relative to the page's base. A picture that is kept with the chat is named by its whole path. */
-const rawUrl = (session: string, path: string): string =>
-  `api/${path[0] === '/' ? 'media' : 'file/raw'}?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(path)}`
-
-/** Images as thumbnails, other files by name. */
-function Attachments({ names }: { names: readonly string[] }) {
-  const broken = useSignal<readonly string[]>([])
-  const show = useLightbox()
-  const { chat, actions } = useTranscript()
-  const { openFile } = actions
-  const session = usePart(chat, ({ sessionId }) => sessionId)
-  if (names.length === 0) return null
-  const isPicture = (name: string): boolean =>
-    session !== '' && isImagePath(name) && !broken.value.includes(name)
-  const pictures = names.filter(isPicture)
-  const files = names.filter(name => !isPicture(name))
-  return (
-    <>
-      {pictures.length > 0 && (
-        <ul class="user-pictures" aria-label={t('tx.attached')}>
-          {pictures.map(name => (
-            <li key={name}>
-              <button
-                type="button"
-                title={name}
-                aria-label={t('tx.file.open', { name })}
-                data-picture
-                onClick={show}
-              >
-                <img
-                  src={rawUrl(session, name)}
-                  alt={nameOf(name)}
-                  loading="lazy"
-                  onError={() => {
-                    broken.value = [...broken.value, name]
-                  }}
-                />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-      {files.length > 0 && <FileNames names={files} openFile={openFile} />}
-    </>
-  )
-}
-
-type FileNamesProps = { names: readonly string[]; openFile: ((path: string) => void) | undefined }
-
-function FileNames({ names, openFile }: FileNamesProps) {
-  return (
-    <ul class="user-files" aria-label={t('tx.attached')}>
-      {names.map(name => (
-        <li key={name}>
-          <Icon name="paperclip" size={14} />{' '}
-          {openFile && !name.endsWith('/') ? (
-            <button
-              type="button"
-              class="tx-link"
-              aria-label={t('tx.file.open', { name })}
-              onClick={() => openFile(name)}
-            >
-              {nameOf(name)}
-            </button>
-          ) : (
-            nameOf(name)
-          )}
-        </li>
-      ))}
-    </ul>
   )
 }

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
-import { LiveUsage } from './foot-row.tsx'
+import { UsageFacts } from './foot-row.tsx'
 import { RowView } from './row-view.tsx'
 import type { Row } from './rows.ts'
 import { ScrollController } from './scroll-controller.ts'
@@ -47,6 +47,7 @@ export function VirtualList({
   onNearTop,
   controller,
 }: VirtualListProps) {
+  const { showUsage } = useTranscript()
   const drawnCount = useSignal(0)
   // Read, so that a new count draws the list again.
   void drawnCount.value
@@ -88,7 +89,7 @@ export function VirtualList({
           ))}
           <div class="tx-space" style={{ height: `${range.below}px` }} />
           {tail}
-          {running.value && <LiveUsage />}
+          {running.value && showUsage && <UsageFacts usage={null} />}
         </div>
       </section>
       {leftAt !== null && (
@@ -123,8 +124,6 @@ function RowBox({ row }: { row: Row }) {
     <div
       class={`tx-row tx-row-${row.kind}`}
       data-key={row.key}
-      // A jump by keyboard moves the focus here.
-      tabIndex={-1}
       aria-current={isCurrent ? 'location' : undefined}
     >
       {body}

@@ -29,7 +29,8 @@ export const enApp = {
   'connection.lost': 'Connection lost',
   'connection.offline': 'You’re offline.',
   'connection.now': 'Reconnect now',
-  'connection.polling': 'Live updates for CLI sessions are off. Refreshing every 30 seconds.',
+  'connection.polling':
+    'Live updates for chats of the command line are off. Refreshing every 30 seconds.',
 
   'error.server': 'Can’t reach the server',
 
@@ -43,7 +44,7 @@ export const enApp = {
   'keys.sidebar': 'Show or hide the sidebar',
   'keys.find': 'Find in this chat',
   'keys.outline': 'Outline',
-  'keys.stop': 'Stop the current response',
+  'keys.stop': 'Stop the answer',
   'keys.search': 'Search chats',
 
   'settings.title': 'Settings',

@@ -17,14 +17,14 @@ export const enChat = {
   'chat.empty.title': 'What should we work on?',
   'chat.empty.text': 'Working in {workspace}',
   'chat.copied': 'Copied',
-  'chat.copy.failed': 'Copy was blocked by the browser',
-  'chat.retry.late': 'Already retried, or the response has ended.',
-  'chat.finished': 'Response ready: {title}',
+  'chat.copy.failed': 'Copy was blocked by the browser.',
+  'chat.retry.late': 'Already retried, or the answer has ended.',
+  'chat.finished': 'Answer ready: {title}',
   'chat.waiting': 'Needs your input: {title}',
 
   'composer.label': 'Message',
   'composer.placeholder': 'Message {name}',
-  'composer.placeholder.running': 'Queue a follow-up, or press {key} ↵ to steer',
+  'composer.placeholder.running': 'Queue a message, or press {key} ↵ to send guidance',
   'composer.send': 'Send',
   'composer.queue': 'Queue message',
   'composer.stop': 'Stop',
@@ -59,8 +59,8 @@ export const enChat = {
   'effort.xhigh': 'Extra high',
 
   'command.undone': 'Undone: {preview}',
-  'command.busy': 'Stop the current response first',
+  'command.busy': 'Stop the answer first',
   'command.not.running': 'Nothing is running',
 
-  'tx.place.missing': 'That message isn’t in this chat anymore',
+  'tx.place.missing': 'That message isn’t in this chat anymore.',
 } as const

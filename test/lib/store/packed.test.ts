@@ -27,26 +27,26 @@ const write = (name: string, platform = 'plan9-mips') => {
   }
   const asset = { type: 'text/css', etag: 'tag', immutable: true }
   const addAll = (bytes: Buffer) => ({ ...add(zlib.zstdCompressSync(bytes)), bytes: bytes.length })
+  const later = { name: 'later', code: addAll(Buffer.from('(later)')), compiled: addAll(picture) }
   const contents = {
-    startup: addAll(Buffer.from('({})')),
-    server: { './later.js': add(zlib.zstdCompressSync(Buffer.from('(later)'))) },
+    scripts: [{ ...later, parts: ['./later.js', './last.js'] }],
     worker: add(zlib.zstdCompressSync(Buffer.from('work()'))),
-    addons: { t: { block: add(zlib.zstdCompressSync(picture)), sha256: sha256(picture) } },
-    compiled: {
-      platform,
-      startup: addAll(page),
-      blocks: { './later.js': add(zlib.zstdCompressSync(picture)) },
-    },
     assets: [
       { path: '/static/a.css', ...asset, br: add(zlib.brotliCompressSync(page)) },
       { path: '/static/b.png', ...asset, raw: add(picture) },
     ],
   }
-  const block = add(Buffer.from(JSON.stringify(contents)))
+  const index = {
+    version: 'v1',
+    platform,
+    first: { name: 'start', code: addAll(Buffer.from('({})')), compiled: addAll(page) },
+    addons: { t: { block: add(zlib.zstdCompressSync(picture)), sha256: sha256(picture) } },
+    contents: add(zlib.zstdCompressSync(Buffer.from(JSON.stringify(contents)))),
+  }
   const payload = texts.join('')
   const file = join(root, name)
   writeFileSync(file, `code()\n/*${payload}*/\n`)
-  const packing = { version: 'v1', payloadSize: payload.length, contents: block }
+  const packing = { ...index, payloadSize: payload.length }
   return { file, open: () => openPacked(JSON.stringify(packing), pathToFileURL(file).href) }
 }
 
@@ -60,15 +60,16 @@ test('rejects a file that was changed after its index was read', () => {
   writeFileSync(file, 'x'.repeat(5_000))
   assert.throws(() => packed.searchWorker(), /changed while it was running/)
   assert.throws(() => packed.server('./later.js'), /changed while it was running/)
-  assert.throws(() => packed.startup(), /changed while it was running/)
-  assert.throws(open)
+  assert.throws(() => packed.first(), /changed while it was running/)
+  assert.throws(() => packed.assets, /changed while it was running/)
 })
 
 test('every entry unpacks to its original bytes', () => {
   const packed = write('good').open()
   assert.is(packed.version, 'v1')
-  assert.equal(packed.startup(), { code: '({})', compiled: undefined })
-  assert.equal(packed.server('./later.js'), { code: '(later)', compiled: undefined })
+  assert.equal(packed.first(), { script: 'start', code: '({})', compiled: undefined })
+  const later = { script: 'later', code: '(later)', compiled: undefined }
+  assert.equal([packed.server('./later.js'), packed.server('./last.js')], [later, later])
   assert.is(packed.server('./none.js'), undefined)
   assert.is(packed.searchWorker(), 'work()')
   assert.equal(packed.addons.t?.read(), picture)
@@ -76,9 +77,9 @@ test('every entry unpacks to its original bytes', () => {
 
 test('a code cache is used on its own platform only', () => {
   const here = write('here', `${process.platform}-${process.arch}`).open()
-  assert.equal([here.startup().compiled, here.server('./later.js')?.compiled], [page, picture])
+  assert.equal([here.first().compiled, here.server('./later.js')?.compiled], [page, picture])
   const elsewhere = write('elsewhere').open()
-  assert.is(elsewhere.startup().compiled, undefined)
+  assert.is(elsewhere.first().compiled, undefined)
   assert.is(elsewhere.server('./later.js')?.compiled, undefined)
 })
 

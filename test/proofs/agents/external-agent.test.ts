@@ -282,7 +282,7 @@ for (const [traits, why] of [
       await at.app.kill()
       await at.app.start()
       assert.is(await endOf(at, id), 'interrupted')
-      assert.match(await at.last(id), /can't load its session to continue/)
+      assert.match(await at.last(id), /can't load what it did before/)
       assert.equal(
         receivedBy(at)
           .flat()

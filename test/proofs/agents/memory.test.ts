@@ -31,7 +31,7 @@ for (const traits of ['no-load', 'forgets'])
     at.place.traits = traits
     const { text, warnings } = await at.say('recall')
     assert.match(text, /^I have heard: .*User: hello one\n\nAssistant: Hello there\. \+ recall$/s)
-    assert.match(warnings[0] ?? '', /no longer has this conversation/)
+    assert.match(warnings[0] ?? '', /no longer has this chat/)
   })
 
 test('sends messages of other models; an edited history starts a new session', async at => {

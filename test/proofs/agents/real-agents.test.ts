@@ -284,7 +284,7 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
       const { app, turn, view, configure } = at
       const atEase = (warnings: unknown[]) => {
         const rest = agent.isForgetful
-          ? warnings.filter(words => !/no longer has this conversation/.test(String(words)))
+          ? warnings.filter(words => !/no longer has this chat/.test(String(words)))
           : warnings
         assert.equal(rest, [])
       }

@@ -242,7 +242,7 @@ test('no permission allows a blocked command, whatever the user would answer', a
 
 test('reports a refusal and an empty answer', async at => {
   assert.equal((await at.say('refuse')).warnings, ['Tester declined to continue.'])
-  assert.equal((await at.say('nothing')).warnings, ['Tester ended its turn without a response.'])
+  assert.equal((await at.say('nothing')).warnings, ['Tester ended without an answer.'])
 })
 
 test('exits when idle', async at => {

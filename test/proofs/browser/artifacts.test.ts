@@ -151,14 +151,14 @@ test('links what an answer names, draws its diagrams, and isolates its scripts',
       () => document.querySelector('.md-diagram-drawn')?.shadowRoot?.querySelector('svg') != null,
     )
 
-    // HTML of an answer runs beside the chat, in full screen below our own head.
+    // HTML of an answer runs beside the chat, or in its place, below our own head.
     await page.locator('.md-code').nth(1).getByRole('button', { name: 'Open' }).click()
     const frame = page.frameLocator('iframe.frame-view')
     await frame.getByRole('button', { name: 'Press' }).click()
     await frame.getByText('pressed').waitFor()
-    await page.getByRole('button', { name: 'Full screen' }).click()
+    await page.getByRole('button', { name: 'Expand' }).click()
     assert.ok(await page.getByRole('button', { name: 'Stop' }).isVisible())
-    await page.getByRole('button', { name: 'Exit full screen' }).click()
+    await page.getByRole('button', { name: 'Show beside the chat' }).click()
     assert.equal(await at.axe(), [])
     assert.equal(at.problems, [])
     // A file runs only when it is asked to, and is not running after a reload.

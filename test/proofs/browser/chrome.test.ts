@@ -23,6 +23,7 @@ const start = async (...titles: string[]): Promise<Made> => {
   return { app, ids }
 }
 
+// What it suggests is no control: it is what may be asked.
 test('an empty chat has at most 12 controls', async () => {
   const { app } = await start()
   const at = await openPage(app.url, { viewport: { width: 1440, height: 900 } })
@@ -31,7 +32,7 @@ test('an empty chat has at most 12 controls', async () => {
     await page.locator('.chip-mode').waitFor()
     await page.getByRole('button', { name: /^Profile:/ }).waitFor()
     const names = await page
-      .locator(':is(a[href], button, input, textarea, select):not(.welcome *)')
+      .locator(':is(a[href], button, input, textarea, select):not(.welcome *, .chat-below *)')
       .evaluateAll(controls =>
         controls.flatMap(control => {
           const { width, right, bottom } = control.getBoundingClientRect()
@@ -127,6 +128,34 @@ test('Ctrl+K and Enter go back to the chat before, Ctrl+2 to the second of the l
     const second = await page.locator('.session').nth(1).getAttribute('data-id')
     await page.keyboard.press('Control+2')
     await page.waitForURL(`**/session/${second}`)
+  } finally {
+    await at.close()
+    await app.close()
+  }
+})
+
+test('the mode of a chat is one choice: Auto ends plan mode, Plan ends Auto; the plus opens the list of commands', async () => {
+  const { app, ids } = await start('alpha')
+  const at = await openPage(`${app.url}/session/${ids[0]}`)
+  const { page } = at
+  try {
+    const choose = async (mode: string) => {
+      await page.locator('.chip-mode').click()
+      await page.getByRole('menuitemradio', { name: new RegExp(`^${mode}`) }).click()
+      await page.getByRole('button', { name: `Mode: ${mode}` }).waitFor()
+      const { body } = await app.get('/api/sessions')
+      const [row] = body.sessions
+      return [row.mode === 'plan', row.yolo === true]
+    }
+    assert.equal(await choose('Plan'), [true, false])
+    assert.equal(await choose('Auto'), [false, true])
+    assert.equal(await choose('Plan'), [true, false])
+    assert.equal(await choose('Ask'), [false, false])
+
+    await page.locator('.plus').click()
+    await page.getByRole('menuitem', { name: /^Commands/ }).click()
+    await page.locator('.offers [role=option]').first().waitFor()
+    assert.is(await page.locator('#composer').inputValue(), '/')
   } finally {
     await at.close()
     await app.close()

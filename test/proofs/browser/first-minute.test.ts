@@ -109,6 +109,34 @@ for (const [screen, options] of SCREENS)
     }
   })
 
+test('what arrives late moves nothing, on the first page and in usage', async () => {
+  const provider = await createProvider()
+  const app = await startApp()
+  const model = `{provider: custom, default: own-model, base_url: "${provider.url}"}`
+  writeFileSync(join(app.home, 'config.yaml'), `model: ${model}\n`)
+  try {
+    for (const message of ['First', 'Second', 'Third']) {
+      provider.push({ text: 'An answer', usage: { prompt_tokens: 9, completion_tokens: 9 } })
+      const made = await app.post('/api/session/new')
+      await app.post('/api/chat', { session_id: made.body.session.session_id, message })
+    }
+    for (const [screen, options] of SCREENS)
+      for (const [view, last] of [
+        ['', /^Commands run/],
+        ['usage', 'By source'],
+      ] as const) {
+        const at = await openPage(`${app.url}/${view}`, options)
+        await at.page.getByText(last).first().waitFor()
+        const shift = await shiftOf(at.page)
+        assert.ok(shift <= 0.02, `${view} on ${screen}: ${shift}`)
+        await at.close()
+      }
+  } finally {
+    await app.close()
+    await provider.close()
+  }
+})
+
 test('a folder is found by going there, and a model by its name or its id', async () => {
   const provider = await createProvider()
   provider.models = ['own-model', 'other-model']

@@ -52,7 +52,7 @@ test('stages a hunk and a line, discards with undo, and commits', async () => {
   )
   writeFileSync(join(world.work, 'app.ts'), `${text.join('\n')}\n`)
   const { page, problems, axe, axeInDialog } = await show()
-  await page.getByRole('button', { name: 'app.ts', expanded: false }).click()
+  await page.getByRole('button', { name: 'app.ts modified' }).click()
   const links = page.locator('.diff-added a')
   await links.nth(1).waitFor()
   assert.equal(await links.allTextContents(), ['app.ts:5', 'https://example.com/a'])
@@ -63,6 +63,19 @@ test('stages a hunk and a line, discards with undo, and commits', async () => {
   assert.match(git('diff', '--cached'), '+line 31 changed')
   assert.not.match(git('diff', '--cached'), 'line 2 changed')
 
+  // Check boxes only while lines are chosen, and then the code of all lines stays in one column.
+  assert.is(await page.locator('.stage-check').count(), 0)
+  await page.getByRole('button', { name: 'Choose lines' }).click()
+  const columns = await page.locator('.stage-lines pre > div').evaluateAll(lines =>
+    lines.map(line => {
+      const text = document.createTreeWalker(line, NodeFilter.SHOW_TEXT).nextNode()!
+      const range = document.createRange()
+      range.setStart(text, 0)
+      range.setEnd(text, 1)
+      return range.getBoundingClientRect().left
+    }),
+  )
+  assert.is(new Set(columns).size, 1)
   await page.getByRole('checkbox', { name: /Line 2: line 2$/ }).check()
   await page.getByRole('checkbox', { name: /Line 2: line 2 changed/ }).check()
   assert.equal(await axe(), [])
@@ -73,11 +86,13 @@ test('stages a hunk and a line, discards with undo, and commits', async () => {
   assert.match(git('show', ':app.ts'), 'line 2 changed')
   assert.not.match(git('show', ':app.ts'), 'line 3 changed')
 
-  await page.getByRole('button', { name: 'Discard changes to app.ts' }).click()
+  const menu = () => page.getByRole('button', { name: 'Options for app.ts' }).last()
+  await menu().click()
+  await page.getByRole('menuitem', { name: 'Discard changes' }).click()
   await page.getByText('Discarded changes to app.ts').waitFor()
   assert.not.match(readFileSync(join(world.work, 'app.ts'), 'utf8'), 'line 3 changed')
   await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByRole('button', { name: 'Discard changes to app.ts' }).waitFor()
+  await page.getByRole('heading', { name: 'Changes' }).waitFor()
   assert.match(readFileSync(join(world.work, 'app.ts'), 'utf8'), 'line 3 changed')
 
   await page.getByRole('textbox', { name: 'Commit message' }).fill('Change two lines')
@@ -98,8 +113,34 @@ test('stages a hunk and a line, discards with undo, and commits', async () => {
   await page.getByRole('button', { name: 'Create and switch' }).click()
   await page.getByRole('button', { name: /^Branch topic/ }).waitFor()
   await page.getByRole('button', { name: 'Stage all' }).click()
-  await page.getByRole('button', { name: 'Unstage all' }).waitFor()
-  assert.is(git('diff', '--cached', '--name-only'), 'app.ts')
+  await page.getByRole('button', { name: 'Unstage all' }).click()
+  await page.getByRole('button', { name: 'Stage all' }).waitFor()
+
+  // The sheet in the place of the chat: list and diff side by side, and the letters of the list in one column.
+  writeFileSync(join(world.work, 'new.txt'), 'new\n')
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByRole('button', { name: 'Expand' }).click()
+  const head = page.locator('.review-head')
+  await head.getByText('1 of 2').waitFor()
+  await page.keyboard.press('n')
+  await head.getByText('new.txt').waitFor()
+  const letters = await page
+    .locator('.change-line .file-mark')
+    .evaluateAll(marks => marks.map(mark => mark.getBoundingClientRect().left))
+  assert.is(letters.length, 2)
+  assert.is(new Set(letters).size, 1)
+  assert.equal(await axe(), [])
+  await page.keyboard.press('Escape')
+  await head.waitFor({ state: 'detached' })
+
+  // With nothing staged, one key commits all.
+  await page.keyboard.press('Control+Shift+G')
+  await page.keyboard.type('All of it')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('button', { name: 'Run hooks' }).click()
+  await page.getByText('No changes').waitFor()
+  assert.is(git('log', '-1', '--format=%s'), 'All of it')
+  assert.is(git('status', '--porcelain'), '')
 
   await page.getByRole('button', { name: /^Workspace/ }).click()
   await page.getByRole('option', { name: 'Work in a new worktree…' }).click()

@@ -60,7 +60,6 @@ test('a chat is shared, read without a sign-in on a phone, and revoked', async (
     const { page } = owner
     await page.getByRole('button', { name: 'Chat options' }).click()
     await page.getByRole('menuitem', { name: 'Share…' }).click()
-    await page.getByRole('button', { name: 'Turn on share links' }).click()
     await page.getByRole('switch', { name: 'Include tool output' }).check()
     await shot(page, 'dialog')
     const [previewed] = await Promise.all([
@@ -69,7 +68,7 @@ test('a chat is shared, read without a sign-in on a phone, and revoked', async (
     ])
     await previewed.getByRole('heading', { name: CHAT.title }).waitFor()
     await previewed.close()
-    await page.getByRole('button', { name: 'Create link' }).click()
+    await page.getByRole('button', { name: 'Turn on and create link' }).click()
     const link = await page.locator('.share-made code').textContent()
     assert.match(link ?? '', /\/share\/awl_[\w-]{43}$/)
     assert.equal(await owner.axe(), [])

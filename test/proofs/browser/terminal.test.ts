@@ -7,7 +7,12 @@ import * as assert from 'uvu/assert'
 import { openPage, type TestPage } from '../../_browser.ts'
 import { startChat } from '../../handlers/_chat.ts'
 
-type World = { chat: Awaited<ReturnType<typeof startChat>>; session: string; opened: TestPage[] }
+type World = {
+  chat: Awaited<ReturnType<typeof startChat>>
+  session: string
+  workspace: string
+  opened: TestPage[]
+}
 const world = {} as World
 
 const test = suite('browser: terminal')
@@ -15,9 +20,9 @@ const test = suite('browser: terminal')
 test.before(async () => {
   world.chat = await startChat()
   world.opened = []
-  const workspace = join(world.chat.app.userHome, 'project')
-  mkdirSync(workspace)
-  const { body } = await world.chat.app.post('/api/session/new', { workspace })
+  world.workspace = join(world.chat.app.userHome, 'project')
+  mkdirSync(world.workspace)
+  const { body } = await world.chat.app.post('/api/session/new', { workspace: world.workspace })
   world.session = body.session.session_id
 })
 
@@ -30,16 +35,12 @@ const show = async (options = {}): Promise<TestPage> => {
   world.opened.push(opened)
   return opened
 }
-const openTab = async (page: Page): Promise<void> => {
-  const tab = page.getByRole('tab', { name: 'Terminal' })
-  if (!(await tab.isVisible())) await page.keyboard.press('Control+Shift+E')
-  await tab.click()
-}
 const screen = (page: Page) => page.locator('.terminal-screen')
 
 test('types into a shell, survives a reload, and quotes a selection in the message', async () => {
   const { page, problems, axe } = await show()
-  await openTab(page)
+  await page.locator('#composer').waitFor()
+  await page.keyboard.press('Control+Backquote')
   await screen(page).locator('.xterm-rows', { hasText: /[$#] / }).waitFor()
   await page.keyboard.type(
     'printf "\\e[38;2;10;200;30mok-%s\\e[0m https://example.com/a\\n" $((6*7))',
@@ -61,6 +62,19 @@ test('types into a shell, survives a reload, and quotes a selection in the messa
   await page.keyboard.type('echo same-$((40+3))')
   await page.keyboard.press('Enter')
   await screen(page).locator('.xterm-rows', { hasText: 'same-43' }).waitFor()
+  // Full width, and the same shell in another chat of the folder.
+  const wide = await page.evaluate(() => {
+    const [dock, main] = ['.dock', '#main'].map(
+      name => document.querySelector(name)!.getBoundingClientRect().width,
+    )
+    return dock === main
+  })
+  assert.ok(wide)
+  const other = await world.chat.app.post('/api/session/new', { workspace: world.workspace })
+  await page.goto(`${world.chat.app.url}/session/${other.body.session.session_id}`)
+  await screen(page).locator('.xterm-rows', { hasText: 'same-43' }).waitFor()
+  await page.goto(`${world.chat.app.url}/session/${world.session}`)
+  await screen(page).locator('.xterm-rows', { hasText: 'same-43' }).waitFor()
   const { body } = await world.chat.app.get(`/api/terminals?session_id=${world.session}`)
   assert.is(body.terminals.length, 1)
   assert.equal(await axe(), [])
@@ -75,7 +89,14 @@ test('types into a shell, survives a reload, and quotes a selection in the messa
   await page.keyboard.press('Enter')
   await page.getByText('Exited with code 3').waitFor()
   await page.getByRole('button', { name: 'Close bash 1' }).click()
-  await page.getByRole('button', { name: 'New terminal' }).waitFor()
+  await page.getByText('No terminal open').waitFor()
+  // An idle shell is closed without a question, and merely open the dock starts none.
+  await page.keyboard.press('Control+Backquote')
+  await page.locator('.dock').waitFor({ state: 'detached' })
+  await page.keyboard.press('Control+Backquote')
+  await screen(page).locator('.xterm-rows', { hasText: /[$#] / }).waitFor()
+  await page.getByRole('button', { name: 'Close bash 1' }).click()
+  await page.getByText('No terminal open').waitFor()
   assert.equal(problems, [])
 })
 
@@ -89,7 +110,7 @@ test('fits a phone, with a row of keys it has no other way to press', async () =
     .getByRole('button', { name: /workspace/i })
     .first()
     .click()
-  await page.getByRole('tab', { name: 'Terminal' }).click()
+  await page.getByRole('button', { name: 'Terminal' }).click()
   const rows = screen(page).locator('.xterm-rows')
   await rows.filter({ hasText: /[$#] / }).waitFor()
   await screen(page).click()

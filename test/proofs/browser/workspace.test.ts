@@ -73,7 +73,20 @@ test.before(async () => {
   write('pic.png', PNG)
   write('doc.pdf', PDF)
   write('blob.bin', Buffer.from([0, 1, 2, 3]))
-  write('big.txt', 'x'.repeat(250_000))
+  write('big.txt', `${'a line\n'.repeat(50_000)}the last line\n`)
+  write('dense.json', `{"a":[${'{"b":1.50},'.repeat(50)}0]}`)
+  write(
+    'book.ipynb',
+    JSON.stringify({
+      cells: [
+        {
+          cell_type: 'code',
+          source: 'print(3)',
+          outputs: [{ output_type: 'stream', text: 'three' }],
+        },
+      ],
+    }),
+  )
   git('init', '-q', '-b', 'main')
   git('add', '.')
   git('commit', '-qm', 'first')
@@ -92,6 +105,9 @@ test.after.each(async () => {
     assert.equal(problems, [])
   }
 })
+
+/** The sheet takes the place of the chat: tree and file are side by side. */
+const expand = (page: Page) => page.getByRole('button', { name: 'Expand' }).click()
 
 test('is closed at first; opens by shortcut, resizes by keyboard, and is remembered', async () => {
   const page = await show(`session/${world.session}`)
@@ -122,6 +138,7 @@ test('tree by keyboard; a file opens at its line and is in the URL', async () =>
   await page.waitForURL(/\?file=src\/app\.ts:5$/)
   await page.goto(`${world.chat.app.url}/session/${world.session}?file=src/app.ts:150`)
   await page.locator('.text-mark').waitFor()
+  await expand(page)
   const [mark, box] = [
     (await page.locator('.text-mark').boundingBox())!,
     (await page.locator('.text-view').boundingBox())!,
@@ -130,9 +147,10 @@ test('tree by keyboard; a file opens at its line and is in the URL', async () =>
   assert.is(await row(page, 'app.ts').getAttribute('aria-selected'), 'true')
 })
 
-test('previews: table, Markdown, image, PDF, sandboxed HTML; binary and large files offer a download', async () => {
+test('previews: table, Markdown, image, PDF, sandboxed HTML; binary files offer a download, long ones are read by pages', async () => {
   const page = await show(`session/${world.session}`)
   await page.keyboard.press('Control+Shift+E')
+  await expand(page)
   await openFile(page, 'table.csv')
   assert.equal(await page.locator('.csv-view td').allTextContents(), ['a, b', '12', 'c', '3'])
   await openFile(page, 'README.md')
@@ -150,18 +168,21 @@ test('previews: table, Markdown, image, PDF, sandboxed HTML; binary and large fi
     ['rgb(1, 2, 3)', '50px'],
   )
   assert.not.match(await page.title(), /stolen/)
-  for (const [name, why] of [
-    ['blob.bin', 'Binary file'],
-    ['big.txt', 'too large'],
-  ] as const) {
-    await openFile(page, name)
-    await page.locator('.preview .panel-blank', { hasText: why }).waitFor()
-  }
+  await openFile(page, 'big.txt')
+  await page.getByRole('button', { name: 'End', exact: true }).click()
+  await page.locator('.text-code', { hasText: 'the last line' }).waitFor()
+  assert.ok(await page.getByRole('button', { name: 'Next part' }).isDisabled())
+  await openFile(page, 'dense.json')
+  await page.locator('.text-code', { hasText: '"b": 1.50' }).waitFor()
+  await openFile(page, 'book.ipynb')
+  await page.locator('.cell', { hasText: 'three' }).waitFor()
+  await openFile(page, 'blob.bin')
+  await page.locator('.preview .panel-blank', { hasText: 'Binary file' }).waitFor()
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.locator('.preview').getByRole('button', { name: 'Download' }).click(),
   ])
-  assert.is(download.suggestedFilename(), 'big.txt')
+  assert.is(download.suggestedFilename(), 'blob.bin')
 })
 
 test('saves an edit; a conflict offers its choices', async () => {
@@ -194,6 +215,7 @@ test('creates, renames, moves, deletes, restores, and uploads by drop', async ()
   const page = await show(`session/${world.session}`)
   await page.keyboard.press('Control+Shift+E')
   await row(page, 'src').waitFor()
+  await expand(page)
   await page.getByRole('button', { name: 'New file' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('new.txt')
   await page.keyboard.press('Enter')
@@ -263,7 +285,8 @@ test('changes: branch, staged and unstaged files, diffs with marks in the tree',
   await page.locator('.change .diff-added', { hasText: 'Other' }).waitFor()
   const titles = await page.locator('.change-group h3').allTextContents()
   assert.match(titles.join(), /Staged.*Changes/)
-  await page.getByRole('button', { name: 'Open file: README.md' }).click()
+  await page.getByRole('button', { name: 'Options for README.md' }).click()
+  await page.getByRole('menuitem', { name: 'Open file' }).click()
   await page.locator('.md-view').waitFor()
 })
 
@@ -340,6 +363,28 @@ test('attachments: picked, dropped, pasted; sent by name', async () => {
   )
   assert.is(readFileSync(join(world.work, 'pasted-text.txt'), 'utf8'), long)
   assert.ok(readdirSync(world.work).includes('my_notes.txt'))
+})
+
+test('a pasted picture is kept with the chat, not in its workspace', async () => {
+  world.chat.provider.push({ text: 'Seen.' })
+  const page = await show(`session/${world.session}`)
+  const before = readdirSync(world.work)
+  await page.locator('#composer').evaluate((field, data) => {
+    const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0))
+    const clipboardData = new DataTransfer()
+    clipboardData.items.add(new File([bytes], 'image.png', { type: 'image/png' }))
+    const options = { clipboardData, bubbles: true, cancelable: true }
+    field.dispatchEvent(new ClipboardEvent('paste', options))
+  }, PNG.toString('base64'))
+  await page.locator('.file', { hasText: /^image-.*png/ }).waitFor()
+  await page.locator('#composer').fill('what is this')
+  await page.keyboard.press('Enter')
+  await page.getByText('Seen.', { exact: true }).first().waitFor()
+  const shown = page.locator('.user-pictures img').last()
+  await shown.waitFor()
+  assert.match((await shown.getAttribute('src'))!, /^api\/media\?.*image-/)
+  await page.waitForFunction(drawn, '.user-pictures img')
+  assert.equal(readdirSync(world.work), before)
 })
 
 test('five megabytes from the clipboard become a file, not text of the field; undo takes it back, and a shorter text may be put into the message', async () => {

@@ -2,7 +2,9 @@
 import {
   chmodSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
+  rmSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -14,6 +16,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { SERVICE } from '../../../build/start-program.ts'
 import { findPostgres } from '../../_postgres.ts'
+import { ended } from '../../_wait.ts'
 import {
   add,
   answersOf,
@@ -124,6 +127,19 @@ else {
     assert.not.match(result, /session_id|a key that is only used|postgres:\/\//)
     assert.match(result, /Permission denied/)
     assert.is((await ben.get('/api/sessions')).status, 200)
+    // What the agent deletes is made again as its own. A folder that is closed to it, as that of a container, stops nothing.
+    const annas = cellDir(worker, 'anna')
+    const closed = join(annas, 'closed')
+    mkdirSync(closed)
+    writeFileSync(join(closed, 'data'), 'x', { mode: 0o600 })
+    chmodSync(closed, 0o700)
+    rmSync(join(annas, 'workspace'), { recursive: true })
+    const killed = pidOf(worker, 'anna')
+    process.kill(killed, 'SIGKILL')
+    await ended(killed)
+    assert.is((await anna.get('/api/sessions')).status, 200)
+    assert.is(statSync(join(annas, 'workspace')).uid, FIRST + 1)
+    assert.is(statSync(closed).uid, 0)
     const carl = await as('carl', forwarder).get('/api/sessions')
     assert.is(carl.status, 503)
     assert.match(worker.program.output(), /all of the users .* have a cell/)

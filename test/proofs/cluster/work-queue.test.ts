@@ -271,6 +271,7 @@ proof(
     const files: CellFiles = {
       ...{ keyOf: () => null, pathOf: () => path, list: async () => keys },
       ...{ isAppended: () => false, isWork: () => true, isOfTools: () => true },
+      isHidden: () => false,
     }
     const warnings: string[] = []
     const sealer = new Sealer('a key that is only used in this test 01', 'cell')

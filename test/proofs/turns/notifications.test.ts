@@ -309,7 +309,7 @@ test('an answer with a secret, an approval that is allowed, a task that is done,
     assert.is(over.type, 'budget')
     assert.match(
       over.data.body,
-      /^The budget for this turn is used up: [\d,]+ tokens of 150 tokens\.$/,
+      /^The budget for this message is used up: [\d,]+ tokens of 150 tokens\.$/,
     )
   } finally {
     await chat.close()

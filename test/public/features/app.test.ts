@@ -244,7 +244,7 @@ test('Retry now names the running turn and what the page has seen of it', async 
   assert.is(said(), undefined)
   reply.retried = false
   await app.chat.turns.retryNow()
-  assert.is(said(), 'Already retried, or the response has ended.')
+  assert.is(said(), 'Already retried, or the answer has ended.')
   turn('cancel', { message: '' })
 })
 

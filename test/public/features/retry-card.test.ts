@@ -53,7 +53,7 @@ test('names the cause, the time, the attempt, and the provider’s words', () =>
     [{ provider: undefined }, 'Rate limit at the provider'],
     [{ goal: 'Count files', others: 2 }, 'Rate limit at OpenAI (subagent)'],
     [{ goal: 'Count files', others: 2 }, 'Count files'],
-    [{ others: 1 }, '1 more call is waiting'],
+    [{ others: 1 }, '1 more step is waiting'],
     [{ until: toSeconds(clock.now()) + 581 }, 'Retrying in 9 min 41 s'],
     [{ until: 1 }, 'Retrying now… · attempt 2 of 6'],
     [{ attempts: 0 }, 'Retrying in 12 s|'],

@@ -1,12 +1,13 @@
 /** Transcript rows: steps, texts, hidden messages, visible range, cards. */
 import '../../_jsx.ts'
-import { signal } from '@preact/signals'
-import { h } from 'preact'
+import { type Signal, signal } from '@preact/signals'
+import { type ComponentChildren, h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
+import type { LiveTurn } from '../../../lib/schema/session.ts'
 import { FailureType } from '../../../lib/schema/failure-type.ts'
 import { failureText } from '../../../lib/turns/interrupted-turn.ts'
 import { emptyTranscript } from '../../../public/features/messages/chat-reducer.ts'
@@ -17,7 +18,7 @@ import {
 } from '../../../public/features/tool-calls/describe-tool-call.ts'
 import { splitText } from '../../../public/features/transcript/content.ts'
 import { reuseRows, toRows } from '../../../public/features/transcript/rows.ts'
-import type { LiveShape, Row } from '../../../public/features/transcript/rows.ts'
+import type { LiveShape, Row, ToolStep } from '../../../public/features/transcript/rows.ts'
 import {
   covers,
   Heights,
@@ -33,6 +34,12 @@ const { ApprovalCard } = await import('../../../public/features/approvals/approv
 const { QuestionCard } = await import('../../../public/features/approvals/question-card.tsx')
 const { ToolImages } = await import('../../../public/features/tool-calls/tool-images.tsx')
 const { DecisionWords } = await import('../../../public/features/transcript/decision-row.tsx')
+const { UsageFacts } = await import('../../../public/features/transcript/usage-facts.tsx')
+const { Versions } = await import('../../../public/features/transcript/user-parts.tsx')
+const { Lanes } = await import('../../../public/features/transcript/subagents.tsx')
+const { TranscriptProvider } = await import(
+  '../../../public/features/messages/transcript-context.ts'
+)
 const { ErrorCard, parseFailure } = await import(
   '../../../public/features/transcript/error-card.tsx'
 )
@@ -123,7 +130,7 @@ transcript('the foot of each turn has its usage', () => {
     later.flatMap(row => (row.kind === 'foot' ? [row.usage?.input_tokens ?? null] : [])),
     [null, 900, null],
   )
-  const html = draw({ messages, turnUsage })
+  const html = turnUsage.map(usage => within(h(UsageFacts, { usage }))).join('')
   assert.ok(html.includes('12.3K tokens in (94% cached), 1,200 out, $0.03'), html)
   assert.ok(html.includes('900 tokens in, 1,200 out<'), html)
 })
@@ -460,6 +467,20 @@ const actions = {
   compact() {},
 }
 const clock = createServerClock(createTestClock())
+const within = (part: ComponentChildren, live: Signal<LiveTurn | null> = signal(null)): string =>
+  renderToString(
+    h(
+      TranscriptProvider,
+      {
+        value: {
+          ...{ chat: signal(emptyTranscript('a')), live, liveText: signal('') },
+          ...{ liveReasoning: signal(''), opened: signal(new Set<string>()), toggle() {} },
+          ...{ actions, showUsage: true, botName: 'Agent', clock },
+        },
+      },
+      part,
+    ),
+  )
 const draw = (value: Partial<TranscriptState>): string =>
   renderToString(
     h(Transcript, {
@@ -494,15 +515,16 @@ transcript('images of a tool result are shown in their proportions, from the sto
 })
 
 transcript('versions of a message are counted, with a way to the neighbors that there are', () => {
-  const withVersions = (id: string, _versions: string[]) =>
-    draw({ messages: [say(id, 'user', 'x', { _versions })] })
+  const withVersions = (id: string, ids: string[]) =>
+    renderToString(h(Versions, { id, ids, show() {} }))
   const html = withVersions('m9', ['m2', 'm9'])
   assert.match(html, '2/2')
   assert.match(html, /aria-label="Previous version"(?![^>]*disabled)/)
   assert.match(html, /aria-label="Next version"[^>]*disabled/)
   assert.match(withVersions('m2', ['m2', 'm9']), /aria-label="Previous version"[^>]*disabled/)
-  assert.not.match(withVersions('m2', ['m2']), 'Previous version')
-  assert.not.match(draw({ messages: [say('m2', 'user', 'x')] }), 'Previous version')
+  const place = (_versions: string[]) =>
+    draw({ messages: [say('m2', 'user', 'x', { _versions })] }).includes('user-versions')
+  assert.equal([place(['m2', 'm9']), place(['m2'])], [true, false])
 })
 
 transcript('parses approvals and errors for their cards', () => {
@@ -565,6 +587,44 @@ transcript('parses approvals and errors for their cards', () => {
   ]) {
     assert.ok(html.includes(part), part)
   }
+})
+
+transcript('subagents that run have a lane each, with what they do now', () => {
+  const agent = (task_index: number, more: object) => ({
+    ...{ parent_tid: 'c1', task_index, goal: `Task ${task_index}`, status: 'running' as const },
+    ...{ started_at: 0, steps: [], text: '', reasoning: '', ...more },
+  })
+  const step = {
+    ...{ tid: 's1', name: 'read_file', preview: 'src/a.ts', args: {}, started_at: 0 },
+    ...{ output: '', duration: null, is_error: false },
+  }
+  const subagents = [
+    agent(1, { text: 'Two files.\nThe rest is generated.' }),
+    agent(0, { steps: [step] }),
+    agent(2, { status: 'failed' }),
+    agent(0, { parent_tid: 'c2', goal: 'Of another call' }),
+  ]
+  const live = signal<LiveTurn | null>({
+    ...{ stream_id: 's', pos: 1, started_at: 0, model: 'm', provider: 'p', message_id: null },
+    ...{ text: '', reasoning: '', tools: [], subagents },
+  })
+  const call: ToolStep = {
+    ...{ kind: 'tool', key: 'c1', tid: 'c1', name: 'delegate_task', written: '', short: null },
+    ...{ result: null, state: 'running', startedAt: 0, finished: null, decisions: [] },
+  }
+  const html = within(h(Lanes, { step: call }), live)
+  const lanes = html
+    .split('<li')
+    .slice(1)
+    .map(lane => `<li${lane}`.replace(/<[^>]*>/g, '|'))
+  assert.equal(
+    lanes.map(lane => lane.split('|').filter(part => part && !/^[\d,]+ (?:s|min|h)/.test(part))),
+    [
+      ['Task 0', 'Running', 'Reading ', 'src/a.ts'],
+      ['Task 1', 'Running', 'The rest is generated.'],
+      ['Task 2', 'Failed'],
+    ],
+  )
 })
 
 transcript('an error offers the step that helps', () => {

@@ -18,6 +18,20 @@ test('equals the bytes of JSON.stringify', () => {
   for (const body of BODIES) assert.is(encodeJson(body).toString(), JSON.stringify(body))
 })
 
+test('memory of an earlier body is used if it is large enough, and nothing of it is sent', () => {
+  const long = { messages: Array.from({ length: 500 }, () => ({ content: 'ü'.repeat(500) })) }
+  const first = encodeJson(long)
+  assert.is(first.toString(), JSON.stringify(long))
+  const memory = Buffer.from(first.buffer)
+  for (const body of [...BODIES, { ...long, last: 'x' }]) {
+    const next = encodeJson(body, memory)
+    assert.is(next.toString(), JSON.stringify(body))
+    assert.is(next.buffer, memory.buffer)
+  }
+  const longer = { messages: [...long.messages, ...long.messages, ...long.messages] }
+  assert.is(encodeJson(longer, memory).toString(), JSON.stringify(longer))
+})
+
 test('half characters, which strict servers reject, are replaced; text that spells them is not', () => {
   const cut = '😀'.slice(0, 1)
   const late = '😀'.slice(1)
