@@ -121,11 +121,16 @@ export const responseHold = (cell: Owned, clock: Clock): ResponseHold | undefine
  */
 export const withCommittedCalls = (agent: Agent, cell: Owned): Agent => {
   if (cell.epoch === 0) return agent
-  const withLook = async <T>(run: () => Promise<T> | T): Promise<T> => {
+  const withLook = async <T>(signal: AbortSignal, run: () => Promise<T> | T): Promise<T> => {
     try {
       return await run()
     } finally {
-      await cell.look()
+      const looked = cell.look()
+      // A person who stops a turn does not wait until a large folder is copied.
+      const { promise: stopped, resolve } = Promise.withResolvers<void>()
+      signal.addEventListener('abort', () => resolve(), { once: true })
+      if (signal.aborted) resolve()
+      await Promise.race([looked, stopped])
     }
   }
   return (request, emit) => {
@@ -135,11 +140,11 @@ export const withCommittedCalls = (agent: Agent, cell: Owned): Agent => {
         run: async (ctx, input) => {
           await cell.settled()
           const changes = tool.kind === 'write' || tool.kind === 'execute'
-          return changes ? withLook(() => tool.run(ctx, input)) : tool.run(ctx, input)
+          return changes ? withLook(ctx.signal, () => tool.run(ctx, input)) : tool.run(ctx, input)
         },
       }),
     )
     // Tools of an external agent are its own.
-    return withLook(() => agent({ ...request, tools }, emit))
+    return withLook(request.signal, () => agent({ ...request, tools }, emit))
   }
 }

@@ -19,17 +19,17 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { isDirectory } from '../base/directories.ts'
 import { sha256 } from '../base/sha256.ts'
 import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
-import { realPath } from '../store/path-within.ts'
 import { readWhole } from '../store/read-text.ts'
 import type { Database, Row } from './database.ts'
 import type { DirectoryNote } from './directory-note.ts'
-import { contentOf, isLinkMode, type Mirror } from './mirror.ts'
-import { leftOut } from './not-copied.ts'
+import { contentOf, isBelowLink, isLinkMode, type Mirror, SLICE } from './mirror.ts'
+import { onlyHere } from './not-copied.ts'
 import type { Sealer } from './seal.ts'
 import { type CellFiles, ClusterError, FOLDER } from './cluster.ts'
 
@@ -56,6 +56,12 @@ type Options = Sides & {
   warn: (text: string) => void
 }
 
+type Takeover = Options & {
+  conflicts: Conflicts
+  /** Keys of files that only this machine has. */
+  onlyHere: ReadonlySet<string>
+}
+
 /** What is read in one statement, roughly: small files in groups, a larger one in pieces. */
 const GROUP_BYTES = 1 << 20
 const PAGE_CHUNKS = 2
@@ -75,10 +81,15 @@ const sizeOf = (path: string): number => {
 /** The database has other bytes than it should: this file cannot be had. */
 class Damaged extends Error {}
 
-/** A file of another machine that this one cannot have, such as a name that is too long here. */
+/** What has to do with one file or folder, such as a name that is too long here. */
+const OF_FILE = [
+  ...['ENAMETOOLONG', 'EINVAL', 'EILSEQ', 'EISDIR', 'ENOTDIR', 'ENOTEMPTY'],
+  ...['ELOOP', 'EXDEV', 'EACCES', 'EPERM', 'ENOENT', 'ENOTSUP'],
+]
+
+/** A file of another machine that this one cannot have. */
 const isOfFile = (error: unknown): boolean =>
-  error instanceof Damaged ||
-  ['ENAMETOOLONG', 'EINVAL', 'EILSEQ', 'EISDIR', 'ENOTDIR'].includes(errorCode(error))
+  error instanceof Damaged || OF_FILE.includes(errorCode(error))
 
 export const placeOf = (key: string, at: number): string => `${key}\0${at}`
 
@@ -88,7 +99,7 @@ const readRows = async ({ db, cell, files }: Sides) => {
      from agent_webui.file where cell = $1`,
     [cell],
   )
-  const gone: string[] = []
+  const gone: Stored[] = []
   const stored: Stored[] = []
   let newest = 0
   for (const row of rows) {
@@ -96,18 +107,16 @@ const readRows = async ({ db, cell, files }: Sides) => {
     const path = files.pathOf(key)
     newest = Math.max(newest, Number(row.epoch))
     if (path === null) continue
-    if (row.is_gone === true) gone.push(path)
-    else
-      stored.push({
-        key,
-        path,
-        version: Number(row.version),
-        size: Number(row.size),
-        mode: Number(row.mode),
-        digest: row.digest instanceof Buffer ? row.digest : null,
-        epoch: Number(row.epoch),
-        baseEpoch: Number(row.base_epoch),
-      })
+    ;(row.is_gone === true ? gone : stored).push({
+      key,
+      path,
+      version: Number(row.version),
+      size: Number(row.size),
+      mode: Number(row.mode),
+      digest: row.digest instanceof Buffer ? row.digest : null,
+      epoch: Number(row.epoch),
+      baseEpoch: Number(row.base_epoch),
+    })
   }
   return { stored, gone, newest, count: rows.length }
 }
@@ -218,20 +227,34 @@ class Conflicts {
 const isLinkAt = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
 
-const isSame = (file: Stored, sealer: Sealer): boolean => {
-  const { path, size, mode, digest } = file
-  if (isFolder(file)) return isDirectory(path)
+const isFolderAt = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+
+const isSame = (file: Stored, { files, sealer }: Pick<Sides, 'files' | 'sealer'>): boolean => {
+  const { key, path, size, mode, digest } = file
+  const isWork = files.isWork(key)
+  if (isWork && isBelowLink(path)) return false
+  if (isFolder(file)) return isWork ? isFolderAt(path) : isDirectory(path)
   const isLink = isLinkMode(mode)
-  if (isLink ? !isLinkAt(path) : sizeOf(path) !== size) return false
-  return digest?.equals(sealer.digest(contentOf(path, mode))) === true
+  if (isLink || isWork ? isLinkAt(path) !== isLink : false) return false
+  if (!isLink && sizeOf(path) !== size) return false
+  try {
+    return digest?.equals(sealer.digest(contentOf(path, mode, isWork))) === true
+  } catch (error) {
+    if (isOfFile(error)) return false
+    throw error
+  }
 }
 
 /** The local files win: their differences are sent. */
-const keepLocal = ({ files, mirror, sealer }: Sides, stored: readonly Stored[]): void => {
-  for (const file of stored) {
+const keepLocal = async (sides: Sides, stored: readonly Stored[]): Promise<void> => {
+  const { files, mirror } = sides
+  for (const [at, file] of stored.entries()) {
+    // Signs of life are sent meanwhile.
+    if (at % SLICE === SLICE - 1) await setImmediate()
     const isEqual = files.isAppended(file.key)
       ? sizeOf(file.path) === file.size
-      : isSame(file, sealer)
+      : isSame(file, sides)
     mirror.load(file.key, file, isEqual)
   }
 }
@@ -245,19 +268,20 @@ const removeFolder = (path: string): void => {
 }
 
 /** A link of the work could lead out of the directory of the cell. */
-const requireRealFolder = (path: string): void => {
-  if (realPath(path) !== path) throw new Damaged('a folder above it is a link')
+const requireReal = ({ files }: Sides, { key, path }: { key: string; path: string }): void => {
+  if (files.isWork(key) && isBelowLink(path)) throw new Damaged('a folder above it is a link')
 }
 
 /** Takes one file of the database. Not synced: the database has it, and a start after a power failure reads all of it again. */
 const takeOne = async (
-  { note, files }: Options,
-  { key, path, size, mode, baseEpoch }: Stored,
+  takeover: Takeover,
+  file: Stored,
   pieces: Iterable<Piece> | AsyncIterable<Piece>,
-  conflicts: Conflicts,
 ): Promise<void> => {
+  const { note, files, conflicts, onlyHere } = takeover
+  const { key, path, size, mode, baseEpoch } = file
+  requireReal(takeover, file)
   makeDir(dirname(path))
-  if (files.isWork(key)) requireRealFolder(dirname(path))
   const temporary = join(dirname(path), TEMPORARY)
   rmSync(temporary, { force: true })
   const fd = openSync(temporary, 'wx', mode & 0o777)
@@ -277,10 +301,11 @@ const takeOne = async (
     closeSync(fd)
   }
   const since = note?.epoch ?? 0
-  // What this directory had as the owner is only older, unless the database has nothing newer.
-  const isOlder = since > 0 && baseEpoch > since
-  const local = isLinkAt(path) ? 0 : sizeOf(path)
-  const isEqual = local === size && readWhole(path).equals(readWhole(temporary))
+  // What this directory had as the owner is only older, unless the database has nothing newer, or never had that.
+  const isOlder = since > 0 && baseEpoch > since && !onlyHere.has(key)
+  const isLink = isLinkAt(path)
+  const local = isLink ? 0 : sizeOf(path)
+  const isEqual = !isLink && local === size && readWhole(path).equals(readWhole(temporary))
   if (isLinkMode(mode)) {
     const target = readWhole(temporary)
     rmSync(temporary)
@@ -309,38 +334,49 @@ const takeTail = (
   return true
 }
 
+/** One file that cannot be had stops no other one, and is named. False when it cannot. */
+const guarded = async (
+  { warn }: Options,
+  key: string,
+  problem: 'is left out here' | 'stays here',
+  work: () => unknown,
+): Promise<boolean> => {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    if (!isOfFile(error)) throw error
+    warn(`The file ${key} of the cluster ${problem}: ${messageOf(error)}`)
+    return false
+  }
+}
+
 /** Reads what the local files lack, and writes it. */
-const takeStored = async (
-  options: Options,
-  stored: readonly Stored[],
-  conflicts: Conflicts,
-): Promise<void> => {
-  const { files, mirror, sealer, note, warn } = options
+const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promise<void> => {
+  const { files, mirror, note, conflicts } = takeover
   const since = note?.epoch ?? 0
   const [whole, tails]: [Stored[], Stored[]] = [[], []]
   const failed = new Set<string>()
-  /** One file that cannot be had stops no other one, and is named. */
-  const guarded = async (file: Stored, take: () => unknown): Promise<void> => {
-    try {
-      await take()
-    } catch (error) {
-      if (!isOfFile(error)) throw error
-      failed.add(file.key)
-      warn(`The file ${file.key} of the cluster is left out here: ${messageOf(error)}`)
-    }
+  const take = async (file: Stored, work: () => unknown): Promise<void> => {
+    if (!(await guarded(takeover, file.key, 'is left out here', work))) failed.add(file.key)
   }
-  for (const file of stored) {
-    if (isFolder(file)) await guarded(file, () => makeDir(file.path, file.mode))
+  for (const [at, file] of stored.entries()) {
+    if (at % SLICE === SLICE - 1) await setImmediate()
+    if (isFolder(file))
+      await take(file, () => {
+        requireReal(takeover, file)
+        makeDir(file.path, file.mode)
+      })
     else if (!files.isAppended(file.key)) {
-      if (!isSame(file, sealer)) whole.push(file)
+      if (!isSame(file, takeover)) whole.push(file)
     } else if (file.baseEpoch > since || sizeOf(file.path) < 0) whole.push(file)
     else if (file.epoch > since || sizeOf(file.path) !== file.size) tails.push(file)
   }
   const lacking = tails.map(file => ({ file, bytes: Math.max(0, file.size - sizeOf(file.path)) }))
   for (const group of groups(lacking)) {
-    const read = await readTogether(options, filesOf(group), since)
+    const read = await readTogether(takeover, filesOf(group), since)
     for (const { file } of group)
-      await guarded(file, () => {
+      await take(file, () => {
         if (!takeTail(file, read(file), conflicts)) whole.push(file)
       })
   }
@@ -348,29 +384,42 @@ const takeStored = async (
     const [first] = group
     if (first && first.bytes > GROUP_BYTES) {
       const { file } = first
-      await guarded(file, () => takeOne(options, file, readInPieces(options, file, 0), conflicts))
+      await take(file, () => takeOne(takeover, file, readInPieces(takeover, file, 0)))
       continue
     }
-    const read = await readTogether(options, filesOf(group), 0)
-    for (const { file } of group)
-      await guarded(file, () => takeOne(options, file, read(file), conflicts))
+    const read = await readTogether(takeover, filesOf(group), 0)
+    for (const { file } of group) await take(file, () => takeOne(takeover, file, read(file)))
   }
   for (const file of stored) if (!failed.has(file.key)) mirror.load(file.key, file, true)
 }
 
+/** What was deleted while another process was the owner. What the database never had is not: `removeOthers` sets it aside. */
+const removeGone = async (takeover: Takeover, gone: readonly Stored[]): Promise<void> => {
+  const { files, note, onlyHere } = takeover
+  for (const [at, file] of gone.entries()) {
+    if (at % SLICE === SLICE - 1) await setImmediate()
+    const { key, path, epoch } = file
+    if (onlyHere.has(key) || isFolder(file)) continue
+    const isKnown = files.isWork(key) ? isSame(file, takeover) : epoch > (note?.epoch ?? 0)
+    if (isKnown && !isFolderAt(path))
+      await guarded(takeover, key, 'stays here', () => rmSync(path, { force: true }))
+  }
+}
+
 /** Files and empty folders that were made or deleted while another process was the owner. */
-const removeOthers = async (
-  { files, stateDir }: Options,
-  stored: readonly Stored[],
-  conflicts: Conflicts,
-): Promise<void> => {
-  // What was left out here as well: this machine alone has it.
-  const keys = new Set([...stored.map(({ key }) => key), ...leftOut(stateDir)])
-  for (const key of await files.list()) {
+const removeOthers = async (takeover: Takeover, stored: readonly Stored[]): Promise<void> => {
+  const { files, conflicts, onlyHere } = takeover
+  const keys = new Set(stored.map(({ key }) => key))
+  for (const [at, key] of (await files.list()).entries()) {
+    if (at % SLICE === SLICE - 1) await setImmediate()
     const path = files.pathOf(key)
-    if (path === null || keys.has(key)) continue
+    if (path === null || keys.has(key) || onlyHere.has(key)) continue
     if (key.endsWith(FOLDER)) removeFolder(path)
-    else conflicts.move(key, path)
+    else
+      await guarded(takeover, key, 'stays here', () => {
+        requireReal(takeover, { key, path })
+        conflicts.move(key, path)
+      })
   }
 }
 
@@ -388,17 +437,18 @@ export const bringUp = async (options: Options): Promise<boolean> => {
       `${stateDir} has chats of its own, and the cluster has others for the cell "${cell}". Use an empty state directory, or another name in AGENT_WEBUI_CLUSTER_CELL.`,
     )
   if (note && note.epoch > 0 && newest <= note.epoch) {
-    keepLocal(options, stored)
+    await keepLocal(options, stored)
     return false
   }
   const conflicts = new Conflicts(stateDir, options.now)
+  const takeover = { ...options, conflicts, onlyHere: onlyHere(stateDir) }
   if (note) {
-    for (const path of gone) if (!isDirectory(path)) rmSync(path, { force: true })
-    await removeOthers(options, stored, conflicts)
+    await removeGone(takeover, gone)
+    await removeOthers(takeover, stored)
     // Streams of turns that another owner continued or ended.
     rmSync(join(stateDir, 'live'), { recursive: true, force: true })
   }
-  await takeStored(options, stored, conflicts)
+  await takeStored(takeover, stored)
   conflicts.report(options.warn)
   return true
 }

@@ -12,6 +12,7 @@ import type { Config } from '../config.ts'
 import { findAgentDir } from '../operations/host-agent-checkout.ts'
 import { errorCode } from '../store/file-error.ts'
 import { realPath } from '../store/path-within.ts'
+import { TrackedFolders } from './tracked-folders.ts'
 
 /** Of the state directory: running turns, trash of workspaces, and what a takeover set aside. */
 const MACHINE_STATE = /^(?:live|file-trash|conflicts|audit\.1\.jsonl)(?:\/|$)/
@@ -20,13 +21,22 @@ const MACHINE_HOME =
   /^(?:bin|profiles|checkpoints|sessions|logs|sandboxes|backups|state-snapshots|home|webui)(?:\/|$)/
 /** Checkpoints move with the workspaces that they are of. */
 const CHECKPOINTS = /^checkpoints(?:\/|$)/
-/** Folders of the work that programs make again. Those with a CACHEDIR.TAG (bford.info/cachedir) are left out as well. */
+const CHECKPOINTS_KEY = /^(?:home|profiles\/[^/]+)\/checkpoints\//
+/** Of `HOME`: what package managers fetch again. */
+const HOME_CACHES =
+  /^(?:\.cache|\.npm|\.cargo\/(?:registry|git)|\.rustup|\.gradle|\.m2|\.nuget|\.bun|\.pnpm-store)(?:\/|$)/
+/**
+ * Folders of the work that programs make again, unless a repository has files of them. Those with a CACHEDIR.TAG
+ * (bford.info/cachedir) are left out as well.
+ */
 const REBUILT =
-  /(?:^|\/)(?:node_modules|__pycache__|\.venv|\.cache|\.npm|\.cargo|\.rustup|\.gradle|\.m2|\.nuget|\.bun|\.pnpm-store|\.tox|\.mypy_cache|\.pytest_cache|\.ruff_cache)(?:\/|$)/
+  /(?:^|\/)(?:node_modules|__pycache__|\.venv|\.gradle|\.pnpm-store|\.tox|\.mypy_cache|\.pytest_cache|\.ruff_cache)(?=\/|$)/g
 const CACHE_TAG = 'CACHEDIR.TAG'
 /** Not in backups: a request of a backup is not repeated. */
 const REQUEST_KEYS = /^request-keys(?:\/[\d-]+\.jsonl)?$/
 const UNFINISHED = /\.(?:tmp|partial)$/
+/** Of a takeover that was killed. */
+const UNFINISHED_WORK = /(?:^|\/)\.cluster\.tmp$/
 
 const isAtOrBelow = (dir: string, path: string): boolean =>
   path === dir || path.startsWith(dir + sep)
@@ -40,11 +50,13 @@ export class CellFileRules implements CellFiles {
   readonly #roots: readonly [prefix: string, root: string][]
   /** Null where `HOME` is that of a person. */
   readonly #workDir: string | null
+  readonly #tracked: TrackedFolders
   /** Keys of folders that were not entered: closed to this user, such as those of a container, and caches. */
   readonly #hidden = new Set<string>()
 
   constructor(config: Config) {
     this.#workDir = config.cluster?.runBy == null ? null : realPath(config.userHome)
+    this.#tracked = new TrackedFolders(this.#workDir ?? '')
     this.#stateDir = realPath(config.stateDir)
     this.#baseHome = realPath(config.baseHome)
     const agentDir = findAgentDir(config)
@@ -74,11 +86,15 @@ export class CellFileRules implements CellFiles {
     return key.startsWith('work/')
   }
 
+  isOfTools(key: string): boolean {
+    return this.isWork(key) || (this.#workDir !== null && CHECKPOINTS_KEY.test(key))
+  }
+
   keyOf(path: string): string | null {
     for (const [prefix, root] of this.#roots) {
       if (!isAtOrBelow(prefix, path)) continue
       const key = path === prefix ? root : `${root}/${toKey(relative(prefix, path))}`
-      return this.#isKept(key) ? key : null
+      return this.#isKept(key) && !this.#isRebuilt(key) ? key : null
     }
     return null
   }
@@ -91,12 +107,14 @@ export class CellFileRules implements CellFiles {
 
   async list(part?: 'work') {
     const found: string[] = []
-    await this.#walk('work', found)
-    if (part === 'work') return found
-    await this.#walk('state', found)
-    await this.#walk('home', found)
     const profiles = await readdir(join(this.#baseHome, 'profiles')).catch(() => [])
-    for (const name of profiles) await this.#walk(`profiles/${name}`, found)
+    const homes = ['home', ...profiles.map(name => `profiles/${name}`)]
+    await this.#walk('work', found)
+    if (part !== 'work') await this.#walk('state', found)
+    for (const home of homes) {
+      if (part !== 'work') await this.#walk(home, found)
+      else if (this.#workDir !== null) await this.#walk(`${home}/checkpoints`, found)
+    }
     return found
   }
 
@@ -127,7 +145,7 @@ export class CellFileRules implements CellFiles {
     const full = join(place.dir, path)
     if (!('kind' in place)) {
       const isOther = [...this.#excluded, this.#baseHome].some(dir => isAtOrBelow(dir, full))
-      return isOther || REBUILT.test(path) ? 'skip' : 'save'
+      return isOther || HOME_CACHES.test(path) || UNFINISHED_WORK.test(path) ? 'skip' : 'save'
     }
     if (place.kind === 'state' && REQUEST_KEYS.test(path)) return 'journal'
     if (place.kind === 'state' && path === NOT_COPIED) return 'save'
@@ -142,9 +160,18 @@ export class CellFileRules implements CellFiles {
     return this.#treatment(key) !== 'skip'
   }
 
+  /** Not asked of what the database has: a repository may not have its index here so far. */
+  #isRebuilt(key: string): boolean {
+    if (this.#workDir === null || !this.isWork(key)) return false
+    const path = key.slice('work/'.length)
+    for (const { index, 0: found } of path.matchAll(REBUILT))
+      if (!this.#tracked.has(join(this.#workDir, path.slice(0, index + found.length)))) return true
+    return false
+  }
+
   async #walk(key: string, into: string[]): Promise<void> {
     const path = this.pathOf(key)
-    if (path === null) return
+    if (path === null || this.#isRebuilt(key)) return
     const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
       // It vanished, or there is none.
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []

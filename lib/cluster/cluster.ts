@@ -10,7 +10,7 @@ export type CellFiles = {
   /** Null: the cluster keeps no copy of this file. */
   keyOf(path: string): string | null
   pathOf(key: string): string | null
-  /** All files and empty folders that exist now, or only those of the work. */
+  /** All files and empty folders that exist now, or only those that are `isOfTools`. */
   list(part?: 'work'): Promise<string[]>
   /** Below a folder that the last list did not enter: whether the file exists is not known. */
   isHidden(key: string): boolean
@@ -18,6 +18,8 @@ export type CellFiles = {
   isAppended(key: string): boolean
   /** Of the work of the agent and of people: copied within limits, with its modes and links as they are. */
   isWork(key: string): boolean
+  /** What tools change without a report: the work, and what undo keeps of it. */
+  isOfTools(key: string): boolean
 }
 
 /** Of a cell on a volume. */
@@ -28,6 +30,7 @@ export const NO_FILES: CellFiles = {
   isHidden: () => false,
   isAppended: () => false,
   isWork: () => false,
+  isOfTools: () => false,
 }
 
 export type CellPlace = {
@@ -71,7 +74,7 @@ export type Owned = {
   announce(address: string): void
   /** Written soon, and only the last one. */
   report(status: CellStatus): void
-  /** Finds what commands of the agent changed in the work: it is then waited for like a write of this process. */
+  /** Resolves when what commands of the agent changed in the work is committed. Nothing else waits for that. */
   look(): Promise<void>
   /** Paths of files that the last owner had, and that could not be copied here. */
   readonly missing: readonly string[]

@@ -1,17 +1,23 @@
 /** What of the local files the database has: the difference is what is sent next. */
+import type { Hmac } from 'node:crypto'
 import {
   closeSync,
+  constants,
   fstatSync,
   lstatSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   readSync,
   statSync,
 } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
-import { openFile, readWhole } from '../store/read-text.ts'
+import { realPath } from '../store/path-within.ts'
+import { openFile } from '../store/read-text.ts'
+import type { Rank } from './backlog.ts'
 import type { Sealer } from './seal.ts'
 import { type CellFiles, FOLDER } from './cluster.ts'
 
@@ -36,7 +42,8 @@ export type Change = { key: string; seen: Seen; bytes: Buffer } & (
       digest: Buffer | null
       isPartial: boolean
     }
-  | { kind: 'gone'; isPartial: false }
+  /** `size`, `mode`, `digest`: of what was deleted, so that the same on another machine is known to have been acknowledged. */
+  | { kind: 'gone'; size: number; mode: number; digest: Buffer | null; isPartial: false }
 )
 
 /** Of one file in one statement, which must have its answer within a sign of life, over a slow line too. */
@@ -51,8 +58,10 @@ const WORK_IS_FULL = `the work of this cell has more than ${MAX_WORK_FILES} file
 const KIND_BITS = 0o170000
 const LINK_BITS = 0o120000
 const LF = 10
-/** Files that are looked at without a pause. */
-const SLICE = 200
+/** Files that are looked at without a pause: thousands must not delay what streams. */
+export const SLICE = 200
+/** Of looks at everything: how long a large file rests at most that something writes to all the time. */
+const MAX_REST = 64
 
 const NOWHERE: Seen = { id: '', stamp: '' }
 const NOTHING = Buffer.alloc(0)
@@ -61,6 +70,9 @@ type Found = Seen & { size: number; mode: number; isFolder: boolean }
 
 /** A link of the work is copied as a link; elsewhere the file it leads to is. */
 export const isLinkMode = (mode: number): boolean => (mode & KIND_BITS) === LINK_BITS
+
+/** Of a path of the work: a link could lead out of the directory of the cell. The folders need not exist. */
+export const isBelowLink = (path: string): boolean => realPath(dirname(path)) !== dirname(path)
 
 /** Null also in a folder that may not be entered. */
 const lstatIfOpen = (path: string) => {
@@ -74,7 +86,7 @@ const lstatIfOpen = (path: string) => {
 
 /**
  * The inode alone is not enough: its number is used again. The state of a folder is whether it is empty. `isWork`: links are
- * themselves, and a change of the mode alone is one.
+ * themselves, and a change of the mode alone is one, as is one that keeps the time of the content.
  */
 const seenOf = (path: string, isWork: boolean): Found | null => {
   const options = { bigint: true, throwIfNoEntry: false } as const
@@ -85,13 +97,25 @@ const seenOf = (path: string, isWork: boolean): Found | null => {
   const id = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
   const size = isFolder ? 0 : Number(stat.size)
   const mode = (Number(stat.mode) & 0o777) | (isOwnLink ? LINK_BITS : 0)
-  const stamp = isFolder ? id : `${id}:${size}:${stat.mtimeNs}${isWork ? `:${mode}` : ''}`
+  const state = `${id}:${size}:${stat.mtimeNs}`
+  const stamp = isFolder ? id : isWork ? `${state}:${stat.ctimeNs}:${mode}` : state
   return { id, stamp, size, mode, isFolder }
 }
 
+/** A file of the work may have become a link since it was looked at. */
+const openFor = (path: string, isWork: boolean): number =>
+  openFile(path, isWork ? constants.O_RDONLY | constants.O_NOFOLLOW : constants.O_RDONLY)
+
 /** The target of a link, or what is in a file. */
-export const contentOf = (path: string, mode: number): Buffer =>
-  isLinkMode(mode) ? readlinkSync(path, { encoding: 'buffer' }) : readWhole(path)
+export const contentOf = (path: string, mode: number, isWork: boolean): Buffer => {
+  if (isLinkMode(mode)) return readlinkSync(path, { encoding: 'buffer' })
+  const fd = openFor(path, isWork)
+  try {
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
 
 const readAt = (fd: number, at: number, length: number): Buffer => {
   const bytes = Buffer.allocUnsafe(Math.max(0, length))
@@ -123,9 +147,9 @@ const namesBelow = (dir: string): string[] => {
   }
 }
 
-/** What a repository says last: names of commits, and what is checked out. */
-const isOfRepository = (key: string): boolean =>
-  key.includes('/.git/') && !key.includes('/.git/objects/')
+/** Names of commits and what is checked out, of repositories; records of turns, of checkpoints. */
+const NAMES =
+  /\/\.git\/(?!objects\/)|^(?:home|profiles\/[^/]+)\/checkpoints\/[^/]+\/webui\/(?:turns|open)\//
 
 const isLink = (path: string): boolean => lstatSync(path).isSymbolicLink()
 
@@ -142,41 +166,42 @@ const isEmpty = (dir: string): boolean => {
 type Sending = {
   fd: number
   seen: Seen
+  mode: number
   at: number
   end: number
   version: number
-  digest: Buffer | null
+  /** Of what was sent; null for a journal. */
+  hash: Hmac | null
+  /** Kept for a statement that fails: a hash has one end. */
+  last: Change | null
 }
 
 export class Mirror {
   readonly #files: CellFiles
   readonly #sealer: Sealer
   readonly #warn: (text: string) => void
-  readonly #onSkip: (keys: readonly string[]) => void
   readonly #known = new Map<string, Known>()
+  /** Other machines may have these, in this version. */
+  readonly #loaded = new Map<string, number>()
   readonly #sending = new Map<string, Sending>()
+  /** The database has parts of a version that is not whole. */
+  readonly #inParts = new Set<string>()
   /** Files that stay here, by the state that they have: one that changed is looked at again. */
   readonly #skipped = new Map<string, string>()
+  /** Of those: why, where that was not said so far. */
+  readonly #unsaid = new Map<string, string[]>()
+  /** Large files that changed while they were sent: how often in a row, and how many looks at everything pass until the next time. */
+  readonly #restless = new Map<string, { times: number; rest: number }>()
   /** Of the work. */
   #work = { files: 0, bytes: 0 }
 
   constructor(
     files: CellFiles,
-    {
-      sealer,
-      warn,
-      onSkip,
-    }: {
-      sealer: Sealer
-      warn: (text: string) => void
-      /** With all files that stay here only. */
-      onSkip: (keys: readonly string[]) => void
-    },
+    { sealer, warn }: { sealer: Sealer; warn: (text: string) => void },
   ) {
     this.#files = files
     this.#sealer = sealer
     this.#warn = warn
-    this.#onSkip = onSkip
   }
 
   /** Files that stay here only. */
@@ -191,8 +216,8 @@ export class Mirror {
     try {
       return this.#readFile(key, path)
     } catch (error) {
-      // It vanished between two calls, which the next one reports.
-      if (errorCode(error) === 'ENOENT') return this.read(key)
+      // It vanished between two calls, or became a link, which the next one reports.
+      if (['ENOENT', 'ELOOP'].includes(errorCode(error))) return this.read(key)
       this.skip(key, messageOf(error))
       return null
     }
@@ -201,12 +226,21 @@ export class Mirror {
   /** The database has this change. */
   applied(change: Change): void {
     const { key, seen } = change
-    if (change.kind === 'gone') this.#forgetOne(key)
-    else if (change.kind === 'part') {
+    if (change.kind === 'gone') {
+      this.#forgetOne(key)
+      this.#loaded.delete(key)
+      this.#inParts.delete(key)
+    } else if (change.kind === 'part') {
+      this.#inParts.add(key)
       const sending = this.#sending.get(key)
-      if (sending) sending.at = change.at + change.bytes.length
+      if (!sending) return
+      sending.at = change.at + change.bytes.length
+      sending.hash?.update(change.bytes)
     } else {
       this.#endSending(key)
+      this.#skipped.delete(key)
+      this.#inParts.delete(key)
+      if (change.kind === 'write' && change.at > 0 && change.digest) this.#noteRest(key, seen)
       const { version } = change
       const { size, mode, digest } =
         change.kind === 'append'
@@ -228,6 +262,7 @@ export class Mirror {
     isSame: boolean,
   ): void {
     const found = this.#look(key)
+    this.#loaded.set(key, version)
     const seen = isSame && found ? { id: found.id, stamp: found.stamp } : NOWHERE
     this.#remember(key, { ...seen, size, mode, version, digest: isSame ? digest : null })
   }
@@ -249,14 +284,36 @@ export class Mirror {
   /** This file stays here only, until it changes; the others continue. */
   skip(key: string, why: string): void {
     this.#endSending(key)
-    if (!this.#skipped.has(key)) this.#warn(`The cluster keeps no copy of ${key}: ${why}`)
+    if (!this.#skipped.has(key)) {
+      const unsaid = this.#unsaid.get(why)
+      if (unsaid) unsaid.push(key)
+      else this.#unsaid.set(why, [key])
+    }
     this.#skipped.set(key, this.#look(key)?.stamp ?? '')
-    this.#onSkip(this.skipped())
   }
 
   /** The files that stay here only. */
   skipped(): string[] {
     return [...this.#skipped.keys()]
+  }
+
+  /** This owner has sent nothing of it. */
+  isAsLoaded(key: string): boolean {
+    return this.#known.get(key)?.version === this.#loaded.get(key)
+  }
+
+  /** Some of them were not named so far. */
+  get hasUnsaid(): boolean {
+    return this.#unsaid.size > 0
+  }
+
+  /** Names them in the log, each once; for each reason one line. */
+  saySkipped(): void {
+    for (const [why, [first, ...more]] of this.#unsaid)
+      this.#warn(
+        `The cluster keeps no copy of ${first}${more.length > 0 ? ` and ${more.length} more` : ''}: ${why}`,
+      )
+    this.#unsaid.clear()
   }
 
   /** The files and empty folders at or below a path that was reported: a directory may have been removed. */
@@ -267,47 +324,90 @@ export class Mirror {
     if (path && found && (!found.isFolder || isLink(path))) return [key]
     const below = [...this.#known.keys()].filter(each => each.startsWith(`${key}/`))
     if (!path || !found) return below
-    const names = namesBelow(path).flatMap(name => [`${key}/${name}`, `${key}/${name}${FOLDER}`])
+    const kept = namesBelow(path).filter(name => this.#files.keyOf(join(path, name)) !== null)
+    const names = kept.flatMap(name => [`${key}/${name}`, `${key}/${name}${FOLDER}`])
     return [...new Set([...below, ...names, key + FOLDER])]
   }
 
-  /** Files that differ from what was seen last: other programs change them too. */
-  async changed(part?: 'work'): Promise<string[]> {
+  /**
+   * Files that differ from what was seen last: other programs change them too. `part`: only what tools change; `isFinal`: without
+   * a rest for any.
+   */
+  async changed({
+    part,
+    isFinal = false,
+  }: {
+    part?: 'work'
+    isFinal?: boolean
+  } = {}): Promise<[key: string, rank: Rank][]> {
     const now = await this.#files.list(part)
     const present = new Set(now)
-    const gone = [...this.#known.keys()].filter(
-      key =>
-        !present.has(key) &&
-        (part === undefined || this.#files.isWork(key)) &&
-        !this.#files.isHidden(key),
-    )
-    const different: string[] = []
-    for (const [at, key] of now.entries()) {
-      // Thousands of files must not delay what streams.
-      if (at % SLICE === SLICE - 1) await setImmediate()
+    const isHere = (key: string) =>
+      (part === undefined || this.#files.isOfTools(key)) && !this.#files.isHidden(key)
+    const found: [string, Rank][] = []
+    let count = 0
+    const pause = async () => {
+      count += 1
+      if (count % SLICE === 0) await setImmediate()
+    }
+    for (const key of now) {
+      await pause()
       const path = this.#files.pathOf(key)
       if (path === null || this.#isSkipped(key, path)) continue
-      if (this.#look(key)?.stamp !== this.#known.get(key)?.stamp) different.push(key)
+      // The folders above were listed as folders.
+      const isSame = seenOf(path, this.#files.isWork(key))?.stamp === this.#known.get(key)?.stamp
+      if (isSame || (!isFinal && this.#rests(key, part === undefined))) continue
+      found.push([key, NAMES.test(key) ? 'names' : 'content'])
     }
-    // Of a repository, first what the rest names.
-    const [rest, first] = [
-      different.filter(isOfRepository),
-      different.filter(key => !isOfRepository(key)),
-    ]
-    return [...gone, ...first, ...rest]
+    for (const key of [...this.#known.keys()]) {
+      if (present.has(key) || !isHere(key)) continue
+      await pause()
+      // Else it is there and not listed any more, such as in a folder that programs make again.
+      if (key.endsWith(FOLDER) || this.#isMissing(key)) found.push([key, 'gone'])
+    }
+    for (const key of this.#skipped.keys())
+      if (!present.has(key) && isHere(key)) this.#skipped.delete(key)
+    return found
   }
 
   #look(key: string): Found | null {
     const path = this.#files.pathOf(key)
-    return path === null ? null : seenOf(path, this.#files.isWork(key))
+    return path === null ? null : this.#lookAt(key, path)
+  }
+
+  #lookAt(key: string, path: string): Found | null {
+    const isWork = this.#files.isWork(key)
+    return isWork && isBelowLink(path) ? null : seenOf(path, isWork)
+  }
+
+  #isMissing(key: string): boolean {
+    try {
+      // A folder has what is in it, under other keys.
+      return this.#look(key)?.isFolder !== false
+    } catch {
+      // In a folder that cannot be entered.
+      return false
+    }
+  }
+
+  /** Something wrote to a large file while it was sent: it would be sent again and again, whole. */
+  #noteRest(key: string, seen: Seen): void {
+    const times =
+      this.#look(key)?.stamp === seen.stamp ? 0 : (this.#restless.get(key)?.times ?? 0) + 1
+    if (times === 0) this.#restless.delete(key)
+    else this.#restless.set(key, { times, rest: Math.min(MAX_REST, 2 ** times) })
+  }
+
+  #rests(key: string, isSweep: boolean): boolean {
+    const found = this.#restless.get(key)
+    if (!found || found.rest <= 0) return false
+    if (isSweep) found.rest -= 1
+    return true
   }
 
   #isSkipped(key: string, path: string): boolean {
     const stamp = this.#skipped.get(key)
-    if (stamp === undefined) return false
-    if (seenOf(path, this.#files.isWork(key))?.stamp === stamp) return true
-    this.#skipped.delete(key)
-    return false
+    return stamp !== undefined && (seenOf(path, this.#files.isWork(key))?.stamp ?? '') === stamp
   }
 
   #remember(key: string, known: Known): void {
@@ -335,12 +435,6 @@ export class Mirror {
     )
   }
 
-  /** A journal that grows meanwhile gets the rest afterward: else a chat that is busy would begin again and again. */
-  #continues(key: string, { seen, end }: Sending, found: Found): boolean {
-    if (this.#files.isAppended(key)) return seen.id === found.id && found.size >= end
-    return seen.stamp === found.stamp
-  }
-
   #endSending(key: string): void {
     const sending = this.#sending.get(key)
     if (!sending) return
@@ -350,24 +444,38 @@ export class Mirror {
 
   #gone(key: string): Change | null {
     this.#endSending(key)
-    if (!this.#known.has(key)) return null
-    return { kind: 'gone', key, seen: NOWHERE, bytes: NOTHING, isPartial: false }
+    this.#skipped.delete(key)
+    const before = this.#known.get(key)
+    if (!before && !this.#inParts.has(key)) return null
+    const { size, mode, digest } = before ?? { size: 0, mode: 0, digest: null }
+    return {
+      ...{ kind: 'gone', key, seen: NOWHERE, bytes: NOTHING, isPartial: false },
+      ...{ size, mode, digest: this.#loaded.has(key) ? digest : null },
+    }
   }
 
   #readFile(key: string, path: string): Change | null {
-    const found = seenOf(path, this.#files.isWork(key))
+    const found = this.#lookAt(key, path)
     if (!found) return this.#gone(key)
     if (key.endsWith(FOLDER)) return isEmpty(path) ? this.#readFolder(key, found) : this.#gone(key)
     if (found.isFolder) {
-      if (isLink(path)) this.skip(key, 'it is a link to a folder')
-      return this.#gone(key)
+      if (!isLink(path)) return this.#gone(key)
+      const gone = this.#gone(key)
+      this.skip(key, 'it is a link to a folder')
+      return gone
     }
     const sending = this.#sending.get(key)
-    if (sending && this.#continues(key, sending, found)) return this.#next(key, sending, found)
+    // What was begun is sent to its end, or a file that something writes to would begin again and again. The next look sees the rest.
+    if (sending && this.#continues(key, sending, found)) return this.#next(key, sending)
     this.#endSending(key)
     return this.#files.isAppended(key)
       ? this.#readJournal(key, path, found)
       : this.#readOther(key, path, found)
+  }
+
+  /** A journal that is another one has lines that must be sent, not the ones before. */
+  #continues(key: string, { seen, end }: Sending, found: Found): boolean {
+    return !this.#files.isAppended(key) || (seen.id === found.id && found.size >= end)
   }
 
   #readFolder(key: string, { mode, isFolder, size: _, ...seen }: Found): Change | null {
@@ -384,7 +492,7 @@ export class Mirror {
     const before = this.#known.get(key)
     const { id, stamp, size } = found
     const seen = { id, stamp }
-    if (before?.id !== id || size < before.size) return this.#begin(key, path, found, null)
+    if (before?.id !== id || size < before.size) return this.#begin(key, path, found)
     const fd = openFile(path)
     try {
       const { size: at, version } = before
@@ -409,17 +517,21 @@ export class Mirror {
       return this.#leave(key, `it is larger than ${MAX_FILE_BYTES >> 20} MB`)
     if (isWork && this.#exceeds(key, size)) return this.#leave(key, WORK_IS_FULL)
     const before = this.#known.get(key)
-    const bytes = contentOf(path, mode)
+    const isLink = isLinkMode(mode)
+    // Most that differ do so in their size.
+    if (!isLink && before?.size !== size) return this.#begin(key, path, found)
+    const bytes = contentOf(path, mode, isWork)
     const digest = this.#sealer.digest(bytes)
     const isSame = before?.digest?.equals(digest) === true && !(isWork && before.mode !== mode)
-    if (!isSame && isLinkMode(mode)) {
-      const version = (before?.version ?? 0) + 1
-      const common = { key, seen: { id, stamp }, at: 0, bytes, version, size, mode, digest }
-      return { ...common, kind: 'write', isPartial: false }
+    if (isSame) {
+      this.#remember(key, { ...before, id, stamp })
+      this.#skipped.delete(key)
+      return null
     }
-    if (!isSame) return this.#begin(key, path, found, digest)
-    this.#remember(key, { ...before, id, stamp })
-    return null
+    if (!isLink) return this.#begin(key, path, found)
+    const version = (before?.version ?? 0) + 1
+    const common = { key, seen: { id, stamp }, at: 0, bytes, version, size, mode, digest }
+    return { ...common, kind: 'write', isPartial: false }
   }
 
   /** The database keeps what it has of it. */
@@ -428,26 +540,32 @@ export class Mirror {
     return null
   }
 
-  #begin(key: string, path: string, found: Found, digest: Buffer | null): Change {
-    const fd = openFile(path)
+  #begin(key: string, path: string, found: Found): Change {
+    const fd = openFor(path, this.#files.isWork(key))
+    const isJournal = this.#files.isAppended(key)
     const { size } = fstatSync(fd)
-    const end = digest === null ? endOfLines(fd, 0, size) : size
+    const end = isJournal ? endOfLines(fd, 0, size) : Math.min(size, MAX_FILE_BYTES)
     const version = (this.#known.get(key)?.version ?? 0) + 1
     const seen = { id: found.id, stamp: found.stamp }
-    const sending = { fd, seen, at: 0, end, version, digest }
-    const first = this.#next(key, sending, found)
+    const hash = isJournal ? null : this.#sealer.hash()
+    const sending: Sending = { fd, seen, mode: found.mode, at: 0, end, version, hash, last: null }
+    const first = this.#next(key, sending)
     if (first.isPartial) this.#sending.set(key, sending)
     else closeSync(fd)
     return first
   }
 
-  #next(key: string, { fd, seen, at, end, version, digest }: Sending, { mode }: Found): Change {
+  #next(key: string, sending: Sending): Change {
+    const { fd, seen, mode, at, end, version, hash } = sending
+    if (sending.last) return sending.last
     const bytes = readAt(fd, at, Math.min(PART_BYTES, end - at))
     const common = { key, seen, at, bytes, version }
     // Cut at the same time: the last piece has what is there, and the next look finds the difference.
-    const isLast = bytes.length === 0 || at + bytes.length >= end
-    return isLast
-      ? { ...common, kind: 'write', size: at + bytes.length, mode, digest, isPartial: false }
-      : { ...common, kind: 'part', isPartial: true }
+    if (bytes.length > 0 && at + bytes.length < end)
+      return { ...common, kind: 'part', isPartial: true }
+    const digest = hash?.update(bytes).digest() ?? null
+    const size = at + bytes.length
+    sending.last = { ...common, kind: 'write', size, mode, digest, isPartial: false }
+    return sending.last
   }
 }

@@ -7,8 +7,17 @@ import { onWrite } from '../store/write-reports.ts'
 import { compareLocal } from './bring-up.ts'
 import { connect, type Database, databaseProblem, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
-import { type Claim, giveUp, reclaim, showAddress, showLeftOut, showStatus } from './ownership.ts'
+import {
+  type Claim,
+  dropTraces,
+  giveUp,
+  reclaim,
+  showAddress,
+  showLeftOut,
+  showStatus,
+} from './ownership.ts'
 import type { Mirror } from './mirror.ts'
+import { Backlog } from './backlog.ts'
 import { noteLeftOut } from './not-copied.ts'
 import { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
@@ -36,6 +45,8 @@ export type OwnedOptions = {
   claimed: Claim
   tookOver: boolean
   missing: readonly string[]
+  /** Of before: keys of files that only this machine has, and of those that it lacks. */
+  leftOut: { here: ReadonlySet<string>; inherited: ReadonlySet<string> }
   db: Database
   /** What requests prove with that they come from a forwarder; null: nothing. */
   token: string | null
@@ -51,12 +62,12 @@ class Lease {
     this.#clock = clock
   }
 
-  now() {
-    return { elapsed: this.#clock.monotonic(), wall: this.#clock.now() }
-  }
-
-  renew(sentAt: { elapsed: number; wall: number }): void {
-    this.#at = sentAt
+  /** Of a statement that is sent now; what is returned is called when it is answered. */
+  ask(): () => void {
+    const sentAt = { elapsed: this.#clock.monotonic(), wall: this.#clock.now() }
+    return () => {
+      this.#at = sentAt
+    }
   }
 
   isValid() {
@@ -157,12 +168,68 @@ class Shown {
   }
 }
 
+/** What stays on this machine, in the lists that say so, and in the log. */
+class LeftOut {
+  readonly #options: OwnedOptions
+  #isComplete = false
+
+  constructor(options: OwnedOptions) {
+    this.#options = options
+  }
+
+  /** All files were looked at: what is not left out now is copied. */
+  complete(): void {
+    this.#isComplete = true
+    this.note()
+  }
+
+  note(): void {
+    const { mirror, stateDir, leftOut } = this.#options
+    const now = new Set(mirror.skipped())
+    const inherited = [...leftOut.inherited].filter(key => mirror.isAsLoaded(key) && !now.has(key))
+    mirror.saySkipped()
+    noteLeftOut(stateDir, {
+      here: this.#isComplete ? now : now.union(leftOut.here),
+      inherited: new Set(inherited),
+    })
+  }
+}
+
+/** Calls that come while one runs share the one after it. */
+class Shared {
+  readonly #work: () => Promise<void>
+  #running: Promise<void> | null = null
+  #next: Promise<void> | null = null
+
+  constructor(work: () => Promise<void>) {
+    this.#work = work
+  }
+
+  run(): Promise<void> {
+    if (!this.#running) {
+      this.#running = this.#work().finally(() => {
+        this.#running = null
+      })
+      return this.#running
+    }
+    this.#next ??= this.#running.then(() => {
+      this.#next = null
+      return this.run()
+    })
+    return this.#next
+  }
+}
+
 /** A cell that this process owns. */
 export class PostgresOwned implements Owned {
   readonly epoch: number
   readonly tookOver: boolean
   readonly #options: OwnedOptions
   readonly #pending = new Pending()
+  /** What other programs changed. */
+  readonly #backlog = new Backlog()
+  readonly #leftOut: LeftOut
+  readonly #looks = new Shared(() => this.#look({ part: 'work' }))
   readonly #sender: Sender
   readonly #lease: Lease
   readonly #lost = new AbortController()
@@ -192,8 +259,12 @@ export class PostgresOwned implements Owned {
     this.tookOver = options.tookOver
     this.missing = options.missing
     this.#options = options
-    this.#sender = new Sender({ cell, epoch, batch, mirror, sealer, pending: this.#pending })
     this.#lease = new Lease(clock)
+    this.#sender = new Sender({
+      ...{ cell, epoch, batch, mirror, sealer, pending: this.#pending, backlog: this.#backlog },
+      asks: () => this.#lease.ask(),
+    })
+    this.#leftOut = new LeftOut(options)
     this.#wake = new Wake(clock)
     this.#shown = new Shown(options)
     this.#note = new AddressNote(options)
@@ -236,8 +307,10 @@ export class PostgresOwned implements Owned {
     this.#kick()
   }
 
-  look(): Promise<void> {
-    return this.#look(key => this.#mark(key), 'work')
+  async look(): Promise<void> {
+    if (this.lost.aborted) throw this.lost.reason
+    await this.#looks.run()
+    await this.#backlogSent()
   }
 
   async release(timeoutMs: number, wakeAt: number | null = null): Promise<void> {
@@ -245,22 +318,22 @@ export class PostgresOwned implements Owned {
     this.#stopSweep()
     if (this.#phase !== 'open') return
     this.#phase = 'releasing'
-    await this.#look(key => this.#mark(key))
-    this.#stopListening()
     const isDone = await Promise.race([
-      this.settled().then(
+      this.#sendRest().then(
         () => true,
         () => false,
       ),
       new Promise<false>(resolve => clock.timer(timeoutMs, () => resolve(false))),
     ])
+    this.#stopListening()
     this.#phase = 'closed'
     this.#kick()
     this.#wake.wake()
     // A statement that has no answer does not delay the end.
     await Promise.race([this.#running, new Promise<void>(resolve => clock.timer(1_000, resolve))])
-    this.#pending.reject(new CellLost('The service is shutting down'))
+    this.#reject(new CellLost('The service is shutting down'))
     if (isDone && this.#db && !this.lost.aborted) {
+      await dropTraces(this.#db, cell).catch(() => undefined)
       await giveUp(this.#db, cell, { epoch: this.epoch, wakeAt }).catch(() => undefined)
       this.#noteClean()
     }
@@ -278,12 +351,30 @@ export class PostgresOwned implements Owned {
 
   async #begin(): Promise<void> {
     const { clock, db } = this.#options
-    await this.#look(key => this.#mark(key))
     db.ended.addEventListener('abort', () => this.#kick())
     this.#running = this.#run()
     this.#stopSweep = clock.timer(SWEEP_MS, () => void this.#sweep())
-    await this.settled()
+    await this.#sendRest()
     this.#note.write(false)
+  }
+
+  async #sendRest(): Promise<void> {
+    await this.#look({ isFinal: true })
+    await this.#backlogSent()
+    this.#leftOut.complete()
+    await this.settled()
+  }
+
+  #backlogSent(): Promise<void> {
+    if (this.lost.aborted) return Promise.reject(this.lost.reason)
+    const sent = this.#backlog.wait()
+    this.#kick()
+    return sent
+  }
+
+  #reject(error: CellLost): void {
+    this.#pending.reject(error)
+    this.#backlog.reject(error)
   }
 
   #kick(): void {
@@ -297,7 +388,7 @@ export class PostgresOwned implements Owned {
 
   #lose(error: CellLost): void {
     this.#lost.abort(error)
-    this.#pending.reject(error)
+    this.#reject(error)
     this.#db?.end()
   }
 
@@ -307,7 +398,9 @@ export class PostgresOwned implements Owned {
     log.warn('The database of the cluster has lost what it had acknowledged; sending it again')
     mirror.forget()
     await compareLocal({ db, cell, files, mirror, sealer })
-    for (const key of await mirror.changed()) this.#pending.mark(key)
+    for (const [key, rank] of await mirror.changed({ isFinal: true }))
+      if (files.isOfTools(key)) this.#backlog.add(key, rank)
+      else this.#pending.mark(key)
     this.#shown.forget()
     this.#sender.repaired()
   }
@@ -327,16 +420,19 @@ export class PostgresOwned implements Owned {
     return next
   }
 
-  /** One statement, or several when there is more to send. */
+  /** What this process wrote, then one statement of the rest. */
   async #work(db: Database): Promise<void> {
-    const sentAt = this.#lease.now()
-    if (!this.#pending.isEmpty) await this.#sender.flush(db)
-    else if (this.#pending.hasLater) await this.#sender.flushLater(db)
-    else await this.#sender.beat(db)
-    await this.#shown.send(db)
-    this.#lease.renew(sentAt)
+    const hasWritten = !this.#pending.isEmpty
+    if (hasWritten) await this.#sender.flush(db)
     // An answer that was read long after it was sent, by a process that was paused, proves nothing about now.
-    if (this.#lease.isValid()) this.#pending.resolveCommitted()
+    if (hasWritten && this.#lease.isValid()) this.#pending.resolveCommitted()
+    if (!this.#backlog.isEmpty) await this.#sender.sendBacklog(db)
+    else if (!hasWritten) await this.#sender.beat(db)
+    if (this.#options.mirror.hasUnsaid) this.#leftOut.note()
+    await this.#shown.send(db)
+    if (!this.#lease.isValid()) return
+    this.#pending.resolveCommitted()
+    this.#backlog.resolveCommitted()
   }
 
   #onFailure(error: unknown): void {
@@ -352,8 +448,9 @@ export class PostgresOwned implements Owned {
   }
 
   #isIdle(): boolean {
-    const { isEmpty, hasLater, hasWaiters } = this.#pending
-    return isEmpty && !hasLater && !hasWaiters && this.#shown.isSent
+    const [written, rest] = [this.#pending, this.#backlog]
+    const isDone = written.isEmpty && rest.isEmpty && this.#shown.isSent
+    return isDone && !written.hasWaiters && !rest.hasWaiters
   }
 
   #isClosed(): boolean {
@@ -381,11 +478,10 @@ export class PostgresOwned implements Owned {
   }
 
   /** Finds what other programs changed. */
-  async #look(found: (key: string) => void, part?: 'work'): Promise<void> {
-    const { mirror, stateDir, log } = this.#options
+  async #look(which: Parameters<Mirror['changed']>[0]): Promise<void> {
+    const { mirror, log } = this.#options
     try {
-      for (const key of await mirror.changed(part)) found(key)
-      noteLeftOut(stateDir, mirror.skipped())
+      for (const [key, rank] of await mirror.changed(which)) this.#backlog.add(key, rank)
       this.#kick()
     } catch (error) {
       log.warn(`Couldn't look for changed files: ${messageOf(error)}`)
@@ -395,7 +491,8 @@ export class PostgresOwned implements Owned {
   async #sweep(): Promise<void> {
     const { clock } = this.#options
     const began = clock.monotonic()
-    await this.#look(key => this.#pending.markLater(key))
+    await this.#look({})
+    this.#leftOut.note()
     const rest = Math.max(SWEEP_MS, SWEEP_REST * (clock.monotonic() - began))
     if (this.#phase === 'open') this.#stopSweep = clock.timer(rest, () => void this.#sweep())
   }

@@ -221,6 +221,13 @@ export const showLeftOut = (
     leftOut,
   ])
 
+/** Of files of the work that no machine but the one that deleted them had, such as temporary ones: without an end there would be more and more. */
+export const dropTraces = (db: Database, cell: string): Promise<unknown> =>
+  db.query(
+    "delete from agent_webui.file where cell = $1 and is_gone and digest is null and path like 'work/%'",
+    [cell],
+  )
+
 /** For lists of several cells. */
 export const showStatus = (
   db: Database,

@@ -1,10 +1,8 @@
-/** What was written and is not committed, and who waits for it. */
+/** What this process wrote and is not committed, and who waits for it. What others wrote is in a `Backlog`. */
 type Waiter = { upTo: number; resolve: () => void; reject: (error: Error) => void }
 
 export class Pending {
   #dirty = new Set<string>()
-  /** Found changed, by no write of this process: nobody waits for these. */
-  #later = new Set<string>()
   #writes = 0
   #committed = 0
   #waiters: Waiter[] = []
@@ -12,19 +10,10 @@ export class Pending {
   mark(key: string): void {
     this.#writes += 1
     this.#dirty.add(key)
-    this.#later.delete(key)
-  }
-
-  markLater(key: string): void {
-    if (!this.#dirty.has(key)) this.#later.add(key)
   }
 
   get isEmpty() {
     return this.#dirty.size === 0
-  }
-
-  get hasLater() {
-    return this.#later.size > 0
   }
 
   get isCommitted() {
@@ -40,12 +29,6 @@ export class Pending {
     const keys = [...this.#dirty]
     this.#dirty = new Set()
     return { keys, upTo: this.#writes }
-  }
-
-  takeLater(): string[] {
-    const keys = [...this.#later]
-    this.#later = new Set()
-    return keys
   }
 
   /** After a failure. */

@@ -7,7 +7,7 @@ import { connect, type Database, databaseProblem, sqlState } from './database.ts
 import { type DirectoryNote, readNote } from './directory-note.ts'
 import { isMigrated, migrate, requireKnownTables } from './migrations.ts'
 import { Mirror } from './mirror.ts'
-import { leftOut, noteLeftOut } from './not-copied.ts'
+import { notCopied, onlyHere } from './not-copied.ts'
 import { PostgresOwned } from './owned.ts'
 import { type Claim, claim, isKnownClaim, showAlive } from './ownership.ts'
 import { Sealer } from './seal.ts'
@@ -144,11 +144,8 @@ export class PostgresCluster implements Cluster {
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
     const stopSigns = every(this.#clock, BEAT_MS, alive)
     try {
-      const mirror = new Mirror(files ?? NO_FILES, {
-        sealer,
-        warn: this.#log.warn,
-        onSkip: keys => noteLeftOut(stateDir, keys),
-      })
+      const mirror = new Mirror(files ?? NO_FILES, { sealer, warn: this.#log.warn })
+      const here = onlyHere(stateDir)
       const given = { cell, files: files ?? NO_FILES, stateDir, sealer, mirror }
       const isBehind =
         files !== null &&
@@ -159,6 +156,7 @@ export class PostgresCluster implements Cluster {
           now: this.#clock.now(),
           warn: this.#log.warn,
         }))
+      const inherited = notCopied(stateDir).filter(key => !here.has(key))
       return await PostgresOwned.begin({
         ...given,
         clock: this.#clock,
@@ -166,7 +164,8 @@ export class PostgresCluster implements Cluster {
         db,
         claimed,
         directory,
-        missing: isBehind && files ? leftOut(stateDir).flatMap(key => files.pathOf(key) ?? []) : [],
+        leftOut: { here, inherited: new Set(inherited) },
+        missing: isBehind && files ? inherited.flatMap(key => files.pathOf(key) ?? []) : [],
         tookOver: isBehind || note?.isTakingOver === true,
         token: place.token ?? null,
         log: this.#log,

@@ -1,5 +1,12 @@
 /** Encrypts what enters the database: AES-256-GCM under a key of the cell, bound to its place in a file. */
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  type Hmac,
+  hkdfSync,
+  randomBytes,
+} from 'node:crypto'
 
 const VERSION = 1
 const NONCE_BYTES = 12
@@ -40,6 +47,10 @@ export class Sealer {
 
   /** Equal for equal bytes; tells nothing about them to those without the key. */
   digest(bytes: Buffer): Buffer {
-    return createHmac('sha256', this.#digestKey).update(bytes).digest()
+    return this.hash().update(bytes).digest()
+  }
+  /** For the same of bytes that come one after the other. */
+  hash(): Hmac {
+    return createHmac('sha256', this.#digestKey)
   }
 }

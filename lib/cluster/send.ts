@@ -1,8 +1,11 @@
 /** Sends changes to the database, each once, in one statement that checks the owner. */
+import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../errors.ts'
+import { Backlog } from './backlog.ts'
 import { placeOf } from './bring-up.ts'
 import { type Database, isRefusal } from './database.ts'
-import type { Change, Mirror } from './mirror.ts'
+import { type Change, type Mirror, SLICE } from './mirror.ts'
+import { dropTraces } from './ownership.ts'
 import type { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
 import { CellLost } from './cluster.ts'
@@ -10,7 +13,15 @@ import { CellLost } from './cluster.ts'
 /** Of one statement, roughly: a line of 2 Mbit/s carries it within a sign of life. */
 const BATCH_BYTES = 1 << 20
 const BATCH_CHANGES = 1_000
+/** Of deleted files, before the database forgets those that no other machine had. */
+const MAX_TRACES = 1_000
 
+const sizeOf = (change: Change): number =>
+  change.kind === 'write' || change.kind === 'gone' ? change.size : change.bytes.length
+const modeOf = (change: Change): number =>
+  change.kind === 'write' || change.kind === 'gone' ? change.mode : 0
+const digestOf = (change: Change): Buffer | null =>
+  change.kind === 'write' || change.kind === 'gone' ? change.digest : null
 const atOf = (change: Change): number => (change.kind === 'gone' ? 0 : change.at)
 const versionOf = (change: Change): number => (change.kind === 'gone' ? 0 : change.version)
 
@@ -20,8 +31,11 @@ export class Sender {
   readonly #mirror
   readonly #sealer
   readonly #pending
+  readonly #backlog
+  readonly #asks
   #batch: number
   #isBehind = false
+  #traces = 0
   /** Sent, without an answer so far. */
   #unsure: readonly Change[] = []
 
@@ -33,13 +47,18 @@ export class Sender {
     mirror: Mirror
     sealer: Sealer
     pending: Pending
+    backlog: Backlog
+    /** Called before each statement, and what it returns after the answer. */
+    asks: () => () => void
   }) {
-    const { cell, epoch, mirror, sealer, pending } = options
+    const { cell, epoch, mirror, sealer, pending, backlog, asks } = options
     this.#cell = cell
     this.#epoch = epoch
     this.#mirror = mirror
     this.#sealer = sealer
     this.#pending = pending
+    this.#backlog = backlog
+    this.#asks = asks
     this.#batch = options.batch
   }
 
@@ -48,30 +67,23 @@ export class Sender {
     return this.#push(db, this.#batch, [])
   }
 
-  /** Sends everything that is pending now. After an error, the rest is pending again. */
+  /** Sends everything that is pending now. After an error, all of it is pending again. */
   async flush(db: Database): Promise<void> {
     const { keys, upTo } = this.#pending.take()
-    let left = keys
     try {
-      left = this.#expand(keys)
-      while (left.length > 0) left = await this.#sendSome(db, left)
+      const rest = new Backlog()
+      for (const key of this.#expand(keys)) rest.add(key)
+      while (!rest.isEmpty) await this.#sendSome(db, rest)
       this.#pending.commit(upTo)
     } catch (error) {
-      this.#pending.giveBack(left)
+      this.#pending.giveBack(keys)
       throw error
     }
   }
 
-  /** One statement of what nobody waits for, so that what somebody waits for never waits behind a large file. */
-  async flushLater(db: Database): Promise<void> {
-    const keys = this.#pending.takeLater()
-    let left = keys
-    try {
-      left = this.#expand(keys)
-      left = await this.#sendSome(db, left)
-    } finally {
-      for (const key of left) this.#pending.markLater(key)
-    }
+  /** One statement of what others wrote, so that what this process writes never waits behind a large file, or many. */
+  sendBacklog(db: Database): Promise<void> {
+    return this.#sendSome(db, this.#backlog)
   }
 
   /**
@@ -117,6 +129,7 @@ export class Sender {
   }
 
   async #push(db: Database, number: number, changes: readonly Change[]): Promise<void> {
+    const answered = this.#asks()
     const [row] = await db.query(
       'select agent_webui.push($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as result',
       [
@@ -127,51 +140,57 @@ export class Sender {
         changes.map(({ key }) => key),
         changes.map(versionOf),
         changes.map(atOf),
-        changes.map(change => (change.kind === 'write' ? change.size : change.bytes.length)),
-        changes.map(change => (change.kind === 'write' ? change.mode : 0)),
-        changes.map(change => (change.kind === 'write' ? change.digest : null)),
+        changes.map(sizeOf),
+        changes.map(modeOf),
+        changes.map(digestOf),
         changes.map(change => this.#sealer.seal(change.bytes, placeOf(change.key, atOf(change)))),
       ],
     )
     if (row?.result === 'lost') throw new CellLost('Another process owns the cell')
+    answered()
   }
 
   #expand(keys: readonly string[]): string[] {
     return [...new Set(keys.flatMap(key => this.#mirror.expand(key)))]
   }
 
-  /** One statement; returns what is left. */
-  async #sendSome(db: Database, keys: readonly string[]): Promise<string[]> {
-    const { changes, rest } = this.#collect(keys)
+  async #sendSome(db: Database, backlog: Backlog): Promise<void> {
+    const { changes, done } = await this.#collect(backlog)
     if (changes.length > 0) await this.#send(db, changes)
-    return rest
+    for (const key of done) backlog.end(key)
+    this.#traces += changes.filter(({ kind }) => kind === 'gone').length
+    if (this.#traces <= MAX_TRACES) return
+    await dropTraces(db, this.#cell)
+    this.#traces = 0
   }
 
-  /** The changes of one statement. Files with more to send stay in `rest`, behind the others. */
-  #collect(keys: readonly string[]): { changes: Change[]; rest: string[] } {
+  /** The changes of one statement, and the files that the database then has. */
+  async #collect(backlog: Backlog): Promise<{ changes: Change[]; done: string[] }> {
     const changes: Change[] = []
-    const gone: Change[] = []
-    const rest: string[] = []
-    const unfinished: string[] = []
+    const done: string[] = []
+    const seen = new Set<string>()
     let bytes = 0
-    for (const key of keys) {
-      if (bytes > BATCH_BYTES || changes.length >= BATCH_CHANGES) {
-        rest.push(key)
-        continue
-      }
+    let isUnfinished = false
+    for (const entry of backlog.entries()) {
+      const { key, rank } = entry
+      if (bytes > BATCH_BYTES || changes.length >= BATCH_CHANGES) break
+      // What comes after the content waits for all of it, in several statements too.
+      if (rank !== 'content' && isUnfinished) break
+      if (seen.has(key)) continue
+      seen.add(key)
+      if (seen.size % SLICE === 0) await setImmediate()
+      backlog.begin(entry)
       const change = this.#mirror.read(key)
-      if (!change) continue
-      if (change.kind === 'gone') {
-        gone.push(change)
+      if (change?.kind === 'gone' && rank !== 'gone') {
+        seen.delete(key)
+        backlog.moveToGone(key)
         continue
       }
-      changes.push(change)
-      bytes += change.bytes.length
-      if (change.isPartial) unfinished.push(key)
+      if (change) changes.push(change)
+      bytes += change?.bytes.length ?? 0
+      if (change?.isPartial) isUnfinished = true
+      else done.push(key)
     }
-    const left = [...rest, ...unfinished]
-    // Last: a file may have been renamed, and its content must not be missing in between.
-    if (left.length === 0) return { changes: [...changes, ...gone], rest: [] }
-    return { changes, rest: [...left, ...gone.map(({ key }) => key)] }
+    return { changes, done }
   }
 }

@@ -49,7 +49,7 @@ export const exportCell = async (cell: string, transfer: Transfer): Promise<void
     const [files, sealer] = [filesOf(transfer), new Sealer(key, cell)]
     for (const name of ['home', 'state', 'workspace'])
       mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
-    const mirror = new Mirror(files, { sealer, warn: log.warn, onSkip: () => undefined })
+    const mirror = new Mirror(files, { sealer, warn: log.warn })
     const stateDir = join(dir, 'state')
     await bringUp({
       ...{ db, cell, files, stateDir, sealer, mirror, note: null },

@@ -48,6 +48,7 @@ const ENTRIES = {
   'instance.lock-journal': 'skip',
   'cluster.json': 'skip',
   'not-copied.json': 'skip',
+  'only-here.json': 'skip',
   'restore.json': 'skip',
   'auth-throttle.json': 'skip',
   'auth-code-throttle.json': 'skip',

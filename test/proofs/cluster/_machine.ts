@@ -16,13 +16,15 @@ const KEY = 'a key that is only used in this test 01'
 
 export const createMachine = (
   url: string,
-  { key = KEY as string | null, cell = 'default' } = {},
+  { key = KEY as string | null, cell = 'default', hasWork = false } = {},
 ) => {
   const userHome = mkdtempSync(join(tmpdir(), 'machine-'))
   const home = join(userHome, '.agent')
   const state = join(home, 'webui')
   mkdirSync(state, { recursive: true, mode: 0o700 })
-  const config = readConfig({ HOME: userHome }, [])
+  // As a worker starts a cell: the rest of its directory is its work.
+  const ofWorker = { AGENT_WEBUI_CLUSTER_URL: url, AGENT_WEBUI_CLUSTER_RUN_BY: 'worker' }
+  const config = readConfig({ HOME: userHome, ...(hasWork && ofWorker) }, [])
   const warnings: string[] = []
   const log = { info: () => undefined, warn: (text: string) => void warnings.push(text) }
   const owned: Owned[] = []
@@ -31,6 +33,8 @@ export const createMachine = (
     writeAtomic(join(home, path), text)
   }
   return {
+    /** `HOME` of commands. */
+    dir: userHome,
     home,
     state,
     warnings,

@@ -37,7 +37,9 @@ const machine = (options: Parameters<typeof createMachine>[1] = {}): Machine => 
 /** What `diff -r` compares, and modes; without what belongs to the machine. */
 const treeOf = (root: string): string[] =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter(path => !/^webui\/(?:cluster\.json|not-copied\.json|conflicts)/.test(path))
+    .filter(
+      path => !/^webui\/(?:cluster\.json|not-copied\.json|only-here\.json|conflicts)/.test(path),
+    )
     .sort()
     .map(path => {
       const at = join(root, path)
