@@ -56,8 +56,6 @@ const NAMES = [
   'default',
   'Demo model (offline, scripted)',
   ': Demo model (offline, scripted)',
-  'Home',
-  ': Home',
   'Aa',
 ]
 
