@@ -1,5 +1,5 @@
 /** Providers: list them, set and remove API keys, test a call, add a self-hosted endpoint. */
-import { addEndpoint, moveEndpoint } from '../lib/models/set-provider.ts'
+import { addEndpoint } from '../lib/models/set-provider.ts'
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { listProviders } from '../lib/models/provider-keys.ts'
@@ -107,9 +107,10 @@ export const address = endpoint({
     api_key: Secret.optional(),
   }),
   output: Ok,
-  run(ctx, { provider, base_url, api_key }) {
+  async run(ctx, { provider, base_url, api_key }) {
     ctx.app.onboarding.requireLocalClient(ctx.client.address)
-    moveEndpoint(ctx.home, { provider, baseUrl: base_url, apiKey: api_key ?? '' })
+    const moved = { provider, baseUrl: base_url, apiKey: api_key ?? '' }
+    await ctx.app.models.moveEndpoint(ctx.home, moved)
     return ok
   },
 })

@@ -116,11 +116,20 @@ const canSendKey = (
 const sourceOf = (setup: ModelSetup, variable: string): 'env_file' | 'env_var' =>
   Object.hasOwn(setup.dotenv, variable) ? 'env_file' : 'env_var'
 
+/** Whether a key is written beside the address of a server of one's own. */
+const isKeyOfServer = ({ active, apiKey, providers, custom }: ModelSetup, key: string): boolean =>
+  [
+    active === 'custom' ? apiKey : null,
+    providers.get('custom')?.apiKey,
+    ...custom.map(entry => entry.apiKey),
+  ].some(each => each?.trim() === key)
+
 /** Keys from .env come before keys from the process environment, whatever the variables are called. */
 const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] => {
   const found = variablesOf(provider).flatMap(name => {
     const key = setup.env[name]
     if (!isUsableSecret(key)) return []
+    if (provider === 'openai' && isKeyOfServer(setup, key.trim())) return []
     return [{ key: key.trim(), name, source: sourceOf(setup, name) }]
   })
   return [
@@ -377,7 +386,10 @@ export const configuredProviders = (setup: ModelSetup): Set<string> => {
   if (setup.active) found.add(setup.active)
   for (const [id, entries] of setup.pool) if (entries.some(({ ambient }) => !ambient)) found.add(id)
   for (const [id, { keys, ambient = [] }] of [...PROVIDERS])
-    if (keys.some(name => !ambient.includes(name) && isUsableSecret(setup.env[name]))) found.add(id)
+    if (
+      fromEnvironment(setup, id).some(({ name }) => keys.includes(name) && !ambient.includes(name))
+    )
+      found.add(id)
   for (const [id, { models }] of setup.providers) if (models.size > 0) found.add(id)
   for (const entry of setup.custom) if (entry.models.size > 0) found.add(customId(entry))
   return found

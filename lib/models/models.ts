@@ -8,6 +8,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
+import { moveEndpoint } from './set-provider.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { ModelList } from '../schema/model.ts'
@@ -194,5 +195,11 @@ export class ModelServices {
     await this.#writeEnv(home, change.values)
     this.#live.forget(home)
     return change
+  }
+
+  async moveEndpoint(home: Home, to: Parameters<typeof moveEndpoint>[1]): Promise<void> {
+    const values = moveEndpoint(home, to)
+    if (Object.keys(values).length > 0) await this.#writeEnv(home, values)
+    this.#live.forget(home)
   }
 }

@@ -11,6 +11,7 @@ import {
 } from './default-model.ts'
 import { saveEndpointEdits } from './saved-endpoints.ts'
 import { unredact } from '../base/redact/redact.ts'
+import { configuredKey } from './credentials.ts'
 import { parseApiKey } from './provider-keys.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
 import { baseUrlOf } from './endpoint.ts'
@@ -155,6 +156,9 @@ export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: strin
   return { id: `custom:${slug}` }
 }
 
+/** Where the command line looks for the key of a server of one's own, and for that of OpenAI. */
+const OWN_KEY = 'OPENAI_API_KEY'
+
 const hostIn = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
 
 /** Where the address of `id` is written, and the key beside it. */
@@ -175,11 +179,14 @@ const placeOf = (
   return { path: ['providers', key ?? id] }
 }
 
-/** Changes the address of a server of one's own. A key that was typed for another host stays with none. */
+/**
+ * Changes the address of a server of one's own. A key that was typed for another host stays with none. Returns what is to be written
+ * to .env; null removes a variable.
+ */
 export const moveEndpoint = (
   home: EditableHome,
   { provider, baseUrl, apiKey }: { provider: string; baseUrl: string; apiKey: string },
-): void => {
+): Record<string, string | null> => {
   const id = toProviderId(provider)
   if (!isEndpoint(id))
     throw invalid('Only the address of a server of your own can be changed', {
@@ -190,10 +197,13 @@ export const moveEndpoint = (
   const url = parseBaseUrl(unredact(baseUrl, before))
   const key = apiKey.trim() ? parseApiKey(apiKey) : ''
   const isMoved = hostIn(url) !== hostIn(before)
-  // A key in .env is the command line's, too, so it is not removed; nor does it go to the other server unasked.
-  const inEnv = id === 'custom' && Object.hasOwn(home.dotenv(), 'OPENAI_API_KEY')
-  if (isMoved && inEnv && !key)
+  const inEnv = id === 'custom' ? home.dotenv()[OWN_KEY] : undefined
+  const isSameKey = inEnv !== undefined && inEnv === configuredKey(setup, id)
+  // A key that is only in .env may be one of OpenAI, so it is not removed; nor does it go to the other server unasked.
+  if (isMoved && inEnv !== undefined && !isSameKey && !key)
     throw invalid('Enter the key of the new server', { code: 'missing_fields' })
+  const values: Record<string, string | null> =
+    isSameKey && (key || isMoved) ? { [OWN_KEY]: key || null } : {}
   const { path, rows, at } = placeOf(home, id)
   if (rows && at !== undefined) {
     const { api_key: held, ...row } = asObject(rows[at])
@@ -204,10 +214,11 @@ export const moveEndpoint = (
       // The default may name the address again.
       ...(setup.active === id && setup.baseUrl ? [[['model', 'base_url'], url] as const] : []),
     ])
-    return
+    return values
   }
   home.config.editAll([
     [[...path, 'base_url'], url],
     ...(key || isMoved ? [[[...path, 'api_key'], key || undefined] as const] : []),
   ])
+  return values
 }

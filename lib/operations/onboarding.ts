@@ -39,13 +39,15 @@ const addressOf = (provider: QuickProvider, raw: string): string | null => {
   return parseBaseUrl(raw)
 }
 
-/** The key first: a crash in between leaves an unused key, never a model without a key. */
+/**
+ * The key first: a crash in between leaves an unused key, never a model without a key. That of a server of one's own is also written
+ * beside its address, by which it is known not to be one of OpenAI: the command line, too, looks for both in OPENAI_API_KEY.
+ */
 const write = async (home: Home, chosen: ProviderChoice, variable: string, key: string) => {
-  // The key of a server of one's own is written beside its address: in OPENAI_API_KEY, where the command line also looks, it
-  // would be offered as a key of OpenAI.
-  const isBeside = chosen.provider === 'custom'
-  if (key && !isBeside) await writeEnv(home, { [variable]: key })
-  configureProvider(home, { ...chosen, ...(key && isBeside ? { apiKey: key } : {}) })
+  const isOwnServer = chosen.provider === 'custom'
+  const isTaken = isOwnServer && Object.hasOwn(home.dotenv(), variable)
+  if (key && !isTaken) await writeEnv(home, { [variable]: key })
+  configureProvider(home, { ...chosen, ...(key && isOwnServer ? { apiKey: key } : {}) })
 }
 
 export class Onboarding {

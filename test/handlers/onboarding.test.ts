@@ -195,7 +195,8 @@ test('the key of a server of one’s own is offered for no other provider, and i
     const { body } = await app.get('/api/models')
     const groups = body.groups.map(({ provider_id }: { provider_id: string }) => provider_id)
     assert.not.ok(groups.includes('openai'))
-    assert.not.ok(existsSync(join(app.home, '.env')))
+    // Where the command line, and what else shares the home, look for it.
+    assert.is(read(app, '.env'), 'OPENAI_API_KEY=sk-of-far\n')
 
     const move = (change: Record<string, unknown>) =>
       app.post('/api/providers/address', { provider: 'custom', ...change })
@@ -205,9 +206,13 @@ test('the key of a server of one’s own is offered for no other provider, and i
     assert.equal(await rowOf('custom'), [true, 'https://far.example/v2'])
     // Another one does not get it.
     assert.is((await move({ base_url: 'https://near.example/v1' })).status, 200)
-    assert.not.match(read(app, 'config.yaml'), 'sk-of-far')
+    assert.not.match(read(app, 'config.yaml') + read(app, '.env'), 'sk-of-far')
     assert.equal(await rowOf('custom'), [false, 'https://near.example/v1'])
     await move({ base_url: 'https://near.example/v1', api_key: 'sk-of-near' })
+    assert.equal(await rowOf('custom'), [true, 'https://near.example/v1'])
+    // A key of OpenAI beside it.
+    await app.post('/api/providers', { provider: 'openai', api_key: 'sk-of-openai' })
+    assert.equal(await rowOf('openai'), [true, null])
     assert.equal(await rowOf('custom'), [true, 'https://near.example/v1'])
     for (const [change, status] of [
       [{ base_url: 'ftp://h' }, 400],
