@@ -116,7 +116,7 @@ const requestHtml = (part: SharedPart & { kind: 'request' }): string => {
   )
   const names =
     files.length > 0 ? `<p class="files">Attached: ${escapeHtml(files.join(', '))}</p>` : ''
-  return `<article class="request"><h2>Request ${timeHtml(at)}</h2>${text === '' ? '' : plainHtml(text)}${shown.join('')}${names}</article>`
+  return `<article class="request"><h2>Message ${timeHtml(at)}</h2>${text === '' ? '' : plainHtml(text)}${shown.join('')}${names}</article>`
 }
 
 const answerHtml = (parts: readonly SharedPart[], botName: string): string => {
@@ -180,7 +180,7 @@ export const sharePage = (chat: SharedChat): string => {
     title,
     `<header><h1 dir="auto">${escapeHtml(title)}</h1><p>Read-only copy of a chat. ${state}</p></header>
 <main>${shown}</main>
-<footer><p>Responses were written by AI and may be wrong.${end}</p></footer>`,
+<footer><p>Answers were written by AI and may be wrong.${end}</p></footer>`,
   )
 }
 

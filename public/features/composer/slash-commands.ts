@@ -68,7 +68,7 @@ const workspace: Run = async (app, query) => {
   )
   if (!found) return t('command.workspace.none', { query })
   await app.chat.choices.chooseWorkspace(found.path)
-  return t('command.workspace', { name: found.name })
+  return t('command.workspace', { name: app.workspaces.nameOf(found.path) })
 }
 
 const theme: Run = async (app, name) => {

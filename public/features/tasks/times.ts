@@ -22,12 +22,14 @@ export const formatDistance = (seconds: number, now: number, locale = pageLocale
 /** "Tue, Feb 3, 9:00 AM"; with the year only when it is not the current one. */
 export const formatMoment = (seconds: number, now: number, locale = pageLocale()): string => {
   const then = new Date(seconds * 1_000)
+  const { hour12 } = new Intl.DateTimeFormat(locale, { hour: 'numeric' }).resolvedOptions()
   const isThisYear = then.getFullYear() === new Date(now * 1_000).getFullYear()
   return then.toLocaleString(locale, {
     weekday: 'short',
     day: 'numeric',
     month: 'short',
-    hour: 'numeric',
+    // As a clock of this language shows it: 9:00 AM, 09:00.
+    hour: hour12 ? 'numeric' : '2-digit',
     minute: '2-digit',
     ...(isThisYear ? {} : { year: 'numeric' }),
   })

@@ -79,7 +79,7 @@ function Tools({ row }: { row: FootRow }) {
             title={at.toLocaleString(pageLocale(), { dateStyle: 'full', timeStyle: 'medium' })}
           >
             <a href={actions.hrefOfPlace?.(`${last.id}:0`)}>
-              {at.toLocaleTimeString(pageLocale(), { hour: 'numeric', minute: '2-digit' })}
+              {at.toLocaleTimeString(pageLocale(), { timeStyle: 'short' })}
             </a>
           </time>
         )}

@@ -2,6 +2,11 @@
 import { signal } from '@preact/signals'
 import type { FileEntry, FolderList, FoundFile, Workspace } from '../../../lib/schema/workspace.ts'
 import type { Platform } from '../../platform.ts'
+import { t } from '../../strings/t.ts'
+
+/** What the server calls a default folder without a name of its own; the folder that it made for itself is a part of its state. */
+const UNNAMED = 'Home'
+const OWN_FOLDER = /\/webui\/workspace$/
 
 export class Workspaces {
   readonly #platform: Platform
@@ -14,8 +19,11 @@ export class Workspaces {
   }
 
   nameOf(path: string): string {
-    const saved = this.list.value.find(workspace => workspace.path === path)
-    return saved?.name ?? path.split('/').filter(Boolean).at(-1) ?? path
+    const name = this.list.value.find(workspace => workspace.path === path)?.name ?? UNNAMED
+    if (name !== UNNAMED) return name
+    return OWN_FOLDER.test(path)
+      ? t('chip.workspace.own')
+      : (path.split('/').filter(Boolean).at(-1) ?? path)
   }
 
   async load(): Promise<void> {

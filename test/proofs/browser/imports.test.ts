@@ -48,7 +48,7 @@ test('a file is imported, its report shown, and its chat opened with its version
     .setInputFiles({ name: 'conversations.json', mimeType: 'application/json', buffer })
   await page.getByText('Imported from conversations.json').waitFor()
   await page.getByText('Hidden messages').waitFor()
-  await page.getByText('It isn’t a conversation of this format.').waitFor()
+  await page.getByText('It isn’t a chat of this format.').waitFor()
   assert.equal(await axe(), [])
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}-import.png` })
   await page.getByRole('link', { name: 'From elsewhere' }).last().click()

@@ -56,8 +56,6 @@ const NAMES = [
   'default',
   'Demo model (offline, scripted)',
   ': Demo model (offline, scripted)',
-  'Home',
-  ': Home',
   'Aa',
 ]
 
@@ -209,9 +207,9 @@ test('German on a phone: what a turn waits for is not cut, and a failure is expl
       viewport: { width: 390, height: 844 },
     })
     const { page } = opened
-    const now = page.locator('.act-now', { hasText: 'Wartet auf deine Eingabe' })
-    await now.waitFor()
-    assert.ok(await now.evaluate(element => element.scrollWidth <= element.clientWidth))
+    const ask = page.locator('.ask', { hasText: 'rm -rf /var/data' })
+    await ask.waitFor()
+    assert.ok(await ask.evaluate(element => element.scrollWidth <= element.clientWidth))
     assert.equal(await opened.axe(), [])
 
     const failed = await chat.newSession()
