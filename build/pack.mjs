@@ -233,12 +233,13 @@ export const fileText = async ({ packing, payload, inputs }) => {
 const warm = async laid => warmUp(await fileText(laid), laid.packing)
 
 /**
- * What a start, the first page, and the first turn load becomes a script each. A script for each part would take a tenth of a
+ * What a start, the first page, and the first turn load becomes a script each. What an error and the stop need is with the start: a
+ * file that was overwritten since has it no more. A script for each part would take a tenth of a
  * millisecond each, and one for all would be unpacked and kept although most is never used.
  */
 const group = async parts => {
   const all = [{ name: 'all', parts: parts.server.map(({ name }) => name) }]
-  const { scripts } = await warm(lay(parts, { fast: true }, all))
+  const { scripts, last } = await warm(lay(parts, { fast: true }, all))
   const [{ parts: first }] = scripts
   if (process.env.CHECK_START && first.length > START_PARTS)
     throw new Error(
@@ -246,6 +247,7 @@ const group = async parts => {
     )
   // Only some starts need a package.
   const isPackage = part => PACKAGE_PARTS.has(part)
+  first.push(...last)
   return [
     ...scripts.map(({ name, parts }) => ({ name, parts: parts.filter(part => !isPackage(part)) })),
     ...[...PACKAGE_PARTS].map(part => ({ name: scriptOf(part), parts: [part] })),

@@ -1,7 +1,7 @@
-/** Runs a packed file until a page and a turn were answered: which parts each step loads, and V8's code caches after it. */
+/** Runs a packed file from its start to its end, with a page and a turn: which parts each step loads, and V8's code caches after it. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -100,7 +100,16 @@ const runTurn = async (ask, workspace) => {
   await ask(`/api/session?session_id=${session_id}`)
 }
 
-/** `{ scripts, caches }`: `{ name, parts }` of each step, and by name of script what V8 would otherwise compile. `file` and `packing` are texts. */
+/** Of an answer that fails. */
+const fail = async port => {
+  const { status } = await fetch(`http://127.0.0.1:${port}/none`)
+  if (status !== 404) throw new Error(`/none: ${status}`)
+}
+
+/**
+ * `{ scripts, last, caches }`: `{ name, parts }` of each step, the parts of an error and of the stop, and by name of script what V8
+ * would otherwise compile. `file` and `packing` are texts.
+ */
 export const warmUp = async (file, packing) => {
   const home = mkdtempSync(join(tmpdir(), 'agent-webui-warm-'))
   const at = name => join(home, name)
@@ -109,7 +118,7 @@ export const warmUp = async (file, packing) => {
   writeFileSync(at('file.mjs'), file)
   writeFileSync(at('packing'), packing)
   const workspace = writeHome(home, provider.address().port)
-  const child = fork(join(root, 'build', 'warm.mjs'), [at('file.mjs'), at('packing')], {
+  const child = fork(join(root, 'build', 'warm.mjs'), [at('file.mjs'), at('packing'), at('last')], {
     env: programEnv(home, port),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'advanced',
@@ -134,7 +143,10 @@ export const warmUp = async (file, packing) => {
     await step('start', () => waitForAnswer(ask, child))
     await step('page', () => openPage(ask))
     await step('turn', () => runTurn(ask, workspace))
-    return { scripts, caches }
+    await fail(port)
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+    return { scripts, last: JSON.parse(readFileSync(at('last'), 'utf8')), caches }
   } catch (error) {
     throw new Error(`what was packed does not run: ${error.message}\n${output}`, { cause: error })
   } finally {

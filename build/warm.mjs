@@ -1,15 +1,15 @@
 /**
- * Runs a packed file, and tells the process that started it which parts ran and what V8 compiled of them: `warm.mjs FILE PACKING`,
- * started by `warm-up.mjs`.
+ * Runs a packed file, and tells the process that started it which parts ran and what V8 compiled of them: `warm.mjs FILE PACKING LAST`,
+ * started by `warm-up.mjs`. The names of the parts that its stop needed are in the file LAST, because there is no time for a message.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { launch } from './launch.mjs'
 
-const [, , file, packing] = process.argv
+const [, , file, packing, last] = process.argv
 
 /** Since the last question: compiled scripts by name, and the parts that ran. */
 const scripts = new Map()
@@ -34,6 +34,7 @@ process.on('message', () => {
   process.send(first ?? take())
   first = undefined
 })
+process.on('exit', () => writeFileSync(last, JSON.stringify(ran)))
 process.argv = [process.execPath, file, '--no-browser']
 launch(
   readFileSync(packing, 'utf8'),

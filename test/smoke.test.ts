@@ -1,6 +1,14 @@
 /** The built file, alone in an empty directory with nothing but Node: it starts, serves, streams, resumes, and comes down. */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
@@ -79,6 +87,28 @@ test('npm start runs it without reading its payload', async () => {
     [200, 200],
   )
   assert.is(await program.stop(), 0)
+})
+
+test('a file that is overwritten while it runs: what needs more of it fails by itself, and SIGTERM ends it in order', async () => {
+  const copy = join(cwd, 'overwritten.mjs')
+  copyFileSync(file, copy)
+  const options = { home: join(root, 'overwritten'), cwd }
+  const program = await startProgram(process.execPath, [copy, '--no-browser'], options)
+  // In place, as cp does it.
+  writeFileSync(copy, 'x'.repeat(1_000))
+  const answers = await Promise.all(
+    ['/api/crons', '/api/insights', '/none'].map(path => fetch(program.url + path)),
+  )
+  assert.equal(
+    answers.map(({ status }) => status),
+    [500, 500, 404],
+    program.output(),
+  )
+  assert.match(program.output(), /The program file was changed while it was running. Restart it/)
+  assert.is((await fetch(`${program.url}/health`)).status, 200)
+  assert.is(await program.stop(), 0)
+  assert.not.match(program.output(), /closing|uncaught/)
+  rmSync(copy)
 })
 
 test('rejects a second instance on the same state directory', async ({ program }) => {

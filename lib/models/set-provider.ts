@@ -161,6 +161,17 @@ const OWN_KEY = 'OPENAI_API_KEY'
 
 const hostIn = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
 
+/** In an entry: the key, or the variable that has it. */
+const KEY_FIELDS = ['api_key', 'key_env', 'api_key_env']
+/** The key beside `model.base_url`. */
+const MODEL_KEY_FIELDS = ['api_key', 'api']
+
+/** The entry of `id` in `providers`. */
+const keyPathOf = (home: EditableHome, id: string): [string, string] => {
+  const names = Object.keys(asObject(home.config.read().providers))
+  return ['providers', names.find(name => toProviderId(name) === id) ?? id]
+}
+
 /** Where the address of `id` is written, and the key beside it. */
 const placeOf = (
   home: EditableHome,
@@ -174,9 +185,7 @@ const placeOf = (
     )
     if (at >= 0) return { path: ['custom_providers'], rows, at }
   }
-  if (readSetup(home).active === id) return { path: ['model'] }
-  const key = Object.keys(asObject(config.providers)).find(name => toProviderId(name) === id)
-  return { path: ['providers', key ?? id] }
+  return { path: readSetup(home).active === id ? ['model'] : keyPathOf(home, id) }
 }
 
 /**
@@ -206,17 +215,29 @@ export const moveEndpoint = (
     isSameKey && (key || isMoved) ? { [OWN_KEY]: key || null } : {}
   const { path, rows, at } = placeOf(home, id)
   if (rows && at !== undefined) {
-    const { api_key: held, ...row } = asObject(rows[at])
-    const next = key || (isMoved ? undefined : held)
-    const moved = { ...row, base_url: url, ...(next === undefined ? {} : { api_key: next }) }
+    const row = Object.entries(asObject(rows[at])).filter(
+      ([name]) => !isMoved || !KEY_FIELDS.includes(name),
+    )
+    const moved = { ...Object.fromEntries(row), base_url: url, ...(key && { api_key: key }) }
+    const isDefault = setup.active === id
     home.config.editAll([
       [path, rows.with(at, moved)],
-      // The default may name the address again.
-      ...(setup.active === id && setup.baseUrl ? [[['model', 'base_url'], url] as const] : []),
+      // The default may name the address and the key again.
+      ...(isDefault && setup.baseUrl ? [[['model', 'base_url'], url] as const] : []),
+      ...(isDefault && setup.apiKey && (key || isMoved)
+        ? MODEL_KEY_FIELDS.map(name => [['model', name], undefined] as const)
+        : []),
     ])
     return values
   }
+  const named = keyPathOf(home, id)
+  const scoped = asObject(asObject(home.config.read().providers)[named[1]])
   home.config.editAll([
+    // The key may be beside the address, or apart from it.
+    ...(isMoved ? KEY_FIELDS.filter(name => Object.hasOwn(scoped, name)) : []).map(
+      name => [[...named, name], undefined] as const,
+    ),
+    ...(isMoved && path[0] === 'model' ? [[['model', 'api'], undefined] as const] : []),
     [[...path, 'base_url'], url],
     ...(key || isMoved ? [[[...path, 'api_key'], key || undefined] as const] : []),
   ])

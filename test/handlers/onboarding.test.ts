@@ -251,6 +251,31 @@ test('the address of a named server is changed in its entry', async () => {
   })
 })
 
+test('a server does not get the key of the one before it, wherever that is written', async () => {
+  const row =
+    'custom_providers:\n  - name: Box\n    base_url: https://far.example/v1\n    model: m\n'
+  const own = 'model:\n  provider: custom\n  default: m\n  base_url: https://far.example/v1\n'
+  for (const [provider, config] of [
+    ['custom:box', `${row}    key_env: KEY_OF_FAR\n`],
+    ['custom:box', `${row}    api_key_env: KEY_OF_FAR\n`],
+    ['custom:box', `${row}    api_key: sk-of-far\n`],
+    ['custom:box', `${row}${own.replace('custom', 'custom:box')}  api_key: sk-of-far\n`],
+    ['custom', `${own}  api: sk-of-far\n`],
+    ['custom', `${own}providers:\n  custom:\n    api_key: sk-of-far\n`],
+    ['custom', `${own}providers:\n  custom:\n    key_env: KEY_OF_FAR\n`],
+  ] as const)
+    await withApp({}, async app => {
+      writeFileSync(join(app.home, '.env'), 'KEY_OF_FAR=sk-of-far\n')
+      writeFileSync(join(app.home, 'config.yaml'), config)
+      const base_url = 'https://near.example/v1'
+      const { status } = await app.post('/api/providers/address', { provider, base_url })
+      const written = read(app, 'config.yaml')
+      assert.is(status, 200, written)
+      assert.match(written, base_url)
+      assert.not.match(written, /sk-of-far|KEY_OF_FAR/, config)
+    })
+})
+
 test('keeps an existing OpenAI key when a custom endpoint has its own', async () => {
   await withApp({}, async app => {
     writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-of-openai\n')
