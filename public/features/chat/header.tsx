@@ -114,7 +114,7 @@ export const Header = () => {
         )}
         <Folder isFixed={hasMessages} />
       </div>
-      {!layout.sidebarShown.value && (
+      {id && !layout.sidebarShown.value && (
         <IconButton
           icon="plus"
           asks="POST /api/session/new"

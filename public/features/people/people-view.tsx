@@ -196,7 +196,7 @@ export const PeopleSettings = () => {
   return (
     <>
       <p class="view-lead">{t('people.lead')}</p>
-      <div class="rows">
+      <div class="rows people-rows">
         {people.value.map(person =>
           person.id === editing.value ? (
             <div key={person.id} class="people-edited">

@@ -3,7 +3,7 @@ import { AllowedCommands } from './allowed-commands.tsx'
 import { PermissionRules } from './permission-rules.tsx'
 import { useLoaded } from '../shell/use-loaded.ts'
 import { joinSentences } from '../../strings/join-sentences.ts'
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { visibleText } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
@@ -62,14 +62,11 @@ const OUTSIDE = ['changes', 'dangerous'] as const
 const isOutside = (value: string): value is (typeof OUTSIDE)[number] =>
   OUTSIDE.some(each => each === value)
 
-const CommandPlace = () => {
+const CommandPlace = ({ loaded, place }: { loaded: Signal<Place | null>; place: Place }) => {
   const { api, attempt, layout } = useShell()
-  const [loaded] = useLoaded(() => api('GET /api/sandbox'))
   /** A switch keeps its position until the change is confirmed and saved, so it has to be drawn again. */
   const changes = useSignal(0)
   void changes.value
-  const { value: place } = loaded
-  if (place === null) return null
   const { enabled, network } = place.sandbox
   const save = (change: Change) =>
     attempt(async () => {
@@ -143,10 +140,18 @@ const CommandPlace = () => {
   )
 }
 
-export const CommandSettings = () => (
-  <>
-    <CommandPlace />
-    <PermissionRules />
-    <AllowedCommands />
-  </>
-)
+/** What stands below comes with it, so that it is not pushed away. */
+export const CommandSettings = () => {
+  const { api } = useShell()
+  const [loaded] = useLoaded(() => api('GET /api/sandbox'))
+  const { value: place } = loaded
+  return (
+    place && (
+      <>
+        <CommandPlace loaded={loaded} place={place} />
+        <PermissionRules />
+        <AllowedCommands />
+      </>
+    )
+  )
+}

@@ -8,6 +8,7 @@ import {
   type Args,
   describeToolCall,
   parseArgs,
+  type Phrase,
   phraseOf,
 } from '../tool-calls/describe-tool-call.ts'
 import { type Outcome, outcomeOf } from '../tool-calls/outcome.ts'
@@ -51,8 +52,21 @@ const MAX_CHARS = 44
 const SMALL_LETTERS = new Set(['en', 'es', 'fr', 'pt', 'ru'])
 
 /** With the space inside of French ones, and the marks that isolate a name in Arabic. */
-const QUOTES_BEFORE = /[“„«「‘"][\s\u2068]?$/
-const QUOTES_AFTER = /^[\s\u2069]?[”“»」’"]/
+const QUOTES_BEFORE = /[“„«「‘"][\s\u2068]?$|\u2068$/
+const QUOTES_AFTER = /^[\s\u2069]?[”“»」’"]|^\u2069/
+
+/** They stand around each object: isolated as one, several in Arabic would be in the order of the first, and what came of them before them. */
+const quoted = ({ before, after }: Phrase) => {
+  const quotes = [
+    QUOTES_BEFORE.exec(before)?.[0] ?? '',
+    QUOTES_AFTER.exec(after)?.[0] ?? '',
+  ] as const
+  return {
+    before: before.slice(0, before.length - quotes[0].length),
+    after: after.slice(quotes[1].length),
+    quotes,
+  }
+}
 
 const cut = (text: string): string =>
   text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1).trimEnd()}…` : text
@@ -76,13 +90,14 @@ const subagents = (step: ToolStep, outcome: Outcome | null): Draft => {
   const said = t('said.subagents', { count: Math.max(1, goals.length), object: '{object}' })
   const isFailed = outcome?.state === 'failed'
   const text = goals[0] ?? ''
+  const { before, after, quotes } = quoted(phraseOf(said, text))
   return {
-    ...phraseOf(said, text),
+    ...{ before, after },
     objects: new Map(
       (goals.length > 0 ? goals : ['']).map(each => [
         each,
         {
-          ...{ text: cut(visibleWords(each)), title: each, isCode: false, quotes: ['', ''] },
+          ...{ text: cut(visibleWords(each)), title: each, isCode: false, quotes },
           ...{ note: '', edit: null, mark: isFailed ? 'failed' : null, exitCode: null },
         },
       ]),
@@ -116,15 +131,9 @@ const draftOf = (step: ToolStep): Draft => {
   const { did, object, code, path } = describeToolCall(step.name, args)
   const isRefused = outcome?.state === 'refused'
   const whole = object || (isRefused ? did.before : '')
-  let { before, after } = isRefused
-    ? phraseOf(t('said.refused', { object: '{object}' }), whole)
-    : did
-  const quotes = [
-    QUOTES_BEFORE.exec(before)?.[0] ?? '',
-    QUOTES_AFTER.exec(after)?.[0] ?? '',
-  ] as const
-  before = before.slice(0, before.length - quotes[0].length)
-  after = after.slice(quotes[1].length)
+  const { before, after, quotes } = quoted(
+    isRefused ? phraseOf(t('said.refused', { object: '{object}' }), whole) : did,
+  )
   const isFailed = outcome ? outcome.state === 'failed' : step.finished?.isError === true
   const isDone = isCommand(step.name) && outcome?.state === 'ok' && !outcome.isInBackground
   const patched = path ? filesOf(args) : []

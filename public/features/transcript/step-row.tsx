@@ -73,7 +73,14 @@ function SaidThing({ object }: { object: SaidObject }) {
   return (
     <>
       {quotes[0]}
-      {text && (isCode ? <code title={title}>{text}</code> : <b title={title}>{text}</b>)}
+      {text &&
+        (isCode ? (
+          <code title={title}>{text}</code>
+        ) : (
+          <b title={title} dir="auto">
+            {text}
+          </b>
+        ))}
       {quotes[1]}
       {edit && edit.added + edit.removed > 0 && (
         <>

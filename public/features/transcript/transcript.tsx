@@ -1,5 +1,5 @@
 /** Transcript of a chat: message rows, the running turn, and pending questions. */
-import { computed, signal, useSignal } from '@preact/signals'
+import { computed, signal, useComputed, useSignal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
@@ -71,6 +71,18 @@ const useJumps = (
   )
 }
 
+/** Whoever sends a message sees it, and what follows, also when they were reading further up. */
+const useOwnMessages = (
+  { chat }: { chat: Signal<TranscriptState> },
+  controller: { current: ScrollController | null },
+): void => {
+  const sent = useComputed(() => {
+    const id = chat.value.messages.at(-1)?.id ?? ''
+    return id.startsWith('sent-') ? id : null
+  })
+  useEffect(() => void (sent.value && controller.current?.jumpToEnd()), [sent.value])
+}
+
 /** Loaded when they are needed. */
 const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
 const QuestionCard = lazy(async () => (await import('../approvals/question-card.tsx')).QuestionCard)
@@ -115,6 +127,7 @@ function Conversation(props: TranscriptProps) {
   )
   const controller = useRef<ScrollController>(null)
   useJumps(scope, model.rows, controller)
+  useOwnMessages(scope, controller)
   useEffect(() => void firstContent.then(preloadSteps), [])
   const stuck = useSignal<'idle' | 'loading' | 'failed'>('idle')
   const loadBefore = () => {

@@ -207,9 +207,20 @@ test('German on a phone: what a turn waits for is not cut, and a failure is expl
       viewport: { width: 390, height: 844 },
     })
     const { page } = opened
-    const ask = page.locator('.ask', { hasText: 'rm -rf /var/data' })
-    await ask.waitFor()
-    assert.ok(await ask.evaluate(element => element.scrollWidth <= element.clientWidth))
+    const asked = page.locator('.ask')
+    await asked.getByRole('button').first().waitFor()
+    const cut = await asked
+      .locator('h3, p, button, code')
+      .evaluateAll(parts =>
+        parts
+          .filter(({ scrollWidth, clientWidth }) => clientWidth > 0 && scrollWidth > clientWidth)
+          .map(({ textContent }) => textContent),
+      )
+    assert.equal(cut, [])
+    // What was done before is said whole: a German verb stands at the end, after what failed.
+    const done = page.locator('.act-words', { hasText: 'missing' })
+    assert.match(await done.innerText(), /gelesen$/)
+    assert.ok(await done.evaluate(words => words.scrollHeight <= words.clientHeight + 1))
     assert.equal(await opened.axe(), [])
 
     const failed = await chat.newSession()

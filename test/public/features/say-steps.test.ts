@@ -89,7 +89,7 @@ words('in other languages the words stand where these have them', () => {
     'Nach „LIMIT“ (2 Treffer) gesucht · retry.js, README.md gelesen · retry.js +1 −1 geändert · node --check src/retry.js ✓ · npm run lint ✗ 1 ausgeführt',
     'A recherché «\u00a0LIMIT\u00a0» (2 correspondances) · a lu retry.js, README.md · a modifié retry.js +1 −1 · a exécuté node --check src/retry.js ✓ · npm run lint ✗ 1',
     '「LIMIT」 (2件一致)を検索 · retry.js, README.md を読み取り · retry.js +1 −1 を編集 · node --check src/retry.js ✓ · npm run lint ✗ 1 を実行',
-    'تم البحث عن «\u2068LIMIT\u2069» (مطابقتان) · تمت قراءة \u2068retry.js, README.md\u2069 · تم تعديل \u2068retry.js +1 −1\u2069 · تم تنفيذ \u2068node --check src/retry.js ✓ · npm run lint ✗ 1\u2069',
+    'تم البحث عن «\u2068LIMIT\u2069» (مطابقتان) · تمت قراءة \u2068retry.js\u2069, \u2068README.md\u2069 · تم تعديل \u2068retry.js\u2069 +1 −1 · تم تنفيذ \u2068node --check src/retry.js\u2069 ✓ · \u2068npm run lint\u2069 ✗ 1',
   ])
 })
 
