@@ -93,7 +93,8 @@ export const FolderDialog = ({ selected, onDone, onClose }: Props) => {
   const { path, list } = useFolders(folder, startAt(selected))
   const worktree = useWorktree()
   const saved = workspaces.list.value.filter(
-    each => !isPath(text) && `${each.name} ${each.path}`.toLowerCase().includes(name),
+    each =>
+      !isPath(text) && `${workspaces.nameOf(each.path)} ${each.path}`.toLowerCase().includes(name),
   )
   /** The one used last is the first. */
   const recent = saved.toSorted(
@@ -124,7 +125,11 @@ export const FolderDialog = ({ selected, onDone, onClose }: Props) => {
         groups={[
           {
             label: t('chip.workspace.saved'),
-            options: recent.map(each => ({ id: each.path, label: each.name, hint: each.path })),
+            options: recent.map(each => ({
+              id: each.path,
+              label: workspaces.nameOf(each.path),
+              hint: each.path,
+            })),
           },
           { label: list?.path || t('folder.places'), options: found },
           {
