@@ -15,10 +15,16 @@ const Changed = Ok.extend({ workspaces: z.array(Workspace) })
 export const list = endpoint({
   access: 'read',
   summary: 'Workspaces of the profile, and the last used one',
-  output: z.object({ workspaces: z.array(Workspace), last: z.string() }),
+  output: z.object({
+    workspaces: z.array(Workspace),
+    last: z.string(),
+    /** The service's own folder, for chats when nobody chose one. */
+    scratch: z.string(),
+  }),
   run: ({ app: { workspaces }, home }) => ({
     workspaces: workspaces.list(home),
     last: workspaces.last(home),
+    scratch: workspaces.scratch,
   }),
 })
 

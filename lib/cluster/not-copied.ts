@@ -10,7 +10,7 @@ import { readText } from '../store/read-text.ts'
 /** Follows the cell. */
 export const NOT_COPIED = 'not-copied.json'
 /** Of this machine. */
-export const ONLY_HERE = 'only-here.json'
+const ONLY_HERE = 'only-here.json'
 /** Of names in the list that follows: enough to tell what kind of files they are. */
 const MAX_NAMES = 1_000
 /** Far more than there can be: names of files, one line each. */

@@ -17,6 +17,12 @@ export const usableForNewChats = (
   return found !== undefined && !isProtectedPath(realPath(stateDir), found) ? found : undefined
 }
 
+/** The service's own folder, for chats when nobody chose one. */
+export const scratchFolder = (stateDir: string): string => {
+  const own = join(stateDir, 'workspace')
+  return realDirectory(own) ?? own
+}
+
 /** The first usable of: the environment's, the saved one, ~/workspace, ~/work; else a folder of our own, made when needed. */
 export const resolveDefaultWorkspace = (
   config: WorkspaceConfig,
@@ -28,7 +34,6 @@ export const resolveDefaultWorkspace = (
     const found = path ? usableForNewChats(path, config) : undefined
     if (found) return found
   }
-  const own = join(stateDir, 'workspace')
-  mkdirSync(own, { recursive: true, mode: 0o700 })
-  return realDirectory(own) ?? own
+  mkdirSync(join(stateDir, 'workspace'), { recursive: true, mode: 0o700 })
+  return scratchFolder(stateDir)
 }

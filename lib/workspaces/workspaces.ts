@@ -10,6 +10,7 @@ import { isInside, realPath } from '../store/path-within.ts'
 import { JsonFile } from '../store/json-file.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { replaceText } from '../store/atomic-write.ts'
+import { scratchFolder } from './default-workspace.ts'
 import { listFolders, suggestDirectories } from './suggest.ts'
 import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './workspace-paths.ts'
 
@@ -155,6 +156,10 @@ export class Workspaces {
   #shown(home: WorkspaceHome): Stored[] {
     const kept = this.#stored(home)
     return kept.length > 0 ? kept : [{ path: this.defaultOf(home), name: 'Home' }]
+  }
+
+  get scratch(): string {
+    return scratchFolder(this.#config.stateDir)
   }
 
   /** Cleaned; a list that has nothing left shows the default workspace as Home. */

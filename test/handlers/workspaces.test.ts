@@ -58,6 +58,7 @@ test('adds, renames and removes; accepts both keys for the name', async ({ app, 
   const first = (await app.get('/api/workspaces')).body
   assert.is(first.workspaces[0].name, 'Home')
   assert.is(first.last, first.workspaces[0].path)
+  assert.match(first.scratch, /workspace$/)
   const added = await app.post('/api/workspaces/add', { path: '~/project' })
   assert.equal(added.body.workspaces[1], { path: project, name: 'project', label: 'project' })
   assert.is((await app.post('/api/workspaces/add', { path: project })).status, 400)

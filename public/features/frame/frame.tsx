@@ -235,14 +235,30 @@ const Shell = ({ app }: { app: Page }) => {
   )
 }
 
+/** Beside the sheet, never on its field for a commit; at the bottom where no message is written. */
+const Corner = () => {
+  const panel = usePanel()
+  const { route } = useShell()
+  const isChat = route.current.value.view === 'chat'
+  const isOpen = panel.shown.value && isChat
+  const isBeside = isOpen && !panel.overlay.value && !panel.full.value
+  const isLow = !isChat || (isOpen && !isBeside)
+  return (
+    <div
+      class={isLow ? 'corner corner-low' : 'corner'}
+      style={isBeside ? { insetInlineEnd: `${panel.width.value + 16}px` } : undefined}
+    >
+      <ConnectionPill />
+      <Toasts />
+    </div>
+  )
+}
+
 export const PageFrame = ({ app }: { app: Page }) => (
   <>
     <SkipLink />
     <Shell app={app} />
-    <div class="corner">
-      <ConnectionPill />
-      <Toasts />
-    </div>
+    <Corner />
     <Announcer />
     <Overlays />
   </>

@@ -1,6 +1,6 @@
 /** The terminal dock below the page: the shells of the shown chat's folder, and the screen of one. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useChat, useShell, useWorkspaces } from '../../contexts.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -149,12 +149,26 @@ export const TerminalDock = () => {
   const workspaces = useWorkspaces()
   const terminals = useTerminals()
   const { height, resize } = useHeight()
+  const { pane } = useApp()
+  const dock = useRef<HTMLElement>(null)
+  // Who closes it while writing in it goes on writing the message.
+  useLayoutEffect(
+    () => () => {
+      if (dock.current?.contains(document.activeElement)) pane.focusComposer()
+    },
+    [],
+  )
   const ask = () => layout.setDock('asked')
   const hide = () => layout.setDock('closed')
   const folder =
     chat.details.value?.workspace || choices.choice.value.workspace || workspaces.last.value
   return (
-    <section class="dock" aria-label={tw('panel.terminal')} style={`--dock: ${height}px`}>
+    <section
+      class="dock"
+      ref={dock}
+      aria-label={tw('panel.terminal')}
+      style={`--dock: ${height}px`}
+    >
       <Divider
         edge="top"
         label={t('terminal.resize')}

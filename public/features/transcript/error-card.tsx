@@ -121,6 +121,7 @@ export function ErrorCard(props: ErrorCardProps) {
       ? { ...parseFailure(textOf(error)), sentences: error._sentences }
       : toFailure(error)
   const { type, sentences } = failure
+  const title = t(`error.${type}`)
   const long = failure.message.length > 240 || failure.message.includes('\n')
   const message = long ? failure.message : causeText(failure.message, sentences?.message)
   const hint = serverText(failure.hint, sentences?.hint)
@@ -163,11 +164,11 @@ export function ErrorCard(props: ErrorCardProps) {
     )
   }
   return (
-    <article class="fail" aria-label={t(`error.${type}`)}>
+    <article class="fail" aria-label={title}>
       <Icon name="alert" size={18} />
       <div class="fail-text">
-        <p class="fail-title">{t(`error.${type}`)}</p>
-        {message && !long && (
+        <p class="fail-title">{title}</p>
+        {message && message !== title && !long && (
           <p class="fail-why">
             <LinkedText text={message} />
           </p>

@@ -81,6 +81,7 @@ export class ScrollController {
   #release = 0
   #scrollTop = 0
   #scrollHeight = 0
+  #frameHeight = 0
   #width = DEFAULT_WIDTH_PX
   #rounds = 0
   #frame = 0
@@ -197,9 +198,11 @@ export class ScrollController {
     if (anchor) this.#restore(scroller, anchor)
     else {
       const isNear = this.#followWithin(NEAR_END_PX)
-      if (!isNear && scroller.scrollTop < this.#scrollTop - 1) this.#follow(false)
-      this.#scrollTop = scroller.scrollTop
-      this.#scrollHeight = scroller.scrollHeight
+      const isUp = !isNear && scroller.scrollTop < this.#scrollTop - 1
+      // The plan or the queue closed, so that the browser moved the list, and more came before this event: nobody scrolled.
+      if (isUp && this.#atEnd && scroller.clientHeight > this.#frameHeight) this.#scrollToEnd()
+      else if (isUp) this.#follow(false)
+      this.#remember(scroller)
       this.#lastAnchor = this.#atEnd ? null : firstVisible(scroller, this.column.current)
     }
     this.#frame ||= requestAnimationFrame(() => {
@@ -214,13 +217,18 @@ export class ScrollController {
   readonly onClick = ({ target }: Event): void => {
     if (!(target instanceof Element) || !this.#atEnd) return
     const button = target.closest('.tx-row :is(button, summary)')
-    if (!button) return
+    const row = button?.closest<HTMLElement>('.tx-row')
+    if (!button || !row) return
+    const before = row.offsetHeight
     // The browser renders between this handler and that of the button, when nothing has expanded yet.
     this.#isHeld = true
     this.#atEnd = false
     const release = () => {
       this.#isHeld = false
-      if (!this.#followWithin(NEAR_END_PX)) this.#leave()
+      if (this.#followWithin(NEAR_END_PX)) return
+      // Only what was opened is read where it is; what came below an answered card, or a copied text, is followed.
+      if (row.isConnected && row.offsetHeight > before) this.#leave()
+      else this.jumpToEnd()
     }
     // After the next render.
     requestAnimationFrame(() =>
@@ -274,8 +282,13 @@ export class ScrollController {
     const height = this.#running?.peek() ? (this.column.current?.offsetHeight ?? 0) : 0
     if (height > this.#floor) this.#setFloor(height)
     scroller.scrollTop = scroller.scrollHeight
+    this.#remember(scroller)
+  }
+
+  #remember(scroller: HTMLElement): void {
     this.#scrollTop = scroller.scrollTop
     this.#scrollHeight = scroller.scrollHeight
+    this.#frameHeight = scroller.clientHeight
   }
 
   #distanceToEnd(): number {
@@ -318,8 +331,7 @@ export class ScrollController {
     const place = headings[heading ?? 0] ?? element
     const moved = place.getBoundingClientRect().top - edge - top
     if (Math.abs(moved) >= 0.5) scroller.scrollTop += moved
-    this.#scrollTop = scroller.scrollTop
-    this.#scrollHeight = scroller.scrollHeight
+    this.#remember(scroller)
     this.#lastAnchor = { key, top: element.getBoundingClientRect().top - edge }
   }
 

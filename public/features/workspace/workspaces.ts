@@ -4,32 +4,34 @@ import type { FileEntry, FolderList, FoundFile, Workspace } from '../../../lib/s
 import type { Platform } from '../../platform.ts'
 import { t } from '../../strings/t.ts'
 
-/** What the server calls a default folder without a name of its own; the folder that it made for itself is a part of its state. */
-const UNNAMED = 'Home'
-const OWN_FOLDER = /\/webui\/workspace$/
+const folderName = (path: string): string => path.split('/').filter(Boolean).at(-1) ?? path
+
+/** The server calls the default folder Home, which no person named so: it has the name of its folder. */
+const shownName = ({ name, path }: Workspace): string => (name === 'Home' ? folderName(path) : name)
 
 export class Workspaces {
   readonly #platform: Platform
   readonly list = signal<readonly Workspace[]>([])
   /** The workspace used last, and the default of new sessions. */
   readonly last = signal('')
+  /** The service's own folder, for chats when nobody chose one. */
+  readonly #scratch = signal('')
 
   constructor(platform: Platform) {
     this.#platform = platform
   }
 
   nameOf(path: string): string {
-    const name = this.list.value.find(workspace => workspace.path === path)?.name ?? UNNAMED
-    if (name !== UNNAMED) return name
-    return OWN_FOLDER.test(path)
-      ? t('chip.workspace.own')
-      : (path.split('/').filter(Boolean).at(-1) ?? path)
+    if (path && path === this.#scratch.value) return t('chip.workspace.scratch')
+    const saved = this.list.value.find(workspace => workspace.path === path)
+    return saved ? shownName(saved) : folderName(path)
   }
 
   async load(): Promise<void> {
     const reply = await this.#platform.api('GET /api/workspaces')
     this.list.value = reply.workspaces
     this.last.value = reply.last
+    this.#scratch.value = reply.scratch
   }
 
   /** The folders inside of one that the person may choose; those where to begin for an empty path. */

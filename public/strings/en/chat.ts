@@ -47,7 +47,7 @@ export const enChat = {
   'chip.model.none': 'Select model',
   'chip.effort': 'Reasoning effort',
   'chip.workspace': 'Workspace',
-  'chip.workspace.own': 'Scratch folder',
+  'chip.workspace.scratch': 'Scratch folder',
   'chip.personality': 'Personality',
   'chip.personality.none': 'No personality',
 

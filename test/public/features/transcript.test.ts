@@ -628,16 +628,19 @@ transcript('subagents that run have a lane each, with what they do now', () => {
 })
 
 transcript('an error offers the step that helps', () => {
-  const buttons = (type: string): string[] => {
-    const html = renderToString(
+  const card = (type: string, message = 'x'): string =>
+    renderToString(
       h(ErrorCard, {
-        error: { type, message: 'x' },
+        error: { type, message },
         onRetry: actions.stop,
         onSwitchModel: actions.switchModel,
         onAddKey: actions.addKey,
         onCompact: actions.compact,
       }),
     )
+  assert.is(card('rate_limit', 'Rate limit reached').split('>Rate limit reached<').length, 2)
+  const buttons = (type: string): string[] => {
+    const html = card(type)
     return ['Add key', 'Change the address', 'Compact', 'Switch model', 'Retry'].filter(text =>
       html.includes(`> ${text}</button>`),
     )

@@ -19,12 +19,32 @@ import { canEdit, hasViews } from '../../../public/features/workspace/document.t
 import { formatJson } from '../../../public/features/workspace/format-json.ts'
 import { parseNotebook } from '../../../public/features/workspace/notebook.ts'
 import { OpenFile } from '../../../public/features/workspace/open-file.ts'
+import { Workspaces } from '../../../public/features/workspace/workspaces.ts'
 import { stepOf } from '../../../public/features/workspace/tree-keys.ts'
 import { fakePlatform, fakeShell, settle } from '../_page.ts'
 
 const { Markdown } = await import('../../../public/markdown/markdown.tsx')
 
 const paths = suite('workspace: paths')
+
+paths('names a folder as the person did, else by its own name', async () => {
+  const { platform } = fakePlatform({
+    'GET /api/workspaces': () => ({
+      workspaces: [
+        { path: '/w/shop', name: 'Home' },
+        { path: '/w/api', name: 'Mine' },
+      ],
+      last: '/w/shop',
+      scratch: '/s/workspace',
+    }),
+  })
+  const workspaces = new Workspaces(platform)
+  await workspaces.load()
+  assert.equal(
+    ['/w/shop', '/w/api', '/w/other', '/s/workspace'].map(path => workspaces.nameOf(path)),
+    ['shop', 'Mine', 'other', 'Scratch folder'],
+  )
+})
 
 paths('rejects paths outside of the workspace', () => {
   for (const path of ['/etc/passwd', '/w/projects/a', '../a', 'a/../../b', '~/x']) {
