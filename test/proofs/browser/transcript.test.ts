@@ -109,6 +109,31 @@ for (const width of [1440, 390])
     }
   })
 
+test('whoever reads further up and sends a message sees it, and the answer', async () => {
+  const chat = await startChat()
+  try {
+    const session_id = await chat.newSession()
+    chat.provider.push({ text: long })
+    await chat.follow(await chat.send(session_id, 'First'))
+    const { page, close } = await openPage(`${chat.app.url}/session/${session_id}`)
+    await page.getByText('Line 59').waitFor()
+    await page.locator('.tx-scroll').evaluate(scroller => {
+      scroller.scrollTop = 0
+    })
+    await page.locator('.tx-new').waitFor()
+    chat.provider.push({ text: `${long}\n\nThe very end.` })
+    await page.locator('#composer').fill('Second')
+    await page.locator('#composer').press('Enter')
+    const end = page.getByText('The very end.')
+    await end.waitFor()
+    await page.locator('.tx-new').waitFor({ state: 'detached' })
+    assert.ok(await end.evaluate(words => words.getBoundingClientRect().bottom < innerHeight))
+    await close()
+  } finally {
+    await chat.close()
+  }
+})
+
 test('an approval is answered from the inbox; the outline, arrow keys and the address lead to a place; a limit continues', async () => {
   const chat = await startChat()
   try {
