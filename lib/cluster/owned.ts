@@ -184,14 +184,18 @@ class LeftOut {
   }
 
   note(): void {
-    const { mirror, stateDir, leftOut } = this.#options
+    const { mirror, stateDir, leftOut, log } = this.#options
     const now = new Set(mirror.skipped())
     const inherited = [...leftOut.inherited].filter(key => mirror.isAsLoaded(key) && !now.has(key))
     mirror.saySkipped()
-    noteLeftOut(stateDir, {
-      here: this.#isComplete ? now : now.union(leftOut.here),
-      inherited: new Set(inherited),
-    })
+    try {
+      noteLeftOut(stateDir, {
+        here: this.#isComplete ? now : now.union(leftOut.here),
+        inherited: new Set(inherited),
+      })
+    } catch (error) {
+      log.warn(`Couldn't note which files stay on this machine: ${messageOf(error)}`)
+    }
   }
 }
 
@@ -308,7 +312,7 @@ export class PostgresOwned implements Owned {
   }
 
   async look(): Promise<void> {
-    if (this.lost.aborted) throw this.lost.reason
+    if (this.#isClosed()) throw new CellLost('Nothing is sent any more')
     await this.#looks.run()
     await this.#backlogSent()
   }
@@ -366,7 +370,7 @@ export class PostgresOwned implements Owned {
   }
 
   #backlogSent(): Promise<void> {
-    if (this.lost.aborted) return Promise.reject(this.lost.reason)
+    if (this.#isClosed()) return Promise.reject(new CellLost('Nothing is sent any more'))
     const sent = this.#backlog.wait()
     this.#kick()
     return sent

@@ -59,7 +59,9 @@ const treeOf = (dir: string): Record<string, string> =>
       .sort()
       .map(name => {
         const path = join(dir, name)
-        const stat = lstatSync(path)
+        const stat = lstatSync(path, { throwIfNoEntry: false })
+        // A takeover deletes it at this moment.
+        if (!stat) return [name, 'gone']
         if (stat.isSymbolicLink()) return [name, `link ${readlinkSync(path)}`]
         if (stat.isDirectory()) return [name, 'folder']
         return [name, `${(stat.mode & 0o777).toString(8)} ${sha256(readFileSync(path))}`]
