@@ -113,7 +113,7 @@ test('by keyboard: palette, files at any depth, search results, settings; then s
     await page.getByRole('menuitem', { name: 'Export as HTML' }).waitFor()
     await page.keyboard.press('ArrowLeft')
     await page.waitForFunction(() => document.activeElement?.textContent === 'Export')
-    assert.is(await page.getByRole('menuitem').count(), 9)
+    assert.is(await page.getByRole('menuitem').count(), 7)
     assert.equal(opened.problems, [])
   } finally {
     await opened.close()
