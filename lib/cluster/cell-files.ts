@@ -100,8 +100,13 @@ export class CellFileRules implements CellFiles {
   }
 
   isHidden(key: string): boolean {
-    for (let at = key.indexOf('/'); at > 0; at = key.indexOf('/', at + 1))
-      if (this.#hidden.has(key.slice(0, at))) return true
+    for (let at = key.indexOf('/'); at > 0; at = key.indexOf('/', at + 1)) {
+      const folder = key.slice(0, at)
+      if (!this.#hidden.has(folder)) continue
+      if (existsSync(this.pathOf(folder) ?? '')) return true
+      // Deleted since: so is what was in it.
+      this.#hidden.delete(folder)
+    }
     return false
   }
 
