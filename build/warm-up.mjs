@@ -141,12 +141,15 @@ export const warmUp = async (file, packing) => {
   }
   try {
     await step('start', () => waitForAnswer(ask, child))
+    // Before a page, whose code may not be there.
+    await step('error', () => fail(port))
+    const { parts: ofError } = scripts.pop()
     await step('page', () => openPage(ask))
     await step('turn', () => runTurn(ask, workspace))
-    await fail(port)
     child.kill('SIGTERM')
     await once(child, 'exit')
-    return { scripts, last: JSON.parse(readFileSync(at('last'), 'utf8')), caches }
+    const ofStop = JSON.parse(readFileSync(at('last'), 'utf8'))
+    return { scripts, last: [...ofError, ...ofStop], caches }
   } catch (error) {
     throw new Error(`what was packed does not run: ${error.message}\n${output}`, { cause: error })
   } finally {
