@@ -281,7 +281,7 @@ test('the words of a failed turn are in the language of the page, with their nam
       ],
       [
         wordsOf(invalid('x', { code: 'provider_misspelled', values: slip })),
-        '„model.base-url“ in config.yaml ist keine Einstellung. Meintest du „base_url“? Korrigiere das zuerst: Solange der Anbieter unklar ist, wird keine Anfrage gesendet.',
+        '„model.base-url“ in config.yaml ist keine Einstellung. Meintest du „base_url“? Korrigiere das zuerst: Solange der Anbieter unklar ist, wird nichts gesendet.',
       ],
       [
         wordsOf(invalid('x', { code: 'key_missing', values: { name: 'OpenAI' } })),

@@ -5,7 +5,8 @@ import { formatCost, formatTokens } from '../../parts/amounts.ts'
 import { type DailyUsage, formatDay, type Measure, niceCeiling } from './usage.ts'
 import { t } from './strings.ts'
 
-const LEFT = 44
+/** For "200.000", or "200 ألف". */
+const LEFT = 60
 const BOTTOM = 22
 const TOP = 8
 /** For a date on the axis. */
