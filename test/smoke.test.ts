@@ -178,7 +178,8 @@ test('leaves no files beside the built file', () => {
 test('serves the page and all of its files, compressed', async ({ client }) => {
   // With the style of the first page, for which the composer does not wait.
   // The outbox is in it, so that the first message is as safe as a later one.
-  assert.ok((await firstLoadOf(client, '/')) <= 83_000)
+  // Controls of 44 px under a finger are a part of it.
+  assert.ok((await firstLoadOf(client, '/')) <= 83_500)
   assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 97_000)
   const login = await client.get('/login')
   assert.is(login.status, 200)
