@@ -268,8 +268,8 @@ else {
   test('workers: each has a name, an address, and ports for its cells; the forwarder knows the same header', () => {
     const documents = render(...WORKERS)
     const image = { HOME: '/data', AGENT_WEBUI_HOST: '0.0.0.0' }
-    const configOf = (kind: string) => {
-      const [{ env, args }] = one(documents, kind).spec.template.spec.containers
+    const configOf = (kind: string, from = documents) => {
+      const [{ env, args }] = one(from, kind).spec.template.spec.containers
       const given = env.map(({ name, value = 'from a secret' }) => [
         name,
         value.replace('$(POD_NAME)', 'demo-0'),
@@ -279,7 +279,10 @@ else {
     const worker = configOf('StatefulSet')
     const { cluster, authHeader } = worker.config
     assert.equal(worker.args, ['worker'])
-    assert.equal(cluster?.worker, { name: 'demo-0', capacity: 4, labels: ['gpu'] })
+    // One cell at a time, unless it is said that they may be one user.
+    assert.equal(cluster?.worker, { name: 'demo-0', users: null, capacity: 4, labels: ['gpu'] })
+    const shared = configOf('StatefulSet', render(...WORKERS, '--set', 'workers.shared=true'))
+    assert.is(shared.config.cluster?.worker.users, 'shared')
     assert.equal([cluster?.cell, cluster?.idleMs], ['default', 15 * 60_000])
     assert.is(cluster?.address, 'http://demo-0.demo-agent-webui-worker.default.svc:8787')
     assert.equal(
