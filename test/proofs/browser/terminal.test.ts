@@ -106,10 +106,7 @@ test('fits a phone, with a row of keys it has no other way to press', async () =
     hasTouch: true,
     isMobile: true,
   })
-  await page
-    .getByRole('button', { name: /workspace/i })
-    .first()
-    .click()
+  await page.getByRole('button', { name: 'Show workspace' }).click()
   await page.getByRole('button', { name: 'Terminal' }).click()
   const rows = screen(page).locator('.xterm-rows')
   await rows.filter({ hasText: /[$#] / }).waitFor()
