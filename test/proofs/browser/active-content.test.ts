@@ -75,6 +75,12 @@ active('renders a diagram and HTML files without requests to other hosts', async
         })
         assert.equal(style, ['rgb(1, 2, 3)', '31px'])
       }
+      // The file fills the sheet.
+      await at.page
+        .locator('.preview')
+        .getByRole('button', { name: 'Show all files' })
+        .first()
+        .click()
     }
     assert.equal(left, [])
     await at.close()

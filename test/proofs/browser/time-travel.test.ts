@@ -44,7 +44,7 @@ test('a step shows the files as they were', async () => {
   const { page, axe, problems, close } = await openPage(`${app.url}/session/${session}`)
 
   await page
-    .getByRole('button', { name: /2 steps/ })
+    .getByRole('button', { name: /Edited.*a\.ts/ })
     .first()
     .click()
   await page
