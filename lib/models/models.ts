@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
-import { moveEndpoint } from './set-provider.ts'
+import { moveEndpoint, OWN_KEY, type OwnKeyChange, ownKeyRemoval } from './set-provider.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { ModelList } from '../schema/model.ts'
@@ -192,14 +192,21 @@ export class ModelServices {
   /** Null or blank removes the key. Drops cached model lists, because another key may list other models. */
   async setKey(home: Home, provider: string, key: string | null): Promise<KeyChange> {
     const change = keyChange(home, provider, key)
-    await this.#writeEnv(home, change.values)
+    const own = change.action === 'removed' ? ownKeyRemoval(home, provider) : null
+    if (own === null) await this.#writeEnv(home, change.values)
+    else await this.#changeOwnKey(home, own)
     this.#live.forget(home)
     return change
   }
 
   async moveEndpoint(home: Home, to: Parameters<typeof moveEndpoint>[1]): Promise<void> {
-    const values = moveEndpoint(home, to)
-    if (Object.keys(values).length > 0) await this.#writeEnv(home, values)
+    await this.#changeOwnKey(home, moveEndpoint(home, to))
     this.#live.forget(home)
+  }
+
+  async #changeOwnKey(home: Home, { inBoth, key, apply }: OwnKeyChange): Promise<void> {
+    if (inBoth) await this.#writeEnv(home, { [OWN_KEY]: null })
+    apply()
+    if (inBoth && key !== null) await this.#writeEnv(home, { [OWN_KEY]: key })
   }
 }

@@ -119,6 +119,9 @@ export const keyChange = (home: ModelHome, name: string, raw: string | null): Ke
       `'${display_name}' uses OAuth authentication. Sign in with the agent's command line instead.`,
       { code: 'sign_in_only', values: { name: display_name } },
     )
+  // A key for it is given with its address; the command line may have put one into the variable of OpenAI.
+  if (id === 'custom' && !raw?.trim())
+    return { provider, display_name, action: 'removed', values: { OPENAI_API_KEY: null } }
   const variable = variableOf(provider)
   if (!variable)
     throw invalid(

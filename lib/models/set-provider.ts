@@ -157,7 +157,7 @@ export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: strin
 }
 
 /** Where the command line looks for the key of a server of one's own, and for that of OpenAI. */
-const OWN_KEY = 'OPENAI_API_KEY'
+export const OWN_KEY = 'OPENAI_API_KEY'
 
 const hostIn = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
 
@@ -189,13 +189,16 @@ const placeOf = (
 }
 
 /**
- * Changes the address of a server of one's own. A key that was typed for another host stays with none. Returns what is to be written
- * to .env; null removes a variable.
+ * `inBoth`: .env has the same key as config.yaml, so it leaves .env before `apply`, and the new one enters it after that: at no moment
+ * is a key with the address of another server.
  */
+export type OwnKeyChange = { inBoth: boolean; key: string | null; apply: () => void }
+
+/** Changes the address of a server of one's own. A key that was typed for another host stays with none. */
 export const moveEndpoint = (
   home: EditableHome,
   { provider, baseUrl, apiKey }: { provider: string; baseUrl: string; apiKey: string },
-): Record<string, string | null> => {
+): OwnKeyChange => {
   const id = toProviderId(provider)
   if (!isEndpoint(id))
     throw invalid('Only the address of a server of your own can be changed', {
@@ -211,8 +214,7 @@ export const moveEndpoint = (
   // A key that is only in .env may be one of OpenAI, so it is not removed; nor does it go to the other server unasked.
   if (isMoved && inEnv !== undefined && !isSameKey && !key)
     throw invalid('Enter the key of the new server', { code: 'missing_fields' })
-  const values: Record<string, string | null> =
-    isSameKey && (key || isMoved) ? { [OWN_KEY]: key || null } : {}
+  const inBoth = isSameKey && (key !== '' || isMoved)
   const { path, rows, at } = placeOf(home, id)
   if (rows && at !== undefined) {
     const row = Object.entries(asObject(rows[at])).filter(
@@ -220,19 +222,19 @@ export const moveEndpoint = (
     )
     const moved = { ...Object.fromEntries(row), base_url: url, ...(key && { api_key: key }) }
     const isDefault = setup.active === id
-    home.config.editAll([
+    const edits: YamlEdit[] = [
       [path, rows.with(at, moved)],
       // The default may name the address and the key again.
       ...(isDefault && setup.baseUrl ? [[['model', 'base_url'], url] as const] : []),
       ...(isDefault && setup.apiKey && (key || isMoved)
         ? MODEL_KEY_FIELDS.map(name => [['model', name], undefined] as const)
         : []),
-    ])
-    return values
+    ]
+    return { inBoth, key: key || null, apply: () => home.config.editAll(edits) }
   }
   const named = keyPathOf(home, id)
   const scoped = asObject(asObject(home.config.read().providers)[named[1]])
-  home.config.editAll([
+  const edits: YamlEdit[] = [
     // The key may be beside the address, or apart from it.
     ...(isMoved ? KEY_FIELDS.filter(name => Object.hasOwn(scoped, name)) : []).map(
       name => [[...named, name], undefined] as const,
@@ -240,6 +242,19 @@ export const moveEndpoint = (
     ...(isMoved && path[0] === 'model' ? [[['model', 'api'], undefined] as const] : []),
     [[...path, 'base_url'], url],
     ...(key || isMoved ? [[[...path, 'api_key'], key || undefined] as const] : []),
-  ])
-  return values
+  ]
+  return { inBoth, key: key || null, apply: () => home.config.editAll(edits) }
+}
+
+/** Removes a key of a server of one's own that is written beside its address; null where there is none. */
+export const ownKeyRemoval = (home: EditableHome, provider: string): OwnKeyChange | null => {
+  const id = toProviderId(provider)
+  const before = id === 'custom' ? configuredKey(readSetup(home), id) : null
+  if (before === null) return null
+  const edit: YamlEdit = [[...placeOf(home, id).path, 'api_key'], undefined]
+  return {
+    inBoth: home.dotenv()[OWN_KEY] === before,
+    key: null,
+    apply: () => home.config.editAll([edit]),
+  }
 }

@@ -198,6 +198,15 @@ test('the key of a server of one’s own is offered for no other provider, and i
     // Where the command line, and what else shares the home, look for it.
     assert.is(read(app, '.env'), 'OPENAI_API_KEY=sk-of-far\n')
 
+    // Removed where it was written, and typed again.
+    assert.is((await app.post('/api/providers/delete', { provider: 'custom' })).status, 200)
+    assert.not.match(read(app, 'config.yaml') + read(app, '.env'), 'sk-of-far')
+    assert.equal(await rowOf('custom'), [false, base_url])
+    await setup(app, {
+      ...{ provider: 'custom', model: 'm', api_key: 'sk-of-far', base_url },
+      confirm_overwrite: true,
+    })
+
     const move = (change: Record<string, unknown>) =>
       app.post('/api/providers/address', { provider: 'custom', ...change })
     // The same server: its key stays.
