@@ -40,14 +40,15 @@ const addressOf = (provider: QuickProvider, raw: string): string | null => {
 }
 
 /**
- * The key first: a crash in between leaves an unused key, never a model without a key. That of a server of one's own is also written
- * beside its address, by which it is known not to be one of OpenAI: the command line, too, looks for both in OPENAI_API_KEY.
+ * The key first: a crash in between leaves an unused key, never a model without a key. That of a server of one's own is written
+ * beside its address, by which it is known not to be one of OpenAI, and only then to the variable where the command line looks for both.
  */
 const write = async (home: Home, chosen: ProviderChoice, variable: string, key: string) => {
   const isOwnServer = chosen.provider === 'custom'
-  const isTaken = isOwnServer && Object.hasOwn(home.dotenv(), variable)
-  if (key && !isTaken) await writeEnv(home, { [variable]: key })
+  const isWritten = key !== '' && !(isOwnServer && Object.hasOwn(home.dotenv(), variable))
+  if (isWritten && !isOwnServer) await writeEnv(home, { [variable]: key })
   configureProvider(home, { ...chosen, ...(key && isOwnServer ? { apiKey: key } : {}) })
+  if (isWritten && isOwnServer) await writeEnv(home, { [variable]: key })
 }
 
 export class Onboarding {
