@@ -128,10 +128,7 @@ export const running = endpoint({
 
 type Live = NonNullable<ReturnType<Ctx['app']['turns']['live']>>
 
-const doingOf = (
-  { tools, retry, text }: Pick<Live, 'tools' | 'retry' | 'text'>,
-  isWaiting: boolean,
-): z.input<typeof Doing> => {
+const doingOf = ({ tools, retry, text }: Live, isWaiting: boolean): z.input<typeof Doing> => {
   const last = tools.at(-1)
   if (isWaiting) return { kind: 'waiting' }
   if (retry) return { kind: 'retrying' }

@@ -1,10 +1,23 @@
 /** Background processes of a session: list them, read their output, kill them. */
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
-import type { Ctx } from '../lib/context.ts'
+import { endpoint, type Ctx } from '../lib/context.ts'
 import { missing } from '../lib/errors.ts'
 import { SessionId } from '../lib/schema/ids.ts'
-import { Process } from '../lib/schema/process.ts'
+
+/** A background process of a session. */
+const Process = z
+  .object({
+    process_id: z.string(),
+    command: z.string(),
+    cwd: z.string(),
+    pid: z.number(),
+    status: z.enum(['running', 'exited']),
+    exit_code: z.number().nullable(),
+    /** Seconds. */
+    uptime: z.number(),
+    started_at: z.number(),
+  })
+  .meta({ id: 'Process' })
 
 const OneSession = z.object({ session_id: SessionId })
 const OneProcess = OneSession.extend({ process_id: z.string().max(40) })

@@ -7,9 +7,22 @@ import { readReasoning, saveShowReasoning, showsReasoning } from '../lib/models/
 import { forbidden } from '../lib/errors.ts'
 import { Role } from '../lib/schema/person.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { Settings } from '../lib/schema/settings.ts'
 import { toBoolean } from '../lib/profiles/settings.ts'
 import { recorded } from '../lib/people/audit.ts'
+import { SETTING_NAMES } from '../lib/base/setting-defaults.ts'
+import { type SettingName, type Settings as Values, settingOf } from '../lib/base/settings.ts'
+
+type Shape = { [K in SettingName]: z.ZodType<Values[K]> }
+
+const schemaOf = (name: SettingName): z.ZodType => {
+  const setting = settingOf(name)
+  if (setting.type === 'choice') return z.enum(setting.choices)
+  return setting.type === 'flag' ? z.boolean() : z.string()
+}
+
+const shape = Object.fromEntries(SETTING_NAMES.map(name => [name, schemaOf(name)]))
+
+export const Settings = z.object(shape as unknown as Shape).meta({ id: 'Settings' })
 
 const Shown = Settings.extend({
   default_model: z.string(),

@@ -6,7 +6,7 @@ import { invalid } from '../lib/errors.ts'
 import { parseInput } from '../lib/http/parse-input.ts'
 import { readForm } from '../lib/http/multipart.ts'
 import { SessionId } from '../lib/schema/ids.ts'
-import { keepPicture } from '../lib/sessions/keep-picture.ts'
+import { keepPicture } from '../lib/sessions/tool-output.ts'
 import { placeUpload, uploadName } from '../lib/workspaces/upload.ts'
 
 const Fields = z.object({

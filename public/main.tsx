@@ -1,9 +1,9 @@
 /** Entry point of the page: creates the app, renders it, and connects browser events. */
-import { isComposing } from './parts/composing.ts'
 import { effect, untracked } from '@preact/signals'
+import { render } from 'preact'
+import { isComposing } from './parts/composing.ts'
 import { every, systemClock, toSeconds } from '../lib/base/clock.ts'
 import { ACCOUNT_HEADER, STORED_HEADER } from '../lib/base/page-headers.ts'
-import { render } from 'preact'
 import { createApi, createFetchBlob, urlOf } from './api.ts'
 import { Page } from './app.ts'
 import { runShortcut } from './features/frame/keys.ts'
@@ -24,9 +24,19 @@ import { loadLanguage } from './strings/load-texts.ts'
 import { t } from './strings/t.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
 import { AppContext } from './features/shell/context.ts'
-import { followKeyboard } from './features/shell/software-keyboard.ts'
 import { PageFrame } from './features/frame/frame.tsx'
 import { setRefused } from './parts/may.ts'
+
+/** Room for the keyboard of a phone. Browsers that know `interactive-widget` make the page smaller; iOS puts its keyboard over the page and scrolls. */
+const followKeyboard = (root: HTMLElement): void => {
+  const view = window.visualViewport
+  view?.addEventListener('resize', () => {
+    // A page that is zoomed in shows less, too.
+    const covered = view.scale > 1.01 ? 0 : Math.max(0, Math.round(innerHeight - view.height))
+    root.style.setProperty('--keyboard', `${covered}px`)
+    if (covered > 0) scrollTo(0, 0)
+  })
+}
 
 const base = document.baseURI
 /** Whose page this is. */

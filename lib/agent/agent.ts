@@ -4,7 +4,7 @@
  */
 import { FILTER_STOPPED } from './complete.ts'
 import { sentence } from '../base/sentences.ts'
-import { isObject } from '../base/json.ts'
+import { withField } from './error-result.ts'
 import { wordsOf } from '../errors.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
@@ -364,7 +364,7 @@ const appendStepWarning = (run: Run): void => {
   if (last?.role !== 'tool' || typeof last.content !== 'string') return
   run.warnedShare = warning.share
   const text = `Step ${run.steps} of ${maxSteps} of this turn is done. ${warning.text(maxSteps - run.steps)}`
-  const content = withWarning(last.content, '_budget_warning', text)
+  const content = withField(last.content, '_budget_warning', text, `\n\n[${text}]`)
   run.messages[run.messages.length - 1] = { ...last, content }
   if (last.id) run.emit({ type: 'sent', messageId: last.id, text: content })
 }
@@ -377,24 +377,10 @@ const warnOfRepeats = (run: Run, repeats: RepeatCounter): number => {
   run.messages.forEach((message, at) => {
     const count = counts.get(message.tool_call_id ?? '') ?? 0
     if (at < from || count < REPEATS_TOLD || typeof message.content !== 'string') return
-    const content = withWarning(
-      message.content,
-      '_repeated',
-      `You have made this call ${count} times with the same result. Do something else, or answer.`,
-    )
+    const text = `You have made this call ${count} times with the same result. Do something else, or answer.`
+    const content = withField(message.content, '_repeated', text, `\n\n[${text}]`)
     run.messages[at] = { ...message, content }
     if (message.id) run.emit({ type: 'sent', messageId: message.id, text: content })
   })
   return Math.max(0, ...counts.values())
-}
-
-/** The result with the warning: as a field of a JSON object, else as the last line. */
-const withWarning = (content: string, field: string, warning: string): string => {
-  try {
-    const value: unknown = JSON.parse(content)
-    if (isObject(value)) return JSON.stringify({ ...value, [field]: warning })
-  } catch {
-    // Results may be plain text.
-  }
-  return `${content}\n\n[${warning}]`
 }

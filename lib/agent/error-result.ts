@@ -1,4 +1,5 @@
-/** Results of calls that did not succeed. */
+/** Results of calls that did not succeed, and what is added to the result of any call. */
+import { isObject } from '../base/json.ts'
 import { Refusal } from '../base/refusal.ts'
 import { messageOf, UserError } from '../errors.ts'
 import type { RefusedBy } from '../schema/refused-by.ts'
@@ -37,3 +38,19 @@ export const blockedResult = (
 
 export const deniedResult = (what: string): ToolResult =>
   blockedResult('user', `The user denied ${what}.`)
+
+/** The result with another field where it is a JSON object; another one, such as plain text, with `line` below it. */
+export const withField = (
+  content: string,
+  field: string,
+  value: unknown,
+  line = `\n${JSON.stringify({ [field]: value })}`,
+): string => {
+  try {
+    const result: unknown = JSON.parse(content)
+    if (isObject(result)) return JSON.stringify({ ...result, [field]: value })
+  } catch {
+    // Not JSON.
+  }
+  return `${content}${line}`
+}

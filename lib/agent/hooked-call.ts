@@ -1,9 +1,8 @@
 /** Runs the hooks of the user before and after one tool call. */
 import type { Clock } from '../base/clock.ts'
-import { isObject } from '../base/json.ts'
 import type { RunsIn } from '../schema/command-place.ts'
 import type { HookActivity } from '../schema/hook.ts'
-import { errorResult } from './error-result.ts'
+import { errorResult, withField } from './error-result.ts'
 import type { BeforeCall, HookedCall, Hooks } from './hooks.ts'
 import { CONTROL_APPROVAL } from './tools/allowed-paths.ts'
 import type { ToolContext, ToolResult } from './types.ts'
@@ -101,13 +100,5 @@ const FIELD = '_hooks'
 
 /** The result with the texts: as a field of a JSON object, else as its last line. */
 export const withHookTexts = (content: string, texts: readonly string[]): string => {
-  if (texts.length === 0) return content
-  const added = { [FIELD]: texts }
-  try {
-    const value: unknown = JSON.parse(content)
-    if (isObject(value)) return JSON.stringify({ ...value, ...added })
-  } catch {
-    // Results may be plain text.
-  }
-  return `${content}\n${JSON.stringify(added)}`
+  return texts.length === 0 ? content : withField(content, FIELD, texts)
 }

@@ -1,6 +1,7 @@
 /** Adds the instruction files of a directory to the result of the first tool call for a file in it, once per conversation. */
 import { dirname } from 'node:path'
-import { asObject, isObject } from '../base/json.ts'
+import { asObject, fieldsOf } from '../base/json.ts'
+import { withField } from './error-result.ts'
 import { truncateText } from './prompt.ts'
 import type { Run } from './run.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
@@ -22,27 +23,12 @@ const FIELD = '_instructions'
 /** What remains at least of a text, with the note that it was cut. */
 const MIN_CHARS = 300
 
-const parseObject = (text: string): Record<string, unknown> => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : {}
-  } catch {
-    // Results may be plain text.
-    return {}
-  }
-}
-
 /** The result with the instructions: as a field of a JSON object, else as its last line. */
 export const withInstructions = (
   content: string,
   instructions: readonly DirectoryInstructions[],
 ): string => {
-  if (instructions.length === 0) return content
-  const added = { [FIELD]: instructions }
-  const value = parseObject(content)
-  return Object.keys(value).length > 0
-    ? JSON.stringify({ ...value, ...added })
-    : `${content}\n${JSON.stringify(added)}`
+  return instructions.length === 0 ? content : withField(content, FIELD, instructions)
 }
 
 /** The instruction files that tool results of the conversation contain, by absolute path. */
@@ -51,7 +37,7 @@ export const instructionFilesIn = (messages: readonly WireMessage[]): string[] =
     if (role !== 'tool' || typeof content !== 'string' || !content.includes(`"${FIELD}":[`))
       return []
     const last = content.slice(content.lastIndexOf('\n') + 1)
-    const list = parseObject(content)[FIELD] ?? parseObject(last)[FIELD]
+    const list = fieldsOf(content)[FIELD] ?? fieldsOf(last)[FIELD]
     return Array.isArray(list) ? list.map(entry => String(asObject(entry).file)) : []
   })
 

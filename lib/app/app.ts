@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
 import { listFiles } from '../agent/search/list-files.ts'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock, waitAtMost } from '../base/clock.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
 import { ClientApi } from '../client-api/client-api.ts'
 import { Conversations } from '../client-api/conversations.ts'
@@ -55,7 +55,7 @@ import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
 import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
-import { type StartingFacts, startingFacts } from '../turns/context/starting-facts.ts'
+import { type StartingFacts, startingFacts } from '../turns/context/project-facts.ts'
 import type { Services } from '../turns/context/services.ts'
 import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
 import { ExternalAgentOptions } from '../turns/external-agent-options.ts'
@@ -128,9 +128,6 @@ type Ready = {
 
 /** How long turns may take to reach a step boundary, and the engines of stopped turns to finish. */
 const CLOSE_TIMEOUT_MS = 8_000
-
-const within = (ms: number, work: Promise<unknown>): Promise<unknown> =>
-  Promise.race([work, new Promise(resolve => setTimeout(resolve, ms).unref())])
 
 /** What handlers reach through `ctx.app`: each member is a service. */
 export class App extends AppData {
@@ -522,7 +519,8 @@ export class App extends AppData {
     this.oidc?.close()
     this.sideQuestions.close()
     const working = [this.cron, this.turns, external, this.backups, this.imports]
-    await within(
+    await waitAtMost(
+      systemClock,
       CLOSE_TIMEOUT_MS,
       // Scheduled tasks end their own turns and record that they were interrupted.
       Promise.all(working.map(each => each.close())).then(() =>

@@ -1,11 +1,34 @@
 /** Composition: where an import puts chats and files, for the service and for the command line beside it. */
+import { createWriteStream, lstatSync, renameSync, rmSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { ImportTarget } from '../sessions/imports/imports.ts'
-import type { Project } from '../schema/project.ts'
+import { type Project, PROJECT_NAME_CHARS } from '../schema/project.ts'
 import { fromExport } from '../sessions/transfer.ts'
 import type { FileScope } from '../workspaces/file-scope.ts'
-import { writeStream } from '../workspaces/write-stream.ts'
 import { type Clock, toSeconds } from '../base/clock.ts'
-import { PROJECT_NAME_CHARS } from '../schema/project.ts'
+import { openDirHandle } from '../store/dir-handle.ts'
+import { withUserErrorsAsync } from '../store/file-error.ts'
+
+/** `path` is relative to the workspace; its folders are made when missing. False: something is there already, and stays. */
+const writeStream = (
+  area: FileScope,
+  path: string,
+  open: () => Promise<Readable>,
+): Promise<boolean> =>
+  withUserErrorsAsync(async () => {
+    using held = openDirHandle(area, path, { link: true, create: true })
+    if (lstatSync(held.at, { throwIfNoEntry: false })) return false
+    const beside = held.temporary()
+    try {
+      await pipeline(await open(), createWriteStream(beside, { flags: 'wx', flush: true }))
+      renameSync(beside, held.at)
+      held.sync()
+      return true
+    } finally {
+      rmSync(beside, { force: true })
+    }
+  })
 
 export const importTarget = (
   options: Pick<ImportTarget, 'profile' | 'workspace' | 'find' | 'write'> & {

@@ -2,13 +2,13 @@
  * Reports to systemd (sd_notify(3)): started, reloaded, stopping, and that the event loop runs. Node has no datagram sockets in
  * the file system, so systemd-notify(1) sends each report; it is part of systemd, and it waits until the report has arrived.
  */
+import { oneLine, shorten } from '../base/shorten.ts'
 import { run } from '../base/process.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 
 const SEND_MS = 5_000
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').slice(0, 1_000)
+const MAX_STATUS_CHARS = 1_000
 
 /** Milliseconds between two signs of life, half of what the unit allows; null without a watchdog for this process. */
 const watchdogMs = (env: Readonly<Record<string, string>>): number | null => {
@@ -56,12 +56,12 @@ export class Supervisor {
     const everyMs = watchdogMs(this.#env)
     // A timer, so that a blocked event loop sends nothing.
     if (everyMs !== null) this.#beats ??= setInterval(this.#send, everyMs, 'WATCHDOG=1')
-    return this.#send('READY=1', `STATUS=${oneLine(status)}`)
+    return this.#send('READY=1', `STATUS=${shorten(oneLine(status), MAX_STATUS_CHARS)}`)
   }
 
   /** One line for `systemctl status`. */
   status(text: string): Promise<void> {
-    return this.#send(`STATUS=${oneLine(text)}`)
+    return this.#send(`STATUS=${shorten(oneLine(text), MAX_STATUS_CHARS)}`)
   }
 
   stopping(): Promise<void> {

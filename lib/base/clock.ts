@@ -61,6 +61,21 @@ export const every = (clock: Clock, ms: number, run: () => void): (() => void) =
   return () => cancel()
 }
 
+/** What `work` resolves to; undefined when it takes longer than `ms`. */
+export const waitAtMost = async <T>(
+  clock: Clock,
+  ms: number,
+  work: Promise<T>,
+): Promise<T | undefined> => {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>()
+  const cancel = clock.timer(ms, () => resolve(undefined))
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    cancel()
+  }
+}
+
 /** Milliseconds since 1970 that rise with every call, also when the clock is set back: for what is ordered by time. */
 export const rising = (clock: Clock): (() => number) => {
   let last = 0

@@ -13,15 +13,17 @@ export const findProgram = (path: string, name: string): string | undefined => {
         .split(delimiter)
         .filter(isAbsolute)
         .map(dir => join(dir, name))
-  return places.find(isExecutable)
+  return places.find(isProgram)
 }
 
-const isExecutable = (path: string): boolean => {
+/** A file that this user may execute. */
+export const isProgram = (path: string): boolean => {
   try {
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return false
     accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
+    return true
   } catch {
-    // Missing, or not executable by this user.
+    // Not executable by this user, or out of reach.
     return false
   }
 }

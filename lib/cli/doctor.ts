@@ -26,7 +26,7 @@ import {
 } from '../operations/checks/check.ts'
 import { runChecks } from '../operations/checks/checks.ts'
 import { thisMachine } from '../operations/checks/machine.ts'
-import { announcedAddress } from '../operations/checks/service-checks.ts'
+import { announcedAddress } from '../store/instance-lock.ts'
 import { fetchHealth, urlOf } from '../operations/preflight.ts'
 import { signing } from '../people/signing-key.ts'
 import type { Home } from '../profiles/home.ts'
@@ -196,7 +196,7 @@ const waitForService = async (config: Config, ms: number, terminal: Terminal): P
   const end = clock.monotonic() + ms
   for (;;) {
     // instance.json has the port when the system chose it. Without one, use the configured address.
-    const address = announcedAddress(config) ?? urlOf(config, config.port)
+    const address = announcedAddress(config.stateDir) ?? urlOf(config, config.port)
     const status = await fetchHealth(address, ANSWER_MS).catch(() => null)
     if (status === 200) {
       terminal.out(`The server responds at ${address}\n`)

@@ -1,23 +1,61 @@
 /** The pages of a forwarder itself: the list of someone's cells, and a sentence for a person who cannot be served. */
-import type { Client } from '../http/client-address.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { randomBytes } from 'node:crypto'
+import { type Client, createClientReader } from '../http/client-address.ts'
 import { toSeconds } from '../base/clock.ts'
-import { createAssets } from '../http/static.ts'
+import { createAssets, cacheOf, encodingFor } from '../http/static.ts'
 import { withoutBasePath } from '../base/base-path.ts'
 import type { OwnCell } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
 import type { UserError } from '../errors.ts'
 import { CELLS, pathOfCell } from '../http/cell-path.ts'
-import { cellsPage, type Refusal } from '../http/cells-page.ts'
 import type { ListedCell } from '../schema/cell.ts'
-import { createClientReader } from '../http/client-address.ts'
 import { toErrorReply } from '../http/error-reply.ts'
 import { isNotModified } from '../http/etag.ts'
 import { securityHeaders } from '../http/headers.ts'
 import type { Listener } from '../http/http.ts'
-import type { Asset } from '../store/packed.ts'
-import { cacheOf, encodingFor } from '../http/static.ts'
-import { packedHere } from '../store/packed.ts'
+import { type Asset, packedHere } from '../store/packed.ts'
+import { directionOf, preferredLanguage } from '../base/languages.ts'
+import { CELLS_TEXTS, type CellsTexts } from '../http/cells-texts.ts'
+import { documentPolicy, fillTemplate } from '../http/html-template.ts'
+
+/** Why there is no list. */
+type Refusal = Extract<keyof CellsTexts, 'nothing' | 'unnamed' | 'starting' | 'full' | 'away'>
+
+/** These change by themselves. */
+const PASSING: ReadonlySet<Refusal> = new Set(['starting', 'full', 'away'])
+
+const cellsPage = (
+  template: string,
+  given: {
+    /** Path prefix, with a trailing slash. */
+    base: string
+    acceptLanguage: string | undefined
+    person: string | null
+    botName: string
+    shown: readonly ListedCell[] | Refusal
+  },
+): { document: string; policy: string } => {
+  const { base, person, shown, botName } = given
+  const language = preferredLanguage(given.acceptLanguage)
+  const texts = CELLS_TEXTS[language]
+  const isList = typeof shown !== 'string'
+  const nonce = randomBytes(16).toString('base64url')
+  const document = fillTemplate(template, {
+    base,
+    nonce,
+    person: person ?? '',
+    lang: language,
+    dir: directionOf(language),
+    heading: isList ? texts.title : botName,
+    title: isList ? texts.title : botName,
+    signed_in: person === null ? '' : texts.signedIn.replace('{person}', () => person),
+    message: isList ? '' : texts[shown],
+    retry: !isList && PASSING.has(shown) ? 'yes' : '',
+    cells: isList ? JSON.stringify(shown) : '',
+  })
+  return { document, policy: documentPolicy(template, { images: 'data:', forms: "'none'", nonce }) }
+}
 
 const TEMPLATE = 'features/cells/cells.html'
 /** What the page requests again and again. */

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
-import { systemClock } from '../base/clock.ts'
+import { systemClock, waitAtMost } from '../base/clock.ts'
 import type { TurnRecorder } from '../workspaces/checkpoints/turn-recorder.ts'
 import { HostSessions } from '../sessions/host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
@@ -182,8 +182,7 @@ export class TerminalEngine {
   async close(): Promise<void> {
     const { turns } = this.#engine
     const { languageServers, mcp, runners } = this.#engine.services
-    const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
-    await Promise.race([turns.close(), late])
+    await waitAtMost(systemClock, CLOSE_TIMEOUT_MS, turns.close())
     languageServers.close()
     await Promise.all([this.#cron.close(), mcp.close(), this.sessions.close(), runners.close()])
     rmSync(this.dir, { recursive: true, force: true })

@@ -1,14 +1,14 @@
 /** Runs a request of a program as a turn of the agent: session, images, functions, and what happens when a connection closes. */
+import { join } from 'node:path'
 import type { ContinuedWork } from '../turns/continued-turns.ts'
 import { parseDataUrl } from '../base/data-url.ts'
-import { join } from 'node:path'
 import { readImageFile } from '../agent/image-file.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import type { Services } from '../turns/context/services.ts'
 import type { TurnStarter } from '../turns/start-turn.ts'
 import type { ApiTokens } from '../people/api-tokens.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
-import { tooMany, unauthorized, UserError } from '../errors.ts'
+import { tooMany, unauthorized, UserError, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { ApiToken } from '../schema/api-token.ts'
 import type { StartedTurn, Turns } from '../turns/turns.ts'
@@ -18,10 +18,48 @@ import { type Conversations, type Head, historyKey } from './conversations.ts'
 import { checkedAnswer, readRequirements, type AnswerRequirements } from './answer-requirements.ts'
 import { followTurn } from './follow-turn.ts'
 import { OWNER_FIELD, SessionLocator } from './locate-session.ts'
-import { ModelNames } from './model-names.ts'
 import { splitMessages, toResult } from './new-messages.ts'
 import { badParameter } from './parse.ts'
 import { withPdfText } from './pdfs.ts'
+import type { ModelServices } from '../models/models.ts'
+import { resolveFor } from '../models/resolve.ts'
+
+const DEFAULT_NAME = 'agent'
+
+class ModelNames {
+  readonly #models: ModelServices
+
+  constructor(models: ModelServices) {
+    this.#models = models
+  }
+
+  async #idsOf(home: Home): Promise<string[]> {
+    const { groups } = await this.#models.list(home.lenient)
+    return [...new Set(groups.flatMap(({ models }) => models.map(({ id }) => id)))]
+  }
+
+  #pairOf(home: Home, id: string): string {
+    const { provider, model } = resolveFor(home, id)
+    return JSON.stringify([provider, model])
+  }
+
+  async list(home: Home): Promise<string[]> {
+    return [DEFAULT_NAME, ...(await this.#idsOf(home))]
+  }
+
+  /** The id that a session stores; empty for the default. An unknown name is a 404: nothing is replaced by something similar. */
+  async resolve(home: Home, name: string): Promise<string> {
+    if (name === DEFAULT_NAME) return ''
+    const ids = await this.#idsOf(home)
+    const wanted = this.#pairOf(home, name)
+    const isListed = ids.includes(name) || ids.some(id => this.#pairOf(home, id) === wanted)
+    if (name.trim() !== '' && isListed && !this.#models.compatible(home, name).changed) return name
+    throw missing(
+      `The model "${name.slice(0, 200)}" does not exist. Use "${DEFAULT_NAME}", or a name that GET /v1/models lists.`,
+      { param: 'model', api_code: 'model_not_found' },
+    )
+  }
+}
 
 const MAX_RUNNING = 8
 const MAX_IMAGES = 20

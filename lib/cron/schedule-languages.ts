@@ -1,4 +1,5 @@
 /** Schedules in plain words of other languages than English: dates and times by chrono-node, what repeats by the words below. */
+import { oneLine } from '../base/shorten.ts'
 import type { Language } from '../base/languages.ts'
 import { offsetMinutes, toIso } from '../base/time-zone.ts'
 import { needsTime } from './schedule-words.ts'
@@ -129,7 +130,7 @@ export const scheduleIn = async (
   zone: string,
 ): Promise<string | undefined> => {
   const words = WORDS[language]
-  const text = given.trim().toLowerCase().replace(/\s+/g, ' ')
+  const text = oneLine(given).toLowerCase()
   if (!words || text.length > 200 || words.unsure?.test(text)) return undefined
   const { parse } = await words.load()
   const repeats = repeated(words, text)

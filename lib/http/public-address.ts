@@ -88,7 +88,7 @@ export const isLocalHost = (host: string): boolean => {
 
 /** Parses an http(s) URL; throws for IP addresses of other networks in any notation (the URL parser normalizes them). */
 export const checkUrl = (text: string, allow: Allow): URL => {
-  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null
+  const url = URL.parse(text.trim())
   if (!url || !/^https?:$/.test(url.protocol))
     throw invalid(`"${text.slice(0, 200)}" is not an http:// or https:// address.`)
   if (url.username || url.password)

@@ -1,6 +1,7 @@
 /** The tools, resources and prompts of MCP servers as tools of the engine. */
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
+import { shortenCounting } from '../base/shorten.ts'
 import { asObject, asStrings } from '../base/json.ts'
 import type { Tool, ToolContext, ToolResult } from '../agent/types.ts'
 import { coerceArguments } from './coerce-arguments.ts'
@@ -30,8 +31,7 @@ const anything = z.looseObject({})
 const previewOf = (label: string, args: Readonly<Record<string, unknown>>): string => {
   const words = Object.values(args).find(value => typeof value === 'string' && value !== '')
   const whole = words === undefined ? label : `${label} · ${String(words)}`
-  const left = whole.length - MAX_PREVIEW_CHARS
-  return left > 0 ? `${whole.slice(0, MAX_PREVIEW_CHARS)}… (${left} more characters)` : whole
+  return shortenCounting(whole, MAX_PREVIEW_CHARS)
 }
 
 /** How a request to a server is limited, cancelled, and followed. */

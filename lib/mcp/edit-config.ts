@@ -72,8 +72,7 @@ const unmaskUrl = (next: string, old: unknown): string => {
   return next
 }
 
-const originOf = (url: unknown): string =>
-  typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : String(url ?? '')
+const originOf = (url: unknown): string => URL.parse(String(url ?? ''))?.origin ?? String(url ?? '')
 
 /** Stored headers may hold keys, and the client has one: they must not be sent to another origin without being entered again. */
 const requireWritten = ({ url, headers }: ServerChange, old: JsonObject): void => {

@@ -50,8 +50,7 @@ const stateOf = ({ config, server }: ConfiguredServer): McpServerRow['state'] =>
   return server?.state() ?? 'stopped'
 }
 
-const hostOf = (url: string | null): string | null =>
-  url !== null && URL.canParse(url) ? new URL(url).host : null
+const hostOf = (url: string | null): string | null => URL.parse(url ?? '')?.host ?? null
 
 const signInOf = (
   home: Home,

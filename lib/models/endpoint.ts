@@ -81,7 +81,7 @@ const validateBaseUrl = (name: string, url: string): void => {
       `${name} has no address. Set base_url for it in config.yaml, or pick another model.`,
       { code: 'provider_no_address', values: { name } },
     )
-  const parsed = URL.canParse(url) ? new URL(url) : null
+  const parsed = URL.parse(url)
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password)
     throw invalid(
       `The address of ${name} in config.yaml is not a plain http:// or https:// address.`,

@@ -1,7 +1,8 @@
 /** External agents (ACP): installed and configured ones, and how a model id selects one. */
 import { statSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { delimiter, isAbsolute } from 'node:path'
 import { isDirectory } from '../base/directories.ts'
+import { findProgram } from '../base/find-program.ts'
 import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { unavailable } from '../errors.ts'
@@ -51,25 +52,12 @@ const KNOWN_AGENTS: readonly AgentProgram[] = [
   program('kilo', 'Kilo Code', 'kilo acp'),
 ]
 
-const EXECUTABLE = 0o111
-
-const isProgram = (path: string): boolean => {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  return stat?.isFile() === true && (stat.mode & EXECUTABLE) !== 0
-}
-
 const directories = (path: string): string[] =>
   path.split(delimiter).filter(directory => isAbsolute(directory))
 
-/** Absolute path of an executable, or null. */
-const findExecutable = (name: string, path: string): string | null => {
-  if (isAbsolute(name)) return isProgram(name) ? name : null
-  for (const directory of directories(path)) {
-    const found = join(directory, name)
-    if (isDirectory(directory) && isProgram(found)) return found
-  }
-  return null
-}
+/** Null for a name that is relative to a directory. */
+const findExecutable = (name: string, path: string): string | null =>
+  isAbsolute(name) || !name.includes('/') ? (findProgram(path, name) ?? null) : null
 
 /** Installed agents of the table, one entry per id. */
 export const installedAgents = (path: string): AgentProgram[] => {

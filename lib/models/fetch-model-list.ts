@@ -80,7 +80,7 @@ const STATUS: Readonly<Record<number, Sentence>> = {
 }
 
 const checkedUrl = (text: string): URL => {
-  const url = URL.canParse(text) ? new URL(text) : null
+  const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
     throw unavailable('That’s not a plain http:// or https:// address.', {
       code: 'invalid_address',

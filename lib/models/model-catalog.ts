@@ -1,5 +1,5 @@
 /** The model list of a home, completed with remote model lists, context lengths and prices. */
-import type { Clock } from '../base/clock.ts'
+import { type Clock, waitAtMost } from '../base/clock.ts'
 import { isLocalUrl } from '../base/local-network.ts'
 import { UserError } from '../errors.ts'
 import type { ModelList, ModelOption } from '../schema/model.ts'
@@ -108,10 +108,7 @@ export class ModelCatalog {
   /** Fetches remote lists; waits at most `maxWaitMs`. */
   async #ask(home: ModelHome, providers: readonly string[]): Promise<void> {
     const answers = Promise.all(providers.map(provider => this.#live.load(home, provider)))
-    const { promise: patience, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#clock.timer(this.#maxWaitMs, resolve)
-    await Promise.race([answers, patience])
-    cancel()
+    await waitAtMost(this.#clock, this.#maxWaitMs, answers)
   }
 
   /** The window of the default model, which a new chat shows first; other models are asked for when they are used. */

@@ -77,7 +77,7 @@ const readRouting = (value: unknown): Routing | null => {
 }
 
 const isOpenRouter = (provider: string, url: string): boolean => {
-  const host = URL.canParse(url) ? new URL(url).hostname : ''
+  const host = URL.parse(url)?.hostname ?? ''
   return provider === 'openrouter' || host === 'openrouter.ai' || host.endsWith('.openrouter.ai')
 }
 

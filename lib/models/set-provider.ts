@@ -159,7 +159,7 @@ export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: strin
 /** Where the command line looks for the key of a server of one's own, and for that of OpenAI. */
 export const OWN_KEY = 'OPENAI_API_KEY'
 
-const hostIn = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
+const hostIn = (url: string): string => URL.parse(url)?.host ?? ''
 
 /** In an entry: the key, or the variable that has it. */
 const KEY_FIELDS = ['api_key', 'key_env', 'api_key_env']

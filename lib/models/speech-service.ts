@@ -14,7 +14,7 @@ export const trimmedText = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : ''
 
 const plainUrl = (text: string): string => {
-  const url = URL.canParse(text) ? new URL(text) : null
+  const url = URL.parse(text)
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password
   return isPlain ? text.replace(/\/+$/, '') : ''
 }

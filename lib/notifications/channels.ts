@@ -57,7 +57,7 @@ const toPayload = (message: Addressed): PushPayload => ({
 
 /** Whether an endpoint may be requested at all; its address is checked when connecting. */
 export const isPushEndpoint = (text: string, allow: Allow): boolean => {
-  const url = URL.canParse(text) ? new URL(text) : null
+  const url = URL.parse(text)
   return url !== null && (url.protocol === 'https:' || allow(url.hostname))
 }
 

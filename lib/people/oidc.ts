@@ -5,7 +5,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Configuration } from 'openid-client'
 import type { Dispatcher } from 'undici'
-import { type Clock, toSeconds } from '../base/clock.ts'
+import { type Clock, toSeconds, waitAtMost } from '../base/clock.ts'
 import { isLoopbackHost } from '../base/local-network.ts'
 import type { OidcConfig } from '../config.ts'
 import { UserError } from '../errors.ts'
@@ -233,11 +233,9 @@ export class Oidc {
 
   /** Where the person can sign out of the provider too; undefined when it offers that nowhere or does not answer soon. */
   async signOutUrl(): Promise<string | undefined> {
-    const { promise: late, resolve } = Promise.withResolvers<undefined>()
-    const cancel = this.#clock.timer(LOGOUT_WAIT_MS, () => resolve(undefined))
     // Signing out here has happened already; the provider's part is optional.
-    const found = await Promise.race([this.#provider().catch(() => undefined), late])
-    cancel()
+    const provider = this.#provider().catch(() => undefined)
+    const found = await waitAtMost(this.#clock, LOGOUT_WAIT_MS, provider)
     const end = found?.serverMetadata().end_session_endpoint
     if (!end || !URL.canParse(end) || !isProtected(new URL(end))) return undefined
     const url = new URL(end)

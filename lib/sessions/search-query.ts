@@ -1,3 +1,4 @@
+import { oneLine } from '../base/shorten.ts'
 /** Converts a search query to FTS5 syntax, and builds the snippet of a hit. */
 
 /** Scripts without spaces between words: the tokenizer would see one long word, so every character becomes a token. */
@@ -35,9 +36,7 @@ export const toTerms = (query: string): Term[] => {
 /** The MATCH expression. Terms are always quoted, so user input never acts as an operator. */
 export const toMatch = (terms: readonly Term[]): string =>
   terms
-    .map(
-      ({ text, prefix }) => `"${toIndexed(text).replace(/\s+/g, ' ').trim()}"${prefix ? ' *' : ''}`,
-    )
+    .map(({ text, prefix }) => `"${oneLine(toIndexed(text))}"${prefix ? ' *' : ''}`)
     .join(' AND ')
 
 export type SnippetPart = { text: string; mark: boolean }

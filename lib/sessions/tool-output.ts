@@ -7,6 +7,9 @@ import { IMAGE_FILE } from '../schema/image.ts'
 import { errorCode } from '../store/file-error.ts'
 import { readWhole } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
+import { readImageFile } from '../agent/image-file.ts'
+import { MAX_IMAGE_BYTES } from '../agent/images.ts'
+import { invalid } from '../errors.ts'
 
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024
 const MAX_FILES = 2_000
@@ -183,4 +186,20 @@ export class ToolOutput {
   sweep(isKept: (sessionId: string) => boolean): void {
     for (const id of names(this.#dir)) if (SESSION_ID.test(id) && !isKept(id)) this.remove(id)
   }
+}
+
+const refused = () =>
+  invalid('A pasted picture must be PNG, JPEG, GIF or WebP, and at most 10 MB.', {
+    code: 'picture_not_kept',
+    values: { max: MAX_IMAGE_BYTES >> 20 },
+  })
+
+/** `from`: the file that was uploaded. The name that messages attach it by is its path. */
+export const keepPicture = (store: ToolOutput, sessionId: string, from: string) => {
+  const bytes = readWhole(from)
+  const image = bytes.length > MAX_IMAGE_BYTES ? null : readImageFile(bytes)
+  const name = image && store.saveImage(sessionId, bytes, image.ending)
+  if (!name) throw refused()
+  const path = join(store.dirOf(sessionId), name)
+  return { filename: path, path }
 }

@@ -1,4 +1,5 @@
 /** Opens paths below a root through directory descriptors (openat), so that a symlink swapped in after the check has no effect. */
+import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -27,6 +28,8 @@ export type DirHandle = Disposable & {
   readonly at: string
   /** The same for another name in the directory. */
   sibling(name: string): string
+  /** A new name in the directory, for what is written beside the entry before it replaces it. */
+  temporary(): string
   /** The real path of the directory, and of the entry in it. */
   readonly dir: string
   readonly full: string
@@ -123,7 +126,7 @@ const checkByName = (root: string, dir: string, create: Create): number => {
 
 /**
  * Opens the directory of `path`, which is relative to the root. Throws `missing` for everything outside the root or hidden;
- * `isChange`: a path outside is the fault of the request instead (contract §1.10). `link`: a final symlink is the entry itself and is not
+ * `isChange`: a path outside is the fault of the request instead. `link`: a final symlink is the entry itself and is not
  * followed. `create`: creates missing parent directories. The entry need not exist. Dispose of the handle (`using`) when done.
  */
 export const openDirHandle = (
@@ -153,6 +156,7 @@ export const openDirHandle = (
   return {
     at: isRoot ? `${anchor}/.` : `${anchor}/${basename(full)}`,
     sibling: name => `${anchor}/${name}`,
+    temporary: () => `${anchor}/.agent-webui-${randomBytes(6).toString('hex')}.tmp`,
     dir,
     full,
     path: isRoot ? '.' : relative(root, full).split(sep).join('/'),

@@ -1,6 +1,7 @@
 /** One server per state directory: a lock that is released when its process ends for any reason. */
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { fieldsOf } from '../base/json.ts'
 import { writeAtomic } from './atomic-write.ts'
 import { type Database, isBusy, openDatabase } from './sqlite.ts'
 import { errorCode } from './file-error.ts'
@@ -16,11 +17,11 @@ export type InstanceInfo = {
   run?: string
 }
 
-const noteOf = (stateDir: string): Partial<InstanceInfo> => {
+const noteOf = (stateDir: string): Partial<Record<keyof InstanceInfo, unknown>> => {
   try {
-    return JSON.parse(readWholeText(join(stateDir, 'instance.json')))
+    return fieldsOf(readWholeText(join(stateDir, 'instance.json')))
   } catch {
-    // No instance, or a damaged file.
+    // No instance.
     return {}
   }
 }
@@ -28,13 +29,19 @@ const noteOf = (stateDir: string): Partial<InstanceInfo> => {
 /** The process id of the running instance; undefined when none runs or its file is unreadable. */
 export const runningPid = (stateDir: string): number | undefined => {
   const { pid } = noteOf(stateDir)
-  return Number.isInteger(pid) ? pid : undefined
+  return typeof pid === 'number' && Number.isInteger(pid) ? pid : undefined
 }
 
 /** What the commands of the instance are marked with that runs here, or was killed here. */
 export const runOf = (stateDir: string): string | undefined => {
   const { run } = noteOf(stateDir)
   return typeof run === 'string' ? run : undefined
+}
+
+/** The URL that the running instance announced; null without one. */
+export const announcedAddress = (stateDir: string): string | null => {
+  const { address } = noteOf(stateDir)
+  return typeof address === 'string' && URL.canParse(address) ? address : null
 }
 
 /** Part of a message; the holder may not have written its note yet. */

@@ -1,5 +1,5 @@
 /** Reads, saves and creates text files of a workspace. A file that has changed since it was read is not overwritten. */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import {
   accessSync,
   type BigIntStats,
@@ -196,7 +196,7 @@ export const readTextPage = (area: FileScope, path: string, place: PagePlace): T
  * old file's owner.
  */
 const writeBeside = (held: DirHandle, data: Buffer, old: BigIntStats | null): string | null => {
-  const place = held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
+  const place = held.temporary()
   const fd = openSync(place, 'wx', 0o666)
   try {
     if (old && !copyOwner(fd, old)) {

@@ -129,7 +129,7 @@ export class Trash {
           if (errorCode(error) === 'EEXIST') throw taken()
           if (errorCode(error) !== 'EXDEV') throw error
           if (isThere(held.at)) throw taken()
-          const beside = held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
+          const beside = held.temporary()
           await this.#carry(this.#itemOf(id), beside)
           moveUnlessTaken(beside, held.at)
         }

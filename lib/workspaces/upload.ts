@@ -1,6 +1,5 @@
 /** Stores an uploaded file in the workspace: sanitizes its name and never overwrites. The size limit is in `lib/http/body.ts`. */
 import { rmSync } from 'node:fs'
-import { randomBytes } from 'node:crypto'
 import { basename, isAbsolute, join } from 'node:path'
 import { conflict, invalid } from '../errors.ts'
 import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
@@ -90,7 +89,7 @@ export const placeUpload = (area: FileScope, from: string, given: string, folder
         if (errorCode(error) !== 'EXDEV') throw error
       }
       // Another disk: copied to a temporary name first, so that no partial file is visible.
-      const beside = held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
+      const beside = held.temporary()
       try {
         await copyEntry(from, beside)
         return moveToFreeName(beside, held, name)

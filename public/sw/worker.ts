@@ -3,10 +3,33 @@ import { systemClock } from '../../lib/base/clock.ts'
 import { StoredFiles } from './files.ts'
 import { KeptStore, type Epoch } from './kept.ts'
 import { createNetwork } from './network.ts'
-import { offlinePage } from './offline-page.ts'
 import { listenForPush, type PushScope } from './push.ts'
 import { dropShared, keepShared } from './shared.ts'
 import { isShell } from './shell-paths.ts'
+
+/** What a browser shows without a network when it has no stored copy of the app, for example after signing out. */
+const OFFLINE_PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="dark light">
+<title>Offline</title>
+<style>
+body { margin: 20vh auto; max-width: 24rem; padding: 0 16px; font: 1rem/1.6 system-ui; }
+h1 { font-size: 1.25rem; }
+</style>
+<h1>You’re offline</h1>
+<p>Can’t reach the server. Check your connection, then reload this page.</p>
+`
+
+const offlinePage = (): Response =>
+  new Response(OFFLINE_PAGE, {
+    status: 503,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+    },
+  })
 
 /** The members of ServiceWorkerGlobalScope that are used here; TypeScript's `webworker` library excludes that of the page. */
 type Extended = Event & { waitUntil(work: Promise<unknown>): void }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { startingFacts } from '../../lib/turns/context/starting-facts.ts'
+import { startingFacts } from '../../lib/turns/context/project-facts.ts'
 import { startApp } from '../_app.ts'
 
 const test = suite('starting facts')

@@ -13,7 +13,7 @@ import { enChat } from '../../public/strings/en/chat.ts'
 import { enSessions } from '../../public/strings/en/sessions.ts'
 import { t } from '../../public/strings/t.ts'
 import { formatAgo, groupOf } from '../../public/parts/relative-time.ts'
-import { toOffsets, visibleRange } from '../../public/features/sessions/visible-range.ts'
+import { toOffsets, visibleRange } from '../../public/features/sessions/session-list.tsx'
 
 const style = new URL('../../public/style/', import.meta.url)
 const ROLES =

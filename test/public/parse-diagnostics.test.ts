@@ -1,7 +1,7 @@
 /** Diagnostics in a result as the page reads them: what is no such field first, then whole results. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { parseDiagnostics } from '../../public/features/tool-calls/parse-diagnostics.ts'
+import { parseDiagnostics } from '../../public/features/tool-calls/edit-diagnostics.tsx'
 
 const test = suite('diagnostics of a result')
 

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { crashReason } from './crash-reason.ts'
-import { waitAtMost } from './timeout.ts'
+import { systemClock, waitAtMost } from '../../base/clock.ts'
 import { killGroup, spawnGroup, terminateGroup } from '../../base/process.ts'
 
 const TAIL_CHARS = 8_000
@@ -70,7 +70,7 @@ export class AgentProcess {
 
   /** How it ended, if it ends within NOTICE_MS: a broken pipe is noticed before the exit that caused it. */
   async exitReason(): Promise<string | null> {
-    return (await waitAtMost(this.ended, NOTICE_MS, () => undefined)) ?? null
+    return (await waitAtMost(systemClock, NOTICE_MS, this.ended)) ?? null
   }
 
   get isStopping(): boolean {

@@ -1,4 +1,4 @@
-/** Attaches one of our sessions to a session of the external agent: reuses, restores, forks, or opens one. */
+/** Attaches one of our sessions to a session of the external agent (reuses, restores, forks, or opens one), and lists those it has. */
 import { oneLine } from '../../base/shorten.ts'
 import type { ExternalAgentContext, ExternalSession } from '../external-agent.ts'
 import { raceAbort } from '../retry.ts'
@@ -11,7 +11,8 @@ import { type AcpMcpServer, toAcpServers } from './mcp-servers.ts'
 import { historyHash, messagesSince, messageTextAt, formatHistory } from './history-hash.ts'
 import { LastMessageReader, Replay } from './replay.ts'
 import { type ReplayReader, Session } from './session.ts'
-import { OpenedSession } from './updates.ts'
+import { OpenedSession, SessionList } from './updates.ts'
+import { realPath } from '../../store/path-within.ts'
 
 const CALL_MS = 60_000
 const timeoutText = (name: string, what: string) => `${name} did not ${what} within a minute.`
@@ -318,4 +319,48 @@ export const attachForSettings = async (
   running.sessions.set(owner, session)
   // A new session has no history yet; the next message sends it.
   if (!restored) external.save(agent.id, toSavedSession(session, ref, { mark: '', cost: 0 }))
+}
+
+const MAX_SESSIONS = 200
+const MAX_PAGES = 50
+
+type ListedSession = { id: string; title: string; updatedAt: number | null; cwd: string }
+
+const secondsOf = (time: string | null | undefined): number | null => {
+  const ms = Date.parse(time ?? '')
+  return Number.isFinite(ms) ? ms / 1_000 : null
+}
+
+/** The sessions of one directory, in the agent's order; null if the agent can't list sessions. */
+export const listAgentSessions = async (
+  { connection, name }: RunningAgent,
+  cwd: string,
+): Promise<ListedSession[] | null> => {
+  if (!connection.capabilities.agentCapabilities.sessionCapabilities.list) return null
+  const directory = realPath(cwd)
+  const found = new Map<string, ListedSession>()
+  const seen = new Set<string>()
+  let cursor: string | null = null
+  do {
+    const answer: unknown = await withTimeout(
+      connection.request('session/list', { cwd, ...(cursor === null ? {} : { cursor }) }),
+      CALL_MS,
+      timeoutText(name, 'list its sessions'),
+    )
+    const page = SessionList.safeParse(answer)
+    if (!page.success) throw new Error(`${name} did not answer with a list of sessions.`)
+    // Some agents ignore `cwd` and list all sessions.
+    for (const { sessionId, title, updatedAt, cwd: own } of page.data.sessions)
+      if (own && realPath(own) === directory)
+        found.set(sessionId, {
+          id: sessionId,
+          title: title ?? '',
+          updatedAt: secondsOf(updatedAt),
+          cwd: own,
+        })
+    cursor = page.data.nextCursor || null
+    if (cursor === null || seen.has(cursor)) break
+    seen.add(cursor)
+  } while (found.size < MAX_SESSIONS && seen.size < MAX_PAGES)
+  return [...found.values()].slice(0, MAX_SESSIONS)
 }

@@ -32,7 +32,7 @@ export const ruledCall = (call: Call, shell: ShellContext): RuledCall => {
     ...paths.map(path => ({ kind, path: realPath(path), named: path, reach }) as const),
     ...(isUnnamed ? [{ kind, ...NO_PATH } as const] : []),
     ...(call.kind === 'fetch'
-      ? [{ kind: 'host' as const, host: URL.canParse(url) ? new URL(url).hostname : null }]
+      ? [{ kind: 'host' as const, host: URL.parse(url)?.hostname ?? null }]
       : []),
   ]
   return { tool: describe(call, workspace).name, accesses }

@@ -12,7 +12,7 @@ import { toPromptBlocks } from './prompt.ts'
 import type { RunningAgent } from './running-agent.ts'
 import { toolContextOf, usesOwnFiles } from './services.ts'
 import type { Session } from './session.ts'
-import { waitAtMost } from './timeout.ts'
+import { systemClock, waitAtMost } from '../../base/clock.ts'
 import { Transcript } from './transcript.ts'
 import { PromptResult } from './updates.ts'
 import { countsOf, NO_TOKENS, reportsTotals, tokensSince, toUsage } from './usage.ts'
@@ -139,9 +139,9 @@ export const promptOnce = async (
       // Cancelled first, then retired after the grace period.
       session.terminals.stopAll()
       await connection.notify('session/cancel', { sessionId: session.id }).catch(() => undefined)
-      const late = await waitAtMost(Promise.race([answered, dead]), running.graceMs, () =>
-        running.retire(),
-      )
+      const end = Promise.race([answered, dead])
+      const late = await waitAtMost(systemClock, running.graceMs, end)
+      if (late === undefined) running.retire()
       // What was used until then counts too.
       base.usage = measureUsage(turn, session, late && 'answer' in late ? late.answer : null, cost)
       settle('cut')

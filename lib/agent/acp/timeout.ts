@@ -1,4 +1,4 @@
-/** Time limits for promises. */
+/** The time limit of a request to an agent. */
 
 /** Rejects with `sentence` after `ms`. */
 export const withTimeout = async <T>(
@@ -15,22 +15,4 @@ export const withTimeout = async <T>(
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** Undefined after `ms`; `onTimeout` is then called. */
-export const waitAtMost = async <T>(
-  work: Promise<T>,
-  ms: number,
-  onTimeout: () => void,
-): Promise<T | undefined> => {
-  let timer: NodeJS.Timeout | undefined
-  const waited = new Promise<undefined>(resolve => {
-    timer = setTimeout(() => {
-      onTimeout()
-      resolve(undefined)
-    }, ms)
-  })
-  const first = await Promise.race([work, waited])
-  clearTimeout(timer)
-  return first
 }

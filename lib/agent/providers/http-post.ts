@@ -4,6 +4,7 @@ import { pipeline, type Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Clock } from '../../base/clock.ts'
 import type { Dispatcher } from 'undici'
+import { oneLine } from '../../base/shorten.ts'
 import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
 import { errorFieldsIn } from '../error-fields.ts'
@@ -139,7 +140,7 @@ const NOTHING = /^\s*(?:null|true|false|\d+|""|\{\s*\}|\[\s*\])\s*$/
 /** The error message in a response body of any shape; for HTML, the page title. */
 export const errorMessageIn = (text: string): string => {
   const sentence = findMessage(parse(text)) ?? titleOf(text) ?? text.replace(NOTHING, '')
-  return sentence.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE_CHARS)
+  return oneLine(sentence).slice(0, MAX_MESSAGE_CHARS)
 }
 
 const parse = (text: string): unknown => {
@@ -218,7 +219,7 @@ export const redactKey = (text: string, apiKey: string | null): string => {
 }
 
 export const hostOf = (url: string, base?: string): string =>
-  URL.canParse(url, base) ? new URL(url, base).host : 'another address'
+  URL.parse(url, base)?.host ?? 'another address'
 
 /** Certificate errors are permanent; other TLS errors may be temporary. */
 const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/

@@ -8,6 +8,7 @@ import {
   asObject,
   asObjects,
   asString,
+  fieldsOf,
   isObject,
   type JsonObject,
 } from '../../base/json.ts'
@@ -39,15 +40,6 @@ const SHAPE: ChatShape = {
 const urlOf = (baseUrl: string): string =>
   `${baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '')}/api/chat`
 
-const argumentsOf = (text: string): unknown => {
-  try {
-    return asObject(JSON.parse(text))
-  } catch {
-    // A call that was rejected for broken arguments stays in the history.
-    return {}
-  }
-}
-
 /** The base64 data of an image; undefined for an address, which Ollama does not fetch. */
 const imageData = (part: Part): string | undefined =>
   'image' in part ? parseDataUrl(part.image)?.data : undefined
@@ -72,7 +64,7 @@ const toMessage = (
     ...(tool_calls && {
       tool_calls: tool_calls.map(({ id, function: { name: tool, arguments: text } }) => ({
         id,
-        function: { name: tool, arguments: argumentsOf(text) },
+        function: { name: tool, arguments: fieldsOf(text) },
       })),
     }),
     ...(role === 'tool' && { tool_name: name ?? '', tool_call_id }),

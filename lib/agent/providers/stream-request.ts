@@ -199,7 +199,7 @@ const failureOf = (error: unknown, url: string, apiKey: string | null): Provider
   return failure
 }
 
-export const hostname = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '')
+export const hostname = (url: string): string => URL.parse(url)?.hostname ?? ''
 
 /** Data of each event; null when bytes completed none, which still resets the timeout. Servers that ignore `stream` send one document. */
 async function* events(

@@ -6,7 +6,7 @@ import { globSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, resolve } from 'node:path'
 import { findProgram } from '../../base/find-program.ts'
 import { followPath, isInside, realPath } from '../../store/path-within.ts'
-import { statIfExists } from '../hard-links.ts'
+import { isDirectory } from '../../base/directories.ts'
 import { readGit } from './git.ts'
 import { hasProgramConfig, isInNestedRepository } from './git-programs.ts'
 import { findRoots, READER_OPTIONS } from './reader-options.ts'
@@ -124,9 +124,6 @@ const readsOwnGit = (args: readonly string[], { cwd, workspace = cwd }: ShellCon
 /** A word of `git`, and the value that is attached to an option. */
 const gitPaths = (args: readonly string[]): string[] =>
   args.flatMap(arg => (arg.startsWith('-') ? arg.replace(/^--?[\w-]*=?/, '') : arg))
-
-/** It may be a directory: `diff` follows the links in it. */
-const isDirectory = (path: string): boolean => statIfExists(path)?.isDirectory() === true
 
 const readsHere = (part: Part, shell: ShellContext): boolean => {
   const { name, program, assigns, inputs } = part

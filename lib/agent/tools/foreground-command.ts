@@ -22,7 +22,8 @@ const KILL_AFTER_MS = 250
 /** Redirects stderr to stdout, which keeps their order. */
 const COMBINED = 'exec "$0" -c "$1" 2>&1'
 
-const shellOf = (env: Readonly<Record<string, string>>): string =>
+/** The shell that runs commands. */
+export const shellOf = (env: Readonly<Record<string, string>>): string =>
   findProgram(env.PATH ?? '/usr/bin:/bin', 'bash') ? 'bash' : 'sh'
 
 /** How the shell runs a command; `script` receives it as `$1`. */

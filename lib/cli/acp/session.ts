@@ -10,6 +10,7 @@ import type {
   SessionUpdate,
   StopReason,
 } from '@agentclientprotocol/sdk'
+import { waitAtMost } from '../../base/clock.ts'
 import { isPlanApproval } from '../../base/plan-answers.ts'
 import { formatTokens } from '../../agent/tokens.ts'
 import type { AgentEvent, AgentRequest, Failure, Outcome } from '../../agent/types.ts'
@@ -147,8 +148,7 @@ export class EditorSession {
 
   async options(): Promise<SessionConfigOption[]> {
     const { engine, home } = this.#context.sessions
-    const late = new Promise<null>(resolve => engine.clock.timer(MODELS_MS, () => resolve(null)))
-    const models = (await Promise.race([engine.models.list(home), late])) ?? {
+    const models = (await waitAtMost(engine.clock, MODELS_MS, engine.models.list(home))) ?? {
       active_provider: null,
       default_model: '',
       groups: [],

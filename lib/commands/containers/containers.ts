@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { sha256 } from '../../base/sha256.ts'
-import { type Clock, every } from '../../base/clock.ts'
+import { type Clock, every, systemClock, waitAtMost } from '../../base/clock.ts'
 import { messageOf } from '../../errors.ts'
 import { readText } from '../../store/read-text.ts'
 import { Container, type ContainerPlan, LABEL } from './container.ts'
@@ -181,7 +181,6 @@ export class Containers {
       container.remove().catch(this.#report('a container was not removed')),
     )
     this.#open.clear()
-    const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
-    await Promise.race([Promise.all(removals), late])
+    await waitAtMost(systemClock, CLOSE_TIMEOUT_MS, Promise.all(removals))
   }
 }

@@ -243,7 +243,7 @@ export class NetworkProxy {
       const headers = { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }
       response.writeHead(status, headers).end(`${message}\n`)
     }
-    const url = URL.canParse(incoming.url ?? '') ? new URL(incoming.url ?? '') : null
+    const url = URL.parse(incoming.url ?? '')
     const target =
       url?.protocol === 'http:' ? readTarget(`${url.hostname}:${url.port || 80}`) : null
     if (!url || !target)

@@ -13,6 +13,7 @@ import {
   utimesSync,
 } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { isBelow } from '../../store/path-within.ts'
 import { dirname, join, relative } from 'node:path'
 import { toSeconds } from '../../base/clock.ts'
 import { conflict, diskFull } from '../../errors.ts'
@@ -162,9 +163,6 @@ class RestoreTarget {
 
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
 
-/** `/a/b` is in `/a`, by name. */
-const isBelow = (dir: string, path: string): boolean => path.startsWith(`${dir}/`)
-
 type Move = { from: string; to: string }
 
 /** Puts each directory in its place, or none of them. */
@@ -195,7 +193,7 @@ const movesOf = (aside: string, { home, state }: RestoreOptions, head: Head): Mo
   }
   const whole = { from: parts.home, to: home }
   if (!exists(parts.state)) return [whole]
-  if (!isBelow(home, state)) return [{ from: parts.state, to: state }, whole]
+  if (home === state || !isBelow(home, state)) return [{ from: parts.state, to: state }, whole]
   const inner = join(parts.home, state.slice(home.length + 1))
   makeDir(dirname(inner))
   renameSync(parts.state, inner)
@@ -237,7 +235,7 @@ const movesInto = (moves: readonly Move[], { home, state }: RestoreOptions): Mov
           }))
         : [move],
     )
-    .toSorted((a, b) => Number(isBelow(b.to, `${state}/`)) - Number(isBelow(a.to, `${state}/`)))
+    .toSorted((a, b) => Number(isBelow(b.to, state)) - Number(isBelow(a.to, state)))
 
 /**
  * Throws a UserError when a place is not empty, the file is not a whole backup, or the passphrase is wrong. Nothing is left then.
@@ -271,7 +269,7 @@ export const restoreBackup = async (options: RestoreOptions): Promise<Restored> 
     const whole = movesOf(aside, options, read.head)
     const moves = isInside ? movesInto(whole, options) : whole
     const [first] = moves
-    if (first && moves.length > 1 && isBelow(first.to, `${state}/`)) {
+    if (first && moves.length > 1 && isBelow(first.to, state)) {
       noteRestore(join(first.from, relative(first.to, state)), home)
       moveAll(moves)
       endRestore(state)

@@ -9,7 +9,7 @@ import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { getCACertificates, type TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
-import { asObject } from '../../base/json.ts'
+import { fieldsOf } from '../../base/json.ts'
 import { visibleWords } from '../../base/visible.ts'
 import { isGatewayStatus } from '../../base/unreachable.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
@@ -78,14 +78,6 @@ const reasonOf = (error: unknown): string => {
   return code === '' ? message : `${describeNetworkError(error)}`
 }
 
-const jsonOf = (text: string): Record<string, unknown> => {
-  try {
-    return asObject(JSON.parse(text))
-  } catch {
-    return {}
-  }
-}
-
 /** "A. B." of the server: what is wrong, and what to do. It may be another program, whose text must not control the terminal. */
 const refusal = (about: string, text: string): Check => {
   const sentence = visibleWords(text.slice(0, MAX_SENTENCE)).replace(/\s+/g, ' ')
@@ -105,7 +97,7 @@ const certificateCheck = (url: URL, answer: IncomingMessage): Check[] => {
 
 const unreachable = (url: URL, { status, headers, text }: Answer): Check => {
   const about = 'page'
-  const { error } = jsonOf(text)
+  const { error } = fieldsOf(text)
   const proxy = `The proxy at ${url.host}`
   if (typeof error === 'string') return refusal(about, error)
   if (isGatewayStatus(status)) {
@@ -150,7 +142,7 @@ const isProxied = ({ headers }: Answer): boolean =>
 
 const headerCheck = (url: URL, answer: Answer): Check => {
   const about = 'proxy headers'
-  const { problem, is_forwarded: isForwarded } = jsonOf(answer.text)
+  const { problem, is_forwarded: isForwarded } = fieldsOf(answer.text)
   if (typeof problem === 'string') return { ...refusal(about, problem), level: 'warn' }
   if (!isProxied(answer) || isForwarded !== false)
     return ok(about, isForwarded ? 'OK' : `no proxy between here and ${url.host}`)
@@ -159,7 +151,7 @@ const headerCheck = (url: URL, answer: Answer): Check => {
 }
 
 const originCheck = (url: URL, { status, text }: Answer): Check => {
-  const { error, base_path: isOurs } = jsonOf(text)
+  const { error, base_path: isOurs } = fieldsOf(text)
   if (status === 200 && isOurs !== undefined)
     return ok('origin', 'changes from this address are accepted')
   if (typeof error === 'string' && status !== 404) return refusal('origin', error)

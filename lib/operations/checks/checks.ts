@@ -12,7 +12,7 @@ import {
 import { mcpChecks } from './mcp-checks.ts'
 import { modelCheck, modelServerChecks, providerChecks } from './model-checks.ts'
 import * as service from './service-checks.ts'
-import { signInChecks } from './sign-in-checks.ts'
+import { signInChecks } from './service-checks.ts'
 import { answersOf, START_QUESTIONS } from './start-checks.ts'
 
 const QUESTIONS: readonly Question<CheckContext>[] = [

@@ -5,7 +5,6 @@ import { findRipgrep } from '../../agent/search/ripgrep.ts'
 import { fromSeconds, systemClock } from '../../base/clock.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { isAlive } from '../../base/is-alive.ts'
-import { asObject } from '../../base/json.ts'
 import { NOTIFICATION_PROBLEMS } from '../../base/notification-problems.ts'
 import { checkSandbox } from '../../commands/sandbox/availability.ts'
 import type { Config } from '../../config.ts'
@@ -20,15 +19,17 @@ import { missingToolDirectories } from '../../profiles/tool-directories.ts'
 import { columnsOf, readState, stateDbPath } from '../../sessions/host-db/state-db.ts'
 import { unreadableSessions } from '../../sessions/unreadable-files.ts'
 import { errorCode, fileReason } from '../../store/file-error.ts'
-import { runningPid } from '../../store/instance-lock.ts'
+import { announcedAddress, runningPid } from '../../store/instance-lock.ts'
 import { JsonFile } from '../../store/json-file.ts'
 import { packedHere } from '../../store/packed.ts'
-import { readWholeText } from '../../store/read-text.ts'
 import { usableForNewChats } from '../../workspaces/default-workspace.ts'
 import { BackupsFile, NO_SCHEDULE, SCHEDULE_ADVICE } from '../backups/backups.ts'
 import { fetchHealth, StartError, tryListen, urlOf } from '../preflight.ts'
 import { type Check, type CheckContext, found, ok } from './check.ts'
 import { firstOf } from './home-checks.ts'
+import { createProxyDispatcher } from '../../agent/providers/registry.ts'
+import { Oidc, readClientSecret } from '../../people/oidc.ts'
+import { hasPassword } from '../../people/password-record.ts'
 
 export const environmentChecks = ({ config }: CheckContext): Check[] =>
   config.warnings.map(said => found('variable_ignored', 'environment', said))
@@ -108,17 +109,6 @@ export const sessionCheck = ({ config }: CheckContext): Check[] => {
 
 const HEALTH_MS = 2_000
 
-/** The address that a running server wrote to instance.json; null without one. */
-export const announcedAddress = ({ stateDir }: Config): string | null => {
-  try {
-    const { address } = asObject(JSON.parse(readWholeText(join(stateDir, 'instance.json'))))
-    return typeof address === 'string' && URL.canParse(address) ? address : null
-  } catch {
-    // The server has never run here, or was shut down cleanly.
-    return null
-  }
-}
-
 const stoppedCheck = ({ stateDir }: Config, address: string): Check => {
   const about = 'service'
   const pid = runningPid(stateDir)
@@ -137,7 +127,7 @@ const stoppedCheck = ({ stateDir }: Config, address: string): Check => {
 
 export const serviceCheck = async ({ config }: CheckContext): Promise<Check[]> => {
   const about = 'service'
-  const address = announcedAddress(config)
+  const address = announcedAddress(config.stateDir)
   const status = address ? await fetchHealth(address, HEALTH_MS).catch(() => null) : null
   if (address && status === 200) return [ok(about, `running at ${address}`)]
   if (address && status !== null)
@@ -328,3 +318,45 @@ export const databaseCheck = ({ home, addon }: CheckContext): Check[] => {
     return [found('database_unusable', about, `${file} ${problem}`, { advice })]
   }
 }
+
+const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promise<Check[]> => {
+  if (!config) return []
+  const about = 'single sign-on'
+  const warnings: string[] = []
+  let oidc: Oidc | null = null
+  try {
+    // A question of the start says why it cannot be read.
+    const clientSecret = readClientSecret(config)
+    const dispatcher = await createProxyDispatcher(env)
+    const log = { warn: (text: string) => void warnings.push(text) }
+    oidc = new Oidc({ config, clientSecret, clock: systemClock, dispatcher, log })
+    await oidc.check()
+    return [ok(about, `${config.name} answers at ${config.issuer}`)]
+  } catch {
+    // The reason is in the warning.
+    const said = `${config.issuer}: ${warnings.join('; ') || 'no answer'}`
+    return oidc ? [found('oidc_unreachable', about, said)] : []
+  } finally {
+    oidc?.close()
+  }
+}
+
+/** Anyone who reaches the service can then only enter the setup token, which is in its log. */
+const passwordCheck = ({ config }: CheckContext): Check[] => {
+  const { isExposed, isVouched, oidc, authHeader, password, stateDir } = config
+  const isOpen = !isExposed && oidc === null && authHeader === null
+  if (isOpen || isVouched || password !== null || hasPassword(stateDir)) return []
+  const said = 'others can reach the sign-in page, and no password is set'
+  return [found('password_missing', 'password', said)]
+}
+
+const headerCheck = ({ config: { authHeader, trustedProxies } }: CheckContext): Check[] =>
+  authHeader === null
+    ? []
+    : [ok('proxy sign-in', `${authHeader}, from ${trustedProxies.join(', ')}`)]
+
+export const signInChecks = async (context: CheckContext): Promise<Check[]> => [
+  ...passwordCheck(context),
+  ...(await oidcCheck(context)),
+  ...headerCheck(context),
+]

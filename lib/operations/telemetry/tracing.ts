@@ -19,6 +19,7 @@ import {
   type ReadableSpan,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base'
+import { systemClock, waitAtMost } from '../../base/clock.ts'
 import type { ObservedCall, ProviderRequest } from '../../agent/provider-types.ts'
 import type { Outcome } from '../../agent/types.ts'
 import { isLocalUrl } from '../../base/local-network.ts'
@@ -209,9 +210,12 @@ export class Tracing {
 
   /** Sends what is left, for at most two seconds. */
   async close(): Promise<void> {
-    const late = new Promise<void>(resolve => setTimeout(resolve, CLOSE_MS).unref())
     // What cannot be sent has been reported.
-    await Promise.race([this.#provider.shutdown().catch(() => undefined), late])
+    await waitAtMost(
+      systemClock,
+      CLOSE_MS,
+      this.#provider.shutdown().catch(() => undefined),
+    )
   }
 
   #startCall(turn: Span, { endpoint, messages }: ProviderRequest): [Span, ObservedCall] {

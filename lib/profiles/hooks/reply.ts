@@ -1,4 +1,5 @@
 /** What a hook answers: its exit code, and JSON on stdout in the host agent's form or in that of other agents. */
+import { shortenCounting } from '../../base/shorten.ts'
 import { asObject, isObject, type JsonObject } from '../../base/json.ts'
 import { type EventSpelling, blocksByExitCode } from './events.ts'
 import type { HookRun } from './run-command.ts'
@@ -34,11 +35,7 @@ const NO_REASON = 'no reason given'
 /** A text of a reply; undefined when there is none. */
 const textOf = (...values: unknown[]): string | undefined => {
   const found = values.find(value => typeof value === 'string' && value.trim() !== '')
-  if (typeof found !== 'string') return undefined
-  const text = found.trim()
-  return text.length > MAX_TEXT_CHARS
-    ? `${text.slice(0, MAX_TEXT_CHARS)}… (${text.length - MAX_TEXT_CHARS} more characters)`
-    : text
+  return typeof found === 'string' ? shortenCounting(found.trim(), MAX_TEXT_CHARS) : undefined
 }
 
 /** What each word means. In the host agent, `approve` is an action that asks the user; elsewhere, a decision that allows. */

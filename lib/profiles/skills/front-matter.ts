@@ -1,8 +1,9 @@
-/** Parses the YAML front matter of SKILL.md, tolerantly. */
+/** The YAML front matter of SKILL.md and other Markdown files, which other programs may also write: reads it tolerantly, and changes keys of it. */
 import { sentence, type Words } from '../../base/sentences.ts'
-import { messageOf, wordsOf } from '../../errors.ts'
+import { messageOf, wordsOf, invalid } from '../../errors.ts'
 import { isObject } from '../../base/json.ts'
 import { parseYaml } from '../../store/yaml-values.ts'
+import { editYaml } from '../../store/yaml-file.ts'
 
 export type FrontMatter = {
   /** Empty when there is none or it cannot be parsed. */
@@ -28,7 +29,7 @@ const parseLines = (text: string): Record<string, unknown> =>
   )
 
 /** The YAML text between the two lines `---`, null when there is none, and the text after it; LF line endings, no byte order mark. */
-export const splitFrontMatter = (given: string): { head: string | null; body: string } => {
+const splitFrontMatter = (given: string): { head: string | null; body: string } => {
   const text = given.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
   const match = /^---[ \t]*\n([\s\S]*?)(?:\n|^)---[ \t]*(?:\n|$)/.exec(text)
   return match
@@ -98,4 +99,32 @@ export const descriptionOf = ({ values, body }: FrontMatter): string => {
     (scalarText(values.description) || first()).replace(/\s+/g, ' '),
     MAX_DESCRIPTION_CHARS,
   )
+}
+
+type FrontMatterEdit = {
+  /** Undefined removes a key. */
+  values: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** Absent: the text stays. */
+  body?: string | undefined
+}
+
+/**
+ * The new text, with LF line endings and without byte order mark. All other keys, comments, and lines stay. Throws a
+ * UserError when the front matter cannot be read: the other keys would be lost.
+ */
+export const editFrontMatter = (given: string, { values, body }: FrontMatterEdit): string => {
+  const { head, body: oldBody } = splitFrontMatter(given)
+  const { problem } = parseFrontMatter(given)
+  if (head !== null && problem !== null)
+    throw invalid(`The file was not changed. ${problem}`, {
+      code: 'front_matter_invalid',
+      values: { problem },
+    })
+  let yaml = head === null || head === '' ? '' : `${head}\n`
+  for (const [key, value] of Object.entries(values)) yaml = editYaml(yaml, [[key], value])
+  const text = body ?? oldBody
+  if (yaml.trim() === '') return text
+  // A blank line after new front matter only: an existing file keeps its own.
+  const gap = head === null && !text.startsWith('\n') ? '\n' : ''
+  return `---\n${yaml.endsWith('\n') ? yaml : `${yaml}\n`}---\n${gap}${text}`
 }

@@ -11,7 +11,7 @@ import { isBuiltIn } from '../slash-commands.ts'
 import { isInside } from '../../store/path-within.ts'
 import { readWhole } from '../../store/read-text.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
-import { editFrontMatter } from './edit-front-matter.ts'
+import { editFrontMatter } from './front-matter.ts'
 import { parseFrontMatter } from './front-matter.ts'
 import { MAX_FILE_BYTES, MAX_NESTING, type MarkdownFile } from './markdown-files.ts'
 import {

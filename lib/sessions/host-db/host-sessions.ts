@@ -59,7 +59,7 @@ const TITLE_CHARS = 64
 /** No file of a session of ours can have this name: those begin with the id and a dot. */
 const DUMP_FILE = 'state-db-rows'
 
-/** What a session without a title is called when it is opened (contract §1.5); one from elsewhere, as the list calls it. */
+/** What a session without a title is called when it is opened; one from elsewhere, as the list calls it. */
 const untitledOf = ({ source_tag, title }: SessionRow): string =>
   source_tag === 'cli' ? 'CLI Session' : title
 

@@ -5,6 +5,7 @@
  */
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import { oneLine } from '../../base/shorten.ts'
 import { isObject, type JsonObject, asString } from '../../base/json.ts'
 import { sha256 } from '../../base/sha256.ts'
 import { toTime } from '../../base/to-time.ts'
@@ -245,7 +246,7 @@ const titleOf = (
     .find(({ role }) => role === 'user')
     ?.blocks.find(({ type }) => type === 'text')
   const words = title.trim() || (first?.type === 'text' ? first.text : '') || 'Imported chat'
-  let result = [...words.replace(/\s+/g, ' ').trim()].slice(0, MAX_TITLE_CHARS).join('')
+  let result = [...oneLine(words)].slice(0, MAX_TITLE_CHARS).join('')
   for (const tag of new Set(tags.map(asTag))) {
     if (tag === '#') continue
     if ([...result, ' ', ...tag].length > MAX_TITLE_CHARS) leaveOut('tags')

@@ -70,7 +70,7 @@ export const auxiliarySettings = (
 /** A summary reads a whole conversation. On a home GPU that takes many minutes, and a repeat would begin it again. */
 const LOCAL_SUMMARY_MS = 1_800_000
 
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
+const hostOf = (url: string): string => URL.parse(url)?.host ?? ''
 
 /** The endpoint of a configured base URL. Our key is sent there only when it is configured for the task or belongs to that host. */
 const atAddress = (

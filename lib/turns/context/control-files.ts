@@ -4,7 +4,7 @@ import { namesIn } from '../../base/directories.ts'
 import type { Config } from '../../config.ts'
 import type { Home } from '../../profiles/home.ts'
 import { initFilePaths } from '../../profiles/init-files.ts'
-import { readWholeText } from '../../store/read-text.ts'
+import { announcedAddress } from '../../store/instance-lock.ts'
 import { hookScripts } from './turn-hooks.ts'
 
 /** Directories in the state directory that the agent may use: its workspace, its offloaded results, and worktrees of chats. */
@@ -65,12 +65,7 @@ export const hiddenBySandbox = (home: Home): string[] => {
 
 /** Ports through which a command could reach this service. */
 export const ownPorts = (stateDir: string, port: number): string[] => {
-  const found = port > 0 ? [String(port)] : []
-  try {
-    const { address } = JSON.parse(readWholeText(join(stateDir, 'instance.json')))
-    found.push(new URL(address).port)
-  } catch {
-    // Not running as a service.
-  }
+  const address = announcedAddress(stateDir)
+  const found = [port > 0 ? String(port) : '', address === null ? '' : new URL(address).port]
   return [...new Set(found)].filter(one => one !== '')
 }

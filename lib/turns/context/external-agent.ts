@@ -1,5 +1,6 @@
 /** Binds an external agent to a session: its home, MCP servers, title, and the state that the journal stores. */
 import { z } from 'zod'
+import { oneLine } from '../../base/shorten.ts'
 import { asObject } from '../../base/json.ts'
 import type { ExternalAgentContext, ExternalSession } from '../../agent/external-agent.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -41,7 +42,7 @@ const MAX_TITLE_CHARS = 80
 export const takeTitle = (sessionId: string, agentTitle: string, sessions: Sessions): void => {
   const row = sessions.row(sessionId)
   if (!row || sessions.head(sessionId).meta.acp_title !== undefined) return
-  const title = [...agentTitle.replace(/\s+/g, ' ').trim()].slice(0, MAX_TITLE_CHARS).join('')
+  const title = [...oneLine(agentTitle)].slice(0, MAX_TITLE_CHARS).join('')
   const { messages } = sessions.load(sessionId)
   const { asked } = firstExchange(messages)
   const isReplaceable = isProvisional(row.title, asked) || row.title === fallbackTitle(asked)

@@ -1,10 +1,10 @@
 /** The guards of a home, evaluated on each use so that a changed file takes effect immediately. */
-import { accessSync, constants } from 'node:fs'
-import { basename, delimiter, join } from 'node:path'
+import { basename, delimiter } from 'node:path'
 import { deniedBy } from '../../agent/deny-rules.ts'
 import { matchesGlob } from '../../agent/glob.ts'
 import { listProblem } from '../../agent/permissions/rule.ts'
 import type { Guards } from '../../agent/types.ts'
+import { findProgram } from '../../base/find-program.ts'
 import { toolInfo } from '../../base/tools.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { messageOf, missing } from '../../errors.ts'
@@ -26,16 +26,6 @@ import type { Guard } from '../../schema/guard.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { isKnownName } from './enabled-toolsets.ts'
 
-const isRunnable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    // Missing or not executable.
-    return false
-  }
-}
-
 /** The home in the form the guard table reads. */
 const guardedHome = (home: Home, skills: Skills): GuardedHome => {
   const env = home.env()
@@ -55,10 +45,7 @@ const guardedHome = (home: Home, skills: Skills): GuardedHome => {
       return names.filter(name => !known.has(name))
     },
     hookProblems: parseHooks,
-    hasProgram: name =>
-      name.includes('/')
-        ? isRunnable(name)
-        : (env.PATH ?? '').split(delimiter).some(dir => dir !== '' && isRunnable(join(dir, name))),
+    hasProgram: name => findProgram(env.PATH ?? '', name) !== undefined,
   }
 }
 

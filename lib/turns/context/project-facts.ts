@@ -2,10 +2,13 @@
 import { opendirSync } from 'node:fs'
 import { join } from 'node:path'
 import { shorten } from '../../base/shorten.ts'
-import { asObject, isObject } from '../../base/json.ts'
+import { asObject, fieldsOf } from '../../base/json.ts'
 import { visibleName } from '../../base/visible.ts'
 import type { Bounds } from '../../store/dir-handle.ts'
 import { readContextFile } from './read-context-file.ts'
+import type { WorkspaceGitOptions } from '../../workspaces/git.ts'
+import { projectRoot } from './context-files.ts'
+import { changedFiles, openFacts, STATUS } from './git-facts.ts'
 
 const MAX_NAMES = 40
 const MAX_NAME_CHARS = 40
@@ -71,16 +74,6 @@ const readEntries = (dir: string): Entries | null => {
 /** What `npm init` writes in place of a test command. */
 const NO_TEST = /no test specified/
 
-const parseObject = (text: string | undefined): Record<string, unknown> => {
-  try {
-    const value: unknown = JSON.parse(text ?? '')
-    return isObject(value) ? value : {}
-  } catch {
-    // Not JSON: nothing is certain.
-    return {}
-  }
-}
-
 /** Commands that the files name for certain; a guess would send the model the wrong way. */
 const testCommands = (
   names: ReadonlySet<string>,
@@ -89,12 +82,12 @@ const testCommands = (
 ): string[] => {
   const commands: string[] = []
   if (names.has('package.json')) {
-    const { test } = asObject(parseObject(read('package.json')).scripts)
+    const { test } = asObject(fieldsOf(read('package.json') ?? '').scripts)
     const manager = ['pnpm', 'yarn', 'bun'].find(name => managers.includes(name)) ?? 'npm'
     if (typeof test === 'string' && !NO_TEST.test(test))
       commands.push(manager === 'bun' ? 'bun run test' : `${manager} test`)
   }
-  if (names.has('deno.json') && 'test' in asObject(parseObject(read('deno.json')).tasks))
+  if (names.has('deno.json') && 'test' in asObject(fieldsOf(read('deno.json') ?? '').tasks))
     commands.push('deno task test')
   if (names.has('Cargo.toml')) commands.push('cargo test')
   if (names.has('go.mod')) commands.push('go test ./...')
@@ -140,7 +133,7 @@ export const projectFacts = (bounds: Bounds, workspace: string): string[] => {
 }
 
 /** What the page suggests from the files of a workspace. */
-export const startingProject = (bounds: Bounds) => {
+const startingProject = (bounds: Bounds) => {
   const names = readEntries(bounds.root)?.names ?? new Set<string>()
   return {
     empty: names.size === 0,
@@ -148,3 +141,39 @@ export const startingProject = (bounds: Bounds) => {
     test_command: projectIn(bounds, bounds.root, names).tests[0] ?? null,
   }
 }
+
+export type StartingFacts = {
+  /** There is nothing in the directory. */
+  empty: boolean
+  readme: boolean
+  /** The command that runs the tests, where a file names it. */
+  test_command: string | null
+  /** Uncommitted files; null without a repository, or when git did not answer in time. */
+  changed_files: number | null
+  /** TODO and FIXME marks in files that git tracks; null like `changed_files`. */
+  todos: number | null
+}
+
+const NO_MATCH = 1
+
+const countChanges = async (root: string, options: WorkspaceGitOptions) => {
+  const read = await openFacts(root, options)
+  const [status, marks] = await Promise.all([
+    read?.(STATUS),
+    read?.(['grep', '-I', '-c', '-w', '--no-color', '-e', 'TODO', '-e', 'FIXME'], NO_MATCH),
+  ])
+  const counts = marks?.split('\n').map(line => Number(/:(\d+)$/.exec(line)?.[1] ?? 0))
+  return {
+    changed_files: status == null ? null : changedFiles(status).length,
+    todos: counts ? counts.reduce((sum, count) => sum + count, 0) : null,
+  }
+}
+
+/** `bounds`: the workspace, without what is hidden from requests. */
+export const startingFacts = async (
+  bounds: Bounds,
+  git: WorkspaceGitOptions,
+): Promise<StartingFacts> => ({
+  ...startingProject(bounds),
+  ...(await countChanges(projectRoot(bounds.root), git)),
+})

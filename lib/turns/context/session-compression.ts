@@ -1,4 +1,5 @@
 /** Compaction of a session: the settings of its home, manual compaction, and recording and undoing summaries. */
+import { oneLine } from '../../base/shorten.ts'
 import { type Compression, compress } from '../../agent/compress.ts'
 import {
   type CompressionSettings,
@@ -76,7 +77,7 @@ const anchorOf = ({ messages }: Folded) => {
     compression_anchor_message_key: {
       role: message.role,
       ts: message._ts ?? message.timestamp ?? null,
-      text: redact(text.replace(/\s+/g, ' ').trim()).slice(0, 160),
+      text: redact(oneLine(text)).slice(0, 160),
       attachments: message.attachments?.length ?? 0,
     },
   }

@@ -1,21 +1,57 @@
 /** The system prompt: built from home and workspace once per session, then cached. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { arch, release, type as systemType } from 'node:os'
 import { fromSeconds } from '../../base/clock.ts'
 import { stablePrompt, systemPrompt, needsToolEnforcement } from '../../agent/prompt.ts'
 import { toolsetOf } from '../../agent/toolsets.ts'
-import type { Tool } from '../../agent/types.ts'
+import type { Tool, ReadScope } from '../../agent/types.ts'
 import { UserError } from '../../errors.ts'
 import { memoryPrompt } from '../../profiles/memory/memory.ts'
 import { personalityPrompt } from '../../profiles/personalities.ts'
 import { subagentFiles } from '../../profiles/skills/subagent-files.ts'
-import { contextFiles } from './context-files.ts'
-import { environmentFacts } from './environment-facts.ts'
+import { contextFiles, projectRoot } from './context-files.ts'
 import { dayOf } from '../../base/time-zone.ts'
 import { rulesBasis, rulesFor } from './permissions/home-rules.ts'
 import type { TurnScope } from './turn-scope.ts'
 import type { Services } from './services.ts'
 import { readText } from '../../store/read-text.ts'
+import { shellOf } from '../../agent/tools/foreground-command.ts'
+import { hiddenGuard } from '../../agent/tools/allowed-paths.ts'
+import { findThreat } from '../../base/prompt-injection.ts'
+import { realPath } from '../../store/path-within.ts'
+import { gitFacts } from './git-facts.ts'
+import { projectFacts } from './project-facts.ts'
+
+/** `PRETTY_NAME` of os-release(5), such as `Debian GNU/Linux 12 (bookworm)`; empty where there is none. */
+const distribution = (): string =>
+  /^PRETTY_NAME=["']?([^"'\n]{1,80})/m.exec(readText('/etc/os-release').text ?? '')?.[1] ?? ''
+
+/** Anyone may choose a file name or a commit subject: one that gives instructions is left out with its line. */
+const withoutThreat = (line: string): string => {
+  const threat = findThreat(line)
+  return threat ? `${line.slice(0, line.indexOf(':'))}: left out, it contains ${threat}.` : line
+}
+
+/** The lines of the prompt's environment section. Never throws for the contents of the disk. `timeoutMs`: of each git command. */
+export const environmentFacts = async (
+  workspace: string,
+  scope: ReadScope,
+  limits: { timeoutMs?: number } = {},
+): Promise<string> => {
+  const { PATH = '', HOME = '' } = scope.env
+  const system = [distribution(), `${systemType()} ${release()}`, arch()].filter(Boolean).join(', ')
+  const machine = `- System: ${system}; shell: ${shellOf(scope.env)}${HOME === '' ? '' : `; home directory: ${HOME}`}`
+  const root = realPath(workspace)
+  const isHidden = hiddenGuard(scope)
+  if (isHidden(root)) return machine
+  const repository = projectRoot(root)
+  const lines = [
+    ...projectFacts({ root: repository, isHidden }, root),
+    ...(await gitFacts(repository, { path: PATH, userHome: HOME, ...limits })),
+  ]
+  return [machine, ...lines.map(withoutThreat)].join('\n')
+}
 
 /** `files`: absolute paths of the instruction files in the text. */
 export type SystemPrompt = { text: string; files: readonly string[] }

@@ -37,7 +37,7 @@ type Check = (url: URL) => void
 
 /** Adds the permission rules, for the first address and every redirection. */
 const withRules = (check: Check, home: Home, tool: string, asked: string): Check => {
-  const first = URL.canParse(asked) ? new URL(asked).hostname : ''
+  const first = URL.parse(asked)?.hostname ?? ''
   return url => {
     check(url)
     const denied = hostDenial(home, tool, url.hostname, first)

@@ -1,5 +1,4 @@
 /** Reads and restores one file exactly: bytes and permissions, symlinks as symlinks. */
-import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   fchmodSync,
@@ -71,11 +70,8 @@ export const readContent = (bounds: Bounds, path: string, maxBytes = Infinity): 
   }
 }
 
-const temporaryPath = (handle: DirHandle): string =>
-  handle.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
-
 const writeTemporary = (handle: DirHandle, { kind, perm, bytes }: Content): string => {
-  const temporary = temporaryPath(handle)
+  const temporary = handle.temporary()
   if (kind === 'link') {
     symlinkSync(bytes, temporary)
     return temporary

@@ -1,22 +1,15 @@
 /** The shell that a person's terminal runs, and its environment. */
-import { accessSync, constants } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, isAbsolute } from 'node:path'
+import { isProgram } from '../../base/find-program.ts'
 
 export type PersonShell = {
   command: readonly [string, ...string[]]
   env: Readonly<Record<string, string>>
 }
 
-const isProgram = (path: string | null | undefined): path is string => {
-  if (!path || !isAbsolute(path)) return false
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+const isShell = (path: string | null | undefined): path is string =>
+  path != null && isAbsolute(path) && isProgram(path)
 
 /** That of the passwd entry; undefined for a user without one, as in some containers. */
 const passwdShell = (): string | null | undefined => {
@@ -38,7 +31,7 @@ export const personShell = (
   env: Readonly<Record<string, string>>,
   userHome: string,
 ): PersonShell => {
-  const wanted = [env.SHELL, passwdShell(), '/bin/bash'].filter(isProgram)
+  const wanted = [env.SHELL, passwdShell(), '/bin/bash'].filter(isShell)
   const shell = wanted.find(isInteractive) ?? '/bin/sh'
   const hasLocale = Boolean(env.LC_ALL || env.LC_CTYPE || env.LANG)
   return {

@@ -3,8 +3,61 @@ import { batch, computed, effect, signal, untracked } from '@preact/signals'
 import type { Page } from '../../app.ts'
 import type { Pane } from '../../pane.ts'
 import { PanelFrame } from '../panel/panel.ts'
-import { createSecondRoute } from '../shell/second-route.ts'
 import { t } from '../split/strings.ts'
+import { parseRoute, type Place, placeOf, type Route, type RouteState } from '../shell/route.ts'
+
+type SecondRoute = RouteState & { first: RouteState }
+
+/** The address of its chat is `beside` of the page's address. */
+const createSecondRoute = (first: RouteState, base: string): SecondRoute => {
+  const place = signal<Place | null>(null)
+  const sessionId = computed(() => first.beside.value || null)
+  const openSession: RouteState['openSession'] = (id, options) => {
+    place.value = null
+    if (id && id === first.sessionId.value) first.isBesideChosen.value = false
+    else first.openBeside(id ?? '', options)
+  }
+  return {
+    ...first,
+    first,
+    current: computed<Route>(() => {
+      const { value: at } = first.current
+      return at.view === 'chat' ? { view: 'chat', sessionId: sessionId.value } : at
+    }) as RouteState['current'],
+    sessionId,
+    place,
+    openSession,
+    go(route, options) {
+      if (route.view === 'chat') openSession(route.sessionId, options)
+      else first.go(route, options)
+    },
+    nameSession(id) {
+      // It was closed meanwhile.
+      if (first.beside.value === null) return
+      place.value = null
+      if (first.current.value.view === 'chat') first.openBeside(id, { replace: true })
+      else first.beside.value = id
+    },
+    /** On the other side, which is the first one. */
+    openBeside(id) {
+      first.isBesideChosen.value = false
+      first.openSession(id || null)
+    },
+    // The address names a file or a place of the first chat only.
+    replaceFile() {},
+    hrefOfPlace: row =>
+      `${first.hrefOf({ view: 'chat', sessionId: sessionId.value })}?at=${encodeURIComponent(row)}`,
+    jumpTo(row, { heading = null, focus = false } = {}) {
+      place.value = { row, heading, focus }
+    },
+    follow(at) {
+      const to = parseRoute(base, at)
+      if (to.view !== 'chat') return first.follow(at)
+      openSession(to.sessionId)
+      place.value = placeOf(at)
+    },
+  }
+}
 
 export const openSecond = (page: Page): Pane => {
   const opened = page.second.peek()

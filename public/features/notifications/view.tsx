@@ -9,7 +9,6 @@ import { Field } from '../../parts/form.tsx'
 import { may } from '../../parts/may.ts'
 import type { LoadState } from '../../parts/load-state.ts'
 import { LoadNote } from '../../parts/view-state.tsx'
-import { ProfileKinds } from './profile-kinds.tsx'
 import { Receivers } from './receivers.tsx'
 import { Services } from './services.tsx'
 import { t } from './strings.ts'
@@ -20,6 +19,55 @@ import {
   supportHere,
   unsubscribeHere,
 } from './this-device.ts'
+import { useLoaded } from '../shell/use-loaded.ts'
+
+const CHOICES: Readonly<Record<string, NotificationKind[] | null>> = {
+  same: null,
+  asks: ['approval', 'question', 'budget'],
+  none: [],
+}
+
+const choiceOf = (kinds: readonly NotificationKind[] | undefined): string => {
+  if (!kinds) return 'same'
+  if (kinds.length === 0) return 'none'
+  const { asks } = CHOICES
+  return asks && kinds.length === asks.length && asks.every(kind => kinds.includes(kind))
+    ? 'asks'
+    : 'custom'
+}
+
+/** What is sent about each profile, where there are several. */
+const ProfileKinds = ({ state, change }: PartProps) => {
+  const { api } = useShell()
+  const [profiles] = useLoaded(() => api('GET /api/profiles'))
+  const all = profiles.value?.profiles ?? []
+  if (all.length < 2) return null
+  return (
+    <Section title={t('notify.profiles')}>
+      {all.map(({ name: profile }) => {
+        const choice = choiceOf(state.profiles[profile])
+        return (
+          <SelectRow
+            key={profile}
+            label={profile}
+            value={choice}
+            options={[
+              ['same', t('notify.profile.same')],
+              ['asks', t('notify.profile.asks')],
+              ['none', t('notify.profile.none')],
+              ...(choice === 'custom' ? [['custom', t('notify.quiet.custom')] as const] : []),
+            ]}
+            onChange={value => {
+              const kinds = CHOICES[value]
+              if (kinds !== undefined)
+                void change(() => api('POST /api/notifications', { profile, kinds }))
+            }}
+          />
+        )
+      })}
+    </Section>
+  )
+}
 
 const KINDS = [
   ['approval', 'notify.approval', 'notify.approval.hint'],

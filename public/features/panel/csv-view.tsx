@@ -2,11 +2,93 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { visibleText } from '../../../lib/base/visible.ts'
-import { parseCsv } from '../workspace/csv.ts'
 import type { Doc } from '../workspace/document.ts'
 import { nameOf } from '../../parts/file-kind.ts'
-import { type Sorting, sortRows } from '../workspace/sort-rows.ts'
 import { t } from '../workspace/strings.ts'
+import { pageLocale } from '../../strings/t.ts'
+
+const SEPARATORS = [',', ';', '\t', '|'] as const
+
+/** The separator that occurs most often in the first line, outside of quotes. */
+export const separatorOf = (text: string): string => {
+  const [head = ''] = text
+    .slice(0, 20_000)
+    .replace(/"[^"]*"/g, '')
+    .split(/\r?\n/, 1)
+  const counts = SEPARATORS.map(separator => head.split(separator).length)
+  return SEPARATORS[counts.indexOf(Math.max(...counts))]!
+}
+
+/** RFC 4180. */
+export const parseCsv = (text: string, separator = separatorOf(text)): string[][] => {
+  const rows: string[][] = []
+  let row: string[] = []
+  let field = ''
+  let quoted = false
+  const endField = () => {
+    row.push(field)
+    field = ''
+  }
+  const endRow = () => {
+    endField()
+    rows.push(row)
+    row = []
+  }
+  for (let at = text.charCodeAt(0) === 0xfeff ? 1 : 0; at < text.length; at += 1) {
+    const letter = text[at]!
+    if (quoted) {
+      if (letter !== '"') field += letter
+      else if (text[at + 1] === '"') {
+        field += '"'
+        at += 1
+      } else quoted = false
+    } else if (letter === '"' && field === '') quoted = true
+    else if (letter === separator) endField()
+    else if (letter === '\n') endRow()
+    else if (letter === '\r' && text[at + 1] === '\n') continue
+    else field += letter
+  }
+  if (field !== '' || row.length > 0) endRow()
+  return rows
+}
+
+export type Sorting = { column: number; down: boolean }
+
+const compareText = new Intl.Collator(pageLocale(), { numeric: true, sensitivity: 'base' }).compare
+
+/** `1,234.5`, `12 %`, `-3`; NaN for anything else. */
+export const numberOf = (cell: string): number => {
+  const text = cell.trim()
+  return /^[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[-+]?\d{1,3})? ?%?$/i.test(text) &&
+    /\d/.test(text)
+    ? Number(text.replace(/[,% ]/g, ''))
+    : Number.NaN
+}
+
+type Keyed = { row: string[]; text: string; value: number }
+
+const compare = (a: Keyed, b: Keyed): number => {
+  const [first, second] = [Number.isNaN(a.value), Number.isNaN(b.value)]
+  if (!first && !second) return a.value - b.value
+  // Numbers come before texts.
+  if (first !== second) return first ? 1 : -1
+  return compareText(a.text, b.text)
+}
+
+/** A sorted copy; rows that are equal keep their order. Without a sorting, the rows themselves. */
+export const sortRows = (
+  rows: readonly string[][],
+  sorting: Sorting | null,
+): readonly string[][] => {
+  if (!sorting) return rows
+  const keyed = rows.map(row => {
+    const text = row[sorting.column] ?? ''
+    return { row, text, value: numberOf(text) }
+  })
+  const full = keyed.filter(({ text }) => text.trim() !== '')
+  full.sort((a, b) => (sorting.down ? compare(b, a) : compare(a, b)))
+  return [...full, ...keyed.filter(({ text }) => text.trim() === '')].map(({ row }) => row)
+}
 
 /** The row height in csv.css. */
 const ROW_PX = 28

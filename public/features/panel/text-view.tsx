@@ -6,10 +6,36 @@ import { formatBytes, languageOf, nameOf } from '../../parts/file-kind.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { type Doc, hasViews, type Page } from '../workspace/document.ts'
-import { formatJson } from '../workspace/format-json.ts'
 import { pageLocale } from '../../strings/t.ts'
 import { t } from '../workspace/strings.ts'
 import { useWorkspacePanel } from './context.ts'
+
+const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
+
+/** Lays out JSON by its tokens, so that every number and string stays as it is written. Null for text that is no JSON. */
+export const formatJson = (text: string): string | null => {
+  try {
+    JSON.parse(text)
+  } catch {
+    return null
+  }
+  const out: string[] = []
+  let depth = 0
+  let before = ''
+  const newLine = () => `\n${'  '.repeat(depth)}`
+  for (const [token] of text.matchAll(JSON_TOKEN)) {
+    const isClosing = token === '}' || token === ']'
+    if (isClosing) depth -= 1
+    const isEmpty = isClosing && (before === '{' || before === '[')
+    const startsLine = before === '{' || before === '[' || before === ',' || isClosing
+    if (startsLine && !isEmpty) out.push(newLine())
+    if (before === ':') out.push(' ')
+    out.push(token)
+    if (token === '{' || token === '[') depth += 1
+    before = token
+  }
+  return `${out.join('')}\n`
+}
 
 /** The line height in preview.css. Lines never wrap, so a line's offset is its index times this. */
 const LINE_PX = 20

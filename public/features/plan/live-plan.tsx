@@ -5,7 +5,20 @@ import { useChat } from '../../contexts.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Plan } from '../tool-calls/tool-body.tsx'
 import { t } from './strings.ts'
-import { todosOfTurn } from './todos-of-turn.ts'
+import type { Message } from '../../../lib/schema/message.ts'
+import { type Todo, toTodo } from '../tool-calls/todo.ts'
+import { parseFields } from '../tool-calls/outcome.ts'
+
+/** Of the last call of the to-do tool, also that of an external agent; empty when the turn has none. */
+export const todosOfTurn = (messages: readonly Message[]): Todo[] => {
+  for (const { role, name, content } of messages.toReversed()) {
+    if (role === 'user') return []
+    if (role !== 'tool' || name !== 'todo' || typeof content !== 'string') continue
+    const todos = parseFields(content)?.todos
+    if (Array.isArray(todos)) return todos.flatMap(toTodo)
+  }
+  return []
+}
 
 /** Not announced by screen readers when it changes: the answer says what was done. */
 export const LivePlan = () => {

@@ -85,7 +85,7 @@ export const exportAs = ({ shell }: Options, id: string, format: ExportFormat): 
 }
 
 export const importFile = async (
-  { shell, sessions, follow }: Pick<Options, 'shell' | 'sessions' | 'follow'>,
+  { shell, sessions, follow }: Options,
   file: File,
 ): Promise<void> => {
   let body: unknown

@@ -1,12 +1,45 @@
 /** The rows of a section, made from the table of the settings: each has the control of its type, or one of its own. */
 import type { ComponentType } from 'preact'
 import { type SettingName, settingOf } from '../../../lib/base/settings.ts'
-import { Choice } from '../../parts/choice.tsx'
 import { type RowProps, Select, Switch } from '../../parts/field.tsx'
 import { SavedRow } from './saved-row.tsx'
 import type { Settings } from './settings.ts'
 import { hintOf, labelOf, textOf } from './shown-settings.ts'
 import { useSettings, useShell } from '../../contexts.ts'
+
+type ChoiceProps<V extends string> = {
+  name: string
+  /** Id of the visible label. */
+  labelledBy: string
+  value: V
+  options: readonly (readonly [value: V, label: string])[]
+  onChange: (value: V) => void
+}
+
+/** A choice of a few short options beside each other: radio buttons that look like one control. */
+const Choice = <V extends string>({
+  name,
+  labelledBy,
+  value,
+  options,
+  onChange,
+}: ChoiceProps<V>) => (
+  <div class="choice" role="radiogroup" aria-labelledby={labelledBy}>
+    {options.map(([key, label]) => (
+      <label key={key} class="choice-option">
+        <input
+          type="radio"
+          class="sr-only"
+          name={name}
+          value={key}
+          checked={key === value}
+          onChange={() => onChange(key)}
+        />
+        <span class="choice-label">{label}</span>
+      </label>
+    ))}
+  </div>
+)
 
 export type ControlProps = { ids: Parameters<RowProps['control']>[0] }
 

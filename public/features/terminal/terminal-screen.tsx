@@ -1,19 +1,58 @@
 /** The screen of one terminal: xterm.js, connected to the server. */
 import { useSignal } from '@preact/signals'
+import { FitAddon } from '@xterm/addon-fit'
+import { Terminal as Screen, type ITheme } from '@xterm/xterm'
+import { useEffect, useRef } from 'preact/hooks'
 import { codeBlock } from '../../../lib/base/code-block.ts'
 import type { Clock } from '../../../lib/base/clock.ts'
-import { FitAddon } from '@xterm/addon-fit'
-import { Terminal as Screen } from '@xterm/xterm'
-import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { randomId } from '../../parts/random-id.ts'
 import { useComposer, useShell } from '../../contexts.ts'
 import { type Arrow, arrowKey, isCopy, isForPage, withCtrl } from './keys.ts'
 import { addLinks } from './links.ts'
-import { fontOf, onThemeChange, themeOf } from './screen-theme.ts'
 import { t } from './strings.ts'
 import { TerminalClient, type TerminalLink, type TerminalClientOptions } from './terminal-client.ts'
 import type { Terminal, Terminals } from './terminals.ts'
+
+/**
+ * Blue, magenta and cyan have no token: xterm.js has its own, and keeps them readable on the theme's background
+ * (`minimumContrastRatio`).
+ */
+const themeOf = (styles: CSSStyleDeclaration): ITheme => {
+  const token = (name: string) => styles.getPropertyValue(`--${name}`).trim()
+  return {
+    background: token('bg-sunken'),
+    foreground: token('text'),
+    cursor: token('accent'),
+    cursorAccent: token('bg-sunken'),
+    selectionBackground: token('sel'),
+    red: token('bad'),
+    brightRed: token('bad'),
+    green: token('ok'),
+    brightGreen: token('ok'),
+    yellow: token('warn'),
+    brightYellow: token('warn'),
+    white: token('text-dim'),
+    brightWhite: token('text'),
+    black: token('bg-raised'),
+    brightBlack: token('text-faint'),
+  }
+}
+
+const fontOf = (styles: CSSStyleDeclaration): string =>
+  styles.getPropertyValue('--mono').trim() || 'monospace'
+
+/** Calls back when the theme of the page changes. Returns a function that ends it. */
+const onThemeChange = (changed: () => void): (() => void) => {
+  const observer = new MutationObserver(changed)
+  observer.observe(document.documentElement, { attributes: true })
+  const scheme = matchMedia('(prefers-color-scheme: dark)')
+  scheme.addEventListener('change', changed)
+  return () => {
+    observer.disconnect()
+    scheme.removeEventListener('change', changed)
+  }
+}
 
 const SCROLLBACK_LINES = 10_000
 const RESIZE_MS = 80

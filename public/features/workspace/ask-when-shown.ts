@@ -4,7 +4,7 @@ import type { Confirmation, Layout } from '../shell/layout.ts'
 
 /** Asks at once when the chat is shown, or when it is shown again. */
 export const askWhenShown =
-  ({ confirmation }: Pick<Layout, 'confirmation'>, isShown: ReadonlySignal<boolean>) =>
+  ({ confirmation }: Layout, isShown: ReadonlySignal<boolean>) =>
   (question: Confirmation): void => {
     const ask = () => {
       confirmation.value = question

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Settings } from '../../../lib/schema/settings.ts'
+import { Settings as SettingsSchema } from '../../../handlers/settings.ts'
+import type { Settings } from '../../../lib/base/settings.ts'
 import { SettingsStore, type SettingsOptions, toBoolean } from '../../../lib/profiles/settings.ts'
 import { resolveDefaultWorkspace } from '../../../lib/workspaces/default-workspace.ts'
 import { usableWorkspace } from '../../../lib/workspaces/workspace-paths.ts'
@@ -65,7 +66,7 @@ test('a file that breaks while the service runs keeps the password', ({ dir, pat
 
 test('the defaults, which clients rely on', ({ dir }) => {
   const settings = open(dir).get()
-  assert.equal(Settings.parse(settings), {
+  assert.equal(SettingsSchema.parse(settings), {
     default_workspace: join(dir, 'workspace'),
     onboarding_completed: false,
     send_key: 'enter',

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
-import { todosOfTurn } from '../../../public/features/plan/todos-of-turn.ts'
+import { todosOfTurn } from '../../../public/features/plan/live-plan.tsx'
 
 const test = suite('live plan')
 

@@ -1,7 +1,7 @@
 /** Sorting the rows of a table. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { numberOf, sortRows } from '../../../public/features/workspace/sort-rows.ts'
+import { numberOf, sortRows } from '../../../public/features/panel/csv-view.tsx'
 
 const test = suite('sorted rows')
 const column = (cells: string[], down: boolean) =>

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
-import { linesOf } from '../../../public/features/time-travel/file-list.ts'
+import { linesOf } from '../../../public/features/time-travel/past-files.tsx'
 import { pastOfCall, pointsOf } from '../../../public/features/time-travel/points.ts'
 import type { TurnChange } from '../../../public/features/workspace/turn-changes.ts'
 

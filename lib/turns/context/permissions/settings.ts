@@ -133,7 +133,7 @@ const callFor = (
       return of('write_file', { kind: 'write', path: path(), reach: 'file' })
     case 'url': {
       const address = value.includes('://') ? value : `https://${value}`
-      const host = URL.canParse(address) ? new URL(address).hostname : null
+      const host = URL.parse(address)?.hostname ?? null
       return of('web_extract', { kind: 'host', host })
     }
     case 'tool':

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { environmentFacts } from '../../../../lib/turns/context/environment-facts.ts'
+import { environmentFacts } from '../../../../lib/turns/context/system-prompt.ts'
 import { git } from '../../../_git.ts'
 
 type Context = { dir: string; put: (path: string, text?: string) => string }
