@@ -311,10 +311,6 @@ export class Hub {
     this.boot = boot
   }
 
-  dropIdleLogs(): void {
-    this.#logs.dropIdle()
-  }
-
   /** Bytes of the events that are kept for readers that come back. */
   logBytes(): number {
     return this.#logs.bytes()

@@ -157,11 +157,6 @@ export class BaseCtx {
     this.#exchange.headers.push('Set-Cookie', text)
   }
 
-  /** Adds a response header. Dropped when the request fails. */
-  setHeader(name: string, value: string): void {
-    this.#exchange.headers.push(name, value)
-  }
-
   /** The CSP nonce for inline styles of this response. `cached` is the nonce of the browser's cached copy. */
   nonce(cached?: string): string {
     this.#exchange.nonce ??= cached ?? randomBytes(16).toString('base64url')

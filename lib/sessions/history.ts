@@ -62,14 +62,8 @@ const isSendable = ({ _error, _partial, role, content, tool_calls }: Message): b
 
 /**
  * The messages to send before a turn. Results directly follow the message with their calls, in the order of the calls, as
- * providers require. A result without a call is dropped.
- */
-export const toHistory = (messages: readonly Message[]): WireMessage[] =>
-  pairToolCalls(messages.filter(isSendable).map(toWire))
-
-/**
- * The same for the engine: an active summary replaces its messages, and each message carries its id, so that compaction
- * can refer to it.
+ * providers require. A result without a call is dropped. An active summary replaces its messages, and each message carries
+ * its id, so that compaction can refer to it.
  */
 export const toConversation = ({ messages, numbers, summaries }: Folded): LoopMessage[] => {
   const spans = activeSpans(summaries)

@@ -1,5 +1,5 @@
 /** The files that requests of a session may reach: its workspace, without the service's state and the secrets of any home. */
-import { type BigIntStats, lstatSync } from 'node:fs'
+import { type BigIntStats, lstatSync, rmSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import { namesIn } from '../base/directories.ts'
 import type { Config } from '../config.ts'
@@ -8,6 +8,9 @@ import type { Bounds } from '../store/dir-handle.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { realDirectory } from './workspace-paths.ts'
+import type { Clock } from '../base/clock.ts'
+import type { WorkspaceGitOptions } from './git.ts'
+import { Trash } from './trash.ts'
 
 export type FileScope = Bounds & {
   /** It contains something hidden, so it cannot be moved or removed as a whole. */
@@ -143,5 +146,25 @@ export class FileScopes {
   of(requester: ScopeHome, sessionId: string): FileScope {
     const { workspace, home } = this.sessionOf(requester, sessionId)
     return this.scopeFor(home, workspace)
+  }
+}
+
+/** The files and uploads of sessions, for their endpoints. */
+export class SessionFiles {
+  readonly areas: FileScopes
+  /** Uploads on their way. */
+  readonly incomingDir: string
+  readonly trash: Trash
+  /** For `openGit`. */
+  readonly gitOptions: WorkspaceGitOptions
+
+  constructor(config: Config, areas: FileScopes, clock: Clock) {
+    const { stateDir, userHome, env } = config
+    this.areas = areas
+    this.incomingDir = join(stateDir, 'incoming')
+    // Left by a killed process; the instance lock makes this process the only user of the folder.
+    rmSync(this.incomingDir, { recursive: true, force: true })
+    this.trash = new Trash(join(stateDir, 'file-trash'), clock)
+    this.gitOptions = { path: env.PATH, userHome, xdgConfigHome: env.XDG_CONFIG_HOME }
   }
 }

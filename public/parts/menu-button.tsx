@@ -33,8 +33,6 @@ export type MenuItem =
 
 export type MenuButtonProps = {
   label: string
-  /** Of the menu, when it isn't that of the button. */
-  menuLabel?: string
   icon?: IconName
   class?: string
   tabIndex?: number
@@ -58,7 +56,7 @@ export const openMenuAt = (event: MouseEvent, button: Element | null): void => {
 }
 
 export const MenuButton = (props: MenuButtonProps) => {
-  const { label, menuLabel = label, icon = 'more', items, children, asks, side, ...rest } = props
+  const { label, icon = 'more', items, children, asks, side, ...rest } = props
   const open = useSignal<readonly MenuItem[] | null>(null)
   const anchor = useRef<HTMLButtonElement>(null)
   const place = useRef<DOMRect | null>(null)
@@ -109,7 +107,7 @@ export const MenuButton = (props: MenuButtonProps) => {
       {open.value && (
         <Menu
           anchor={anchor}
-          label={menuLabel}
+          label={label}
           items={open.value}
           side={side}
           at={place.current}

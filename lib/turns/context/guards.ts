@@ -1,6 +1,6 @@
 /** The guards of a home, evaluated on each use so that a changed file takes effect immediately. */
 import { basename, delimiter } from 'node:path'
-import { deniedBy } from '../../agent/deny-rules.ts'
+import { deniedBy } from '../../agent/permissions/command-pattern.ts'
 import { matchesGlob } from '../../agent/glob.ts'
 import { listProblem } from '../../agent/permissions/rule.ts'
 import type { Guards } from '../../agent/types.ts'

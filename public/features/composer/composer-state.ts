@@ -79,11 +79,6 @@ export class ComposerState {
     })
   }
 
-  /** Loads the slash commands. */
-  loadCommands(): Promise<unknown> {
-    return this.#options.shared.slashCommands.load()
-  }
-
   /** Sends the draft: runs a command, starts a turn, or queues behind the running turn; `steer` steers it instead. */
   async submit(steer = false): Promise<void> {
     const { draft, attachments } = this

@@ -2,7 +2,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
-import { toHistory } from '../../../lib/sessions/history.ts'
+import { emptySummary } from '../../../lib/sessions/fold.ts'
+import { toConversation } from '../../../lib/sessions/history.ts'
 import { toolSummaries } from '../../../lib/sessions/tool-call-summaries.ts'
 
 const test = suite('sessions/history')
@@ -25,6 +26,12 @@ const result = (id: string, content = `of ${id}`): Message => ({
   tool_call_id: id,
   content,
 })
+/** Without what only the engine needs. */
+const toHistory = (messages: Message[]) => {
+  const numbers = messages.map((_, index) => index)
+  const session = { ...emptySummary(''), messages, numbers, summaries: [], sent: [] }
+  return toConversation(session).map(({ id: _, position: __, ...message }) => message)
+}
 const short = (messages: Message[]): string =>
   toHistory(messages)
     .map(({ role, content, tool_call_id, tool_calls }) =>
