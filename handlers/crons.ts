@@ -14,7 +14,7 @@ import { isZone, toIso } from '../lib/base/time-zone.ts'
 import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { Completion, Job, JobId, JobRun } from '../lib/schema/cron.ts'
-import { redactValue } from '../lib/base/redact/redact.ts'
+import { redactValue, redact } from '../lib/base/redact/redact.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { toBoolean } from '../lib/profiles/settings.ts'
 
@@ -248,7 +248,7 @@ export const output = endpoint({
     job_id,
     outputs: cronOf(ctx)
       .reports(job_id, Math.min(limit, MAX_OUTPUTS))
-      .map(report => ({ ...report, content: ctx.app.redact(report.content) })),
+      .map(report => ({ ...report, content: redact(report.content) })),
   }),
 })
 

@@ -1,5 +1,6 @@
 /** Changes of a Git repository by the person: index, commits, branches, remotes. The agent has no part in them. */
 import { z } from 'zod'
+import { redact } from '../lib/base/redact/redact.ts'
 import { type Ctx, endpoint, mayChangeIn, requireOwner } from '../lib/context.ts'
 import { GitBranch, GitLogEntry, GitDiscarded, GitOperation } from '../lib/schema/git.ts'
 import { OneSession } from '../lib/schema/ids.ts'
@@ -71,7 +72,7 @@ export const overview = endpoint({
     return {
       branches,
       ...(operation ? { operation } : {}),
-      ...(last ? { last: { ...last, message: ctx.app.redact(last.message) } } : {}),
+      ...(last ? { last: { ...last, message: redact(last.message) } } : {}),
     }
   },
 })
@@ -86,7 +87,7 @@ export const log = endpoint({
     const found = await changes.log(git, skip, LOG_COMMITS + 1)
     const commits = found
       .slice(0, LOG_COMMITS)
-      .map(each => ({ ...each, message: ctx.app.redact(each.message) }))
+      .map(each => ({ ...each, message: redact(each.message) }))
     return { commits, more: found.length > LOG_COMMITS }
   },
 })

@@ -1,6 +1,7 @@
 /** Git status and diffs of a session's workspace. Read-only. */
 import { join } from 'node:path'
 import { z } from 'zod'
+import { redact } from '../lib/base/redact/redact.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { UserError } from '../lib/errors.ts'
 import { CommitId, GitCommit, GitDiff, GitInfo, GitStatus } from '../lib/schema/git.ts'
@@ -62,7 +63,7 @@ export const diff = endpoint({
     const { git, isHidden, area } = await open(ctx, session_id)
     const kind = KINDS[asked] ?? (asked as DiffKind)
     const found = await readDiff(git, area, isHidden, { path, kind })
-    const shown = { ...found, diff: app.redact(found.diff) }
+    const shown = { ...found, diff: redact(found.diff) }
     if (kind === 'untracked') return shown
     const { id, divisible } = await describeDiff(
       await app.personGit(home, area.root),
@@ -83,7 +84,6 @@ export const commit = endpoint({
   run: async (ctx, { session_id, commit: id }) => {
     const { git, isHidden } = await open(ctx, session_id)
     const found = await readCommit(git, isHidden, id)
-    const { redact } = ctx.app
     return { ...found, message: redact(found.message), diff: redact(found.diff) }
   },
 })

@@ -1,5 +1,6 @@
 /** Background processes of a session: list them, read their output, kill them. */
 import { z } from 'zod'
+import { redact } from '../lib/base/redact/redact.ts'
 import { endpoint, type Ctx } from '../lib/context.ts'
 import { missing } from '../lib/errors.ts'
 import { SessionId } from '../lib/schema/ids.ts'
@@ -28,7 +29,7 @@ const of = ({ app }: Ctx, sessionId: string) => {
   const views = () =>
     processes.list().map(({ session_id: process_id, command, ...rest }) => ({
       process_id,
-      command: app.redact(command),
+      command: redact(command),
       ...rest,
     }))
   return {
@@ -65,7 +66,7 @@ export const log = endpoint({
     return {
       process,
       // Redacted before it is cut: half a secret would not be recognized.
-      output: ctx.app.redact(text).slice(-MAX_OUTPUT_CHARS),
+      output: redact(text).slice(-MAX_OUTPUT_CHARS),
       truncated: left_out > 0 || text.length > MAX_OUTPUT_CHARS,
     }
   },

@@ -1,5 +1,6 @@
 /** File changes of turns (checkpoints): list, diff and restore. */
 import { z } from 'zod'
+import { redact } from '../lib/base/redact/redact.ts'
 import { toCheckpoint } from '../lib/workspaces/checkpoints/to-checkpoint.ts'
 import { endpoint, mayChangeIn } from '../lib/context.ts'
 import {
@@ -27,7 +28,7 @@ export const list = endpoint({
     const records = await app.checkpoints.list(owner, session_id)
     const checkpoints = records
       .map(toCheckpoint)
-      .map(each => ({ ...each, title: app.redact(each.title) }))
+      .map(each => ({ ...each, title: redact(each.title) }))
     return { session_id, checkpoints }
   },
 })
@@ -40,7 +41,7 @@ export const diff = endpoint({
   run: async ({ app, home }, { session_id, checkpoint, path }) => {
     const owner = app.files.areas.sessionOf(home, session_id).home
     const found = await app.checkpoints.diff(owner, session_id, checkpoint, path)
-    return { ...found, diff: app.redact(found.diff) }
+    return { ...found, diff: redact(found.diff) }
   },
 })
 
@@ -76,8 +77,8 @@ export const file = endpoint({
     const { session_id, checkpoint } = input
     const owner = app.files.areas.sessionOf(home, session_id).home
     const found = await app.checkpoints.fileAt(owner, session_id, checkpoint, toPoint(input), path)
-    const text = found.text === null ? null : app.redact(found.text)
-    return { ...found, text, diff: app.redact(found.diff) }
+    const text = found.text === null ? null : redact(found.text)
+    return { ...found, text, diff: redact(found.diff) }
   },
 })
 

@@ -40,7 +40,7 @@ import { endDetached } from './commands/own-processes/end-detached.ts'
 import { eraseSecrets } from './commands/own-processes/erase-secrets.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './commands/own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
-import { redact, redactValue } from './base/redact/redact.ts'
+import { redact } from './base/redact/redact.ts'
 import { InstanceLock } from './store/instance-lock.ts'
 
 /** What the process needs of the app. */
@@ -460,7 +460,7 @@ export const start = async (options: StartOptions): Promise<Running> => {
     const { unpackAddon } = options
     process.exit(await runVerb(verb, argv, { environment, unpackAddon, ownNames }))
   }
-  const log = createLog({ ...readLogSettings(environment), redact, redactValue })
+  const log = createLog(readLogSettings(environment))
   process.on('exit', log.flush)
   process.on('unhandledRejection', error => log.error('unhandled rejection', error))
   try {

@@ -10,7 +10,6 @@ import { RequestListener } from '../lib/http/http.ts'
 import { createServer } from '../lib/http/server.ts'
 import type { Clock } from '../lib/base/clock.ts'
 import { createLog } from '../lib/operations/log.ts'
-import { redact, redactValue } from '../lib/base/redact/redact.ts'
 import { InstanceLock } from '../lib/store/instance-lock.ts'
 import { readVersion } from '../lib/operations/version.ts'
 import { routes, patternRoutes } from '../router.ts'
@@ -133,8 +132,6 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     const config = readConfig(environment, ['--no-browser', ...(options.argv ?? [])])
     const log = createLog({
       ...config.log,
-      redact,
-      redactValue,
       out: text => lines.push(...text.trimEnd().split('\n')),
       err: text => {
         lines.push(text.trimEnd())

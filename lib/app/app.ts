@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import { listFiles } from '../agent/search/list-files.ts'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import { type Clock, systemClock, waitAtMost } from '../base/clock.ts'
-import { redact, redactValue } from '../base/redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 import { ClientApi } from '../client-api/client-api.ts'
 import { Conversations } from '../client-api/conversations.ts'
 import { alone } from '../cluster/alone.ts'
@@ -135,7 +135,6 @@ export class App extends AppData {
   /** Milliseconds since 1970. */
   readonly startedAt: number
   readonly assets: () => Promise<AssetTable>
-  readonly redact = redact
 
   // Whether the service works
   readonly readiness: Readiness
@@ -295,8 +294,6 @@ export class App extends AppData {
       sessions,
       isActive: id => this.turns.isActive(id),
       lastWorkspace: home => workspaces.last(homes.of(home.name)),
-      redact,
-      redactValue,
       trashDir: join(stateDir, 'trash'),
       clock,
       log: log.warn,

@@ -147,7 +147,7 @@ export class AppData {
     const own = new OwnSecrets(config)
     this.maskSecret = own.add
     this.#acceptFirstSettings(options.isConfigTrusted === true)
-    this.audit = new Audit(join(stateDir, 'audit.jsonl'), clock, redact, log.warn)
+    this.audit = new Audit(join(stateDir, 'audit.jsonl'), clock, log.warn)
     this.people = new People(stateDir, log.warn)
     this.personalSettings = new PersonalSettings(this.settings, this.people)
     const codeThrottle = join(stateDir, 'auth-code-throttle.json')

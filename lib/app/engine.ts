@@ -5,7 +5,7 @@ import { ExternalAgents } from '../agent/acp/agents.ts'
 import { runEngine } from '../agent/agent.ts'
 import { createProviders } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint } from '../agent/types.ts'
-import { redact, redactValue } from '../base/redact/redact.ts'
+import { redactValue } from '../base/redact/redact.ts'
 import { Mcp } from '../mcp/mcp.ts'
 import { ModelServices } from '../models/models.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
@@ -102,7 +102,7 @@ export class Engine {
       compressions: new Compressions(options, models, auxiliary, () => this.turns),
       spending: new Spending(sessions, () => this.turns.running()),
       grants: new Grants(join(config.stateDir, 'grants.json'), clock),
-      hooks: new HookRecords(clock, redact),
+      hooks: new HookRecords(clock),
       runners: new CommandRunners(config, homes, containers),
       languageServers: new LanguageServers(clock, log.warn),
       chatMemos: new ChatMemos(),

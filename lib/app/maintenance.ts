@@ -1,6 +1,5 @@
 /** Jobs that run beside the requests: watching shared files, emptying the trash, recovering checkpoints. */
 import { every } from '../base/clock.ts'
-import { redact } from '../base/redact/redact.ts'
 import { SettingChanges } from '../commands/guards/setting-changes.ts'
 import { FileProblems } from '../operations/file-problems.ts'
 import type { Home } from '../profiles/home.ts'
@@ -30,7 +29,6 @@ export class Maintenance {
     this.settingChanges = new SettingChanges({
       homes: () => homes.list(),
       accepted: app.acceptedSettings,
-      redact,
       clock,
       warn: log.warn,
       notify: app.notify,

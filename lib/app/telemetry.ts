@@ -4,7 +4,6 @@ import type { Agent } from '../agent/types.ts'
 import type { Config } from '../config.ts'
 import type { CountedRequest } from '../http/write-response.ts'
 import type { Log } from '../operations/log.ts'
-import { redact } from '../base/redact/redact.ts'
 import type { Metrics, Sources } from '../operations/telemetry/metrics.ts'
 import { observeAgent, type TurnObserver } from '../operations/telemetry/observed-agent.ts'
 import type { Tracing } from '../operations/telemetry/tracing.ts'
@@ -24,7 +23,7 @@ const tracingOf = async (
   if (settings === null) return undefined
   const { Tracing } = await import('../operations/telemetry/tracing.ts')
   log.info(`Traces of turns are sent to ${settings.url}`)
-  return new Tracing({ ...settings, version, redact, warn: log.warn })
+  return new Tracing({ ...settings, version, warn: log.warn })
 }
 
 /** @public A test imports it in a process of its own, by a path that knip cannot read. */

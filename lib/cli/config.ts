@@ -7,7 +7,7 @@ import { answerChanges, shownChanges } from '../commands/guards/setting-changes.
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { Homes } from '../profiles/homes.ts'
 import { KnownSecrets } from '../profiles/known-secrets.ts'
-import { redact, watchSecrets } from '../base/redact/redact.ts'
+import { watchSecrets } from '../base/redact/redact.ts'
 import type { CommandContext } from './run.ts'
 
 export type ConfigArguments = { does: 'show' | 'accept' | 'restore'; profile: string | null }
@@ -25,7 +25,7 @@ export const changeConfig = async (
   const home = homes.open(profile ?? homes.active())
   const problem = home.config.problem()
   if (problem) throw invalid(`config.yaml: ${problem}`)
-  const found = shownChanges(home, { accepted, redact })
+  const found = shownChanges(home, accepted)
   if (found === null) {
     terminal.out(`Nothing waits to be confirmed in ${home.config.path}.\n`)
   } else {

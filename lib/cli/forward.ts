@@ -16,7 +16,6 @@ import type { Listener } from '../http/http.ts'
 import { createServer } from '../http/server.ts'
 import { createLog, type Log } from '../operations/log.ts'
 import { listen, readTls, urlOf } from '../operations/preflight.ts'
-import { redact, redactValue } from '../base/redact/redact.ts'
 import type { ForwardMetrics } from './forward-metrics.ts'
 import { ForwardPages } from './forward-pages.ts'
 import type { Interrupts } from './run.ts'
@@ -137,7 +136,7 @@ export const forward = async (
   {
     version,
     onInterrupt,
-    log = createLog({ ...config.log, redact, redactValue }),
+    log = createLog(config.log),
   }: { version: string; onInterrupt: Interrupts; log?: Log },
 ): Promise<number> => {
   const { cluster: settings } = config

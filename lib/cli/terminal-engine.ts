@@ -25,7 +25,7 @@ import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { packedHere } from '../store/packed.ts'
 import { Homes } from '../profiles/homes.ts'
 import { KnownSecrets } from '../profiles/known-secrets.ts'
-import { redact, redactValue, watchSecrets } from '../base/redact/redact.ts'
+import { redact, watchSecrets } from '../base/redact/redact.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { Skills } from '../profiles/skills/skills.ts'
 import { searchWorkerOf } from '../app/data.ts'
@@ -112,8 +112,6 @@ export class TerminalEngine {
       sessions: this.sessions,
       isActive: () => false,
       lastWorkspace: home => home.dir,
-      redact,
-      redactValue,
       trashDir: this.#pathOf('trash'),
       clock,
       log: problem,

@@ -14,7 +14,6 @@ import { EXIT_SETUP, messageOf, SetupError } from '../errors.ts'
 import { thisMachine } from '../operations/checks/machine.ts'
 import { createLog, type Log } from '../operations/log.ts'
 import { prepareStateDir, urlOf } from '../operations/preflight.ts'
-import { redact, redactValue } from '../base/redact/redact.ts'
 import { InstanceLock } from '../store/instance-lock.ts'
 import type { Interrupts } from './run.ts'
 import { Cells } from './worker-cells.ts'
@@ -109,7 +108,7 @@ export const work = async (
     addon,
     onInterrupt,
     clock = systemClock,
-    log = createLog({ ...config.log, redact, redactValue }),
+    log = createLog(config.log),
   }: {
     clock?: Clock
     version: string

@@ -138,7 +138,6 @@ export class EventReports {
         mayKnow: (person, profile) => this.#may(person, 'read', profile),
         mayAnswer: (person, profile, question) => this.#mayAnswer(person, profile, question),
       },
-      redact,
       dispatcher: () => dispatcher,
       allowPush: tests.allowPush ?? allowNone,
       firstDelayMs: tests.firstDelayMs,

@@ -1,5 +1,6 @@
 /** What a notification says: one title, one short text, and the answers it offers. */
 import { createHash } from 'node:crypto'
+import { redact } from '../base/redact/redact.ts'
 import { oneLine, shorten } from '../base/shorten.ts'
 import { visibleWords } from '../base/visible.ts'
 import type { NotificationKind, NotificationSettings } from '../schema/notification.ts'
@@ -44,7 +45,6 @@ export type MessageOptions = {
   chat: string | undefined
   /** The open question; undefined for other facts. */
   question: Question | undefined
-  redact: (text: string) => string
   /** Allowing it may do damage. */
   isRisky: (approval: Approval) => boolean
 }
@@ -76,8 +76,7 @@ export const plainText = (markdown: string): string =>
   )
 
 /** The notification shows the text as it is: nothing is masked, and no character in it is invisible. */
-const isShownAsIs = (text: string, redact: (text: string) => string): boolean =>
-  redact(text) === text && visibleWords(text) === text
+const isShownAsIs = (text: string): boolean => redact(text) === text && visibleWords(text) === text
 
 /** How many characters of a text are shown inside another one. */
 const roomIn = (
@@ -86,12 +85,12 @@ const roomIn = (
 ) => MAX_TEXT - [...t(key, { text: '' })].length
 
 /** Everything that decides about the approval is in the text of the notification, unmasked. */
-const isWhole = (approval: Approval, { redact, t }: MessageOptions): boolean =>
+const isWhole = (approval: Approval, { t }: MessageOptions): boolean =>
   approval.diff === undefined &&
   approval.network === undefined &&
   [...approval.command].length <= roomIn('approval', t) &&
   !/[\r\n]/.test(approval.command) &&
-  isShownAsIs(approval.command, redact)
+  isShownAsIs(approval.command)
 
 const approvalOffers = (approval: Approval, options: MessageOptions): Offer[] => {
   const { settings, isRisky, t } = options
@@ -108,13 +107,12 @@ const approvalOffers = (approval: Approval, options: MessageOptions): Offer[] =>
 }
 
 const offersOf = (options: MessageOptions): Offer[] => {
-  const { question, settings, redact, t } = options
+  const { question, settings, t } = options
   if (question?.kind === 'approval') return approvalOffers(question, options)
   // A plan has to be read first, and a hidden question can't be answered.
   if (!question || question.plan || !settings.content) return []
   const { choices_offered: choices } = question
-  const isShown = (choice: string): boolean =>
-    choice.length <= MAX_CHOICE && isShownAsIs(choice, redact)
+  const isShown = (choice: string): boolean => choice.length <= MAX_CHOICE && isShownAsIs(choice)
   if (choices.length > 0 && choices.length <= MAX_CHOICES && choices.every(isShown))
     return choices.map(choice => ({ action: 'choice', title: choice, answer: choice }))
   return [{ action: 'reply', title: t('action.reply'), answer: null }]
@@ -130,7 +128,7 @@ const failedText = ({ failure }: Fact, text: string, t: Translate): string => {
     : t('failed', { text: shorten(text, roomIn('failed', t)) })
 }
 
-const textOf = (fact: Fact, { question, redact, t }: MessageOptions): string => {
+const textOf = (fact: Fact, { question, t }: MessageOptions): string => {
   const { kind, settled, missed } = fact
   if (settled) return t(`settled.${settled}`)
   if (question?.kind === 'clarify' && question.plan) return t('plan')
@@ -145,7 +143,7 @@ const textOf = (fact: Fact, { question, redact, t }: MessageOptions): string => 
 }
 
 export const toMessage = (fact: Fact, options: MessageOptions): Message => {
-  const { settings, redact, question, chat, t } = options
+  const { settings, question, chat, t } = options
   const { settled } = fact
   const title = shorten(oneLine(visibleWords(redact(fact.title ?? chat ?? ''))), MAX_TITLE)
   const bare = t(settled ? `settled.${settled}` : BARE[fact.kind])

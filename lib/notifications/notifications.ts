@@ -6,6 +6,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
+import { redact } from '../base/redact/redact.ts'
 import { type Clock, fromSeconds } from '../base/clock.ts'
 import { type Language, languageOf } from '../base/languages.ts'
 import { isPageAddress } from '../base/page-address.ts'
@@ -53,7 +54,6 @@ export type NotificationsOptions = {
     mayKnow: (person: string, profile: string) => boolean
     mayAnswer: (person: string, profile: string, question: Question) => boolean
   }
-  redact: (text: string) => string
   dispatcher: () => Dispatcher | undefined
   /** Addresses of push services besides those of the public internet: for tests. */
   allowPush: Allow
@@ -156,7 +156,7 @@ export class Notifications {
     if (wanting.length === 0 || (session !== null && this.store.isMuted(session))) return
     const at = this.#options.clock.now()
     const due = fact.question_id === undefined ? at + SETTLE_MS : at
-    const text = this.#options.redact(fact.text).slice(0, MAX_TEXT)
+    const text = redact(fact.text).slice(0, MAX_TEXT)
     const ids = wanting.map(({ id }) => id)
     if (this.#outbox.add({ ...fact, text }, ids, { at, due })) this.#sender.wake(ids)
   }

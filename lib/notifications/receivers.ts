@@ -1,4 +1,5 @@
 /** Devices and services: delivering to one, what became of it, and removing one that has ended its subscription. */
+import { redact } from '../base/redact/redact.ts'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { invalid, missing, unavailable } from '../errors.ts'
 import { type Allow, checkUrl, isMetadataHost } from '../http/public-address.ts'
@@ -51,7 +52,6 @@ export class Receivers {
     poster: Poster
     vapid: () => Promise<VapidKeys>
     clock: Clock
-    redact: (text: string) => string
     allowPush: Allow
     statuses: Outbox
     onRemoved: (id: string) => void
@@ -99,7 +99,7 @@ export class Receivers {
       })
     } else {
       const before = this.#options.statuses.statusOf(receiver.id)
-      const problem = this.#options.redact(delivery.problem)
+      const problem = redact(delivery.problem)
       if (before.problem !== problem)
         this.#options.log.warn(`notifications: ${this.labelOf(receiver)}: ${problem}`)
       this.#options.statuses.setStatus(receiver.id, {
@@ -179,9 +179,9 @@ export class Receivers {
     const delivery = await this.send(receiver, message)
     this.note(receiver, delivery)
     if (delivery.how !== 'sent')
-      throw unavailable(this.#options.redact(delivery.problem), {
+      throw unavailable(redact(delivery.problem), {
         code: 'notification_failed',
-        values: { reason: this.#options.redact(delivery.problem) },
+        values: { reason: redact(delivery.problem) },
       })
   }
 

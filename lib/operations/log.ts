@@ -2,6 +2,7 @@
  * The log: one line per event, as text or as JSON. Information goes to standard output, problems to standard error. Every
  * line of a request has its id, which the response has in `X-Request-Id`.
  */
+import { redact, redactValue } from '../base/redact/redact.ts'
 import { shorten } from '../base/shorten.ts'
 import { type Clock, fromSeconds, systemClock, toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
@@ -92,18 +93,13 @@ class Stamps {
 
 /** Masked paths, as JSON. Most are asked for again and again; the results are dropped soon, because new secrets may become known. */
 class MaskedPaths {
-  readonly #redact: (text: string) => string
   readonly #masked = new Map<string, string>()
-
-  constructor(redact: (text: string) => string) {
-    this.#redact = redact
-  }
 
   of(path: string): string {
     const known = this.#masked.get(path)
     if (known !== undefined) return known
     if (this.#masked.size >= MAX_MASKED) this.#masked.clear()
-    const shown = jsonLine(this.#redact(shorten(path, MAX_PATH)))
+    const shown = jsonLine(redact(shorten(path, MAX_PATH)))
     this.#masked.set(path, shown)
     return shown
   }
@@ -173,20 +169,15 @@ export const createLog = ({
   clock = systemClock,
   out = consoleWriter(process.stdout),
   err = consoleWriter(process.stderr),
-  redact = text => text,
-  redactValue = value => value,
 }: Partial<LogSettings> & {
   clock?: Clock
   out?: (text: string) => void
   err?: (text: string) => void
-  /** Removes secrets from lines that may quote input. */
-  redact?: (text: string) => string
-  redactValue?: <T>(value: T) => T
 } = {}): Log => {
   const batch = new Batch(out)
   let timer: NodeJS.Timeout | undefined
   const stamps = new Stamps(clock)
-  const paths = new MaskedPaths(redact)
+  const paths = new MaskedPaths()
   /** As JSON. */
   const requestId = (): string | undefined => {
     const id = requestScope()?.id

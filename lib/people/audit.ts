@@ -4,6 +4,7 @@
  */
 import { renameSync, statSync } from 'node:fs'
 import { z } from 'zod'
+import { redact } from '../base/redact/redact.ts'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import type { Ctx } from '../context.ts'
 import { messageOf, UserError } from '../errors.ts'
@@ -58,22 +59,15 @@ export type AuditEntry = z.infer<typeof AuditEntry>
 export class Audit {
   readonly #path: string
   readonly #clock: Clock
-  readonly #redact: (text: string) => string
   readonly #warn: (text: string) => void
   readonly #older: string
   #isBroken = false
   /** The first entry of a process must not continue a line that a power cut tore. Empty lines are skipped. */
   #start = '\n'
 
-  constructor(
-    path: string,
-    clock: Clock,
-    redact: (text: string) => string,
-    warn: (text: string) => void,
-  ) {
+  constructor(path: string, clock: Clock, warn: (text: string) => void) {
     this.#path = path
     this.#clock = clock
-    this.#redact = redact
     this.#warn = warn
     this.#older = path.replace(/\.jsonl$/, '.1.jsonl')
   }
@@ -87,9 +81,9 @@ export class Audit {
       at: Math.floor(toSeconds(this.#clock.now())),
       what,
       address,
-      device: this.#redact(device).slice(0, MAX_DETAIL_CHARS),
-      ...(person && { person: this.#redact(person).slice(0, MAX_DETAIL_CHARS) }),
-      detail: this.#redact(detail).slice(0, MAX_DETAIL_CHARS),
+      device: redact(device).slice(0, MAX_DETAIL_CHARS),
+      ...(person && { person: redact(person).slice(0, MAX_DETAIL_CHARS) }),
+      detail: redact(detail).slice(0, MAX_DETAIL_CHARS),
     }
     try {
       const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0

@@ -451,7 +451,7 @@ test('the audit log is bounded, and survives a torn line', () => {
   const dir = mkdtempSync(join(tmpdir(), 'audit-'))
   try {
     const path = join(dir, 'audit.jsonl')
-    const audit = new Audit(path, createTestClock(), text => text, assert.unreachable)
+    const audit = new Audit(path, createTestClock(), assert.unreachable)
     writeFileSync(path, '{"at":1,"what":"sign-o')
     audit.note('sign-out', { address: 'a', device: 'b' })
     audit.note('sign-in', { address: 'a', device: 'x'.repeat(10_000), detail: 'line\nbreak' })

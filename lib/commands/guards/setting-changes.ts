@@ -1,5 +1,6 @@
 /** Changes of guarded settings that wait until a person confirms them: shown, logged and recorded once, accepted or undone. */
 import { existsSync } from 'node:fs'
+import { redact } from '../../base/redact/redact.ts'
 import { type Clock, every } from '../../base/clock.ts'
 import { isObject, type JsonObject } from '../../base/json.ts'
 import { conflict, messageOf } from '../../errors.ts'
@@ -31,16 +32,11 @@ const masked = (value: unknown, name = ''): unknown => {
   )
 }
 
-type ChangeView = { accepted: AcceptedSettings; redact: (text: string) => string }
-
 const lookAt = (accepted: AcceptedSettings, { name, config }: Home) =>
   accepted.look(name, config.path, config.peek())
 
 /** What waits in one profile, with masked values; null: nothing. */
-export const shownChanges = (
-  home: Home,
-  { accepted, redact }: ChangeView,
-): ChangedSettings | null => {
+export const shownChanges = (home: Home, accepted: AcceptedSettings): ChangedSettings | null => {
   const { changes } = lookAt(accepted, home)
   if (changes.length === 0) return null
   const toText = (value: unknown, { path }: SettingChange): string | null =>
@@ -77,7 +73,8 @@ export const answerChanges = (
 
 const CHECK_MS = 2_000
 
-type SettingChangesOptions = ChangeView & {
+type SettingChangesOptions = {
+  accepted: AcceptedSettings
   homes: () => Home[]
   clock: Clock
   warn: (line: string) => void
@@ -158,7 +155,7 @@ export class SettingChanges {
 
   /** Null: nothing waits. */
   of(home: Home): ChangedSettings | null {
-    return shownChanges(home, this.#options)
+    return shownChanges(home, this.#accepted)
   }
 
   settle(home: Home, shown: string, accepts: boolean): void {

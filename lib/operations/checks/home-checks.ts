@@ -4,7 +4,6 @@ import { chmodSync, existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDirectory } from '../../base/directories.ts'
 import { findProgram } from '../../base/find-program.ts'
-import { redact } from '../../base/redact/redact.ts'
 import { shownChanges } from '../../commands/guards/setting-changes.ts'
 import { UserError } from '../../errors.ts'
 import { skippedLines } from '../../profiles/env-format.ts'
@@ -174,7 +173,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
   const problem = accepted.problem()
   const unreadable = `${accepted.path}: ${problem}. Settings that loosen what the agent may do stay off`
   const changed = homes.list().flatMap(home => {
-    const shown = shownChanges(home, { accepted, redact })
+    const shown = shownChanges(home, accepted)
     if (shown === null) return []
     const said = `${shown.file} was changed by something else than the page, so the earlier values stay in force`
     const option = home.name === DEFAULT_PROFILE ? '' : ` -p ${home.name}`

@@ -24,13 +24,12 @@ import type { ObservedCall, ProviderRequest } from '../../agent/provider-types.t
 import type { Outcome } from '../../agent/types.ts'
 import { isLocalUrl } from '../../base/local-network.ts'
 import { requestScope } from '../../base/request-scope.ts'
-import { maskLeaving } from '../../base/redact/redact.ts'
+import { maskLeaving, redact } from '../../base/redact/redact.ts'
 import type { TurnObserver } from './observed-agent.ts'
 import type { TracingSettings } from './tracing-settings.ts'
 
 export type TracingOptions = TracingSettings & {
   version: string
-  redact: (text: string) => string
   warn: (text: string) => void
 }
 
@@ -127,14 +126,12 @@ const usageOf = (input: number, output: number): Attributes => ({
 
 export class Tracing {
   readonly #hasContent: boolean
-  readonly #redact: (text: string) => string
   readonly #provider: BasicTracerProvider
   readonly #tracer
 
   constructor(options: TracingOptions) {
-    const { url, headers, serviceName, attributes, hasContent, redact, version } = options
+    const { url, headers, serviceName, attributes, hasContent, version } = options
     this.#hasContent = hasContent
-    this.#redact = redact
     const exporter = new OTLPTraceExporter({ url, headers: { ...headers } })
     this.#provider = new BasicTracerProvider({
       resource: resourceFromAttributes({
@@ -182,7 +179,7 @@ export class Tracing {
                 'gen_ai.tool.call.id': event.callId,
                 'gen_ai.tool.type': 'function',
                 ...(this.#hasContent && {
-                  'gen_ai.tool.call.arguments': this.#redact(JSON.stringify(event.args)),
+                  'gen_ai.tool.call.arguments': redact(JSON.stringify(event.args)),
                 }),
               },
             },
@@ -232,7 +229,7 @@ export class Tracing {
           }),
           ...serverOf(endpoint.baseUrl),
           ...(this.#hasContent && {
-            'gen_ai.input.messages': this.#redact(JSON.stringify(messages)),
+            'gen_ai.input.messages': redact(JSON.stringify(messages)),
           }),
         },
       },
@@ -260,7 +257,7 @@ export class Tracing {
         if (text !== '')
           span.setAttribute(
             'gen_ai.output.messages',
-            this.#redact(JSON.stringify([{ role: 'assistant', content: text }])),
+            redact(JSON.stringify([{ role: 'assistant', content: text }])),
           )
         span.end()
       },

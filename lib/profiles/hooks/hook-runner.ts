@@ -1,4 +1,5 @@
 /** Runs single hooks of a turn and reports their failures; `turn-hooks.ts` decides which run and joins their answers. */
+import { redact } from '../../base/redact/redact.ts'
 import { shortenCounting } from '../../base/shorten.ts'
 import type { HookActivity } from '../../schema/hook.ts'
 import type { JsonObject } from '../../base/json.ts'
@@ -15,7 +16,6 @@ export type HookServices = {
   place: HookPlace & { home: string }
   env: Readonly<Record<string, string>>
   records: HookRecords
-  redact: (text: string) => string
   /** Shows a message of a hook, or that it failed. */
   warn: (message: string) => void
 }
@@ -57,9 +57,9 @@ export class HookRunner {
   activity(hook: Hook, action: HookActivity['action'], text = ''): HookActivity {
     return {
       event: hook.name,
-      hook: shortenCounting(this.scope.redact(hook.command), SHOWN_COMMAND_CHARS),
+      hook: shortenCounting(redact(hook.command), SHOWN_COMMAND_CHARS),
       action,
-      ...(text !== '' && { text: shortenCounting(this.scope.redact(text), SHOWN_TEXT_CHARS) }),
+      ...(text !== '' && { text: shortenCounting(redact(text), SHOWN_TEXT_CHARS) }),
     }
   }
 
@@ -94,7 +94,7 @@ export class HookRunner {
     const { message, stop } = fired.answer
     if (message !== undefined) this.scope.warn(message)
     if (stop !== undefined && this.scope.state.stopped === null) {
-      this.scope.state.stopped = this.scope.redact(stop)
+      this.scope.state.stopped = redact(stop)
       this.scope.warn(`A hook ended the turn: ${stop}`)
     }
     return fired

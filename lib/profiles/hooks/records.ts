@@ -1,4 +1,5 @@
 /** What each hook has done since the service started, for the settings view. */
+import { redact } from '../../base/redact/redact.ts'
 import { type Clock, toSeconds } from '../../base/clock.ts'
 import type { HookRow } from '../../schema/hook.ts'
 import type { Hook } from './config.ts'
@@ -8,15 +9,12 @@ type Record = Pick<HookRow, 'runs' | 'blocks' | 'failures' | 'last_run_at' | 'la
 /** Far more than anyone configures; hooks that were removed from the file are forgotten first. */
 const MAX_RECORDS = 500
 
-/** `redact`: of commands and failures. */
 export class HookRecords {
   readonly #clock: Clock
-  readonly #redact: (text: string) => string
   readonly #records = new Map<string, Record>()
 
-  constructor(clock: Clock, redact: (text: string) => string) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#redact = redact
   }
 
   ran(
@@ -32,7 +30,7 @@ export class HookRecords {
       blocks: (before?.blocks ?? 0) + (isBlocking ? 1 : 0),
       failures: (before?.failures ?? 0) + (failure === null ? 0 : 1),
       last_run_at: toSeconds(this.#clock.now()),
-      last_failure: failure === null ? (before?.last_failure ?? null) : this.#redact(failure),
+      last_failure: failure === null ? (before?.last_failure ?? null) : redact(failure),
     })
     const [oldest] = this.#records.keys()
     if (this.#records.size > MAX_RECORDS && oldest !== undefined) this.#records.delete(oldest)
@@ -42,7 +40,7 @@ export class HookRecords {
     return hooks.map(hook => ({
       event: hook.name,
       matcher: hook.matcher,
-      command: this.#redact(hook.command),
+      command: redact(hook.command),
       timeout_seconds: hook.timeoutMs / 1_000,
       fail_closed: hook.failClosed,
       ...(this.#records.get(this.#keyOf(home, hook)) ?? {

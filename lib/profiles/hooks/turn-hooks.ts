@@ -1,4 +1,5 @@
 /** The hooks of one turn: runs those configured for an event, one after the other in the order of the file, and joins their answers. */
+import { redact } from '../../base/redact/redact.ts'
 import { shortenCounting } from '../../base/shorten.ts'
 import type {
   AfterCall,
@@ -53,7 +54,7 @@ export class TurnHooks implements Hooks {
     text: string,
     signal: AbortSignal,
   ): Promise<{ text: string; activity: HookActivity[] } | null> {
-    const { subagent, state, redact, warn } = this.#scope
+    const { subagent, state, warn } = this.#scope
     const hooks = subagent
       ? this.#runner.matching('subagent end', [subagent.name])
       : this.#runner.matching('turn end')
@@ -110,7 +111,6 @@ const bounded = (texts: readonly string[]): string[] => {
 }
 
 const beforeCall = async (runner: HookRunner, call: HookedCall): Promise<BeforeCall> => {
-  const { redact } = runner.scope
   const joined: BeforeCall = {
     blocked: null,
     input: null,
@@ -165,7 +165,7 @@ const afterCall = async (
   call: HookedCall,
   { content, isError, durationMs }: HookedResult,
 ): Promise<AfterCall> => {
-  const { redact, state } = runner.scope
+  const { state } = runner.scope
   if (!isError && call.tool.kind === 'write') state.hasChanges = true
   const outcome = isError ? 'failure' : 'success'
   const joined: AfterCall = { content: null, context: [], activity: [] }
@@ -232,7 +232,7 @@ const onPrompt = async (
   moment: 'first' | 'later' | 'steering',
   signal: AbortSignal,
 ): Promise<PromptAnswer> => {
-  const { redact, warn } = runner.scope
+  const { warn } = runner.scope
   const context: string[] = []
   const isFirst = moment === 'first'
   const extra = { user_message: prompt, is_first_turn: isFirst }

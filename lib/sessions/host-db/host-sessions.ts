@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { redactValue } from '../../base/redact/redact.ts'
 import { type Clock, toSeconds } from '../../base/clock.ts'
 import { messageOf, missing, UserError } from '../../errors.ts'
 import { SESSION_ID } from '../../schema/ids.ts'
@@ -33,8 +34,6 @@ type Parts = {
   /** True while a turn runs: nothing may then be appended after its messages. */
   isActive: (sessionId: string) => boolean
   lastWorkspace: (home: HostHome) => string
-  redact: (text: string) => string
-  redactValue: <T>(value: T) => T
   trashDir: string
   log: (line: string, extra?: Record<string, unknown>) => void
   /** Called when we deleted or restored rows of a home. */
@@ -78,8 +77,8 @@ export class HostSessions {
   }
 
   #rowOptions(home: HostHome): RowOptions {
-    const { lastWorkspace, redact } = this.#parts
-    return { workspace: lastWorkspace(home), profile: home.name, redact }
+    const { lastWorkspace } = this.#parts
+    return { workspace: lastWorkspace(home), profile: home.name }
   }
 
   /** Undefined when there is no database. Throws a UserError when it is busy or cannot be read: it is not as if it were absent. */
@@ -177,7 +176,7 @@ export class HostSessions {
     const model = row.model ?? 'unknown'
     return {
       row: { ...row, title, model, message_count: messages.length },
-      messages: this.#parts.redactValue(messages),
+      messages: redactValue(messages),
     }
   }
 

@@ -1,4 +1,5 @@
 /** Maps sessions of the host agent's database to rows of the session list: newest activity first, one row per lineage. */
+import { redact } from '../../base/redact/redact.ts'
 import type { SessionRow } from '../../schema/session.ts'
 import { cacheTokens } from '../../schema/usage.ts'
 import { columnsOf, type Database } from './state-db.ts'
@@ -102,9 +103,9 @@ const titleOf = ({ title, source }: SessionColumns): string =>
   title?.trim() ||
   `${source.replace(/(?:^|[_\s-])\p{L}/gu, first => first.toUpperCase()).replaceAll('_', ' ')} Session`
 
-export type RowOptions = { workspace: string; profile: string; redact: (text: string) => string }
+export type RowOptions = { workspace: string; profile: string }
 
-const toRow = (stored: SessionColumns, { workspace, profile, redact }: RowOptions): SessionRow => ({
+const toRow = (stored: SessionColumns, { workspace, profile }: RowOptions): SessionRow => ({
   session_id: stored.id,
   title: redact(titleOf(stored)),
   workspace,

@@ -1,6 +1,5 @@
 /** Binds the hooks of a home to a turn, and adds what they say about a message of the user to it. */
 import { isDirectory } from '../../base/directories.ts'
-import { redact } from '../../base/redact/redact.ts'
 import { type ParsedHooks, parseHooks } from '../../profiles/hooks/config.ts'
 import type { HookRecords } from '../../profiles/hooks/records.ts'
 import { scriptsOf } from '../../profiles/hooks/scripts.ts'
@@ -52,7 +51,6 @@ export const hooksFor = (
     place: { sessionId, cwd: workspace, profile: home.name, home: home.dir, model },
     env: { ...env, ...projectVariables(workspace) },
     records,
-    redact,
     warn: message => warnings.hook.show(turn, [message]),
   })
 

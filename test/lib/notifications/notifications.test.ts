@@ -33,7 +33,7 @@ const offersFor = (command: string, language: Language = 'en'): string[] => {
   const settings = { content: true, allow_risky: false } as MessageOptions['settings']
   const question = { kind: 'approval', command, pattern_keys: [] as string[] } as Approval
   const t = translatorFor(language)
-  const others = { t, chat: 'Chat', redact: (text: string) => text, isRisky: () => false }
+  const others = { t, chat: 'Chat', isRisky: () => false }
   return toMessage(fact, { settings, question, ...others }).offers.map(({ action }) => action)
 }
 

@@ -1,16 +1,18 @@
 /** One line per event, whatever a caller sends. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { watchSecrets } from '../../../lib/base/redact/redact.ts'
 import { withinRequest } from '../../../lib/base/request-scope.ts'
 import { createLog } from '../../../lib/operations/log.ts'
 import type { LogLevel, LogSettings } from '../../../lib/schema/log-settings.ts'
 import { until } from '../../_wait.ts'
 
+const known = ['Kq83hfLmz0']
+watchSecrets(() => known)
+
 const make = (settings: Partial<LogSettings> = {}) => {
   const out: string[] = []
   const err: string[] = []
-  const redact = (text: string) => text.replaceAll('sk-123', '***')
-  const redactValue = <T>(value: T): T => JSON.parse(redact(JSON.stringify(value) ?? 'null'))
   return {
     out,
     err,
@@ -18,8 +20,6 @@ const make = (settings: Partial<LogSettings> = {}) => {
       ...settings,
       out: text => out.push(text),
       err: text => err.push(text),
-      redact,
-      redactValue,
     }),
   }
 }
@@ -80,9 +80,9 @@ test('a cell of a worker has its name in every line, of either format', () => {
 test('errors are written at once, in order, without secrets', () => {
   const { out, err, log } = make()
   log.info('before')
-  log.error('call failed', new Error('key sk-123'))
+  log.error('call failed', new Error('key Kq83hfLmz0'))
   log.warn('careful', { n: 1 })
-  log.error('odd', 'sk-123')
+  log.error('odd', 'Kq83hfLmz0')
   assert.is(out.length, 1)
   assert.match(err[0] ?? '', /error: call failed: Error: key \*\*\* ⏎ {5}at /)
   assert.match(err[1] ?? '', /warning: careful {"n":1}\n$/)
@@ -127,8 +127,8 @@ test('no input can start a line, move the cursor, or turn text around, in both f
 test('JSON: every line has time and level, and that of a request has its id', () => {
   const { out, err, log } = make({ format: 'json' })
   withinRequest({ id: 'r-7', traceparent: undefined }, () => {
-    log.request({ method: 'GET', path: '/api/x/sk-123', status: 200, ms: 1.26 })
-    log.warn('key sk-123', { key: 'sk-123' })
+    log.request({ method: 'GET', path: '/api/x/Kq83hfLmz0', status: 200, ms: 1.26 })
+    log.warn('key Kq83hfLmz0', { key: 'Kq83hfLmz0' })
   })
   log.error('odd', { session_id: 's' })
   log.close()

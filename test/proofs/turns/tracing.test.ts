@@ -136,8 +136,7 @@ const traced = async (env: Record<string, string>, endpoint?: ModelEndpoint) => 
   const settings = readTracingSettings(env)
   if (!settings) throw new Error('off')
   const warn = (text: string) => void warnings.push(text)
-  const redact = (text: string) => text.replaceAll('private', '***')
-  const tracing = new Tracing({ ...settings, version: 'v1', redact, warn })
+  const tracing = new Tracing({ ...settings, version: 'v1', warn })
   const { agent, request, sent } = createRun(endpoint)
   const run = () => observeAgent(agent, [tracing.observeTurn])(request, () => undefined)
   return { run, sent, warnings, close: () => tracing.close() }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { watchSecrets } from '../../../../lib/base/redact/redact.ts'
 import { parseHooks } from '../../../../lib/profiles/hooks/config.ts'
 import { HookRecords } from '../../../../lib/profiles/hooks/records.ts'
 import { TurnHooks } from '../../../../lib/profiles/hooks/turn-hooks.ts'
@@ -14,20 +15,20 @@ const hooks = suite('hooks of a turn')
 
 const cwd = mkdtempSync(join(tmpdir(), 'hooks-'))
 const SECRET = 'sk-secret-0123456789'
+const MASKED = 'sk-sec...6789'
+const known = [SECRET]
+watchSecrets(() => known)
 
 const open = (section: unknown) => {
   const { hooks: parsed, refused } = parseHooks(section)
   assert.equal(refused, [])
   const warnings: string[] = []
-  const records = new HookRecords(createTestClock(1_000_000), text =>
-    text.replaceAll(SECRET, '***'),
-  )
+  const records = new HookRecords(createTestClock(1_000_000))
   const turn = TurnHooks.ofTurn({
     hooks: () => parsed,
     place: { sessionId: 's1', cwd, profile: 'default', home: '/home', model: 'm' },
     env: { PATH: process.env.PATH ?? '', HOME: cwd },
     records,
-    redact: text => text.replaceAll(SECRET, '***'),
     warn: message => warnings.push(message),
   })
   return { turn, warnings, rows: () => records.rows('/home', parsed) }
@@ -68,7 +69,7 @@ hooks('every form of refusal blocks, with its reason', async () => {
     [print(special('deny', 'policy')), 'policy'],
     [print({ ...special('allow'), decision: 'block', reason: 'block wins' }), 'block wins'],
     [`${print({ decision: 'block', reason: 'and failed' })}; exit 7`, 'and failed'],
-    [print({ decision: 'block', reason: SECRET }), '***'],
+    [print({ decision: 'block', reason: SECRET }), MASKED],
   ]
   for (const event of ['pre_tool_call', 'PreToolUse'])
     for (const [command, reason] of table) {
@@ -83,7 +84,7 @@ hooks('a secret is masked before the text is shortened', async () => {
     const { activity } = await before({
       command: print({ decision: 'block', reason: `${'x'.repeat(at)}${SECRET} and more` }),
     })
-    assert.not.match(activity.at(-1)?.text ?? '', 'sk-s', `${at}`)
+    assert.not.match(activity.at(-1)?.text ?? '', 'sk-secret', `${at}`)
   }
 })
 
@@ -260,14 +261,14 @@ hooks(
       return turn.after(call(), { content: '{"output":"x"}', isError, durationMs: 5 })
     }
     const added = { hookSpecificOutput: { additionalContext: `look ${SECRET}` } }
-    assert.equal((await after('PostToolUse', print(added))).context, ['look ***'])
+    assert.equal((await after('PostToolUse', print(added))).context, [`look ${MASKED}`])
     assert.equal((await after('post_tool_call', print({ context: 'c' }))).context, ['c'])
     const objection = ['A hook objects: lint failed']
     assert.equal((await after('PostToolUse', 'echo lint failed >&2; exit 2')).context, objection)
     const block = print({ decision: 'block', reason: 'lint failed' })
     assert.equal((await after('PostToolUse', block)).context, objection)
     const other = print({ hookSpecificOutput: { updatedToolOutput: SECRET } })
-    assert.is((await after('PostToolUse', other)).content, '***')
+    assert.is((await after('PostToolUse', other)).content, MASKED)
     assert.equal((await after('PostToolUse', block, true)).context, [])
     assert.equal((await after('PostToolUseFailure', block)).context, [])
     assert.equal((await after('PostToolUseFailure', block, true)).context, objection)

@@ -31,8 +31,6 @@ test('messages that were added during a turn arrive after it, without another ch
     sessions,
     isActive: () => isActive,
     lastWorkspace: () => dir,
-    redact: text => text,
-    redactValue: value => value,
     trashDir: join(dir, 'trash'),
     log: () => undefined,
     onChange: () => undefined,

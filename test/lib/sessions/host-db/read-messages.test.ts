@@ -108,7 +108,7 @@ test('copies of first and last messages are left out, the summary between them i
 })
 
 test('cached tokens that only the database knows stay when usage is written back', ({ db }) => {
-  const options = { workspace: '/work', profile: 'default', redact: (text: string) => text }
+  const options = { workspace: '/work', profile: 'default' }
   addSession(db, 'cli', { title: 'T', input_tokens: 5, cache_read_tokens: 900 })
   const { row } = readRow(db, 'cli', options)!
   // An earlier version imported the session without them.
