@@ -39,16 +39,17 @@ export type AppOptions = {
   guardsConfig?: boolean
 }
 
-type Base = Omit<Client, 'closeClient'> & {
-  readonly url: string
-  /** The user's home directory, which contains the agent's home. */
-  userHome: string
-  /** The base home: config.yaml, .env, profiles. */
-  home: string
-  /** The state directory: sessions, live, settings. */
-  state: string
-  close(): Promise<void>
-}
+type Base = Omit<Client, 'closeClient'> &
+  AsyncDisposable & {
+    readonly url: string
+    /** The user's home directory, which contains the agent's home. */
+    userHome: string
+    /** The base home: config.yaml, .env, profiles. */
+    home: string
+    /** The state directory: sessions, live, settings. */
+    state: string
+    close(): Promise<void>
+  }
 
 export type TestApp = Base & {
   /** Errors the service has logged so far. */
@@ -199,6 +200,9 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       whileDown()
       running.now = await boot()
     },
+    [Symbol.asyncDispose](this: Base) {
+      return this.close()
+    },
     async close() {
       closeClient()
       await running.now.down()
@@ -236,6 +240,9 @@ export const spawnApp = async (options: AppOptions = {}): Promise<SpawnedApp> =>
     stop: () => end('SIGTERM'),
     async start() {
       running.now = await boot()
+    },
+    [Symbol.asyncDispose](this: Base) {
+      return this.close()
     },
     async close() {
       closeClient()

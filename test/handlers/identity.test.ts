@@ -377,37 +377,29 @@ test('a person keeps a way to sign in: neither the only passkey nor the only acc
 })
 
 test('a paired device does not replace or remove the password, or make an API token, without it', async () => {
-  const own = await startApp()
-  try {
-    const mine = cookieOf(await own.post('/api/settings', { _set_password: PASSWORD }))
-    const { body } = await own.post('/api/auth/pair/create', {}, as(mine))
-    const phone = cookieOf(await own.post('/api/auth/pair/use', { code: body.code }))
-    for (const change of [{ _set_password: 'stolen password' }, { _clear_password: true }]) {
-      const attempt = async (_current_password?: string) =>
-        codeOf(
-          await own.post(
-            '/api/settings',
-            { ...change, theme: 'nord', _current_password },
-            as(phone),
-          ),
-        )
-      assert.equal(await attempt(), [403, 'confirm_password'])
-      assert.equal(await attempt('guess'), [403, 'wrong_password'])
-    }
-    const make = async (password?: string) =>
-      codeOf(await own.post('/api/tokens/create', { name: 'x', password }, as(phone)))
-    assert.equal(await make(), [403, 'confirm_password'])
-    assert.is((await make(PASSWORD))[0], 200)
-    const { body: settings } = await own.get('/api/settings', as(mine))
-    assert.equal([settings.auth_enabled, settings.theme], [true, 'dark'])
-    const change = { _set_password: 'another horse', _current_password: PASSWORD }
-    assert.is((await own.post('/api/settings', change, as(phone))).status, 200)
-    assert.is((await own.post('/api/auth/login', { password: 'another horse' })).status, 200)
-    const log = JSON.stringify((await own.get('/api/auth/audit', as(phone))).body)
-    assert.not.ok(log.includes('horse') || log.includes('_current_password'))
-  } finally {
-    await own.close()
+  await using own = await startApp()
+  const mine = cookieOf(await own.post('/api/settings', { _set_password: PASSWORD }))
+  const { body } = await own.post('/api/auth/pair/create', {}, as(mine))
+  const phone = cookieOf(await own.post('/api/auth/pair/use', { code: body.code }))
+  for (const change of [{ _set_password: 'stolen password' }, { _clear_password: true }]) {
+    const attempt = async (_current_password?: string) =>
+      codeOf(
+        await own.post('/api/settings', { ...change, theme: 'nord', _current_password }, as(phone)),
+      )
+    assert.equal(await attempt(), [403, 'confirm_password'])
+    assert.equal(await attempt('guess'), [403, 'wrong_password'])
   }
+  const make = async (password?: string) =>
+    codeOf(await own.post('/api/tokens/create', { name: 'x', password }, as(phone)))
+  assert.equal(await make(), [403, 'confirm_password'])
+  assert.is((await make(PASSWORD))[0], 200)
+  const { body: settings } = await own.get('/api/settings', as(mine))
+  assert.equal([settings.auth_enabled, settings.theme], [true, 'dark'])
+  const change = { _set_password: 'another horse', _current_password: PASSWORD }
+  assert.is((await own.post('/api/settings', change, as(phone))).status, 200)
+  assert.is((await own.post('/api/auth/login', { password: 'another horse' })).status, 200)
+  const log = JSON.stringify((await own.get('/api/auth/audit', as(phone))).body)
+  assert.not.ok(log.includes('horse') || log.includes('_current_password'))
 })
 
 test('the audit log says what happened, where from, without secrets, across a restart', async ({
@@ -493,18 +485,11 @@ test('tools and file requests reach none of the files about sign-in', async ({ a
 })
 
 test('without a password there is nothing to pair with', async () => {
-  const open = await startApp()
-  try {
-    assert.equal(codeOf(await open.post('/api/auth/pair/create', {})), [409, 'password_missing'])
-    assert.is(
-      (await open.post('/api/auth/pair/use', { code: 'x' })).body.message,
-      'Auth not enabled',
-    )
-    await open.post('/api/auth/logout', {})
-    assert.is((await open.get('/api/auth/audit')).body.total, 0)
-  } finally {
-    await open.close()
-  }
+  await using open = await startApp()
+  assert.equal(codeOf(await open.post('/api/auth/pair/create', {})), [409, 'password_missing'])
+  assert.is((await open.post('/api/auth/pair/use', { code: 'x' })).body.message, 'Auth not enabled')
+  await open.post('/api/auth/logout', {})
+  assert.is((await open.get('/api/auth/audit')).body.total, 0)
 })
 
 test.run()

@@ -12,12 +12,8 @@ const test = suite('password over HTTP')
 const withApp =
   (run: (app: TestApp) => Promise<void>, env: Record<string, string> = {}) =>
   async () => {
-    const app = await startApp({ env })
-    try {
-      await run(app)
-    } finally {
-      await app.close()
-    }
+    await using app = await startApp({ env })
+    await run(app)
   }
 
 const cookieOf = (answer: { headers: { 'set-cookie'?: string[] | undefined } }) => ({
@@ -128,25 +124,21 @@ test(
 )
 
 test('bound to the network, the password cannot be removed, and without one every request is rejected', async () => {
-  const app = await startApp({ argv: ['--host', '0.0.0.0'] })
-  try {
-    for (const path of ['/api/sessions', '/api/settings', '/api/onboarding/status', '/api/events'])
-      assert.is((await app.get(path)).status, 401, path)
-    assert.is((await app.post('/api/settings', { _set_password: 'mine' })).status, 401)
-    assert.is((await app.post('/api/onboarding/setup', {})).status, 401)
-    assert.is((await app.get('/')).headers.location, '/login')
-    assert.is((await app.get('/health')).status, 200)
-    const token = /setup token (\S+)/.exec(app.lines.join('\n'))?.[1] ?? ''
-    const headers = cookieOf(await app.post('/api/auth/login', { password: token.toUpperCase() }))
-    assert.is((await app.get('/api/settings', { headers })).body.password_missing, true)
-    assert.is((await app.post('/api/auth/login', { password: token })).status, 401)
-    assert.is((await app.post('/api/settings', { _set_password: 'mine' }, { headers })).status, 200)
-    const removed = await app.post('/api/settings', { _clear_password: true }, { headers })
-    assert.equal([removed.status, /other machines/.test(removed.body.error)], [409, true])
-    assert.is((await app.get('/api/settings', { headers })).body.password_missing, false)
-  } finally {
-    await app.close()
-  }
+  await using app = await startApp({ argv: ['--host', '0.0.0.0'] })
+  for (const path of ['/api/sessions', '/api/settings', '/api/onboarding/status', '/api/events'])
+    assert.is((await app.get(path)).status, 401, path)
+  assert.is((await app.post('/api/settings', { _set_password: 'mine' })).status, 401)
+  assert.is((await app.post('/api/onboarding/setup', {})).status, 401)
+  assert.is((await app.get('/')).headers.location, '/login')
+  assert.is((await app.get('/health')).status, 200)
+  const token = /setup token (\S+)/.exec(app.lines.join('\n'))?.[1] ?? ''
+  const headers = cookieOf(await app.post('/api/auth/login', { password: token.toUpperCase() }))
+  assert.is((await app.get('/api/settings', { headers })).body.password_missing, true)
+  assert.is((await app.post('/api/auth/login', { password: token })).status, 401)
+  assert.is((await app.post('/api/settings', { _set_password: 'mine' }, { headers })).status, 200)
+  const removed = await app.post('/api/settings', { _clear_password: true }, { headers })
+  assert.equal([removed.status, /other machines/.test(removed.body.error)], [409, true])
+  assert.is((await app.get('/api/settings', { headers })).body.password_missing, false)
 })
 
 test.run()

@@ -125,6 +125,9 @@ export const createDesk = () => {
       ),
     start,
     run: (args: readonly string[], given?: Parameters<typeof start>[1]) => start(args, given).ended,
+    [Symbol.dispose]() {
+      this.close()
+    },
     close: () => rmSync(root, { recursive: true, force: true }),
   }
 }

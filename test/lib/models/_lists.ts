@@ -56,6 +56,9 @@ export const startLists = async (answer: ListServer['answer'] = {}): Promise<Lis
     async arrived(n: number) {
       while (held.asked.length < n) await new Promise<void>(wake => waiting.push(wake))
     },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
     async close() {
       waiting = []
       server.closeAllConnections()

@@ -10,7 +10,7 @@ import { rowsOf } from '../../../lib/sessions/listing.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
 import { Sessions, type SessionsOptions } from '../../../lib/sessions/sessions.ts'
 
-export type Bench = {
+export type Bench = AsyncDisposable & {
   root: string
   sessions: Sessions
   rows: SessionRow[]
@@ -70,6 +70,9 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
       bench.sessions = new Sessions({ ...options, ...more })
       return bench.sessions
     },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
     async close() {
       await bench.sessions.close()
       rmSync(root, { recursive: true, force: true })
@@ -91,12 +94,8 @@ export const benchSuite = (name: string) => {
 /** Runs a test with a store of its own, and always closes it. */
 export const withBench =
   (run: (bench: Bench) => unknown, change?: Partial<SessionsOptions>) => async () => {
-    const bench = openBench(change)
-    try {
-      await run(bench)
-    } finally {
-      await bench.close()
-    }
+    await using bench = openBench(change)
+    await run(bench)
   }
 
 /** True when any file below `dir` contains these bytes. */

@@ -178,6 +178,9 @@ export const createExternal = (traits = '') => {
           .join(''),
       }
     },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
     async close() {
       await agents.close()
       rmSync(workspace, { recursive: true, force: true })

@@ -49,12 +49,8 @@ const calls = (): { pid: number; args: string[] }[] =>
     .map(line => JSON.parse(line))
 
 const using = async (work: (tree: Tree) => Promise<void>, options: TreeOptions = {}) => {
-  const tree = createTree({ system: { kind: 'seatbelt', program: quick }, ...options })
-  try {
-    await work(tree)
-  } finally {
-    tree.close()
-  }
+  using tree = createTree({ system: { kind: 'seatbelt', program: quick }, ...options })
+  await work(tree)
 }
 
 const running = (work: (tree: Tree) => Promise<void>, options: TreeOptions = {}) =>
