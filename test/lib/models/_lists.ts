@@ -13,7 +13,7 @@ export type ListAnswer = {
 
 export type Asked = { path: string; headers: IncomingHttpHeaders }
 
-export type ListServer = {
+export type ListServer = AsyncDisposable & {
   url: string
   port: number
   asked: Asked[]
