@@ -89,6 +89,14 @@ test('two variables of one provider are two keys', async context => {
   assert.is(next && (await recovery.recover(limited(), next.endpoint)), null)
 })
 
+test('a key that rests is not taken', async context => {
+  const { recovery, primary, pools, home } = open(context, TWO)
+  const failure = { type: 'quota_exhausted', message: 'no money' } as const
+  for (const { id } of pools.candidates(home, 'gemini', primary.baseUrl))
+    pools.markExhausted(home, 'gemini', primary.baseUrl, id, failure)
+  assert.is(await recovery.recover(limited(), primary), null)
+})
+
 test('a failure of the key is answered with another key, others with another provider, and some by nothing', async context => {
   for (const type of FailureType.options) {
     const { recovery, primary } = open(context, TWO, CHAIN)
@@ -101,10 +109,11 @@ test('a failure of the key is answered with another key, others with another pro
 
 test('a fallback without a key or a model, an unknown one, and the model that failed are skipped; the older key works too', async context => {
   const [deepseek, usable] = CHAIN.fallback_providers
+  const custom_providers = [{ name: 'box', base_url: 'http://127.0.0.1:9/v1' }]
   const skipped = [
     ...[42, null],
     { provider: 'deepseek', model: 'd' },
-    { provider: 'deepseek', api_key: 'deep-key' },
+    { provider: 'custom:box' },
     { provider: 'no-such-provider', model: 'm' },
     { provider: 'gemini', model: 'm' },
   ]
@@ -113,7 +122,7 @@ test('a fallback without a key or a model, an unknown one, and the model that fa
     { fallback_providers: [], fallback_model: usable },
     { fallback_model: usable },
   ]) {
-    const { recovery, primary } = open(context, ONE, config)
+    const { recovery, primary } = open(context, ONE, { custom_providers, ...config })
     assert.is((await recovery.recover(limited(), primary))?.endpoint.provider, 'xai')
   }
 })
