@@ -1,7 +1,6 @@
 /** Starts the service on a free port with its own home: in this process, or as a child process that can be killed. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from '../lib/app/app.ts'
 import type { NotificationTestOptions } from '../lib/notifications/event-reports.ts'
@@ -17,6 +16,7 @@ import { routes, patternRoutes } from '../router.ts'
 import { loadAssets } from './_assets.ts'
 import { type Client, createClient } from './_http.ts'
 import { freePort, type Program, startService } from '../build/start-program.ts'
+import { tempDir } from './_temp-dir.ts'
 
 export type AppOptions = {
   env?: Record<string, string>
@@ -108,7 +108,7 @@ const version = readVersion({ root: join(import.meta.dirname, '..'), path: proce
 
 /** Created before the service starts, so that a test can add files. */
 const createHome = () => {
-  const userHome = mkdtempSync(join(tmpdir(), 'app-'))
+  const userHome = tempDir('app')
   const home = join(userHome, '.agent')
   mkdirSync(home, { mode: 0o700 })
   return { userHome, home, state: join(home, 'webui') }

@@ -1,7 +1,6 @@
 /** Devices and pairing over HTTP: one use, races, other people's codes, and who may not. */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -10,6 +9,7 @@ import { Audit } from '../../lib/people/audit.ts'
 import { Pairing } from '../../lib/people/pairing.ts'
 import { isProtectedPath } from '../../lib/store/state-files.ts'
 import { startApp, type TestApp } from '../_app.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const PASSWORD = 'correct horse'
 
@@ -440,29 +440,22 @@ test('the audit log says what happened, where from, without secrets, across a re
 })
 
 test('the audit log is bounded, and survives a torn line', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'audit-'))
-  try {
-    const path = join(dir, 'audit.jsonl')
-    const audit = new Audit(path, createTestClock(), text => text, assert.unreachable)
-    writeFileSync(path, '{"at":1,"what":"sign-o')
-    audit.note('sign-out', { address: 'a', device: 'b' })
-    audit.note('sign-in', { address: 'a', device: 'x'.repeat(10_000), detail: 'line\nbreak' })
-    const [entry, first] = audit.list({ kinds: [], skip: 0, limit: 10 }).entries
-    assert.is(first?.what, 'sign-out')
-    assert.equal(
-      [entry?.what, entry?.device.length, entry?.detail],
-      ['sign-in', 200, 'line\nbreak'],
-    )
-    for (let i = 0; i < 3; i += 1) {
-      appendFileSync(path, `${'x'.repeat(1 << 20)}\n`)
-      audit.note('sign-in', { address: `${i}`, device: '' })
-    }
-    assert.equal(readdirSync(dir).toSorted(), ['audit.1.jsonl', 'audit.jsonl'])
-    const { entries } = audit.list({ kinds: ['sign-in'], skip: 0, limit: 1 })
-    assert.is(entries[0]?.address, '2')
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
+  const dir = tempDir('audit')
+  const path = join(dir, 'audit.jsonl')
+  const audit = new Audit(path, createTestClock(), text => text, assert.unreachable)
+  writeFileSync(path, '{"at":1,"what":"sign-o')
+  audit.note('sign-out', { address: 'a', device: 'b' })
+  audit.note('sign-in', { address: 'a', device: 'x'.repeat(10_000), detail: 'line\nbreak' })
+  const [entry, first] = audit.list({ kinds: [], skip: 0, limit: 10 }).entries
+  assert.is(first?.what, 'sign-out')
+  assert.equal([entry?.what, entry?.device.length, entry?.detail], ['sign-in', 200, 'line\nbreak'])
+  for (let i = 0; i < 3; i += 1) {
+    appendFileSync(path, `${'x'.repeat(1 << 20)}\n`)
+    audit.note('sign-in', { address: `${i}`, device: '' })
   }
+  assert.equal(readdirSync(dir).toSorted(), ['audit.1.jsonl', 'audit.jsonl'])
+  const { entries } = audit.list({ kinds: ['sign-in'], skip: 0, limit: 1 })
+  assert.is(entries[0]?.address, '2')
 })
 
 test('refusals that no throttle counts are not recorded: they could push out everything else', async ({

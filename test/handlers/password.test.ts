@@ -1,11 +1,11 @@
 /** Setting a password over HTTP: what is accepted can be signed in with, in every spelling; what could not be is refused. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
 import { launch, SERVICE } from '../../build/start-program.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const test = suite('password over HTTP')
 
@@ -80,7 +80,7 @@ test(
 )
 
 test('an unusable password variable stops startup with a reason', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'password-'))
+  const home = tempDir('password')
   for (const password of ['a'.repeat(1_025), 'two\nlines']) {
     const program = launch(process.execPath, [SERVICE, '--no-browser'], {
       home,
@@ -90,7 +90,6 @@ test('an unusable password variable stops startup with a reason', async () => {
     assert.match(program.output(), /AGENT_WEBUI_PASSWORD cannot be used\. A password can/)
     assert.not.match(program.output(), 'aaaa')
   }
-  rmSync(home, { recursive: true, force: true })
 })
 
 test(

@@ -1,20 +1,12 @@
 /** A service with the sandbox on: its commands run inside, unasked, and its own files are not visible. Real bubblewrap. */
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { reason } from '../lib/commands/sandbox/_sandbox.ts'
 import { startApp } from '../_app.ts'
 import { startChat } from './_chat.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const sandboxed = suite('sandbox of the service')
 const test = reason === null ? sandboxed : sandboxed.skip
@@ -159,7 +151,7 @@ test('by default it is on, except in a workspace that it cannot protect', async 
 sandboxed(
   'where it does not work, commands run directly by default, until someone looks again',
   async () => {
-    const bin = mkdtempSync(join(tmpdir(), 'bin-'))
+    const bin = tempDir('bin')
     const app = await startApp({ env: { ...AUTO, PATH: bin } })
     try {
       const project = join(app.userHome, 'project')

@@ -1,6 +1,5 @@
 /** Whom a turn turns to: how long the same key is worth asking, and that runs of one turn do not use up each other's ways. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -12,11 +11,12 @@ import { ModelRecovery } from '../../../lib/models/recovery.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { Homes } from '../../../lib/profiles/homes.ts'
 import { bare } from './_home.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 type Context = { dir: string }
 const test = suite<Context>('recovery', { dir: '' })
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'recovery-'))
+  context.dir = tempDir('recovery')
 })
 // The pool may still be writing its file.
 test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))

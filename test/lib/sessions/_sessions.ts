@@ -1,6 +1,5 @@
 /** A session store in a temporary directory, with its rows, deletions and log lines recorded. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import { createTestClock, type TestClock } from '../../_clock.ts'
@@ -9,6 +8,7 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import { rowsOf } from '../../../lib/sessions/listing.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
 import { Sessions, type SessionsOptions } from '../../../lib/sessions/sessions.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 export type Bench = AsyncDisposable & {
   root: string
@@ -40,7 +40,7 @@ export const listed = (sessions: Sessions): SessionRow[] =>
   rowsOf(sessions.list().body).map(contentOf)
 
 export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
-  const root = mkdtempSync(join(tmpdir(), 'sessions-'))
+  const root = tempDir('sessions')
   const clock = createTestClock(1_700_000_000_000)
   const rows: SessionRow[] = []
   const gone: string[] = []

@@ -1,6 +1,5 @@
 /** Proof *Full disk* for turns: a sentence, a free session, and nothing lost of what was sent, once there is space again. */
-import { mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -11,6 +10,7 @@ import { Sessions } from '../../../lib/sessions/sessions.ts'
 import { Turns } from '../../../lib/turns/turns.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { createTestClock } from '../../_clock.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const disk = suite('full disk')
 
@@ -26,7 +26,7 @@ const silent = async function* () {}
 
 /** A home whose transcripts can simulate a full disk. */
 const setup = (agent: Agent) => {
-  const dir = mkdtempSync(join(tmpdir(), 'full-disk-'))
+  const dir = tempDir('full-disk')
   const state = { full: false }
   const log: string[] = []
   const clock = createTestClock()
