@@ -1,7 +1,6 @@
 /** Starts the service on a free port with its own home: in this process, or as a child process that can be killed. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from '../lib/app/app.ts'
 import type { NotificationTestOptions } from '../lib/notifications/event-reports.ts'
@@ -16,6 +15,7 @@ import { routes, patternRoutes } from '../router.ts'
 import { loadAssets } from './_assets.ts'
 import { type Client, createClient } from './_http.ts'
 import { freePort, type Program, startService } from '../build/start-program.ts'
+import { tempDir } from './_temp-dir.ts'
 
 export type AppOptions = {
   env?: Record<string, string>
@@ -38,16 +38,17 @@ export type AppOptions = {
   guardsConfig?: boolean
 }
 
-type Base = Omit<Client, 'closeClient'> & {
-  readonly url: string
-  /** The user's home directory, which contains the agent's home. */
-  userHome: string
-  /** The base home: config.yaml, .env, profiles. */
-  home: string
-  /** The state directory: sessions, live, settings. */
-  state: string
-  close(): Promise<void>
-}
+type Base = Omit<Client, 'closeClient'> &
+  AsyncDisposable & {
+    readonly url: string
+    /** The user's home directory, which contains the agent's home. */
+    userHome: string
+    /** The base home: config.yaml, .env, profiles. */
+    home: string
+    /** The state directory: sessions, live, settings. */
+    state: string
+    close(): Promise<void>
+  }
 
 export type TestApp = Base & {
   /** Errors the service has logged so far. */
@@ -106,7 +107,7 @@ const version = readVersion({ root: join(import.meta.dirname, '..'), path: proce
 
 /** Created before the service starts, so that a test can add files. */
 const createHome = () => {
-  const userHome = mkdtempSync(join(tmpdir(), 'app-'))
+  const userHome = tempDir('app')
   const home = join(userHome, '.agent')
   mkdirSync(home, { mode: 0o700 })
   return { userHome, home, state: join(home, 'webui') }
@@ -196,6 +197,9 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       whileDown()
       running.now = await boot()
     },
+    [Symbol.asyncDispose](this: Base) {
+      return this.close()
+    },
     async close() {
       closeClient()
       await running.now.down()
@@ -233,6 +237,9 @@ export const spawnApp = async (options: AppOptions = {}): Promise<SpawnedApp> =>
     stop: () => end('SIGTERM'),
     async start() {
       running.now = await boot()
+    },
+    [Symbol.asyncDispose](this: Base) {
+      return this.close()
     },
     async close() {
       closeClient()

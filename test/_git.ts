@@ -1,8 +1,8 @@
 /** Real git repositories for tests: a remote, a clone that pushes to it, and a checkout. */
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { tempDir } from './_temp-dir.ts'
 
 /** Excludes the user's git configuration: no hooks, no signing, no name. */
 export const GIT_ENV = {
@@ -30,7 +30,7 @@ export const writeFiles = (dir: string, files: Readonly<Record<string, string>>)
 const templates = new Map<string, string>()
 
 const makeTemplate = (files: Readonly<Record<string, string>>): string => {
-  const root = mkdtempSync(join(tmpdir(), 'git-template-'))
+  const root = tempDir('git-template')
   process.once('exit', () => rmSync(root, { recursive: true, force: true }))
   const at = (name: string) => join(root, name)
   git(root, 'init', '--quiet', '--template=', '--bare', '--initial-branch=main', 'remote')
@@ -53,7 +53,7 @@ export const createRepositories = (files: Readonly<Record<string, string>>) => {
   const key = JSON.stringify(files)
   const template = templates.get(key) ?? makeTemplate(files)
   templates.set(key, template)
-  const root = mkdtempSync(join(tmpdir(), 'git-'))
+  const root = tempDir('git')
   cpSync(template, root, { recursive: true, preserveTimestamps: true })
   const [remote, other, checkout] = ['remote', 'other', 'checkout'].map(name =>
     join(root, name),

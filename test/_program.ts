@@ -1,11 +1,11 @@
 /** Programs that tests start many times, as one plain file: a start takes half the CPU time of a start from sources. */
-import { existsSync, mkdirSync, mkdtempSync, renameSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { buildSync } from 'esbuild'
+import { tempDir } from './_temp-dir.ts'
 
 /** One for all processes of a test run; deleted with it. */
-const directory = process.env.TEST_PROGRAMS ?? mkdtempSync(join(tmpdir(), 'programs-'))
+const directory = process.env.TEST_PROGRAMS ?? tempDir('programs')
 
 /** The path of the bundled program; built by the first test file of a run that asks for it. File names must differ. */
 export const bundleProgram = (source: string): string => {

@@ -64,7 +64,7 @@ export type Recorded = {
   closed: Promise<void>
 }
 
-export type Scripted = {
+export type Scripted = AsyncDisposable & {
   /** `http://127.0.0.1:<port>/v1` */
   url: string
   requests: Recorded[]
@@ -147,6 +147,9 @@ export const createProvider = async (...script: Step[]): Promise<Scripted> => {
       const request = requests[n - 1]
       if (!request) throw new Error(`There is no request ${n}.`)
       return request
+    },
+    [Symbol.asyncDispose]() {
+      return this.close()
     },
     close: () =>
       new Promise<void>(resolve => {

@@ -1,7 +1,7 @@
 /** Reverse proxies in front of a service: nginx and Caddy with the files of docs/proxies, where installed, and a small one. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -10,10 +10,10 @@ import {
 } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram } from '../lib/base/find-program.ts'
 import { freePort } from '../build/start-program.ts'
+import { tempDir } from './_temp-dir.ts'
 
 /** Where a browser finds the service. */
 export type Front = {
@@ -155,7 +155,7 @@ const openProgram = async (
     console.log(`  skipped: ${name} or openssl is not installed; the small proxy is tested instead`)
     return null
   }
-  const dir = mkdtempSync(join(tmpdir(), 'proxy-'))
+  const dir = tempDir('proxy')
   const certificate =
     'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=example.com -keyout key.pem -out cert.pem'
   execFileSync('openssl', certificate.split(' '), { cwd: dir, stdio: 'ignore' })

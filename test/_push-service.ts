@@ -64,6 +64,9 @@ export const startReceiver = async (
       if (!one || one.body.startsWith('REFUSED')) throw new Error(one?.body ?? 'nothing received')
       return one
     },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
     async close(): Promise<void> {
       server.closeAllConnections()
       await new Promise(resolve => server.close(resolve))

@@ -181,29 +181,25 @@ for (const command of commands.filter(
     program === 'agent-webui' && verb in RUN && !rest.some(word => ONLY_READ.includes(word)),
 ))
   test(`${command.page}: ${command.line.trim()}`, async () => {
-    const desk = createDesk()
-    try {
-      const place = (word: string) => word.replace(/^~/, desk.root)
-      const args = command.args.map(place)
-      const env = Object.fromEntries(
-        Object.entries(command.env).map(([name, value]) => [name, place(value)]),
-      )
-      const home = env.AGENT_HOME ?? desk.home
-      mkdirSync(home, { recursive: true, mode: 0o700 })
-      writeFileSync(join(home, 'config.yaml'), 'model: {provider: demo}\n', { mode: 0o600 })
-      const { codes, answers } = RUN[args[0] ?? ''] ?? { codes: [] }
-      const file = args.find(word => word.endsWith('.tar.zst')) ?? ''
-      if (file.startsWith('/')) mkdirSync(dirname(file), { recursive: true })
-      if (args[0] === 'restore') {
-        const saved = await desk.talk(['backup', file], { env })
-        assert.is(saved.code, 0, saved.err)
-        rmSync(home, { recursive: true })
-      }
-      const ran = await desk.talk(args, { env, ...(answers && { answers: [...answers] }) })
-      assert.ok(codes.includes(ran.code ?? -1), `${ran.code}\n${ran.err}${ran.out}`)
-    } finally {
-      desk.close()
+    using desk = createDesk()
+    const place = (word: string) => word.replace(/^~/, desk.root)
+    const args = command.args.map(place)
+    const env = Object.fromEntries(
+      Object.entries(command.env).map(([name, value]) => [name, place(value)]),
+    )
+    const home = env.AGENT_HOME ?? desk.home
+    mkdirSync(home, { recursive: true, mode: 0o700 })
+    writeFileSync(join(home, 'config.yaml'), 'model: {provider: demo}\n', { mode: 0o600 })
+    const { codes, answers } = RUN[args[0] ?? ''] ?? { codes: [] }
+    const file = args.find(word => word.endsWith('.tar.zst')) ?? ''
+    if (file.startsWith('/')) mkdirSync(dirname(file), { recursive: true })
+    if (args[0] === 'restore') {
+      const saved = await desk.talk(['backup', file], { env })
+      assert.is(saved.code, 0, saved.err)
+      rmSync(home, { recursive: true })
     }
+    const ran = await desk.talk(args, { env, ...(answers && { answers: [...answers] }) })
+    assert.ok(codes.includes(ran.code ?? -1), `${ran.code}\n${ran.err}${ran.out}`)
   })
 
 test('the variables that a block sets have values that a start takes', () => {
@@ -226,31 +222,27 @@ test('the variables that a block sets have values that a start takes', () => {
 
 test('each request with curl gets an answer', async () => {
   const env = { AGENT_WEBUI_METRICS_TOKEN: 'a-token-of-the-metrics' }
-  const app = await startApp({ env })
-  try {
-    const token = (await tokenHeaders(app)).Authorization?.replace('Bearer ', '') ?? ''
-    const requests = commands.filter(({ program }) => program === 'curl')
-    assert.ok(requests.length > 0)
-    for (const { page, line } of requests) {
-      const text = line
-        .replace('http://127.0.0.1:8787', app.url)
-        .replace('curl ', 'curl --fail-with-body --silent --show-error ')
-      const { body } = await app.post('/api/tokens/create', {
-        ...{ name: page, approvals: 'deny', scope: line.includes('/api/') ? 'api' : undefined },
-      })
-      const secret = (body.secret as string | undefined) ?? token
-      const problem = await new Promise<string>(resolve =>
-        execFile(
-          'bash',
-          ['-c', text],
-          { env: { PATH: process.env.PATH, TOKEN: secret, ...env } },
-          (error, out, err) => resolve(error ? `${text}\n${out}${err}` : ''),
-        ),
-      )
-      assert.is(problem, '')
-    }
-  } finally {
-    await app.close()
+  await using app = await startApp({ env })
+  const token = (await tokenHeaders(app)).Authorization?.replace('Bearer ', '') ?? ''
+  const requests = commands.filter(({ program }) => program === 'curl')
+  assert.ok(requests.length > 0)
+  for (const { page, line } of requests) {
+    const text = line
+      .replace('http://127.0.0.1:8787', app.url)
+      .replace('curl ', 'curl --fail-with-body --silent --show-error ')
+    const { body } = await app.post('/api/tokens/create', {
+      ...{ name: page, approvals: 'deny', scope: line.includes('/api/') ? 'api' : undefined },
+    })
+    const secret = (body.secret as string | undefined) ?? token
+    const problem = await new Promise<string>(resolve =>
+      execFile(
+        'bash',
+        ['-c', text],
+        { env: { PATH: process.env.PATH, TOKEN: secret, ...env } },
+        (error, out, err) => resolve(error ? `${text}\n${out}${err}` : ''),
+      ),
+    )
+    assert.is(problem, '')
   }
 })
 

@@ -230,24 +230,20 @@ flow('a chat is found by its words, renamed, and deleted', async world => {
 flow(
   'with a password: a wrong one is refused, the right one opens the page that was asked for',
   async world => {
-    const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: 'correct horse' } })
-    try {
-      const at = await openPage(`${app.url}/settings/appearance`)
-      world.opened.push(at)
-      await at.page.locator('#pw').fill('wrong')
-      await at.page.keyboard.press('Enter')
-      await at.page.getByRole('alert').filter({ hasText: /\w/ }).waitFor()
-      await at.page.locator('#pw').fill('correct horse')
-      await at.page.keyboard.press('Enter')
-      const saved = at.page.waitForResponse(reply => reply.request().method() === 'POST')
-      await at.page.getByText('Nord', { exact: true }).click()
-      await at.page.locator('html[data-theme="nord"]').waitFor()
-      assert.is((await saved).status(), 200)
-      await at.page.reload()
-      await at.page.locator('html[data-theme="nord"]').waitFor()
-    } finally {
-      await app.close()
-    }
+    await using app = await startApp({ env: { AGENT_WEBUI_PASSWORD: 'correct horse' } })
+    const at = await openPage(`${app.url}/settings/appearance`)
+    world.opened.push(at)
+    await at.page.locator('#pw').fill('wrong')
+    await at.page.keyboard.press('Enter')
+    await at.page.getByRole('alert').filter({ hasText: /\w/ }).waitFor()
+    await at.page.locator('#pw').fill('correct horse')
+    await at.page.keyboard.press('Enter')
+    const saved = at.page.waitForResponse(reply => reply.request().method() === 'POST')
+    await at.page.getByText('Nord', { exact: true }).click()
+    await at.page.locator('html[data-theme="nord"]').waitFor()
+    assert.is((await saved).status(), 200)
+    await at.page.reload()
+    await at.page.locator('html[data-theme="nord"]').waitFor()
   },
   /status of 401/,
 )

@@ -7,13 +7,11 @@ import {
   cpSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -69,6 +67,7 @@ export const fake: Tool<z.ZodObject> = {
     'handlers/fake.ts': `/** One of a test. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
+import { tempDir } from './_temp-dir.ts'
 
 export const get = endpoint({
   access: 'read',
@@ -109,7 +108,7 @@ const KINDS = Object.keys(ADDITIONS) as Kind[]
 
 const test = suite('how to add')
 
-const copy = mkdtempSync(join(tmpdir(), 'how-to-add-'))
+const copy = tempDir('how-to-add')
 test.after(() => rmSync(copy, { recursive: true, force: true }))
 
 const bin = (tool: string) => join('node_modules/.bin', tool)

@@ -1,6 +1,5 @@
 /** The container images: Dockerfile, compose.yml, and compose.cluster.yml agree with each other and with the program. What they run: proofs/image. */
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -9,6 +8,7 @@ import { parse } from 'yaml'
 import { clusterUrl } from '../lib/app/cell.ts'
 import { readConfig } from '../lib/config.ts'
 import { createDesk } from './lib/cli/_run.ts'
+import { tempDir } from './_temp-dir.ts'
 
 const test = suite('container images')
 
@@ -166,7 +166,7 @@ test('compose.cluster.yml: secrets are files, workers and forwarders get setting
   const [people] = /AUTH_HEADER=\S+ PROXY=\S+/.exec(text) ?? ['']
   const given = Object.fromEntries(people.split(' ').map(pair => pair.split('=')))
   assert.equal(given, { AUTH_HEADER: 'Remote-User', PROXY: '172.30.87.1' })
-  const dir = mkdtempSync(join(tmpdir(), 'compose-'))
+  const dir = tempDir('compose')
   try {
     writeFileSync(join(dir, 'database.url'), 'postgres://agent:word@database/agent')
     const own = Object.entries(services).filter(([name]) => name !== 'database')

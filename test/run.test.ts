@@ -1,19 +1,11 @@
 /** The test runner must not pass what it should fail: every way a test file can lie is tried on it. */
 import { spawn, spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ended, until } from './_wait.ts'
+import { tempDir } from './_temp-dir.ts'
 
 const head = "import { suite } from 'uvu'\nconst test = suite('s')\n"
 const FILES = {
@@ -35,7 +27,7 @@ type Name = keyof typeof FILES
 
 /** A project that holds only these files. */
 const createProject = (names: readonly Name[]) => {
-  const project = join(mkdtempSync(join(tmpdir(), 'runner-')), 'project')
+  const project = join(tempDir('runner'), 'project')
   mkdirSync(join(project, 'test'), { recursive: true })
   symlinkSync(resolve('node_modules'), join(project, 'node_modules'))
   for (const name of names) writeFileSync(join(project, 'test', name), FILES[name])

@@ -1,16 +1,7 @@
 /** The built file, alone in an empty directory with nothing but Node: it starts, serves, streams, resumes, and comes down. */
 import { spawnSync } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { transform } from 'esbuild'
 import { suite } from 'uvu'
@@ -21,10 +12,11 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { freePort, launch, type Program, programEnv, startProgram } from '../build/start-program.ts'
 import { rejection, startEditor } from './lib/cli/_acp-client.ts'
+import { tempDir } from './_temp-dir.ts'
 
 type State = { program: Program; client: ReturnType<typeof createClient> }
 
-const root = mkdtempSync(join(tmpdir(), 'smoke-'))
+const root = tempDir('smoke')
 const home = join(root, 'home')
 const cwd = join(root, 'empty')
 const file = join(cwd, 'agent-webui.mjs')

@@ -66,6 +66,9 @@ export const startChatAt = async (clock: Clock, ...script: Step[]) => {
     async turn(session_id: string, message: string): Promise<Seen[]> {
       return follow(await send(session_id, message))
     },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
     async close() {
       await app.close()
       await provider.close()

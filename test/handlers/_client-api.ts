@@ -72,12 +72,8 @@ export const withStillApi = (run: (service: Api) => Promise<void>, ...script: St
 const withApiAt =
   (clock: Clock, run: (service: Api) => Promise<void>, ...script: Step[]) =>
   async () => {
-    const service = await startApiAt(clock, ...script)
-    try {
-      await run(service)
-    } finally {
-      await service.close()
-    }
+    await using service = await startApiAt(clock, ...script)
+    await run(service)
   }
 
 /** The function that the tests offer to the model, in the form of each API. */

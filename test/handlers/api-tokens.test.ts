@@ -263,43 +263,39 @@ tokens(
   'a token that expires ends its requests and is refused with that reason; one in a file of an earlier version never expires',
   async () => {
     const clock = createTestClock(Date.now())
-    const service = await startApiAt(clock, { text: ['One ', 'two'], middle: gate().opened })
-    try {
-      const { app, makeToken, openai, provider } = service
-      const { secret, id } = await makeToken({ expires_in_days: 30, disconnect: 'continue' })
-      const { expires_at } = (await app.get('/api/tokens')).body.tokens.at(-1)
-      assert.is(expires_at, Math.floor(toSeconds(clock.now())) + 30 * 86_400)
-      clock.set(fromSeconds(expires_at) - 1)
-      const running = openai(secret).responses.create({ model: 'agent', input: 'Hello' })
-      const failed = running.then(
-        () => 200,
-        (error: { status: number }) => error.status,
-      )
-      await provider.arrived(1)
-      await clock.advance(1)
-      assert.is(await failed, 401)
-      const late = await app.get('/v1/models', auth(secret))
-      assert.equal(
-        [late.status, late.body.error.message],
-        [401, 'The token "test" has expired. Make a new one.'],
-      )
-      const path = join(app.state, 'api-tokens.json')
-      const change = (patch: (token: Record<string, unknown>) => void) => {
-        const file = JSON.parse(readFileSync(path, 'utf8'))
-        for (const token of file.tokens) if (token.id === id) patch(token)
-        writeFileSync(path, JSON.stringify(file))
-      }
-      // One of an earlier version: it never expires, and works.
-      change(token => {
-        for (const key of ['expires_at', 'scope', 'paths']) delete token[key]
-      })
-      await app.restart()
-      const old = (await app.get('/api/tokens')).body.tokens.at(-1)
-      assert.equal([old.expires_at, old.scope, old.paths], [null, 'work', ['v1']])
-      assert.is((await app.get('/v1/models', auth(secret))).status, 200)
-    } finally {
-      await service.close()
+    await using service = await startApiAt(clock, { text: ['One ', 'two'], middle: gate().opened })
+    const { app, makeToken, openai, provider } = service
+    const { secret, id } = await makeToken({ expires_in_days: 30, disconnect: 'continue' })
+    const { expires_at } = (await app.get('/api/tokens')).body.tokens.at(-1)
+    assert.is(expires_at, Math.floor(toSeconds(clock.now())) + 30 * 86_400)
+    clock.set(fromSeconds(expires_at) - 1)
+    const running = openai(secret).responses.create({ model: 'agent', input: 'Hello' })
+    const failed = running.then(
+      () => 200,
+      (error: { status: number }) => error.status,
+    )
+    await provider.arrived(1)
+    await clock.advance(1)
+    assert.is(await failed, 401)
+    const late = await app.get('/v1/models', auth(secret))
+    assert.equal(
+      [late.status, late.body.error.message],
+      [401, 'The token "test" has expired. Make a new one.'],
+    )
+    const path = join(app.state, 'api-tokens.json')
+    const change = (patch: (token: Record<string, unknown>) => void) => {
+      const file = JSON.parse(readFileSync(path, 'utf8'))
+      for (const token of file.tokens) if (token.id === id) patch(token)
+      writeFileSync(path, JSON.stringify(file))
     }
+    // One of an earlier version: it never expires, and works.
+    change(token => {
+      for (const key of ['expires_at', 'scope', 'paths']) delete token[key]
+    })
+    await app.restart()
+    const old = (await app.get('/api/tokens')).body.tokens.at(-1)
+    assert.equal([old.expires_at, old.scope, old.paths], [null, 'work', ['v1']])
+    assert.is((await app.get('/v1/models', auth(secret))).status, 200)
   },
 )
 

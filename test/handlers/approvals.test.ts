@@ -16,12 +16,8 @@ const runs = (command: string, id = 'c1') => ({
 type Chat = Awaited<ReturnType<typeof startChat>>
 const withChat =
   (script: Parameters<typeof startChat>, run: (chat: Chat) => Promise<void>) => async () => {
-    const chat = await startChat(...script)
-    try {
-      await run(chat)
-    } finally {
-      await chat.close()
-    }
+    await using chat = await startChat(...script)
+    await run(chat)
   }
 
 /** A directory in the session's workspace that a dangerous command would delete. */
@@ -35,50 +31,42 @@ const makeVictim = async ({ app }: Chat, id: string): Promise<string> => {
 approvals(
   'rejects bad input with a reason; without an open approval the answer is empty',
   async () => {
-    const app = await startApp()
-    try {
-      const { body } = await app.post('/api/session/new', {})
-      const { session_id } = body.session
-      const bad = await app.post('/api/approval/respond', { session_id, choice: 'maybe' })
-      assert.equal([bad.status, bad.body.error], [400, 'Invalid choice: maybe'])
-      const missing = await app.post('/api/approval/respond', { choice: 'once' })
-      assert.is(missing.status, 400)
-      const silent = await app.post('/api/clarify/respond', { session_id })
-      assert.equal([silent.status, silent.body.error], [400, 'response is required'])
-      const none = await app.post('/api/approval/respond', { session_id, choice: 'once' })
-      assert.equal(none.body, { ok: true, choice: 'once', accepted: false, answer: null })
-      const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
-      assert.equal(open.body, { pending: null, pending_count: 0 })
-      assert.equal((await app.get('/api/inbox')).body.questions, [])
-    } finally {
-      await app.close()
-    }
+    await using app = await startApp()
+    const { body } = await app.post('/api/session/new', {})
+    const { session_id } = body.session
+    const bad = await app.post('/api/approval/respond', { session_id, choice: 'maybe' })
+    assert.equal([bad.status, bad.body.error], [400, 'Invalid choice: maybe'])
+    const missing = await app.post('/api/approval/respond', { choice: 'once' })
+    assert.is(missing.status, 400)
+    const silent = await app.post('/api/clarify/respond', { session_id })
+    assert.equal([silent.status, silent.body.error], [400, 'response is required'])
+    const none = await app.post('/api/approval/respond', { session_id, choice: 'once' })
+    assert.equal(none.body, { ok: true, choice: 'once', accepted: false, answer: null })
+    const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
+    assert.equal(open.body, { pending: null, pending_count: 0 })
+    assert.equal((await app.get('/api/inbox')).body.questions, [])
   },
 )
 
 approvals('inject_test is 404 for requests through a proxy, by POST and by GET', async () => {
-  const app = await startApp()
-  try {
-    const { body } = await app.post('/api/session/new', {})
-    const { session_id } = body.session
-    for (const path of ['/api/approval/inject_test', '/api/clarify/inject_test']) {
-      const through = await app.request('POST', path, {
-        body: { session_id },
-        headers: { 'x-forwarded-for': '203.0.113.9' },
-      })
-      assert.is(through.status, 404)
-      assert.is((await app.post(path, { session_id })).status, 200)
-      assert.is((await app.get(`${path}?session_id=${session_id}`)).status, 200)
-    }
-    const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
-    assert.is(open.body.pending_count, 2)
-    assert.is(open.body.pending.pattern_key, 'test_pattern')
-    // Approvals of a deleted session are in no inbox.
-    await app.post('/api/session/delete', { session_id })
-    assert.equal((await app.get('/api/inbox')).body.questions, [])
-  } finally {
-    await app.close()
+  await using app = await startApp()
+  const { body } = await app.post('/api/session/new', {})
+  const { session_id } = body.session
+  for (const path of ['/api/approval/inject_test', '/api/clarify/inject_test']) {
+    const through = await app.request('POST', path, {
+      body: { session_id },
+      headers: { 'x-forwarded-for': '203.0.113.9' },
+    })
+    assert.is(through.status, 404)
+    assert.is((await app.post(path, { session_id })).status, 200)
+    assert.is((await app.get(`${path}?session_id=${session_id}`)).status, 200)
   }
+  const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
+  assert.is(open.body.pending_count, 2)
+  assert.is(open.body.pending.pattern_key, 'test_pattern')
+  // Approvals of a deleted session are in no inbox.
+  await app.post('/api/session/delete', { session_id })
+  assert.equal((await app.get('/api/inbox')).body.questions, [])
 })
 
 approvals(
@@ -307,32 +295,28 @@ approvals(
 )
 
 approvals('the approval stream sends open, new and resolved approvals', async () => {
-  const app = await startApp()
-  try {
-    const { body } = await app.post('/api/session/new', {})
-    const { session_id } = body.session
-    await app.post('/api/approval/inject_test', { session_id, command: 'one' })
-    const seen: string[] = []
-    for await (const event of app.events(`/api/approval/stream?session_id=${session_id}`)) {
-      const data = event.data as Record<string, unknown>
-      seen.push(event.event)
-      if (event.event === 'initial') {
-        assert.is(data.pending_count, 1)
-        await app.post('/api/approval/inject_test', { session_id, command: 'two' })
-      }
-      if (event.event === 'approval') {
-        assert.is(data.command, 'two')
-        await app.post('/api/approval/respond', { session_id, choice: 'once' })
-      }
-      if (event.event === 'settled') break
+  await using app = await startApp()
+  const { body } = await app.post('/api/session/new', {})
+  const { session_id } = body.session
+  await app.post('/api/approval/inject_test', { session_id, command: 'one' })
+  const seen: string[] = []
+  for await (const event of app.events(`/api/approval/stream?session_id=${session_id}`)) {
+    const data = event.data as Record<string, unknown>
+    seen.push(event.event)
+    if (event.event === 'initial') {
+      assert.is(data.pending_count, 1)
+      await app.post('/api/approval/inject_test', { session_id, command: 'two' })
     }
-    assert.equal(seen, ['initial', 'approval', 'settled'])
-    for await (const event of app.events(`/api/clarify/stream?session_id=${session_id}`)) {
-      assert.equal([event.event, event.data.pending], ['initial', null])
-      break
+    if (event.event === 'approval') {
+      assert.is(data.command, 'two')
+      await app.post('/api/approval/respond', { session_id, choice: 'once' })
     }
-  } finally {
-    await app.close()
+    if (event.event === 'settled') break
+  }
+  assert.equal(seen, ['initial', 'approval', 'settled'])
+  for await (const event of app.events(`/api/clarify/stream?session_id=${session_id}`)) {
+    assert.equal([event.event, event.data.pending], ['initial', null])
+    break
   }
 })
 

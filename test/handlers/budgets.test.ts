@@ -25,14 +25,10 @@ const named = async (chat: Chat): Promise<string> => {
 const withBudgets =
   (budgets: Record<string, unknown>, script: Step[], run: (chat: Chat) => Promise<void>) =>
   async () => {
-    const chat = await startChat(...script)
-    try {
-      const saved = await chat.app.post('/api/budgets', budgets)
-      assert.is(saved.status, 200, JSON.stringify(saved.body))
-      await run(chat)
-    } finally {
-      await chat.close()
-    }
+    await using chat = await startChat(...script)
+    const saved = await chat.app.post('/api/budgets', budgets)
+    assert.is(saved.status, 200, JSON.stringify(saved.body))
+    await run(chat)
   }
 
 const answer = async (chat: Chat, session_id: string, choice: string) => {
@@ -43,22 +39,18 @@ const answer = async (chat: Chat, session_id: string, choice: string) => {
 }
 
 test('rejects invalid limits, keeps absent ones, removes one with null, and keeps comments', async () => {
-  const chat = await startChat()
-  try {
-    const { app } = chat
-    const file = join(app.home, 'config.yaml')
-    writeFileSync(file, `${readFileSync(file, 'utf8')}# mine\n`)
-    for (const bad of [{ turn: { tokens: 0 } }, { day: { usd: -1 } }, { session: { tokens: 'x' } }])
-      assert.is((await app.post('/api/budgets', bad)).status, 400)
-    await app.post('/api/budgets', { turn: { tokens: 10 }, day: { usd: 2.5 } })
-    await app.post('/api/budgets', { turn: { tokens: null } })
-    const { body } = await app.get('/api/budgets')
-    assert.equal(body.budgets, { turn: {}, session: {}, day: { usd: 2.5 } })
-    assert.equal(body.today, { tokens: 0, usd: 0 })
-    assert.match(readFileSync(file, 'utf8'), '# mine')
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startChat()
+  const { app } = chat
+  const file = join(app.home, 'config.yaml')
+  writeFileSync(file, `${readFileSync(file, 'utf8')}# mine\n`)
+  for (const bad of [{ turn: { tokens: 0 } }, { day: { usd: -1 } }, { session: { tokens: 'x' } }])
+    assert.is((await app.post('/api/budgets', bad)).status, 400)
+  await app.post('/api/budgets', { turn: { tokens: 10 }, day: { usd: 2.5 } })
+  await app.post('/api/budgets', { turn: { tokens: null } })
+  const { body } = await app.get('/api/budgets')
+  assert.equal(body.budgets, { turn: {}, session: {}, day: { usd: 2.5 } })
+  assert.equal(body.today, { tokens: 0, usd: 0 })
+  assert.match(readFileSync(file, 'utf8'), '# mine')
 })
 
 test(

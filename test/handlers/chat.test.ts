@@ -11,12 +11,8 @@ const chat = suite('chat')
 const withChat =
   (run: (chat: Awaited<ReturnType<typeof startChat>>) => Promise<void>, ...script: Step[]) =>
   async () => {
-    const service = await startChat(...script)
-    try {
-      await run(service)
-    } finally {
-      await service.close()
-    }
+    await using service = await startChat(...script)
+    await run(service)
   }
 
 chat(

@@ -49,12 +49,8 @@ const BOTH = ['approval: rm -rf build â€” session', 'clarify: Which database? â€
 
 const withChat =
   (script: Parameters<typeof startChat>, test: (chat: Chat) => Promise<void>) => async () => {
-    const chat = await startChat(...script)
-    try {
-      await test(chat)
-    } finally {
-      await chat.close()
-    }
+    await using chat = await startChat(...script)
+    await test(chat)
   }
 
 decisions(
@@ -245,7 +241,7 @@ decisions(
 
 decisions('no answer in time is no success: the list says so until the next message', async () => {
   const clock = createTestClock()
-  const chat = await startChatAt(
+  await using chat = await startChatAt(
     clock,
     ...SCRIPT.slice(0, 1),
     { text: 'Not done.' },
@@ -253,25 +249,21 @@ decisions('no answer in time is no success: the list says so until the next mess
       text: 'A title',
     },
   )
-  try {
-    const id = await chat.newSession()
-    const stream = await chat.send(id, 'start')
-    await chat.follow(stream, 'approval')
-    const done = chat.follow(stream)
-    await clock.advance(300_000)
-    await done
-    const row = async () => (await chat.app.get('/api/sessions')).body.sessions[0]
-    const [late] = decided(await read(chat, id)) as [Decision]
-    assert.equal([late.answer, late.reason], ['deny', 'timeout'])
-    assert.is(Math.round(late.answered_at - late.asked_at), 300)
-    const shown = await row()
-    assert.equal([shown.last_turn, shown.last_turn_missed], ['done', true])
-    chat.provider.push({ text: 'Hello.' })
-    await chat.turn(id, 'I am back')
-    assert.is((await row()).last_turn_missed, undefined)
-  } finally {
-    await chat.close()
-  }
+  const id = await chat.newSession()
+  const stream = await chat.send(id, 'start')
+  await chat.follow(stream, 'approval')
+  const done = chat.follow(stream)
+  await clock.advance(300_000)
+  await done
+  const row = async () => (await chat.app.get('/api/sessions')).body.sessions[0]
+  const [late] = decided(await read(chat, id)) as [Decision]
+  assert.equal([late.answer, late.reason], ['deny', 'timeout'])
+  assert.is(Math.round(late.answered_at - late.asked_at), 300)
+  const shown = await row()
+  assert.equal([shown.last_turn, shown.last_turn_missed], ['done', true])
+  chat.provider.push({ text: 'Hello.' })
+  await chat.turn(id, 'I am back')
+  assert.is((await row()).last_turn_missed, undefined)
 })
 
 decisions.run()

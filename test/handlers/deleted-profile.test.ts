@@ -11,39 +11,31 @@ const deleted = suite('deleted profile')
 const withGone = async (
   run: (chat: Awaited<ReturnType<typeof startChat>>, id: string) => Promise<void>,
 ) => {
-  const chat = await startChat()
+  await using chat = await startChat()
   chat.provider.otherwise = () => ({ text: 'An answer.' })
-  try {
-    const { app } = chat
-    assert.is(
-      (await app.post('/api/profile/create', { name: 'work', clone_config: true })).status,
-      200,
-    )
-    const made = await app.post('/api/session/new', { profile: 'work' })
-    const id = made.body.session.session_id
-    await chat.turn(id, 'the first words')
-    await app.post('/api/profile/delete', { name: 'work' })
-    assert.is(existsSync(join(app.home, 'profiles', 'work')), false)
-    await run(chat, id)
-  } finally {
-    await chat.close()
-  }
+  const { app } = chat
+  assert.is(
+    (await app.post('/api/profile/create', { name: 'work', clone_config: true })).status,
+    200,
+  )
+  const made = await app.post('/api/session/new', { profile: 'work' })
+  const id = made.body.session.session_id
+  await chat.turn(id, 'the first words')
+  await app.post('/api/profile/delete', { name: 'work' })
+  assert.is(existsSync(join(app.home, 'profiles', 'work')), false)
+  await run(chat, id)
 }
 
 deleted('a new session in a profile that does not exist is 404 and creates nothing', async () => {
-  const chat = await startChat()
-  try {
-    const before = readdirSync(join(chat.app.state, 'sessions'))
-    for (const profile of ['ghost', 'work2', 'profiles']) {
-      const { status, body } = await chat.app.post('/api/session/new', { profile })
-      assert.equal([status, body.error], [404, `Profile '${profile}' does not exist.`])
-    }
-    assert.is((await chat.app.post('/api/session/new', { profile: '../x' })).status, 400)
-    assert.equal(readdirSync(join(chat.app.state, 'sessions')), before)
-    assert.is((await chat.app.post('/api/session/new', { profile: 'default' })).status, 200)
-  } finally {
-    await chat.close()
+  await using chat = await startChat()
+  const before = readdirSync(join(chat.app.state, 'sessions'))
+  for (const profile of ['ghost', 'work2', 'profiles']) {
+    const { status, body } = await chat.app.post('/api/session/new', { profile })
+    assert.equal([status, body.error], [404, `Profile '${profile}' does not exist.`])
   }
+  assert.is((await chat.app.post('/api/session/new', { profile: '../x' })).status, 400)
+  assert.equal(readdirSync(join(chat.app.state, 'sessions')), before)
+  assert.is((await chat.app.post('/api/session/new', { profile: 'default' })).status, 200)
 })
 
 deleted(

@@ -38,46 +38,42 @@ const countCalls = () => {
 }
 
 test('what has not changed is neither looked at nor read', async () => {
-  const app = await startApp()
-  try {
-    const messages = [
-      { role: 'user', content: 'one' },
-      { role: 'assistant', content: 'two' },
-    ]
-    const { body } = await app.post('/api/session/import', { title: 'Talk', messages })
-    const id = body.session.session_id
-    const long = Array.from({ length: 20 }, () => ({
-      role: 'user',
-      content: 'word '.repeat(10_000),
-    }))
-    const imported = await app.post('/api/session/import', { title: 'Long', messages: long })
-    const longId = imported.body.session.session_id
-    const lookups = async (path: string): Promise<{ stats: number; reads: number }> => {
-      const counted = countCalls()
-      for (let i = 0; i < 10; i++) assert.is((await app.get(path)).status, 200)
-      counted.stop()
-      const { statSync = 0, lstatSync = 0, fstatSync = 0, ...reads } = counted.calls
-      const sum = Object.values(reads).reduce((all, count) => all + count, 0)
-      return { stats: (statSync + lstatSync + fstatSync) / 10, reads: sum / 10 }
-    }
-    const most = async (path: string, stats: number) => {
-      let found = { stats: 0, reads: 0 }
-      // A file that changed within the resolution of its times is read again for a moment.
-      for (let round = 0; round < 100; round++) {
-        found = await lookups(path)
-        if (found.stats <= stats && found.reads === 0) return
-      }
-      assert.unreachable(`${path}: ${JSON.stringify(found)}`)
-    }
-    await most('/health', 0)
-    await most(`/api/session?session_id=${id}`, 0)
-    await most(`/api/session?session_id=${id}&limit=50`, 0)
-    // A megabyte is sent again from the bytes that were sent before.
-    await most(`/api/session?session_id=${longId}`, 0)
-    await most('/api/sessions?limit=50', 1)
-  } finally {
-    await app.close()
+  await using app = await startApp()
+  const messages = [
+    { role: 'user', content: 'one' },
+    { role: 'assistant', content: 'two' },
+  ]
+  const { body } = await app.post('/api/session/import', { title: 'Talk', messages })
+  const id = body.session.session_id
+  const long = Array.from({ length: 20 }, () => ({
+    role: 'user',
+    content: 'word '.repeat(10_000),
+  }))
+  const imported = await app.post('/api/session/import', { title: 'Long', messages: long })
+  const longId = imported.body.session.session_id
+  const lookups = async (path: string): Promise<{ stats: number; reads: number }> => {
+    const counted = countCalls()
+    for (let i = 0; i < 10; i++) assert.is((await app.get(path)).status, 200)
+    counted.stop()
+    const { statSync = 0, lstatSync = 0, fstatSync = 0, ...reads } = counted.calls
+    const sum = Object.values(reads).reduce((all, count) => all + count, 0)
+    return { stats: (statSync + lstatSync + fstatSync) / 10, reads: sum / 10 }
   }
+  const most = async (path: string, stats: number) => {
+    let found = { stats: 0, reads: 0 }
+    // A file that changed within the resolution of its times is read again for a moment.
+    for (let round = 0; round < 100; round++) {
+      found = await lookups(path)
+      if (found.stats <= stats && found.reads === 0) return
+    }
+    assert.unreachable(`${path}: ${JSON.stringify(found)}`)
+  }
+  await most('/health', 0)
+  await most(`/api/session?session_id=${id}`, 0)
+  await most(`/api/session?session_id=${id}&limit=50`, 0)
+  // A megabyte is sent again from the bytes that were sent before.
+  await most(`/api/session?session_id=${longId}`, 0)
+  await most('/api/sessions?limit=50', 1)
 })
 
 test.run()

@@ -14,14 +14,10 @@ type Draft = { text?: string; files?: string[]; client_message_id?: string }
 const withChat =
   (script: Parameters<typeof startChat>, run: (chat: WholeChat, id: string) => Promise<void>) =>
   async () => {
-    const chat = await startChat(...script)
-    try {
-      const id = await chat.newSession()
-      await chat.app.post('/api/session/rename', { session_id: id, title: 'Named' })
-      await run(chat, id)
-    } finally {
-      await chat.close()
-    }
+    await using chat = await startChat(...script)
+    const id = await chat.newSession()
+    await chat.app.post('/api/session/rename', { session_id: id, title: 'Named' })
+    await run(chat, id)
   }
 
 const save = ({ app }: Chat, session_id: string, draft: Draft) =>
@@ -55,19 +51,15 @@ test(
 )
 
 test('a message of a program in the same session leaves the draft', async () => {
-  const chat = await startApi({ text: 'one' }, { text: 'two' })
-  try {
-    const ask = (input: string, more: object = {}) =>
-      chat.openai().responses.create({ model: 'test-model', input, ...more })
-    const first = await ask('hello')
-    const id = String((await chat.sessions())[0]?.session_id)
-    await save(chat, id, { text: 'same' })
-    await ask('same', { previous_response_id: first.id })
-    assert.is((await chat.messages(id)).filter(({ role }) => role === 'user').length, 2)
-    assert.is((await draftOf(chat, id)).text, 'same')
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startApi({ text: 'one' }, { text: 'two' })
+  const ask = (input: string, more: object = {}) =>
+    chat.openai().responses.create({ model: 'test-model', input, ...more })
+  const first = await ask('hello')
+  const id = String((await chat.sessions())[0]?.session_id)
+  await save(chat, id, { text: 'same' })
+  await ask('same', { previous_response_id: first.id })
+  assert.is((await chat.messages(id)).filter(({ role }) => role === 'user').length, 2)
+  assert.is((await draftOf(chat, id)).text, 'same')
 })
 
 test(

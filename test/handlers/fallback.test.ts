@@ -1,5 +1,5 @@
 /** A turn whose model cannot answer: other keys of its pool, then the fallbacks of the home, then the sentence why. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -126,43 +126,6 @@ for (const [name, step, reason] of [
     assert.is(keysAt(one)?.[0], `second-${name}`)
   })
 
-test('429: retries the same key once, then uses the next one', async context => {
-  const [one] = context.servers
-  configure(context)
-  pool(context, 'first-twice', 'second-twice')
-  const soon = refuse(429, 'Rate limit reached', { 'retry-after-ms': '5' })
-  one?.push(soon, soon, { text: 'Here.' }, { text: 'A title' })
-  const { messages, retries, warnings } = await turn(context)
-  assert.is(messages.at(-1).content, 'Here.')
-  assert.equal(keysAt(one)?.slice(0, 3), ['first-twice', 'first-twice', 'second-twice'])
-  assert.equal([retries, warnings.length], [1, 1])
-  await noted(context, 0, 'exhausted')
-})
-
-test('uses a key again after its rest', async context => {
-  const [one] = context.servers
-  configure(context)
-  const before = Date.now() / 1_000 - 3_700
-  const tired = { last_status: 'exhausted', last_status_at: before, last_error_code: 402 }
-  pool(context, { id: 'a', access_token: 'key-first', priority: 0, ...tired }, 'key-second')
-  one?.push({ text: 'Rested.' })
-  await turn(context)
-  assert.is(keysAt(one)?.[0], 'key-first')
-  assert.is((await noted(context, 0, 'ok')).last_error_code, null)
-})
-
-test('round_robin starts each turn with another key', async context => {
-  const [one] = context.servers
-  configure(context, { credential_pool_strategies: { 'custom:one': 'round_robin' } })
-  pool(context, 'key-first', 'key-second', 'key-third')
-  one?.push({ text: 'a' }, { text: 'Title' }, { text: 'b' }, { text: 'c' }, { text: 'd' })
-  const { id } = await turn(context)
-  for (const _ of [1, 2, 3]) await turn(context, id)
-  const used = one?.requests.filter(({ body }) => body.tools?.length).map(({ headers }) => headers)
-  assert.is(new Set(used?.slice(0, 3).map(({ authorization }) => authorization)).size, 3)
-  assert.is(used?.[3]?.authorization, used?.[0]?.authorization)
-})
-
 test('when all keys are rejected, the next fallback gets only the key of its own host', async context => {
   const [one, two, three] = context.servers
   configure(context, {
@@ -212,51 +175,6 @@ test('a fallback lasts for all steps of the turn, and no longer', async context 
   assert.is(model, 'model-one')
 })
 
-for (const [name, step] of [
-  ['model_not_found', refuse(404, 'no such model')],
-  ['a refused request', refuse(400, 'this model is for other accounts')],
-  ['auth', DENIED],
-] as const)
-  test(`${name} falls back too`, async context => {
-    const [one, two] = context.servers
-    configure(context, fallbacks('two'))
-    one?.push(step)
-    two?.push({ text: 'From two.' })
-    const { messages, warnings } = await turn(context)
-    assert.is(warnings[0]?.type, 'fallback')
-    assert.is(messages.at(-1).content, 'From two.')
-  })
-
-test('skips entries without credentials, without a model, or unknown; the older config key works too', async context => {
-  const [one, , three] = context.servers
-  const usable = { provider: 'custom:three', model: 'model-three' }
-  const skipped = [
-    42,
-    null,
-    { provider: 'deepseek', model: 'deepseek-chat' },
-    { provider: 'custom:two' },
-    { provider: 'no-such-provider', model: 'm' },
-    { provider: 'custom:one', model: 'model-one' },
-  ]
-  for (const more of [
-    {
-      fallback_providers: [...skipped, usable],
-      fallback_model: { provider: 'custom:two', model: 'm' },
-    },
-    { fallback_providers: [], fallback_model: usable },
-    { fallback_model: usable },
-  ]) {
-    configure(context, more)
-    one?.push(UNPAID)
-    three?.push({ text: 'From three.' })
-    const { messages, warnings } = await turn(context)
-    assert.is(warnings.length, 1)
-    assert.is(messages.at(-1).provider, 'custom:three')
-    one?.clear()
-    three?.clear()
-  }
-})
-
 test('when all endpoints fail, each is tried once and the first failure is reported', async context => {
   const [one, two, three] = context.servers
   configure(context, fallbacks('two', 'three'))
@@ -277,20 +195,6 @@ test('when all endpoints fail, each is tried once and the first failure is repor
   )
 })
 
-test('does not fall back for a conversation that is too long', async context => {
-  const [, two, three] = context.servers
-  // The window that is learned belongs to a model that no other test uses.
-  const model = { provider: 'custom:three', default: 'small-model' }
-  configure(context, { model, ...fallbacks('two') })
-  // Attempts to shorten it are rejected as well.
-  const tooLong = refuse(400, 'This model’s maximum context length is 10 tokens')
-  three?.push(...Array.from({ length: 20 }, () => tooLong))
-  const { error, warnings } = await turn(context)
-  assert.is(error?.type, 'context_overflow')
-  assert.is(warnings.filter(({ type }) => type === 'fallback').length, 0)
-  assert.is(two?.requests.length, 0)
-})
-
 test('a fallback after streamed text restarts the answer', async context => {
   const [one, two] = context.servers
   configure(context, { ...fallbacks('two'), agent: { api_max_retries: 1 } })
@@ -303,57 +207,6 @@ test('a fallback after streamed text restarts the answer', async context => {
   assert.is(messages[1].content, 'All of it.')
   const [spoken, void_] = ['token', 'retry'].map(type => events.findIndex(e => e.event === type))
   assert.ok((spoken ?? -1) >= 0 && (void_ ?? -1) > (spoken ?? 0))
-})
-
-test('does not fall back for a stopped turn', async context => {
-  const [one, two] = context.servers
-  configure(context, fallbacks('two'))
-  const { app } = context
-  const { promise, resolve } = Promise.withResolvers<void>()
-  one?.push({ ...UNPAID, gate: promise })
-  const id: string = (await app.post('/api/session/new', {})).body.session.session_id
-  const { body } = await app.post('/api/chat/start', { session_id: id, message: 'hello' })
-  await one?.arrived(1)
-  await app.get(`/api/chat/cancel?stream_id=${body.stream_id}`)
-  resolve()
-  await one?.requests[0]?.closed
-  const seen: string[] = []
-  for await (const { event } of app.events(`/api/chat/stream?stream_id=${body.stream_id}`)) {
-    seen.push(event)
-    if (event === 'stream_end') break
-  }
-  assert.ok(seen.includes('cancel'))
-  assert.not.ok(seen.includes('warning'))
-  assert.is(two?.requests.length, 0)
-})
-
-test('a broken auth.json breaks no turn and is not rewritten', async context => {
-  const [one] = context.servers
-  configure(context)
-  const path = join(context.app.home, 'auth.json')
-  pool(context, 'key-first', 'key-second')
-  const { promise, resolve } = Promise.withResolvers<void>()
-  one?.push({ text: 'Fine.', gate: promise })
-  const answer = turn(context)
-  await one?.arrived(1)
-  writeFileSync(path, '{ broken')
-  resolve()
-  assert.is((await answer).messages.at(-1).content, 'Fine.')
-  assert.is(readFileSync(path, 'utf8'), '{ broken')
-})
-
-test('a home without pools gets no auth.json', async context => {
-  const { app, servers } = context
-  const [one] = servers
-  configure(context)
-  const { rmSync } = await import('node:fs')
-  rmSync(join(app.home, 'auth.json'))
-  rmSync(join(app.home, 'auth.lock'), { force: true })
-  one?.push(UNPAID)
-  const { error } = await turn(context)
-  assert.is(error?.type, 'quota_exhausted')
-  assert.not.ok(existsSync(join(app.home, 'auth.json')))
-  assert.not.ok(existsSync(join(app.home, 'auth.lock')))
 })
 
 test.run()

@@ -79,6 +79,9 @@ const start = async (config = '') => {
     look,
     settle,
     run,
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
     async close() {
       await app.close()
       await provider.close()
@@ -213,22 +216,18 @@ test('a change waits over a restart and while the service is down', async ({ cha
 })
 
 test('a change that tightens applies at once, and the looser value then needs a person', async () => {
-  const chat = await start(OFF)
-  try {
-    assert.not.ok(await asks(chat))
-    chat.write('')
-    assert.ok(await asks(chat))
-    await chat.clock.advance(6_000)
-    chat.write(OFF)
-    assert.ok(await asks(chat))
-    chat.write('permissions:\n  deny: ["terminal(echo *)"]\n')
-    assert.match((await chat.run('echo hello')).result, /permissions\.deny/)
-    await chat.clock.advance(6_000)
-    chat.write('')
-    assert.match((await chat.run('echo hello')).result, /permissions\.deny/)
-  } finally {
-    await chat.close()
-  }
+  await using chat = await start(OFF)
+  assert.not.ok(await asks(chat))
+  chat.write('')
+  assert.ok(await asks(chat))
+  await chat.clock.advance(6_000)
+  chat.write(OFF)
+  assert.ok(await asks(chat))
+  chat.write('permissions:\n  deny: ["terminal(echo *)"]\n')
+  assert.match((await chat.run('echo hello')).result, /permissions\.deny/)
+  await chat.clock.advance(6_000)
+  chat.write('')
+  assert.match((await chat.run('echo hello')).result, /permissions\.deny/)
 })
 
 test('what a person changes in the page applies at once, and nothing that waits', async ({
@@ -294,17 +293,13 @@ test('a file of confirmed settings that another program wrote accepts nothing', 
 })
 
 test('hooks that a damaged file says nothing of do not run, so commands are refused', async () => {
-  const chat = await start('hooks:\n  PreToolUse:\n    - command: "true"\n')
-  try {
-    assert.not.match((await chat.run('echo hello')).result, /Refused/)
-    const path = join(chat.app.state, 'accepted-settings.json')
-    await chat.app.restart(() => writeFileSync(path, '{'))
-    assert.match((await chat.run('echo hello')).result, /Refused because of|Refused because/)
-    await chat.settle(true)
-    assert.not.match((await chat.run('echo hello')).result, /Refused/)
-  } finally {
-    await chat.close()
-  }
+  await using chat = await start('hooks:\n  PreToolUse:\n    - command: "true"\n')
+  assert.not.match((await chat.run('echo hello')).result, /Refused/)
+  const path = join(chat.app.state, 'accepted-settings.json')
+  await chat.app.restart(() => writeFileSync(path, '{'))
+  assert.match((await chat.run('echo hello')).result, /Refused because of|Refused because/)
+  await chat.settle(true)
+  assert.not.match((await chat.run('echo hello')).result, /Refused/)
 })
 
 test('without its file a running service keeps what was confirmed, and writes it again', async ({

@@ -15,12 +15,8 @@ type Chat = Awaited<ReturnType<typeof startChat>>
 
 const withChat =
   (script: Parameters<typeof startChat>, run: (chat: Chat) => Promise<void>) => async () => {
-    const chat = await startChat(...script)
-    try {
-      await run(chat)
-    } finally {
-      await chat.close()
-    }
+    await using chat = await startChat(...script)
+    await run(chat)
   }
 
 const key = (name: string) => ({ headers: { 'Idempotency-Key': name } })

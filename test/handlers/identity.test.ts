@@ -1,7 +1,6 @@
 /** Devices and pairing over HTTP: one use, races, other people's codes, and who may not. */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -10,6 +9,7 @@ import { Audit } from '../../lib/people/audit.ts'
 import { Pairing } from '../../lib/people/pairing.ts'
 import { isProtectedPath } from '../../lib/store/state-files.ts'
 import { startApp, type TestApp } from '../_app.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const PASSWORD = 'correct horse'
 
@@ -377,37 +377,29 @@ test('a person keeps a way to sign in: neither the only passkey nor the only acc
 })
 
 test('a paired device does not replace or remove the password, or make an API token, without it', async () => {
-  const own = await startApp()
-  try {
-    const mine = cookieOf(await own.post('/api/settings', { _set_password: PASSWORD }))
-    const { body } = await own.post('/api/auth/pair/create', {}, as(mine))
-    const phone = cookieOf(await own.post('/api/auth/pair/use', { code: body.code }))
-    for (const change of [{ _set_password: 'stolen password' }, { _clear_password: true }]) {
-      const attempt = async (_current_password?: string) =>
-        codeOf(
-          await own.post(
-            '/api/settings',
-            { ...change, theme: 'nord', _current_password },
-            as(phone),
-          ),
-        )
-      assert.equal(await attempt(), [403, 'confirm_password'])
-      assert.equal(await attempt('guess'), [403, 'wrong_password'])
-    }
-    const make = async (password?: string) =>
-      codeOf(await own.post('/api/tokens/create', { name: 'x', password }, as(phone)))
-    assert.equal(await make(), [403, 'confirm_password'])
-    assert.is((await make(PASSWORD))[0], 200)
-    const { body: settings } = await own.get('/api/settings', as(mine))
-    assert.equal([settings.auth_enabled, settings.theme], [true, 'dark'])
-    const change = { _set_password: 'another horse', _current_password: PASSWORD }
-    assert.is((await own.post('/api/settings', change, as(phone))).status, 200)
-    assert.is((await own.post('/api/auth/login', { password: 'another horse' })).status, 200)
-    const log = JSON.stringify((await own.get('/api/auth/audit', as(phone))).body)
-    assert.not.ok(log.includes('horse') || log.includes('_current_password'))
-  } finally {
-    await own.close()
+  await using own = await startApp()
+  const mine = cookieOf(await own.post('/api/settings', { _set_password: PASSWORD }))
+  const { body } = await own.post('/api/auth/pair/create', {}, as(mine))
+  const phone = cookieOf(await own.post('/api/auth/pair/use', { code: body.code }))
+  for (const change of [{ _set_password: 'stolen password' }, { _clear_password: true }]) {
+    const attempt = async (_current_password?: string) =>
+      codeOf(
+        await own.post('/api/settings', { ...change, theme: 'nord', _current_password }, as(phone)),
+      )
+    assert.equal(await attempt(), [403, 'confirm_password'])
+    assert.equal(await attempt('guess'), [403, 'wrong_password'])
   }
+  const make = async (password?: string) =>
+    codeOf(await own.post('/api/tokens/create', { name: 'x', password }, as(phone)))
+  assert.equal(await make(), [403, 'confirm_password'])
+  assert.is((await make(PASSWORD))[0], 200)
+  const { body: settings } = await own.get('/api/settings', as(mine))
+  assert.equal([settings.auth_enabled, settings.theme], [true, 'dark'])
+  const change = { _set_password: 'another horse', _current_password: PASSWORD }
+  assert.is((await own.post('/api/settings', change, as(phone))).status, 200)
+  assert.is((await own.post('/api/auth/login', { password: 'another horse' })).status, 200)
+  const log = JSON.stringify((await own.get('/api/auth/audit', as(phone))).body)
+  assert.not.ok(log.includes('horse') || log.includes('_current_password'))
 })
 
 test('the audit log says what happened, where from, without secrets, across a restart', async ({
@@ -448,29 +440,22 @@ test('the audit log says what happened, where from, without secrets, across a re
 })
 
 test('the audit log is bounded, and survives a torn line', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'audit-'))
-  try {
-    const path = join(dir, 'audit.jsonl')
-    const audit = new Audit(path, createTestClock(), assert.unreachable)
-    writeFileSync(path, '{"at":1,"what":"sign-o')
-    audit.note('sign-out', { address: 'a', device: 'b' })
-    audit.note('sign-in', { address: 'a', device: 'x'.repeat(10_000), detail: 'line\nbreak' })
-    const [entry, first] = audit.list({ kinds: [], skip: 0, limit: 10 }).entries
-    assert.is(first?.what, 'sign-out')
-    assert.equal(
-      [entry?.what, entry?.device.length, entry?.detail],
-      ['sign-in', 200, 'line\nbreak'],
-    )
-    for (let i = 0; i < 3; i += 1) {
-      appendFileSync(path, `${'x'.repeat(1 << 20)}\n`)
-      audit.note('sign-in', { address: `${i}`, device: '' })
-    }
-    assert.equal(readdirSync(dir).toSorted(), ['audit.1.jsonl', 'audit.jsonl'])
-    const { entries } = audit.list({ kinds: ['sign-in'], skip: 0, limit: 1 })
-    assert.is(entries[0]?.address, '2')
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
+  const dir = tempDir('audit')
+  const path = join(dir, 'audit.jsonl')
+  const audit = new Audit(path, createTestClock(), assert.unreachable)
+  writeFileSync(path, '{"at":1,"what":"sign-o')
+  audit.note('sign-out', { address: 'a', device: 'b' })
+  audit.note('sign-in', { address: 'a', device: 'x'.repeat(10_000), detail: 'line\nbreak' })
+  const [entry, first] = audit.list({ kinds: [], skip: 0, limit: 10 }).entries
+  assert.is(first?.what, 'sign-out')
+  assert.equal([entry?.what, entry?.device.length, entry?.detail], ['sign-in', 200, 'line\nbreak'])
+  for (let i = 0; i < 3; i += 1) {
+    appendFileSync(path, `${'x'.repeat(1 << 20)}\n`)
+    audit.note('sign-in', { address: `${i}`, device: '' })
   }
+  assert.equal(readdirSync(dir).toSorted(), ['audit.1.jsonl', 'audit.jsonl'])
+  const { entries } = audit.list({ kinds: ['sign-in'], skip: 0, limit: 1 })
+  assert.is(entries[0]?.address, '2')
 })
 
 test('refusals that no throttle counts are not recorded: they could push out everything else', async ({
@@ -493,18 +478,11 @@ test('tools and file requests reach none of the files about sign-in', async ({ a
 })
 
 test('without a password there is nothing to pair with', async () => {
-  const open = await startApp()
-  try {
-    assert.equal(codeOf(await open.post('/api/auth/pair/create', {})), [409, 'password_missing'])
-    assert.is(
-      (await open.post('/api/auth/pair/use', { code: 'x' })).body.message,
-      'Auth not enabled',
-    )
-    await open.post('/api/auth/logout', {})
-    assert.is((await open.get('/api/auth/audit')).body.total, 0)
-  } finally {
-    await open.close()
-  }
+  await using open = await startApp()
+  assert.equal(codeOf(await open.post('/api/auth/pair/create', {})), [409, 'password_missing'])
+  assert.is((await open.post('/api/auth/pair/use', { code: 'x' })).body.message, 'Auth not enabled')
+  await open.post('/api/auth/logout', {})
+  assert.is((await open.get('/api/auth/audit')).body.total, 0)
 })
 
 test.run()

@@ -89,135 +89,115 @@ const requirePrefix = (bodies: Body[]): void => {
 
 for (const apiMode of FORMATS)
   test(`attachments and read images are sent, and stay the same later: ${apiMode}`, async () => {
-    const chat = await startWithImages(apiMode)
-    try {
-      const { app, id, workspace } = chat
-      await chat.say('look', ['red.png'], read('blue.png'), { text: 'Red, and blue.' })
-      const [first, second] = chat.sent()
-      assert.equal(imagesIn(first), [base64(RED)])
-      assert.equal(imagesIn(second), [base64(RED), base64(BLUE)])
-      assert.match(JSON.stringify(second), '[image: blue.png, 30×30, 1 kB]')
+    await using chat = await startWithImages(apiMode)
+    const { app, id, workspace } = chat
+    await chat.say('look', ['red.png'], read('blue.png'), { text: 'Red, and blue.' })
+    const [first, second] = chat.sent()
+    assert.equal(imagesIn(first), [base64(RED)])
+    assert.equal(imagesIn(second), [base64(RED), base64(BLUE)])
+    assert.match(JSON.stringify(second), '[image: blue.png, 30×30, 1 kB]')
 
-      // The files change, and the service restarts: what was sent stays the same.
-      writeFileSync(join(workspace, 'red.png'), BLUE)
-      rmSync(join(workspace, 'blue.png'))
-      await app.restart()
-      await chat.say('and now?', [], { text: 'The same.' })
-      assert.equal(imagesIn(chat.sent().at(-1)), [base64(RED), base64(BLUE)])
-      requirePrefix(chat.sent())
+    // The files change, and the service restarts: what was sent stays the same.
+    writeFileSync(join(workspace, 'red.png'), BLUE)
+    rmSync(join(workspace, 'blue.png'))
+    await app.restart()
+    await chat.say('and now?', [], { text: 'The same.' })
+    assert.equal(imagesIn(chat.sent().at(-1)), [base64(RED), base64(BLUE)])
+    requirePrefix(chat.sent())
 
-      const messages = await chat.messages(id)
-      assert.equal(messages[0]?.attachments, ['red.png'])
-      assert.is(messages[2]?.content, '[image: blue.png, 30×30, 1 kB]')
-      const journal = readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8')
-      const exported = await app.get(`/api/session/export?session_id=${id}`)
-      for (const text of [journal, JSON.stringify(exported.body)])
-        assert.not.ok(text.includes(base64(RED).slice(0, 40)))
-    } finally {
-      await chat.close()
-    }
+    const messages = await chat.messages(id)
+    assert.equal(messages[0]?.attachments, ['red.png'])
+    assert.is(messages[2]?.content, '[image: blue.png, 30×30, 1 kB]')
+    const journal = readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8')
+    const exported = await app.get(`/api/session/export?session_id=${id}`)
+    for (const text of [journal, JSON.stringify(exported.body)])
+      assert.not.ok(text.includes(base64(RED).slice(0, 40)))
   })
 
 test('a model that cannot see gets text; another one sees the same images later', async () => {
-  const chat = await startWithImages('chat_completions')
-  try {
-    const { app, id } = chat
-    await app.post('/api/session/update', { session_id: id, model: '@custom:one:deepseek-chat' })
-    await chat.say('look', ['red.png'], read('blue.png'), { text: 'I cannot.' })
-    for (const body of chat.sent()) assert.equal(imagesIn(body), [])
-    assert.match(JSON.stringify(chat.sent()[1]), 'This model cannot see images.')
-    await app.post('/api/session/update', { session_id: id, model: '@custom:one:gpt-4o' })
-    await chat.say('and you?', [], { text: 'Red.' })
-    assert.equal(imagesIn(chat.sent().at(-1)), [base64(RED), base64(BLUE)])
-    await app.post('/api/session/update', { session_id: id, model: '@custom:one:deepseek-chat' })
-    await chat.say('and now?', [], { text: 'Still not.' })
-    assert.equal(imagesIn(chat.sent().at(-1)), [])
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startWithImages('chat_completions')
+  const { app, id } = chat
+  await app.post('/api/session/update', { session_id: id, model: '@custom:one:deepseek-chat' })
+  await chat.say('look', ['red.png'], read('blue.png'), { text: 'I cannot.' })
+  for (const body of chat.sent()) assert.equal(imagesIn(body), [])
+  assert.match(JSON.stringify(chat.sent()[1]), 'This model cannot see images.')
+  await app.post('/api/session/update', { session_id: id, model: '@custom:one:gpt-4o' })
+  await chat.say('and you?', [], { text: 'Red.' })
+  assert.equal(imagesIn(chat.sent().at(-1)), [base64(RED), base64(BLUE)])
+  await app.post('/api/session/update', { session_id: id, model: '@custom:one:deepseek-chat' })
+  await chat.say('and now?', [], { text: 'Still not.' })
+  assert.equal(imagesIn(chat.sent().at(-1)), [])
 })
 
 test('a model that rejects images answers without them, and the user is warned once', async () => {
-  const chat = await startWithImages('chat_completions')
-  try {
-    const refuse: Step = {
-      status: 404,
-      body: { error: { message: 'No endpoints found that support image input' } },
-    }
-    const seen = await chat.say('look', ['red.png'], refuse, read('blue.png'), { text: 'Blind.' })
-    const [first, again, third] = chat.sent()
-    assert.is(imagesIn(first).length, 1)
-    assert.equal([imagesIn(again), imagesIn(third)], [[], []])
-    const warnings = () => seen.filter(({ event }) => event === 'warning').map(({ data }) => data)
-    assert.equal(warnings(), [
-      {
-        type: 'model',
-        message:
-          'gpt-4o doesn’t accept images, so it doesn’t see them. It can ask about them with vision_analyze.',
-      },
-    ])
-    assert.match(JSON.stringify(again), 'To ask about one, call vision_analyze.')
-    const later = await chat.say('again', ['blue.png'], { text: 'Still blind.' })
-    assert.is(chat.sent().length, 4)
-    assert.equal(
-      later.filter(({ event }) => event === 'warning'),
-      [],
-    )
-    requirePrefix(chat.sent().slice(1))
-  } finally {
-    await chat.close()
+  await using chat = await startWithImages('chat_completions')
+  const refuse: Step = {
+    status: 404,
+    body: { error: { message: 'No endpoints found that support image input' } },
   }
+  const seen = await chat.say('look', ['red.png'], refuse, read('blue.png'), { text: 'Blind.' })
+  const [first, again, third] = chat.sent()
+  assert.is(imagesIn(first).length, 1)
+  assert.equal([imagesIn(again), imagesIn(third)], [[], []])
+  const warnings = () => seen.filter(({ event }) => event === 'warning').map(({ data }) => data)
+  assert.equal(warnings(), [
+    {
+      type: 'model',
+      message:
+        'gpt-4o doesn’t accept images, so it doesn’t see them. It can ask about them with vision_analyze.',
+    },
+  ])
+  assert.match(JSON.stringify(again), 'To ask about one, call vision_analyze.')
+  const later = await chat.say('again', ['blue.png'], { text: 'Still blind.' })
+  assert.is(chat.sent().length, 4)
+  assert.equal(
+    later.filter(({ event }) => event === 'warning'),
+    [],
+  )
+  requirePrefix(chat.sent().slice(1))
 })
 
 test('a removed copy, an edit and an undo: the turn goes through', async () => {
-  const chat = await startWithImages('chat_completions')
-  try {
-    const { app, id } = chat
-    await chat.say('look', ['red.png'], { text: 'Red.' })
-    const stored = join(app.state, 'tool-output', id)
-    assert.is(readdirSync(stored).length, 1)
-    await chat.say('and this', ['blue.png'], { text: 'Blue.' })
-    // The last exchange is taken back: its image is no longer sent.
-    await app.post('/api/session/truncate', { session_id: id, keep_count: 2 })
-    await chat.say('once more', [], { text: 'Red.' })
-    assert.equal(imagesIn(chat.sent().at(-1)), [base64(RED)])
-    rmSync(stored, { recursive: true })
-    await chat.say('still there?', [], { text: 'No.' })
-    const last = chat.sent().at(-1)
-    assert.equal(imagesIn(last), [])
-    assert.match(JSON.stringify(last), '[red.png is not shown: its file was removed]')
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startWithImages('chat_completions')
+  const { app, id } = chat
+  await chat.say('look', ['red.png'], { text: 'Red.' })
+  const stored = join(app.state, 'tool-output', id)
+  assert.is(readdirSync(stored).length, 1)
+  await chat.say('and this', ['blue.png'], { text: 'Blue.' })
+  // The last exchange is taken back: its image is no longer sent.
+  await app.post('/api/session/truncate', { session_id: id, keep_count: 2 })
+  await chat.say('once more', [], { text: 'Red.' })
+  assert.equal(imagesIn(chat.sent().at(-1)), [base64(RED)])
+  rmSync(stored, { recursive: true })
+  await chat.say('still there?', [], { text: 'No.' })
+  const last = chat.sent().at(-1)
+  assert.equal(imagesIn(last), [])
+  assert.match(JSON.stringify(last), '[red.png is not shown: its file was removed]')
 })
 
 test('steering and queued messages carry their images', async () => {
-  const chat = await startWithImages('codex_responses')
-  try {
-    const { app, id } = chat
-    const held = gate()
-    chat.steps.push(
-      { ...read('missing.txt'), gate: held.opened },
-      { text: 'Steered.' },
-      { text: 'Q.' },
-    )
-    const { body } = await app.post('/api/chat/start', { session_id: id, message: 'begin' })
-    const count = chat.provider.requests.length
-    await chat.provider.arrived(Math.max(1, count))
-    await app.post('/api/chat/steer', { session_id: id, message: 'see', attachments: ['red.png'] })
-    await app.post('/api/queue/add', {
-      session_id: id,
-      message: 'later',
-      attachments: ['blue.png'],
-    })
-    held.open()
-    await chat.follow(body.stream_id)
-    assert.equal(imagesIn(chat.sent()[1]), [base64(RED)])
-    while (chat.sent().length < 3) await chat.provider.arrived(chat.provider.requests.length + 1)
-    assert.equal(imagesIn(chat.sent()[2]), [base64(RED), base64(BLUE)])
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startWithImages('codex_responses')
+  const { app, id } = chat
+  const held = gate()
+  chat.steps.push(
+    { ...read('missing.txt'), gate: held.opened },
+    { text: 'Steered.' },
+    { text: 'Q.' },
+  )
+  const { body } = await app.post('/api/chat/start', { session_id: id, message: 'begin' })
+  const count = chat.provider.requests.length
+  await chat.provider.arrived(Math.max(1, count))
+  await app.post('/api/chat/steer', { session_id: id, message: 'see', attachments: ['red.png'] })
+  await app.post('/api/queue/add', {
+    session_id: id,
+    message: 'later',
+    attachments: ['blue.png'],
+  })
+  held.open()
+  await chat.follow(body.stream_id)
+  assert.equal(imagesIn(chat.sent()[1]), [base64(RED)])
+  while (chat.sent().length < 3) await chat.provider.arrived(chat.provider.requests.length + 1)
+  assert.equal(imagesIn(chat.sent()[2]), [base64(RED), base64(BLUE)])
 })
 
 const ftyp = (brand: string) =>
@@ -260,75 +240,65 @@ test('an attached image that the model does not get is named to the person and t
 })
 
 test('a subagent sees images; a script gets text', async () => {
-  const chat = await startWithImages('chat_completions', { approvals: { mode: 'off' } })
-  try {
-    await chat.say(
-      'delegate',
-      [],
-      { toolCalls: [{ id: 'd', name: 'delegate_task', arguments: { goal: 'look at blue.png' } }] },
-      read('blue.png'),
-      { text: 'It is blue.' },
-      {
-        toolCalls: [
-          {
-            id: 's',
-            name: 'execute_code',
-            arguments: { code: 'print(read_file("red.png"))' },
-          },
-        ],
-      },
-      { text: 'Done.' },
-    )
-    const bodies = chat.sent()
-    assert.equal(imagesIn(bodies[2]), [base64(BLUE)])
-    for (const body of [bodies[3], bodies[4]]) assert.equal(imagesIn(body), [])
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startWithImages('chat_completions', { approvals: { mode: 'off' } })
+  await chat.say(
+    'delegate',
+    [],
+    { toolCalls: [{ id: 'd', name: 'delegate_task', arguments: { goal: 'look at blue.png' } }] },
+    read('blue.png'),
+    { text: 'It is blue.' },
+    {
+      toolCalls: [
+        {
+          id: 's',
+          name: 'execute_code',
+          arguments: { code: 'print(read_file("red.png"))' },
+        },
+      ],
+    },
+    { text: 'Done.' },
+  )
+  const bodies = chat.sent()
+  assert.equal(imagesIn(bodies[2]), [base64(BLUE)])
+  for (const body of [bodies[3], bodies[4]]) assert.equal(imagesIn(body), [])
 })
 
 test('the page gets the stored copy by its name, and nothing else by that way', async () => {
-  const chat = await startWithImages('chat_completions')
-  try {
-    const { app, id } = chat
-    await chat.say('look', [], read('blue.png'), { text: 'Blue.' })
-    const result = (await chat.messages(id))[2] as { _images: { file: string }[] }
-    const [image] = result._images
-    assert.ok(image)
-    const get = (path: string, session = id) =>
-      app.get(`/api/media?session_id=${session}&path=${encodeURIComponent(path)}`)
-    const found = await get(image.file)
-    assert.is(found.status, 200)
-    assert.is(found.headers['content-type'], 'image/png')
-    for (const path of [`../${id}/${image.file}`, 'blue.png', image.file.replace('-', '-0')])
-      assert.is((await get(path)).status, 403, path)
-    assert.is((await get(`image-${'0'.repeat(32)}.png`)).status, 404)
-    // A copy of the chat has its own copy of the image, and a purge keeps what is named.
-    const { body } = await app.post('/api/session/duplicate', { session_id: id })
-    const copy: string = body.session.session_id
-    await app.post('/api/session/purge', { session_id: copy })
-    await app.post('/api/session/delete', { session_id: id, permanent: true })
-    assert.is((await get(image.file, copy)).status, 200)
-    assert.not.ok(readdirSync(join(app.state, 'tool-output')).includes(id))
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startWithImages('chat_completions')
+  const { app, id } = chat
+  await chat.say('look', [], read('blue.png'), { text: 'Blue.' })
+  const result = (await chat.messages(id))[2] as { _images: { file: string }[] }
+  const [image] = result._images
+  assert.ok(image)
+  const get = (path: string, session = id) =>
+    app.get(`/api/media?session_id=${session}&path=${encodeURIComponent(path)}`)
+  const found = await get(image.file)
+  assert.is(found.status, 200)
+  assert.is(found.headers['content-type'], 'image/png')
+  for (const path of [`../${id}/${image.file}`, 'blue.png', image.file.replace('-', '-0')])
+    assert.is((await get(path)).status, 403, path)
+  assert.is((await get(`image-${'0'.repeat(32)}.png`)).status, 404)
+  // A copy of the chat has its own copy of the image, and a purge keeps what is named.
+  const { body } = await app.post('/api/session/duplicate', { session_id: id })
+  const copy: string = body.session.session_id
+  await app.post('/api/session/purge', { session_id: copy })
+  await app.post('/api/session/delete', { session_id: id, permanent: true })
+  assert.is((await get(image.file, copy)).status, 200)
+  assert.not.ok(readdirSync(join(app.state, 'tool-output')).includes(id))
 })
 
 test('image_input_mode and an auxiliary model decide for the user', async () => {
-  const chat = await startWithImages('chat_completions', { agent: { image_input_mode: 'text' } })
-  try {
-    await chat.say('look', ['red.png'], read('blue.png'), { text: 'no' })
-    for (const body of chat.sent()) assert.equal(imagesIn(body), [])
-    chat.configure({ auxiliary: { vision: { model: 'eyes' } } })
-    await chat.say('look', ['red.png'], { text: 'no' })
-    assert.equal(imagesIn(chat.sent().at(-1)), [])
-    chat.configure({ agent: { image_input_mode: 'native' }, auxiliary: { vision: { model: 'e' } } })
-    await chat.say('look', ['red.png'], { text: 'yes' })
-    assert.is(imagesIn(chat.sent().at(-1)).length, 2)
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startWithImages('chat_completions', {
+    agent: { image_input_mode: 'text' },
+  })
+  await chat.say('look', ['red.png'], read('blue.png'), { text: 'no' })
+  for (const body of chat.sent()) assert.equal(imagesIn(body), [])
+  chat.configure({ auxiliary: { vision: { model: 'eyes' } } })
+  await chat.say('look', ['red.png'], { text: 'no' })
+  assert.equal(imagesIn(chat.sent().at(-1)), [])
+  chat.configure({ agent: { image_input_mode: 'native' }, auxiliary: { vision: { model: 'e' } } })
+  await chat.say('look', ['red.png'], { text: 'yes' })
+  assert.is(imagesIn(chat.sent().at(-1)).length, 2)
 })
 
 test.run()

@@ -82,43 +82,43 @@ test('without usage every day is listed with zero', async ({ app }) => {
 
 test('a turn counts once, under the model and provider that served it, also after a restart', async () => {
   const usage = { prompt_tokens: 120, completion_tokens: 30, cost: 0.5 }
-  const chat = await startChat({ text: 'one', usage }, { text: 'A title' }, { text: 'two', usage })
-  try {
-    const id = await chat.newSession()
-    await chat.turn(id, 'hello')
-    const spent = async () => {
-      const { totals, models, profiles, sources, daily } = await read(chat.app)
-      assert.equal(daily.at(-1).input_tokens, totals.input_tokens)
-      return { totals, models, profiles, sources }
-    }
-    const first = await spent()
-    assert.equal(first.totals, {
-      turns: 1,
-      input_tokens: 120,
-      output_tokens: 30,
-      total_tokens: 150,
-      estimated_cost: 0.5,
-      cache_read_tokens: 0,
-      cache_write_tokens: 0,
-      sessions: 1,
-    })
-    assert.equal([first.models[0].model, first.models[0].provider], ['test-model', 'custom'])
-    assert.equal([first.profiles[0].profile, first.sources[0].source], ['default', 'webui'])
-    await chat.turn(id, 'again')
-    const second = await spent()
-    assert.equal([second.totals.turns, second.totals.input_tokens], [2, 240])
-    await chat.app.restart()
-    assert.equal(await spent(), second)
-    // The catalog is a cache: lost, it is made again from the journals.
-    rmSync(join(chat.app.state, 'cache'), { recursive: true })
-    await chat.app.restart()
-    assert.equal(await spent(), second)
-    await chat.app.post('/api/session/clear', { session_id: id })
-    await chat.app.post('/api/session/purge', { session_id: id })
-    assert.equal(await spent(), second)
-  } finally {
-    await chat.close()
+  await using chat = await startChat(
+    { text: 'one', usage },
+    { text: 'A title' },
+    { text: 'two', usage },
+  )
+  const id = await chat.newSession()
+  await chat.turn(id, 'hello')
+  const spent = async () => {
+    const { totals, models, profiles, sources, daily } = await read(chat.app)
+    assert.equal(daily.at(-1).input_tokens, totals.input_tokens)
+    return { totals, models, profiles, sources }
   }
+  const first = await spent()
+  assert.equal(first.totals, {
+    turns: 1,
+    input_tokens: 120,
+    output_tokens: 30,
+    total_tokens: 150,
+    estimated_cost: 0.5,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    sessions: 1,
+  })
+  assert.equal([first.models[0].model, first.models[0].provider], ['test-model', 'custom'])
+  assert.equal([first.profiles[0].profile, first.sources[0].source], ['default', 'webui'])
+  await chat.turn(id, 'again')
+  const second = await spent()
+  assert.equal([second.totals.turns, second.totals.input_tokens], [2, 240])
+  await chat.app.restart()
+  assert.equal(await spent(), second)
+  // The catalog is a cache: lost, it is made again from the journals.
+  rmSync(join(chat.app.state, 'cache'), { recursive: true })
+  await chat.app.restart()
+  assert.equal(await spent(), second)
+  await chat.app.post('/api/session/clear', { session_id: id })
+  await chat.app.post('/api/session/purge', { session_id: id })
+  assert.equal(await spent(), second)
 })
 
 test('picks up journals that other programs write, change or remove', async ({ app }) => {

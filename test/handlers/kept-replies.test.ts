@@ -91,23 +91,19 @@ test('a message that was sent is in the next reply, and the running turn too', a
 }) => {
   // The built-in demo would take its time for the reply.
   const { opened, open } = gate()
-  const provider = await createProvider({ text: 'six', gate: opened })
-  try {
-    const model = `model: {provider: custom, base_url: '${provider.url}', default: test-model}\n`
-    writeFileSync(join(app.home, 'config.yaml'), model)
-    const path = `/api/session?session_id=${id}&limit=50`
-    await app.get(path)
-    const { body } = await app.post('/api/chat/start', { session_id: id, message: 'five' })
-    const running = (await app.get(path)).body.session
-    assert.ok(running.messages.some((message: { content: string }) => message.content === 'five'))
-    open()
-    await app.get(`/api/chat/stream?stream_id=${body.stream_id}`)
-    const ended = (await app.get(path)).body.session
-    assert.is(ended.live, null)
-    assert.equal([ended.messages.at(-1).role, ended.messages.at(-1).content], ['assistant', 'six'])
-  } finally {
-    await provider.close()
-  }
+  await using provider = await createProvider({ text: 'six', gate: opened })
+  const model = `model: {provider: custom, base_url: '${provider.url}', default: test-model}\n`
+  writeFileSync(join(app.home, 'config.yaml'), model)
+  const path = `/api/session?session_id=${id}&limit=50`
+  await app.get(path)
+  const { body } = await app.post('/api/chat/start', { session_id: id, message: 'five' })
+  const running = (await app.get(path)).body.session
+  assert.ok(running.messages.some((message: { content: string }) => message.content === 'five'))
+  open()
+  await app.get(`/api/chat/stream?stream_id=${body.stream_id}`)
+  const ended = (await app.get(path)).body.session
+  assert.is(ended.live, null)
+  assert.equal([ended.messages.at(-1).role, ended.messages.at(-1).content], ['assistant', 'six'])
 })
 
 test('a matching tag means the same bytes, also in a page of the list', async ({ app, id }) => {

@@ -204,83 +204,77 @@ const filesBelow = (dir: string): string[] =>
   })
 
 test('a model and an MCP server repeat every key in every field', async () => {
-  const provider = await createProvider()
-  const app = await startApp({ allowErrors: true, env: { AGENT_WEBUI_PASSWORD: KEYS.password } })
+  await using provider = await createProvider()
+  await using app = await startApp({
+    allowErrors: true,
+    env: { AGENT_WEBUI_PASSWORD: KEYS.password },
+  })
   const found: string[] = []
   const look = (where: string, text: string) => void found.push(...leaksIn(where, text))
-  try {
-    writeHome(app, provider.url)
-    const signedIn = await app.post('/api/auth/login', { password: KEYS.password })
-    const headers = { Cookie: String(signedIn.headers['set-cookie']).split(';')[0] ?? '' }
-    const get = (path: string) => app.request('GET', path, { headers })
-    const post = (path: string, body: object) => app.request('POST', path, { headers, body })
-    const workspace = join(app.userHome, 'work')
-    mkdirSync(workspace)
-    await post('/api/workspaces/add', { path: workspace })
-    const made = await post('/api/session/new', { workspace })
-    const id: string = made.body.session.session_id
+  writeHome(app, provider.url)
+  const signedIn = await app.post('/api/auth/login', { password: KEYS.password })
+  const headers = { Cookie: String(signedIn.headers['set-cookie']).split(';')[0] ?? '' }
+  const get = (path: string) => app.request('GET', path, { headers })
+  const post = (path: string, body: object) => app.request('POST', path, { headers, body })
+  const workspace = join(app.userHome, 'work')
+  mkdirSync(workspace)
+  await post('/api/workspaces/add', { path: workspace })
+  const made = await post('/api/session/new', { workspace })
+  const id: string = made.body.session.session_id
 
-    const live = app.events(`/api/events?sources=session:${id},list,inbox,notices`, { headers })
-    const listening = (async () => {
-      for await (const event of live) {
-        look(`/api/events ${event.event}`, JSON.stringify(event))
-        const { kind, approval_id, clarify_id } = event.data.data ?? {}
-        if (event.event !== 'asked') continue
-        const answer = { session_id: id, approval_id, clarify_id }
-        if (kind === 'approval')
-          await post('/api/approval/respond', { ...answer, choice: 'session' })
-        else await post('/api/clarify/respond', { ...answer, response: 'red' })
-      }
-    })()
-    let stream = ''
-    for (const message of scriptKeys(provider)) {
-      const started = await post('/api/chat/start', { session_id: id, message })
-      look('chat/start', started.text)
-      stream = started.body.stream_id
-      for await (const event of app.events(`/api/chat/stream?stream_id=${stream}`, { headers })) {
-        look(`stream of ${message}: ${event.event}`, JSON.stringify(event))
-        if (event.event === 'stream_end') break
-      }
+  const live = app.events(`/api/events?sources=session:${id},list,inbox,notices`, { headers })
+  const listening = (async () => {
+    for await (const event of live) {
+      look(`/api/events ${event.event}`, JSON.stringify(event))
+      const { kind, approval_id, clarify_id } = event.data.data ?? {}
+      if (event.event !== 'asked') continue
+      const answer = { session_id: id, approval_id, clarify_id }
+      if (kind === 'approval') await post('/api/approval/respond', { ...answer, choice: 'session' })
+      else await post('/api/clarify/respond', { ...answer, response: 'red' })
     }
-    const { session } = (await get(`/api/session?session_id=${id}`)).body
-    assert.match(session.title, /profil\.\.\.Xs71|Look/)
-    assert.ok(provider.requests.length > 20, `${provider.requests.length} requests`)
-    // What the person wrote is for the model, and to its own provider the model said the rest.
-    for (const { body } of provider.requests)
-      look('tools of a request', JSON.stringify(body.tools ?? []))
-    const tested = await post('/api/mcp/test', { name: 'talks' })
-    look('mcp/test', tested.text)
-    look('models/refresh', (await post('/api/models/refresh', {})).text)
-    look('models/live', (await get('/api/models/live?provider=custom')).text)
-    for (const path of ['/api/providers/test', '/api/onboarding/probe'])
-      look(path, (await post(path, { provider: 'custom', model: KEYS.api })).text)
-    const jobs = (await get('/api/crons')).body.jobs
-    const values = valuesFor({
-      session_id: id,
-      stream_id: stream,
-      workspace,
-      id: session.messages.at(-1).id,
-      job_id: jobs[0]?.id ?? 'none',
-    })
-    for (const path of new Set(pathsOf(values))) {
-      const answer = await get(path)
-      assert.ok(
-        answer.status < 500 || answer.status === 503,
-        `${path}: ${answer.text.slice(0, 200)}`,
-      )
-      look(path, `${answer.text}\n${JSON.stringify(answer.headers)}`)
+  })()
+  let stream = ''
+  for (const message of scriptKeys(provider)) {
+    const started = await post('/api/chat/start', { session_id: id, message })
+    look('chat/start', started.text)
+    stream = started.body.stream_id
+    for await (const event of app.events(`/api/chat/stream?stream_id=${stream}`, { headers })) {
+      look(`stream of ${message}: ${event.event}`, JSON.stringify(event))
+      if (event.event === 'stream_end') break
     }
-    live.close()
-    await listening
-    look('log', app.lines.join('\n'))
-    for (const path of filesBelow(app.state))
-      if (!PRIVATE.test(path.slice(app.state.length)))
-        look(path.slice(app.state.length), readFileSync(path, 'latin1'))
-    assert.equal([...new Set(found)].slice(0, 40), [])
-  } finally {
-    await app.close()
-    await provider.close()
   }
+  const { session } = (await get(`/api/session?session_id=${id}`)).body
+  assert.match(session.title, /profil\.\.\.Xs71|Look/)
+  assert.ok(provider.requests.length > 20, `${provider.requests.length} requests`)
+  // What the person wrote is for the model, and to its own provider the model said the rest.
+  for (const { body } of provider.requests)
+    look('tools of a request', JSON.stringify(body.tools ?? []))
+  const tested = await post('/api/mcp/test', { name: 'talks' })
+  look('mcp/test', tested.text)
+  look('models/refresh', (await post('/api/models/refresh', {})).text)
+  look('models/live', (await get('/api/models/live?provider=custom')).text)
+  for (const path of ['/api/providers/test', '/api/onboarding/probe'])
+    look(path, (await post(path, { provider: 'custom', model: KEYS.api })).text)
+  const jobs = (await get('/api/crons')).body.jobs
+  const values = valuesFor({
+    session_id: id,
+    stream_id: stream,
+    workspace,
+    id: session.messages.at(-1).id,
+    job_id: jobs[0]?.id ?? 'none',
+  })
+  for (const path of new Set(pathsOf(values))) {
+    const answer = await get(path)
+    assert.ok(answer.status < 500 || answer.status === 503, `${path}: ${answer.text.slice(0, 200)}`)
+    look(path, `${answer.text}\n${JSON.stringify(answer.headers)}`)
+  }
+  live.close()
+  await listening
+  look('log', app.lines.join('\n'))
+  for (const path of filesBelow(app.state))
+    if (!PRIVATE.test(path.slice(app.state.length)))
+      look(path.slice(app.state.length), readFileSync(path, 'latin1'))
+  assert.equal([...new Set(found)].slice(0, 40), [])
 })
 
 test('only files of the person, static assets, and secrets that are shown once are sent as they are', () => {

@@ -194,28 +194,24 @@ test('two browsers on two profiles have separate notes; a linked note stays a li
 })
 
 test('notes are sent to the model of their own profile, unless disabled in the configuration', async () => {
-  const chat = await startChat({ text: 'One.' }, { text: 'A title' }, { text: 'Two.' })
-  try {
-    const dir = join(chat.app.home, 'memories')
-    put(dir, 'MEMORY.md', 'Builds with pnpm.')
-    put(dir, 'USER.md', 'Is called Ada.')
-    put(join(chat.app.home, 'profiles', 'work', 'memories'), 'MEMORY.md', 'a secret of work')
-    const id = await chat.newSession()
-    await chat.turn(id, 'hello')
-    const prompt = (at: number): string => chat.provider.requests[at]?.body.messages[0].content
-    assert.match(prompt(0), /earlier conversations:\nBuilds with pnpm\./)
-    assert.match(prompt(0), 'Is called Ada.')
-    assert.not.match(prompt(0), 'a secret of work')
-    const config = join(chat.app.home, 'config.yaml')
-    const off = 'memory: {memory_enabled: off, user_profile_enabled: true}\n'
-    writeFileSync(config, readFileSync(config, 'utf8') + off)
-    await chat.turn(id, 'again')
-    const last = chat.provider.requests.length - 1
-    assert.not.match(prompt(last), 'Builds with pnpm.')
-    assert.match(prompt(last), 'Is called Ada.')
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startChat({ text: 'One.' }, { text: 'A title' }, { text: 'Two.' })
+  const dir = join(chat.app.home, 'memories')
+  put(dir, 'MEMORY.md', 'Builds with pnpm.')
+  put(dir, 'USER.md', 'Is called Ada.')
+  put(join(chat.app.home, 'profiles', 'work', 'memories'), 'MEMORY.md', 'a secret of work')
+  const id = await chat.newSession()
+  await chat.turn(id, 'hello')
+  const prompt = (at: number): string => chat.provider.requests[at]?.body.messages[0].content
+  assert.match(prompt(0), /earlier conversations:\nBuilds with pnpm\./)
+  assert.match(prompt(0), 'Is called Ada.')
+  assert.not.match(prompt(0), 'a secret of work')
+  const config = join(chat.app.home, 'config.yaml')
+  const off = 'memory: {memory_enabled: off, user_profile_enabled: true}\n'
+  writeFileSync(config, readFileSync(config, 'utf8') + off)
+  await chat.turn(id, 'again')
+  const last = chat.provider.requests.length - 1
+  assert.not.match(prompt(last), 'Builds with pnpm.')
+  assert.match(prompt(last), 'Is called Ada.')
 })
 
 test.run()

@@ -1,7 +1,6 @@
 /** An installation that was restored or copied elsewhere: every chat goes on, and nothing refers to the former place. */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -17,6 +16,7 @@ import { systemClock } from '../../lib/base/clock.ts'
 import { startApp } from '../_app.ts'
 import { git, writeFiles } from '../_git.ts'
 import { startChat } from './_chat.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const test = suite('a moved home')
 
@@ -171,7 +171,7 @@ test('a copy with a damaged chat starts, and its worktrees are of its own reposi
 })
 
 test('another HOME alone moves nothing that is still there', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const dir = tempDir('move')
   const [home, own, other] = ['agent', 'own', 'other'].map(name => join(dir, name)) as [
     string,
     string,
@@ -193,11 +193,10 @@ test('another HOME alone moves nothing that is still there', async () => {
     assert.ok(workspaces.some(({ path }: { path: string }) => path === code))
     await app.close()
   }
-  rmSync(dir, { recursive: true })
 })
 
 test('a chat on a disk that is not there at the first start waits for it', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const dir = tempDir('move')
   const [former, now] = [join(dir, 'agent'), join(dir, 'new')] as [string, string]
   const folders = { disk: join(dir, 'disk', 'code'), gone: join(dir, 'gone') }
   const app = await startApp({ env: { HOME: dir, AGENT_HOME: former } })
@@ -217,11 +216,10 @@ test('a chat on a disk that is not there at the first start waits for it', async
   assert.is(await workspaceOf('disk'), folders.disk)
   assert.is(await workspaceOf('gone'), join(now, 'webui', 'workspace'))
   await moved.close()
-  rmSync(dir, { recursive: true })
 })
 
 test('a start that was interrupted is done again: below the former place, too', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const dir = tempDir('move')
   const places = (home: string) => ({
     ...readConfig({ HOME: dir, AGENT_HOME: home }, []),
     cluster: null,
@@ -255,12 +253,11 @@ test('a start that was interrupted is done again: below the former place, too', 
   assert.equal(JSON.parse(readFileSync(join(target, 'webui', 'turns', 'a.json'), 'utf8')), {
     root: folder,
   })
-  rmSync(dir, { recursive: true })
 })
 
 /** Homes below one directory, and what `startMove` does to a list of strings in one of them. */
 const openMoves = () => {
-  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const dir = tempDir('move')
   const lines: string[] = []
   const log = createLog({ out: text => lines.push(text), err: text => lines.push(text) })
   const places = (name: string) => {
@@ -394,7 +391,7 @@ test('a folder of another user is looked for below this one where no place was n
 })
 
 test('a folder that is gone does not mean that the home was moved', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const dir = tempDir('move')
   const env = { HOME: '/home/nobody-here', AGENT_HOME: join(dir, 'agent') }
   const config = { ...readConfig(env, []), cluster: null }
   const prompts = join(config.stateDir, 'cache', 'prompts')
@@ -404,7 +401,6 @@ test('a folder that is gone does not mean that the home was moved', () => {
   startMove(config, createLog({ out: text => lines.push(text), err: text => lines.push(text) }))
   assert.equal(lines, [])
   assert.equal(readdirSync(join(config.stateDir, 'cache')), ['prompts'])
-  rmSync(dir, { recursive: true })
 })
 
 test('a home that noted no place, as an earlier version left it: chats say where it was', async () => {

@@ -283,14 +283,10 @@ test('without a password, only the setup token enters', async () => {
     AGENT_WEBUI_OIDC_ISSUER: 'http://127.0.0.1:9',
     AGENT_WEBUI_OIDC_CLIENT_ID: 'agent',
   }
-  const app = await startApp({ env })
-  try {
-    assert.is((await app.get('/api/sessions')).status, 401)
-    assert.is((await app.get('/api/auth/oidc/start')).headers.location, '/login')
-    assert.not.match((await app.get('/login')).text, 'Sign in with')
-  } finally {
-    await app.close()
-  }
+  await using app = await startApp({ env })
+  assert.is((await app.get('/api/sessions')).status, 401)
+  assert.is((await app.get('/api/auth/oidc/start')).headers.location, '/login')
+  assert.not.match((await app.get('/login')).text, 'Sign in with')
 })
 
 test.run()

@@ -11,25 +11,17 @@ import { CLIENT, jwt } from '../lib/models/sign-in/_issuer.ts'
 const test = suite('onboarding over HTTP')
 
 const withApp = async (options: AppOptions, work: (app: TestApp) => Promise<void>) => {
-  const app = await startApp(options)
-  try {
-    await work(app)
-  } finally {
-    await app.close()
-  }
+  await using app = await startApp(options)
+  await work(app)
 }
 
 /** Closes what was opened beside the service, however the test ends. */
-const using = async <T extends { close(): Promise<void> }>(
+const using = async <T extends AsyncDisposable>(
   opening: Promise<T>,
   work: (opened: T) => Promise<void>,
 ) => {
-  const opened = await opening
-  try {
-    await work(opened)
-  } finally {
-    await opened.close()
-  }
+  await using opened = await opening
+  await work(opened)
 }
 
 const setup = (app: TestApp, body: Record<string, unknown>, headers: Record<string, string> = {}) =>

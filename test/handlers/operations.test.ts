@@ -1,13 +1,12 @@
 /** What an operator sees: request ids, secrets in the log, readiness, metrics. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { chmodSync, rmSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../_clock.ts'
 import { thisMachine } from '../../lib/operations/checks/machine.ts'
 import { Readiness } from '../../lib/app/readiness.ts'
 import { startApp, type TestApp, tokenHeaders } from '../_app.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const TOKEN = 'metrics-0123456789abcdef'
 
@@ -196,7 +195,7 @@ test('ready: not before the start, not during the shutdown, not on a full or los
   let free = 1e12
   let error: unknown = null
   const clock = createTestClock()
-  const state = mkdtempSync(join(tmpdir(), 'state-'))
+  const state = tempDir('state')
   const machine = { ...thisMachine, accessError: () => error, freeBytes: () => free }
   const readiness = new Readiness(state, machine, { clock })
   const codes = async () => {

@@ -13,10 +13,10 @@ import type { Seen } from './_chat.ts'
 const test = suite('our engine as an external agent of our own service')
 
 test('an edit, a command with approval, and a stop', async () => {
-  const desk = createDesk()
-  const provider = await createProvider()
+  using desk = createDesk()
+  await using provider = await createProvider()
   desk.useProvider(provider.url)
-  const app = await startApp()
+  await using app = await startApp()
   writeFileSync(
     join(app.home, 'config.yaml'),
     `providers:
@@ -27,63 +27,57 @@ test('an edit, a command with approval, and a stop', async () => {
     env: { HOME: ${desk.root}, AGENT_HOME: ${desk.home}, AGENT_BASE_HOME: ${desk.home}, TMPDIR: ${desk.root} }
 `,
   )
-  try {
-    const { workspace } = desk
-    await app.post('/api/workspaces/add', { path: workspace })
-    const created = await app.post('/api/session/new', { model: '@acp:twin', workspace })
-    const { session_id } = created.body.session
-    const send = async (message: string): Promise<string> =>
-      (await app.post('/api/chat/start', { session_id, message })).body.stream_id
-    const follow = async (stream: string, until: (seen: Seen) => boolean): Promise<Seen[]> => {
-      const seen: Seen[] = []
-      for await (const event of app.events(`/api/chat/stream?stream_id=${stream}`)) {
-        seen.push(event as Seen)
-        if (until(event as Seen)) break
-      }
-      return seen
+  const { workspace } = desk
+  await app.post('/api/workspaces/add', { path: workspace })
+  const created = await app.post('/api/session/new', { model: '@acp:twin', workspace })
+  const { session_id } = created.body.session
+  const send = async (message: string): Promise<string> =>
+    (await app.post('/api/chat/start', { session_id, message })).body.stream_id
+  const follow = async (stream: string, until: (seen: Seen) => boolean): Promise<Seen[]> => {
+    const seen: Seen[] = []
+    for await (const event of app.events(`/api/chat/stream?stream_id=${stream}`)) {
+      seen.push(event as Seen)
+      if (until(event as Seen)) break
     }
-    const isEnd = ({ event }: Seen): boolean => event === 'stream_end'
-    writeFileSync(join(workspace, 'a.txt'), 'one\ntwo\n')
-    const edit = { path: 'a.txt', old_string: 'two', new_string: 'three' }
-    provider.push(
-      { text: 'Changing.', toolCalls: [{ name: 'patch', arguments: edit }] },
-      { toolCalls: [{ name: 'terminal', arguments: { command: 'echo gone; rm -rf ./b.txt' } }] },
-      { text: 'Done.' },
-    )
-    writeFileSync(join(workspace, 'b.txt'), 'x')
-    const stopApproving = autoApprove(app, session_id)
-    const seen = await follow(await send('Change it'), isEnd)
-    stopApproving()
-    assert.ok(
-      seen.some(({ event }) => event === 'done'),
-      JSON.stringify(seen.at(-2)),
-    )
-    assert.is(readFileSync(join(workspace, 'a.txt'), 'utf8'), 'one\nthree\n')
-    assert.not(existsSync(join(workspace, 'b.txt')))
-    const { messages } = (await app.get(`/api/session?session_id=${session_id}`)).body.session
-    const text = JSON.stringify(messages)
-    assert.match(text, '+three')
-    assert.match(text, 'gone')
-    assert.is(messages.at(-1).content, 'Done.')
-    const asked = seen.filter(({ event }) => event === 'approval')
-    assert.is(asked.length, 1)
-    assert.match(String(asked[0]?.data.command), 'rm -rf ./b.txt')
-
-    provider.push({
-      toolCalls: [{ name: 'terminal', arguments: { command: 'echo on; sleep 30' } }],
-    })
-    const stream = await send('Wait')
-    await follow(stream, ({ event }) => event === 'tool')
-    await app.post('/api/chat/cancel', { stream_id: stream })
-    provider.push({ text: 'Still here.' })
-    await follow(await send('And now?'), isEnd)
-    const after = (await app.get(`/api/session?session_id=${session_id}`)).body.session.messages
-    assert.is(after.at(-1).content, 'Still here.')
-  } finally {
-    await app.close()
-    await provider.close()
-    desk.close()
+    return seen
   }
+  const isEnd = ({ event }: Seen): boolean => event === 'stream_end'
+  writeFileSync(join(workspace, 'a.txt'), 'one\ntwo\n')
+  const edit = { path: 'a.txt', old_string: 'two', new_string: 'three' }
+  provider.push(
+    { text: 'Changing.', toolCalls: [{ name: 'patch', arguments: edit }] },
+    { toolCalls: [{ name: 'terminal', arguments: { command: 'echo gone; rm -rf ./b.txt' } }] },
+    { text: 'Done.' },
+  )
+  writeFileSync(join(workspace, 'b.txt'), 'x')
+  const stopApproving = autoApprove(app, session_id)
+  const seen = await follow(await send('Change it'), isEnd)
+  stopApproving()
+  assert.ok(
+    seen.some(({ event }) => event === 'done'),
+    JSON.stringify(seen.at(-2)),
+  )
+  assert.is(readFileSync(join(workspace, 'a.txt'), 'utf8'), 'one\nthree\n')
+  assert.not(existsSync(join(workspace, 'b.txt')))
+  const { messages } = (await app.get(`/api/session?session_id=${session_id}`)).body.session
+  const text = JSON.stringify(messages)
+  assert.match(text, '+three')
+  assert.match(text, 'gone')
+  assert.is(messages.at(-1).content, 'Done.')
+  const asked = seen.filter(({ event }) => event === 'approval')
+  assert.is(asked.length, 1)
+  assert.match(String(asked[0]?.data.command), 'rm -rf ./b.txt')
+
+  provider.push({
+    toolCalls: [{ name: 'terminal', arguments: { command: 'echo on; sleep 30' } }],
+  })
+  const stream = await send('Wait')
+  await follow(stream, ({ event }) => event === 'tool')
+  await app.post('/api/chat/cancel', { stream_id: stream })
+  provider.push({ text: 'Still here.' })
+  await follow(await send('And now?'), isEnd)
+  const after = (await app.get(`/api/session?session_id=${session_id}`)).body.session.messages
+  assert.is(after.at(-1).content, 'Still here.')
 })
 
 test.run()

@@ -1,23 +1,19 @@
 /** Setting a password over HTTP: what is accepted can be signed in with, in every spelling; what could not be is refused. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
 import { launch, SERVICE } from '../../build/start-program.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const test = suite('password over HTTP')
 
 const withApp =
   (run: (app: TestApp) => Promise<void>, env: Record<string, string> = {}) =>
   async () => {
-    const app = await startApp({ env })
-    try {
-      await run(app)
-    } finally {
-      await app.close()
-    }
+    await using app = await startApp({ env })
+    await run(app)
   }
 
 const cookieOf = (answer: { headers: { 'set-cookie'?: string[] | undefined } }) => ({
@@ -84,7 +80,7 @@ test(
 )
 
 test('an unusable password variable stops startup with a reason', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'password-'))
+  const home = tempDir('password')
   for (const password of ['a'.repeat(1_025), 'two\nlines']) {
     const program = launch(process.execPath, [SERVICE, '--no-browser'], {
       home,
@@ -94,7 +90,6 @@ test('an unusable password variable stops startup with a reason', async () => {
     assert.match(program.output(), /AGENT_WEBUI_PASSWORD cannot be used\. A password can/)
     assert.not.match(program.output(), 'aaaa')
   }
-  rmSync(home, { recursive: true, force: true })
 })
 
 test(
@@ -128,25 +123,21 @@ test(
 )
 
 test('bound to the network, the password cannot be removed, and without one every request is rejected', async () => {
-  const app = await startApp({ argv: ['--host', '0.0.0.0'] })
-  try {
-    for (const path of ['/api/sessions', '/api/settings', '/api/onboarding/status', '/api/events'])
-      assert.is((await app.get(path)).status, 401, path)
-    assert.is((await app.post('/api/settings', { _set_password: 'mine' })).status, 401)
-    assert.is((await app.post('/api/onboarding/setup', {})).status, 401)
-    assert.is((await app.get('/')).headers.location, '/login')
-    assert.is((await app.get('/health')).status, 200)
-    const token = /setup token (\S+)/.exec(app.lines.join('\n'))?.[1] ?? ''
-    const headers = cookieOf(await app.post('/api/auth/login', { password: token.toUpperCase() }))
-    assert.is((await app.get('/api/settings', { headers })).body.password_missing, true)
-    assert.is((await app.post('/api/auth/login', { password: token })).status, 401)
-    assert.is((await app.post('/api/settings', { _set_password: 'mine' }, { headers })).status, 200)
-    const removed = await app.post('/api/settings', { _clear_password: true }, { headers })
-    assert.equal([removed.status, /other machines/.test(removed.body.error)], [409, true])
-    assert.is((await app.get('/api/settings', { headers })).body.password_missing, false)
-  } finally {
-    await app.close()
-  }
+  await using app = await startApp({ argv: ['--host', '0.0.0.0'] })
+  for (const path of ['/api/sessions', '/api/settings', '/api/onboarding/status', '/api/events'])
+    assert.is((await app.get(path)).status, 401, path)
+  assert.is((await app.post('/api/settings', { _set_password: 'mine' })).status, 401)
+  assert.is((await app.post('/api/onboarding/setup', {})).status, 401)
+  assert.is((await app.get('/')).headers.location, '/login')
+  assert.is((await app.get('/health')).status, 200)
+  const token = /setup token (\S+)/.exec(app.lines.join('\n'))?.[1] ?? ''
+  const headers = cookieOf(await app.post('/api/auth/login', { password: token.toUpperCase() }))
+  assert.is((await app.get('/api/settings', { headers })).body.password_missing, true)
+  assert.is((await app.post('/api/auth/login', { password: token })).status, 401)
+  assert.is((await app.post('/api/settings', { _set_password: 'mine' }, { headers })).status, 200)
+  const removed = await app.post('/api/settings', { _clear_password: true }, { headers })
+  assert.equal([removed.status, /other machines/.test(removed.body.error)], [409, true])
+  assert.is((await app.get('/api/settings', { headers })).body.password_missing, false)
 })
 
 test.run()

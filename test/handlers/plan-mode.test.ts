@@ -120,22 +120,18 @@ const numbered = (calls: readonly ScriptedCall[]): ScriptedCall[] =>
   calls.map((call, at) => ({ ...call, id: `c${at}` }))
 
 test('rejects an unknown mode and an unknown session', async () => {
-  const chat = await startChat()
-  try {
-    const { app } = chat
-    const id = await chat.newSession()
-    assert.is((await app.post('/api/session/mode', { session_id: id, mode: 'yolo' })).status, 400)
-    const missing = await app.post('/api/session/mode', { session_id: 'nope', mode: 'plan' })
-    assert.is(missing.status, 404)
-    assert.is((await app.get(`/api/session/mode?session_id=${id}`)).body.mode, 'normal')
-    assert.is((await sessionOf(app, id)).mode, undefined)
-    await app.post('/api/session/mode', { session_id: id, mode: 'plan' })
-    assert.is((await sessionOf(app, id)).mode, 'plan')
-    const { body } = await app.post('/api/session/duplicate', { session_id: id })
-    assert.is(body.session.mode, 'plan', 'a copy of a chat in plan mode is in plan mode')
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startChat()
+  const { app } = chat
+  const id = await chat.newSession()
+  assert.is((await app.post('/api/session/mode', { session_id: id, mode: 'yolo' })).status, 400)
+  const missing = await app.post('/api/session/mode', { session_id: 'nope', mode: 'plan' })
+  assert.is(missing.status, 404)
+  assert.is((await app.get(`/api/session/mode?session_id=${id}`)).body.mode, 'normal')
+  assert.is((await sessionOf(app, id)).mode, undefined)
+  await app.post('/api/session/mode', { session_id: id, mode: 'plan' })
+  assert.is((await sessionOf(app, id)).mode, 'plan')
+  const { body } = await app.post('/api/session/duplicate', { session_id: id })
+  assert.is(body.session.mode, 'plan', 'a copy of a chat in plan mode is in plan mode')
 })
 
 test(
@@ -278,45 +274,40 @@ test(
 
 for (const how of ['kill', 'restart'] as const)
   test(`a plan that waits outlives a ${how}: it is answered afterwards, and the work continues`, async () => {
-    const provider = await createProvider(present())
-    const app = await (how === 'kill' ? spawnApp() : startApp())
-    try {
-      writeFileSync(
-        join(app.home, 'config.yaml'),
-        `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
-      )
-      const { body } = await app.post('/api/session/new', {})
-      const id: string = body.session.session_id
-      await app.post('/api/session/rename', { session_id: id, title: 'Named' })
-      await app.post('/api/session/mode', { session_id: id, mode: 'plan' })
-      const start = await app.post('/api/chat/start', { session_id: id, message: 'Plan it.' })
-      for await (const event of app.events(`/api/chat/stream?stream_id=${start.body.stream_id}`))
-        if (event.event === 'clarify') break
-      const plan = await openPlan(app)
-      if ('restart' in app) await app.restart()
-      else await app.kill().then(app.start)
-      const session = await sessionOf(app, id)
-      assert.equal(session.questions, [plan])
-      assert.equal([session.mode, session.waiting, session.last_turn], ['plan', 1, null])
-      assert.equal((await app.get('/api/inbox')).body.questions, [plan])
+    await using provider = await createProvider(present())
+    await using app = await (how === 'kill' ? spawnApp() : startApp())
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+    )
+    const { body } = await app.post('/api/session/new', {})
+    const id: string = body.session.session_id
+    await app.post('/api/session/rename', { session_id: id, title: 'Named' })
+    await app.post('/api/session/mode', { session_id: id, mode: 'plan' })
+    const start = await app.post('/api/chat/start', { session_id: id, message: 'Plan it.' })
+    for await (const event of app.events(`/api/chat/stream?stream_id=${start.body.stream_id}`))
+      if (event.event === 'clarify') break
+    const plan = await openPlan(app)
+    if ('restart' in app) await app.restart()
+    else await app.kill().then(app.start)
+    const session = await sessionOf(app, id)
+    assert.equal(session.questions, [plan])
+    assert.equal([session.mode, session.waiting, session.last_turn], ['plan', 1, null])
+    assert.equal((await app.get('/api/inbox')).body.questions, [plan])
 
-      provider.push(write, { text: 'Written.' })
-      assert.is((await answer(app, id, plan.clarify_id, 'Approve')).body.accepted, true)
-      await provider.arrived(3)
-      const path = `/api/chat/stream?stream_id=${start.body.stream_id}`
-      for await (const event of app.events(path)) if (event.event === 'stream_end') break
-      const after = await sessionOf(app, id)
-      assert.equal([after.mode, after.waiting, after.questions], ['normal', 0, []])
-      assert.is(after.messages.at(-1).content, 'Written.')
-      assert.is(after.last_turn, 'done')
-      // The same turn went on.
-      assert.is(after.messages.filter(({ role }: { role: string }) => role === 'user').length, 1)
-      const { workspace } = after
-      assert.is(readFileSync(join(workspace, 'new.txt'), 'utf8'), 'hello\n')
-    } finally {
-      await app.close()
-      await provider.close()
-    }
+    provider.push(write, { text: 'Written.' })
+    assert.is((await answer(app, id, plan.clarify_id, 'Approve')).body.accepted, true)
+    await provider.arrived(3)
+    const path = `/api/chat/stream?stream_id=${start.body.stream_id}`
+    for await (const event of app.events(path)) if (event.event === 'stream_end') break
+    const after = await sessionOf(app, id)
+    assert.equal([after.mode, after.waiting, after.questions], ['normal', 0, []])
+    assert.is(after.messages.at(-1).content, 'Written.')
+    assert.is(after.last_turn, 'done')
+    // The same turn went on.
+    assert.is(after.messages.filter(({ role }: { role: string }) => role === 'user').length, 1)
+    const { workspace } = after
+    assert.is(readFileSync(join(workspace, 'new.txt'), 'utf8'), 'hello\n')
   })
 
 test.run()

@@ -291,26 +291,22 @@ test('AGENT_HOME pointing at a profile never changes the base home, and default 
   app,
 }) => {
   await make(app, 'work')
-  const inside = await startApp({
+  await using inside = await startApp({
     env: {
       AGENT_HOME: homeOf(app, 'work'),
       AGENT_WEBUI_STATE_DIR: join(app.userHome, 'other-state'),
     },
   })
-  try {
-    const { body } = await inside.get('/api/profiles')
-    assert.equal(
-      body.profiles.map(({ path }: { path: string }) => path),
-      [app.home, homeOf(app, 'work')],
-    )
-    assert.is(body.active, 'work')
-    await inside.post('/api/profile/create', { name: 'sibling' })
-    assert.ok(existsSync(homeOf(app, 'sibling')), 'beside, not inside')
-    await inside.post('/api/profile/switch', { name: 'default' })
-    assert.is((await inside.get('/api/profile/active')).body.name, 'default')
-  } finally {
-    await inside.close()
-  }
+  const { body } = await inside.get('/api/profiles')
+  assert.equal(
+    body.profiles.map(({ path }: { path: string }) => path),
+    [app.home, homeOf(app, 'work')],
+  )
+  assert.is(body.active, 'work')
+  await inside.post('/api/profile/create', { name: 'sibling' })
+  assert.ok(existsSync(homeOf(app, 'sibling')), 'beside, not inside')
+  await inside.post('/api/profile/switch', { name: 'default' })
+  assert.is((await inside.get('/api/profile/active')).body.name, 'default')
 })
 
 test('delete: an invalid name and default are 400, an unknown profile is 404', async ({ app }) => {

@@ -135,13 +135,9 @@ const named = async ({ app, newSession }: Chat): Promise<string> => {
 }
 
 const withChat = async (family: Family, run: (chat: Chat, id: string) => Promise<void>) => {
-  const chat = await startChat()
-  try {
-    configure(chat, family)
-    await run(chat, await named(chat))
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startChat()
+  configure(chat, family)
+  await run(chat, await named(chat))
 }
 
 const journalOf = ({ app }: Chat, id: string): string =>
@@ -248,25 +244,21 @@ test('is not sent to another model, and again after the switch back; a fork keep
   }))
 
 test('reasoning with a secret is not stored', async () => {
-  const chat = await startChat()
-  try {
-    configure(chat, FAMILIES[0]!)
-    const secret = 'tango-4417-whiskey-9921'
-    writeFileSync(join(chat.app.home, '.env'), `OTHER_API_KEY=${secret}\n`)
-    await chat.app.restart()
-    const id = await named(chat)
-    chat.provider.push(usual(`The key is ${secret}.`, '', 'a'), usual('Harmless.', 'done'))
-    await chat.turn(id, 'go')
-    assert.match(sentText(chat), secret, 'the turn itself goes on with it')
-    assert.not.match(journalOf(chat, id), secret)
-    assert.match(journalOf(chat, id), 'Harmless.')
-    chat.provider.push({ text: 'x' })
-    await chat.turn(id, 'more')
-    assert.not.match(sentText(chat), secret)
-    assert.match(sentText(chat), 'Harmless.')
-  } finally {
-    await chat.close()
-  }
+  await using chat = await startChat()
+  configure(chat, FAMILIES[0]!)
+  const secret = 'tango-4417-whiskey-9921'
+  writeFileSync(join(chat.app.home, '.env'), `OTHER_API_KEY=${secret}\n`)
+  await chat.app.restart()
+  const id = await named(chat)
+  chat.provider.push(usual(`The key is ${secret}.`, '', 'a'), usual('Harmless.', 'done'))
+  await chat.turn(id, 'go')
+  assert.match(sentText(chat), secret, 'the turn itself goes on with it')
+  assert.not.match(journalOf(chat, id), secret)
+  assert.match(journalOf(chat, id), 'Harmless.')
+  chat.provider.push({ text: 'x' })
+  await chat.turn(id, 'more')
+  assert.not.match(sentText(chat), secret)
+  assert.match(sentText(chat), 'Harmless.')
 })
 
 test('an endpoint that requires it gets it, also in later turns, and one that rejects it stays usable', () =>

@@ -76,6 +76,9 @@ providers:
       await until(async () => (await view()).active_stream_id === null, 'the end of the turn')
       return (await view()).messages.at(-1).content
     },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
     async close() {
       await app.close()
       rmSync(root, { recursive: true, force: true })
@@ -86,35 +89,28 @@ providers:
 asOther(
   'it works in its own directory as itself, and the files, terminals, and MCP servers of the service are not its own',
   async () => {
-    const at = await start()
-    try {
-      const { there } = at
-      const { uid, cwd, fs, terminal, asked } = JSON.parse(await at.say('own result.txt'))
-      assert.equal([uid, cwd], [OTHER, there])
-      assert.equal([fs, terminal], [{ readTextFile: false, writeTextFile: false }, false])
-      for (const answer of asked) assert.match(answer, /refused: .*own files and terminals/)
-      const file = join(there, 'result.txt')
-      assert.equal([readFileSync(file, 'utf8'), statSync(file).uid], ['done\n', OTHER])
-      assert.not(existsSync(`${file}.touched`) || existsSync(join(at.workspace, 'result.txt')))
-      const [state] = Object.values(
-        JSON.parse(readFileSync(join(there, 'state.json'), 'utf8')),
-      ) as { servers: unknown[]; cwd: string }[]
-      assert.equal([state?.servers, state?.cwd], [[], there])
-    } finally {
-      await at.close()
-    }
+    await using at = await start()
+    const { there } = at
+    const { uid, cwd, fs, terminal, asked } = JSON.parse(await at.say('own result.txt'))
+    assert.equal([uid, cwd], [OTHER, there])
+    assert.equal([fs, terminal], [{ readTextFile: false, writeTextFile: false }, false])
+    for (const answer of asked) assert.match(answer, /refused: .*own files and terminals/)
+    const file = join(there, 'result.txt')
+    assert.equal([readFileSync(file, 'utf8'), statSync(file).uid], ['done\n', OTHER])
+    assert.not(existsSync(`${file}.touched`) || existsSync(join(at.workspace, 'result.txt')))
+    const [state] = Object.values(JSON.parse(readFileSync(join(there, 'state.json'), 'utf8'))) as {
+      servers: unknown[]
+      cwd: string
+    }[]
+    assert.equal([state?.servers, state?.cwd], [[], there])
   },
 )
 
 asOther('the next message finds its session again after a restart of the service', async () => {
-  const at = await start()
-  try {
-    await at.say('hello one')
-    await at.app.restart()
-    assert.is(await at.say('recall'), 'I have heard: hello one | recall')
-  } finally {
-    await at.close()
-  }
+  await using at = await start()
+  await at.say('hello one')
+  await at.app.restart()
+  assert.is(await at.say('recall'), 'I have heard: hello one | recall')
 })
 
 test.run()

@@ -25,21 +25,17 @@ const restartIn = async (
   script: Step[],
   run: (chat: Chat, at: Restarted) => unknown,
 ) => {
-  const chat = await startChat(...script)
-  try {
-    const id = await chat.newSession()
-    await chat.app.post('/api/session/rename', { session_id: id, title: 'Named' })
-    const stream = await chat.send(id, 'Go.')
-    let streamed = ''
-    for await (const { event, data } of chat.app.events(`/api/chat/stream?stream_id=${stream}`)) {
-      if (event === 'token' || event === 'reasoning') streamed += (data as { text: string }).text
-      if (streamed.endsWith(text)) break
-    }
-    await chat.app.restart()
-    await run(chat, { id, stream })
-  } finally {
-    await chat.close()
+  await using chat = await startChat(...script)
+  const id = await chat.newSession()
+  await chat.app.post('/api/session/rename', { session_id: id, title: 'Named' })
+  const stream = await chat.send(id, 'Go.')
+  let streamed = ''
+  for await (const { event, data } of chat.app.events(`/api/chat/stream?stream_id=${stream}`)) {
+    if (event === 'token' || event === 'reasoning') streamed += (data as { text: string }).text
+    if (streamed.endsWith(text)) break
   }
+  await chat.app.restart()
+  await run(chat, { id, stream })
 }
 type Restarted = { id: string; stream: string }
 

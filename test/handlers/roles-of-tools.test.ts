@@ -45,85 +45,80 @@ const withPeople =
     }) => Promise<void>,
   ) =>
   async () => {
-    const provider = await createProvider()
-    const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: PASSWORD } })
+    await using provider = await createProvider()
+    await using app = await startApp({ env: { AGENT_WEBUI_PASSWORD: PASSWORD } })
     const chat = { app, provider }
-    try {
-      const model = { provider: 'custom', base_url: provider.url, default: 'test-model' }
-      const config = { model, checkpoints: { enabled: false }, sandbox: { enabled: false } }
-      writeFileSync(join(app.home, 'config.yaml'), JSON.stringify(config))
-      await setPerson(app, { name: 'Mia', role: 'member', profiles: ['default'] })
-      const [member, owner] = [await signIn(app, 'Mia'), await signIn(app)]
-      const workspace = join(app.userHome, 'work')
-      mkdirSync(workspace)
-      await app.request('POST', '/api/workspaces/add', { ...owner, body: { path: workspace } })
-      const skill = join(app.home, 'skills', 'other', 'SKILL.md')
-      const note = join(app.home, 'memories', 'MEMORY.md')
-      for (const dir of ['skills/other', 'memories'])
-        mkdirSync(join(app.home, dir), { recursive: true })
-      const newSession = async (who: Who): Promise<string> => {
-        const made = await app.request('POST', '/api/session/new', { ...who, body: { workspace } })
-        const { session_id } = made.body.session
-        await app.request('POST', '/api/session/rename', {
-          ...owner,
-          body: { session_id, title: 'Named' },
-        })
-        return session_id
-      }
-      const calls = (id: string): ScriptedCall[] => [
-        {
-          name: 'skill_manage',
-          arguments: {
-            action: 'create',
-            name: `sk-${id}`,
-            content: SKILL.replace('sk-team', `sk-${id}`),
-          },
-        },
-        {
-          name: 'memory',
-          arguments: { action: 'add', target: 'memory', content: `Said by ${id}.` },
-        },
-        { name: 'write_file', arguments: { path: skill, content: SKILL } },
-        { name: 'write_file', arguments: { path: note, content: `Written by ${id}.` } },
-        { name: 'write_file', arguments: { path: join(app.home, 'SOUL.md'), content: id } },
-      ]
-      const results = (): string[] =>
-        provider.requests
-          .at(-1)
-          ?.body.messages.filter(({ role }: { role: string }) => role === 'tool')
-          .map(({ content }: { content: string }) => content) ?? []
-      await run({
-        chat,
-        owner,
-        member,
-        workspace,
-        skill,
-        note,
-        calls,
-        results,
-        newSession,
-        async ask(who, script) {
-          const session_id = await newSession(who)
-          await app.request('POST', '/api/session/yolo', {
-            ...owner,
-            body: { session_id, enabled: true },
-          })
-          provider.push(
-            { toolCalls: script.map((call, at) => ({ id: `c${at}`, ...call })) },
-            { text: 'Done.' },
-          )
-          const started = await app.request('POST', '/api/chat/start', {
-            ...who,
-            body: { session_id, message: 'Go.' },
-          })
-          await follow(app, owner, started.body.stream_id)
-          return session_id
-        },
+    const model = { provider: 'custom', base_url: provider.url, default: 'test-model' }
+    const config = { model, checkpoints: { enabled: false }, sandbox: { enabled: false } }
+    writeFileSync(join(app.home, 'config.yaml'), JSON.stringify(config))
+    await setPerson(app, { name: 'Mia', role: 'member', profiles: ['default'] })
+    const [member, owner] = [await signIn(app, 'Mia'), await signIn(app)]
+    const workspace = join(app.userHome, 'work')
+    mkdirSync(workspace)
+    await app.request('POST', '/api/workspaces/add', { ...owner, body: { path: workspace } })
+    const skill = join(app.home, 'skills', 'other', 'SKILL.md')
+    const note = join(app.home, 'memories', 'MEMORY.md')
+    for (const dir of ['skills/other', 'memories'])
+      mkdirSync(join(app.home, dir), { recursive: true })
+    const newSession = async (who: Who): Promise<string> => {
+      const made = await app.request('POST', '/api/session/new', { ...who, body: { workspace } })
+      const { session_id } = made.body.session
+      await app.request('POST', '/api/session/rename', {
+        ...owner,
+        body: { session_id, title: 'Named' },
       })
-    } finally {
-      await app.close()
-      await provider.close()
+      return session_id
     }
+    const calls = (id: string): ScriptedCall[] => [
+      {
+        name: 'skill_manage',
+        arguments: {
+          action: 'create',
+          name: `sk-${id}`,
+          content: SKILL.replace('sk-team', `sk-${id}`),
+        },
+      },
+      {
+        name: 'memory',
+        arguments: { action: 'add', target: 'memory', content: `Said by ${id}.` },
+      },
+      { name: 'write_file', arguments: { path: skill, content: SKILL } },
+      { name: 'write_file', arguments: { path: note, content: `Written by ${id}.` } },
+      { name: 'write_file', arguments: { path: join(app.home, 'SOUL.md'), content: id } },
+    ]
+    const results = (): string[] =>
+      provider.requests
+        .at(-1)
+        ?.body.messages.filter(({ role }: { role: string }) => role === 'tool')
+        .map(({ content }: { content: string }) => content) ?? []
+    await run({
+      chat,
+      owner,
+      member,
+      workspace,
+      skill,
+      note,
+      calls,
+      results,
+      newSession,
+      async ask(who, script) {
+        const session_id = await newSession(who)
+        await app.request('POST', '/api/session/yolo', {
+          ...owner,
+          body: { session_id, enabled: true },
+        })
+        provider.push(
+          { toolCalls: script.map((call, at) => ({ id: `c${at}`, ...call })) },
+          { text: 'Done.' },
+        )
+        const started = await app.request('POST', '/api/chat/start', {
+          ...who,
+          body: { session_id, message: 'Go.' },
+        })
+        await follow(app, owner, started.body.stream_id)
+        return session_id
+      },
+    })
   }
 
 const REFUSED = /only an owner of this server can/

@@ -14,12 +14,8 @@ shares.after.each(({ app }) => app.close())
 const withApp =
   (run: (app: TestApp) => Promise<void>, env: Record<string, string> = {}) =>
   async () => {
-    const app = await startApp({ env })
-    try {
-      await run(app)
-    } finally {
-      await app.close()
-    }
+    await using app = await startApp({ env })
+    await run(app)
   }
 
 const call = (id: string, name: string, args: unknown) => ({

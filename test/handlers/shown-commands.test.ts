@@ -11,24 +11,20 @@ const KEY = 'glm-4711-AbCdEfGh-0815'
 
 /** What was asked and what its tool card said, for one command. */
 const asked = async (command: string): Promise<{ command: string; preview: string }> => {
-  const chat = await startChat({
+  await using chat = await startChat({
     toolCalls: [{ id: 'c', name: 'terminal', arguments: { command } }],
   })
-  try {
-    writeFileSync(join(chat.app.home, '.env'), `GLM_API_KEY=${KEY}\n`)
-    const id = await chat.newSession()
-    const stream = await chat.send(id, 'Go.')
-    const seen = await chat.follow(stream, 'approval')
-    assert.is(types(seen).at(-1), 'approval', types(seen).join(' '))
-    const { body } = await chat.app.get(`/api/approval/pending?session_id=${id}`)
-    const inbox = (await chat.app.get('/api/inbox')).body.questions[0]
-    assert.is(inbox.command, body.pending.command)
-    await chat.app.get(`/api/chat/cancel?stream_id=${stream}`)
-    const card = seen.find(each => each.event === 'tool')
-    return { command: body.pending.command, preview: String(card?.data.preview) }
-  } finally {
-    await chat.close()
-  }
+  writeFileSync(join(chat.app.home, '.env'), `GLM_API_KEY=${KEY}\n`)
+  const id = await chat.newSession()
+  const stream = await chat.send(id, 'Go.')
+  const seen = await chat.follow(stream, 'approval')
+  assert.is(types(seen).at(-1), 'approval', types(seen).join(' '))
+  const { body } = await chat.app.get(`/api/approval/pending?session_id=${id}`)
+  const inbox = (await chat.app.get('/api/inbox')).body.questions[0]
+  assert.is(inbox.command, body.pending.command)
+  await chat.app.get(`/api/chat/cancel?stream_id=${stream}`)
+  const card = seen.find(each => each.event === 'tool')
+  return { command: body.pending.command, preview: String(card?.data.preview) }
 }
 
 const DANGER = 'rm -rf build'
@@ -59,22 +55,18 @@ for (const [command, shown] of COMMANDS)
   })
 
 test('a test approval is displayed like one of the agent, in every API', async () => {
-  const chat = await startChat()
+  await using chat = await startChat()
   const { app } = chat
-  try {
-    const session_id = await chat.newSession()
-    const command = '\u00a0rm\u202e -rf x\u200b\u3000'
-    await app.post('/api/approval/inject_test', { session_id, command, pattern_key: 'a\u00a0b' })
-    const shown = '⟨U+00A0⟩rm⟨U+202E⟩ -rf x⟨U+200B⟩⟨U+3000⟩'
-    const { body } = await app.get(`/api/approval/pending?session_id=${session_id}`)
-    assert.equal([body.pending.command, body.pending.pattern_key], [shown, 'a⟨U+00A0⟩b'])
-    assert.is((await app.get('/api/inbox')).body.questions[0].command, shown)
-    for await (const event of app.events(`/api/approval/stream?session_id=${session_id}`)) {
-      assert.is((event.data as { pending: { command: string } }).pending.command, shown)
-      break
-    }
-  } finally {
-    await chat.close()
+  const session_id = await chat.newSession()
+  const command = '\u00a0rm\u202e -rf x\u200b\u3000'
+  await app.post('/api/approval/inject_test', { session_id, command, pattern_key: 'a\u00a0b' })
+  const shown = '⟨U+00A0⟩rm⟨U+202E⟩ -rf x⟨U+200B⟩⟨U+3000⟩'
+  const { body } = await app.get(`/api/approval/pending?session_id=${session_id}`)
+  assert.equal([body.pending.command, body.pending.pattern_key], [shown, 'a⟨U+00A0⟩b'])
+  assert.is((await app.get('/api/inbox')).body.questions[0].command, shown)
+  for await (const event of app.events(`/api/approval/stream?session_id=${session_id}`)) {
+    assert.is((event.data as { pending: { command: string } }).pending.command, shown)
+    break
   }
 })
 

@@ -1,21 +1,12 @@
 /** Long results: cut for the model, whole in a file of the session, readable by it alone, and gone with it. */
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { truncateMiddle, truncateResult, toReadableLines } from '../../lib/agent/long-result.ts'
 import { ToolOutput } from '../../lib/sessions/tool-output.ts'
 import { startChat } from './_chat.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const test = suite('tool output')
 
@@ -91,7 +82,7 @@ test('permanently deleted with its session', async () => {
 })
 
 test('bounded: deletes the oldest; ids are no paths; overwrites nothing', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
+  const dir = tempDir('tool-output')
   const said: string[] = []
   const kept = new ToolOutput(dir, line => said.push(line), { maxTotalBytes: 2_500, maxFiles: 10 })
   const paths = ['a', 'a', '../../b', 'c'].map((id, n) => {
@@ -107,11 +98,10 @@ test('bounded: deletes the oldest; ids are no paths; overwrites nothing', () => 
   kept.save('aaaaaaaaaaaa', 'a', 'x')
   kept.sweep(id => id === 'aaaaaaaaaaaa')
   assert.equal(readdirSync(dir), ['aaaaaaaaaaaa'])
-  rmSync(dir, { recursive: true })
 })
 
 test('images are stored once under a name of their content; no other name is read', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
+  const dir = tempDir('tool-output')
   const [id, copy] = ['0123456789ab', 'aaaaaaaaaaaa']
   const kept = new ToolOutput(dir, () => undefined)
   const name = kept.saveImage(id, Buffer.from('one'), 'png') ?? ''
@@ -135,11 +125,10 @@ test('images are stored once under a name of their content; no other name is rea
   assert.ok(kept.loadImage(copy, name))
   kept.retain(copy, '[]')
   assert.is(kept.loadImage(copy, name), null)
-  rmSync(dir, { recursive: true })
 })
 
 test('copies of a session share its images, which count once', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
+  const dir = tempDir('tool-output')
   const kept = new ToolOutput(dir, () => undefined, { maxTotalBytes: 2_500 })
   const old = kept.save('0123456789ab', 'a', 'x'.repeat(1_000)) ?? ''
   utimesSync(old, 1, 1)
@@ -148,7 +137,6 @@ test('copies of a session share its images, which count once', () => {
   kept.save('0123456789ab', 'b', 'x')
   assert.ok(existsSync(old))
   assert.ok(kept.loadImage('cccccccccccc', name))
-  rmSync(dir, { recursive: true })
 })
 
 test('output that cannot be stored is cut as before; JSON is stored as lines', () => {

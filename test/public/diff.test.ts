@@ -1,8 +1,7 @@
 /** Diffs as the page shows them: every line of both texts, whatever it looks like; then names, notes, numbers and word marks. */
 import '../_jsx.ts'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -15,6 +14,7 @@ import { compareWords, type DiffLine, diffOfEdit, parseDiff } from '../../public
 import { createServerClock } from '../../public/parts/server-clock.ts'
 import { createTestClock } from '../_clock.ts'
 import { createRandom, type Random } from '../_random.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const { ApprovalCard } = await import('../../public/features/approvals/approval-card.tsx')
 
@@ -149,34 +149,30 @@ diff('what is shown as removed and added are the lines of both texts, in any tex
 })
 
 diff('the same of what git writes, with several files', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'diff-'))
-  try {
-    const random = createRandom(38)
-    const names = ['plain', 'with space', 'tab\there', 'quote"d', 'é', 'back\\slash', '-- x']
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, encoding: 'utf8' })
-    git('init', '-q')
-    const versions = names.map(() => ({ old: randomText(random), fresh: randomText(random) }))
-    const write = (of: 'old' | 'fresh') => {
-      for (const [at, name] of names.entries()) writeFileSync(join(dir, name), versions[at]![of])
+  const dir = tempDir('diff')
+  const random = createRandom(38)
+  const names = ['plain', 'with space', 'tab\there', 'quote"d', 'é', 'back\\slash', '-- x']
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, encoding: 'utf8' })
+  git('init', '-q')
+  const versions = names.map(() => ({ old: randomText(random), fresh: randomText(random) }))
+  const write = (of: 'old' | 'fresh') => {
+    for (const [at, name] of names.entries()) writeFileSync(join(dir, name), versions[at]![of])
+  }
+  for (let run = 0; run < 4; run++) {
+    for (const version of versions) {
+      version.old = randomText(random)
+      version.fresh = `${randomText(random)}end\n`
     }
-    for (let run = 0; run < 4; run++) {
-      for (const version of versions) {
-        version.old = randomText(random)
-        version.fresh = `${randomText(random)}end\n`
-      }
-      write('old')
-      git('add', '--', ...names)
-      write('fresh')
-      const files = parseDiff(git('-c', 'core.quotePath=false', 'diff', '--no-color', '--text'))
-      assert.equal(new Set(files.map(({ path }) => path)), new Set(names))
-      for (const [at, name] of names.entries()) {
-        const { lines } = files.find(({ path }) => path === name)!
-        const { old, fresh } = versions[at]!
-        assert.equal([side(lines, 'removed'), side(lines, 'added')], [linesOf(old), linesOf(fresh)])
-      }
+    write('old')
+    git('add', '--', ...names)
+    write('fresh')
+    const files = parseDiff(git('-c', 'core.quotePath=false', 'diff', '--no-color', '--text'))
+    assert.equal(new Set(files.map(({ path }) => path)), new Set(names))
+    for (const [at, name] of names.entries()) {
+      const { lines } = files.find(({ path }) => path === name)!
+      const { old, fresh } = versions[at]!
+      assert.equal([side(lines, 'removed'), side(lines, 'added')], [linesOf(old), linesOf(fresh)])
     }
-  } finally {
-    rmSync(dir, { recursive: true })
   }
 })
 

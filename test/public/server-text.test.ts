@@ -1,7 +1,5 @@
 /** What the server reports, in every language of the page: no English sentence is left where a translated one is possible. */
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { globSync, readFileSync, rmSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readTranslation, TRANSLATED } from '../../build/languages.ts'
@@ -24,6 +22,7 @@ import { fileReason } from '../../lib/store/file-error.ts'
 import { TEXTS } from '../../public/strings/error-codes.ts'
 import { causeText, replyText, serverText } from '../../public/strings/server-text.ts'
 import { setLanguage } from '../../public/strings/t.ts'
+import { tempDir } from '../_temp-dir.ts'
 
 const test = suite('text of the server')
 
@@ -201,7 +200,7 @@ const causesOfModules = (): (Words | null)[] => {
     { isContainer: true },
     { isUnit: true },
   ].map(facts => causeOfComplaint(complaint, { ...FACTS, ...facts }))
-  const home = mkdtempSync(join(tmpdir(), 'place-'))
+  const home = tempDir('place')
   const env = { HOME: home }
   const places = [
     workspaceProblem({ workspace: home, env, hidden: [] }),

@@ -1,16 +1,16 @@
 /** Which commands run in plan mode: reading ones that people use, and none that writes, whatever it looks like. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isReadingCommand } from '../../../lib/agent/plan-mode.ts'
 import { READING_GIT_ENV } from '../../../lib/agent/shell/git-programs.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('plan mode commands')
 
-const WORKSPACE = mkdtempSync(join(tmpdir(), 'plan-commands-'))
+const WORKSPACE = tempDir('plan-commands')
 const SHELL = {
   home: '/home/ada',
   cwd: WORKSPACE,

@@ -1,7 +1,6 @@
 /** Runs the command-line program with a home, a directory, arguments and answers, and returns its output. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Machine } from '../../../lib/operations/checks/machine.ts'
 import { commandOf } from '../../../lib/cli/cli.ts'
@@ -10,6 +9,7 @@ import type { Terminal } from '../../../lib/cli/terminal.ts'
 import { firstSegments } from '../../../lib/http/routes.ts'
 import { patternRoutes, routes } from '../../../router.ts'
 import { programEnv, SERVICE } from '../../../build/start-program.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 /** The first segments of the paths of the server, as its own start gives them to `doctor`. */
 export const OWN_NAMES = firstSegments(routes, patternRoutes)
@@ -24,7 +24,7 @@ export type Running = {
 }
 
 export const createDesk = () => {
-  const root = mkdtempSync(join(tmpdir(), 'desk-'))
+  const root = tempDir('desk')
   const home = join(root, '.agent')
   const workspace = join(root, 'project')
   for (const dir of [home, workspace]) mkdirSync(dir, { mode: 0o700 })
@@ -125,6 +125,9 @@ export const createDesk = () => {
       ),
     start,
     run: (args: readonly string[], given?: Parameters<typeof start>[1]) => start(args, given).ended,
+    [Symbol.dispose]() {
+      this.close()
+    },
     close: () => rmSync(root, { recursive: true, force: true }),
   }
 }

@@ -20,23 +20,19 @@ test('the command that is meant', () => {
 })
 
 test('exit codes: what is not understood, what fails, what a file system refuses', async () => {
-  const desk = createDesk()
-  try {
-    desk.config('model: {provider: demo}\n')
-    const run = async (...args: string[]) => {
-      const { code, err } = await desk.talk(args)
-      return { code, err }
-    }
-    for (const args of [['bogus', '--help'], ['doctor', '--bogus'], ['export'], ['import']])
-      assert.is((await run(...args)).code, 2, args.join(' '))
-    // Of the file, not of the home, which is in use as well.
-    const missing = await run('restore', '/no/such/file.tar.zst')
-    assert.is(missing.code, 1)
-    assert.ok(!missing.err.includes(desk.home), missing.err)
-    assert.is((await run('backup', join(desk.home, 'config.yaml', 'x.tar.zst'))).code, 1)
-  } finally {
-    desk.close()
+  using desk = createDesk()
+  desk.config('model: {provider: demo}\n')
+  const run = async (...args: string[]) => {
+    const { code, err } = await desk.talk(args)
+    return { code, err }
   }
+  for (const args of [['bogus', '--help'], ['doctor', '--bogus'], ['export'], ['import']])
+    assert.is((await run(...args)).code, 2, args.join(' '))
+  // Of the file, not of the home, which is in use as well.
+  const missing = await run('restore', '/no/such/file.tar.zst')
+  assert.is(missing.code, 1)
+  assert.ok(!missing.err.includes(desk.home), missing.err)
+  assert.is((await run('backup', join(desk.home, 'config.yaml', 'x.tar.zst'))).code, 1)
 })
 
 test.run()

@@ -1,17 +1,16 @@
 /** What is known of conversations: per token, bounded, and replaced when the file is damaged. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Conversations } from '../../../lib/client-api/conversations.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string }>('conversations of programs')
 
 test.before.each(state => {
-  state.dir = mkdtempSync(join(tmpdir(), 'api-'))
+  state.dir = tempDir('api')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const HEAD = { session: 's1', message: 'm4' }
 

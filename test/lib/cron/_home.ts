@@ -1,6 +1,5 @@
 /** One home's jobs with a clock that is turned by hand, and runs that end when a test says so. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTestClock } from '../../_clock.ts'
 import { History } from '../../../lib/cron/history.ts'
@@ -9,6 +8,7 @@ import { JobsFile } from '../../../lib/cron/jobs-file.ts'
 import type { RunResult } from '../../../lib/cron/run-job.ts'
 import { Scheduler } from '../../../lib/cron/scheduler.ts'
 import { toIso } from '../../../lib/base/time-zone.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 export const fine: RunResult = {
   status: 'ok',
@@ -22,7 +22,7 @@ export const fine: RunResult = {
 type Stored = Record<string, any>
 
 export const createHome = (at = '2026-02-02T10:00:00Z') => {
-  const home = mkdtempSync(join(tmpdir(), 'cron-'))
+  const home = tempDir('cron')
   const dir = join(home, 'cron')
   const path = join(dir, 'jobs.json')
   const clock = createTestClock(Date.parse(at))

@@ -1,19 +1,18 @@
 /** The keys of requests: bounded in number and time, private replies in memory only, torn lines skipped. */
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock, type TestClock } from '../../_clock.ts'
 import { RequestKeys } from '../../../lib/http/request-keys.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string; clock: TestClock }>('request keys')
 
 test.before.each(state => {
-  state.dir = mkdtempSync(join(tmpdir(), 'keys-'))
+  state.dir = tempDir('keys')
   state.clock = createTestClock()
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const REPLY = { status: 200, type: 'application/json', headers: {}, text: '{"word":"quartz"}' }
 

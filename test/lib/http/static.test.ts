@@ -1,7 +1,6 @@
 /** Files: from the table of the page, and from the disk with ranges. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync, gunzipSync } from 'node:zlib'
 import { suite } from 'uvu'
@@ -11,6 +10,7 @@ import { file } from '../../../lib/http/reply.ts'
 import type { Asset } from '../../../lib/store/packed.ts'
 import { assetReply, createAsset, encodingFor } from '../../../lib/http/static.ts'
 import { endpoint, missingHeaders, openServer, type TestServer } from './_server.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const script = Buffer.from('export const a = 1\n'.repeat(100))
 const assets = new Map<string, Asset>([
@@ -28,7 +28,7 @@ const assets = new Map<string, Asset>([
   ['/static/notes.xyz', createAsset('notes.xyz', Buffer.from('x'))],
   ['/static/zip.js', createAsset('zip.js', script, { gzip: gzipSync(script) })],
 ])
-const dir = mkdtempSync(join(tmpdir(), 'agent-webui-static-'))
+const dir = tempDir('agent-webui-static')
 const path = join(dir, 'file.txt')
 writeFileSync(path, '0123456789')
 writeFileSync(join(dir, 'empty'), '')

@@ -1,18 +1,9 @@
 /** Signing in to an MCP server: a real authorization server, and a server that accepts only its tokens. */
 import { createTestClock, type TestClock } from '../../_clock.ts'
 import { systemClock } from '../../../lib/base/clock.ts'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -30,12 +21,13 @@ import {
   type ProtectedServer,
   startProtected,
 } from './_protected-server.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 type World = { dir: string; mcp: Mcp; clock: TestClock; close: (() => Promise<void>)[] }
 
 const test = suite<World>('mcp sign-in')
 test.before.each(state => {
-  state.dir = mkdtempSync(join(tmpdir(), 'mcp-oauth-'))
+  state.dir = tempDir('mcp-oauth')
   state.clock = createTestClock(Date.now())
   state.mcp = new Mcp({ version: '1', clock: state.clock, idleMs: 30 * 86_400_000 })
   state.close = []

@@ -13,7 +13,7 @@ export type ListAnswer = {
 
 export type Asked = { path: string; headers: IncomingHttpHeaders }
 
-export type ListServer = {
+export type ListServer = AsyncDisposable & {
   url: string
   port: number
   asked: Asked[]
@@ -55,6 +55,9 @@ export const startLists = async (answer: ListServer['answer'] = {}): Promise<Lis
     dispatcher,
     async arrived(n: number) {
       while (held.asked.length < n) await new Promise<void>(wake => waiting.push(wake))
+    },
+    [Symbol.asyncDispose]() {
+      return this.close()
     },
     async close() {
       waiting = []

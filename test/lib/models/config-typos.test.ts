@@ -1,6 +1,5 @@
 /** Slips of every kind in the part of config.yaml that says where a model is: none of them leads to another address. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -10,6 +9,7 @@ import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { yamlFile } from '../../../lib/store/yaml-file.ts'
 import { bare } from './_home.ts'
 import { configOf } from '../../_config.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('configuration typos')
 
@@ -20,7 +20,7 @@ const BARE = `model:\n  default: gpt-4o\n  base_url: ${OWN}\n`
 
 /** The address requests would go to, or the sentence why there is none. */
 const addressFor = (text: string): string => {
-  const dir = mkdtempSync(join(tmpdir(), 'slips-'))
+  const dir = tempDir('slips')
   try {
     writeFileSync(join(dir, 'config.yaml'), text)
     const file = yamlFile(join(dir, 'config.yaml'))

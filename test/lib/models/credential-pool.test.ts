@@ -1,6 +1,5 @@
 /** Keys of a pool: which is next, which rest, what is seeded from variables, and what is noted in auth.json. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -18,6 +17,7 @@ import { Homes } from '../../../lib/profiles/homes.ts'
 import { withFileLock } from '../../../lib/store/flock.ts'
 import { bare, homeOf } from './_home.ts'
 import { configOf } from '../../_config.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 type Given = Parameters<typeof homeOf>[0]
 const HOUR = 3_600
@@ -192,10 +192,9 @@ type Context = { dir: string; logged: string[] }
 const writing = suite<Context>('notes in auth.json', { dir: '', logged: [] })
 
 writing.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'pool-'))
+  context.dir = tempDir('pool')
   context.logged = []
 })
-writing.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const refused: KeyFailure = { type: 'quota_exhausted', message: 'no money', status: 402 }
 

@@ -1,6 +1,5 @@
 /** The default model: where it comes from, and what choosing one writes into config.yaml. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -25,12 +24,12 @@ import {
 } from '../../../lib/models/reasoning.ts'
 import { Homes } from '../../../lib/profiles/homes.ts'
 import { bare, homeOf } from './_home.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ base: string }>('default model')
 test.before.each(context => {
-  context.base = mkdtempSync(join(tmpdir(), 'default-'))
+  context.base = tempDir('default')
 })
-test.after.each(({ base }) => rmSync(base, { recursive: true, force: true }))
 
 const open = (base: string, text?: string, env: Record<string, string> = {}) => {
   if (text !== undefined) writeFileSync(join(base, 'config.yaml'), text)

@@ -1,6 +1,5 @@
 /** Agents of other programs in the model list: what is installed, what config.yaml names, and which sentence says what is missing. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -11,6 +10,7 @@ import { readinessOf } from '../../../lib/models/readiness.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { bare, homeOf } from './_home.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ bin: string }>('external agents')
 
@@ -22,9 +22,8 @@ const install = (bin: string, ...names: string[]) => {
 }
 
 test.before.each(context => {
-  context.bin = mkdtempSync(join(tmpdir(), 'bin-'))
+  context.bin = tempDir('bin')
 })
-test.after.each(({ bin }) => rmSync(bin, { recursive: true }))
 
 type Given = Parameters<typeof homeOf>[0]
 const endpointOf = (given: Given, id: string) => {

@@ -1,21 +1,22 @@
 /** Whom a turn turns to: how long the same key is worth asking, and that runs of one turn do not use up each other's ways. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import { CredentialPools } from '../../../lib/models/credential-pool/credential-pools.ts'
+import { FailureType } from '../../../lib/schema/failure-type.ts'
 import { ModelRecovery } from '../../../lib/models/recovery.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { Homes } from '../../../lib/profiles/homes.ts'
 import { bare } from './_home.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 type Context = { dir: string }
 const test = suite<Context>('recovery', { dir: '' })
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'recovery-'))
+  context.dir = tempDir('recovery')
 })
 // The pool may still be writing its file.
 test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
@@ -33,6 +34,8 @@ const open = ({ dir }: Context, env: Record<string, string>, config: unknown = {
   )
   return { recovery, primary, pools, home }
 }
+const OF_THE_KEY = new Set<FailureType>(['rate_limit', 'quota_exhausted', 'auth_mismatch'])
+const NOT_RECOVERED = new Set<FailureType>(['context_overflow', 'interrupted', 'budget_reached'])
 const ONE = { GEMINI_API_KEY: 'gemini-1' }
 const TWO = { ...ONE, GOOGLE_API_KEY: 'gemini-2' }
 const CHAIN = {
@@ -86,11 +89,42 @@ test('two variables of one provider are two keys', async context => {
   assert.is(next && (await recovery.recover(limited(), next.endpoint)), null)
 })
 
-test('a network failure moves on to the next provider, not to another key', async context => {
-  const { recovery, primary } = open(context, TWO, CHAIN)
-  const next = await recovery.recover(new ProviderFailure('network', 'cut'), primary)
-  assert.is(next?.endpoint.provider, 'deepseek')
-  assert.is(next?.endpoint.apiKey, 'deep-key')
+test('a key that rests is not taken', async context => {
+  const { recovery, primary, pools, home } = open(context, TWO)
+  const failure = { type: 'quota_exhausted', message: 'no money' } as const
+  for (const { id } of pools.candidates(home, 'gemini', primary.baseUrl))
+    pools.markExhausted(home, 'gemini', primary.baseUrl, id, failure)
+  assert.is(await recovery.recover(limited(), primary), null)
+})
+
+test('a failure of the key is answered with another key, others with another provider, and some by nothing', async context => {
+  for (const type of FailureType.options) {
+    const { recovery, primary } = open(context, TWO, CHAIN)
+    const next = await recovery.recover(new ProviderFailure(type, 'no'), primary)
+    const expected = OF_THE_KEY.has(type) ? 'gemini' : 'deepseek'
+    assert.is(next?.endpoint.provider, NOT_RECOVERED.has(type) ? undefined : expected, type)
+    assert.is.not(next?.endpoint.apiKey, primary.apiKey, type)
+  }
+})
+
+test('a fallback without a key or a model, an unknown one, and the model that failed are skipped; the older key works too', async context => {
+  const [deepseek, usable] = CHAIN.fallback_providers
+  const custom_providers = [{ name: 'box', base_url: 'http://127.0.0.1:9/v1' }]
+  const skipped = [
+    ...[42, null],
+    { provider: 'deepseek', model: 'd' },
+    { provider: 'custom:box' },
+    { provider: 'no-such-provider', model: 'm' },
+    { provider: 'gemini', model: 'm' },
+  ]
+  for (const config of [
+    { fallback_providers: [...skipped, usable], fallback_model: deepseek },
+    { fallback_providers: [], fallback_model: usable },
+    { fallback_model: usable },
+  ]) {
+    const { recovery, primary } = open(context, ONE, { custom_providers, ...config })
+    assert.is((await recovery.recover(limited(), primary))?.endpoint.provider, 'xai')
+  }
 })
 
 test('each run of a turn tries the whole chain', async context => {
@@ -106,12 +140,6 @@ test('each run of a turn tries the whole chain', async context => {
     }
   }
   assert.equal(await Promise.all([walk(), walk()]), ['deepseek xai', 'deepseek xai'])
-})
-
-test('does not recover errors that no other model would avoid', async context => {
-  const { recovery, primary } = open(context, TWO, CHAIN)
-  for (const type of ['context_overflow', 'interrupted', 'budget_reached'] as const)
-    assert.is(await recovery.recover(new ProviderFailure(type, 'no'), primary), null)
 })
 
 test('a key with its own address keeps it', async context => {

@@ -172,24 +172,20 @@ const asking = (baseUrl: string, extra: Partial<ModelEndpoint>) => ({
 })
 
 test('on the wire: betas are added to ours, other headers replace them', async () => {
-  const server = await createProvider({ text: 'x' }, { text: 'x' })
+  await using server = await createProvider({ text: 'x' }, { text: 'x' })
   const clock = createTestClock()
-  try {
-    for await (const _ of httpProvider(
-      FORMATS.anthropic_messages,
-      clock,
-    )(asking(server.url, { headers: { 'anthropic-beta': 'context-1m', 'x-tag': 't' } })));
-    for await (const _ of httpProvider(
-      FORMATS.chat_completions,
-      clock,
-    )(asking(server.url, { headers: { authorization: 'Basic abc', 'user-agent': 'mine' } })));
-    const [first, second] = server.requests.map(({ headers }) => headers)
-    assert.is(first?.['anthropic-beta'], 'interleaved-thinking-2025-05-14,context-1m')
-    assert.is(first?.['x-tag'], 't')
-    assert.equal([second?.authorization, second?.['user-agent']], ['Basic abc', 'mine'])
-  } finally {
-    await server.close()
-  }
+  for await (const _ of httpProvider(
+    FORMATS.anthropic_messages,
+    clock,
+  )(asking(server.url, { headers: { 'anthropic-beta': 'context-1m', 'x-tag': 't' } })));
+  for await (const _ of httpProvider(
+    FORMATS.chat_completions,
+    clock,
+  )(asking(server.url, { headers: { authorization: 'Basic abc', 'user-agent': 'mine' } })));
+  const [first, second] = server.requests.map(({ headers }) => headers)
+  assert.is(first?.['anthropic-beta'], 'interleaved-thinking-2025-05-14,context-1m')
+  assert.is(first?.['x-tag'], 't')
+  assert.equal([second?.authorization, second?.['user-agent']], ['Basic abc', 'mine'])
 })
 
 const LIMITS: [name: string, extra: Partial<ModelEndpoint>, ms: number][] = [
@@ -198,22 +194,18 @@ const LIMITS: [name: string, extra: Partial<ModelEndpoint>, ms: number][] = [
 ]
 for (const [name, extra, ms] of LIMITS)
   test(`on the wire: ends ${name}`, async () => {
-    const server = await createProvider({ end: 'headers' })
+    await using server = await createProvider({ end: 'headers' })
     const clock = createTestClock()
-    try {
-      const reading = (async () => {
-        for await (const _ of httpProvider(
-          FORMATS.chat_completions,
-          clock,
-        )(asking(server.url, extra)));
-        return 'ended'
-      })().catch((error: { type: string; retryable: boolean }) => [error.type, error.retryable])
-      await until(() => clock.waiting().includes(ms) && server.requests.length === 1)
-      await clock.advance(ms)
-      assert.equal(await reading, ['network', true])
-    } finally {
-      await server.close()
-    }
+    const reading = (async () => {
+      for await (const _ of httpProvider(
+        FORMATS.chat_completions,
+        clock,
+      )(asking(server.url, extra)));
+      return 'ended'
+    })().catch((error: { type: string; retryable: boolean }) => [error.type, error.retryable])
+    await until(() => clock.waiting().includes(ms) && server.requests.length === 1)
+    await clock.advance(ms)
+    assert.equal(await reading, ['network', true])
   })
 
 test.run()

@@ -1,6 +1,5 @@
 /** From an id to a pair: every form of an id, and 10 000 ids that survive a round trip. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -13,6 +12,7 @@ import { editYaml } from '../../../lib/store/yaml-file.ts'
 import { parse } from 'yaml'
 import { bare, homeOf } from './_home.ts'
 import { configOf } from '../../_config.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('model resolution')
 
@@ -235,7 +235,7 @@ test('a saved default reads back as the same pair', () => {
 })
 
 test('the same with a real file and a process restart', () => {
-  const base = mkdtempSync(join(tmpdir(), 'resolve-'))
+  const base = tempDir('resolve')
   const open = () =>
     new Homes({ baseHome: base, agentHome: base, configPath: null, env: {} }, systemClock).base
   writeFileSync(
@@ -255,7 +255,6 @@ test('the same with a real file and a process restart', () => {
     assert.equal([read.model, read.provider], [wanted.model, wanted.provider])
     assert.is(modelGroups(open(), bare).default_model, effectiveDefault(open(), bare))
   }
-  rmSync(base, { recursive: true })
 })
 
 test.run()

@@ -136,55 +136,52 @@ test('a status says what to do; Retry-After is a number of seconds or a date', a
 })
 
 test('the largest message fits into what push services accept', async () => {
-  const service = await startPushService()
-  try {
-    const { default: webPush } = await import('web-push')
-    const keys = webPush.generateVAPIDKeys()
-    const t = translatorFor('ar')
-    const long = '\u{1F9EA}'.repeat(3_000)
-    const question = {
-      kind: 'clarify',
-      question: long,
-      choices_offered: ['\u{1F9EA}', '\u{1F9EB}', '\u{1F9EC}'].map(each => each.repeat(20)),
-    } as Clarify
-    const message = toMessage(
-      { key: 'k', kind: 'question', session_id: 's'.repeat(128), profile: 'p', text: long },
-      {
-        t,
-        question,
-        settings: { content: true } as NotificationSettings,
-        chat: long,
-        isRisky: () => false,
-      },
-    )
-    assert.is(message.offers.length, 3)
-    const addressed: Addressed = {
-      ...message,
+  await using service = await startPushService()
+  const { default: webPush } = await import('web-push')
+  const keys = webPush.generateVAPIDKeys()
+  const t = translatorFor('ar')
+  const long = '\u{1F9EA}'.repeat(3_000)
+  const question = {
+    kind: 'clarify',
+    question: long,
+    choices_offered: ['\u{1F9EA}', '\u{1F9EB}', '\u{1F9EC}'].map(each => each.repeat(20)),
+  } as Clarify
+  const message = toMessage(
+    { key: 'k', kind: 'question', session_id: 's'.repeat(128), profile: 'p', text: long },
+    {
       t,
-      id: 'i',
-      at: 0,
-      session_id: 's',
-      profile: 'p',
-      waiting: 100,
-      base: 'https://agent.example/',
-      actions: message.offers.map(({ action, title }) => ({
-        action,
-        title,
-        token: `awn_${'x'.repeat(43)}`,
-      })),
-    }
-    const subscription = service.subscribe(keys.publicKey)
-    const device = { id: 'd', name: 'd', created_at: 0, subscription, sign_in: null, kinds: null }
-    const sent = await sendWebPush(device, addressed, {
-      vapid: async () => keys,
-      poster: new Poster(createTestClock(), () => undefined, new AbortController().signal),
-      allow: onLoopback,
-    })
-    assert.is(sent.how, 'sent')
-    assert.is((await service.message(1)).actions.length, 3)
-  } finally {
-    await service.close()
+      question,
+      settings: { content: true } as NotificationSettings,
+      chat: long,
+      redact: text => text,
+      isRisky: () => false,
+    },
+  )
+  assert.is(message.offers.length, 3)
+  const addressed: Addressed = {
+    ...message,
+    t,
+    id: 'i',
+    at: 0,
+    session_id: 's',
+    profile: 'p',
+    waiting: 100,
+    base: 'https://agent.example/',
+    actions: message.offers.map(({ action, title }) => ({
+      action,
+      title,
+      token: `awn_${'x'.repeat(43)}`,
+    })),
   }
+  const subscription = service.subscribe(keys.publicKey)
+  const device = { id: 'd', name: 'd', created_at: 0, subscription, sign_in: null, kinds: null }
+  const sent = await sendWebPush(device, addressed, {
+    vapid: async () => keys,
+    poster: new Poster(createTestClock(), () => undefined, new AbortController().signal),
+    allow: onLoopback,
+  })
+  assert.is(sent.how, 'sent')
+  assert.is((await service.message(1)).actions.length, 3)
 })
 
 test.run()

@@ -1,6 +1,4 @@
 /** Parts of notifications: what a text shows and offers, which tokens are valid, and what is sent again. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -14,18 +12,15 @@ import { NotificationStore } from '../../../lib/notifications/store.ts'
 import { en, type Plural } from '../../../lib/notifications/texts/en.ts'
 import { TEXTS, budgetText, translatorFor } from '../../../lib/notifications/texts/translate.ts'
 import type { Approval } from '../../../lib/schema/question.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('parts of notifications')
 
 const never = (text: string): void => assert.unreachable(text)
 
 const inFolder = async (run: (folder: string) => unknown): Promise<void> => {
-  const folder = mkdtempSync(join(tmpdir(), 'notifications-'))
-  try {
-    await run(folder)
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const folder = tempDir('notifications')
+  await run(folder)
 }
 
 const offersFor = (command: string, language: Language = 'en'): string[] => {

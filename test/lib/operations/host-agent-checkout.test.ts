@@ -1,14 +1,5 @@
 /** AGENT_WEBUI_AUTO_INSTALL: off by default, refused for a directory others could write, never a stopped service. */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -17,11 +8,12 @@ import {
   installAgentDependencies,
 } from '../../../lib/operations/host-agent-checkout.ts'
 import { startApp } from '../../_app.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 type Context = { root: string; dir: string; marker: string }
 const test = suite<Context>('host agent checkout')
 test.before.each(context => {
-  context.root = mkdtempSync(join(tmpdir(), 'agent-'))
+  context.root = tempDir('agent')
   context.dir = join(context.root, 'checkout')
   context.marker = join(context.root, 'installed')
   const bin = join(context.dir, '.venv', 'bin')
@@ -29,7 +21,6 @@ test.before.each(context => {
   writeFileSync(join(context.dir, 'pyproject.toml'), '')
   python(context, `echo "$PWD $@" > '${context.marker}'`)
 })
-test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
 
 const python = ({ dir }: Context, script: string) => {
   const path = join(dir, '.venv', 'bin', 'python')

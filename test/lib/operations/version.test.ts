@@ -1,19 +1,18 @@
 /** Where the version comes from, in which order, and what it looks like in a header. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { serverName } from '../../../lib/http/headers.ts'
 import { readVersion } from '../../../lib/operations/version.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const PATH = process.env.PATH ?? ''
 const test = suite<{ root: string }>('version')
 test.before.each(context => {
-  context.root = mkdtempSync(join(tmpdir(), 'agent-webui-version-'))
+  context.root = tempDir('agent-webui-version')
 })
-test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
 
 test('unknown, built in, or from the VERSION file', async ({ root }) => {
   assert.is(await readVersion({ root, path: PATH }), 'unknown')

@@ -1,19 +1,17 @@
 /** Tokens of programs by the clock: what runs under one ends with it. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import { ApiTokens } from '../../../lib/people/api-tokens.ts'
 import { toSeconds } from '../../../lib/base/clock.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const DAY_MS = 86_400_000
 const test = suite<{ dir: string }>('api tokens')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'api-tokens-'))
+  context.dir = tempDir('api-tokens')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const make = (dir: string, days: number) => {
   const clock = createTestClock()

@@ -1,15 +1,6 @@
 /** Passwords and sign-ins: wrong, forged, expired, many at once, across restarts and changes. */
 import { createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -26,12 +17,12 @@ import { PasswordHasher } from '../../../lib/people/passwords.ts'
 import type { SettingsHash } from '../../../lib/people/password-record.ts'
 import { bucketOf, type ClientAddress, Throttle } from '../../../lib/people/throttle.ts'
 import { UserError } from '../../../lib/errors.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string }>('auth')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-auth-'))
+  context.dir = tempDir('agent-webui-auth')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 /** The hash on disk; undefined when there is none. */
 const storedHash = (dir: string): string | null | undefined =>

@@ -1,6 +1,5 @@
 /** One-time codes, challenges and people.json: replay, races, the clock, restarts, and files that were damaged or removed. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import { suite } from 'uvu'
@@ -13,12 +12,12 @@ import { relyingPartyOf } from '../../../lib/people/passkeys.ts'
 import { People } from '../../../lib/people/people.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { changesReported, writeOld } from '../../_wait.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string }>('sign-in factors')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-factors-'))
+  context.dir = tempDir('agent-webui-factors')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const HERE = { address: '1.2.3.4' }
 

@@ -1,6 +1,5 @@
 /** A signing key that was lost: its successor must not make the right password a wrong one without a word. */
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -9,6 +8,7 @@ import {
   PasswordFile,
   type SettingsPassword,
 } from '../../../lib/people/password-record.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('password record')
 
@@ -31,7 +31,7 @@ const open = (dir: string, key: Buffer, hash: string | null) => {
 
 for (const inSettings of [HASH, null])
   test(`a new key beside an existing hash is named (in settings.json: ${inSettings !== null})`, () => {
-    const dir = mkdtempSync(join(tmpdir(), 'record-'))
+    const dir = tempDir('record')
     open(dir, first, null).record.set(HASH)
     assert.not(isForeignRecord(dir, first))
     assert.ok(isForeignRecord(dir, second))
@@ -45,13 +45,13 @@ for (const inSettings of [HASH, null])
   })
 
 test('a password that another program set later counts, whatever the record is', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'record-'))
+  const dir = tempDir('record')
   open(dir, first, null).record.set(HASH)
   assert.equal(open(dir, second, OTHER).record.state(), { kind: 'hash', hash: OTHER })
 })
 
 test('no record, a removed password and a damaged file are not of another key', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'record-'))
+  const dir = tempDir('record')
   assert.not(isForeignRecord(dir, null))
   writeFileSync(join(dir, '.password'), '{broken')
   assert.not(isForeignRecord(dir, null))

@@ -1,6 +1,5 @@
 /** config.yaml as typed settings: bad values cost only themselves, spellings of booleans and numbers, defaults, documentation. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -14,6 +13,7 @@ import {
 } from '../../../lib/profiles/config.ts'
 import type { FieldMeta } from '../../../lib/profiles/config-schema-helpers.ts'
 import { openHome } from '../../../lib/profiles/home.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('profiles/config')
 
@@ -231,43 +231,35 @@ test('reports an unknown time zone', () => {
 })
 
 test('settings are the same object until the file changes; a broken file keeps the last ones', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'profile-config-'))
-  try {
-    const path = join(dir, 'config.yaml')
-    writeFileSync(
-      path,
-      'agent: {max_turns: 5, system_prompt: "Hi ${NAME}"}\nclarify: {timeout: soon}\n',
-    )
-    const home = openHome({ name: 'default', dir, env: { NAME: 'Ann' }, clock: systemClock })
-    const first = home.settings()
-    assert.is(first.agent.max_turns, 5)
-    assert.is(first.agent.system_prompt, 'Hi Ann')
-    assert.is(home.settings(), first)
-    assert.equal(
-      home.configProblems().map(({ key }) => key),
-      ['clarify.timeout'],
-    )
-    writeFileSync(path, 'agent: {max_turns: 5\n  broken')
-    assert.is(home.settings().agent.max_turns, 5)
-    writeFileSync(path, 'agent:\n  max_turns: 6\n')
-    assert.is(home.settings().agent.max_turns, 6)
-    assert.equal(home.configProblems(), [])
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
-  }
+  const dir = tempDir('profile-config')
+  const path = join(dir, 'config.yaml')
+  writeFileSync(
+    path,
+    'agent: {max_turns: 5, system_prompt: "Hi ${NAME}"}\nclarify: {timeout: soon}\n',
+  )
+  const home = openHome({ name: 'default', dir, env: { NAME: 'Ann' }, clock: systemClock })
+  const first = home.settings()
+  assert.is(first.agent.max_turns, 5)
+  assert.is(first.agent.system_prompt, 'Hi Ann')
+  assert.is(home.settings(), first)
+  assert.equal(
+    home.configProblems().map(({ key }) => key),
+    ['clarify.timeout'],
+  )
+  writeFileSync(path, 'agent: {max_turns: 5\n  broken')
+  assert.is(home.settings().agent.max_turns, 5)
+  writeFileSync(path, 'agent:\n  max_turns: 6\n')
+  assert.is(home.settings().agent.max_turns, 6)
+  assert.equal(home.configProblems(), [])
 })
 
 test('rejects a file that was never readable, except for lenient readers', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'profile-config-'))
-  try {
-    writeFileSync(join(dir, 'config.yaml'), 'agent: {broken\n')
-    const home = openHome({ name: 'default', dir, env: {}, clock: systemClock })
-    assert.throws(() => home.settings(), /config\.yaml cannot be read/)
-    assert.equal(home.lenient.settings(), DEFAULT_PROFILE_CONFIG)
-    assert.equal(home.configProblems(), [])
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
-  }
+  const dir = tempDir('profile-config')
+  writeFileSync(join(dir, 'config.yaml'), 'agent: {broken\n')
+  const home = openHome({ name: 'default', dir, env: {}, clock: systemClock })
+  assert.throws(() => home.settings(), /config\.yaml cannot be read/)
+  assert.equal(home.lenient.settings(), DEFAULT_PROFILE_CONFIG)
+  assert.equal(home.configProblems(), [])
 })
 
 test('every key is documented, and docs/configuration-keys.md is up to date (npm run docs)', () => {

@@ -1,6 +1,5 @@
 /** A profile is a parameter: homes share nothing, and what changes on disk is seen at the next use. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -8,13 +7,13 @@ import { systemClock } from '../../../lib/base/clock.ts'
 import { ALLOCATOR } from '../../../build/node-flags.mjs'
 import { UserError } from '../../../lib/errors.ts'
 import { Homes } from '../../../lib/profiles/homes.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 type Env = Record<string, string>
 const test = suite<{ base: string }>('homes')
 test.before.each(context => {
-  context.base = mkdtempSync(join(tmpdir(), 'homes-'))
+  context.base = tempDir('homes')
 })
-test.after.each(({ base }) => rmSync(base, { recursive: true, force: true }))
 
 const open = (
   base: string,

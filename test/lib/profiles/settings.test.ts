@@ -1,6 +1,5 @@
 /** settings.json: what is accepted, what is ignored, what earlier versions left behind. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { suite } from 'uvu'
@@ -11,13 +10,13 @@ import { SettingsStore, type SettingsOptions, toBoolean } from '../../../lib/pro
 import { resolveDefaultWorkspace } from '../../../lib/workspaces/default-workspace.ts'
 import { usableWorkspace } from '../../../lib/workspaces/workspace-paths.ts'
 import { changesReported, writeOld } from '../../_wait.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string; path: string }>('settings')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'settings-'))
+  context.dir = tempDir('settings')
   context.path = join(context.dir, 'settings.json')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const open = (dir: string, options: Partial<SettingsOptions> & { env?: string } = {}) =>
   new SettingsStore(join(dir, 'settings.json'), {

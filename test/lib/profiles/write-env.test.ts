@@ -3,26 +3,23 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { writeEnv } from '../../../lib/profiles/write-env.ts'
 import { findExposed, restrictSecrets } from '../../../lib/profiles/file-permissions.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string }>('secrets on disk')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'env-'))
+  context.dir = tempDir('env')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 const refused = async (writing: Promise<void>) => {

@@ -1,6 +1,5 @@
 /** A session store in a temporary directory, with its rows, deletions and log lines recorded. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import { createTestClock, type TestClock } from '../../_clock.ts'
@@ -9,8 +8,9 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import { rowsOf } from '../../../lib/sessions/listing.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
 import { Sessions, type SessionsOptions } from '../../../lib/sessions/sessions.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
-export type Bench = {
+export type Bench = AsyncDisposable & {
   root: string
   sessions: Sessions
   rows: SessionRow[]
@@ -40,7 +40,7 @@ export const listed = (sessions: Sessions): SessionRow[] =>
   rowsOf(sessions.list().body).map(contentOf)
 
 export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
-  const root = mkdtempSync(join(tmpdir(), 'sessions-'))
+  const root = tempDir('sessions')
   const clock = createTestClock(1_700_000_000_000)
   const rows: SessionRow[] = []
   const gone: string[] = []
@@ -70,6 +70,9 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
       bench.sessions = new Sessions({ ...options, ...more })
       return bench.sessions
     },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
     async close() {
       await bench.sessions.close()
       rmSync(root, { recursive: true, force: true })
@@ -91,12 +94,8 @@ export const benchSuite = (name: string) => {
 /** Runs a test with a store of its own, and always closes it. */
 export const withBench =
   (run: (bench: Bench) => unknown, change?: Partial<SessionsOptions>) => async () => {
-    const bench = openBench(change)
-    try {
-      await run(bench)
-    } finally {
-      await bench.close()
-    }
+    await using bench = openBench(change)
+    await run(bench)
   }
 
 /** True when any file below `dir` contains these bytes. */

@@ -4,14 +4,12 @@ import {
   type FSWatcher,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   renameSync,
   rmSync,
   symlinkSync,
   type watch,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
@@ -19,10 +17,10 @@ import * as assert from 'uvu/assert'
 import { writeAtomic } from '../../../lib/store/atomic-write.ts'
 import { DirectoryWatches, lstatWatched, statWatched } from '../../../lib/store/file-stats.ts'
 import { changesReported, until, writeOld } from '../../_wait.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('file stats')
-const root = mkdtempSync(join(tmpdir(), 'file-stats-'))
-test.after(() => rmSync(root, { recursive: true }))
+const root = tempDir('file-stats')
 
 const createDirectory = (name: string): string => {
   const dir = join(root, name)

@@ -1,12 +1,12 @@
 /** The lock shared with the host agent: with flock(1) and without it. */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import { withFileLock } from '../../../lib/store/flock.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const kinds: [name: string, program: string][] = [
   ['flock(1)', 'flock'],
@@ -15,10 +15,9 @@ const kinds: [name: string, program: string][] = [
 
 const test = suite<{ dir: string; lock: string }>('file lock')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'flock-'))
+  context.dir = tempDir('flock')
   context.lock = join(context.dir, 'memories', 'MEMORY.md.lock')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const refusalOf = async (work: Promise<unknown>): Promise<UserError> => {
   try {

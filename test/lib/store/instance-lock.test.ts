@@ -1,20 +1,19 @@
 /** The instance lock of a state directory: held, waited for, freed by release and by process exit. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { InstanceLock } from '../../../lib/store/instance-lock.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const info = { pid: 4711, address: 'http://127.0.0.1:1', started_at: 1 }
 
 const test = suite<{ dir: string }>('instance lock')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-lock-'))
+  context.dir = tempDir('agent-webui-lock')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const HOLDER = `
   import { InstanceLock } from ${JSON.stringify(new URL('../../../lib/store/instance-lock.ts', import.meta.url).href)}

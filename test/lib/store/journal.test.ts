@@ -1,28 +1,19 @@
 /** Journal files: append, repair, undo and read lines. */
-import {
-  appendFileSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { closeSync, openSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
 import { Journal, readLines, readLinesBackward, fileStamp } from '../../../lib/store/journal.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string; path: string }>('store/journal')
 
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'journal-'))
+  context.dir = tempDir('journal')
   context.path = join(context.dir, 'a.jsonl')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true }))
 
 const read = (path: string, way: typeof readLines | typeof readLinesBackward): string[] => {
   const fd = openSync(path, 'r')

@@ -4,7 +4,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -13,20 +12,19 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import { CachedFile } from '../../../lib/store/cached-file.ts'
 import { JsonFile } from '../../../lib/store/json-file.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string; path: string }>('json file')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'json-file-'))
+  context.dir = tempDir('json-file')
   context.path = join(context.dir, 'a.json')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const numbers = (value: unknown): number[] => {
   if (value === undefined) return []

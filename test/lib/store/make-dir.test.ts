@@ -1,16 +1,15 @@
 /** Creating directories; impossible paths fail immediately. */
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { makeDir } from '../../../lib/store/make-dir.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string }>('make dir')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'make-dir-'))
+  context.dir = tempDir('make-dir')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 test('creates missing directories with private mode; existing ones are no error', ({ dir }) => {
   const path = join(dir, 'a', 'b', 'c')

@@ -1,17 +1,16 @@
 /** The payload of the one file: read when asked for, and only as it was written. */
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import zlib from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openPacked, packedHere } from '../../../lib/store/packed.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('packed file')
-const root = mkdtempSync(join(tmpdir(), 'packed-'))
-test.after(() => rmSync(root, { recursive: true }))
+const root = tempDir('packed')
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 const page = Buffer.from('body { color: red }'.repeat(50))

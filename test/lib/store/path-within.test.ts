@@ -1,11 +1,11 @@
 /** Paths that try to leave their root. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import { isInside, realPath, resolveInside } from '../../../lib/store/path-within.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('path within')
 
@@ -13,7 +13,7 @@ let dir = ''
 let root = ''
 
 test.before(() => {
-  dir = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
+  dir = realpathSync(tempDir('inside'))
   root = join(dir, 'root')
   mkdirSync(join(root, 'sub'), { recursive: true })
   mkdirSync(join(dir, 'root-neighbor'))
@@ -25,7 +25,6 @@ test.before(() => {
   symlinkSync('loop', join(root, 'loop'))
   symlinkSync(root, join(dir, 'alias'))
 })
-test.after(() => rmSync(dir, { recursive: true }))
 
 for (const path of [
   '..',

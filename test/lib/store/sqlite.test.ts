@@ -1,19 +1,18 @@
 /** Opening databases: migrations, versions, corrupt files, worker threads. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isCorrupt, openDatabase, removeDatabase } from '../../../lib/store/sqlite.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string; file: string }>('store/sqlite')
 
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'sqlite-'))
+  context.dir = tempDir('sqlite')
   context.file = join(context.dir, 'a.db')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true }))
 
 test('detects a file that is not a database as corrupt', ({ file }) => {
   writeFileSync(file, 'not a database, but long enough to be looked at'.repeat(50))

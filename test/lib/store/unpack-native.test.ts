@@ -3,15 +3,12 @@ import { createHash } from 'node:crypto'
 import {
   chmodSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -23,10 +20,10 @@ import {
 } from '../../../lib/store/unpack-native.ts'
 import type { PackedFile } from '../../../lib/store/packed.ts'
 import { openDatabase } from '../../../lib/store/sqlite.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('sqlite addon')
-const root = mkdtempSync(join(tmpdir(), 'addon-'))
-test.after(() => rmSync(root, { recursive: true }))
+const root = tempDir('addon')
 
 const bytes = Buffer.from('not really an addon')
 const source: PackedFile = {

@@ -1,20 +1,19 @@
 /** Edits of config.yaml change one value and no other byte. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse } from 'yaml'
 import { UserError } from '../../../lib/errors.ts'
 import { editYaml, yamlFile, yamlFlag, yamlWord } from '../../../lib/store/yaml-file.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ dir: string; path: string }>('yaml file')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'yaml-file-'))
+  context.dir = tempDir('yaml-file')
   context.path = join(context.dir, 'config.yaml')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 /** Text of `path` after one edit of `before`. */
 const edit = (path: string, before: string, way: string[], value: unknown): string => {

@@ -1,16 +1,14 @@
 /** The chat stream for many readers: the same bytes for all of them, rendered once. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { chatFrames } from '../../../lib/turns/chat-frames.ts'
 import { EventLog } from '../../../lib/turns/event-log.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
-const dir = mkdtempSync(join(tmpdir(), 'chat-frames-'))
+const dir = tempDir('chat-frames')
 const test = suite('chat frames')
-test.after(() => rmSync(dir, { recursive: true }))
 
 const header = { session_id: 'abc', stream_id: 'f'.repeat(32), at: 1 }
 const READERS = 30

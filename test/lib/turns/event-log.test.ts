@@ -1,6 +1,5 @@
 /** The event log of a turn: only durable events are read, any reader resumes exactly, a torn tail loses nothing published. */
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -12,10 +11,10 @@ import {
   type LoggedEvent,
   readLiveFile,
 } from '../../../lib/turns/event-log.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
-const dir = mkdtempSync(join(tmpdir(), 'event-log-'))
+const dir = tempDir('event-log')
 const log = suite('event log')
-log.after(() => rmSync(dir, { recursive: true }))
 
 let count = 0
 const header = { session_id: 'abc', stream_id: 'f'.repeat(32), at: 1 }

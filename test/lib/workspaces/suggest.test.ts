@@ -1,16 +1,16 @@
 /** Suggestions complete a path inside trusted places, and show nothing of the rest of the disk. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fileScope } from '../../../lib/workspaces/file-scope.ts'
 import { listDirectory } from '../../../lib/workspaces/list-directory.ts'
 import { listFolders, suggestDirectories } from '../../../lib/workspaces/suggest.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite<{ root: string; user: string; outside: string }>('suggestions and listings')
 test.before.each(context => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'suggest-')))
+  const root = realpathSync(tempDir('suggest'))
   const names = [
     'user/Projects/alpha',
     'user/Projects/Beta',
@@ -27,7 +27,6 @@ test.before.each(context => {
   symlinkSync('loop', join(root, 'user/Projects/loop'))
   Object.assign(context, { root, user: join(root, 'user'), outside: join(root, 'outside') })
 })
-test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
 
 const trustIn = (root: string) => ({
   userHome: join(root, 'user'),

@@ -1,14 +1,5 @@
 /** Workspace lists: cleaned on every read, one per profile, and which folders are let in. */
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -16,6 +7,7 @@ import { UserError } from '../../../lib/errors.ts'
 import { Workspaces } from '../../../lib/workspaces/workspaces.ts'
 import { isSystemPath } from '../../../lib/workspaces/workspace-paths.ts'
 import { configOf } from '../../_config.ts'
+import { tempDir } from '../../_temp-dir.ts'
 
 type Place = {
   root: string
@@ -27,7 +19,7 @@ type Place = {
 }
 const test = suite<Place>('workspaces')
 test.before.each(context => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'workspaces-')))
+  const root = realpathSync(tempDir('workspaces'))
   const make = (name: string) => {
     mkdirSync(join(root, name), { recursive: true })
     return join(root, name)
@@ -41,7 +33,6 @@ test.before.each(context => {
     boot: make('boot'),
   })
 })
-test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
 
 const open = ({ user, base, state, boot }: Place, stateDir = state) =>
   new Workspaces({ stateDir, baseHome: base, userHome: user }, () => boot)

@@ -1,6 +1,5 @@
 /** Turns of the test agent without a service around it: what it was asked, what it said, what was kept of it. */
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import { bundleProgram } from '../../../_program.ts'
@@ -23,6 +22,7 @@ import type {
 } from '../../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import { createTestClock } from '../../../_clock.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const AGENT = bundleProgram(join(import.meta.dirname, '../../../_acp-agent.ts'))
 
@@ -35,7 +35,7 @@ export type TurnOutput = {
 }
 
 export const createExternal = (traits = '') => {
-  const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'acp-')))
+  const workspace = realpathSync(tempDir('acp'))
   writeFileSync(join(workspace, 'a.txt'), 'first\n')
   const lines: string[] = []
   const clock = createTestClock()
@@ -177,6 +177,9 @@ export const createExternal = (traits = '') => {
           .map(({ content }) => content)
           .join(''),
       }
+    },
+    [Symbol.asyncDispose]() {
+      return this.close()
     },
     async close() {
       await agents.close()

@@ -1,6 +1,5 @@
 /** Earlier sessions of an external agent (bounded list, replayed history) and images stored as files. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as assert from 'uvu/assert'
 import { adoptSession } from '../../../../lib/agent/acp/attach-session.ts'
@@ -8,6 +7,7 @@ import { Replay } from '../../../../lib/agent/acp/replay.ts'
 import { ToolOutput } from '../../../../lib/sessions/tool-output.ts'
 import { agentSuite } from './_external.ts'
 import { createTestClock } from '../../../_clock.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const test = agentSuite('acp: earlier sessions and images')
 
@@ -62,20 +62,16 @@ const painting = async (
   words: string,
   run: (contents: string[], dir: string, output: ToolOutput) => void,
 ) => {
-  const dir = mkdtempSync(join(tmpdir(), 'pictures-'))
-  try {
-    const output = new ToolOutput(dir, () => undefined)
-    const saveImage = (id: string, bytes: Buffer, ending: string) =>
-      output.saveBytes('0123456789ab', id, bytes, ending)
-    const turn = await say(words, { request: { saveImage } })
-    run(
-      turn.messages.map(({ content }) => String(content)),
-      dir,
-      output,
-    )
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
-  }
+  const dir = tempDir('pictures')
+  const output = new ToolOutput(dir, () => undefined)
+  const saveImage = (id: string, bytes: Buffer, ending: string) =>
+    output.saveBytes('0123456789ab', id, bytes, ending)
+  const turn = await say(words, { request: { saveImage } })
+  run(
+    turn.messages.map(({ content }) => String(content)),
+    dir,
+    output,
+  )
 }
 
 test('replaces invalid images with a note', async at => {

@@ -183,45 +183,37 @@ rules(
 rules(
   'a withheld MCP server is named once in a session, and again when another rule names it',
   async () => {
-    const agent = createExternal()
-    try {
-      agent.place.withheld = [{ name: 'echo', rule: 'mcp__echo__echo_back' }]
-      const [first] = (await agent.say('hello')).warnings
-      assert.is(
-        first,
-        'Tester does not get the MCP server echo: the rule “mcp__echo__echo_back” names it, and it might be used without asking.',
-      )
-      assert.equal((await agent.say('hello')).warnings, [])
-      agent.place.withheld = [{ name: 'echo', rule: 'mcp__echo' }]
-      assert.match((await agent.say('hello')).warnings[0] ?? '', '“mcp__echo”')
-    } finally {
-      await agent.close()
-    }
+    await using agent = createExternal()
+    agent.place.withheld = [{ name: 'echo', rule: 'mcp__echo__echo_back' }]
+    const [first] = (await agent.say('hello')).warnings
+    assert.is(
+      first,
+      'Tester does not get the MCP server echo: the rule “mcp__echo__echo_back” names it, and it might be used without asking.',
+    )
+    assert.equal((await agent.say('hello')).warnings, [])
+    agent.place.withheld = [{ name: 'echo', rule: 'mcp__echo' }]
+    assert.match((await agent.say('hello')).warnings[0] ?? '', '“mcp__echo”')
   },
 )
 
 rules(
   'a server that a rule names since the session was opened is taken away with the next message',
   async () => {
-    const agent = createExternal('keeps')
-    try {
-      const server = (name: string) => ({
-        kind: 'stdio' as const,
-        name,
-        command: 'true',
-        args: [],
-        env: {},
-      })
-      agent.place.mcpServers = [server('echo'), server('other')]
-      await agent.say('hello')
-      agent.place.mcpServers = [server('other')]
-      await agent.say('hello')
-      const stored = readFileSync(join(agent.workspace, '.state.json'), 'utf8')
-      assert.not.match(stored, '"echo"')
-      assert.match(stored, '"other"')
-    } finally {
-      await agent.close()
-    }
+    await using agent = createExternal('keeps')
+    const server = (name: string) => ({
+      kind: 'stdio' as const,
+      name,
+      command: 'true',
+      args: [],
+      env: {},
+    })
+    agent.place.mcpServers = [server('echo'), server('other')]
+    await agent.say('hello')
+    agent.place.mcpServers = [server('other')]
+    await agent.say('hello')
+    const stored = readFileSync(join(agent.workspace, '.state.json'), 'utf8')
+    assert.not.match(stored, '"echo"')
+    assert.match(stored, '"other"')
   },
 )
 

@@ -1,16 +1,16 @@
 /** A workspace with files to protect, and rules for it, for tests of permissions. */
-import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Rules } from '../../../../lib/agent/permissions/rules.ts'
 import type { Access, RuledCall } from '../../../../lib/agent/permissions/types.ts'
 import { realPath } from '../../../../lib/store/path-within.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 export type Lists = { deny?: string[]; ask?: string[]; allow?: string[] }
 
 /** Remove it after the suite: suites of one process share this module. */
 export const createPlace = () => {
-  const root = realPath(mkdtempSync(join(tmpdir(), 'rules-')))
+  const root = realPath(tempDir('rules'))
   const workspace = join(root, 'work')
   const home = join(root, 'home')
 

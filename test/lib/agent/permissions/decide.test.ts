@@ -1,7 +1,6 @@
 /** What runs unasked, what asks, and what never runs, where there is a sandbox and where there is none. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -12,10 +11,11 @@ import {
   type DecisionScope,
 } from '../../../../lib/agent/permissions/decide.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const test = suite('the decision about a command')
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'decide-')))
+const root = realpathSync(tempDir('decide'))
 const [workspace, home, state] = ['work', 'home', 'state'].map(name => join(root, name)) as [
   string,
   string,
@@ -32,7 +32,6 @@ symlinkSync('..', join(workspace, 'deep', 'er', 'up'))
 mkdirSync(join(workspace, '--x'))
 writeFileSync(join(workspace, 'p.jq'), 'env.HOME')
 execFileSync('git', ['init', '-q', workspace])
-test.after(() => rmSync(root, { recursive: true }))
 
 const shell = {
   home,

@@ -95,12 +95,8 @@ export const echo: Tool = {
 }
 
 export const withServer = async (steps: Step[], work: (server: Scripted) => Promise<void>) => {
-  const server = await createProvider(...steps)
-  try {
-    await work(server)
-  } finally {
-    await server.close()
-  }
+  await using server = await createProvider(...steps)
+  await work(server)
 }
 
 export const failing = async (work: Promise<unknown>): Promise<ProviderFailure> => {

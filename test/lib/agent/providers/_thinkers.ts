@@ -272,13 +272,9 @@ export const serving = async (
   otherwise: (body: Body) => Step,
   work: (server: Served) => Promise<void>,
 ): Promise<void> => {
-  const server = await createProvider()
+  await using server = await createProvider()
   server.otherwise = otherwise
-  try {
-    await work(server)
-  } finally {
-    await server.close()
-  }
+  await work(server)
 }
 
 export const converse = (

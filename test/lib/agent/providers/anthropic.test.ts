@@ -54,27 +54,23 @@ const talk = async (
   more: Partial<ProviderRequest>,
   ...steps: Step[]
 ) => {
-  const server = await createProvider(...steps)
+  await using server = await createProvider(...steps)
   const deltas: ProviderDelta[] = []
-  try {
-    const asked = { ...request(extra), ...more }
-    const at = { ...asked.endpoint, baseUrl: server.url }
-    for await (const one of httpProvider(
-      FORMATS.anthropic_messages,
-      systemClock,
-    )({
-      ...asked,
-      endpoint: at,
-    }))
-      deltas.push(one)
-    const { requests } = server
-    return {
-      deltas,
-      bodies: requests.map(({ body }) => body),
-      headers: requests.map(({ headers }) => headers),
-    }
-  } finally {
-    await server.close()
+  const asked = { ...request(extra), ...more }
+  const at = { ...asked.endpoint, baseUrl: server.url }
+  for await (const one of httpProvider(
+    FORMATS.anthropic_messages,
+    systemClock,
+  )({
+    ...asked,
+    endpoint: at,
+  }))
+    deltas.push(one)
+  const { requests } = server
+  return {
+    deltas,
+    bodies: requests.map(({ body }) => body),
+    headers: requests.map(({ headers }) => headers),
   }
 }
 

@@ -80,37 +80,33 @@ const withFormat = async (
   change: Partial<ModelEndpoint> = {},
 ) => {
   const steps: Step[] = []
-  const server = await createProvider()
+  await using server = await createProvider()
   server.otherwise = body => rejectInvalid(body) ?? steps.shift() ?? { text: 'ok' }
   const provider = format.create()
-  try {
-    await work(async (messages, script = [], source = SOURCE) => {
-      steps.push(...script)
-      const from = server.requests.length
-      const deltas: ProviderDelta[] = []
-      for await (const delta of provider({
-        endpoint: {
-          provider: 'custom',
-          model: format.model,
-          apiMode: format.apiMode,
-          baseUrl: server.url,
-          apiKey: null,
-          contextLength: 100_000,
-          ...change,
-        },
-        messages,
-        tools: [],
-        images: source,
-        sessionKey: 'session-1',
-        signal: new AbortController().signal,
-        workspace: '/',
-      }))
-        deltas.push(delta)
-      return { deltas, bodies: server.requests.slice(from).map(({ body }) => body) }
-    }, server)
-  } finally {
-    await server.close()
-  }
+  await work(async (messages, script = [], source = SOURCE) => {
+    steps.push(...script)
+    const from = server.requests.length
+    const deltas: ProviderDelta[] = []
+    for await (const delta of provider({
+      endpoint: {
+        provider: 'custom',
+        model: format.model,
+        apiMode: format.apiMode,
+        baseUrl: server.url,
+        apiKey: null,
+        contextLength: 100_000,
+        ...change,
+      },
+      messages,
+      tools: [],
+      images: source,
+      sessionKey: 'session-1',
+      signal: new AbortController().signal,
+      workspace: '/',
+    }))
+      deltas.push(delta)
+    return { deltas, bodies: server.requests.slice(from).map(({ body }) => body) }
+  }, server)
 }
 
 const noticesIn = ({ deltas }: Asked): string[] =>
@@ -341,37 +337,33 @@ test('cache marks behind OpenRouter are on text, never on an image', () =>
   ))
 
 test('GitHub Copilot gets its header for requests with images, and only for those', async () => {
-  const server = await createProvider({ text: 'a' }, { text: 'b' })
+  await using server = await createProvider({ text: 'a' }, { text: 'b' })
   const port = new URL(server.url).port
   const toServer: LookupFunction = (_host, options, done) =>
     options.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)
   const dispatcher = new Agent({ connect: { lookup: toServer } })
-  try {
-    for (const messages of [BATCH, [user('hi')]])
-      for await (const _ of chat.create({ dispatcher })({
-        endpoint: {
-          provider: 'copilot',
-          model: 'gpt-4o',
-          apiMode: 'chat_completions',
-          baseUrl: `http://api.githubcopilot.com:${port}`,
-          apiKey: null,
-          contextLength: 100_000,
-        },
-        messages,
-        tools: [],
-        images: SOURCE,
-        signal: new AbortController().signal,
-        workspace: '/',
-      }))
-        void _
-    assert.equal(
-      server.requests.map(({ headers }) => headers['copilot-vision-request']),
-      ['true', undefined],
-    )
-  } finally {
-    await dispatcher.close()
-    await server.close()
-  }
+  for (const messages of [BATCH, [user('hi')]])
+    for await (const _ of chat.create({ dispatcher })({
+      endpoint: {
+        provider: 'copilot',
+        model: 'gpt-4o',
+        apiMode: 'chat_completions',
+        baseUrl: `http://api.githubcopilot.com:${port}`,
+        apiKey: null,
+        contextLength: 100_000,
+      },
+      messages,
+      tools: [],
+      images: SOURCE,
+      signal: new AbortController().signal,
+      workspace: '/',
+    }))
+      void _
+  assert.equal(
+    server.requests.map(({ headers }) => headers['copilot-vision-request']),
+    ['true', undefined],
+  )
+  await dispatcher.close()
 })
 
 test('other errors are not blamed on images', async () => {

@@ -131,16 +131,12 @@ test('a sign-in sends its account id and always has instructions', () => {
 })
 
 const talk = async (more: Partial<ProviderRequest>, ...steps: Step[]) => {
-  const server = await createProvider(...steps)
+  await using server = await createProvider(...steps)
   const deltas: ProviderDelta[] = []
-  try {
-    const asked = request({ baseUrl: server.url, maxTokens: 100 }, { sessionKey: 's', ...more })
-    for await (const one of httpProvider(FORMATS.codex_responses, systemClock)(asked))
-      deltas.push(one)
-    return { deltas, bodies: server.requests.map(({ body }) => body) }
-  } finally {
-    await server.close()
-  }
+  const asked = request({ baseUrl: server.url, maxTokens: 100 }, { sessionKey: 's', ...more })
+  for await (const one of httpProvider(FORMATS.codex_responses, systemClock)(asked))
+    deltas.push(one)
+  return { deltas, bodies: server.requests.map(({ body }) => body) }
 }
 const objects = (message: string): Step => ({ status: 400, body: { error: { message } } })
 

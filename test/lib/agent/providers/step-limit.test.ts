@@ -98,21 +98,17 @@ for (const format of FORMATS)
   for (const { name, answer, requests, only } of SERVERS)
     if (!only || only.includes(format.apiMode))
       test(`${format.apiMode}: ${name}`, async () => {
-        const server = await createProvider(CALL)
+        await using server = await createProvider(CALL)
         server.otherwise = body => answer(body, format)
-        try {
-          const { outcome, messages } = await speaker(format).converse(server, { maxSteps: 1 })
-          assert.is(outcome.failure?.message, undefined)
-          assert.is(outcome.text, 'done')
-          assert.is(server.requests.length, requests)
-          // The cached prefix of the prompt.
-          const [first, second] = server.requests.map(({ body }) => body)
-          assert.equal(second.tools, first.tools)
-          assert.is(choice(second), format.isNative ? undefined : 'none')
-          assert.equal(messages.filter(({ tool_calls }) => tool_calls).length, 1, 'calls recorded')
-        } finally {
-          await server.close()
-        }
+        const { outcome, messages } = await speaker(format).converse(server, { maxSteps: 1 })
+        assert.is(outcome.failure?.message, undefined)
+        assert.is(outcome.text, 'done')
+        assert.is(server.requests.length, requests)
+        // The cached prefix of the prompt.
+        const [first, second] = server.requests.map(({ body }) => body)
+        assert.equal(second.tools, first.tools)
+        assert.is(choice(second), format.isNative ? undefined : 'none')
+        assert.equal(messages.filter(({ tool_calls }) => tool_calls).length, 1, 'calls recorded')
       })
 
 const HISTORY: LoopMessage[] = [
@@ -133,29 +129,21 @@ for (const message of [
   test(`a chat without tools whose history has calls: ${message}`, async () => {
     const [format] = FORMATS
     if (!format) throw new Error('no format')
-    const server = await createProvider()
+    await using server = await createProvider()
     server.otherwise = body => (hasCalls(format, body) ? refuse(message) : DONE)
-    try {
-      const { outcome } = await speaker(format).converse(server, { history: HISTORY, tools: [] })
-      assert.is(outcome.text, 'done')
-      assert.match(JSON.stringify(server.requests.at(-1)?.body), 'what it said')
-    } finally {
-      await server.close()
-    }
+    const { outcome } = await speaker(format).converse(server, { history: HISTORY, tools: [] })
+    assert.is(outcome.text, 'done')
+    assert.match(JSON.stringify(server.requests.at(-1)?.body), 'what it said')
   })
 
 test('anthropic_messages: a chat without tools whose history has calls, and a server without tool_choice', async () => {
   const format = FORMATS.find(({ apiMode }) => apiMode === 'anthropic_messages')
   if (!format) throw new Error('no format')
-  const server = await createProvider()
+  await using server = await createProvider()
   server.otherwise = body =>
     body.tool_choice ? refuse('tool_choice: Extra inputs are not permitted') : DONE
-  try {
-    const { outcome } = await speaker(format).converse(server, { history: HISTORY, tools: [] })
-    assert.is(outcome.text, 'done')
-  } finally {
-    await server.close()
-  }
+  const { outcome } = await speaker(format).converse(server, { history: HISTORY, tools: [] })
+  assert.is(outcome.text, 'done')
 })
 
 test.run()

@@ -1,7 +1,6 @@
 /** Secrets known by their value: found however programs write them; what could be an ordinary word is left alone. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -21,6 +20,7 @@ import {
 import { Finder } from '../../../../lib/base/redact/spans.ts'
 import { isDistinctive } from '../../../../lib/base/redact/spellings.ts'
 import { KNOWN, SHAPED } from './_secrets.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const test = suite('known secrets')
 
@@ -162,7 +162,7 @@ test('a secret inside of a sentence without spaces is masked', () => {
 })
 
 test('covers all homes and reloads changed files', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'secrets-'))
+  const dir = tempDir('secrets')
   const put = (path: string, text: string) => {
     mkdirSync(join(dir, path, '..'), { recursive: true })
     writeFileSync(join(dir, path), text)

@@ -29,7 +29,7 @@ const availability = await new Sandboxes(process.env).availability()
 export const reason = availability.problem
 if (reason !== null) console.log(`  skipped: ${reason}`)
 
-export type Tree = {
+export type Tree = Disposable & {
   root: string
   home: string
   agentHome: string
@@ -176,6 +176,9 @@ export const createTree = (options: TreeOptions = {}): Tree => {
     env,
     ...within(places[options.workspaceOf ?? 'demo']),
     with: within,
+    [Symbol.dispose]() {
+      this.close()
+    },
     close() {
       sandboxes.close()
       rmSync(root, { recursive: true, force: true })

@@ -12,12 +12,8 @@ const callers = suite('callers of the sandbox')
 const test = reason === null ? callers : callers.skip
 
 const using = async (work: (tree: Tree) => Promise<void>): Promise<void> => {
-  const tree = createTree()
-  try {
-    await work(tree)
-  } finally {
-    tree.close()
-  }
+  using tree = createTree()
+  await work(tree)
 }
 
 const attackOf = ({ home, root }: Tree): string =>

@@ -1,10 +1,9 @@
 /** The proxy of a command in a sandbox: who is asked when, what is never reached, and what passes through it. */
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { createServer as createHttpServer, request } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -12,6 +11,7 @@ import type { NetworkTarget } from '../../../../lib/agent/tool-services.ts'
 import type { NetworkRules } from '../../../../lib/commands/sandbox/network-opener.ts'
 import { NetworkProxy } from '../../../../lib/commands/sandbox/network-proxy.ts'
 import { until } from '../../../_wait.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const test = suite('sandbox: network proxy')
 
@@ -39,7 +39,7 @@ type Setup = {
 const echo = (socket: Socket) => void socket.pipe(socket)
 
 const setUp = async ({ names = {}, answer, onConnection = echo, ...given }: Setup = {}) => {
-  const dir = mkdtempSync(join(tmpdir(), 'network-proxy-'))
+  const dir = tempDir('network-proxy')
   const path = join(dir, 'proxy')
   const server = createServer({ allowHalfOpen: true }, onConnection)
   const port = await listen(server)

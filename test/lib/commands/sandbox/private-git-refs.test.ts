@@ -1,12 +1,12 @@
 /** While a command has its private Git directory, the person's own Git goes on in the real one: no ref of theirs is lost. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { privateGitFor } from '../../../../lib/commands/sandbox/private-git.ts'
 import { GIT_ENV, git } from '../../../_git.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const test = suite('refs that two Gits change at the same time')
 
@@ -29,37 +29,33 @@ const meanwhile = async (
   work: (place: Place) => void,
   check: (place: Place, note: string) => void,
 ): Promise<void> => {
-  const dir = mkdtempSync(join(tmpdir(), 'private-git-'))
-  try {
-    const outside = (...args: string[]) => git(dir, ...args)
-    outside('init', '-q', '--template=', '-b', 'main')
-    outside(...commit('first'))
-    outside('checkout', '-q', '-b', 'side')
-    outside(...commit('on side'))
-    outside('checkout', '-q', 'main')
-    if (packs) outside('pack-refs', '--all')
-    prepare?.(outside)
-    const common = join(dir, '.git')
-    const own = privateGitFor({ common, worktree: null }, { shown: common })
-    const place: Place = {
-      dir,
-      outside,
-      inside: (...args) =>
-        execFileSync('git', args, {
-          cwd: dir,
-          env: { ...GIT_ENV, GIT_DIR: own.dir, GIT_WORK_TREE: dir },
-          encoding: 'utf8',
-          stdio: 'pipe',
-        }).trim(),
-      lock: name => writeFileSync(join(common, `${name}.lock`), ''),
-    }
-    work(place)
-    const note = await own.finish()
-    check(place, note ?? '')
-    outside('fsck', '--strict')
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
+  const dir = tempDir('private-git')
+  const outside = (...args: string[]) => git(dir, ...args)
+  outside('init', '-q', '--template=', '-b', 'main')
+  outside(...commit('first'))
+  outside('checkout', '-q', '-b', 'side')
+  outside(...commit('on side'))
+  outside('checkout', '-q', 'main')
+  if (packs) outside('pack-refs', '--all')
+  prepare?.(outside)
+  const common = join(dir, '.git')
+  const own = privateGitFor({ common, worktree: null }, { shown: common })
+  const place: Place = {
+    dir,
+    outside,
+    inside: (...args) =>
+      execFileSync('git', args, {
+        cwd: dir,
+        env: { ...GIT_ENV, GIT_DIR: own.dir, GIT_WORK_TREE: dir },
+        encoding: 'utf8',
+        stdio: 'pipe',
+      }).trim(),
+    lock: name => writeFileSync(join(common, `${name}.lock`), ''),
   }
+  work(place)
+  const note = await own.finish()
+  check(place, note ?? '')
+  outside('fsck', '--strict')
 }
 
 type Case = {

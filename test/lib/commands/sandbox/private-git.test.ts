@@ -11,12 +11,8 @@ const all = suite('git in the sandbox')
 const test = reason === null ? all : all.skip
 
 const using = async (work: (tree: Tree) => Promise<void>, options: TreeOptions = {}) => {
-  const tree = createTree(options)
-  try {
-    await work(tree)
-  } finally {
-    tree.close()
-  }
+  using tree = createTree(options)
+  await work(tree)
 }
 
 /** As a command that may change the Git directory. */

@@ -4,7 +4,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -13,7 +12,6 @@ import {
 } from 'node:fs'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -24,11 +22,12 @@ import { seatbeltArguments } from '../../../../lib/commands/sandbox/seatbelt.ts'
 import { git } from '../../../_git.ts'
 import { createTree, reachTable, type Tree, type TreeOptions } from './_sandbox.ts'
 import { createPolicy, parseCall, parseProfile } from './_seatbelt.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const test = suite('sandbox on macOS')
 
 const FAKE = join(import.meta.dirname, '_sandbox-exec.ts')
-const dir = realpathSync(mkdtempSync(join(tmpdir(), 'sandbox-exec-')))
+const dir = realpathSync(tempDir('sandbox-exec'))
 const program = join(dir, 'sandbox-exec')
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 writeFileSync(
@@ -49,12 +48,8 @@ const calls = (): { pid: number; args: string[] }[] =>
     .map(line => JSON.parse(line))
 
 const using = async (work: (tree: Tree) => Promise<void>, options: TreeOptions = {}) => {
-  const tree = createTree({ system: { kind: 'seatbelt', program: quick }, ...options })
-  try {
-    await work(tree)
-  } finally {
-    tree.close()
-  }
+  using tree = createTree({ system: { kind: 'seatbelt', program: quick }, ...options })
+  await work(tree)
 }
 
 const running = (work: (tree: Tree) => Promise<void>, options: TreeOptions = {}) =>
@@ -452,5 +447,4 @@ test('a symlink that a command made leads to no more', () =>
     assert.not.ok(canRead(policy, join(tree.home, '.ssh', 'id_ed25519')))
   }))
 
-test.after(() => rmSync(dir, { recursive: true, force: true }))
 test.run()

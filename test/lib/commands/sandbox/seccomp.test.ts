@@ -54,9 +54,8 @@ test('other computers have no filter', () => assert.is(seccompFilter('riscv64'),
 const inside = reason === null ? test : test.skip
 
 inside('in the sandbox: sockets of the hypervisor and keys of the kernel', async () => {
-  const tree = createTree()
-  try {
-    const script = `
+  using tree = createTree()
+  const script = `
       import ctypes, os, socket
       libc = ctypes.CDLL(None, use_errno=True)
       for family in (1, 2, 10, 16, 17, 31, 38, 40):
@@ -67,15 +66,12 @@ inside('in the sandbox: sockets of the hypervisor and keys of the kernel', async
         try:
           open(path).read() and print(path)
         except OSError: pass`
-    const lines = script.split('\n').slice(1)
-    const { stdout, stderr } = await tree.exec('python3', [
-      '-c',
-      lines.map(line => line.slice(6)).join('\n'),
-    ])
-    assert.is(String(stdout), '1\n2\n10\n16\nno ring\n', stderr)
-  } finally {
-    tree.close()
-  }
+  const lines = script.split('\n').slice(1)
+  const { stdout, stderr } = await tree.exec('python3', [
+    '-c',
+    lines.map(line => line.slice(6)).join('\n'),
+  ])
+  assert.is(String(stdout), '1\n2\n10\n16\nno ring\n', stderr)
 })
 
 test.run()

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
@@ -12,7 +11,6 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -26,6 +24,7 @@ import { writeAuth } from '../../../../lib/models/credential-pool/auth-json.ts'
 import { SignIns, type SignInsOptions } from '../../../../lib/models/sign-in/sign-ins.ts'
 import { withFileLock } from '../../../../lib/store/flock.ts'
 import { CLIENT, jwt, sendJson, startIssuer, type TokenServer } from './_issuer.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const CODEX = 'openai-codex'
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1_000) + seconds
@@ -35,7 +34,7 @@ const token = (seconds: number, more: Record<string, unknown> = {}) =>
 type Context = { dir: string; issuer: TokenServer; logged: string[] }
 const test = suite<Context>('sign-ins', { dir: '', issuer: null as never, logged: [] })
 test.before.each(async context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'sign-in-'))
+  context.dir = tempDir('sign-in')
   context.issuer = await startIssuer()
   context.logged = []
 })

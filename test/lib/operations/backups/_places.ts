@@ -5,7 +5,6 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -14,19 +13,19 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { zstdCompressSync } from 'node:zlib'
 import tar from 'tar-stream'
 import { type BackupOptions, makeBackup } from '../../../../lib/operations/backups/backup.ts'
 import { openDatabase } from '../../../../lib/store/sqlite.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 export const LONG = `${'long-'.repeat(40)}.md`
 
 /** `<dir>/home` with its state directory, and `<dir>/out` for backups. */
 export const createPlaces = () => {
-  const dir = mkdtempSync(join(tmpdir(), 'backup-'))
+  const dir = tempDir('backup')
   const home = join(dir, 'home')
   const state = join(home, 'webui')
   const write = (path: string, text: string | Buffer, mode = 0o600) => {

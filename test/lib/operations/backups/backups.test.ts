@@ -1,17 +1,17 @@
 /** Backups that the page asks for: where they may be, which files are listed, and what is said when one fails. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../../_clock.ts'
 import type { Backup } from '../../../../lib/operations/backups/backup.ts'
 import { Backups } from '../../../../lib/operations/backups/backups.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const test = suite('backups of the page')
 
 const setUp = () => {
-  const dir = mkdtempSync(join(tmpdir(), 'backups-'))
+  const dir = tempDir('backups')
   const clock = createTestClock(Date.parse('2026-11-23T02:00:00Z'))
   const warnings: string[] = []
   const disk = { full: false }

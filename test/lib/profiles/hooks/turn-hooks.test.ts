@@ -1,6 +1,5 @@
 /** Hooks as real programs: what they get, what each answer does, and programs that misbehave. */
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -10,10 +9,11 @@ import { HookRecords } from '../../../../lib/profiles/hooks/records.ts'
 import { TurnHooks } from '../../../../lib/profiles/hooks/turn-hooks.ts'
 import { ended, isAlive, until } from '../../../_wait.ts'
 import { createTestClock } from '../../../_clock.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const hooks = suite('hooks of a turn')
 
-const cwd = mkdtempSync(join(tmpdir(), 'hooks-'))
+const cwd = tempDir('hooks')
 const SECRET = 'sk-secret-0123456789'
 const MASKED = 'sk-sec...6789'
 const known = [SECRET]

@@ -1,6 +1,5 @@
 /** Entries of the agent's notes: rejections that change nothing, edits, and that no concurrent edit is lost. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -11,6 +10,7 @@ import {
 } from '../../../../lib/profiles/memory/note-entries.ts'
 import type { ProfileConfig } from '../../../../lib/profiles/config.ts'
 import { configOf } from '../../../_config.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 type Context = {
   home: { dir: string; settings: () => ProfileConfig }
@@ -20,7 +20,7 @@ type Context = {
 const test = suite<Context>('memory entries')
 
 test.before.each(context => {
-  const dir = mkdtempSync(join(tmpdir(), 'memory-'))
+  const dir = tempDir('memory')
   context.config = {}
   context.home = { dir, settings: () => configOf(context.config) }
   context.path = join(dir, 'memories', 'MEMORY.md')

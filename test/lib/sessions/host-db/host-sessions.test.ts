@@ -1,6 +1,5 @@
 /** Imported sessions of the host agent: what the terminal added arrives, also when it could not be read at once. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -8,11 +7,12 @@ import { HostSessions } from '../../../../lib/sessions/host-db/host-sessions.ts'
 import { Sessions } from '../../../../lib/sessions/sessions.ts'
 import { createTestClock } from '../../../_clock.ts'
 import { addMessage, addSession, createStateDb } from '../../../_state-db.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const test = suite('host sessions')
 
 test('messages that were added during a turn arrive after it, without another change', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'host-sessions-'))
+  const dir = tempDir('host-sessions')
   const home = { name: 'default', dir }
   const clock = createTestClock()
   const sessions = new Sessions({
@@ -51,7 +51,6 @@ test('messages that were added during a turn arrive after it, without another ch
   assert.is(count(), 2)
   db.close()
   await sessions.close()
-  rmSync(dir, { recursive: true })
 })
 
 test.run()

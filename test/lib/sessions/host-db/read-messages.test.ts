@@ -1,7 +1,5 @@
 /** The message history of a host session: content, row mapping, lineage and copies after compaction. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readContent } from '../../../../lib/sessions/host-db/content.ts'
@@ -22,13 +20,14 @@ import {
   listContent,
   type StateDb,
 } from '../../../_state-db.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const message = (content: string, id = content): Message => ({ id, role: 'user', content })
 const texts = (messages: readonly Message[]) => messages.map(({ content }) => content)
 
 const test = suite<{ dir: string; db: StateDb }>('host-db messages')
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'host-messages-'))
+  context.dir = tempDir('host-messages')
   context.db = createStateDb(context.dir, 30)
 })
 test.after.each(({ dir, db }) => {

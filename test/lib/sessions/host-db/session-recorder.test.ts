@@ -1,6 +1,4 @@
 /** What the command line writes for the host agent where its own transcript has more. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -8,11 +6,12 @@ import { readMessages } from '../../../../lib/sessions/host-db/read-messages.ts'
 import { SessionRecorder } from '../../../../lib/sessions/host-db/session-recorder.ts'
 import { createStateDb } from '../../../_state-db.ts'
 import { createTestClock } from '../../../_clock.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const test = suite('session recorder')
 
 test('a tool called through call_tool is recorded as a call of that tool', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'recorder-'))
+  const dir = tempDir('recorder')
   const file = join(dir, 'state.db')
   const db = createStateDb(dir, 30)
   const failed: unknown[] = []
@@ -35,7 +34,6 @@ test('a tool called through call_tool is recorded as a call of that tool', async
   const [stored] = readMessages(db, 's')
   assert.equal(stored?.tool_calls, [{ id: 'c1', type: 'function', function: call }])
   db.close()
-  rmSync(dir, { recursive: true })
 })
 
 test.run()

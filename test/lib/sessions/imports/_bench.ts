@@ -3,12 +3,10 @@ import {
   createWriteStream,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
@@ -24,11 +22,12 @@ import { readImported } from '../../../../lib/sessions/imported.ts'
 import { lineToShow } from '../../../../lib/sessions/versions.ts'
 import { fileScope } from '../../../../lib/workspaces/file-scope.ts'
 import { readdirSync } from 'node:fs'
+import { tempDir } from '../../../_temp-dir.ts'
 
 export type ImportBench = ReturnType<typeof openImports>
 
 export const openImports = () => {
-  const root = mkdtempSync(join(tmpdir(), 'imports-'))
+  const root = tempDir('imports')
   const workspace = join(root, 'workspace')
   const files = new SessionFiles(join(root, 'sessions'))
   for (const dir of [workspace, files.dir]) mkdirSync(dir)

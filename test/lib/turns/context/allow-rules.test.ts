@@ -1,6 +1,5 @@
 /** Rules for longer than once: what they cover, what no wording of a command gets out of them, and where they hold. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -11,12 +10,12 @@ import type { Approval } from '../../../../lib/schema/question.ts'
 import { coveringIds, isCovered, ruleId } from '../../../../lib/turns/context/grants.ts'
 import type { RuleScope } from '../../../../lib/schema/question.ts'
 import { readRule, ruleText } from '../../../../lib/turns/context/allow-rules.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const rules = suite('allow rules')
-const dir = realpathSync(mkdtempSync(join(tmpdir(), 'rules-')))
+const dir = realpathSync(tempDir('rules'))
 const [work, other] = ['work', 'other'].map(name => join(dir, name)) as [string, string]
 for (const path of [work, join(work, 'sub'), other]) mkdirSync(path)
-rules.after(() => rmSync(dir, { recursive: true }))
 
 const questionOf = (
   command: string,

@@ -1,15 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { contextFiles, instructionsFor } from '../../../../lib/turns/context/context-files.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 type Context = { dir: string; put: (path: string, text: string | Buffer) => string }
 const test = suite<Context>('context files', { dir: '', put: () => '' })
 
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'context-'))
+  context.dir = tempDir('context')
   context.put = (path, text) => {
     const full = join(context.dir, path)
     mkdirSync(dirname(full), { recursive: true })
@@ -17,7 +17,6 @@ test.before.each(context => {
     return full
   }
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const filesOf = (dir: string, forbidden: string[] = [], home = '') =>
   contextFiles(dir, { env: { HOME: home }, forbidden })

@@ -1,17 +1,17 @@
 /** Facts for the prompt: what is said about machine, workspace and repository, bounded and escaped. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { environmentFacts } from '../../../../lib/turns/context/system-prompt.ts'
 import { git } from '../../../_git.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 type Context = { dir: string; put: (path: string, text?: string) => string }
 const test = suite<Context>('environment facts', { dir: '', put: () => '' })
 
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'facts-'))
+  context.dir = tempDir('facts')
   context.put = (path, text = '') => {
     const full = join(context.dir, path)
     mkdirSync(dirname(full), { recursive: true })
@@ -19,7 +19,6 @@ test.before.each(context => {
     return full
   }
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const env = { PATH: process.env.PATH ?? '', HOME: '/home/ada' }
 /** On a busy machine, git needs longer than a person would wait. */

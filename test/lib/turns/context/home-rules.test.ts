@@ -1,6 +1,5 @@
 /** Permission rules without a user to ask: scripts of scheduled tasks, redirections, unattended approvals. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -12,14 +11,14 @@ import {
   rulesFor,
   scriptDenial,
 } from '../../../../lib/turns/context/permissions/home-rules.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 const rules = suite('permission rules of a home')
 
-const dir = mkdtempSync(join(tmpdir(), 'home-rules-'))
+const dir = tempDir('home-rules')
 mkdirSync(join(dir, 'scripts'))
 writeFileSync(join(dir, 'scripts', 'push.sh'), 'cd /tmp\ngit push origin\n')
 writeFileSync(join(dir, 'scripts', 'look.sh'), 'git status\n')
-rules.after(() => rmSync(dir, { recursive: true, force: true }))
 
 type Home = Parameters<typeof hostDenial>[0]
 const homeWith = (permissions: object): Home =>

@@ -1,7 +1,4 @@
 /** How many MCP tools are described to the model, and what a session keeps of them. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -14,13 +11,13 @@ import type { Sessions } from '../../../../lib/sessions/sessions.ts'
 import type { TurnScope } from '../../../../lib/turns/context/turn-scope.ts'
 import { configOf } from '../../../_config.ts'
 import { createTestClock } from '../../../_clock.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 type Context = { dir: string }
 const test = suite<Context>('tools of MCP servers', { dir: '' })
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'mcp-tools-'))
+  context.dir = tempDir('mcp-tools')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const toolsOf = (count: number, about = 'Does it.'): Tool[] =>
   Array.from({ length: count }, (_, n) => ({

@@ -1,6 +1,5 @@
 /** When the system prompt of a session is rebuilt and when it is not, in cases a service test cannot reach. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -15,13 +14,13 @@ import { PromptCache } from '../../../../lib/turns/context/prompt-cache.ts'
 import { promptOf } from '../../../../lib/turns/context/system-prompt.ts'
 import { configOf } from '../../../_config.ts'
 import { createTestClock } from '../../../_clock.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 type Context = { dir: string }
 const test = suite<Context>('prompting', { dir: '' })
 test.before.each(context => {
-  context.dir = mkdtempSync(join(tmpdir(), 'prompting-'))
+  context.dir = tempDir('prompting')
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const NOON = Date.parse('2026-04-08T12:00:00Z') / 1_000
 const DAY = 24 * 3_600

@@ -4,7 +4,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -12,11 +11,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Checkpoints, type Undo } from '../../../../lib/workspaces/checkpoints/checkpoints.ts'
 import type { CheckpointsOptions } from '../../../../lib/workspaces/checkpoints/workspaces.ts'
 import { createTestClock } from '../../../_clock.ts'
+import { tempDir } from '../../../_temp-dir.ts'
 
 /** Every entry with its bytes and permissions, except `.git`: the state to compare. */
 export const snapshot = (root: string): Record<string, string> => {
@@ -41,7 +40,7 @@ export const snapshot = (root: string): Record<string, string> => {
 }
 
 export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'checkpoints-')))
+  const root = realpathSync(tempDir('checkpoints'))
   const workspace = join(root, 'work')
   const home = { name: 'default', dir: join(root, 'home') }
   for (const dir of [workspace, home.dir]) mkdirSync(dir)

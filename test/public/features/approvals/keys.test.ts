@@ -122,6 +122,9 @@ const open = async (answer: () => unknown) => {
       await drawn()
     },
     drawn,
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
     async close() {
       render(null, place)
       await drawn()
@@ -134,74 +137,62 @@ const open = async (answer: () => unknown) => {
 const never = () => new Promise(() => undefined)
 
 test('Enter allows a second after the card appears, once', async () => {
-  const page = await open(never)
-  try {
-    await page.press()
-    await page.clock.advance(999)
-    await page.press()
-    assert.is(page.calls.length, 0)
-    await page.clock.advance(1)
-    assert.ok(await page.press())
-    await page.press()
-    await page.press('Escape')
-    assert.equal(
-      page.calls.map(({ input }) => input.choice),
-      ['once'],
-    )
-  } finally {
-    await page.close()
-  }
+  await using page = await open(never)
+  await page.press()
+  await page.clock.advance(999)
+  await page.press()
+  assert.is(page.calls.length, 0)
+  await page.clock.advance(1)
+  assert.ok(await page.press())
+  await page.press()
+  await page.press('Escape')
+  assert.equal(
+    page.calls.map(({ input }) => input.choice),
+    ['once'],
+  )
 })
 
 test('a second Enter after a message was sent, a held key, and one after a click elsewhere allow nothing', async () => {
-  const page = await open(never)
-  try {
-    await page.clock.advance(5_000)
-    page.field.value = 'wait, not yet'
-    assert.not.ok(await page.press(), 'it is the composer’s')
-    page.field.value = ''
-    await page.press()
-    await page.clock.advance(999)
-    await page.press()
-    assert.is(page.calls.length, 0)
-    await page.clock.advance(5_000)
-    await page.press('Enter', { repeat: true })
-    await page.press()
-    assert.is(page.calls.length, 0)
-    await page.clock.advance(5_000)
-    await page.point()
-    await page.press()
-    assert.is(page.calls.length, 0)
-    await page.clock.advance(1_000)
-    await page.press()
-    assert.is(page.calls.length, 1)
-  } finally {
-    await page.close()
-  }
+  await using page = await open(never)
+  await page.clock.advance(5_000)
+  page.field.value = 'wait, not yet'
+  assert.not.ok(await page.press(), 'it is the composer’s')
+  page.field.value = ''
+  await page.press()
+  await page.clock.advance(999)
+  await page.press()
+  assert.is(page.calls.length, 0)
+  await page.clock.advance(5_000)
+  await page.press('Enter', { repeat: true })
+  await page.press()
+  assert.is(page.calls.length, 0)
+  await page.clock.advance(5_000)
+  await page.point()
+  await page.press()
+  assert.is(page.calls.length, 0)
+  await page.clock.advance(1_000)
+  await page.press()
+  assert.is(page.calls.length, 1)
 })
 
 test('the buttons are there again when the request has failed, with its reason; a double click sends once', async () => {
   const reply = Promise.withResolvers<unknown>()
-  const page = await open(() => reply.promise)
-  try {
-    const disabled = () => page.buttons().map(button => button.hasAttribute('disabled'))
-    await page.click(0)
-    await page.click(0)
-    assert.is(page.calls.length, 1)
-    assert.equal(disabled(), [true, true, true, true])
-    reply.reject(new ApiError(500, 'The disk is full.'))
-    await page.drawn()
-    assert.equal(disabled(), [false, false, false, false])
-    assert.match(page.text(), 'The disk is full.')
-    page.service.answers[RESPOND] = () => ({ accepted: false, answer: 'deny', reason: 'withdrawn' })
-    await page.click(0)
-    assert.is(page.calls.length, 2)
-    assert.is(page.buttons().length, 0)
-    assert.match(page.text(), 'No longer needed')
-    assert.not.match(page.text(), 'The disk is full.')
-  } finally {
-    await page.close()
-  }
+  await using page = await open(() => reply.promise)
+  const disabled = () => page.buttons().map(button => button.hasAttribute('disabled'))
+  await page.click(0)
+  await page.click(0)
+  assert.is(page.calls.length, 1)
+  assert.equal(disabled(), [true, true, true, true])
+  reply.reject(new ApiError(500, 'The disk is full.'))
+  await page.drawn()
+  assert.equal(disabled(), [false, false, false, false])
+  assert.match(page.text(), 'The disk is full.')
+  page.service.answers[RESPOND] = () => ({ accepted: false, answer: 'deny', reason: 'withdrawn' })
+  await page.click(0)
+  assert.is(page.calls.length, 2)
+  assert.is(page.buttons().length, 0)
+  assert.match(page.text(), 'No longer needed')
+  assert.not.match(page.text(), 'The disk is full.')
 })
 
 test.run()
