@@ -253,6 +253,8 @@ export const Composer = () => {
     const active = suggestions[completion.active.value]
     if (event.key === 'ArrowDown') completion.move(1)
     else if (event.key === 'ArrowUp') completion.move(-1)
+    else if (event.key === 'PageDown') completion.move(8)
+    else if (event.key === 'PageUp') completion.move(-8)
     else if (event.key === 'Escape') completion.dismiss()
     else if (event.key === 'Tab' && !event.shiftKey) take(completion.active.value)
     else if (event.key === 'Enter' && !event.shiftKey) {
