@@ -98,18 +98,20 @@ export const selfHosted = endpoint({
 export const address = endpoint({
   access: 'own',
   audit: recorded('keys', ({ provider }) => provider),
-  summary: 'Change the address, and the key, of a self-hosted model server',
+  summary: 'Change the address, the key, and the name of a self-hosted model server',
   cache: 'no-store',
   input: z.object({
     provider: ProviderId,
     base_url: z.string().max(2_000),
     /** At another host the key of the previous one is removed. */
     api_key: Secret.optional(),
+    /** Of the server without an entry in `custom_providers`, whose id is made of its name. Blank: named after its host. */
+    name: z.string().max(100).optional(),
   }),
   output: Ok,
-  async run(ctx, { provider, base_url, api_key }) {
+  async run(ctx, { provider, base_url, api_key, name }) {
     ctx.app.onboarding.requireLocalClient(ctx.client.address)
-    const moved = { provider, baseUrl: base_url, apiKey: api_key ?? '' }
+    const moved = { provider, baseUrl: base_url, apiKey: api_key ?? '', name }
     await ctx.app.models.moveEndpoint(ctx.home, moved)
     return ok
   },

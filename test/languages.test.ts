@@ -76,6 +76,23 @@ test('the browser’s order and weights decide; unknown and refused languages ar
     assert.is(preferredLanguage(header), language, header)
 })
 
+/** Not below a name: facts, placeholders, and what can be begun with. */
+const NO_SENTENCES =
+  /^(?:home\/|settings\/allowed\.hint$|approvals\/ask\.answer\.hint$|plan\/plan\.comment\.hint$)/
+
+test('a hint ends with a full stop, in every language', async () => {
+  const english = flatten(await readEnglish())
+  const hints = Object.keys(english).filter(id => /\.hint$/.test(id) && !NO_SENTENCES.test(id))
+  assert.ok(hints.length > 50)
+  const texts = [english, ...TRANSLATED.map(language => flatten(readTranslation(language)))]
+  const open = texts.flatMap(messages =>
+    hints.flatMap(id =>
+      /[.?!。？！؟]["”»』」)]?$/.test(sourceOf(messages[id]!)) ? [] : [messages[id]],
+    ),
+  )
+  assert.equal(open, [])
+})
+
 test('a check names what a translation lacks, and what is wrong with it', () => {
   const english: Messages = {
     'a/save': 'Save',

@@ -15,6 +15,7 @@ import { requestOptionsFor } from './request-options.ts'
 import { routingOf } from './routing.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { rejectConfigTypos } from './config-typos.ts'
+import { endpointName } from './local-servers.ts'
 import { contextLengthOf } from './context-windows.ts'
 import { familyAcceptsImages } from './vision.ts'
 
@@ -168,11 +169,20 @@ const visionOf = (
   return vision === undefined ? {} : { vision }
 }
 
-export const providerName = (setup: ModelSetup, provider: string): string =>
-  customEntry(setup, provider)?.name ?? setup.providers.get(provider)?.name ?? displayName(provider)
+/** What a server of one's own is called until a person names it: after the program that runs there, or its host. */
+const endpointTitle = (url: string): string | null =>
+  endpointName(url) ?? (URL.canParse(url) ? new URL(url).host : null)
 
-const isUnnamed = (setup: ModelSetup, provider: string): boolean =>
-  /^custom(?::|$)/.test(provider) && !customEntry(setup, provider)?.name
+/** As lists, settings and messages call it. */
+export const providerName = (
+  setup: ModelSetup,
+  provider: string,
+  url = baseUrlOf(setup, provider),
+): string =>
+  customEntry(setup, provider)?.name ??
+  setup.providers.get(provider)?.name ??
+  (provider === 'custom' ? endpointTitle(url) : null) ??
+  displayName(provider)
 
 /** Writing to the one-hour cache costs twice the input price; the price table lists the five-minute cache. */
 const withHourCache = (
@@ -210,8 +220,8 @@ export const resolveEndpoint = (
     throw unavailable('No model selected. Pick one in the model menu.', {
       code: 'model_missing',
     })
-  const name = providerName(setup, provider)
   const table = baseUrlOf(setup, provider, pair.baseUrl)
+  const name = providerName(setup, provider, table)
   const apiMode = requireSupportedWire(name, pair.model, wireOf(setup, provider, pair.model, table))
   validateBaseUrl(name, table)
   const keyed = resolveKey(setup, provider, name, table, pick)
@@ -221,7 +231,7 @@ export const resolveEndpoint = (
   const configured = configuredContextLength(setup, provider, pair.model)
   return {
     provider,
-    providerName: isUnnamed(setup, provider) ? new URL(keyed.baseUrl).host : name,
+    providerName: name,
     model: pair.model,
     apiMode,
     ...keyed,

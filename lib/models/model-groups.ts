@@ -12,10 +12,9 @@ import {
 import type { RemoteModel } from './fetch-model-list.ts'
 import { type DefaultConfig, defaultModelOf } from './default-model.ts'
 import { liveLabel, shortLabel, tagLabel } from './model-labels.ts'
-import { endpointName, isTagServer } from './local-servers.ts'
-import { displayName } from './providers.ts'
+import { isTagServer } from './local-servers.ts'
 import { resolveModel } from './resolve.ts'
-import { baseUrlOf } from './endpoint.ts'
+import { baseUrlOf, providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
 /** Model information beyond the home's files. */
@@ -89,13 +88,8 @@ const modelsOf = (
   return [...remote.map(({ id }) => ({ id, label: labelFor(setup, provider, id) })), ...others]
 }
 
-const groupName = (setup: ModelSetup, provider: string): string =>
-  setup.custom.find(({ slug }) => slug && provider === `custom:${slug}`)?.name ??
-  (provider === 'custom' ? endpointName(addressFor(setup, provider)) : null) ??
-  displayName(provider)
-
 const buildGroup = (setup: ModelSetup, provider: string, beyond: ModelInfoSources): ModelGroup => ({
-  provider: groupName(setup, provider),
+  provider: providerName(setup, provider),
   provider_id: provider,
   models: modelsOf(setup, provider, beyond).map(({ id, label }) =>
     sized(setup, provider, id, beyond, { id: withProviderHint(id, provider, setup.active), label }),

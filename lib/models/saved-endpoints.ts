@@ -20,9 +20,9 @@ const written = (config: Readonly<JsonObject>) => {
   }
 }
 
-/** Names an endpoint after its host, with a number if that name is taken. */
-const nameFor = (setup: ModelSetup, url: string): string => {
-  const host = URL.canParse(url) ? new URL(url).host.replaceAll(':', '-') : 'endpoint'
+/** The name that a person gave it, else its host; with a number if that name is taken. */
+const nameFor = (setup: ModelSetup, url: string, given: string | null | undefined): string => {
+  const host = given || (URL.canParse(url) ? new URL(url).host.replaceAll(':', '-') : 'endpoint')
   const names = ['', '-2', '-3', '-4', '-5', '-6', '-7', '-8', '-9'].map(end => `${host}${end}`)
   return names.find(name => !setup.custom.some(({ slug }) => slug === toSlug(name))) ?? `${host}-x`
 }
@@ -69,11 +69,16 @@ export const saveEndpointEdits = (
   if (keepsUrl && (isMoved || isTaken)) {
     const list = Array.isArray(config.custom_providers) ? config.custom_providers : []
     const row = {
-      name: nameFor(setup, own.base_url),
+      name: nameFor(setup, own.base_url, held?.name),
       ...endpoint,
       ...(own.model && { model: own.model }),
     }
-    return [[['custom_providers'], [...list, row]], ...clear(['api_key', 'api', 'api_mode'])]
+    return [
+      [['custom_providers'], [...list, row]],
+      // The name goes with it.
+      ...(held?.name ? [[['providers', active, 'name'], undefined] as const] : []),
+      ...clear(['api_key', 'api', 'api_mode']),
+    ]
   }
   const path = ['providers', active]
   const missing = Object.entries(endpoint).filter(([key]) =>

@@ -197,7 +197,12 @@ export type OwnKeyChange = { inBoth: boolean; key: string | null; apply: () => v
 /** Changes the address of a server of one's own. A key that was typed for another host stays with none. */
 export const moveEndpoint = (
   home: EditableHome,
-  { provider, baseUrl, apiKey }: { provider: string; baseUrl: string; apiKey: string },
+  {
+    provider,
+    baseUrl,
+    apiKey,
+    name,
+  }: { provider: string; baseUrl: string; apiKey: string; name?: string | undefined },
 ): OwnKeyChange => {
   const id = toProviderId(provider)
   if (!isEndpoint(id))
@@ -241,6 +246,8 @@ export const moveEndpoint = (
     ),
     ...(isMoved && path[0] === 'model' ? [[['model', 'api'], undefined] as const] : []),
     [[...path, 'base_url'], url],
+    // The default has no place for a name.
+    ...(name === undefined ? [] : [[[...named, 'name'], name.trim() || undefined] as const]),
     ...(key || isMoved ? [[[...path, 'api_key'], key || undefined] as const] : []),
   ]
   return { inBoth, key: key || null, apply: () => home.config.editAll(edits) }

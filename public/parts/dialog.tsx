@@ -8,7 +8,7 @@ export type DialogProps = {
   /** Absent when the dialog can't be dismissed. */
   onClose?: (() => void) | undefined
   closeLabel?: string
-  kind?: 'sheet' | 'wide' | 'palette'
+  kind?: 'sheet' | 'wide' | 'palette' | 'keys'
   /** Hides the title visually. */
   bare?: boolean
   children: ComponentChildren

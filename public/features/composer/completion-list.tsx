@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Marked } from '../../parts/marked.tsx'
 import { COMPLETION_ID, offerId, type Suggestion } from './completion.ts'
+import { t as tList } from './completion-strings.ts'
 import { t } from '../../strings/t.ts'
 import { useComposer } from '../../contexts.ts'
 
@@ -36,6 +37,23 @@ const OfferLine = ({ offer }: { offer: Suggestion }) =>
     </>
   )
 
+type Section = { heading: string; offers: { offer: Suggestion; index: number }[] }
+
+/** Commands stand under what they are about. */
+const sectionsOf = (suggestions: readonly Suggestion[]): Section[] => {
+  const sections = new Map<string, Section>()
+  for (const [index, offer] of suggestions.entries()) {
+    const heading = offer.kind === 'command' ? tList(`group.${offer.group}`) : ''
+    const section = sections.get(heading) ?? { heading, offers: [] }
+    section.offers.push({ offer, index })
+    sections.set(heading, section)
+  }
+  return [...sections.values()]
+}
+
+const keyOf = (offer: Suggestion): string =>
+  offer.kind === 'file' ? offer.path : offer.kind === 'mention' ? offer.text : offer.name
+
 export const CompletionList = ({ onTake }: { onTake: (index: number) => void }) => {
   const { completion } = useComposer()
   const suggestions = completion.suggestions.value
@@ -46,25 +64,33 @@ export const CompletionList = ({ onTake }: { onTake: (index: number) => void }) 
   const label = t(suggestions[0]?.kind === 'command' ? 'composer.commands' : 'composer.files')
   return (
     <div id={COMPLETION_ID} class="offers" role="listbox" aria-label={label}>
-      {suggestions.map((offer, index) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: focus stays in the message box, which handles the keys (ARIA combobox pattern)
-        <div
-          key={
-            offer.kind === 'file' ? offer.path : offer.kind === 'mention' ? offer.text : offer.name
-          }
-          id={offerId(index)}
-          class="offer"
-          role="option"
-          tabIndex={-1}
-          aria-selected={index === active}
-          onMouseMove={() => {
-            completion.active.value = index
-          }}
-          // Keep the focus in the textarea.
-          onMouseDown={event => event.preventDefault()}
-          onClick={() => onTake(index)}
-        >
-          <OfferLine offer={offer} />
+      {sectionsOf(suggestions).map(({ heading, offers }) => (
+        // biome-ignore lint/a11y/useSemanticElements: a group of options has no element of its own
+        <div key={heading} role="group" aria-label={heading || label}>
+          {heading && (
+            <div class="picker-head" aria-hidden="true">
+              {heading}
+            </div>
+          )}
+          {offers.map(({ offer, index }) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: focus stays in the message box, which handles the keys (ARIA combobox pattern)
+            <div
+              key={keyOf(offer)}
+              id={offerId(index)}
+              class="offer"
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === active}
+              onMouseMove={() => {
+                completion.active.value = index
+              }}
+              // Keep the focus in the textarea.
+              onMouseDown={event => event.preventDefault()}
+              onClick={() => onTake(index)}
+            >
+              <OfferLine offer={offer} />
+            </div>
+          ))}
         </div>
       ))}
     </div>

@@ -6,7 +6,7 @@ import type { Platform } from '../../platform.ts'
 
 export type Trigger = { kind: 'command' | 'file'; query: string; from: number; to: number }
 export type Suggestion =
-  | { kind: 'command'; name: string; argument: string; summary: string }
+  | ({ kind: 'command' } & OfferedCommand)
   | { kind: 'file'; path: string; directory: boolean; ranges?: readonly number[] }
   /** A chat or skill; `text` is put into the message. */
   | {
@@ -18,7 +18,17 @@ export type Suggestion =
       text: string
     }
 
-const MAX_SUGGESTIONS = 40
+/** What a command is about: the heading it stands under, in this order. */
+export const COMMAND_GROUPS = ['chat', 'own', 'agent', 'options', 'go', 'skills'] as const
+export type OfferedCommand = {
+  name: string
+  argument: string
+  summary: string
+  group: (typeof COMMAND_GROUPS)[number]
+}
+
+/** Of files. Commands are listed whole: what is not shown does not exist for whoever looks for it. */
+const MAX_FILES = 40
 /** As much before the caret is looked at with each key. */
 const MAX_QUERY_CHARS = 1_000
 
@@ -30,7 +40,7 @@ export const offerId = (index: number): string => `${COMPLETION_ID}-${index}`
 export const findTrigger = (text: string, caret: number): Trigger | null => {
   const from = Math.max(0, caret - MAX_QUERY_CHARS)
   const head = text.slice(from, caret)
-  const command = from === 0 ? /^\/([\w:.-]*)$/.exec(head) : null
+  const command = from === 0 ? /^\/([\p{L}\p{N}_:.-]*)$/u.exec(head) : null
   if (command) return { kind: 'command', query: command[1]!, from: 0, to: caret }
   const file = /(?:^|\s)@([^\s@]*)$/.exec(head)
   if (file) return { kind: 'file', query: file[1]!, from: caret - file[1]!.length - 1, to: caret }
@@ -44,6 +54,30 @@ const prefixFirst = <T>(items: readonly T[], nameOf: (item: T) => string, query:
   return [...found.filter(starts), ...found.filter(item => !starts(item))]
 }
 
+/** How well a command fits: its name before what it does; null when it does not. */
+const rankOf = ({ name, summary }: OfferedCommand, wanted: string): number | null => {
+  const at = name.toLowerCase().indexOf(wanted)
+  if (at >= 0) return at === 0 ? (name.length === wanted.length ? 0 : 1) : 2
+  return summary.toLowerCase().includes(wanted) ? 3 : null
+}
+
+/** By group; with something typed, the group of the best match is first, and in each group its best. */
+const findCommands = (all: readonly OfferedCommand[], query: string): Suggestion[] => {
+  const wanted = query.toLowerCase()
+  const groups = COMMAND_GROUPS.map(group => {
+    const own = all.filter(command => command.group === group)
+    const found = own.flatMap(command => {
+      const rank = rankOf(command, wanted)
+      return rank === null ? [] : [{ command, rank: wanted ? rank : 0 }]
+    })
+    return found.sort((a, b) => a.rank - b.rank)
+  })
+  return groups
+    .filter(found => found.length > 0)
+    .sort(([a], [b]) => a!.rank - b!.rank)
+    .flatMap(found => found.map(({ command }) => ({ kind: 'command', ...command })))
+}
+
 const splitPath = (query: string): { directory: string; name: string } => {
   const slash = query.lastIndexOf('/')
   return { directory: query.slice(0, Math.max(0, slash)), name: query.slice(slash + 1) }
@@ -52,7 +86,7 @@ const splitPath = (query: string): { directory: string; name: string } => {
 export type CompletionOptions = {
   platform: Platform
   /** Called for each completion, because skills can be added and removed. */
-  commands: () => readonly { name: string; argument: string; summary: string }[]
+  commands: () => readonly OfferedCommand[]
   /** Entries of a workspace directory. */
   entries: (directory: string) => Promise<FileEntry[]>
   /** Files and folders of the workspace at any depth, best first. */
@@ -94,18 +128,17 @@ export class Completion {
     this.trigger.value = found
     this.#cancel()
     if (found.kind === 'command') {
-      this.#show(
-        prefixFirst(commands(), command => command.name, found.query).map(command => ({
-          kind: 'command',
-          ...command,
-        })),
-      )
+      this.#show(findCommands(commands(), found.query))
     } else this.#cancel = platform.clock.timer(60, () => void this.#listFiles(found))
   }
 
-  move(step: 1 | -1): void {
+  /** To the next one or the one before, around the ends; by more, up to the ends. */
+  move(step: number): void {
     const count = this.suggestions.value.length
-    if (count > 0) this.active.value = (this.active.value + step + count) % count
+    const to = this.active.value + step
+    if (count === 0) return
+    this.active.value =
+      Math.abs(step) === 1 ? (to + count) % count : Math.max(0, Math.min(count - 1, to))
   }
 
   dismiss(): void {
@@ -133,7 +166,7 @@ export class Completion {
   }
 
   #show(list: readonly Suggestion[]): void {
-    this.suggestions.value = list.slice(0, MAX_SUGGESTIONS)
+    this.suggestions.value = list
     this.active.value = 0
   }
 
@@ -167,6 +200,6 @@ export class Completion {
       ? files
       : await this.#options.mentions(wanted.query, files).catch(() => files)
     // The caret may have moved while the server searched.
-    if (this.trigger.value === wanted) this.#show(found)
+    if (this.trigger.value === wanted) this.#show(found.slice(0, MAX_FILES))
   }
 }

@@ -115,9 +115,35 @@ const UnsentTexts = ({ children }: { children: ComponentChildren }) => {
   )
 }
 
+/** The place of the lines above the message while their code is loaded: what arrives late moves nothing. */
+const BannersPlace = () => {
+  const { transcript: chat, key } = useChat()
+  const outbox = useOutbox()
+  const session = chat.sessionId.value || null
+  const row = useSessions().row(session)
+  const queued = usePart(chat.chat, each => each.queued.length)
+  const lists = [outbox.of(key, session).filter(isListed).length, queued].filter(Boolean)
+  const isPaused = queued > 0 && !chat.busy.value && row?.last_turn && row.last_turn !== 'done'
+  const lines = [row?.yolo, row?.mode === 'plan', isPaused].filter(Boolean)
+  return (
+    <div class="beside">
+      {lines.map((_, index) => (
+        <p key={index} class="beside-line" />
+      ))}
+      {lists.map((count, index) => (
+        <ul key={index} class="queue">
+          {Array.from({ length: count }, (_, item) => (
+            <li key={item} class="queued" />
+          ))}
+        </ul>
+      ))}
+    </div>
+  )
+}
+
 const ComposerBanners = lazy(
   async () => (await import('../queue/lazy-queue.ts')).ComposerBanners,
-  true,
+  BannersPlace,
   true,
   UnsentTexts,
 )
@@ -227,6 +253,8 @@ export const Composer = () => {
     const active = suggestions[completion.active.value]
     if (event.key === 'ArrowDown') completion.move(1)
     else if (event.key === 'ArrowUp') completion.move(-1)
+    else if (event.key === 'PageDown') completion.move(8)
+    else if (event.key === 'PageUp') completion.move(-8)
     else if (event.key === 'Escape') completion.dismiss()
     else if (event.key === 'Tab' && !event.shiftKey) take(completion.active.value)
     else if (event.key === 'Enter' && !event.shiftKey) {

@@ -2,6 +2,7 @@
 import { type SlashCommandName, slashCommands } from '../../../lib/base/slash-commands.ts'
 import type { App } from '../../app.ts'
 import type { View } from '../messages/chat-messages.ts'
+import type { OfferedCommand } from './completion.ts'
 import { matchModels } from '../models/models.ts'
 import { isEffortChoice } from './reasoning.ts'
 import { mayRun } from './slash-routes.ts'
@@ -213,12 +214,20 @@ export type Command = (typeof commands)[number]
 
 export const commands = slashCommands.map(command => ({ ...command, run: run[command.name] }))
 
+const GROUPS = {
+  Session: 'chat',
+  Configuration: 'options',
+  'Tools & Skills': 'go',
+  Info: 'go',
+} as const
+
 /** For the completion list, in the language of the page. */
-export const suggestions = () =>
+export const suggestions = (): OfferedCommand[] =>
   slashCommands
     .filter(({ name }) => mayRun(name))
-    .map(({ name, args_hint }) => ({
+    .map(({ name, args_hint, category }) => ({
       name,
+      group: GROUPS[category],
       summary: described(name),
       argument: args_hint ? described(`${name}.arguments`) : '',
     }))

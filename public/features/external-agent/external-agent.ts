@@ -110,6 +110,7 @@ export class ExternalAgentState {
         name,
         summary: description,
         argument: hint,
+        group: 'agent',
       })),
     )
   }

@@ -62,9 +62,15 @@ export class GitActions {
   ): Promise<boolean> => {
     if (this.busy.value) return false
     this.busy.value = name
+    const isDone = await this.#attempt(work)
+    // What is said to be done is also what the list shows.
+    if (isDone && done) this.#toasts.show(done)
+    return isDone
+  }
+
+  async #attempt(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work()
-      if (done) this.#toasts.show(done)
       return true
     } catch (error) {
       // The caller asks the person.

@@ -1,4 +1,4 @@
-/** Settings → Models & keys: the default model, API keys and their sources, local model servers. */
+/** Settings → Models and keys: the default model, API keys and their sources, local model servers. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
@@ -52,16 +52,21 @@ type AddressProps = { row: ProviderRow; providers: Providers; onDone: () => void
 const AddressForm = ({ row, providers, onDone }: AddressProps) => {
   const address = useSignal(row.base_url ?? '')
   const key = useSignal('')
+  const name = useSignal(row.display_name)
+  // The id of another one is made of its name, and chats have it.
+  const isNamed = row.id === 'custom'
   return (
     <Form
       submit={t('address.save')}
       isIncomplete={address.value.trim() === ''}
       onCancel={onDone}
       onSubmit={async () => {
-        await providers.move(row.id, address.value, key.value)
+        const given = name.value === row.display_name ? undefined : name.value
+        await providers.move(row.id, address.value, key.value, given)
         onDone()
       }}
     >
+      {isNamed && <TextField label={t('address.name')} text={name} maxLength={100} />}
       <TextField label={t('setup.base_url')} type="url" dir="ltr" text={address} />
       <TextField label={t('add.key')} hint={t('address.key')} type="password" text={key} />
     </Form>

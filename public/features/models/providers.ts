@@ -90,11 +90,12 @@ export class Providers {
   }
 
   /** Tested at once, because a wrong address is found out there. */
-  async move(provider: string, baseUrl: string, key: string): Promise<void> {
+  async move(provider: string, baseUrl: string, key: string, name?: string): Promise<void> {
     await this.#shell.api('POST /api/providers/address', {
       provider,
       base_url: baseUrl,
       ...(key && { api_key: key }),
+      ...(name !== undefined && { name }),
     })
     await this.#changed()
     void this.test(provider, { provider, key: '' })

@@ -1,4 +1,4 @@
-/** English text of Settings → Models & keys and of the connect dialog, loaded with them. */
+/** English text of Settings → Models and keys and of the connect dialog, loaded with them. */
 import { translator } from '../../strings/t.ts'
 
 const enProviders = {
@@ -26,7 +26,8 @@ const enProviders = {
   'keys.removed': '{name} key removed',
 
   'keys.edit': 'Edit',
-  'address.edit': 'Edit the address of {name}',
+  'address.edit': 'Edit {name}',
+  'address.name': 'Name',
   'address.key':
     'Leave empty to keep the current one. For another server it has to be entered again.',
   'address.save': 'Save',
@@ -74,7 +75,7 @@ const enProviders = {
   'setup.about.others': 'more',
   'setup.key.page': 'Get a key from {name}',
   'setup.base_url': 'Address',
-  'setup.base_url.hint': 'For example https://host/v1',
+  'setup.base_url.hint': 'For example https://host/v1.',
   'setup.model': 'Model',
   'setup.change': 'Change',
   'setup.key.maybe': 'Leave empty if the server needs none.',

@@ -80,7 +80,7 @@ export const t = translator('notifications', {
   'notify.topic.hint':
     'Anyone who knows a public topic can read it, so choose one that can’t be guessed.',
   'notify.token.ntfy': 'Access token',
-  'notify.token.ntfy.hint': 'Only for protected topics',
+  'notify.token.ntfy.hint': 'Only for protected topics.',
   'notify.token.gotify': 'Application token',
   'notify.added': '{name} added',
   'notify.secret': 'Signing key of the webhook',

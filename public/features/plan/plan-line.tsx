@@ -27,7 +27,7 @@ export const PlanLine = () => {
   const [isOn, set] = usePlanning()
   const isPlanOpen = usePlanOpen()
   return isOn ? (
-    <p class="plan-line" role="status">
+    <p class="beside-line" role="status">
       <Icon name="checklist" size={14} />
       <span>{t(isPlanOpen ? 'plan.open' : 'plan.on')}</span>
       {!isPlanOpen && (

@@ -46,7 +46,7 @@ const enProfilesPage = {
   'profiles.form.model.hint': 'Optional. You can choose one later.',
   'profiles.form.url': 'Base URL',
   'profiles.form.url.hint':
-    'For a local or OpenAI-compatible server, such as http://127.0.0.1:11434/v1',
+    'For a local or OpenAI-compatible server, such as http://127.0.0.1:11434/v1.',
   'profiles.form.url.bad': 'Must start with http:// or https://',
   'profiles.form.key': 'API key for this URL',
   'profiles.form.key.hint': 'Saved in the profile’s config.yaml. Never displayed again.',

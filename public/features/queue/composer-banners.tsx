@@ -36,7 +36,7 @@ export const ComposerBanners = () => {
 const YoloLine = ({ id }: { id: string }) => {
   const app = useApp()
   return (
-    <p class="yolo" role="status">
+    <p class="beside-line beside-warn" role="status">
       <Icon name="shield" size={14} />
       <span>{t('yolo.on')}</span>
       <button
@@ -59,7 +59,7 @@ const PausedLine = ({ id, first }: { id: string; first: Queued }) => {
   const ended = app.sessions.row(id)?.last_turn
   if (isBusy || !ended || ended === 'done') return null
   return (
-    <p class="queue-paused" role="status">
+    <p class="beside-line" role="status">
       <span>{t('queue.paused')}</span>
       <button
         type="button"

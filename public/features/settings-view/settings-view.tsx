@@ -149,6 +149,10 @@ const Parts = ({ section }: { section: SectionName }) => {
 
 export const SettingsView = ({ section }: { section: SectionName }) => {
   const { route } = useShell()
+  const current = useRef<HTMLAnchorElement>(null)
+  useLayoutEffect(() => {
+    current.current?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [section])
   return (
     <View
       title={t('settings.title')}
@@ -159,6 +163,7 @@ export const SettingsView = ({ section }: { section: SectionName }) => {
             {openSections().map(name => (
               <a
                 key={name}
+                ref={name === section ? current : undefined}
                 class="settings-link"
                 href={route.hrefOf({ view: 'settings', section: name })}
                 aria-current={name === section ? 'page' : undefined}

@@ -1,8 +1,13 @@
-/** Skills as the composer suggestions them after a slash. */
+/** Skills and commands of the user and of an external agent, as the composer offers them after a slash. */
 import { signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
-export type SkillCommand = { name: string; summary: string; argument: string }
+export type SkillCommand = {
+  name: string
+  summary: string
+  argument: string
+  group: 'own' | 'agent' | 'skills'
+}
 
 export class SkillCommands {
   readonly #platform: Platform
@@ -18,10 +23,11 @@ export class SkillCommands {
     const { commands } = await this.#platform.api('GET /api/commands')
     this.list.value = commands
       .filter(({ category }) => category === 'Skills' || category === 'Your commands')
-      .map(({ name, description, args_hint }) => ({
+      .map(({ name, description, args_hint, category }) => ({
         name,
         summary: description,
         argument: args_hint,
+        group: category === 'Skills' ? 'skills' : 'own',
       }))
   }
 }

@@ -74,6 +74,8 @@ export class ScrollController {
   #running: ReadonlySignal<boolean> | null = null
   /** Least height of the column: what ends while a turn runs, as the output of a command, leaves its place to what follows. */
   #floor = 0
+  /** The first row that was measured last: the ones before it were in the space, with their estimated heights. */
+  #firstKey = ''
   #onNearTop = () => {}
   #atEnd = true
   /** A click may be expanding something: being at the end does not mean following it. */
@@ -355,20 +357,35 @@ export class ScrollController {
   /** Measures and observes rows that are new in the DOM; true when a height was new. */
   #measureRows(): boolean {
     const present = new Set<Element>()
+    const before = this.#takenFromSpace()
+    let misjudged = 0
     let isNew = false
     for (const element of rowElements(this.column.current)) {
       present.add(element)
       if (this.#observed.has(element)) continue
       this.#rowObserver?.observe(element)
       const { height } = element.getBoundingClientRect()
-      this.#measured.set(element.dataset.key!, height)
-      isNew = this.#heights.take(element.dataset.key!, height) || isNew
+      const key = element.dataset.key!
+      misjudged += height - (before.get(key) ?? height)
+      this.#measured.set(key, height)
+      isNew = this.#heights.take(key, height) || isNew
     }
+    // What the space was too high by is no output that has ended.
+    if (this.#floor > 0 && misjudged) this.#setFloor(this.#floor + misjudged)
     for (const element of this.#observed) {
       if (!present.has(element)) this.#rowObserver?.unobserve(element)
     }
     this.#observed = present
     return isNew
+  }
+
+  /** The heights that were assumed for rows that are drawn now and were above all drawn ones. */
+  #takenFromSpace(): Map<string, number> {
+    const rows = this.#rendered ? this.#rows.slice(this.#rendered.start) : []
+    const first = rows.findIndex(({ key }) => key === this.#firstKey)
+    this.#firstKey = rows[0]?.key ?? ''
+    const taken = rows.slice(0, Math.max(0, first))
+    return new Map(taken.map(row => [row.key, this.#heights.of(row, this.#width)]))
   }
 
   #rowsResized(entries: readonly ResizeObserverEntry[]): void {
@@ -403,9 +420,9 @@ export class ScrollController {
       this.#setFloor(0)
       this.#heights.clear()
       this.#observed.clear()
+      // Scrolls to the end, too. Until then the heights of the space are those of the other width.
       this.#render()
-    }
-    if (this.#atEnd) this.#scrollToEnd()
+    } else if (this.#atEnd) this.#scrollToEnd()
   }
 
   /** Scrolls near a row that is not rendered; the find bar then places it exactly. */

@@ -48,7 +48,7 @@ const count = (text: string, mark: string): number => {
 /** Row heights by key: measured, else estimated. */
 export class Heights {
   readonly #measured = new Map<string, number>()
-  readonly #guessed = new WeakMap<Row, number>()
+  #guessed = new WeakMap<Row, number>()
 
   of(row: Row, width: number): number {
     const known = this.#measured.get(row.key) ?? this.#guessed.get(row)
@@ -65,9 +65,10 @@ export class Heights {
     return true
   }
 
-  /** Drops all heights after the width changed. */
+  /** Drops all heights after the width changed, also the estimates: text has more lines in a narrow column. */
   clear(): void {
     this.#measured.clear()
+    this.#guessed = new WeakMap()
   }
 }
 

@@ -232,11 +232,12 @@ for (const [name, given, id, called] of CALLED)
     assert.ok([null, KEY, 'sk-kimi-1234'].includes(apiKey))
   })
 
-test('names the provider: its display name, its name in the configuration, or its address', () => {
+test('names the provider: its display name, its name in the configuration, the program at its address, or its address', () => {
   const nameOf = (given: Given, id: string) => endpointOf(given, id).providerName
   assert.is(nameOf(key('OPENAI_API_KEY'), '@openai:gpt-5.4'), 'OpenAI')
   assert.is(nameOf(box({ api_key: KEY }), '@custom:my-box:m'), 'My Box')
-  assert.is(nameOf(custom('http://box:8000/v1'), '@custom:m'), 'box:8000')
+  assert.is(nameOf(custom('http://box:8000/v1'), '@custom:m'), 'vLLM')
+  assert.is(nameOf(custom('https://models.example:8443/v1'), '@custom:m'), 'models.example:8443')
 })
 
 test('every provider with its own key can be called or gives the reason', () => {

@@ -112,6 +112,54 @@ for (const width of [1440, 390])
     }
   })
 
+for (const width of [1280, 390])
+  test(`a chat that is opened while it runs moves nothing, with messages in the queue, ${width} px wide`, async () => {
+    const chat = await startChat()
+    const { app, provider } = chat
+    const never = Promise.withResolvers<void>()
+    try {
+      const session_id = await chat.newSession()
+      for (const message of ['First', 'Second']) {
+        // One paragraph, whose height is not what it is estimated to be.
+        provider.push({ text: 'An answer with **some** of its words in bold. '.repeat(40) })
+        await chat.follow(await chat.send(session_id, message))
+      }
+      provider.push({ text: 'never', gate: never.promise })
+      await chat.send(session_id, 'Third')
+      for (const message of ['next', 'and then'])
+        await app.post('/api/queue/add', { session_id, message, attachments: [] })
+      const viewport = { width, height: 720 }
+      const phone = width < 720 && { hasTouch: true, isMobile: true }
+      const { page, close } = await openPage('about:blank', { viewport, ...phone })
+      await page.addInitScript(() => {
+        const shifts: number[] = []
+        Object.assign(window, { shifts })
+        new PerformanceObserver(list => {
+          for (const entry of list.getEntries() as (PerformanceEntry & { value: number })[])
+            shifts.push(entry.value)
+        }).observe({ type: 'layout-shift', buffered: true })
+      })
+      await page.goto(`${app.url}/session/${session_id}`)
+      await page.getByText('and then').waitFor()
+      await page.locator('.chip-mode').waitFor()
+      // The rows around what is seen are drawn in steps.
+      await page.locator('.tx-row-user', { hasText: 'Second' }).waitFor({ state: 'attached' })
+      const moved = await page.evaluate(() =>
+        (window as unknown as { shifts: number[] }).shifts.reduce((sum, each) => sum + each, 0),
+      )
+      assert.ok(moved <= 0.02, `${moved}`)
+      // Below the last row is the place of its footer, and not what others were estimated too high.
+      const gap = await page.locator('.tx-column').evaluate(column => {
+        const last = [...column.querySelectorAll('.tx-row')].at(-1)!
+        return column.getBoundingClientRect().bottom - last.getBoundingClientRect().bottom
+      })
+      assert.ok(gap < 120, `${gap}`)
+      await close()
+    } finally {
+      await chat.close()
+    }
+  })
+
 test('whoever reads further up and sends a message sees it, and the answer', async () => {
   const chat = await startChat()
   try {

@@ -352,7 +352,7 @@ test('Enter retries a failed call now; Ctrl-C stops the turn instead', async ({
   provider.push(limited, { text: 'Hi.' })
   const { code, out, err, asked } = await desk.talk(['chat', 'hi'], { answers: [''] })
   assert.equal([code, out, asked], [0, 'Hi.\n', ['']])
-  const cause = `! Rate limit at ${new URL(provider.url).host}: Slow down. Retrying`
+  const cause = `! Rate limit at Local server: Slow down. Retrying`
   assert.ok(err.includes(`${cause} in 10 min, attempt 2 of 4. Press Enter to retry now.\n`), err)
   assert.ok(err.includes(`${cause} now, attempt 2 of 4.\n`), err)
   provider.push(limited)

@@ -317,8 +317,10 @@ const offered = (
     search,
     mentions,
     commands: () => [
-      { name: 'remodel', argument: '', summary: '' },
-      { name: 'model', argument: '[search]', summary: '' },
+      { name: 'remodel', argument: '', summary: '', group: 'options' },
+      { name: 'model', argument: '[search]', summary: '', group: 'options' },
+      { name: 'tidy', argument: '', summary: 'Clean the models', group: 'skills' },
+      { name: 'undo', argument: '', summary: 'Undo', group: 'chat' },
     ],
     async entries(directory) {
       asked.push(directory)
@@ -342,9 +344,11 @@ const offered = (
   return { completion, type, asked }
 }
 
-test('commands: lists prefix matches first; adds a space for an argument', async () => {
+test('commands: by group, the best match first, also by what they do; adds a space for an argument', async () => {
   const { completion, type } = offered()
-  assert.equal(await type('/mod'), ['model', 'remodel'])
+  assert.equal(await type('/'), ['undo', 'remodel', 'model', 'tidy'])
+  assert.equal(await type('/clean'), ['tidy'])
+  assert.equal(await type('/mod'), ['model', 'remodel', 'tidy'])
   const taken = completion.apply('/mod', completion.suggestions.value[0]!)
   assert.equal(taken, { text: '/model ', caret: 7, file: null })
 })

@@ -55,7 +55,7 @@ const WANTED: Readonly<Record<string, string>> = {
   cost: 'Usage',
   approvals: 'Inbox',
   hotkeys: 'Keyboard shortcuts',
-  'api key': 'Models & keys',
+  'api key': 'Models and keys',
   'switch model': 'Choose the model',
   translation: 'Language',
   'two-factor': 'Access',

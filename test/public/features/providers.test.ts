@@ -1,4 +1,4 @@
-/** Models & keys: providers, keys, test results, the list of models, and connecting one. */
+/** Models and keys: providers, keys, test results, the list of models, and connecting one. */
 import '../../_jsx.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'

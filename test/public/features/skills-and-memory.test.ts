@@ -246,7 +246,9 @@ test('loads skill commands from the server', async () => {
   })
   const commands = new SkillCommands(platform)
   await commands.load()
-  assert.equal(commands.list.value, [{ name: 'deploy', summary: 'Ship', argument: '[request]' }])
+  assert.equal(commands.list.value, [
+    { name: 'deploy', summary: 'Ship', argument: '[request]', group: 'skills' },
+  ])
 })
 
 test('finds commands by their aliases', () => {
