@@ -352,6 +352,7 @@ const run = async (
   const { authenticator, makeCtx, version } = app
   const { listen: listener } = new RequestListener(routes, {
     patternRoutes,
+    page: '/',
     clock: systemClock,
     authenticator,
     makeCtx,

@@ -156,6 +156,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     const server = createServer(
       new RequestListener(routes, {
         patternRoutes,
+        page: '/',
         clock: app.clock,
         authenticator,
         makeCtx,

@@ -6,6 +6,7 @@ const wordsOf = (reason: Reason): string => {
   if ('stake' in reason) return STAKES[reason.stake] ?? ''
   if ('more' in reason) return moreReasons(reason.more)
   if ('text' in reason) return reason.text
+  if ('subagent' in reason) return `A subagent asks. Its task: ${reason.subagent}`
   const { command, place, private: isPrivate, address } = reason.reaches
   const which = address ? `, which is ${address}` : ''
   const where = address || isPrivate ? ' in your own network' : ''
@@ -30,6 +31,7 @@ export const stakesOf = (labels: readonly string[]): Reason[] => {
 /** The reason with each of its texts as it may be shown. */
 export const shownReason = (reason: Reason, shown: (text: string) => string): Reason => {
   if ('text' in reason) return { text: shown(reason.text) }
+  if ('subagent' in reason) return { subagent: shown(reason.subagent) }
   if (!('reaches' in reason)) return reason
   const { command, place, address, ...others } = reason.reaches
   const known = { ...others, command: shown(command), place: shown(place) }

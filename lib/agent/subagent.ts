@@ -156,7 +156,7 @@ const toRequest = (
     // The approval belongs to the session, so it names the subagent's task.
     approve({ waitingCall: _, ...ask }, callId) {
       const { description, reasons = [{ text: description }] } = ask
-      const who = `(a subagent asks, its task: ${shorten(oneLine(task.goal), MAX_GOAL_CHARS)})`
+      const who = { subagent: shorten(oneLine(task.goal), MAX_GOAL_CHARS) }
       return request.approve({ ...ask, ...reasonFields(...reasons, who) }, prefix + callId)
     },
     clarify: async () => null,

@@ -36,6 +36,8 @@ export { BaseCtx, type CtxParameters } from './request-context.ts'
 export type ListenerOptions<Ctx> = {
   /** Routes with one parameter (`GET /session/:id`) or a whole tree (`GET /static/*`). */
   patternRoutes?: RouteTable
+  /** Path of the page, which a person who opens an address that does not exist gets, with a 404. Absent: JSON. */
+  page?: string
   clock: Clock
   authenticator: Authenticator
   makeCtx: (...base: CtxParameters) => Ctx
@@ -268,10 +270,23 @@ export class RequestListener<Ctx> {
     const [GET, POST] = [match?.entry.endpoint('GET'), match?.entry.endpoint('POST')]
     if (!this.#access.admit(x, GET?.public ? GET : POST?.public ? POST : (GET ?? POST)))
       return this.#redirectToLogin(x)
-    if (!match || ((GET ?? POST)?.loopback && !this.#clientOf(x).loopback)) throw notFound()
+    if (!match || ((GET ?? POST)?.loopback && !this.#clientOf(x).loopback))
+      return this.#rejectAddress(x)
     return reply(
       { error: `${x.method} is not allowed here`, code: 'method_not_allowed' },
       { status: 405, headers: { Allow: match.entry.allow }, cache: 'no-store' },
+    )
+  }
+
+  /** A browser that opens an address asks for HTML. */
+  #rejectAddress(x: Exchange): Promise<unknown> {
+    const { page = '' } = this.#options
+    const endpoint = this.#routes.match(page)?.entry.endpoint('GET')
+    const isOpened = isReading(x) && /\btext\/html\b/.test(x.req.headers.accept ?? '')
+    if (!endpoint || !isOpened || x.path.startsWith('/api/')) throw notFound()
+    x.endpoint = endpoint
+    return Promise.resolve(this.#run(x, endpoint, {})).then(shown =>
+      isDescribed(shown) ? { ...shown, status: 404 } : shown,
     )
   }
 

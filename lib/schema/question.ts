@@ -30,12 +30,13 @@ const Reached = z.object({
   address: z.string().optional(),
 })
 
-/** Why an approval is asked for, in parts: `stake` is a label of `lib/base/stakes.ts`, `more` a number of further ones, `text` the words of a rule or of another program. */
+/** Why an approval is asked for, in parts: `stake` is a label of `lib/base/stakes.ts`, `more` a number of further ones, `subagent` the task of the subagent that asks, `text` the words of a rule or of another program. */
 export const Reason = z
   .union([
     z.object({ stake: z.string() }),
     z.object({ more: z.number() }),
     z.object({ reaches: Reached }),
+    z.object({ subagent: z.string() }),
     z.object({ text: z.string() }),
   ])
   .meta({ id: 'Reason' })

@@ -354,7 +354,7 @@ export class Sessions {
     { keep_count, title }: { keep_count?: number | undefined; title?: string | undefined } = {},
   ): SessionRow {
     return this.#copy(id, keep_count ?? Number.POSITIVE_INFINITY, meta => ({
-      title: title?.trim() || `${meta.title ?? UNTITLED} (fork)`,
+      title: title?.trim() || `${meta.title ?? UNTITLED} (branch)`,
       parent_session_id: this.#real(id),
     }))
   }

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { AppContext } from '../features/shell/context.ts'
+import { visibleWords } from '../../lib/base/visible.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
@@ -189,7 +190,7 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
           label={t('code.label', { lang: name })}
         >
           <pre>
-            <CodeText text={text} label={lang} isOpen={open} />
+            <CodeText text={visibleWords(text)} label={lang} isOpen={open} />
           </pre>
         </ScrollBox>
       )}

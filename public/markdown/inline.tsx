@@ -8,6 +8,7 @@ import { t } from '../strings/transcript-strings.ts'
 import type { Token, Tokens } from '../../lib/base/markdown/lexer.ts'
 import type { TagToken } from '../../lib/base/markdown/plain-tags.ts'
 import { LinkedImage, LinkedPath, LinkedText } from './linked-text.tsx'
+import { visibleWords } from '../../lib/base/visible.ts'
 import { decodeEntities, hiddenHost, safeImage, safeLink } from '../../lib/base/markdown/links.ts'
 import { Formula } from './math.tsx'
 import { isRemote, Media } from './media.tsx'
@@ -33,7 +34,7 @@ const node = (token: Token, place: RenderContext): ComponentChild => {
       return <Tag>{inline(tokens, place)}</Tag>
     }
     case 'codespan':
-      return <code dir="ltr">{text(token.text, place, true)}</code>
+      return <code dir="ltr">{codeText(token.text, place)}</code>
     case 'br':
       return <br />
     case 'link':
@@ -65,8 +66,15 @@ const node = (token: Token, place: RenderContext): ComponentChild => {
 }
 
 /** While streaming, a name is incomplete: its links come with the end of the block. */
-const text = (value: string, place: RenderContext, code = false): ComponentChild =>
-  place.open || place.isLink ? value : <LinkedText text={value} code={code} />
+const text = (value: string, place: RenderContext): ComponentChild =>
+  place.open || place.isLink ? value : <LinkedText text={value} />
+
+/** A name in code must not look like another one; its link leads to the file as it is named. */
+const codeText = (value: string, place: RenderContext): ComponentChild => {
+  if (place.open || place.isLink) return visibleWords(value)
+  const slice = (from: number, to: number) => visibleWords(value.slice(from, to))
+  return <LinkedText text={value} code slice={slice} />
+}
 
 const link = ({ href, text: label, tokens }: Tokens.Link, place: RenderContext): ComponentChild => {
   const children = inline(tokens, { ...place, isLink: true })

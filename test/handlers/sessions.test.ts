@@ -346,7 +346,7 @@ test('duplicate and branch copy messages into separate sessions', async ({ app }
   assert.is(copy.title, 'Talk (copy)')
   assert.equal(await contents(app, copy.session_id), ['a', 'b', 'c', 'd'])
   const fork = (await app.post('/api/session/branch', { session_id: id, keep_count: 2 })).body
-  assert.equal([fork.title, fork.parent_session_id], ['Talk (fork)', id])
+  assert.equal([fork.title, fork.parent_session_id], ['Talk (branch)', id])
   assert.equal(await contents(app, fork.session_id), ['a', 'b'])
   await app.post('/api/session/clear', { session_id: id })
   assert.equal(await contents(app, copy.session_id), ['a', 'b', 'c', 'd'])

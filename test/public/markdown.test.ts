@@ -144,6 +144,16 @@ markdown('open constructs look like what they will be', () => {
   assert.is(completePartial('snake_case_name'), 'snake_case_name')
 })
 
+markdown('code shows characters that would reorder or hide its text', () => {
+  const marked = /evil⟨U\+202E⟩gnp\.exe\.ts/
+  for (const open of [true, false]) {
+    assert.match(draw('see `evil\u202egnp.exe.ts`', open), marked)
+    assert.match(draw('```ts\nrun("evil\u202egnp.exe.ts")\n```', open), marked)
+  }
+  // In prose they belong to the language.
+  assert.match(draw('\u200fمرحبا', false), /\u200f/)
+})
+
 const attacks = [
   '<script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',

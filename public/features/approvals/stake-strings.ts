@@ -12,6 +12,7 @@ const t = translator('approvals.stake', {
   'stake.network.private': '“{command}” wants to reach {host} in your own network.',
   'stake.network.named':
     '“{command}” wants to reach {host}, which is {address} in your own network.',
+  'stake.subagent': 'A subagent asks. Its task: {task}',
   'stake.more': {
     one: '{count} more reason to ask.',
     other: '{count} more reasons to ask.',
@@ -22,6 +23,7 @@ const t = translator('approvals.stake', {
 const wordsOf = (reason: Reason): string | undefined => {
   if ('more' in reason) return t('stake.more', { count: reason.more })
   if ('text' in reason) return visibleText(reason.text)
+  if ('subagent' in reason) return t('stake.subagent', { task: visibleText(reason.subagent) })
   if ('reaches' in reason) {
     const { command, place, private: isPrivate, address } = reason.reaches
     const known = { command: visibleText(command), host: visibleText(place) }

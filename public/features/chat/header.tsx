@@ -64,6 +64,7 @@ export const Header = () => {
   const id = app.chat.transcript.sessionId.value
   const openTitle = usePart(app.chat.transcript.chat, ({ title }) => title)
   const hasMessages = usePart(app.chat.transcript.chat, ({ messages }) => messages.length > 0)
+  const isMissing = app.chat.transcript.state.value === 'missing'
   const row = sessions.row(id)
   const title = titleOf(row ?? { title: openTitle })
   const project = app.projects.find(row?.project_id)
@@ -72,7 +73,9 @@ export const Header = () => {
     <header class="head">
       <SidebarButton />
       <div class="head-title">
-        {!id ? (
+        {isMissing ? (
+          <h1>{t('chat.missing.title')}</h1>
+        ) : !id ? (
           <h1>{t(may('POST /api/session/new') ? 'chat.new' : 'app.sidebar')}</h1>
         ) : editing.value ? (
           <TitleField

@@ -158,27 +158,31 @@ const SendButton = () => {
   const hint = key === 'enter' ? '↵' : `${modName(layout.mac)} ↵`
   const empty = composer.empty.value
   const waiting = attachments.busy.value
-  if (chat.busy.value && empty) {
-    return (
-      <IconButton
-        class="send send-stop"
-        round
-        icon="stop"
-        label={t('composer.stop')}
-        onClick={() => void turns.stop()}
-      />
-    )
-  }
+  const { value: busy } = chat.busy
   return (
-    <IconButton
-      class="send"
-      round
-      icon="send"
-      label={t(waiting ? 'attach.wait' : chat.busy.value ? 'composer.queue' : 'composer.send')}
-      keys={hint}
-      aria-disabled={empty}
-      onClick={() => void writing.submit()}
-    />
+    <>
+      {busy && (
+        <IconButton
+          class={empty ? 'send' : ''}
+          round
+          icon="stop"
+          label={t('composer.stop')}
+          // The second click of a double click on Send finds this button in its place.
+          onClick={({ detail }) => detail < 2 && void turns.stop()}
+        />
+      )}
+      {!(busy && empty) && (
+        <IconButton
+          class="send"
+          round
+          icon="send"
+          label={t(waiting ? 'attach.wait' : busy ? 'composer.queue' : 'composer.send')}
+          keys={hint}
+          aria-disabled={empty}
+          onClick={() => void writing.submit()}
+        />
+      )}
+    </>
   )
 }
 

@@ -6,6 +6,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { formatKeys } from '../shell/keys.ts'
 import type { Tab } from './panel.ts'
 import { followChat, workspacePanelOf } from './workspace-panel.ts'
+import { t as tPage } from '../../strings/t.ts'
 import { t } from '../workspace/strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ProcessesView } from './processes-view.tsx'
@@ -183,6 +184,14 @@ const SessionPanel = () => {
 
 export const WorkspacePanelView = () => {
   const { transcript: chat } = useChat()
+  const { value: state } = chat.state
+  // Its workspace is named by the chat.
+  if (state === 'missing' || state === 'failed')
+    return (
+      <Frame>
+        <p class="panel-note">{tPage(`chat.${state}.title`)}</p>
+      </Frame>
+    )
   return chat.sessionId.value ? (
     <SessionPanel />
   ) : (

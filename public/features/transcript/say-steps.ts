@@ -1,6 +1,6 @@
 /** Says in words and objects what a group of steps did: `Searched “retry” · read retry.js · ran npm test ✗ 1`. */
 import { shownCall } from '../../../lib/base/tools.ts'
-import { visibleWords } from '../../../lib/base/visible.ts'
+import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
 import { asObject, asString } from '../../../lib/base/json.ts'
 import { nameOf } from '../../parts/file-kind.ts'
 import { pageLocale } from '../../strings/t.ts'
@@ -85,12 +85,15 @@ export const goalsOf = (step: ToolStep): string[] => {
     .filter(Boolean)
 }
 
+const isSubagent = (name: string): boolean => shownCall(name)?.verb === 'subagent'
+
+const subagentWords = (count: number, goal: string) =>
+  quoted(phraseOf(t('said.subagents', { count, object: '{object}' }), goal))
+
 const subagents = (step: ToolStep, outcome: Outcome | null): Draft => {
   const goals = goalsOf(step)
-  const said = t('said.subagents', { count: Math.max(1, goals.length), object: '{object}' })
   const isFailed = outcome?.state === 'failed'
-  const text = goals[0] ?? ''
-  const { before, after, quotes } = quoted(phraseOf(said, text))
+  const { before, after, quotes } = subagentWords(Math.max(1, goals.length), goals[0] ?? '')
   return {
     ...{ before, after },
     objects: new Map(
@@ -126,7 +129,7 @@ const filesOf = ({ patch, input }: Args): string[] => {
 
 const draftOf = (step: ToolStep): Draft => {
   const outcome = step.result ? outcomeOf(textOf(step.result), step.result) : null
-  if (shownCall(step.name)?.verb === 'subagent') return subagents(step, outcome)
+  if (isSubagent(step.name)) return subagents(step, outcome)
   const args = step.short ?? parseArgs(step.written)
   const { did, object, code, path } = describeToolCall(step.name, args)
   const isRefused = outcome?.state === 'refused'
@@ -140,8 +143,8 @@ const draftOf = (step: ToolStep): Draft => {
   const edit = outcome?.state === 'ok' && patched.length < 2 ? outcome.edit : null
   const titles = patched.length > 1 ? patched : [path ?? whole]
   const objectOf = (title: string): SaidObject => ({
-    text: path ? nameOf(title) : cut(whole),
-    title,
+    text: path ? visibleName(nameOf(title)) : cut(whole),
+    title: path ? visibleName(title) : title,
     isCode: code,
     quotes,
     note: noteOf(outcome),
@@ -186,15 +189,19 @@ export const sayWork = (steps: readonly Step[]): Clause[] => {
   const drafts = new Map<string, Draft & { name: string }>()
   for (const step of news.length > 0 ? news : ended) {
     const draft = draftOf(step)
-    const key = `${draft.before}\0${draft.after}`
+    // How many there were is part of their words.
+    const key = isSubagent(step.name) ? 'subagents' : `${draft.before}\0${draft.after}`
     const known = drafts.get(key)
     if (known) add(known.objects, draft.objects)
     else drafts.set(key, { ...draft, name: step.name })
   }
   const all = [...drafts.values()].slice(0, MAX_CLAUSES)
-  return all.map(({ before, after, objects, name }, index) => {
-    // One that failed is never left out.
+  return all.map(({ objects, name, ...words }, index) => {
     const sorted = [...objects.values()]
+    const { before, after } = isSubagent(name)
+      ? subagentWords(sorted.length, sorted[0]!.text)
+      : words
+    // One that failed is never left out.
     const failed = sorted.filter(({ mark }) => mark === 'failed').slice(-MAX_OBJECTS)
     const others = sorted
       .filter(each => !failed.includes(each))

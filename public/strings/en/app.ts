@@ -25,7 +25,7 @@ export const enApp = {
   'toast.dismiss': 'Dismiss',
 
   'connection.connecting': 'Connecting…',
-  'connection.waiting': 'Disconnected. Reconnecting in {count}s…',
+  'connection.waiting': 'Disconnected. Reconnecting in {count} s…',
   'connection.lost': 'Connection lost',
   'connection.offline': 'You’re offline.',
   'connection.now': 'Reconnect now',

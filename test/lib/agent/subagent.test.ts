@@ -180,7 +180,7 @@ test('an approval of a subagent at depth 3 is requested at the root, and depth 4
     ...request(3, [delegating, danger]),
     async approve(ask, callId) {
       asked.push(`${callId} ${ask.command}`)
-      assert.match(ask.description, 'a subagent asks')
+      assert.match(ask.description, 'A subagent asks.')
       return 'once'
     },
   })

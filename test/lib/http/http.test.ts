@@ -14,6 +14,7 @@ import {
 } from '../../../lib/http/reply.ts'
 import { frame } from '../../../lib/base/sse.ts'
 import { OWNER } from '../../../lib/schema/person.ts'
+import type { Authenticator } from '../../../lib/http/access.ts'
 import { endpoint, missingHeaders, openServer, type TestServer } from './_server.ts'
 
 const raw = { summary: 'bytes', raw: '*/*' }
@@ -133,20 +134,41 @@ const patternRoutes = {
 }
 
 const test = suite<{ at: TestServer; locked: TestServer }>('http/serve')
+const authenticator: Authenticator = {
+  isRequired: () => true,
+  personOf: ({ cookies }) => (cookies.agent_session === 'good' ? OWNER : undefined),
+  may: () => true,
+}
 test.before(async context => {
   context.at = await openServer(routes, { patternRoutes })
-  context.locked = await openServer(routes, {
-    patternRoutes,
-    authenticator: {
-      isRequired: () => true,
-      personOf: ({ cookies }) => (cookies.agent_session === 'good' ? OWNER : undefined),
-      may: () => true,
-    },
-  })
+  context.locked = await openServer(routes, { patternRoutes, authenticator })
 })
 test.after(async ({ at, locked }) => {
   await at.close()
   await locked.close()
+})
+
+test('a browser that opens an address without a page gets the page, with a 404; a program gets JSON', async () => {
+  const at = await openServer(routes, { page: '/', patternRoutes })
+  const locked = await openServer(routes, { page: '/', patternRoutes, authenticator })
+  const typeOf = async (server: typeof at, path: string, accept: string) => {
+    const answer = await fetch(server.url + path, { headers: { accept }, redirect: 'manual' })
+    await answer.arrayBuffer()
+    return [answer.status, answer.headers.get('content-type')?.split(';')[0]]
+  }
+  const browser = 'text/html,application/xhtml+xml,*/*;q=0.8'
+  try {
+    assert.equal(await typeOf(at, '/nope', browser), [404, 'text/html'])
+    assert.equal(await typeOf(at, '/session/', browser), [404, 'text/html'])
+    assert.equal(await typeOf(at, '/nope', '*/*'), [404, 'application/json'])
+    assert.equal(await typeOf(at, '/api/nope', browser), [404, 'application/json'])
+    // Whether it exists is not shown without a sign-in.
+    const [, type] = await typeOf(locked, '/nope', browser)
+    assert.is.not(type, 'text/html')
+  } finally {
+    await at.close()
+    await locked.close()
+  }
 })
 
 test('every kind of response has the security headers', async ({ at, locked }) => {

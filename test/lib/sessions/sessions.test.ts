@@ -538,7 +538,7 @@ test('copies are independent, with their own ids and without data of the origina
   assert.equal(texts(sessions, copy.session_id), ['a', 'b', 'c'])
   assert.is(sessions.load(copy.session_id).meta._odd, 1)
   const fork = sessions.branch(id, { keep_count: 2 })
-  assert.is(fork.title, 'Plan (fork)')
+  assert.is(fork.title, 'Plan (branch)')
   assert.is(fork.parent_session_id, id)
   assert.equal(texts(sessions, fork.session_id), ['a', 'b'])
   assert.is(sessions.branch(id, { keep_count: 0, title: ' Mine ' }).title, 'Mine')

@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../../_app.ts'
 import { closeBrowser, openPage } from '../../_browser.ts'
+import { startChat } from '../../handlers/_chat.ts'
 
 const test = suite('browser: chrome')
 test.after(closeBrowser)
@@ -156,6 +157,59 @@ test('the mode of a chat is one choice: Auto ends plan mode, Plan ends Auto; the
     await page.getByRole('menuitem', { name: /^Commands/ }).click()
     await page.locator('.offers [role=option]').first().waitFor()
     assert.is(await page.locator('#composer').inputValue(), '/')
+  } finally {
+    await at.close()
+    await app.close()
+  }
+})
+
+test('a double click on Send sends and stops nothing; beside a draft, Stop is still there', async () => {
+  // The last one is that of the title.
+  const chat = await startChat({ text: 'Earlier.' }, { text: 'Held' })
+  const id = await chat.newSession()
+  await chat.turn(id, 'Before')
+  const first = Promise.withResolvers<void>()
+  chat.provider.push(
+    { text: 'Of the first.', gate: first.promise },
+    { text: ['Of the second. ', 'Never.'], middle: new Promise(() => {}) },
+  )
+  const at = await openPage(`${chat.app.url}/session/${id}`)
+  const { page } = at
+  const stop = page.getByRole('button', { name: 'Stop', exact: true })
+  const field = page.locator('.composer textarea')
+  try {
+    await page.getByText('Earlier.').waitFor()
+    await field.fill('The first')
+    await page.getByRole('button', { name: 'Send' }).dblclick()
+    first.resolve()
+    await page.getByText('Of the first.').waitFor()
+    await stop.waitFor({ state: 'detached' })
+    assert.is(await page.getByText('Stopped', { exact: true }).count(), 0)
+    await field.fill('The second')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('Of the second.').waitFor()
+    await field.fill('A draft')
+    await page.getByRole('button', { name: 'Queue message' }).waitFor()
+    await stop.click()
+    await page.getByText('Stopped', { exact: true }).waitFor()
+    assert.is(await field.inputValue(), 'A draft')
+  } finally {
+    first.resolve()
+    await at.close()
+    await chat.close()
+  }
+})
+
+test('an address without a page leads to the page; of a chat that does not exist, nothing loads without end', async () => {
+  const { app } = await start()
+  const at = await openPage(`${app.url}/nonsense/here`)
+  const { page } = at
+  try {
+    await page.getByRole('heading', { name: 'What should we work on?' }).waitFor()
+    await page.goto(`${app.url}/session/none`)
+    await page.getByRole('heading', { name: 'Chat not found', level: 1 }).waitFor()
+    await page.keyboard.press('ControlOrMeta+Shift+E')
+    await page.getByRole('tabpanel').getByText('Chat not found').waitFor()
   } finally {
     await at.close()
     await app.close()

@@ -30,7 +30,10 @@ test('in forced colors a switch that is on looks on, and marks and icons are vis
   const app = await startApp()
   const { body } = await app.post('/api/session/import', {
     title: 'Named',
-    messages: [{ role: 'assistant', content: '**Rate limit reached:** wait', _error: true }],
+    messages: [
+      { role: 'user', content: 'Say it' },
+      { role: 'assistant', content: '**Rate limit reached:** wait', _error: true },
+    ],
   })
   await app.post('/api/settings', { theme: 'dark' })
   const at = await openPage(`${app.url}/settings/general`, {
@@ -62,6 +65,11 @@ test('in forced colors a switch that is on looks on, and marks and icons are vis
     )
     await page.goto(`${app.url}/session/${body.session.session_id}`)
     await page.locator('.fail').last().waitFor()
+    const border = await page
+      .locator('.user')
+      .first()
+      .evaluate(element => getComputedStyle(element).borderTopStyle)
+    assert.is(border, 'solid', 'a message of the person is told from an answer')
     const faint = []
     for (const place of [
       ['.session .icon', 'color', ''],

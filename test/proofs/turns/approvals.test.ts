@@ -69,7 +69,7 @@ proof(
       for (let index = 1; index < COUNT; index++) await start(index)
       const questions = await waiting(COUNT)
       assert.is(questions.length, COUNT)
-      const [deep] = questions.filter(({ description }) => description.includes('a subagent asks'))
+      const [deep] = questions.filter(({ description }) => description.includes('A subagent asks'))
       // Asked at depth 3, shown at the session the person sees.
       assert.is(deep?.session_id, root)
       assert.is(provider.requests.length, COUNT + 3)

@@ -77,6 +77,37 @@ words('each recorded turn is said in words and objects', () => {
   )
 })
 
+/** Calls of one group, each with its result. */
+const group = (...calls: { name: string; args: unknown }[]): Turn => ({
+  about: '',
+  messages: [
+    {
+      ...{ id: 'm1', role: 'assistant', content: '', timestamp: 0 },
+      tool_calls: calls.map(({ name, args }, at) => ({
+        ...{ id: `c${at}`, type: 'function' as const },
+        function: { name, arguments: JSON.stringify(args) },
+      })),
+    },
+    ...calls.map((_, at) => ({
+      ...{ id: `m${at + 2}`, role: 'tool' as const, content: '{"success":true}', timestamp: 0 },
+      tool_call_id: `c${at}`,
+    })),
+  ],
+})
+
+words('subagents of several calls are counted together', () => {
+  const calls = ['Look at the tests', 'Look at the docs'].map(goal => ({
+    name: 'delegate_task',
+    args: { goal },
+  }))
+  assert.is(said(group(...calls)), 'Ran 2 subagents: Look at the tests, Look at the docs')
+})
+
+words('a name of a file does not look like another one', () => {
+  const call = { name: 'write_file', args: { path: 'src/evil\u202egnp.exe.ts', content: '' } }
+  assert.is(said(group(call)), 'Wrote evil⟨U+202E⟩gnp.exe.ts')
+})
+
 words('in other languages the words stand where these have them', () => {
   const whole = named('a whole fix')
   const inLanguage = (tag: string): string => {
