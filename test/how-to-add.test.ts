@@ -15,6 +15,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { tempDir } from './_temp-dir.ts'
 
 type Kind = 'setting' | 'tool' | 'provider' | 'endpoint' | 'event'
 /** What is inserted into a file: a text, before another one that is there once. A new file has no text yet. */

@@ -153,7 +153,6 @@ test('the largest message fits into what push services accept', async () => {
       question,
       settings: { content: true } as NotificationSettings,
       chat: long,
-      redact: text => text,
       isRisky: () => false,
     },
   )
