@@ -316,8 +316,6 @@ test('Arabic: approvals, toasts, dates of tasks, and people show no marks of dir
 
 test('a page from right to left: the sidebar is on the right, and nothing is wider than a phone', async () => {
   const app = await startApp()
-  const messages = [{ role: 'user', content: 'Hello' }]
-  await app.post('/api/session/import', { title: 'In English', messages })
   const opened = await openPage(app.url, {
     locale: 'ar-EG',
     viewport: { width: 390, height: 844 },
@@ -346,14 +344,6 @@ test('a page from right to left: the sidebar is on the right, and nothing is wid
     await page.setViewportSize({ width: 1280, height: 800 })
     const box = await page.locator('.sidebar').boundingBox()
     assert.ok(box && box.x > 640, 'sidebar on the right')
-    const title = page.locator('.session-title').first()
-    await title.waitFor()
-    const gap = await title.evaluate(element => {
-      const range = document.createRange()
-      range.selectNodeContents(element)
-      return element.getBoundingClientRect().right - range.getBoundingClientRect().right
-    })
-    assert.ok(gap < 2, `an English title begins where the Arabic ones do, ${gap} px away`)
     await page.getByRole('combobox').first().waitFor()
     const language = page.locator('select', { has: page.locator('option[value="pt-BR"]') })
     await Promise.all([page.waitForEvent('load'), language.selectOption('pt-BR')])
