@@ -7,6 +7,7 @@ import type { ImportState } from '../../lib/schema/import.ts'
 import { type ImportBench, openImports } from '../lib/sessions/imports/_bench.ts'
 import { PASSWORD, setPerson, signIn } from '../_people.ts'
 import { startChat } from './_chat.ts'
+import { form, FORM_TYPE } from './_form.ts'
 
 type Chat = Awaited<ReturnType<typeof startChat>>
 type Test = { chat: Chat; bench: ImportBench }
@@ -21,14 +22,12 @@ test.after.each(async ({ chat, bench }) => {
   bench.close()
 })
 
-const TYPE = { 'Content-Type': 'multipart/form-data; boundary=b' }
 type Sent = { name?: string; headers?: Record<string, string> }
 
 const send = ({ app }: Chat, data: unknown, { name = 'export.json', headers }: Sent = {}) => {
   const bytes = Buffer.isBuffer(data) || typeof data === 'string' ? data : JSON.stringify(data)
-  const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`
-  const body = Buffer.concat([Buffer.from(head), Buffer.from(bytes), Buffer.from('\r\n--b--\r\n')])
-  return app.request('POST', '/api/import', { body, headers: { ...TYPE, ...headers } })
+  const body = form({ name: 'file', filename: name, data: bytes })
+  return app.request('POST', '/api/import', { body, headers: { ...FORM_TYPE, ...headers } })
 }
 
 const finish = async ({ app }: Chat, more: object = {}): Promise<ImportState> => {
@@ -73,7 +72,7 @@ test('refuses what is no form and no file; a file that is no export fails with a
   const { app } = chat
   assert.is((await app.post('/api/import', {})).status, 400)
   assert.is(
-    (await app.request('POST', '/api/import', { body: '--b--\r\n', headers: TYPE })).status,
+    (await app.request('POST', '/api/import', { body: form(), headers: FORM_TYPE })).status,
     400,
   )
   assert.is((await app.get('/api/import')).body.status, 'none')
@@ -89,7 +88,7 @@ test('refuses what is no form and no file; a file that is no export fails with a
   assert.equal(readdirSync(join(app.state, 'incoming')), [])
   const { status, body } = await app.request('POST', '/api/import', {
     body: '',
-    headers: { ...TYPE, 'Content-Length': `${5 * 1024 ** 3}` },
+    headers: { ...FORM_TYPE, 'Content-Length': `${5 * 1024 ** 3}` },
   })
   assert.equal([status, body.code], [400, 'body_too_large'])
 })

@@ -302,12 +302,4 @@ test('a custom endpoint is added to existing providers; bad names and addresses 
   assert.is((await app.get('/api/models')).body.active_provider, 'openai')
 })
 
-test('does not write to a managed home', async ({ app }) => {
-  writeFileSync(join(app.home, '.managed'), '')
-  const answer = await app.post('/api/providers', { provider: 'openai', api_key: 'sk-12345678' })
-  assert.is(answer.status, 409)
-  assert.match(answer.body.error, 'managed by the system')
-  assert.not.ok(existsSync(join(app.home, '.env')))
-})
-
 test.run()

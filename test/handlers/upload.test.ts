@@ -16,26 +16,9 @@ import * as assert from 'uvu/assert'
 import { uploadName } from '../../lib/workspaces/upload.ts'
 import type { Answer } from '../_http.ts'
 import { type Desk, namesIn, openDesk } from './_files.ts'
+import { BOUNDARY, FORM_TYPE, form, type Part } from './_form.ts'
 
-const BOUNDARY = 'xXx-boundary'
-const TYPE = `multipart/form-data; boundary=${BOUNDARY}`
 const LIMIT = 20 * 1024 * 1024
-
-type Part = { name: string; filename?: string; header?: string; data: string | Buffer }
-
-const form = (parts: readonly Part[]): Buffer =>
-  Buffer.concat([
-    ...parts.flatMap(({ name, filename, header, data }) => [
-      Buffer.from(
-        `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${
-          header ?? (filename === undefined ? '' : `; filename="${filename}"`)
-        }\r\n\r\n`,
-      ),
-      Buffer.from(data),
-      Buffer.from('\r\n'),
-    ]),
-    Buffer.from(`--${BOUNDARY}--\r\n`),
-  ])
 
 const test = suite<Desk & { before: string[] }>('upload')
 test.before.each(async context => {
@@ -44,11 +27,15 @@ test.before.each(async context => {
 })
 test.after.each(({ app }) => app.close())
 
-const send = ({ app }: Desk, body: Buffer | string, type = TYPE): Promise<Answer> =>
+const send = (
+  { app }: Desk,
+  body: Buffer | string,
+  type = FORM_TYPE['Content-Type'],
+): Promise<Answer> =>
   app.request('POST', '/api/upload', { body, headers: { 'Content-Type': type } })
 
 const upload = (desk: Desk, file: Omit<Part, 'name'>, more: readonly Part[] = []) =>
-  send(desk, form([{ name: 'session_id', data: desk.id }, ...more, { name: 'file', ...file }]))
+  send(desk, form({ name: 'session_id', data: desk.id }, ...more, { name: 'file', ...file }))
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -89,19 +76,19 @@ test('rejects requests without form, file, name or session, and truncated ones; 
     type?: string,
   ][] = [
     ['json', '{"session_id":"x"}', 400, /^No boundary/, 'application/json'],
-    ['no boundary', form([session, file]), 400, /^No boundary/, 'multipart/form-data'],
-    ['empty boundary', form([session]), 400, /./, 'multipart/form-data; boundary='],
+    ['no boundary', form(session, file), 400, /^No boundary/, 'multipart/form-data'],
+    ['empty boundary', form(session), 400, /./, 'multipart/form-data; boundary='],
     ['empty', '', 400, /./],
     ['noise', 'x'.repeat(10_000), 400, /./],
-    ['no file', form([session]), 400, /^No file field in request$/],
-    ['file as text', form([session, { name: 'file', data: 'x' }]), 400, /^No file field/],
-    ['another field', form([session, { ...file, name: 'other' }]), 400, /^No file field/],
-    ['no name', form([session, { ...file, filename: '' }]), 400, /^No filename in upload$/],
-    ['no session', form([file]), 400, /session_id/],
-    ['bad session', form([{ ...session, data: '../x' }, file]), 400, /session_id/],
-    ['unknown', form([{ ...session, data: 'gone00000000' }, file]), 404, /^Session not found$/],
-    ['cut form', form([session, file]).subarray(0, -12), 400, /./],
-    ['cut header', form([session, file]).subarray(0, 60), 400, /./],
+    ['no file', form(session), 400, /^No file field in request$/],
+    ['file as text', form(session, { name: 'file', data: 'x' }), 400, /^No file field/],
+    ['another field', form(session, { ...file, name: 'other' }), 400, /^No file field/],
+    ['no name', form(session, { ...file, filename: '' }), 400, /^No filename in upload$/],
+    ['no session', form(file), 400, /session_id/],
+    ['bad session', form({ ...session, data: '../x' }, file), 400, /session_id/],
+    ['unknown', form({ ...session, data: 'gone00000000' }, file), 404, /^Session not found$/],
+    ['cut form', form(session, file).subarray(0, -12), 400, /./],
+    ['cut header', form(session, file).subarray(0, 60), 400, /./],
   ]
   for (const [what, body, status, error, type] of cases) {
     const answer = await send(desk, body, type)
@@ -178,10 +165,10 @@ test('stores the complete file for any field order; returns name, absolute path 
   assert.is(statSync(join(root, 'data.bin')).mode & 0o777, 0o666 & ~process.umask())
   // The session may be named after the file, and a file may hold what looks like a boundary.
   const tricky = `--${BOUNDARY.slice(0, -1)}\r\n--\r\n\r\n`
-  const reversed = form([
+  const reversed = form(
     { name: 'file', filename: 'b.txt', data: tricky },
     { name: 'session_id', data: id },
-  ])
+  )
   assert.is((await send(desk, reversed)).status, 200)
   assert.is(readFileSync(join(root, 'b.txt'), 'utf8'), tricky)
   const empty = await upload(desk, { filename: 'empty', data: '' })
@@ -224,7 +211,7 @@ test('uploads into a workspace folder and creates it when missing', async desk =
 })
 
 const announced = ({ app, id }: Desk, length: number) =>
-  `POST /api/upload HTTP/1.1\r\nHost: ${new URL(app.url).host}\r\nContent-Type: ${TYPE}\r\n` +
+  `POST /api/upload HTTP/1.1\r\nHost: ${new URL(app.url).host}\r\nContent-Type: ${FORM_TYPE['Content-Type']}\r\n` +
   `Content-Length: ${length}\r\n\r\n` +
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="session_id"\r\n\r\n${id}\r\n` +
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="cut.bin"\r\n\r\n`
@@ -263,7 +250,7 @@ test('removes partial uploads of a killed process at the next start', async desk
 test('rejects more than 20 MiB, declared or not, and stores nothing (400)', async desk => {
   const { app, root } = desk
   const declared = await app.request('POST', '/api/upload', {
-    headers: { 'Content-Type': TYPE, 'Content-Length': String(LIMIT + 1), Connection: 'close' },
+    headers: { ...FORM_TYPE, 'Content-Length': String(LIMIT + 1), Connection: 'close' },
     body: '{}',
   })
   assert.is(declared.status, 400)
@@ -309,10 +296,10 @@ test('bounds parts, fields and headers of a form', async desk => {
   assert.ok(many.status < 500)
   const long = await send(
     desk,
-    form([
+    form(
       { name: 'session_id', data: 'x'.repeat(1_000_000) },
       { name: 'file', filename: 'a', data: '' },
-    ]),
+    ),
   )
   assert.is(long.status, 400)
   const header = await upload(desk, { filename: 'x'.repeat(100_000), data: 'x' })
