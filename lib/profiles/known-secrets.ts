@@ -1,6 +1,5 @@
-/** Collects the secrets of a home, for masking: variables, configuration, credentials and MCP servers. */
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { namesIn } from '../base/directories.ts'
 import { isObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import { JsonFile } from '../store/json-file.ts'
@@ -81,16 +80,10 @@ const orEmpty = (read: () => unknown): unknown => {
   }
 }
 
-const jsonFilesIn = (dir: string): string[] => {
-  try {
-    return readdirSync(dir)
-      .filter(name => name.endsWith('.json'))
-      .map(name => join(dir, name))
-  } catch {
-    // No sign-in yet.
-    return []
-  }
-}
+const jsonFilesIn = (dir: string): string[] =>
+  namesIn(dir)
+    .filter(name => name.endsWith('.json'))
+    .map(name => join(dir, name))
 
 class HomeSecrets {
   readonly #home: Home

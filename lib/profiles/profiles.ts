@@ -1,8 +1,9 @@
 /** Lists, creates and deletes profiles. An atomic rename makes a deleted one disappear, then its files are removed. */
 import { randomBytes } from 'node:crypto'
-import { readdirSync, renameSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { namesIn } from '../base/directories.ts'
 import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { conflict, invalid, messageOf } from '../errors.ts'
 import { syncDir } from '../store/atomic-write.ts'
@@ -43,15 +44,7 @@ const deleteProfile = (homes: Homes, home: Home): Promise<void> => {
 
 /** Removes what a killed process left behind. */
 const removeDeletedProfiles = async (dir: string): Promise<void> => {
-  const names = (() => {
-    try {
-      return readdirSync(dir)
-    } catch {
-      // There is no profiles directory.
-      return []
-    }
-  })()
-  const left = names.filter(
+  const left = namesIn(dir).filter(
     name => name.startsWith(DELETED_PREFIX) || name.startsWith('.creating-'),
   )
   await Promise.all(left.map(name => removeTree(join(dir, name))))

@@ -1,10 +1,5 @@
-/**
- * Directories of tool managers (nvm, pyenv, cargo, Homebrew, …). They are added to PATH by the files of an interactive
- * shell, so a service started by systemd or launchd does not have them.
- */
-import { readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { isDirectory } from '../base/directories.ts'
+import { isDirectory, namesIn } from '../base/directories.ts'
 import { readText } from '../store/read-text.ts'
 
 type Variables = Readonly<Record<string, string>>
@@ -41,16 +36,10 @@ const OF_THE_SYSTEM = [
 /** Highest first: `v20.9.0`, `v18.20.4`. */
 const byVersion = (a: string, b: string): number => b.localeCompare(a, 'en', { numeric: true })
 
-const installedVersions = (nvm: string): string[] => {
-  try {
-    return readdirSync(join(nvm, 'versions', 'node'))
-      .filter(name => /^v\d/.test(name))
-      .sort(byVersion)
-  } catch {
-    // nvm is not installed, or has no version of Node yet.
-    return []
-  }
-}
+const installedVersions = (nvm: string): string[] =>
+  namesIn(join(nvm, 'versions', 'node'))
+    .filter(name => /^v\d/.test(name))
+    .sort(byVersion)
 
 const MAX_ALIASES = 8
 const MAX_ALIAS_BYTES = 1_000

@@ -1,6 +1,7 @@
 /** Storage for long tool results and images: a private directory per session, with a total size limit. */
-import { linkSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, isAbsolute, join, relative, sep } from 'node:path'
+import { namesIn } from '../base/directories.ts'
 import { sha256 } from '../base/sha256.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import { IMAGE_FILE } from '../schema/image.ts'
@@ -18,17 +19,8 @@ const MAX_CHARS = 8_000_000
 
 type StoredFile = { path: string; sizeBytes: number; at: number }
 
-const names = (folder: string): string[] => {
-  try {
-    return readdirSync(folder)
-  } catch {
-    // The directory does not exist.
-    return []
-  }
-}
-
 const filesOf = (folder: string): StoredFile[] =>
-  names(folder).flatMap(name => {
+  namesIn(folder).flatMap(name => {
     const path = join(folder, name)
     const stat = statSync(path, { throwIfNoEntry: false })
     // A copy of a session has links to the same images.
@@ -39,7 +31,7 @@ const filesOf = (folder: string): StoredFile[] =>
 /** An unused file name. Call ids come from providers, so unsafe ones are hashed. */
 const unusedName = (folder: string, callId: string, ending: string): string => {
   const stem = /^[\w-]{1,80}$/.test(callId) ? callId : sha256(callId).slice(0, 24)
-  const taken = new Set(names(folder))
+  const taken = new Set(namesIn(folder))
   for (let n = 1; ; n++) {
     const name = n === 1 ? `${stem}.${ending}` : `${stem}-${n}.${ending}`
     if (!taken.has(name)) return name
@@ -77,7 +69,7 @@ export class ToolOutput {
 
   /** Evicts the oldest files of all sessions until the limits hold. */
   #evictOldest(): void {
-    const all = names(this.#dir).flatMap(name => filesOf(join(this.#dir, name)))
+    const all = namesIn(this.#dir).flatMap(name => filesOf(join(this.#dir, name)))
     let total = all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     let count = all.length
     for (const { path, sizeBytes } of all.sort((a, b) => a.at - b.at)) {
@@ -155,7 +147,7 @@ export class ToolOutput {
   /** For a copy of a session: its messages name the same images. */
   copyImages(from: string, to: string): void {
     const [source, target] = [this.dirOf(from), this.dirOf(to)]
-    const images = names(source).filter(name => IMAGE_FILE.test(name))
+    const images = namesIn(source).filter(name => IMAGE_FILE.test(name))
     if (images.length === 0) return
     try {
       mkdirSync(target, { recursive: true, mode: 0o700 })
@@ -184,7 +176,7 @@ export class ToolOutput {
 
   /** Deletes the directories of sessions that no longer exist. */
   sweep(isKept: (sessionId: string) => boolean): void {
-    for (const id of names(this.#dir)) if (SESSION_ID.test(id) && !isKept(id)) this.remove(id)
+    for (const id of namesIn(this.#dir)) if (SESSION_ID.test(id) && !isKept(id)) this.remove(id)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Completes a partly typed directory path, and lists directories to choose from, inside trusted directories only. */
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { entriesIn } from '../base/directories.ts'
 import { isInside } from '../store/path-within.ts'
 import type { FolderList } from '../schema/workspace.ts'
 import { expandPath, isSystemPath, realDirectory, type Trust } from './workspace-paths.ts'
@@ -16,17 +17,11 @@ const startsLike = (text: string, beginning: string): boolean =>
 const byName = (a: string, b: string): number =>
   a.toLowerCase() < b.toLowerCase() ? -1 : a.toLowerCase() > b.toLowerCase() ? 1 : 0
 
-const namesIn = (dir: string): string[] => {
-  try {
-    return readdirSync(dir, { withFileTypes: true })
-      .slice(0, MAX_NAMES)
-      .filter(entry => entry.isDirectory() || entry.isSymbolicLink())
-      .map(({ name }) => name)
-  } catch {
-    // Not ours to read: it simply suggests nothing.
-    return []
-  }
-}
+const foldersIn = (dir: string): string[] =>
+  entriesIn(dir)
+    .slice(0, MAX_NAMES)
+    .filter(entry => entry.isDirectory() || entry.isSymbolicLink())
+    .map(({ name }) => name)
 
 /** User home, default workspace and saved workspaces that exist, shortest first. */
 const rootsOf = ({ userHome, defaultWorkspace: boot, saved }: Trust): string[] => {
@@ -56,7 +51,7 @@ const childrenOf = (
   const real = realDirectory(parent)
   if (real === undefined || !roots.some(root => isInside(root, real))) return []
   const found: string[] = []
-  const names = namesIn(real)
+  const names = foldersIn(real)
     .filter(name => startsLike(name, start))
     .filter(name => start.startsWith('.') || !name.startsWith('.'))
   for (const name of names.sort(byName)) {

@@ -1,11 +1,6 @@
-/**
- * Ends the commands of the agent that have left their process group (`setsid`, `nohup`), or whose service was killed: they must
- * not outlive the service that is responsible for them. Linux only: elsewhere the environment of another process cannot be read.
- */
-import { readdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { signalProcess } from '../../base/process.ts'
-import { MARK_VARIABLE, readProc } from './own-processes.ts'
+import { MARK_VARIABLE, readProc, pids } from './own-processes.ts'
 
 const LOOK_EVERY_MS = 50
 /** Between SIGTERM and SIGKILL. */
@@ -13,16 +8,14 @@ const GRACE_MS = 1_000
 
 /** Processes with the mark of this service that a command of a chat has started. */
 const detached = (nonce: string): number[] =>
-  readdirSync('/proc')
-    .map(Number)
-    .filter(pid => {
-      if (!Number.isInteger(pid) || pid === process.pid) return false
-      const variables = (readProc(`${pid}/environ`) ?? '').split('\0')
-      return (
-        variables.includes(`${MARK_VARIABLE}=${nonce}`) &&
-        variables.some(variable => variable.startsWith('AGENT_SESSION_KEY='))
-      )
-    })
+  pids().filter(pid => {
+    if (pid === process.pid) return false
+    const variables = (readProc(`${pid}/environ`) ?? '').split('\0')
+    return (
+      variables.includes(`${MARK_VARIABLE}=${nonce}`) &&
+      variables.some(variable => variable.startsWith('AGENT_SESSION_KEY='))
+    )
+  })
 
 /** How many were ended. `nonce`: the value of MARK_VARIABLE; undefined where a process marks nothing. */
 export const endDetached = async (nonce: string | undefined): Promise<number> => {

@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { namesIn } from '../../base/directories.ts'
 import { type Endpoint, peerOf } from './tcp-table.ts'
 
 export type OwnProcesses = {
@@ -49,20 +50,13 @@ const lowerHardLimit = async (): Promise<number | undefined> => {
   return hardLimitOf('self') === mark ? mark : undefined
 }
 
-const pids = (): number[] => readdirSync('/proc').map(Number).filter(Number.isInteger)
+/** Of all processes; empty where there is no /proc. */
+export const pids = (): number[] => namesIn('/proc').map(Number).filter(Number.isInteger)
 
-export const childrenOf = (pid: number): number[] => {
-  let threads: string[]
-  try {
-    threads = readdirSync(`/proc/${pid}/task`)
-  } catch {
-    // It has exited.
-    return []
-  }
-  return threads.flatMap(thread =>
+export const childrenOf = (pid: number): number[] =>
+  namesIn(`/proc/${pid}/task`).flatMap(thread =>
     (readProc(`${pid}/task/${thread}/children`) ?? '').split(' ').filter(Boolean).map(Number),
   )
-}
 
 /** Undefined when the descriptors of the process are not readable: another user, a program that forbids it, or it has exited. */
 const holds = (pid: number, inode: number): boolean | undefined => {

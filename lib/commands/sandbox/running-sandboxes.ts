@@ -1,9 +1,4 @@
-/**
- * Mounts that a running command could replace. bwrap follows symlinks when it mounts a path of the workspace. A command that
- * is still running can put a symlink in place of such a path, unless it is a mount point in its own sandbox as well, which
- * cannot be renamed. So what was created later (`.git`, `.vscode`) must not be a mount until that command has ended.
- */
-import { readdirSync, readFileSync } from 'node:fs'
+import { pids, readProc } from '../own-processes/own-processes.ts'
 import { isBelow } from '../../store/path-within.ts'
 import type { Mount } from './mounts.ts'
 
@@ -22,30 +17,18 @@ const shownBy = (args: readonly string[]): VisiblePath[] =>
       : []
   })
 
-/** Undefined: it has ended, or belongs to another user. */
-const ifReadable = (read: () => string): string | undefined => {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * The mounts of every bwrap of this computer. A process in a sandbox could call itself bwrap, but it is in another
  * namespace of processes.
  */
 const runningSandboxes = (): VisiblePath[][] => {
-  return readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .flatMap(pid => {
-      const line = ifReadable(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? ''
-      const [program = '', ...args] = line.split('\0')
-      if (!/(?:^|\/)bwrap$/.test(program)) return []
-      const status = ifReadable(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? ''
-      // One number for each nested namespace.
-      return /^NSpid:\t\d+$/m.test(status) ? [shownBy(args)] : []
-    })
+  return pids().flatMap(pid => {
+    const line = Buffer.from(readProc(`${pid}/cmdline`) ?? '', 'latin1').toString()
+    const [program = '', ...args] = line.split('\0')
+    if (!/(?:^|\/)bwrap$/.test(program)) return []
+    // One number for each nested namespace.
+    return /^NSpid:\t\d+$/m.test(readProc(`${pid}/status`) ?? '') ? [shownBy(args)] : []
+  })
 }
 
 const toShown = (mounts: readonly Mount[]): VisiblePath[] =>

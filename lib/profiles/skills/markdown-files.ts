@@ -1,6 +1,7 @@
 /** The Markdown files of a directory of the home, such as `commands` and `agents`, with their front matter. */
-import { type Dirent, readdirSync, statSync } from 'node:fs'
+import { type Dirent, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { entriesIn } from '../../base/directories.ts'
 import { readText } from '../../store/read-text.ts'
 import { type FrontMatter, parseFrontMatter } from './front-matter.ts'
 
@@ -16,14 +17,8 @@ export const MAX_FILE_BYTES = 256 * 1024
 /** Typed after a slash, or as a word of a call. */
 const NAME = /^[\w.-]{1,64}$/
 
-const entriesOf = (dir: string): Dirent[] => {
-  try {
-    return readdirSync(dir, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  } catch {
-    // Most homes have no such directory.
-    return []
-  }
-}
+const entriesOf = (dir: string): Dirent[] =>
+  entriesIn(dir).toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
 const isFile = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isFile() ?? false

@@ -4,8 +4,8 @@
  */
 import { sentence, type Words } from '../../base/sentences.ts'
 import { shellQuote } from '../../base/shell-quote.ts'
-import { readdirSync, readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
+import { pids, readProc } from '../../commands/own-processes/own-processes.ts'
 import { findProgram } from '../../base/find-program.ts'
 import {
   type Exit,
@@ -64,33 +64,18 @@ export const terminalProblem = (path: string | undefined): Words | null => {
 }
 
 /** Processes of a session (setsid(2)), by field 6 of /proc/<pid>/stat (proc_pid_stat(5)). Empty where there is no /proc. */
-const processesOf = (sessionId: number): number[] => {
-  try {
-    return readdirSync('/proc').flatMap(name => {
-      if (!/^\d+$/.test(name)) return []
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, 'latin1')
-        const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-        // A zombie has ended.
-        return fields[0] !== 'Z' && Number(fields[3]) === sessionId ? [Number(name)] : []
-      } catch {
-        // It has ended.
-        return []
-      }
-    })
-  } catch {
-    // macOS: the hangup has to do.
-    return []
-  }
-}
+const processesOf = (sessionId: number): number[] =>
+  pids().filter(pid => {
+    const stat = readProc(`${pid}/stat`) ?? ''
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // A zombie has ended.
+    return fields[0] !== 'Z' && Number(fields[3]) === sessionId
+  })
 
 /** The name of a process (proc_pid_comm(5)); nothing when it has ended. */
 const nameOf = (pid: number): string[] => {
-  try {
-    return [readFileSync(`/proc/${pid}/comm`, 'utf8').trim()]
-  } catch {
-    return []
-  }
+  const name = readProc(`${pid}/comm`)
+  return name === undefined ? [] : [Buffer.from(name, 'latin1').toString().trim()]
 }
 
 const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
