@@ -32,6 +32,7 @@ export const start = endpoint({
   async run(ctx) {
     const { app, req, home, person } = ctx
     app.imports.requireIdle(person.id)
+    app.disk.requireRoom()
     const form = await readForm(req, app.files.incomingDir, { maxBytes: MAX_BYTES })
     try {
       ctx.admitAgain()

@@ -79,6 +79,7 @@ export const share = endpoint({
   multipart: true,
   raw: 'text/html',
   async run({ app, client, req }) {
+    app.disk.requireRoom()
     using form = await readForm(req, app.files.incomingDir, { field: '' })
     const shared = new URLSearchParams()
     for (const name of FIELDS) if (form.fields[name]) shared.set(name, form.fields[name])

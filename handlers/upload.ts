@@ -26,6 +26,7 @@ export const upload = endpoint({
   multipart: true,
   async run(ctx) {
     const { app, req } = ctx
+    app.disk.requireRoom()
     using form = await readForm(req, app.files.incomingDir)
     ctx.admitAgain()
     const fields = parseInput(Fields, form.fields)

@@ -74,6 +74,7 @@ import { SessionFiles } from '../workspaces/file-scope.ts'
 import { personShell, type PersonShell } from '../workspaces/terminals/terminals.ts'
 import { Terminals } from '../workspaces/terminals/terminals.ts'
 import { withCommittedCalls } from './cell.ts'
+import { CellDisk } from './cell-disk.ts'
 import { CommandPlaces } from './command-place.ts'
 import type { Commands } from '../commands/commands.ts'
 import { AppData } from './data.ts'
@@ -172,6 +173,7 @@ export class App extends AppData {
   readonly guards: HomeGuards
   declare readonly toolsets: ToolsetSettings
   readonly files: SessionFiles
+  readonly disk: CellDisk
   declare readonly fileSearch: FileSearch
   readonly checkpoints: Checkpoints
   readonly processes: ProcessRegistry
@@ -239,6 +241,7 @@ export class App extends AppData {
     whenDue(() => {
       if (app.#isClosed) return
       app.#maintenance.start()
+      app.disk.start()
       // Ends what a deletion left.
       void app.profiles
       app.#catchUp()
@@ -320,6 +323,9 @@ export class App extends AppData {
       home => otherHomePaths(homes, homes.of(home.name)),
     )
     this.files = new SessionFiles(config, areas, clock)
+    this.disk = new CellDisk(config, clock, (used, limit) =>
+      this.notify('error', this.disk.sentence, { code: 'cell_full', values: { used, limit } }),
+    )
     this.imports = new ImportJobs(join(stateDir, 'imports.json'), clock, log)
     this.checkpoints = new Checkpoints({
       boundsOf: (home, workspace) => this.files.areas.scopeFor(home, workspace),
@@ -366,7 +372,7 @@ export class App extends AppData {
         isReplaced: () => cell.lost.aborted,
       },
       missingFiles: cell.missing,
-      wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, cell)),
+      wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, cell, this.disk)),
       onIdle: id => {
         if (!settings.get().sync_to_insights) return
         void this.hostSessions.mirror(homes.of(sessions.row(id)?.profile), id)
@@ -510,6 +516,7 @@ export class App extends AppData {
     this.#isClosed = true
     this.readiness.enter('stopping')
     this.#maintenance.close()
+    this.disk.close()
     this.hostSessionWatcher.stop()
     this.updates.close()
     this.#installing.abort()

@@ -11,6 +11,7 @@ import { CELL_HEADER } from '../http/forwarded-headers.ts'
 import type { Listener } from '../http/http.ts'
 import type { ResponseHold } from '../http/write-response.ts'
 import type { Log } from '../operations/log.ts'
+import type { CellDisk } from './cell-disk.ts'
 import { fileReason } from '../store/file-error.ts'
 import { readWholeText } from '../store/read-text.ts'
 
@@ -117,9 +118,10 @@ export const responseHold = (cell: Owned, clock: Clock): ResponseHold | undefine
 
 /**
  * Tools run after the message that calls them is committed: another owner would otherwise run them a second time. What they
- * changed is committed with their result, so that another owner has both.
+ * changed is committed with their result, so that another owner has both. Over the limit of its disk the cell adds no files, and the
+ * model is told so with each result that can do something about it.
  */
-export const withCommittedCalls = (agent: Agent, cell: Owned): Agent => {
+export const withCommittedCalls = (agent: Agent, cell: Owned, disk: CellDisk): Agent => {
   if (cell.epoch === 0) return agent
   const withLook = async <T>(signal: AbortSignal, run: () => Promise<T> | T): Promise<T> => {
     try {
@@ -139,8 +141,14 @@ export const withCommittedCalls = (agent: Agent, cell: Owned): Agent => {
         ...tool,
         run: async (ctx, input) => {
           await cell.settled()
+          if (disk.isFull && tool.kind === 'write' && tool.reaches)
+            return { content: disk.sentence, isError: true }
           const changes = tool.kind === 'write' || tool.kind === 'execute'
-          return changes ? withLook(ctx.signal, () => tool.run(ctx, input)) : tool.run(ctx, input)
+          if (!changes) return tool.run(ctx, input)
+          const result = await withLook(ctx.signal, () => tool.run(ctx, input))
+          return disk.isFull && tool.kind === 'execute'
+            ? { ...result, content: `${result.content}\n\n[${disk.sentence}]` }
+            : result
         },
       }),
     )

@@ -21,6 +21,8 @@ export type ClusterSettings = Readonly<{
   runBy: string | null
   /** A cell of a worker ends after so long without anything to do, in milliseconds; 0: never. */
   idleMs: number
+  /** Of the directory of a cell of a worker, in bytes; 0: no limit. */
+  diskBytes: number
   worker: WorkerSettings
 }>
 
@@ -36,6 +38,10 @@ export type WorkerSettings = Readonly<{
   /** How many cells it runs at most. */
   capacity: number
   labels: readonly string[]
+  /** Of a cell with its commands, in bytes; 0: no limit; null: half of the machine's, where groups of the system hold it. */
+  memoryBytes: number | null
+  /** Of a cell with its commands, threads too; 0: no limit; null: the default, where the system holds it. */
+  processes: number | null
 }>
 
 /**
@@ -66,6 +72,9 @@ export const CLUSTER_VARIABLES = [
   'CAPACITY',
   'LABELS',
   'USERS',
+  'MEMORY',
+  'PROCESSES',
+  'DISK',
   'RUN_BY',
 ] as const
 
@@ -94,6 +103,33 @@ const parseIdle = (text: string): number => {
   )
 }
 
+const UNITS = { '': 1, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 } as const
+const SIZE = /^(\d+(?:\.\d+)?)([MGT])B?$/i
+/** Less than a cell needs by itself. */
+const MIN_SIZE = 512 * UNITS.M
+const DEFAULT_DISK_GB = 10
+const MIN_PROCESSES = 64
+
+/** A size in bytes; 0: no limit; null: not set. */
+const parseSize = (name: string, text: string): number | null => {
+  if (text === '' || text === '0') return text === '' ? null : 0
+  const [, number, unit = ''] = SIZE.exec(text) ?? []
+  const bytes = Math.floor(Number(number) * UNITS[unit.toUpperCase() as keyof typeof UNITS])
+  if (bytes >= MIN_SIZE) return bytes
+  throw new Error(
+    `AGENT_WEBUI_CLUSTER_${name} must be a size of 512M or more, such as 4G, or 0 for no limit, not "${text}"`,
+  )
+}
+
+const parseProcesses = (text: string): number | null => {
+  if (text === '') return null
+  const count = Number(text)
+  if (Number.isInteger(count) && (count === 0 || count >= MIN_PROCESSES)) return count
+  throw new Error(
+    `AGENT_WEBUI_CLUSTER_PROCESSES must be a number of ${MIN_PROCESSES} or more, or 0 for no limit, not "${text}"`,
+  )
+}
+
 /** A name of a worker or a label, which a cell may ask for. */
 export const isLabel = (text: string): boolean => CELL.test(text)
 
@@ -112,11 +148,8 @@ const parseUsers = (text: string): WorkerSettings['users'] => {
   )
 }
 
-const parseWorker = (
-  name: string,
-  { capacity, labels, users }: Record<'capacity' | 'labels' | 'users', string>,
-): WorkerSettings => {
-  const list = commaList(labels)
+const parseWorker = (get: (name: string) => string): WorkerSettings => {
+  const [name, list] = [get('WORKER'), commaList(get('LABELS'))]
   const odd = [...(name === '' ? [] : [name]), ...list].find(text => !isLabel(text))
   if (odd !== undefined)
     throw new Error(
@@ -124,9 +157,11 @@ const parseWorker = (
     )
   return Object.freeze({
     name: name || null,
-    users: parseUsers(users),
-    capacity: parseCapacity(capacity),
+    users: parseUsers(get('USERS')),
+    capacity: parseCapacity(get('CAPACITY')),
     labels: Object.freeze(list),
+    memoryBytes: parseSize('MEMORY', get('MEMORY')),
+    processes: parseProcesses(get('PROCESSES')),
   })
 }
 
@@ -185,10 +220,7 @@ export const parseCluster = (
     address: address === '' ? null : address.replace(/\/$/, ''),
     runBy: get('RUN_BY') || null,
     idleMs: parseIdle(get('IDLE')),
-    worker: parseWorker(get('WORKER'), {
-      capacity: get('CAPACITY'),
-      labels: get('LABELS'),
-      users: get('USERS'),
-    }),
+    diskBytes: parseSize('DISK', get('DISK')) ?? DEFAULT_DISK_GB * UNITS.G,
+    worker: parseWorker(get),
   })
 }

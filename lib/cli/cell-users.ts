@@ -2,12 +2,15 @@
  * A user of the system for each cell of a worker, so that the commands of one agent cannot read the files of another person. The
  * owner of a cell's directory says which one: nothing else is kept.
  */
-import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { namesIn } from '../base/directories.ts'
 import type { UserRange } from '../base/cluster-settings.ts'
 import { signalProcess } from '../base/process.ts'
 import { SetupError } from '../errors.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 export type CellUser = { uid: number; gid: number }
 
@@ -39,12 +42,61 @@ const closeOthers = (dir: string): void => {
   }
 }
 
+/** Directories of the system that every user writes into. */
+const SHARED_DIRS = ['/tmp', '/var/tmp', '/dev/shm', tmpdir()]
+
+/** What a user left there: the cell of that user was purged, and the next one must not read it. */
+const removeTraces = (uid: number): void => {
+  for (const dir of new Set(SHARED_DIRS))
+    for (const name of namesIn(dir))
+      if (ownerOf(join(dir, name)) === uid)
+        rmSync(join(dir, name), { recursive: true, force: true })
+}
+
+const rangeText = ({ first, last }: UserRange): string => `${first}-${last}`
+
+/**
+ * Takes the range for this process, on this machine: cells of two workers that are one user could read each other, and end each other's
+ * processes. The name of a socket without a file (unix(7)) is free again as soon as the process has ended. Throws a SetupError.
+ */
+const takeRange = async (range: UserRange): Promise<void> => {
+  if (process.platform !== 'linux') return
+  const taken = (text: string): SetupError =>
+    new SetupError(
+      `Another worker of this machine has the users ${text}. Give each a range of its own in AGENT_WEBUI_CLUSTER_USERS.`,
+    )
+  const server = createServer(socket => socket.destroy()).unref()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', () => reject(taken(rangeText(range))))
+    server.listen(`\0agent-webui-users-${rangeText(range)}`, resolve)
+  })
+  const listed = readWholeText('/proc/net/unix').matchAll(/@agent-webui-users-(\d+)-(\d+)$/gm)
+  for (const [, from, to] of listed) {
+    const other = { first: Number(from), last: Number(to) }
+    const isOther = other.first !== range.first || other.last !== range.last
+    if (!isOther || other.first > range.last || other.last < range.first) continue
+    server.close()
+    throw taken(rangeText(other))
+  }
+}
+
 export class CellUsers {
   readonly #dir: string
   readonly #range: UserRange
 
-  /** `dir`: the directory of all cells. Throws where this process may not start programs of other users, or they could not reach it. */
-  constructor(dir: string, range: UserRange) {
+  /**
+   * `dir`: the directory of all cells. Throws a SetupError where this process may not start programs of other users, they could not
+   * reach the directory, or another worker has some of them.
+   */
+  static async open(dir: string, range: UserRange): Promise<CellUsers> {
+    const users = new CellUsers(dir, range)
+    await takeRange(range)
+    // What a cell writes into a directory of the system, such as /tmp, is for its user only.
+    process.umask(0o077)
+    return users
+  }
+
+  private constructor(dir: string, range: UserRange) {
     this.#dir = dir
     this.#range = range
     if (process.geteuid?.() !== 0)
@@ -93,6 +145,7 @@ export class CellUsers {
       throw new Error(`programs of the user ${owner}, whose cell it was, still run`)
     // Of a cell that was purged.
     for (const pid of processesOf(uid)) signalProcess(pid, 'SIGKILL')
+    removeTraces(uid)
     const user = { uid, gid: uid }
     giveTo(dir, user)
     return user

@@ -7,8 +7,9 @@ import { type CellEntry, Directory, type WorkerEntry } from '../cluster/director
 import type { CellsArguments } from './cli.ts'
 import type { CommandContext } from './run.ts'
 
-const stateOf = ({ isManaged, isAwake, worker, wakeAt }: CellEntry): string => {
+const stateOf = ({ isManaged, isAwake, isStarting, worker, wakeAt }: CellEntry): string => {
   if (isAwake) return isManaged && worker !== null ? `runs on ${worker}` : 'runs'
+  if (isStarting) return `starts on ${worker}`
   if (!isManaged) return 'not run by workers'
   return wakeAt === null ? 'sleeps' : `sleeps until ${new Date(wakeAt).toISOString()}`
 }
@@ -42,6 +43,19 @@ const withDirectory = async (
   }
 }
 
+/** A label that no worker has may be a mistake, or that of one that is added later. */
+const sayUnfit = async (
+  wanted: readonly string[],
+  directory: Directory,
+  { terminal }: CommandContext,
+): Promise<void> => {
+  if (wanted.length === 0) return
+  const has = (worker: WorkerEntry): boolean =>
+    wanted.every(label => label === worker.name || worker.labels.includes(label))
+  if (!(await directory.workers()).some(has))
+    terminal.note(`No worker has ${wanted.join(' and ')} now; the cell waits for one.\n`)
+}
+
 const transfer = async (
   given: Extract<CellsArguments, { action: 'export' | 'import' }>,
   directory: Directory,
@@ -71,9 +85,11 @@ export const changeCells = (given: CellsArguments, context: CommandContext): Pro
       const cells = await directory.list()
       if (given.json) print(JSON.stringify(cells, null, 2))
       else for (const cell of cells) print(lineOf(cell))
-    } else if (given.action === 'add') await directory.add(given.cell, given)
-    else if (given.action === 'change') await directory.change(given.cell, given)
-    else if (given.action === 'move') await directory.move(given.cell, given.worker)
+    } else if (given.action === 'add' || given.action === 'change') {
+      if (given.action === 'add') await directory.add(given.cell, given)
+      else await directory.change(given.cell, given)
+      await sayUnfit(given.labels ?? [], directory, context)
+    } else if (given.action === 'move') await directory.move(given.cell, given.worker)
     else if (given.action === 'export' || given.action === 'import')
       await transfer(given, directory, context)
     else if (given.action === 'remove') await directory.remove(given.cell, given.purges)

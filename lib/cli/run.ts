@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { redact } from '../base/redact/redact.ts'
 import { type Config, readConfig } from '../config.ts'
-import { SetupError, UserError } from '../errors.ts'
+import { EXIT_SETUP, SetupError, UserError } from '../errors.ts'
 import type { Machine } from '../operations/checks/machine.ts'
 import { readVersion } from '../operations/version.ts'
 import { errorCode, sentenceOf } from '../store/file-error.ts'
@@ -105,6 +105,8 @@ export const runCommand = async (
     terminal.note(redact(isBug ? String(error.stack) : sentenceOf(error)))
     // Of the system and of SQLite: what was asked for was right.
     const hasFailed = isBug || errorCode(error) !== ''
+    // Of a unit: a new start would end the same way.
+    if (error instanceof SetupError && command === 'worker') return EXIT_SETUP
     return hasFailed || error instanceof UserError || error instanceof SetupError ? 1 : 2
   } finally {
     await terminal.drain()

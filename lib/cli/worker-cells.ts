@@ -15,7 +15,8 @@ import { endDetached } from '../commands/own-processes/end-detached.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../operations/log.ts'
-import { CellUsers } from './cell-users.ts'
+import type { CellLimits } from './cell-limits.ts'
+import type { CellUsers } from './cell-users.ts'
 import { runOf } from '../store/instance-lock.ts'
 
 /** Parking takes seconds, and the database may be slow. */
@@ -33,7 +34,7 @@ const MAX_PORT = 65_535
 const FOLDERS = ['home', 'state', 'workspace']
 /** Of the worker, not of a cell. */
 const OWN =
-  /^(?:AGENT_HOME|AGENT_CONFIG_PATH|AGENT_WEBUI_(?:BASE_PATH|CLUSTER_(?:WORKER|CAPACITY|LABELS|USERS))|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES)|INVOCATION_ID)$/
+  /^(?:AGENT_HOME|AGENT_CONFIG_PATH|AGENT_WEBUI_(?:BASE_PATH|CLUSTER_(?:WORKER|CAPACITY|LABELS|USERS|MEMORY|PROCESSES))|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES)|INVOCATION_ID)$/
 /** A cell takes requests only with the token that forwarders read in the database, from whatever address. */
 const EVERYONE = '0.0.0.0/0,::/0'
 
@@ -76,6 +77,9 @@ const secretsOf = ({ cluster }: Config): Record<string, string> => {
   }
 }
 
+/** The directories of cells are in it. */
+export const cellsDir = ({ stateDir }: Config): string => join(stateDir, 'cells')
+
 /** The process of a cell. */
 class CellProcess {
   readonly pid: number
@@ -93,13 +97,20 @@ class CellProcess {
       worker,
       port,
       users,
-    }: { cell: string; worker: string; port: number; users: CellUsers | null },
+      limits,
+    }: {
+      cell: string
+      worker: string
+      port: number
+      users: CellUsers | null
+      limits: CellLimits
+    },
   ) {
-    const dir = join(config.stateDir, 'cells', cell)
+    const dir = join(cellsDir(config), cell)
     const user = users?.prepare(cell, FOLDERS)
     for (const name of user ? [] : FOLDERS)
       mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
-    const [command, ...args] = ownCommand(['--no-browser'])
+    const [command = '', ...args] = [...limits.prefix, ...ownCommand(['--no-browser'])]
     const child = spawnGroup(command, args, {
       cwd: dir,
       env: {
@@ -115,6 +126,12 @@ class CellProcess {
     this.port = port
     this.ended = waitForClose(child)
     this.kill = () => killGroup(child, 'SIGKILL')
+    try {
+      if (child.pid !== undefined) limits.hold(cell, child.pid)
+    } catch (error) {
+      this.kill()
+      throw error
+    }
   }
 
   killAfter(ms: number): void {
@@ -166,8 +183,8 @@ export class Cells {
   readonly #running = new Map<string, CellProcess>()
   readonly #failures: Failures
   readonly #dir: string
-  /** Null: all cells are those of this process's user. */
   readonly #users: CellUsers | null
+  readonly #limits: CellLimits
   #isStopping = false
   readonly #reserved = new Set<number>()
   /** Of cells that ran here: their notes are read once. */
@@ -175,21 +192,28 @@ export class Cells {
 
   constructor(
     config: Config,
-    clock: Clock,
-    name: string,
-    log: Log,
-    onEnd: (failed: string | null) => void,
+    given: {
+      clock: Clock
+      /** Of the worker. */
+      name: string
+      log: Log
+      limits: CellLimits
+      /** Null: all cells are those of this process's user. */
+      users: CellUsers | null
+      onEnd: (failed: string | null) => void
+    },
   ) {
     this.#config = config
-    this.#name = name
-    this.#log = log
-    this.#onEnd = onEnd
+    this.#name = given.name
+    this.#log = given.log
+    this.#limits = given.limits
+    this.#onEnd = given.onEnd
     const { capacity = 0, users = null } = config.cluster?.worker ?? {}
     // Cells of one user could read each other's files.
     this.capacity = users === null ? 1 : capacity
-    this.#failures = new Failures(clock)
-    this.#dir = join(config.stateDir, 'cells')
-    this.#users = users === null || users === 'shared' ? null : new CellUsers(this.#dir, users)
+    this.#users = given.users
+    this.#failures = new Failures(given.clock)
+    this.#dir = cellsDir(config)
   }
 
   /** Other programs of this machine, such as a forwarder, may listen at some of them. */
@@ -216,6 +240,7 @@ export class Cells {
     const isInOrder = typeof exit !== 'string' && exit.code === 0
     // Its commands may run on, and the next owner would run them again.
     if (!isInOrder) await endDetached(runOf(join(this.#dir, cell, 'state')))
+    this.#limits.end(cell)
     this.#running.delete(cell)
     this.#reserved.delete(one.port)
     if (one.isAgain && !this.#isStopping) await this.#start(cell)
@@ -234,7 +259,7 @@ export class Cells {
       if (this.#isStopping) return
       const one = new CellProcess(this.#config, {
         ...{ cell, port, worker: this.#name },
-        users: this.#users,
+        ...{ users: this.#users, limits: this.#limits },
       })
       this.#running.set(cell, one)
       this.#log.info(`Starting the cell ${cell} (process ${one.pid})`)

@@ -15,15 +15,21 @@ import { thisMachine } from '../operations/checks/machine.ts'
 import { createLog, type Log } from '../operations/log.ts'
 import { prepareStateDir, urlOf } from '../operations/preflight.ts'
 import { InstanceLock } from '../store/instance-lock.ts'
+import { CellLimits } from './cell-limits.ts'
+import { CellUsers } from './cell-users.ts'
 import type { Interrupts } from './run.ts'
-import { Cells } from './worker-cells.ts'
+import { Cells, cellsDir } from './worker-cells.ts'
 
 /** Requests wake it as well. */
 const POLL_MS = 1_000
+/** Two clocks may differ by so much: tasks and times of messages are off by as much. */
+const MAX_SKEW_MS = 30_000
 /** Less than a cell needs to start, in bytes. */
 const FULL_BYTES = 32 << 20
 /** How often the free space is looked at. */
 const DISK_ROUNDS = 5
+/** How often the clock is compared. */
+const CLOCK_ROUNDS = 60
 /** How often directories of purged cells are looked for. */
 const PURGE_ROUNDS = 60
 /** An earlier worker of this name, whose connection the database has not noticed the end of. */
@@ -133,10 +139,15 @@ export const work = async (
   const supervisor = new Supervisor(config.env, log.warn)
   const nap = new Wake(clock)
   const failures: string[] = []
-  const cells = new Cells(config, clock, name, log, failed => {
+  const onEnd = (failed: string | null): void => {
     if (failed !== null) failures.push(failed)
     nap.wake()
-  })
+  }
+  const limits = new CellLimits(cluster, config.env.PATH ?? '')
+  const range = cluster.worker.users
+  const users =
+    range === null || range === 'shared' ? null : await CellUsers.open(cellsDir(config), range)
+  const cells = new Cells(config, { clock, name, log, limits, users, onEnd })
   const state = (): WorkerState => {
     const { labels } = cluster.worker
     const { capacity } = cells
@@ -158,6 +169,16 @@ export const work = async (
     if (isFull && !wasFull)
       log.warn(`The disk of ${config.stateDir} is full; the cells of this worker go to others`)
     else if (wasFull && !isFull) log.info('There is room on the disk again')
+  }
+  let isOff = false
+  const checkClock = (skewMs: number): void => {
+    const wasOff = isOff
+    isOff = Math.abs(skewMs) > MAX_SKEW_MS
+    if (isOff && !wasOff)
+      log.warn(
+        `The clock of this machine is ${Math.abs(Math.round(skewMs / 1_000))} seconds ${skewMs > 0 ? 'ahead of' : 'behind'} that of the database: scheduled tasks and times of messages are off by as much`,
+      )
+    else if (wasOff && !isOff) log.info('The clock of this machine is that of the database again')
   }
   const remove = onInterrupt(() => {
     isStopping = true
@@ -183,6 +204,7 @@ export const work = async (
     isOutdated = !knowsTables
     await reportFailures(record)
     if (rounds % DISK_ROUNDS === 0) checkDisk()
+    if (rounds % CLOCK_ROUNDS === 0) checkClock(await record.skew())
     if (isFull) await record.leave(name, cells.names())
     const leaving = await record.leaving(name, cells.names())
     for (const cell of leaving) cells.remove(cell)
@@ -206,6 +228,7 @@ export const work = async (
     log.info(
       'It runs one cell at a time, because cells of one user could read each other. For more, set AGENT_WEBUI_CLUSTER_USERS to users of their own, or to shared',
     )
+  log.info(limits.said)
   log.flush()
   void supervisor.ready(`Works as ${name}`)
   let code = 0

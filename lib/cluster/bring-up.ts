@@ -65,6 +65,8 @@ type Takeover = Options & {
 /** What is read in one statement, roughly: small files in groups, a larger one in pieces. */
 const GROUP_BYTES = 1 << 20
 const PAGE_CHUNKS = 2
+/** Of files, with paths and digests: half a megabyte, roughly. */
+const PAGE_ROWS = 2_000
 const CONFLICTS = 'conflicts'
 /** A longer path gets a short name there: Linux has 4,096 bytes for one, macOS 1,024. */
 const MAX_PATH_BYTES = process.platform === 'darwin' ? 900 : 3_900
@@ -93,16 +95,28 @@ const isOfFile = (error: unknown): boolean =>
 
 export const placeOf = (key: string, at: number): string => `${key}\0${at}`
 
-const readRows = async ({ db, cell, files }: Sides) => {
-  const rows = await db.query(
-    `select path, version, size, mode, digest, epoch, base_epoch, is_gone
-     from agent_webui.file where cell = $1`,
-    [cell],
-  )
+/** In several statements: all of a large cell at once would outlast a sign of life over a slow line. */
+async function* rowsOf({ db, cell }: Sides): AsyncGenerator<Row> {
+  for (let last = Buffer.alloc(0); ; ) {
+    const rows = await db.query(
+      `select key, path, version, size, mode, digest, epoch, base_epoch, is_gone
+       from agent_webui.file where cell = $1 and key > $2 order by key limit ${PAGE_ROWS}`,
+      [cell, last],
+    )
+    yield* rows
+    if (rows.length < PAGE_ROWS) return
+    last = rows.at(-1)?.key as Buffer<ArrayBuffer>
+  }
+}
+
+const readRows = async (sides: Sides) => {
+  const { files } = sides
+  let count = 0
   const gone: Stored[] = []
   const stored: Stored[] = []
   let newest = 0
-  for (const row of rows) {
+  for await (const row of rowsOf(sides)) {
+    count += 1
     const key = String(row.path)
     const path = files.pathOf(key)
     newest = Math.max(newest, Number(row.epoch))
@@ -118,7 +132,7 @@ const readRows = async ({ db, cell, files }: Sides) => {
       baseEpoch: Number(row.base_epoch),
     })
   }
-  return { stored, gone, newest, count: rows.length }
+  return { stored, gone, newest, count }
 }
 
 /** Files that are read together: none after `bytes`, and a large one alone. */

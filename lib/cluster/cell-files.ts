@@ -31,7 +31,11 @@ const HOME_CACHES =
  */
 const REBUILT =
   /(?:^|\/)(?:node_modules|__pycache__|\.venv|\.gradle|\.pnpm-store|\.tox|\.mypy_cache|\.pytest_cache|\.ruff_cache)(?=\/|$)/g
+/** Of these, and of `HOME`: what is there again without anybody's doing, so nobody needs to know that it is not. */
+const CACHES = /(?:^|\/)(?:__pycache__|\.mypy_cache|\.pytest_cache|\.ruff_cache)$/
 const CACHE_TAG = 'CACHEDIR.TAG'
+/** In place of bytes that are no text. */
+const NO_TEXT = '\uFFFD'
 /** Not in backups: a request of a backup is not repeated. */
 const REQUEST_KEYS = /^request-keys(?:\/[\d-]+\.jsonl)?$/
 const UNFINISHED = /\.(?:tmp|partial)$/
@@ -53,6 +57,7 @@ export class CellFileRules implements CellFiles {
   readonly #tracked: TrackedFolders
   /** Keys of folders that were not entered: closed to this user, such as those of a container, and caches. */
   readonly #hidden = new Set<string>()
+  #leftOut: readonly string[] = []
 
   constructor(config: Config) {
     this.#workDir = config.cluster?.runBy == null ? null : realPath(config.userHome)
@@ -112,15 +117,27 @@ export class CellFileRules implements CellFiles {
 
   async list(part?: 'work') {
     const found: string[] = []
+    const leftOut: string[] = []
     const profiles = await readdir(join(this.#baseHome, 'profiles')).catch(() => [])
     const homes = ['home', ...profiles.map(name => `profiles/${name}`)]
-    await this.#walk('work', found)
+    await this.#walk('work', found, leftOut)
+    this.#leftOut = leftOut
     if (part !== 'work') await this.#walk('state', found)
     for (const home of homes) {
       if (part !== 'work') await this.#walk(home, found)
       else if (this.#workDir !== null) await this.#walk(`${home}/checkpoints`, found)
     }
     return found
+  }
+
+  async listBelow(key: string) {
+    const found: string[] = []
+    await this.#walk(key, found)
+    return found
+  }
+
+  leftOut() {
+    return this.#leftOut
   }
 
   /** By the first one or two parts of a key. */
@@ -143,7 +160,7 @@ export class CellFileRules implements CellFiles {
 
   #treatment(key: string) {
     const found = this.#placeOf(key)
-    if (!found || key.includes('\uFFFD')) return 'skip'
+    if (!found) return 'skip'
     const { place, path } = found
     // The place itself, which is reported when it was removed.
     if (path === '') return 'save'
@@ -174,9 +191,13 @@ export class CellFileRules implements CellFiles {
     return false
   }
 
-  async #walk(key: string, into: string[]): Promise<void> {
+  async #walk(key: string, into: string[], leftOut: string[] = []): Promise<void> {
     const path = this.pathOf(key)
-    if (path === null || this.#isRebuilt(key)) return
+    if (path === null) return
+    if (this.#isRebuilt(key)) {
+      if (!CACHES.test(key)) leftOut.push(key + FOLDER)
+      return
+    }
     const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
       // It vanished, or there is none.
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
@@ -185,13 +206,15 @@ export class CellFileRules implements CellFiles {
     })
     if (entries === null || (this.isWork(key) && existsSync(join(path, CACHE_TAG)))) {
       this.#hidden.add(key)
+      leftOut.push(key + FOLDER)
       return
     }
     this.#hidden.delete(key)
     if (entries.length === 0 && key.includes('/')) into.push(key + FOLDER)
     for (const entry of entries) {
       const below = `${key}/${entry.name}`
-      if (entry.isDirectory()) await this.#walk(below, into)
+      if (entry.name.includes(NO_TEXT) && !existsSync(join(path, entry.name))) leftOut.push(below)
+      else if (entry.isDirectory()) await this.#walk(below, into, leftOut)
       else if ((entry.isFile() || entry.isSymbolicLink()) && this.#isKept(below)) into.push(below)
     }
   }

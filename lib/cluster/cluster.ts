@@ -12,6 +12,10 @@ export type CellFiles = {
   pathOf(key: string): string | null
   /** All files and empty folders that exist now, or only those that are `isOfTools`. */
   list(part?: 'work'): Promise<string[]>
+  /** The same in one folder. */
+  listBelow(key: string): Promise<string[]>
+  /** Of the last list: folders that it did not enter and that programs do not make again by themselves, and names that are no text. */
+  leftOut(): readonly string[]
   /** Below a folder that the last list did not enter: whether the file exists is not known. */
   isHidden(key: string): boolean
   /** Only appended to, or replaced as a whole under the same name. */
@@ -27,6 +31,8 @@ export const NO_FILES: CellFiles = {
   keyOf: () => null,
   pathOf: () => null,
   list: async () => [],
+  listBelow: async () => [],
+  leftOut: () => [],
   isHidden: () => false,
   isAppended: () => false,
   isWork: () => false,

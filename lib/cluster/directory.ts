@@ -6,7 +6,7 @@ import { STALE_MS } from '../base/cluster-settings.ts'
 import { conflict, missing } from '../errors.ts'
 import { type Database, Reader, type Row } from './database.ts'
 import { isMigrated, migrate } from './migrations.ts'
-import { type AskResult, askFor, type Owner, ownerOf } from './placement.ts'
+import { type AskResult, askFor, IS_STARTING, type Owner, ownerOf } from './placement.ts'
 import type { CellStatus } from './cluster.ts'
 
 export type CellEntry = {
@@ -19,6 +19,8 @@ export type CellEntry = {
   /** That runs it, or ran it last. */
   worker: string | null
   isAwake: boolean
+  /** A worker has begun to start it. */
+  isStarting: boolean
   /** When it starts by itself, in milliseconds since 1970. */
   wakeAt: number | null
 }
@@ -111,7 +113,7 @@ export class Directory {
 
   async list(): Promise<CellEntry[]> {
     const rows = await this.#reader.query(
-      `select c.name, c.title, c.is_managed, c.labels, c.worker, c.wake, ${IS_AWAKE},
+      `select c.name, c.title, c.is_managed, c.labels, c.worker, c.wake, ${IS_AWAKE}, ${IS_STARTING} as is_starting,
            array(select m.person from agent_webui.member m where m.cell = c.name order by 1) as people
          from agent_webui.cell c order by c.name`,
     )
@@ -121,6 +123,7 @@ export class Directory {
       labels: texts(row.labels),
       people: texts(row.people),
       worker: row.worker === null ? null : String(row.worker),
+      isStarting: row.is_starting === true,
       wakeAt: timeOf(row.wake),
     }))
   }

@@ -66,7 +66,7 @@ const MAX_REST = 64
 const NOWHERE: Seen = { id: '', stamp: '' }
 const NOTHING = Buffer.alloc(0)
 
-type Found = Seen & { size: number; mode: number; isFolder: boolean }
+type Look = Seen & { size: number; mode: number; isFolder: boolean }
 
 /** A link of the work is copied as a link; elsewhere the file it leads to is. */
 export const isLinkMode = (mode: number): boolean => (mode & KIND_BITS) === LINK_BITS
@@ -88,7 +88,7 @@ const lstatIfOpen = (path: string) => {
  * The inode alone is not enough: its number is used again. The state of a folder is whether it is empty. `isWork`: links are
  * themselves, and a change of the mode alone is one, as is one that keeps the time of the content.
  */
-const seenOf = (path: string, isWork: boolean): Found | null => {
+const seenOf = (path: string, isWork: boolean): Look | null => {
   const options = { bigint: true, throwIfNoEntry: false } as const
   const stat = isWork ? lstatIfOpen(path) : statSync(path, options)
   const isFolder = stat?.isDirectory() === true
@@ -147,9 +147,19 @@ const namesBelow = (dir: string): string[] => {
   }
 }
 
-/** Names of commits and what is checked out, of repositories; records of turns, of checkpoints. */
-const NAMES =
-  /\/\.git\/(?!objects\/)|^(?:home|profiles\/[^/]+)\/checkpoints\/[^/]+\/webui\/(?:turns|open)\//
+/**
+ * Names of commits and what is checked out, of repositories, those without a workspace and those in others included; records of
+ * turns, of checkpoints. The first part is the folder that has what they name.
+ */
+const NAMES = [
+  /^(.*?\/\.git)\/(?!(?:.*\/)?objects\/)/,
+  /^(.*?\/[^/]+\.git)\/(?:HEAD$|packed-refs$|(?:refs|logs)\/)/,
+  /^((?:home|profiles\/[^/]+)\/checkpoints\/[^/]+)\/webui\/(?:turns|open)\//,
+]
+
+/** The folder that has what a file names; undefined for a file that names nothing. */
+const namedBy = (key: string): string | undefined =>
+  NAMES.map(pattern => pattern.exec(key)?.[1]).find(folder => folder !== undefined)
 
 const isLink = (path: string): boolean => lstatSync(path).isSymbolicLink()
 
@@ -161,6 +171,9 @@ const isEmpty = (dir: string): boolean => {
     return false
   }
 }
+
+/** `stamp`: its state at the look. */
+export type Found = { key: string; rank: Rank; stamp: string }
 
 /** A file that enters the database in several statements. Its descriptor keeps the content of one that is replaced. */
 type Sending = {
@@ -192,6 +205,8 @@ export class Mirror {
   readonly #unsaid = new Map<string, string[]>()
   /** Large files that changed while they were sent: how often in a row, and how many looks at everything pass until the next time. */
   readonly #restless = new Map<string, { times: number; rest: number }>()
+  /** Names that differ, as the last look found them. */
+  readonly #named = new Map<string, string>()
   /** Of the work. */
   #work = { files: 0, bytes: 0 }
 
@@ -221,6 +236,23 @@ export class Mirror {
       this.skip(key, messageOf(error))
       return null
     }
+  }
+
+  /** Called when what these files name is to be sent before them. */
+  noteNames(found: readonly Found[]): void {
+    for (const { key, rank, stamp } of found) if (rank === 'names') this.#named.set(key, stamp)
+  }
+
+  /**
+   * The same of what names other files, such as a commit; null also where it has changed since the look that found it, because what
+   * it names may be newer than that look. The next one finds both.
+   */
+  readName(key: string): Change | null {
+    const change = this.read(key)
+    if (!change || change.kind === 'gone' || change.at > 0) return change
+    if (this.#look(key)?.stamp === this.#named.get(key)) return change
+    this.#endSending(key)
+    return null
   }
 
   /** The database has this change. */
@@ -339,12 +371,13 @@ export class Mirror {
   }: {
     part?: 'work'
     isFinal?: boolean
-  } = {}): Promise<[key: string, rank: Rank][]> {
+  } = {}): Promise<Found[]> {
     const now = await this.#files.list(part)
     const present = new Set(now)
     const isHere = (key: string) =>
       (part === undefined || this.#files.isOfTools(key)) && !this.#files.isHidden(key)
-    const found: [string, Rank][] = []
+    const found: Found[] = []
+    const folders = new Set<string>()
     let count = 0
     const pause = async () => {
       count += 1
@@ -355,27 +388,35 @@ export class Mirror {
       const path = this.#files.pathOf(key)
       if (path === null || this.#isSkipped(key, path)) continue
       // The folders above were listed as folders.
-      const isSame = seenOf(path, this.#files.isWork(key))?.stamp === this.#known.get(key)?.stamp
+      const stamp = seenOf(path, this.#files.isWork(key))?.stamp ?? ''
+      const isSame = stamp === (this.#known.get(key)?.stamp ?? '')
       if (isSame || (!isFinal && this.#rests(key, part === undefined))) continue
-      found.push([key, NAMES.test(key) ? 'names' : 'content'])
+      const named = namedBy(key)
+      if (named !== undefined) folders.add(named)
+      found.push({ key, rank: named === undefined ? 'content' : 'names', stamp })
     }
+    // What was made after the first list, and before its name was looked at.
+    for (const folder of folders)
+      for (const key of await this.#files.listBelow(folder))
+        if (!present.has(key) && namedBy(key) === undefined)
+          found.push({ key, rank: 'content', stamp: '' })
     for (const key of [...this.#known.keys()]) {
       if (present.has(key) || !isHere(key)) continue
       await pause()
       // Else it is there and not listed any more, such as in a folder that programs make again.
-      if (key.endsWith(FOLDER) || this.#isMissing(key)) found.push([key, 'gone'])
+      if (key.endsWith(FOLDER) || this.#isMissing(key)) found.push({ key, rank: 'gone', stamp: '' })
     }
     for (const key of this.#skipped.keys())
       if (!present.has(key) && isHere(key)) this.#skipped.delete(key)
     return found
   }
 
-  #look(key: string): Found | null {
+  #look(key: string): Look | null {
     const path = this.#files.pathOf(key)
     return path === null ? null : this.#lookAt(key, path)
   }
 
-  #lookAt(key: string, path: string): Found | null {
+  #lookAt(key: string, path: string): Look | null {
     const isWork = this.#files.isWork(key)
     return isWork && isBelowLink(path) ? null : seenOf(path, isWork)
   }
@@ -419,6 +460,7 @@ export class Mirror {
   }
 
   #forgetOne(key: string): void {
+    this.#named.delete(key)
     const before = this.#known.get(key)
     this.#known.delete(key)
     if (!before || !this.#files.isWork(key)) return
@@ -474,11 +516,11 @@ export class Mirror {
   }
 
   /** A journal that is another one has lines that must be sent, not the ones before. */
-  #continues(key: string, { seen, end }: Sending, found: Found): boolean {
+  #continues(key: string, { seen, end }: Sending, found: Look): boolean {
     return !this.#files.isAppended(key) || (seen.id === found.id && found.size >= end)
   }
 
-  #readFolder(key: string, { mode, isFolder, size: _, ...seen }: Found): Change | null {
+  #readFolder(key: string, { mode, isFolder, size: _, ...seen }: Look): Change | null {
     const before = this.#known.get(key)
     if (!isFolder || before?.stamp === seen.stamp) return null
     const version = (before?.version ?? 0) + 1
@@ -488,7 +530,7 @@ export class Mirror {
     }
   }
 
-  #readJournal(key: string, path: string, found: Found): Change | null {
+  #readJournal(key: string, path: string, found: Look): Change | null {
     const before = this.#known.get(key)
     const { id, stamp, size } = found
     const seen = { id, stamp }
@@ -510,7 +552,7 @@ export class Mirror {
     }
   }
 
-  #readOther(key: string, path: string, found: Found): Change | null {
+  #readOther(key: string, path: string, found: Look): Change | null {
     const isWork = this.#files.isWork(key)
     const { id, stamp, size, mode } = found
     if (size > MAX_FILE_BYTES)
@@ -540,7 +582,7 @@ export class Mirror {
     return null
   }
 
-  #begin(key: string, path: string, found: Found): Change {
+  #begin(key: string, path: string, found: Look): Change {
     const fd = openFor(path, this.#files.isWork(key))
     const isJournal = this.#files.isAppended(key)
     const { size } = fstatSync(fd)

@@ -1,4 +1,6 @@
 /** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { BEAT_MS, LEASE_MS } from '../base/cluster-settings.ts'
 import { Wake } from '../base/wake.ts'
@@ -16,13 +18,13 @@ import {
   showLeftOut,
   showStatus,
 } from './ownership.ts'
-import type { Mirror } from './mirror.ts'
+import type { Found, Mirror } from './mirror.ts'
 import { Backlog } from './backlog.ts'
 import { noteLeftOut } from './not-copied.ts'
 import { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
 import { Sender } from './send.ts'
-import { type CellFiles, CellLost, type CellStatus, type Owned } from './cluster.ts'
+import { type CellFiles, CellLost, type CellStatus, FOLDER, type Owned } from './cluster.ts'
 
 /** Other programs change files too. */
 const SWEEP_MS = 5_000
@@ -168,6 +170,10 @@ class Shown {
   }
 }
 
+/** A folder that this machine lacks is missed while there is something around it. */
+const hasPlace = (files: CellFiles, key: string): boolean =>
+  !key.endsWith(FOLDER) || existsSync(dirname(files.pathOf(key) ?? ''))
+
 /** What stays on this machine, in the lists that say so, and in the log. */
 class LeftOut {
   readonly #options: OwnedOptions
@@ -184,9 +190,11 @@ class LeftOut {
   }
 
   note(): void {
-    const { mirror, stateDir, leftOut, log } = this.#options
-    const now = new Set(mirror.skipped())
-    const inherited = [...leftOut.inherited].filter(key => mirror.isAsLoaded(key) && !now.has(key))
+    const { mirror, files, stateDir, leftOut, log } = this.#options
+    const now = new Set([...mirror.skipped(), ...files.leftOut()])
+    const inherited = [...leftOut.inherited].filter(
+      key => mirror.isAsLoaded(key) && !now.has(key) && hasPlace(files, key),
+    )
     mirror.saySkipped()
     try {
       noteLeftOut(stateDir, {
@@ -233,6 +241,7 @@ export class PostgresOwned implements Owned {
   /** What other programs changed. */
   readonly #backlog = new Backlog()
   readonly #leftOut: LeftOut
+  #foldersLeftOut = ''
   readonly #looks = new Shared(() => this.#look({ part: 'work' }))
   readonly #sender: Sender
   readonly #lease: Lease
@@ -338,7 +347,8 @@ export class PostgresOwned implements Owned {
     this.#reject(new CellLost('The service is shutting down'))
     if (isDone && this.#db && !this.lost.aborted) {
       await dropTraces(this.#db, cell).catch(() => undefined)
-      await giveUp(this.#db, cell, { epoch: this.epoch, wakeAt }).catch(() => undefined)
+      const wakeInMs = wakeAt === null ? null : wakeAt - clock.now()
+      await giveUp(this.#db, cell, { epoch: this.epoch, wakeInMs }).catch(() => undefined)
       this.#noteClean()
     }
     this.#db?.end()
@@ -402,9 +412,9 @@ export class PostgresOwned implements Owned {
     log.warn('The database of the cluster has lost what it had acknowledged; sending it again')
     mirror.forget()
     await compareLocal({ db, cell, files, mirror, sealer })
-    for (const [key, rank] of await mirror.changed({ isFinal: true }))
-      if (files.isOfTools(key)) this.#backlog.add(key, rank)
-      else this.#pending.mark(key)
+    const found = await mirror.changed({ isFinal: true })
+    this.#addFound(found.filter(({ key }) => files.isOfTools(key)))
+    for (const { key } of found) if (!files.isOfTools(key)) this.#pending.mark(key)
     this.#shown.forget()
     this.#sender.repaired()
   }
@@ -481,11 +491,20 @@ export class PostgresOwned implements Owned {
     }
   }
 
+  #addFound(found: readonly Found[]): void {
+    const { mirror, files } = this.#options
+    for (const { key, rank } of found) this.#backlog.add(key, rank)
+    mirror.noteNames(found)
+    const folders = files.leftOut().join('\0')
+    if (folders !== this.#foldersLeftOut) this.#leftOut.note()
+    this.#foldersLeftOut = folders
+  }
+
   /** Finds what other programs changed. */
   async #look(which: Parameters<Mirror['changed']>[0]): Promise<void> {
     const { mirror, log } = this.#options
     try {
-      for (const [key, rank] of await mirror.changed(which)) this.#backlog.add(key, rank)
+      this.#addFound(await mirror.changed(which))
       this.#kick()
     } catch (error) {
       log.warn(`Couldn't look for changed files: ${messageOf(error)}`)

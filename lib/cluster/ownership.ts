@@ -182,17 +182,20 @@ export const isKnownClaim = async (
   return rows.length > 0
 }
 
-/** The next owner may begin; a worker begins by itself at `wakeAt`, in milliseconds since 1970. */
+/**
+ * The next owner may begin; a worker begins by itself `wakeInMs` from now, null for never. No time of this machine: with a clock that is
+ * behind that of the database, the cell would start, find nothing due, end, and start again.
+ */
 export const giveUp = async (
   db: Database,
   cell: string,
-  { epoch, wakeAt }: { epoch: number; wakeAt: number | null },
+  { epoch, wakeInMs }: { epoch: number; wakeInMs: number | null },
 ): Promise<void> => {
   await db.query(
     `update agent_webui.cell set is_released = true, address = null, pid = null, token = null, started = null,
-       wake = to_timestamp($3::double precision / 1000)
+       wake = clock_timestamp() + $3::double precision * interval '1 millisecond'
      where name = $1 and epoch = $2`,
-    [cell, epoch, wakeAt],
+    [cell, epoch, wakeInMs],
   )
 }
 

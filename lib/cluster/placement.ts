@@ -33,7 +33,7 @@ const IS_SILENT = `c.seen < clock_timestamp() - ${ms(STALE_MS)}`
 /** No process has it. An owner that hangs still holds its lock. */
 const IS_FREE = `(c.is_released or ${IS_SILENT} or not agent_webui.is_held(c.name))`
 /** By a worker that still is there. */
-const IS_STARTING = `(c.started > clock_timestamp() - ${ms(START_MS)}
+export const IS_STARTING = `(c.started > clock_timestamp() - ${ms(START_MS)}
   and exists (select from agent_webui.worker w where w.name = c.worker and ${IS_ALIVE}))`
 /** A cell asks for labels; each worker has its own name as one. */
 const MAY_RUN = 'c.labels <@ (w.labels || w.name) and c.name <> all(w.avoids) and not w.is_draining'
@@ -147,6 +147,13 @@ export class WorkerRecord {
       [name, address, capacity, used, labels, avoids],
     )
     return Number(row?.step) <= KNOWN_STEP
+  }
+
+  /** How far the clock of this machine is ahead of that of the database, in milliseconds; below 0: behind. */
+  async skew(): Promise<number> {
+    const began = this.#clock.now()
+    const [row] = await this.#db.query('select extract(epoch from clock_timestamp()) * 1000 as now')
+    return (began + this.#clock.now()) / 2 - Number(row?.now)
   }
 
   /** No cell is left to it from now on. */

@@ -180,7 +180,7 @@ export class Sender {
       seen.add(key)
       if (seen.size % SLICE === 0) await setImmediate()
       backlog.begin(entry)
-      const change = this.#mirror.read(key)
+      const change = rank === 'names' ? this.#mirror.readName(key) : this.#mirror.read(key)
       if (change?.kind === 'gone' && rank !== 'gone') {
         seen.delete(key)
         backlog.moveToGone(key)

@@ -6,6 +6,7 @@ import { sha256 } from '../base/sha256.ts'
 import { isObject } from '../base/json.ts'
 import { conflict, invalid, mismatch } from '../errors.ts'
 import type { AnyEndpoint } from './endpoint.ts'
+import { PERSON_HEADER } from './forwarded-headers.ts'
 import { bytes, type Chunk, type DescribedReply, isDescribed, JSON_TYPE } from './reply.ts'
 import type { Exchange } from './request-context.ts'
 
@@ -57,7 +58,9 @@ const fingerprintOf = ({ method, path }: Exchange, input: unknown): string =>
 const callerOf = ({ person, req, endpoint }: Exchange): readonly unknown[] => {
   const { authorization, 'x-api-key': key } = req.headers
   if (endpoint?.byToken) return ['token', authorization ?? '', key ?? '']
-  return ['person', person?.id, person?.role, person?.profiles]
+  // People of one cell may be one person to it: who signs them in names each.
+  const { [PERSON_HEADER]: named } = req.headers
+  return ['person', person?.id, person?.role, person?.profiles, ...(named ? [named] : [])]
 }
 
 /** Names a request: keys are chosen by clients, and each has only those of its own. */

@@ -16,6 +16,7 @@ export const NoticeCode = z.enum([
   'settings_changed',
   'settings_unconfirmed',
   'process_ended',
+  'cell_full',
   'prompt_done',
   'prompt_unfinished',
 ])

@@ -20,6 +20,8 @@ const t = translator('notice', {
   settings_unconfirmed:
     '{file} can’t be used: {reason}. Settings that loosen what the agent may do stay off until you accept them under Settings → Permissions.',
   process_ended: 'Exited with code {code}: {command}',
+  cell_full:
+    'Your files use {used}, and the limit is {limit}. Delete what isn’t needed: until then, only commands can add files.',
   prompt_done: '“{title}” is done.',
   prompt_unfinished: '“{title}” didn’t finish.',
 } as const satisfies Readonly<Record<NoticeCode, string>>)

@@ -48,6 +48,22 @@ const sendAndCut = (
   })
 
 test(
+  'each person whom a forwarder names has keys of their own, also where all are one owner',
+  withChat([{ text: 'Hello.' }], async ({ app }) => {
+    const newFor = async (person?: string): Promise<string> => {
+      const headers = {
+        'Idempotency-Key': 'same',
+        ...(person && { 'X-Agent-Webui-Person': person }),
+      }
+      return (await app.post('/api/session/new', {}, { headers })).body.session.session_id
+    }
+    const ids = [await newFor(), await newFor('anna'), await newFor('ben')]
+    assert.is(new Set(ids).size, 3)
+    assert.equal([await newFor(), await newFor('anna'), await newFor('ben')], ids)
+  }),
+)
+
+test(
   'rejects a key that is none, and one that was used for another request',
   withChat([{ text: 'Hello.' }], async chat => {
     const { app } = chat

@@ -230,7 +230,16 @@ test('rejects settings of a worker that cannot be meant', () => {
     users: null,
     capacity: 10,
     labels: ['gpu', 'berlin'],
+    memoryBytes: null,
+    processes: null,
   })
+  for (const size of ['1', '511M', '-1G', '4 GB', 'x'])
+    for (const name of ['MEMORY', 'DISK'])
+      assert.throws(() => worker({ [`AGENT_WEBUI_CLUSTER_${name}`]: size }), `not "${size}"`)
+  for (const count of ['-1', '63', '100.5', 'x'])
+    assert.throws(() => worker({ AGENT_WEBUI_CLUSTER_PROCESSES: count }), `not "${count}"`)
+  assert.is(worker({ AGENT_WEBUI_CLUSTER_MEMORY: '1.5G' })?.memoryBytes, 1.5 * 2 ** 30)
+  assert.is(worker({ AGENT_WEBUI_CLUSTER_MEMORY: '0' })?.memoryBytes, 0)
   for (const users of ['1', '5-10', '2000-1000', '1000-', 'a-b', '1000-99999999999', 'Shared'])
     assert.throws(() => worker({ AGENT_WEBUI_CLUSTER_USERS: users }), `not "${users}"`)
   for (const [text, users] of [

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { systemClock } from '../../../lib/base/clock.ts'
+import { type Clock, systemClock } from '../../../lib/base/clock.ts'
 import { CellFileRules } from '../../../lib/cluster/cell-files.ts'
 import { PostgresCluster } from '../../../lib/cluster/postgres.ts'
 import type { Owned } from '../../../lib/cluster/cluster.ts'
@@ -38,9 +38,11 @@ export const createMachine = (
     home,
     state,
     warnings,
-    async own(options: { url?: string; signal?: AbortSignal; onWait?: () => void } = {}) {
+    async own(
+      options: { url?: string; signal?: AbortSignal; onWait?: () => void; clock?: Clock } = {},
+    ) {
       const cluster = new PostgresCluster({
-        clock: systemClock,
+        clock: options.clock ?? systemClock,
         url: options.url ?? url,
         key,
         log,

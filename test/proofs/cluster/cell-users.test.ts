@@ -1,6 +1,8 @@
 /** Cells of one worker as users of their own: the commands of one agent cannot read what another person has, nor signal its processes. */
 import {
   chmodSync,
+  chownSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -14,9 +16,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { SERVICE } from '../../../build/start-program.ts'
-import { findPostgres } from '../../_postgres.ts'
+import { CellUsers } from '../../../lib/cli/cell-users.ts'
 import { ended } from '../../_wait.ts'
+import { openDir, whyNoUsers } from './_cell-users.ts'
 import {
   add,
   answersOf,
@@ -39,20 +41,7 @@ const proof = suite('users of cells')
 const FIRST = 210_000
 const RANGE = `${FIRST}-${FIRST + 1}`
 
-/** Whether any user may go through the folders above a path. */
-const isOpen = (path: string): boolean => {
-  const above = dirname(path)
-  return above === path || ((statSync(above).mode & 0o001) !== 0 && isOpen(above))
-}
-
-const reason =
-  process.geteuid?.() !== 0
-    ? 'this user is not root'
-    : findPostgres() === null
-      ? 'there is no PostgreSQL for this platform'
-      : [SERVICE, process.execPath].every(isOpen)
-        ? null
-        : 'other users cannot reach the program'
+const reason = whyNoUsers()
 
 if (reason !== null) proof.skip(reason, () => undefined)
 else {
@@ -60,14 +49,6 @@ else {
   proof.before.each(beginTest)
   proof.after.each(endTest)
   proof.after(closeCluster)
-
-  /** A directory that all users may go through. */
-  const openDir = (): string => {
-    const dir = mkdtempSync(join(tmpdir(), 'users-'))
-    for (let path = dir; path !== '/tmp' && path !== '/'; path = dirname(path))
-      chmodSync(path, 0o711)
-    return dir
-  }
 
   proof(
     'refusals: a folder above that is closed, and a worker without a word about users takes one cell',
@@ -82,6 +63,35 @@ else {
       const forwarder = await startForwarder()
       assert.is((await as('anna', forwarder).get('/api/sessions')).status, 200)
       assert.is((await as('ben', forwarder).get('/api/sessions')).status, 503)
+    },
+  )
+
+  proof(
+    'a range of users belongs to one worker of a machine; a user that is given again has left nothing',
+    async () => {
+      const mask = process.umask()
+      try {
+        const dir = join(openDir(), 'worker', 'cells')
+        mkdirSync(dir, { recursive: true })
+        chmodSync(dirname(dir), 0o711)
+        const users = await CellUsers.open(dir, { first: 220_000, last: 220_009 })
+        for (const [first, last] of [
+          [220_000, 220_009],
+          [220_009, 220_020],
+          [219_000, 221_000],
+        ] as const) {
+          const error = await CellUsers.open(dir, { first, last }).catch((reason: Error) => reason)
+          assert.match(String(error), /Another worker of this machine has the users 220000-220009/)
+        }
+        await CellUsers.open(dir, { first: 220_010, last: 220_020 })
+        const left = mkdtempSync(join(tmpdir(), 'left-'))
+        writeFileSync(join(left, 'data'), 'of the user before')
+        chownSync(left, 220_000, 220_000)
+        assert.is(users.prepare('anna', ['home']).uid, 220_000)
+        assert.not.ok(existsSync(left))
+      } finally {
+        process.umask(mask)
+      }
     },
   )
 
@@ -109,9 +119,11 @@ else {
     )
     const benState = join(cellDir(worker, 'ben'), 'state')
     const [session = ''] = readdirSync(join(benState, 'sessions'))
+    const inTmp = `/tmp/agent-webui-users-${process.pid}`
     const probe = [
       'id -u',
       `cat '${join(benState, 'sessions', session)}' '${join(benState, '.signing_key')}'; ls '${benState}' ../..`,
+      `echo private > '${inTmp}'`,
       `kill -9 ${pidOf(worker, 'ben')} ${worker.program.child.pid}`,
       `cat /proc/${pidOf(worker, 'ben')}/environ /proc/$PPID/environ /proc/${pidOf(worker, 'anna')}/environ | tr '\\0' '\\n' | grep -i -e cluster_key -e cluster_url`,
     ].join('\n')
@@ -126,6 +138,8 @@ else {
     assert.match(result, new RegExp(`${FIRST + 1}\\\\n`))
     assert.not.match(result, /session_id|a key that is only used|postgres:\/\//)
     assert.match(result, /Permission denied/)
+    assert.is(statSync(inTmp).mode & 0o077, 0, 'what a command writes elsewhere is its own')
+    rmSync(inTmp)
     assert.is((await ben.get('/api/sessions')).status, 200)
     // What the agent deletes is made again as its own. A folder that is closed to it, as that of a container, stops nothing.
     const annas = cellDir(worker, 'anna')

@@ -50,12 +50,15 @@ else
     const db = await startPostgres()
     try {
       let out = ''
+      let noted = ''
       const terminal = {
         interactive: false,
         out(text: string) {
           out += text
         },
-        note: () => undefined,
+        note(text: string) {
+          noted += text
+        },
         ask: async () => null,
         askHidden: async () => null,
         readAll: async () => '',
@@ -79,7 +82,9 @@ else
       const error = await run('list', '').catch((reason: Error) => reason)
       assert.match(String(error), /needs AGENT_WEBUI_CLUSTER_URL/)
       await run('add anna@example.com')
+      assert.is(noted, '')
       await run('add team anna@example.com Ben --title Research --label gpu')
+      assert.is(noted, 'No worker has gpu now; the cell waits for one.\n')
       assert.is(
         await run('list'),
         'anna@example.com  sleeps  anna@example.com\nteam  Research  sleeps  anna@example.com, ben  labels: gpu\n',
@@ -92,7 +97,12 @@ else
         `insert into agent_webui.worker (name, address, capacity, used, labels, seen)
          values ('one', 'http://10.0.0.5:8787', 10, 2, '{gpu}', clock_timestamp())`,
       )
+      noted = ''
+      await run('change team --label gpu')
+      assert.is(noted, '')
       await run('move team one')
+      await db.query("update agent_webui.cell set started = clock_timestamp() where name = 'team'")
+      assert.match(await run('list'), /Development {2}starts on one/)
       await run('drain one', db.url, COMMANDS.workers)
       assert.is(
         await run('list', db.url, COMMANDS.workers),

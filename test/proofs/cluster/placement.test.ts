@@ -329,6 +329,16 @@ else {
     await machine.close()
   })
 
+  test('a worker knows how far its clock is from that of the database', async () => {
+    const connection = await connect(db.url)
+    connections.push(connection)
+    for (const off of [0, -3_600_000, 3_600_000]) {
+      const clock = { ...systemClock, now: () => Date.now() + off }
+      const skew = await new WorkerRecord(connection, { clock }).skew()
+      assert.is(Math.round((skew - off) / 1_800_000), 0, `${skew} for ${off}`)
+    }
+  })
+
   test('a name belongs to one worker at a time', async () => {
     await add('anna')
     await worker()

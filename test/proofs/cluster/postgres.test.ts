@@ -19,6 +19,7 @@ import { connect } from '../../../lib/cluster/database.ts'
 import { Directory } from '../../../lib/cluster/directory.ts'
 import { CellLost } from '../../../lib/cluster/cluster.ts'
 import { reportWrite } from '../../../lib/store/write-reports.ts'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
 import { startTcpProxy } from '../../_tcp-proxy.ts'
 import { until } from '../../_wait.ts'
@@ -294,6 +295,31 @@ else {
     assert.equal(await db.query('select * from agent_webui.file'), [])
     await second.release(5_000)
     await refuses(machine({ cell: 'volume' }).own(), /on a volume/)
+  })
+
+  test('thousands of files are read in several statements, each once', async () => {
+    await (await machine().own()).release(5_000)
+    await db.query(
+      `insert into agent_webui.file (cell, key, path, size, mode, digest, epoch, base_epoch, is_gone)
+       select 'default', sha256(convert_to(path, 'UTF8')), path, 0, 384, null, 1, 1, false
+       from (select 'home/skills/' || n || '.md' as path from generate_series(1, 4100) n) paths`,
+    )
+    const b = machine()
+    const owned = await b.own()
+    assert.is(readdirSync(join(b.home, 'skills')).length, 4_100)
+    assert.equal(b.warnings, [])
+    await owned.release(30_000)
+  })
+
+  test('with a clock that is behind, the next due time is still in the future of the database', async () => {
+    const behind = { ...systemClock, now: () => Date.now() - 7_200_000 }
+    const owned = await machine().own({ clock: behind })
+    await owned.release(5_000, behind.now() + 3_600_000)
+    const [row] = await db.query(
+      `select wake > clock_timestamp() and wake <= clock_timestamp() + interval '1 hour' as is_due_then
+       from agent_webui.cell`,
+    )
+    assert.is(row?.is_due_then, true)
   })
 
   test('a file that the database refuses is set aside and named; the others continue', async () => {

@@ -186,6 +186,54 @@ proof('a repository: names of commits after all objects, what was deleted after 
   assert.is(sent.filter(change => change.startsWith('gone ')).length, 2)
 })
 
+proof('a commit in the background is sent after its objects, whenever it happens', async () => {
+  const files = rules()
+  let listed = (): void => undefined
+  let stated = (): void => undefined
+  const list = files.list.bind(files)
+  files.list = async part => {
+    const found = await list(part)
+    listed()
+    return found
+  }
+  put('repo/.git/refs/heads/main', 'none')
+  put('repo/.git/modules/sub/refs/heads/main', 'none')
+  put('bare.git/refs/heads/main', 'none')
+  const { owned, statements } = await own(() => stated(), files)
+  const commit = (name: string): void => {
+    for (const dir of ['repo/.git', 'repo/.git/modules/sub', 'bare.git']) {
+      put(`${dir}/objects/aa/${name}`, name)
+      put(`${dir}/refs/heads/main`, name)
+    }
+  }
+  const looked = async (): Promise<string[]> => {
+    statements.length = 0
+    await owned.look()
+    listed = stated = () => undefined
+    return statements.flat().map(change => change.replace(/^write |@0$/g, ''))
+  }
+  /** Each name after the object. */
+  const isInOrder = (sent: string[], object: string): void => {
+    for (const dir of ['repo/.git', 'repo/.git/modules/sub', 'bare.git']) {
+      const [at, name] = [`objects/aa/${object}`, 'refs/heads/main'].map(end =>
+        sent.indexOf(`${dir}/${end}`),
+      ) as [number, number]
+      assert.ok(at >= 0 && at < name, `${dir}: ${sent.join(' ')}`)
+    }
+  }
+  // Between the list of the files and the look at each.
+  listed = () => commit('first')
+  isInOrder(await looked(), 'first')
+  // While the content is sent: the name that was found is not the one that is there.
+  put('repo/other', Buffer.alloc(3 << 20))
+  commit('second')
+  stated = () => commit('third')
+  const sent = await looked()
+  assert.not.match(sent.join(' '), /aa\/third/)
+  assert.not.match(sent.join(' '), /refs\/heads/)
+  isInOrder(await looked(), 'third')
+})
+
 proof(
   'looks at the same time share one, and none is answered by a look that began before',
   async () => {
@@ -217,7 +265,8 @@ proof(
     const looked = async (): Promise<string[]> => {
       statements.length = 0
       await owned.look()
-      return statements.flat()
+      // The list of what stays here.
+      return statements.flat().filter(change => !change.includes('state/not-copied.json'))
     }
     renameSync(at('data'), join(outside, 'data'))
     symlinkSync(join(outside, 'data'), at('data'))
@@ -271,7 +320,7 @@ proof(
     const files: CellFiles = {
       ...{ keyOf: () => null, pathOf: () => path, list: async () => keys },
       ...{ isAppended: () => false, isWork: () => true, isOfTools: () => true },
-      isHidden: () => false,
+      ...{ isHidden: () => false, listBelow: async () => [], leftOut: () => [] },
     }
     const warnings: string[] = []
     const sealer = new Sealer('a key that is only used in this test 01', 'cell')
@@ -289,11 +338,11 @@ proof(
       if (!isDone) setImmediate(count)
     }
     count()
-    for (const [key, rank] of await mirror.changed()) backlog.add(key, rank)
+    for (const { key, rank } of await mirror.changed()) backlog.add(key, rank)
     const atLook = turns
     while (!backlog.isEmpty) await sender.sendBacklog(db)
     const atSent = turns
-    for (const [key, rank] of await mirror.changed()) backlog.add(key, rank)
+    for (const { key, rank } of await mirror.changed()) backlog.add(key, rank)
     isDone = true
     assert.ok(atLook >= 299, `${atLook} turns during a look`)
     assert.ok(atSent - atLook >= 250, `${atSent - atLook} turns while it is sent`)

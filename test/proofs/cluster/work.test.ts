@@ -148,7 +148,10 @@ else {
       const last = JSON.stringify(sent.messages.at(-1))
       return /go on/.test(last) ? [last] : []
     })
-    assert.match(asked[0] ?? '', /did not follow and are missing or older here: big\.bin/)
+    assert.match(
+      asked[0] ?? '',
+      /did not follow and are missing or older here: big\.bin, node_modules, target\]/,
+    )
 
     // Changed there and deleted there; then back to the first one.
     provider.push(command('echo changed > plan.md; rm run.sh; rmdir sub/empty'), { text: 'Done.' })
