@@ -141,10 +141,7 @@ export class SideQuestions {
       {
         endpoint,
         system: SYSTEM,
-        history: [
-          ...withStates(toConversation(folded), states),
-          { role: 'user', content },
-        ],
+        history: [...withStates(toConversation(folded), states), { role: 'user', content }],
         tools: [],
         workspace: home.dir,
         env: {},

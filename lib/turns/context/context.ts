@@ -132,11 +132,7 @@ const historyOf = (
     const withoutTag = sent.map(how => ({ ...how, before: '' }))
     return replaySent(history, withoutTag, expand)
   }
-  return withStates(
-    replaySent(withoutStubs(history, turn), sent, expand),
-    states,
-    turn.messageIds,
-  )
+  return withStates(replaySent(withoutStubs(history, turn), sent, expand), states, turn.messageIds)
 }
 
 /** What programs of a turn find beside the variables of the home. */
