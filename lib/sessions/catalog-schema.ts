@@ -1,7 +1,7 @@
 /** Schema of `catalog.db`. Everything in it is derived from the session files and may be deleted at any time. */
 
 /** Of `SCHEMA`: a file with another number is made again. */
-export const SCHEMA_VERSION = 10
+export const SCHEMA_VERSION = 11
 
 /** Excludes runs of scheduled tasks, except those that are pinned or wait for the user. */
 export const NOT_ONLY_SCHEDULED = `(json_extract(row, '$.source_tag') is not 'cron' or json_extract(row, '$.pinned') = 1 or json_extract(row, '$.waiting') > 0)`

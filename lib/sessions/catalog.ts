@@ -44,6 +44,7 @@ export type CatalogOptions = {
 }
 
 export type CatalogEntry = { summary: Summary; stamp: Stamp }
+type FoldRow = { summary: string; stamp: Stamp }
 
 /** Usage within a quarter of an hour, per model, provider, profile and source. `at`: milliseconds since 1970. */
 export type UsageBucket = Omit<UsageRow, 'n'> & { profile: string; source: string; turns: number }
@@ -82,6 +83,8 @@ export class Catalog {
   #seq = 0
   #rowSeq = 0
   #reserved = 0
+  /** What `get` has found last: a step of a turn asks for the same several times. */
+  #last: { id: string; version: number; found: FoldRow | undefined } | null = null
   /** State of sessions that only this process knows. */
   readonly #live = new Map<string, LiveState>()
 
@@ -384,10 +387,15 @@ export class Catalog {
   }
 
   get(id: string): CatalogEntry | undefined {
-    const found = this.#get<{ summary: string; stamp: string }>(
-      'select summary, stamp from session join fold using (id) where id = ?',
-      id,
-    )
+    if (this.#last?.id !== id || this.#last.version !== this.#version) {
+      const found = this.#get<FoldRow>(
+        'select summary, stamp from session join fold using (id) where id = ?',
+        id,
+      )
+      this.#last = { id, version: this.#version, found }
+    }
+    const { found } = this.#last
+    // Parsed each time: who writes changes it.
     return found && { summary: JSON.parse(found.summary) as Summary, stamp: found.stamp }
   }
 

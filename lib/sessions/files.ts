@@ -1,6 +1,7 @@
 /** Paths of session files, and their lines. */
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { missing, unavailable, type UserError } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
@@ -53,6 +54,33 @@ export const withFile = <T>(path: string, read: (fd: number) => T): T =>
       closeSync(fd)
     }
   })
+
+/** Work in steps blocks the main thread at most this long at a time. */
+const SLICE_MS = 8
+
+/** As `withFile`, in steps: other work runs between slices of them. Resolves to what the last step returns. */
+export const withFileInSlices = async <T>(
+  path: string,
+  steps: (fd: number) => Generator<void, T>,
+): Promise<T> => {
+  const fd = readable(() => openFile(path))
+  const work = steps(fd)
+  const slice = (): IteratorResult<void, T> => {
+    const until = performance.now() + SLICE_MS
+    let step = work.next()
+    while (!step.done && performance.now() < until) step = work.next()
+    return step
+  }
+  try {
+    for (;;) {
+      const step = readable(slice)
+      if (step.done) return step.value
+      await setImmediate()
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
 
 /** Each line of a journal that is not empty, of those that `isWanted`: null when it is unreadable, as by `parseEntry`. */
 export const parseLines = (

@@ -20,6 +20,7 @@ import {
   type TurnEnd,
   type TurnLimit,
 } from './entries.ts'
+import { type ToldApprovals, toldApprovals } from './told-approvals.ts'
 import { type UsageRow, wholeUsage } from './usage.ts'
 
 export type Turn = {
@@ -92,6 +93,8 @@ export type Summary = {
   /** Not answered yet. */
   questions: Question[]
   turn: Turn | null
+  /** What the model was told last about approvals; null: never. */
+  told: ToldApprovals | null
   /** Earlier names. */
   aliases: string[]
   /** Where the last `renamed` line says the file should be. */
@@ -128,6 +131,7 @@ export const emptySummary = (id: string): Summary => ({
   versions: [],
   questions: [],
   turn: null,
+  told: null,
   aliases: [],
   renamedTo: null,
   nextN: 1,
@@ -154,11 +158,8 @@ const withVersion = (versions: readonly string[][], of: string, id: string): str
     ? versions.map(group => (group.includes(of) ? [...group, id] : group))
     : [...versions, [of, id]]
 
-/**
- * Updates `summary` with the next line, in place. After a cut, an uncut or a show, the caller must set `count` and `preview`,
- * which depend on the messages.
- */
-export const applyEntry = (summary: Summary, entry: Entry): void => {
+/** As `applyEntry`, without the preview: of all messages of a file, only the last has one. */
+const advance = (summary: Summary, entry: Entry): void => {
   if (entry.n < summary.nextN) summary.clean = false
   else summary.nextN = entry.n + 1
   switch (entry.t) {
@@ -178,7 +179,6 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.count += 1
       // Its time is not in its line.
       if (entry.message.timestamp === undefined) summary.clean = false
-      if (entry.message.role === 'user') summary.preview = toPreview(entry.message)
       if (summary.turn?.resumed && entry.message.role === 'assistant')
         summary.turn = { ...summary.turn, resumed: 0 }
       return
@@ -235,6 +235,8 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.renamedTo = entry.to
       return
     case 'sent':
+      summary.told = toldApprovals(entry.n, entry.id, entry.before) ?? summary.told
+      return
     case 'provider_state':
       return
     case 'summary':
@@ -244,6 +246,16 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.spans = summary.spans.filter(({ n }) => n !== entry.summary)
       return
   }
+}
+
+/**
+ * Updates `summary` with the next line, in place. After a cut, an uncut or a show, the caller must set `count` and `preview`,
+ * which depend on the messages.
+ */
+export const applyEntry = (summary: Summary, entry: Entry): void => {
+  advance(summary, entry)
+  if (entry.t === 'message' && entry.message.role === 'user')
+    summary.preview = toPreview(entry.message)
 }
 
 /** Hidden by an active cut. Only for clean journals, whose numbers rise. */
@@ -288,11 +300,10 @@ const visible = (ns: readonly number[], cuts: readonly Cut[], last: LastShow): b
   return shown
 }
 
-/** Reads all lines, first to last. */
-export const foldForward = (
-  id: string,
-  lines: Iterable<Line>,
-): { summary: Summary; folded: Folded; usage: UsageRow[] } => {
+export type Fold = { summary: Summary; folded: Folded; usage: UsageRow[] }
+
+/** Reads all lines, first to last, each as a step. */
+export function* foldSteps(id: string, lines: Iterable<Line>): Generator<void, Fold> {
   const summary = emptySummary(id)
   const turns: Entry[] = []
   let begunAt: unknown
@@ -307,6 +318,7 @@ export const foldForward = (
   let cuts: Cut[] = []
   let shownLast: LastShow = { cuts: [], above: 0 }
   for (const { bytes } of lines) {
+    yield
     if (bytes.length === 0) continue
     const text = bytes.toString()
     const entry = parseForTranscript(text)
@@ -319,7 +331,7 @@ export const foldForward = (
       summary.clean = false
       continue
     }
-    applyEntry(summary, entry)
+    advance(summary, entry)
     if (entry.t === 'turn_ended') {
       // Messages without a time, as imported ones may be, get that of the next turn that ends.
       const timestamp = Math.floor(entry.at)
@@ -374,4 +386,12 @@ export const foldForward = (
       sent,
     },
   }
+}
+
+/** All steps at once. */
+export const foldForward = (id: string, lines: Iterable<Line>): Fold => {
+  const steps = foldSteps(id, lines)
+  let step = steps.next()
+  while (!step.done) step = steps.next()
+  return step.value
 }

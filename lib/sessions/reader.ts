@@ -4,10 +4,11 @@ import { missing } from '../errors.ts'
 import { redactValue, secretsVersion } from '../base/redact/redact.ts'
 import type { Decision } from '../schema/decision.ts'
 import type { Message } from '../schema/message.ts'
-import { fileStamp, readLinesBackward } from '../store/journal.ts'
+import { fileStamp, type Line, readLines, readLinesBackward } from '../store/journal.ts'
 import { toDecision, withDecisions } from './decisions.ts'
 import {
   type AnsweredEntry,
+  type Entry,
   isQuestionLine,
   isStateLine,
   messageHead,
@@ -16,8 +17,16 @@ import {
   questionId,
   type StoredState,
 } from './entries.ts'
-import { readEntries, type SessionFiles, withFile } from './files.ts'
-import { type Folded, isHidden, type Summary } from './fold.ts'
+import {
+  foldFile,
+  readEntries,
+  type SessionFile,
+  type SessionFiles,
+  sessionMissing,
+  withFile,
+  withFileInSlices,
+} from './files.ts'
+import { type Folded, foldSteps, isHidden, type Summary } from './fold.ts'
 import { spliceMessages } from './message-bytes.ts'
 import { RecentReads } from './recent-reads.ts'
 import { withVersions } from './versions.ts'
@@ -86,15 +95,41 @@ const readTail = (
     return toTail(messages.reverse(), Math.max(0, offset))
   })
 
+type States = Map<string, StoredState>
+
+const addState = (states: States, entry: Entry | 'unknown' | null): void => {
+  if (entry === null || entry === 'unknown' || entry.t !== 'provider_state') return
+  const { id, key, items, sources } = entry
+  states.set(id, { key, items, ...(sources && { sources }) })
+}
+
 /** What providers get back with messages, by message id: the last line of a message counts. */
-export const readStates = (path: string): Map<string, StoredState> => {
-  const states = new Map<string, StoredState>()
-  for (const entry of readEntries(path, isStateLine)) {
-    if (entry.t !== 'provider_state') continue
-    const { id, key, items, sources } = entry
-    states.set(id, { key, items, ...(sources && { sources }) })
-  }
+export const readStates = (path: string): States => {
+  const states: States = new Map()
+  for (const entry of readEntries(path, isStateLine)) addState(states, entry)
   return states
+}
+
+/** The same lines; the states among them are added to `states`. */
+function* statesOf(lines: Iterable<Line>, states: States): Generator<Line> {
+  for (const line of lines) {
+    if (isStateLine(line.bytes)) addState(states, parseEntry(line.bytes.toString()))
+    yield line
+  }
+}
+
+/** A session as a model is sent it: the transcript, and what providers get back with its messages, by message id. */
+export type ForModel = { folded: Folded; states: ReadonlyMap<string, StoredState> }
+
+/** Reads the file once, in slices. Not redacted. */
+export const readForModel = async (file: SessionFile): Promise<ForModel> => {
+  const states: States = new Map()
+  const fold =
+    file.format === 'json'
+      ? foldFile(file)
+      : await withFileInSlices(file.path, fd => foldSteps(file.id, statesOf(readLines(fd), states)))
+  if (!fold) throw sessionMissing()
+  return { folded: fold.folded, states }
 }
 
 const isInOwnForm = ({ clean, format }: Summary): boolean => clean && format === 'jsonl'

@@ -13,6 +13,7 @@ export class RecentReads {
   readonly #keptMs: number
   /** Least recently used first. */
   readonly #kept = new Map<string, CachedRead>()
+  #newest: string | undefined
   #bytes = 0
   #usedAt = 0
   #cancel: (() => void) | undefined
@@ -57,8 +58,12 @@ export class RecentReads {
   find<T>(key: string, version: string): T | undefined {
     const found = this.#kept.get(key)
     if (found?.version !== version) return undefined
-    this.#kept.delete(key)
-    this.#kept.set(key, found)
+    // Moving one that is the last already would only make the map grow and be copied.
+    if (key !== this.#newest) {
+      this.#kept.delete(key)
+      this.#kept.set(key, found)
+      this.#newest = key
+    }
     this.#usedAt = this.#clock.monotonic()
     return found.value as T
   }
@@ -76,6 +81,7 @@ export class RecentReads {
     this.#drop(key)
     if (size > this.#maxOne) return
     this.#kept.set(key, { version, bytes: size, value })
+    this.#newest = key
     this.#bytes += size
     for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.#maxBytes) break

@@ -22,8 +22,8 @@ export type SearchHit = SessionRow & {
 const MAX_QUERY_CHARS = 500
 /** More than one scrolls through; the reply says when there are more. */
 export const MAX_HITS = 5_000
-const MIN_CANDIDATES = 500
 /** Of all profiles: those of one may be few among them. */
+const MIN_CANDIDATES = 500
 const MAX_CANDIDATES = 40_000
 
 /** How many sessions a search without an index reads, newest first, and for how long. */
@@ -102,12 +102,14 @@ export class SessionSearch {
     const tombstones = catalog.tombstones()
     const seen = new Set(hits.map(({ session_id }) => session_id))
     // The index has trashed sessions, those found by title, and those of other profiles as well.
-    let candidates = Math.max(MIN_CANDIDATES, limit + hits.length + tombstones.length)
+    const expected = limit + hits.length + tombstones.length
+    let candidates = isAll ? expected : Math.max(MIN_CANDIDATES, expected)
     let from = 0
     for (;;) {
       const answer = await this.#hits(terms, candidates)
       if (answer.done) catalog.clearTombstones(tombstones)
       for (const hit of answer.hits.slice(from)) {
+        if (hits.length >= limit) break
         const found = seen.has(hit.session) ? undefined : this.#row(hit.session)
         if (!found || !(isAll || profiles.includes(found.profile))) continue
         const stored = catalog.get(found.session_id)

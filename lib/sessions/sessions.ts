@@ -28,7 +28,15 @@ import { readImported, type StoredImport } from './imported.ts'
 import { type LiveState, UNTITLED } from './list-row.ts'
 import { type ListOptions, type ListPage, listSessions } from './listing.ts'
 import { WholeList } from './whole-list.ts'
-import { readStates, type Tail, tailFrom, type TailOptions, WholeReader } from './reader.ts'
+import {
+  type ForModel,
+  readForModel,
+  readStates,
+  type Tail,
+  tailFrom,
+  type TailOptions,
+  WholeReader,
+} from './reader.ts'
 import { SearchClient } from './search-client.ts'
 import { type SearchHit, type SearchOptions, SessionSearch } from './session-search.ts'
 import { Trash } from './trash.ts'
@@ -224,6 +232,15 @@ export class Sessions {
     const folded = this.#parts.files.fold(real)?.folded
     if (!folded) throw sessionMissing()
     return folded
+  }
+
+  /** What a model is sent of it. Other work runs while a long session is read. Not redacted. */
+  async loadForModel(id: string): Promise<ForModel> {
+    const real = this.#real(id)
+    this.#parts.sync.requireReadable(real)
+    const file = this.#parts.files.find(real)
+    if (!file) throw sessionMissing()
+    return readForModel(file)
   }
 
   /** Everything except the messages, without reading the file. Not redacted. */

@@ -89,17 +89,22 @@ const fdStamp = (fd: number): Stamp => {
   return `${stat.ino}:${stat.size}:${stat.mtimeNs}`
 }
 
-/** Reads at most `length` bytes. The buffer is never larger than the file, because thousands of small files are read in a row. */
-const readAt = (fd: number, from: number, length: number): Buffer => {
+/**
+ * `begin`, and at most `length` bytes of the file after it, in one buffer. It is never larger than the file, because thousands of
+ * small files are read in a row.
+ */
+const readAt = (fd: number, from: number, length: number, begin?: Buffer): Buffer => {
   const available = Math.max(0, Math.min(length, fstatSync(fd).size - from))
-  const chunk = Buffer.allocUnsafe(available)
-  let got = 0
-  while (got < available) {
-    const count = readSync(fd, chunk, got, available - got, from + got)
+  const at = begin?.length ?? 0
+  const chunk = Buffer.allocUnsafe(at + available)
+  begin?.copy(chunk)
+  let got = at
+  while (got < chunk.length) {
+    const count = readSync(fd, chunk, got, chunk.length - got, from + got - at)
     if (count === 0) break
     got += count
   }
-  return got === available ? chunk : chunk.subarray(0, got)
+  return got === chunk.length ? chunk : chunk.subarray(0, got)
 }
 
 /** Every complete line from byte `from`. Bytes after the last LF are not a line yet. */
@@ -108,9 +113,8 @@ export function* readLines(fd: number, from = 0): Generator<Line> {
   let rest: Buffer = Buffer.alloc(0)
   let restAt = from
   while (true) {
-    const more = readAt(fd, restAt + rest.length, chunkBytes)
-    if (more.length === 0) return
-    const held = rest.length === 0 ? more : Buffer.concat([rest, more])
+    const held = readAt(fd, restAt + rest.length, chunkBytes, rest)
+    if (held.length === rest.length) return
     let start = 0
     for (let stop = held.indexOf(LF); stop !== -1; stop = held.indexOf(LF, start)) {
       yield { offset: restAt + start, bytes: held.subarray(start, stop) }

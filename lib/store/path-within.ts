@@ -25,6 +25,19 @@ export const realPath = (path: string, links = 0): string => {
   return target === null ? resolved : realPath(resolve(dirname(resolved), target), links + 1)
 }
 
+/** `realPath` of each. The folder of missing entries is resolved once, however many of them it would hold. */
+export const realPaths = (paths: readonly string[]): string[] => {
+  const folders = new Map<string, string>()
+  return paths.map(path => {
+    const full = resolve(path)
+    if (!isMissing(full)) return realPath(full)
+    const folder = dirname(full)
+    const real = folders.get(folder) ?? realPath(folder)
+    folders.set(folder, real)
+    return join(real, basename(full))
+  })
+}
+
 /** True when neither a file nor a link has this name. */
 const isMissing = (path: string): boolean => {
   try {

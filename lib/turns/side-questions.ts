@@ -136,17 +136,12 @@ export class SideQuestions {
     const scope = { sessionId, home, turn, unattended: true }
     const { approve } = deniesAll
     const limit = new SpendingLimit(scope, sessions, spending, approve, clock)
+    const { folded, states } = await sessions.loadForModel(sessionId)
     const outcome = await agent(
       {
         endpoint,
         system: SYSTEM,
-        history: [
-          ...withStates(
-            toConversation(sessions.load(sessionId)),
-            sessions.providerStates(sessionId),
-          ),
-          { role: 'user', content },
-        ],
+        history: [...withStates(toConversation(folded), states), { role: 'user', content }],
         tools: [],
         workspace: home.dir,
         env: {},

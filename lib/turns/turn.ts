@@ -8,7 +8,6 @@ import type {
   AgentRequest,
   ApprovalRequest,
   Failure,
-  LoopMessage,
   ModelEndpoint,
   Outcome,
   ProviderState,
@@ -129,7 +128,7 @@ export const isExternal = ({ endpoint }: Turn): boolean =>
 /** The engine's request without what the turn itself adds. */
 export type BoundRequest = Omit<
   AgentRequest,
-  'history' | 'signal' | 'clock' | 'onUsage' | 'onRetryWait' | 'onStepBoundary' | 'resumed'
+  'signal' | 'clock' | 'onUsage' | 'onRetryWait' | 'onStepBoundary' | 'resumed'
 >
 
 /** `steered`: the key of a queued message, which leaves the queue. `providerState` is recorded beside the message. */
@@ -141,10 +140,8 @@ export type RecordExtra = {
 /** What a turn is given, bound to its session and home. */
 export type TurnContext = {
   agent: Agent
-  /** Async because MCP servers may have to be started first. */
+  /** Async: a long transcript is read in slices, and MCP servers may have to be started first. */
   request: () => Promise<BoundRequest>
-  /** Read when the turn runs, not when it starts: a long transcript must not delay the HTTP response. */
-  history: () => LoopMessage[]
   /** Records a summary; null when the messages it covers are not contiguous in the transcript. */
   recordSummary: (event: Extract<AgentEvent, { type: 'compressed' }>) => SummaryRef | null
   /** Appends one message to the transcript and returns it as recorded, redacted for the wire. */
@@ -248,7 +245,7 @@ export const runAgent = async (
       })
     }
     const bound = await context.request()
-    const request: Omit<AgentRequest, 'history'> = {
+    const request: AgentRequest = {
       ...bound,
       signal,
       clock,
@@ -258,9 +255,7 @@ export const runAgent = async (
       ...(turn.resumed && { resumed: turn.resumed }),
     }
     signal.throwIfAborted()
-    return context.agent({ ...request, history: context.history() }, event =>
-      onEvent(turn, context, clock, event),
-    )
+    return context.agent(request, event => onEvent(turn, context, clock, event))
   }
   // The loop never rejects by contract; if anything here does anyway, the session must not stay busy.
   const outcome = await call().catch((error: unknown) =>

@@ -1,5 +1,6 @@
 /** How often a request looks at the disk: a count, which does not depend on the machine. */
 import fs from 'node:fs'
+import { ServerResponse } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -74,6 +75,62 @@ test('what has not changed is neither looked at nor read', async () => {
   // A megabyte is sent again from the bytes that were sent before.
   await most(`/api/session?session_id=${longId}`, 0)
   await most('/api/sessions?limit=50', 1)
+})
+
+/** The bytes that are read from files until this path is replied to. */
+const bytesUntilReply = async (path: string, ask: () => Promise<unknown>): Promise<number> => {
+  const { readSync } = fs
+  const { end } = ServerResponse.prototype
+  let bytes = 0
+  let atReply = Number.NaN
+  const counted = (...args: unknown[]): number => {
+    const count = Reflect.apply(readSync, fs, args) as number
+    bytes += count
+    return count
+  }
+  Object.assign(fs, { readSync: counted })
+  syncBuiltinESMExports()
+  ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[]) {
+    if (this.req.url === path) atReply = bytes
+    return Reflect.apply(end, this, args)
+  }
+  try {
+    await ask()
+    return atReply
+  } finally {
+    Object.assign(fs, { readSync })
+    syncBuiltinESMExports()
+    ServerResponse.prototype.end = end
+  }
+}
+
+test('sending a message reads no more of a long chat than of a short one', async () => {
+  const app = await startApp()
+  try {
+    const idOf = async (count: number): Promise<string> => {
+      const messages = Array.from({ length: count }, (_, at) => ({
+        role: at % 2 ? 'assistant' : 'user',
+        content: `message ${at}`,
+      }))
+      const { body } = await app.post('/api/session/import', { title: 'Talk', messages })
+      return body.session.session_id
+    }
+    const send = async (session_id: string): Promise<void> => {
+      const { body } = await app.post('/api/chat/start', { session_id, message: 'one more' })
+      for await (const { event } of app.events(`/api/chat/stream?stream_id=${body.stream_id}`))
+        if (event === 'stream_end') break
+    }
+    const bytesOf = async (count: number): Promise<number> => {
+      const id = await idOf(count)
+      // The first message loads modules and looks at the workspace.
+      await send(id)
+      return bytesUntilReply('/api/chat/start', () => send(id))
+    }
+    const [short, long] = [await bytesOf(2), await bytesOf(2_000)]
+    assert.ok(long < short + 1_000, `${short} and ${long} bytes`)
+  } finally {
+    await app.close()
+  }
 })
 
 test.run()

@@ -161,6 +161,11 @@ test('auto-approval is told once, where it changes, in the message and not in th
   )
   for (const [at, { messages }] of turns.slice(1).entries())
     assert.equal(messages.slice(0, turns[at]?.messages.length), turns[at]?.messages)
+  assert.is((await sendWith(true)).tag, 'on')
+  // The model no longer reads the message that said so.
+  await app.post('/api/session/undo', { session_id: id })
+  assert.is((await sendWith(true)).tag, 'on')
+  assert.is((await sendWith(true)).tag, null)
 })
 
 test('no response, event, export or list contains the prompt; deleting a session removes it', async context => {

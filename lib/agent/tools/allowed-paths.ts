@@ -1,7 +1,7 @@
 /** Path rules of the file tools: resolves paths, denies secrets and system files. */
 import { diffToApprove } from './edit-diff.ts'
 import { join, relative, resolve, sep } from 'node:path'
-import { isBelow, isInside, realPath } from '../../store/path-within.ts'
+import { isBelow, isInside, realPath, realPaths } from '../../store/path-within.ts'
 import { statIfExists } from '../hard-links.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { deniedPath } from '../permissions/denied-path.ts'
@@ -43,9 +43,8 @@ export const displayPath = ({ workspace }: PathScope, fullPath: string): string 
 /** Compiles the guards once per search instead of once per file. Takes real paths. */
 const readGuard = (ctx: ReadScope): ((fullPath: string) => boolean) => {
   const home = ctx.env.HOME ?? ''
-  const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
-    paths.map(path => realPath(path)),
-  ) as [string[], string[]]
+  const forbidden = realPaths(ctx.forbidden)
+  const readable = realPaths(ctx.readable ?? [])
   // Evaluated once, not for every file of a search. A file with one name has no other one to be reached by.
   const kept = new Set(
     forbidden.flatMap(path => {
@@ -105,7 +104,7 @@ export const guardWrite = (turn: TurnServices, fullPath: string): void => {
   const forbidden = turn.guards?.write(fullPath) ?? null
   if (forbidden !== null) throw new Refusal('rule', forbidden)
   const real = realPath(fullPath)
-  const kept = turn.forbidden.some(path => isBelow(real, realPath(path)))
+  const kept = realPaths(turn.forbidden).some(path => isBelow(real, path))
   if (kept)
     throw new Refusal(
       'checks',

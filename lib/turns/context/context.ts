@@ -31,7 +31,9 @@ import type { SummaryRef } from '../../schema/summary.ts'
 import type { Meta, Sent } from '../../sessions/entries.ts'
 import { toConversation } from '../../sessions/history.ts'
 import { queuedOf, withoutQueued } from '../../sessions/queued.ts'
+import type { ForModel } from '../../sessions/reader.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
+import { approvalsTag } from '../../sessions/told-approvals.ts'
 import { reportedPatch, type UndoneChange, unreportedOf } from '../../sessions/undone.ts'
 import { readText } from '../../store/read-text.ts'
 import { protectedPaths } from '../../store/state-files.ts'
@@ -115,22 +117,22 @@ const withoutKnown = (message: NewMessage): NewMessage => {
   }
 }
 
+/** `sent`: how messages were sent to a model, in the order of lines. */
 const historyOf = (
-  sessions: Sessions,
+  { folded, states }: ForModel,
+  sent: readonly Sent[],
   turn: Turn,
   expand: (text: string) => string,
 ): LoopMessage[] => {
-  const { sessionId: id, endpoint } = turn
-  const folded = sessions.load(id)
+  const { endpoint } = turn
   const history = toConversation(folded)
   if (endpoint instanceof UserError) return expandSkills(history, expand)
   // External agents know their workspace and get plain text.
   if (endpoint.apiMode === 'acp') {
-    const withoutTag = folded.sent.map(how => ({ ...how, before: '' }))
+    const withoutTag = sent.map(how => ({ ...how, before: '' }))
     return replaySent(history, withoutTag, expand)
   }
-  const sent = replaySent(withoutStubs(history, turn), folded.sent, expand)
-  return withStates(sent, sessions.providerStates(id), turn.messageIds)
+  return withStates(replaySent(withoutStubs(history, turn), sent, expand), states, turn.messageIds)
 }
 
 /** What programs of a turn find beside the variables of the home. */
@@ -140,20 +142,6 @@ const variablesOf = ({ sessionId, workspace }: TurnScope): Record<string, string
   AGENT_EXEC_ASK: '1',
   ...NO_TERMINAL_ENV,
 })
-
-const APPROVAL_TAG = /^\[Auto-approval: (on|off)\]$/m
-
-/**
- * Whether a chat approves by itself, as the model is told. In messages and not in the system prompt, and recorded with them: a
- * switch changes nothing that was sent before. Only where it differs from what was said last: most chats never carry it.
- * `sent`: how the messages were sent that the model still reads.
- */
-const approvalsTag = ({ yolo }: Meta, sent: () => readonly Sent[]): string => {
-  const now = yolo === true ? 'on' : 'off'
-  const said = sent().findLast(({ before }) => APPROVAL_TAG.test(before))
-  const known = said ? APPROVAL_TAG.exec(said.before)?.[1] : 'off'
-  return now === known ? '' : `[Auto-approval: ${now}]\n`
-}
 
 const MAX_PREFILL_BYTES = 256 * 1024
 const Prefill = z
@@ -178,17 +166,8 @@ const prefillMessages = (
 }
 
 const modeLines = (scope: TurnScope, { sessions, runners }: Services): string => {
-  const { sessionId } = scope
-  const { meta } = sessions.head(sessionId)
-  const sent = () => sentNow(sessions, sessionId)
-  return modeTag(meta.mode, scope, runners) + approvalsTag(meta, sent)
-}
-
-/** How the messages were sent that the model still reads: not those before a compaction. */
-const sentNow = (sessions: Sessions, id: string): readonly Sent[] => {
-  const folded = sessions.load(id)
-  const read = new Set(toConversation(folded).map(message => message.id))
-  return folded.sent.filter(how => read.has(how.id))
+  const head = sessions.head(scope.sessionId)
+  return modeTag(head.meta.mode, scope, runners) + approvalsTag(head)
 }
 
 /** How the message of a turn that continues after a restart was sent. */
@@ -275,6 +254,8 @@ export class SessionTurnContext implements TurnContext {
   readonly #steered = new Map<string, SentText>()
   /** How the message is sent; null where the turn has none. */
   #sent: SentText | null
+  /** What was recorded about that since the session was read. */
+  readonly #recorded: Sent[] = []
 
   constructor(services: Services, turn: Turn, questions: Questions, said: string | null) {
     const { sessions, homes, observer } = services
@@ -334,7 +315,8 @@ export class SessionTurnContext implements TurnContext {
     const env = home.childEnv(variablesOf(this.#scope))
     const rules = rulesFor(home, workspace, env)
     const hooks = hooksFor(this.#scope, services, fitted.endpoint.model, env)
-    const messages = sessions.load(sessionId).messages.filter(({ role }) => role === 'user')
+    const read = await sessions.loadForModel(sessionId)
+    const messages = read.folded.messages.filter(({ role }) => role === 'user')
     await this.#askHooks(hooks, messages.length === 1 ? 'first' : 'later')
     const readable = [toolOutput.dirOf(sessionId)]
     const images: ImageStore = {
@@ -373,6 +355,12 @@ export class SessionTurnContext implements TurnContext {
     return {
       providers: services.providers,
       ...fitted,
+      history: historyOf(
+        read,
+        [...read.folded.sent, ...this.#recorded],
+        turn,
+        this.#messageContext.expand,
+      ),
       instructions: {
         inPrompt: promptFiles,
         of: (file, known) => instructionsFor(workspace, file, known, { env, forbidden, rules }),
@@ -423,10 +411,6 @@ export class SessionTurnContext implements TurnContext {
       checkBudget: () => spending.check(),
       takeSteeringMessages: () => this.#takeSteering(hooks, storeImages),
     }
-  }
-
-  history(): LoopMessage[] {
-    return historyOf(this.#services.sessions, this.#scope.turn, this.#messageContext.expand)
   }
 
   recordSummary(event: Extract<AgentEvent, { type: 'compressed' }>): SummaryRef | null {
@@ -484,7 +468,9 @@ export class SessionTurnContext implements TurnContext {
   /** Records how the message of the user is sent. */
   #recordSent(sent: SentText): void {
     const { sessionId, turn } = this.#scope
-    this.#services.sessions.append(sessionId, [{ t: 'sent', id: turn.userMessageId, ...sent }])
+    const how = { id: turn.userMessageId, ...sent }
+    this.#services.sessions.append(sessionId, [{ t: 'sent', ...how }])
+    this.#recorded.push(how)
   }
 
   /** The steering messages in the session's queue. */

@@ -158,6 +158,23 @@ test('finds every session, those beyond the ranked messages in the order of time
   )
 })
 
+test('the index is asked for no more hits than are shown', async ({ bench: { sessions } }) => {
+  for (let at = 0; at < 20; at++) start(sessions, `Chat ${at}`, 'everywhere')
+  const { search } = SearchClient.prototype
+  const asked: number[] = []
+  SearchClient.prototype.search = function (this: SearchClient, terms, limit) {
+    asked.push(limit)
+    return search.call(this, terms, limit)
+  }
+  try {
+    const found = await sessions.search({ q: 'everywhere', content: true, limit: 3 })
+    assert.is(found.length, 3)
+    assert.equal(asked, [3])
+  } finally {
+    SearchClient.prototype.search = search
+  }
+})
+
 test('matches words, prefixes, phrases, accents and languages without spaces', async ({
   bench: { sessions },
 }) => {

@@ -63,6 +63,8 @@ test('provider states are in no transcript; damaged ones are skipped, the last o
     appendFileSync(bench.path(id), `${broken}\n`)
   const sessions = await bench.restart()
   assert.equal([...sessions.providerStates(id)], [['m3', { key: 'k', items: ['last'] }]])
+  const read = await sessions.loadForModel(id)
+  assert.equal(read, { folded: sessions.load(id), states: sessions.providerStates(id) })
   assert.equal(texts(sessions, id), ['question', 'answer'])
   assert.not.match(JSON.stringify(sessions.load(id)), 'last')
   const key = `sk-ant-api03-${'Ab1'.repeat(12)}`

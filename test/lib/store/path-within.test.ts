@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
-import { isInside, realPath, resolveInside } from '../../../lib/store/path-within.ts'
+import { isInside, realPath, realPaths, resolveInside } from '../../../lib/store/path-within.ts'
 import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('path within')
@@ -74,6 +74,27 @@ test('a dangling link counts at its target; a loop ends', () => {
   assert.is(realPath(join(root, 'dangling', 'a')), join(dir, 'not-there', 'a'))
   assert.is(realPath(join(dir, 'alias', 'new', 'a')), join(realPath(root), 'new', 'a'))
   assert.type(realPath(join(root, 'loop')), 'string')
+})
+
+test('many paths: the same as each alone, with one lookup of the folder of those that are missing', () => {
+  const paths = ['.', 'sub/file', 'link', 'up/secret', 'dangling', 'dangling/a', 'loop', 'new/deep']
+  const full = [...paths.map(path => join(root, path)), join(dir, 'alias', 'new')]
+  assert.equal(
+    realPaths(full),
+    full.map(path => realPath(path)),
+  )
+  const { native } = realpathSync
+  let count = 0
+  realpathSync.native = ((path: string) => {
+    count += 1
+    return native(path)
+  }) as typeof native
+  try {
+    realPaths(Array.from({ length: 10 }, (_, at) => join(root, `missing-${at}`)))
+  } finally {
+    realpathSync.native = native
+  }
+  assert.is(count, 1)
 })
 
 test.run()

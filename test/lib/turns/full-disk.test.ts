@@ -70,11 +70,11 @@ const setup = (agent: Agent) => {
           env: {},
           forbidden: [],
           maxSteps: 1,
+          history: [],
           nextMessageId: () => sessions.nextMessageId(turn.sessionId),
           approve: async () => 'deny' as const,
           clarify: async () => null,
         }),
-        history: () => [],
         record(message) {
           const [entry] = sessions.append(turn.sessionId, [{ t: 'message', message }])
           if (entry?.t !== 'message') throw new Error('expected a message')
