@@ -68,7 +68,6 @@ export const fake: Tool<z.ZodObject> = {
     'handlers/fake.ts': `/** One of a test. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { tempDir } from './_temp-dir.ts'
 
 export const get = endpoint({
   access: 'read',
