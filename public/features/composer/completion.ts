@@ -3,6 +3,7 @@ import { signal } from '@preact/signals'
 import type { IconName } from '../../parts/icon.tsx'
 import type { FileEntry, FoundFile } from '../../../lib/schema/workspace.ts'
 import type { Platform } from '../../platform.ts'
+import type { OfferedCommand } from './find-commands.ts'
 
 export type Trigger = { kind: 'command' | 'file'; query: string; from: number; to: number }
 export type Suggestion =
@@ -17,15 +18,6 @@ export type Suggestion =
       ranges: readonly number[]
       text: string
     }
-
-/** What a command is about: the heading it stands under, in this order. */
-export const COMMAND_GROUPS = ['chat', 'own', 'agent', 'options', 'go', 'skills'] as const
-export type OfferedCommand = {
-  name: string
-  argument: string
-  summary: string
-  group: (typeof COMMAND_GROUPS)[number]
-}
 
 /** Of files. Commands are listed whole: what is not shown does not exist for whoever looks for it. */
 const MAX_FILES = 40
@@ -54,30 +46,6 @@ const prefixFirst = <T>(items: readonly T[], nameOf: (item: T) => string, query:
   return [...found.filter(starts), ...found.filter(item => !starts(item))]
 }
 
-/** How well a command fits: its name before what it does; null when it does not. */
-const rankOf = ({ name, summary }: OfferedCommand, wanted: string): number | null => {
-  const at = name.toLowerCase().indexOf(wanted)
-  if (at >= 0) return at === 0 ? (name.length === wanted.length ? 0 : 1) : 2
-  return summary.toLowerCase().includes(wanted) ? 3 : null
-}
-
-/** By group; with something typed, the group of the best match is first, and in each group its best. */
-const findCommands = (all: readonly OfferedCommand[], query: string): Suggestion[] => {
-  const wanted = query.toLowerCase()
-  const groups = COMMAND_GROUPS.map(group => {
-    const own = all.filter(command => command.group === group)
-    const found = own.flatMap(command => {
-      const rank = rankOf(command, wanted)
-      return rank === null ? [] : [{ command, rank: wanted ? rank : 0 }]
-    })
-    return found.sort((a, b) => a.rank - b.rank)
-  })
-  return groups
-    .filter(found => found.length > 0)
-    .sort(([a], [b]) => a!.rank - b!.rank)
-    .flatMap(found => found.map(({ command }) => ({ kind: 'command', ...command })))
-}
-
 const splitPath = (query: string): { directory: string; name: string } => {
   const slash = query.lastIndexOf('/')
   return { directory: query.slice(0, Math.max(0, slash)), name: query.slice(slash + 1) }
@@ -86,7 +54,7 @@ const splitPath = (query: string): { directory: string; name: string } => {
 export type CompletionOptions = {
   platform: Platform
   /** Called for each completion, because skills can be added and removed. */
-  commands: () => readonly OfferedCommand[]
+  commands: (query: string) => readonly OfferedCommand[]
   /** Entries of a workspace directory. */
   entries: (directory: string) => Promise<FileEntry[]>
   /** Files and folders of the workspace at any depth, best first. */
@@ -128,7 +96,7 @@ export class Completion {
     this.trigger.value = found
     this.#cancel()
     if (found.kind === 'command') {
-      this.#show(findCommands(commands(), found.query))
+      this.#show(commands(found.query).map(command => ({ kind: 'command', ...command })))
     } else this.#cancel = platform.clock.timer(60, () => void this.#listFiles(found))
   }
 

@@ -65,11 +65,8 @@ export class ComposerState {
     this.attachments = new Attachments({ platform, composer: draft, ensureSession })
     this.completion = new Completion({
       platform,
-      commands: () => [
-        ...slashCommands.suggestions(),
-        ...skillCommands.list.value,
-        ...skillCommands.more.value,
-      ],
+      commands: query =>
+        slashCommands.find(query, [...skillCommands.list.value, ...skillCommands.more.value]),
       entries: async directory => workspaces.entries(await ensureSession(), directory),
       search: async query => workspaces.search(await ensureSession(), query),
       mentions: async (query, files) => {

@@ -1,5 +1,6 @@
 /** Slash commands, loaded after the first render or with the first slash. */
 import type { App } from '../../app.ts'
+import type { OfferedCommand } from './find-commands.ts'
 
 type Registry = typeof import('./slash-commands.ts')
 
@@ -11,9 +12,9 @@ export class SlashCommands {
     return this.#registry
   }
 
-  /** For the completion list. */
-  suggestions(): ReturnType<Registry['suggestions']> {
-    return this.#registry?.suggestions() ?? []
+  /** For the completion list: the commands of the page and `others` that fit. */
+  find(query: string, others: readonly OfferedCommand[]): readonly OfferedCommand[] {
+    return this.#registry?.findCommands([...this.#registry.suggestions(), ...others], query) ?? []
   }
 
   /** Runs a command; false for other text. Rejects when it failed: the text stays. */

@@ -2,8 +2,8 @@
 import { type SlashCommandName, slashCommands } from '../../../lib/base/slash-commands.ts'
 import type { App } from '../../app.ts'
 import type { View } from '../messages/chat-messages.ts'
-import type { OfferedCommand } from './completion.ts'
-import { matchModels } from '../models/models.ts'
+import type { OfferedCommand } from './find-commands.ts'
+import { matchModels } from '../models/match-models.ts'
 import { isEffortChoice } from './reasoning.ts'
 import { mayRun } from './slash-routes.ts'
 import { USAGE_DAYS } from '../shell/route.ts'
@@ -231,6 +231,8 @@ export const suggestions = (): OfferedCommand[] =>
       summary: described(name),
       argument: args_hint ? described(`${name}.arguments`) : '',
     }))
+
+export { findCommands } from './find-commands.ts'
 
 /** Parses `/name argument`; null for other text, which is sent to the agent. */
 export const parseCommand = (text: string): { command: Command; argument: string } | null => {

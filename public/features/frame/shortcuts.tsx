@@ -1,5 +1,5 @@
 /** Dialog with every shortcut and slash command. */
-import { COMMAND_GROUPS } from '../composer/completion.ts'
+import { COMMAND_GROUPS } from '../composer/find-commands.ts'
 import { t as tGroup } from '../composer/completion-strings.ts'
 import { suggestions } from '../composer/slash-commands.ts'
 import { formatKeys } from '../shell/keys.ts'

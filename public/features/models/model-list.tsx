@@ -9,7 +9,8 @@ import { may } from '../../parts/may.ts'
 import { Picker, type PickerGroup, type PickerOption } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
 import { t } from '../composer/picker-strings.ts'
-import { bareId, type Model, matchModels } from './models.ts'
+import { matchModels } from './match-models.ts'
+import { bareId, type Model } from './models.ts'
 
 /** Not an id. */
 const CONNECT = '?connect'

@@ -9,6 +9,10 @@ import {
   Completion,
   findTrigger,
 } from '../../../public/features/composer/completion.ts'
+import {
+  findCommands,
+  type OfferedCommand,
+} from '../../../public/features/composer/find-commands.ts'
 import { withMentions } from '../../../public/features/composer/mentions.ts'
 import { withFiles } from '../../../lib/base/draft-message.ts'
 import { Composer } from '../../../public/features/composer/composer.ts'
@@ -306,6 +310,13 @@ test('what opens a menu, and what does not', async () => {
   assert.equal(findTrigger('see @src/a', 10), { kind: 'file', query: 'src/a', from: 4, to: 10 })
 })
 
+const COMMANDS: OfferedCommand[] = [
+  { name: 'remodel', argument: '', summary: '', group: 'options' },
+  { name: 'model', argument: '[search]', summary: '', group: 'options' },
+  { name: 'tidy', argument: '', summary: 'Clean the models', group: 'skills' },
+  { name: 'undo', argument: '', summary: 'Undo', group: 'chat' },
+]
+
 const offered = (
   search: (query: string) => Promise<FoundFile[]> = async () => [],
   mentions: CompletionOptions['mentions'] = async (_, files) => files,
@@ -316,12 +327,7 @@ const offered = (
     platform: fake.platform,
     search,
     mentions,
-    commands: () => [
-      { name: 'remodel', argument: '', summary: '', group: 'options' },
-      { name: 'model', argument: '[search]', summary: '', group: 'options' },
-      { name: 'tidy', argument: '', summary: 'Clean the models', group: 'skills' },
-      { name: 'undo', argument: '', summary: 'Undo', group: 'chat' },
-    ],
+    commands: query => findCommands(COMMANDS, query),
     async entries(directory) {
       asked.push(directory)
       if (directory === 'none') throw new ApiError(404, 'missing')
