@@ -426,7 +426,7 @@ test('Escape dismisses completion until the query changes', async () => {
   await type('/mo')
   completion.dismiss()
   assert.equal(await type('/mo'), [])
-  assert.equal(await type('/mod'), ['model', 'remodel'])
+  assert.equal(await type('/mod'), ['model', 'remodel', 'tidy'])
 })
 
 test('texts that were refused one after the other are put back in their order, before what was written since', () => {
