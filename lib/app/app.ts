@@ -54,6 +54,7 @@ import { Shares } from '../sessions/shares/shares.ts'
 import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
 import { BackgroundPrompts } from '../turns/background-prompts.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
+import { mayApprove } from '../cron/run-job.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
 import { type StartingFacts, startingFacts } from '../turns/context/project-facts.ts'
 import type { Services } from '../turns/context/services.ts'
@@ -433,12 +434,7 @@ export class App extends AppData {
       continued: continuedTasks(sessions, homes, this.turnStarter),
       forbids: (home, script) =>
         this.guards.of(home).commands() ??
-        scriptDenial(
-          home,
-          script,
-          home.settings().approvals.cron_mode !== 'deny',
-          this.guards.of(home),
-        ),
+        scriptDenial(home, script, mayApprove(home), this.guards.of(home)),
       runnerFor: (home, jobId) => this.runners.runnerFor({ home, workspace: null, owner: jobId }),
       skill: (home, name) => this.skills.contentIfAny(home, name),
       log: log.warn,

@@ -19,7 +19,8 @@ import { codeBlock } from '../base/code-block.ts'
 const SILENT = '[SILENT]'
 
 /** Added to the system prompt for this turn. */
-const PREAMBLE = `This is a scheduled run. No one is watching and no one can answer, so do not ask questions: decide, act, and report the result in your last message. That last message is stored and delivered. If there is truly nothing to report, answer with exactly ${SILENT} and nothing else; then nothing is delivered. Commands that need approval are denied; do not look for a way around that, and name what you could not do.`
+const preambleOf = (mayApproveAll: boolean): string =>
+  `This is a scheduled run. No one is watching and no one can answer, so do not ask questions: decide, act, and report the result in your last message. That last message is stored and delivered. If there is truly nothing to report, answer with exactly ${SILENT} and nothing else; then nothing is delivered. ${mayApproveAll ? 'Commands that would need approval run without one, so do nothing that was not asked for and cannot be undone.' : 'Commands that need approval are denied; do not look for a way around that, and name what you could not do.'}`
 
 const isSilent = (response: string): boolean => response.trim() === SILENT
 
@@ -84,8 +85,8 @@ const limitsOf = (home: Home): { idleMs: number; maxMs: number } => ({
   maxMs: fromSeconds(home.settings().cron.max_run_seconds),
 })
 
-/** `approvals.cron_mode: approve` allows what would need approval; anything else denies it. */
-const mayApprove = (home: Home): boolean => home.settings().approvals.cron_mode !== 'deny'
+/** `approvals.cron_mode: approve` (or `allow`) allows what would need approval. */
+export const mayApprove = (home: Home): boolean => home.settings().approvals.cron_mode !== 'deny'
 
 /** The model id: with its provider, with a custom base URL, or as the home resolves it. */
 const modelOf = ({ model, provider, baseUrl }: JobPlan): { model: string; baseUrl: string } => {
@@ -142,7 +143,7 @@ export class JobRunner {
   /** No one is there to be asked. `denied` collects what was refused. */
   #rulesOf(denied: string[], on: RunHooks): Unattended {
     return {
-      preamble: PREAMBLE,
+      preamble: preambleOf(mayApprove(this.#home)),
       ask: ({ command, description }: ApprovalRequest) => {
         if (mayApprove(this.#home)) return 'once'
         const text = `${redact(command)} – ${description}. Scheduled tasks can't ask; approvals.cron_mode: approve in config.yaml allows it.`

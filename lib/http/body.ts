@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isObject, isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 
-/** Limit of every request body, uploads included. */
+/** Limit of a request body, uploads included. Only imports of other products' files have a limit of their own (`handlers/imports.ts`). */
 export const MAX_BODY_BYTES = 20 * 1024 * 1024
 const MAX_DEPTH = 100
 

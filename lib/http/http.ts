@@ -1,6 +1,6 @@
 /**
  * The server: routing, access, input, replies, and the event stream, for any domain. Here a request is turned into a response: route,
- * access checks, input, handler, reply. The only place that catches errors.
+ * access checks, input, handler, reply. What a handler throws is caught here only.
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-/** Writes responses: JSON, bytes, streams, files and errors. The only code that touches a `ServerResponse`. */
+/** Writes responses: JSON, bytes, streams, files and errors. The only code that turns what an endpoint returns or throws into a response; event streams are written by `sse.ts`. */
 import { pipeline } from 'node:stream/promises'
 import { UserError } from '../errors.ts'
 import { ClientDisconnected, declaredBytes, hasBody } from './body.ts'

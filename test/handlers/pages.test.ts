@@ -1,7 +1,7 @@
 /** What the address bar opens: the shell with its base and theme, the login page, files; everything else is 404. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { textsFor } from '../../lib/people/login-page.ts'
+import { loginLanguage } from '../../lib/people/login-texts.ts'
 import { startApp, type TestApp } from '../_app.ts'
 
 const pages = suite<{ app: TestApp }>('pages')
@@ -132,22 +132,22 @@ pages('the login page uses the configured language', () => {
   const cases = {
     en: 'en',
     EN_us: 'en',
-    'de-AT': 'de-DE',
-    es: 'es-ES',
+    'de-AT': 'de',
+    es: 'es',
     'pt-PT': 'pt-BR',
-    ru: 'ru-RU',
+    ru: 'ru',
     'ar-EG': 'ar',
-    zh: 'zh-CN',
-    'zh-SG': 'zh-CN',
-    zh_TW: 'zh-TW',
-    'zh-Hant-HK': 'zh-TW',
-    'zh-hk': 'zh-TW',
+    zh: 'zh-Hans',
+    'zh-SG': 'zh-Hans',
+    zh_TW: 'zh-Hant',
+    'zh-Hant-HK': 'zh-Hant',
+    'zh-hk': 'zh-Hant',
     xx: 'en',
     '': 'en',
     constructor: 'en',
   }
   for (const [language, lang] of Object.entries(cases))
-    assert.is(textsFor(language).lang, lang, language)
+    assert.is(loginLanguage(language), lang, language)
 })
 
 pages(

@@ -5,7 +5,7 @@ import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { approveCommand } from './command-gate.ts'
-import { seconds, numberWithin } from './within.ts'
+import { seconds, numberWithin } from './numbers.ts'
 
 const DEFAULT_WAIT_S = 60
 const MAX_WAIT_S = 600

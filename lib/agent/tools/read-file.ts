@@ -17,7 +17,7 @@ import {
   readTextFile,
   type TextFile,
 } from './text-file.ts'
-import { numberWithin } from './within.ts'
+import { numberWithin } from './numbers.ts'
 
 const MAX_CHARS = 100_000
 const MAX_LINE_CHARS = 2_000

@@ -8,7 +8,7 @@ import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from '../search/gitignore.ts'
 import { displayPath, guardRead, hiddenGuard, mayRead, resolvePath } from './allowed-paths.ts'
 import { toPlainName } from './look-alike.ts'
-import { numberWithin } from './within.ts'
+import { numberWithin } from './numbers.ts'
 import {
   countMatches,
   findLines,

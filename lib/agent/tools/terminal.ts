@@ -10,7 +10,7 @@ import { approveCommand } from './command-gate.ts'
 import { runForeground, shellProgram, startError } from './foreground-command.ts'
 import { NetworkGate } from './network-gate.ts'
 import { placeCommand, runsIn } from './place-command.ts'
-import { seconds } from './within.ts'
+import { seconds } from './numbers.ts'
 import {
   directoryOf,
   environmentAfter,

@@ -1,4 +1,4 @@
-/** The engine's tools. A new tool is one file and one line here. */
+/** The engine's tools. A new tool is one file, one line here, and one in `lib/base/tools.ts`, which the page reads too. */
 import type { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { clarify } from './clarify.ts'

@@ -1,4 +1,4 @@
-/** Masks secrets in text that leaves the service or is sent to a model. The only code that masks. */
+/** Masks secrets in text that leaves the service or is sent to a model. Nothing else decides what a secret is. */
 import { changeWords, Sentence } from '../sentences.ts'
 import { systemClock } from '../clock.ts'
 import { isObjectOrArray } from '../json.ts'

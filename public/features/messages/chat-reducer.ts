@@ -10,7 +10,6 @@ import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
 import { withSubagentEvent, withoutSubagents } from './subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
-/** What the server says below the transcript. */
 /** `after`: the message that was the last one when it arrived. */
 export type Notice = Said & { id: string; after: string | undefined }
 /** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
@@ -439,6 +438,7 @@ const keepPartial = (chat: TranscriptState): TranscriptState => {
 const without = (notices: Notice[], id: string): Notice[] =>
   notices.some(notice => notice.id === id) ? notices.filter(notice => notice.id !== id) : notices
 
+/** What the server says below the transcript. */
 type Said = { message: string; sentences?: Readonly<Record<string, Coded>> | undefined }
 
 const withNotice = ({ notices, messages }: TranscriptState, id: string, said: Said): Notice[] => [

@@ -191,11 +191,15 @@ runs('denies approvals and says why in the output; cron_mode allows them', async
     /## Denied\n\n- rm -rf .*approvals\.cron_mode.*\n\n## Response/,
   )
   assert.equal((await app.get('/api/inbox')).body.questions ?? [], [])
+  const told = () => provider.requests.at(-1)!.body.messages[0].content
+  assert.match(told(), 'Commands that need approval are denied')
   configure(chat, 'approvals:\n  cron_mode: approve\n')
   provider.push(dangerous(target), { text: 'Gone.' })
   await runNow(app, id)
   assert.not.ok(existsSync(target))
   assert.not.match(await outputOf(app, id), /## Denied/)
+  assert.match(told(), 'would need approval run without one')
+  assert.not.match(told(), 'are denied')
 })
 
 runs(

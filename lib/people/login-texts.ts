@@ -1,0 +1,480 @@
+/** Texts of the login page in every language. */
+import { languageOf, type Language } from '../base/languages.ts'
+
+type LoginTexts = {
+  title: string
+  password: string
+  enter: string
+  wrong: string
+  lost: string
+  tooMany: string
+  /** The server’s files about sign-ins cannot be read, or it is starting. */
+  closed: string
+  /** For the setup token: no password is set and other machines can reach the server. */
+  token: string
+  tokenHint: string
+  tokenWrong: string
+  /** The second factor. */
+  code: string
+  codeHint: string
+  codeWrong: string
+  passkey: string
+  passkeyFailed: string
+  /** For a device that opens a pairing link. */
+  pair: string
+  pairHint: string
+  pairName: string
+  pairGone: string
+  /** With several people. */
+  person: string
+  wrongName: string
+  /** For an invitation. */
+  join: string
+  joinHint: string
+  /** Where a passkey or the provider is offered beside the password. */
+  joinAny: string
+  joinPasskey: string
+  joinKnown: string
+  joinGone: string
+  newPassword: string
+  shortPassword: string
+  /** With a provider; `{name}` is its name. */
+  oidc: string
+  oidcJoin: string
+  oidcUnknown: string
+  oidcExpired: string
+  oidcFailed: string
+}
+
+type LoginLanguage = Language | 'zh-Hant'
+
+const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
+  en: {
+    title: 'Sign in',
+    password: 'Password',
+    enter: 'Sign in',
+    wrong: 'Incorrect password.',
+    lost: 'Can’t reach the server.',
+    tooMany: 'Too many attempts. Try again later.',
+    closed: 'Sign-in is closed at the moment. The server’s log says why.',
+    token: 'Setup token',
+    tokenHint:
+      'No password is set yet. Enter the setup token from the server log, then set a password.',
+    tokenWrong: 'Incorrect token.',
+    code: 'Code',
+    codeHint: 'From your authenticator app, or a recovery code.',
+    codeWrong: 'Incorrect code.',
+    passkey: 'Use a passkey',
+    passkeyFailed: 'This passkey wasn’t accepted.',
+    pair: 'Pair this device',
+    pairHint:
+      'This device will stay signed in for 30 days. You can sign it out in Settings → Access.',
+    pairName: 'Device name',
+    pairGone: 'This link has expired or was already used. Make a new one in Settings → Access.',
+    person: 'Name',
+    wrongName: 'Incorrect name or password.',
+    join: 'Join',
+    joinHint: 'You were invited. Choose a password to sign in with.',
+    joinAny: 'You were invited. Choose how you want to sign in.',
+    joinPasskey: 'Join with a passkey',
+    joinKnown: 'This device already has a passkey of yours. Open the sign-in page and use it.',
+    joinGone: 'This invitation has expired or was already used. Ask for a new one.',
+    newPassword: 'New password',
+    shortPassword: 'Use at least 8 characters.',
+    oidc: 'Sign in with {name}',
+    oidcJoin: 'Join with {name}',
+    oidcUnknown: 'This account has no access here. Ask the owner to add you.',
+    oidcExpired: 'This sign-in took too long. Try again.',
+    oidcFailed: '{name} didn’t sign you in. Try again, or use the password.',
+  },
+  ar: {
+    title: 'تسجيل الدخول',
+    password: 'كلمة المرور',
+    enter: 'تسجيل الدخول',
+    wrong: 'كلمة المرور غير صحيحة.',
+    lost: 'تعذّر الوصول إلى الخادم.',
+    tooMany: 'محاولات كثيرة جدًا. يمكن المحاولة لاحقًا.',
+    closed: 'تسجيل الدخول مغلق حاليًا. السبب مذكور في سجل الخادم.',
+    token: 'رمز الإعداد',
+    tokenHint: 'لم تُعيَّن كلمة مرور بعد. يلزم إدخال رمز الإعداد من سجل الخادم، ثم تعيين كلمة مرور.',
+    tokenWrong: 'الرمز غير صحيح.',
+    code: 'الرمز',
+    codeHint: 'من تطبيق المصادقة، أو رمز استرداد.',
+    codeWrong: 'الرمز غير صحيح.',
+    passkey: 'استخدام مفتاح مرور',
+    passkeyFailed: 'لم يُقبل مفتاح المرور هذا.',
+    pair: 'إقران هذا الجهاز',
+    pairHint:
+      'يبقى هذا الجهاز مسجّل الدخول لمدة 30 يومًا. يمكن تسجيل خروجه في الإعدادات ضمن «الوصول».',
+    pairName: 'اسم الجهاز',
+    pairGone:
+      'انتهت صلاحية هذا الرابط أو استُخدم من قبل. يمكن إنشاء رابط جديد في الإعدادات ضمن «الوصول».',
+    person: 'الاسم',
+    wrongName: 'الاسم أو كلمة المرور غير صحيحة.',
+    join: 'انضمام',
+    joinHint: 'لديك دعوة. يلزم اختيار كلمة مرور لتسجيل الدخول بها.',
+    joinAny: 'لديك دعوة. يلزم اختيار طريقة تسجيل الدخول.',
+    joinPasskey: 'انضمام بمفتاح مرور',
+    joinKnown: 'يوجد على هذا الجهاز مفتاح مرور لك بالفعل. يمكن فتح صفحة تسجيل الدخول واستخدامه.',
+    joinGone: 'انتهت صلاحية هذه الدعوة أو استُخدمت من قبل. يمكن طلب دعوة جديدة.',
+    newPassword: 'كلمة مرور جديدة',
+    shortPassword: '8 أحرف على الأقل.',
+    oidc: 'تسجيل الدخول عبر {name}',
+    oidcJoin: 'انضمام عبر {name}',
+    oidcUnknown: 'لا يملك هذا الحساب صلاحية الدخول. اطلب من المالك إضافتك.',
+    oidcExpired: 'استغرق تسجيل الدخول وقتًا طويلًا. أعد المحاولة.',
+    oidcFailed: 'تعذّر تسجيل الدخول عبر {name}. أعد المحاولة أو استخدم كلمة المرور.',
+  },
+  de: {
+    title: 'Anmelden',
+    password: 'Passwort',
+    enter: 'Anmelden',
+    wrong: 'Das Passwort stimmt nicht.',
+    lost: 'Der Server ist nicht erreichbar.',
+    tooMany: 'Zu viele Versuche. Versuch es später noch einmal.',
+    closed: 'Die Anmeldung ist zurzeit gesperrt. Den Grund nennt das Protokoll des Servers.',
+    token: 'Einrichtungscode',
+    tokenHint:
+      'Es ist noch kein Passwort festgelegt. Gib den Einrichtungscode aus dem Protokoll des Servers ein und lege danach ein Passwort fest.',
+    tokenWrong: 'Der Code stimmt nicht.',
+    code: 'Code',
+    codeHint: 'Aus deiner Authentifizierungs-App, oder ein Wiederherstellungscode.',
+    codeWrong: 'Der Code stimmt nicht.',
+    passkey: 'Passkey verwenden',
+    passkeyFailed: 'Der Passkey wurde nicht akzeptiert.',
+    pair: 'Dieses Gerät koppeln',
+    pairHint:
+      'Dieses Gerät bleibt 30 Tage angemeldet. Du kannst es unter Einstellungen → Zugang abmelden.',
+    pairName: 'Gerätename',
+    pairGone:
+      'Der Link ist abgelaufen oder wurde schon verwendet. Erstelle unter Einstellungen → Zugang einen neuen.',
+    person: 'Name',
+    wrongName: 'Name oder Passwort stimmt nicht.',
+    join: 'Beitreten',
+    joinHint: 'Du wurdest eingeladen. Wähle ein Passwort, mit dem du dich anmeldest.',
+    joinAny: 'Du wurdest eingeladen. Wähle, wie du dich anmelden möchtest.',
+    joinPasskey: 'Mit Passkey beitreten',
+    joinKnown:
+      'Auf diesem Gerät gibt es schon einen Passkey von dir. Öffne die Anmeldeseite und verwende ihn.',
+    joinGone: 'Diese Einladung ist abgelaufen oder wurde schon verwendet. Bitte um eine neue.',
+    newPassword: 'Neues Passwort',
+    shortPassword: 'Mindestens 8 Zeichen.',
+    oidc: 'Mit {name} anmelden',
+    oidcJoin: 'Mit {name} beitreten',
+    oidcUnknown: 'Dieses Konto hat hier keinen Zugang. Lass dich vom Besitzer hinzufügen.',
+    oidcExpired: 'Die Anmeldung hat zu lange gedauert. Versuch es noch einmal.',
+    oidcFailed:
+      'Die Anmeldung mit {name} hat nicht geklappt. Versuch es noch einmal, oder nimm das Passwort.',
+  },
+  es: {
+    title: 'Iniciar sesión',
+    password: 'Contraseña',
+    enter: 'Entrar',
+    wrong: 'La contraseña no es correcta.',
+    lost: 'No se puede contactar con el servicio.',
+    tooMany: 'Demasiados intentos. Inténtalo más tarde.',
+    closed:
+      'El inicio de sesión está cerrado en este momento. El motivo está en el registro del servicio.',
+    token: 'Código de configuración',
+    tokenHint:
+      'Todavía no hay contraseña. Introduce el código de configuración del registro del servicio y define después una contraseña.',
+    tokenWrong: 'El código no es correcto.',
+    code: 'Código',
+    codeHint: 'De tu aplicación de autenticación, o un código de recuperación.',
+    codeWrong: 'El código no es correcto.',
+    passkey: 'Usar una llave de acceso',
+    passkeyFailed: 'La llave de acceso no se ha aceptado.',
+    pair: 'Vincular este dispositivo',
+    pairHint: 'La sesión de este dispositivo durará 30 días. Puedes cerrarla en Ajustes → Acceso.',
+    pairName: 'Nombre del dispositivo',
+    pairGone: 'El enlace ha caducado o ya se ha usado. Crea otro en Ajustes → Acceso.',
+    person: 'Nombre',
+    wrongName: 'El nombre o la contraseña no son correctos.',
+    join: 'Unirse',
+    joinHint: 'Te han invitado. Elige una contraseña para iniciar sesión.',
+    joinAny: 'Te han invitado. Elige cómo quieres iniciar sesión.',
+    joinPasskey: 'Unirse con una llave de acceso',
+    joinKnown:
+      'Este dispositivo ya tiene una llave de acceso tuya. Abre la página de inicio de sesión y úsala.',
+    joinGone: 'Esta invitación ha caducado o ya se ha usado. Pide otra.',
+    newPassword: 'Contraseña nueva',
+    shortPassword: 'Usa al menos 8 caracteres.',
+    oidc: 'Entrar con {name}',
+    oidcJoin: 'Unirse con {name}',
+    oidcUnknown: 'Esta cuenta no tiene acceso. Pide a la persona propietaria que te añada.',
+    oidcExpired: 'El inicio de sesión ha tardado demasiado. Inténtalo de nuevo.',
+    oidcFailed: 'No se ha podido entrar con {name}. Inténtalo de nuevo o usa la contraseña.',
+  },
+  fr: {
+    title: 'Connexion',
+    password: 'Mot de passe',
+    enter: 'Se connecter',
+    wrong: 'Mot de passe incorrect.',
+    lost: 'Le serveur est injoignable.',
+    tooMany: 'Trop de tentatives. Réessayez plus tard.',
+    closed: 'La connexion est fermée pour le moment. La raison figure dans le journal du serveur.',
+    token: 'Code de configuration',
+    tokenHint:
+      'Aucun mot de passe n’est encore défini. Saisissez le code de configuration indiqué dans le journal du serveur, puis définissez un mot de passe.',
+    tokenWrong: 'Code incorrect.',
+    code: 'Code',
+    codeHint: 'De votre application d’authentification, ou un code de récupération.',
+    codeWrong: 'Code incorrect.',
+    passkey: 'Utiliser une clé d’accès',
+    passkeyFailed: 'Cette clé d’accès n’a pas été acceptée.',
+    pair: 'Associer cet appareil',
+    pairHint:
+      'Cet appareil restera connecté 30 jours. Vous pourrez le déconnecter dans Paramètres → Accès.',
+    pairName: 'Nom de l’appareil',
+    pairGone: 'Ce lien a expiré ou a déjà été utilisé. Créez-en un autre dans Paramètres → Accès.',
+    person: 'Nom',
+    wrongName: 'Nom ou mot de passe incorrect.',
+    join: 'Rejoindre',
+    joinHint: 'Vous avez reçu une invitation. Choisissez un mot de passe pour vous connecter.',
+    joinAny: 'Vous avez reçu une invitation. Choisissez comment vous connecter.',
+    joinPasskey: 'Rejoindre avec une clé d’accès',
+    joinKnown:
+      'Cet appareil possède déjà une de vos clés d’accès. Ouvrez la page de connexion et utilisez-la.',
+    joinGone: 'Cette invitation a expiré ou a déjà été utilisée. Demandez-en une autre.',
+    newPassword: 'Nouveau mot de passe',
+    shortPassword: 'Utilisez au moins 8 caractères.',
+    oidc: 'Se connecter avec {name}',
+    oidcJoin: 'Rejoindre avec {name}',
+    oidcUnknown: 'Ce compte n’a pas accès. Demandez au propriétaire de vous ajouter.',
+    oidcExpired: 'La connexion a pris trop de temps. Réessayez.',
+    oidcFailed: 'La connexion avec {name} a échoué. Réessayez, ou utilisez le mot de passe.',
+  },
+  ja: {
+    title: 'サインイン',
+    password: 'パスワード',
+    enter: 'サインイン',
+    wrong: 'パスワードが違います。',
+    lost: 'サーバーに接続できません。',
+    tooMany: '試行回数が多すぎます。しばらくしてからお試しください。',
+    closed: '現在サインインを停止しています。理由はサーバーのログをご覧ください。',
+    token: 'セットアップトークン',
+    tokenHint:
+      'パスワードはまだ設定されていません。サーバーのログにあるセットアップトークンを入力してから、パスワードを設定してください。',
+    tokenWrong: 'トークンが違います。',
+    code: 'コード',
+    codeHint: '認証アプリのコード、またはリカバリーコード。',
+    codeWrong: 'コードが違います。',
+    passkey: 'パスキーを使う',
+    passkeyFailed: 'このパスキーは受け付けられませんでした。',
+    pair: 'このデバイスをペアリング',
+    pairHint:
+      'このデバイスは30日間サインインしたままになります。設定の「アクセス」でサインアウトできます。',
+    pairName: 'デバイス名',
+    pairGone:
+      'このリンクは期限切れか、使用済みです。設定の「アクセス」で新しいリンクを作成してください。',
+    person: '名前',
+    wrongName: '名前またはパスワードが違います。',
+    join: '参加',
+    joinHint: '招待されています。サインインに使うパスワードを決めてください。',
+    joinAny: '招待されています。サインインの方法を選んでください。',
+    joinPasskey: 'パスキーで参加',
+    joinKnown:
+      'このデバイスにはあなたのパスキーがすでにあります。サインインページを開いて使ってください。',
+    joinGone: 'この招待は期限切れか、使用済みです。新しい招待を依頼してください。',
+    newPassword: '新しいパスワード',
+    shortPassword: '8文字以上にしてください。',
+    oidc: '{name}でサインイン',
+    oidcJoin: '{name}で参加',
+    oidcUnknown: 'このアカウントではアクセスできません。所有者に追加を依頼してください。',
+    oidcExpired: 'サインインに時間がかかりすぎました。もう一度お試しください。',
+    oidcFailed: '{name}でサインインできませんでした。もう一度試すか、パスワードを使ってください。',
+  },
+  ko: {
+    title: '로그인',
+    password: '비밀번호',
+    enter: '로그인',
+    wrong: '비밀번호가 올바르지 않아요.',
+    lost: '서버에 연결할 수 없어요.',
+    tooMany: '시도가 너무 많아요. 나중에 다시 시도하세요.',
+    closed: '지금은 로그인이 막혀 있어요. 이유는 서버 로그에 있어요.',
+    token: '설정 토큰',
+    tokenHint:
+      '아직 비밀번호가 설정되지 않았어요. 서버 로그에 있는 설정 토큰을 입력한 다음 비밀번호를 설정하세요.',
+    tokenWrong: '토큰이 올바르지 않아요.',
+    code: '코드',
+    codeHint: '인증 앱의 코드 또는 복구 코드를 입력하세요.',
+    codeWrong: '코드가 올바르지 않아요.',
+    passkey: '패스키 사용',
+    passkeyFailed: '이 패스키를 인증하지 못했어요.',
+    pair: '이 기기 연결',
+    pairHint: '이 기기는 30일 동안 로그인 상태로 유지돼요. 설정 → 접근에서 로그아웃할 수 있어요.',
+    pairName: '기기 이름',
+    pairGone: '링크가 만료되었거나 이미 사용되었어요. 설정 → 접근에서 새 링크를 만드세요.',
+    person: '이름',
+    wrongName: '이름 또는 비밀번호가 올바르지 않아요.',
+    join: '참여',
+    joinHint: '초대를 받았어요. 로그인에 쓸 비밀번호를 정하세요.',
+    joinAny: '초대를 받았어요. 로그인 방법을 선택하세요.',
+    joinPasskey: '패스키로 참여',
+    joinKnown: '이 기기에 이미 내 패스키가 있어요. 로그인 페이지를 열어 사용하세요.',
+    joinGone: '초대가 만료되었거나 이미 사용되었어요. 새 초대를 요청하세요.',
+    newPassword: '새 비밀번호',
+    shortPassword: '8자 이상이어야 해요.',
+    oidc: '{name} 계정으로 로그인',
+    oidcJoin: '{name} 계정으로 참여',
+    oidcUnknown: '이 계정으로는 들어올 수 없어요. 소유자에게 추가를 요청하세요.',
+    oidcExpired: '로그인이 너무 오래 걸렸어요. 다시 시도하세요.',
+    oidcFailed: '{name} 계정으로 로그인하지 못했어요. 다시 시도하거나 비밀번호를 사용하세요.',
+  },
+  'pt-BR': {
+    title: 'Entrar',
+    password: 'Senha',
+    enter: 'Entrar',
+    wrong: 'Senha incorreta.',
+    lost: 'Não foi possível acessar o servidor.',
+    tooMany: 'Tentativas demais. Tente mais tarde.',
+    closed: 'O login está fechado no momento. O motivo está no log do servidor.',
+    token: 'Token de configuração',
+    tokenHint:
+      'Ainda não há senha. Digite o token de configuração que está no log do servidor e depois defina uma senha.',
+    tokenWrong: 'Token incorreto.',
+    code: 'Código',
+    codeHint: 'Do seu app autenticador, ou um código de recuperação.',
+    codeWrong: 'Código incorreto.',
+    passkey: 'Usar uma chave de acesso',
+    passkeyFailed: 'Esta chave de acesso não foi aceita.',
+    pair: 'Parear este dispositivo',
+    pairHint:
+      'Este dispositivo ficará conectado por 30 dias. Você pode desconectá-lo em Configurações → Acesso.',
+    pairName: 'Nome do dispositivo',
+    pairGone: 'Este link expirou ou já foi usado. Crie outro em Configurações → Acesso.',
+    person: 'Nome',
+    wrongName: 'Nome ou senha incorretos.',
+    join: 'Entrar',
+    joinHint: 'Você recebeu um convite. Escolha uma senha para entrar.',
+    joinAny: 'Você recebeu um convite. Escolha como quer entrar.',
+    joinPasskey: 'Entrar com uma chave de acesso',
+    joinKnown: 'Este dispositivo já tem uma chave de acesso sua. Abra a página de login e use-a.',
+    joinGone: 'Este convite expirou ou já foi usado. Peça outro.',
+    newPassword: 'Nova senha',
+    shortPassword: 'Use pelo menos 8 caracteres.',
+    oidc: 'Entrar com {name}',
+    oidcJoin: 'Entrar com {name}',
+    oidcUnknown: 'Esta conta não tem acesso. Peça ao proprietário para adicionar você.',
+    oidcExpired: 'O login demorou demais. Tente de novo.',
+    oidcFailed: 'Não foi possível entrar com {name}. Tente de novo ou use a senha.',
+  },
+  ru: {
+    title: 'Вход',
+    password: 'Пароль',
+    enter: 'Войти',
+    wrong: 'Неверный пароль.',
+    lost: 'Сервис недоступен.',
+    tooMany: 'Слишком много попыток. Попробуйте позже.',
+    closed: 'Вход сейчас закрыт. Причина указана в журнале сервиса.',
+    token: 'Код настройки',
+    tokenHint:
+      'Пароль ещё не задан. Введите код настройки из журнала сервиса, затем задайте пароль.',
+    tokenWrong: 'Неверный код.',
+    code: 'Код',
+    codeHint: 'Из приложения-аутентификатора или код восстановления.',
+    codeWrong: 'Неверный код.',
+    passkey: 'Войти с ключом доступа',
+    passkeyFailed: 'Ключ доступа не принят.',
+    pair: 'Привязать это устройство',
+    pairHint:
+      'Вход на этом устройстве сохранится 30 дней. Завершить его можно в разделе «Настройки → Доступ».',
+    pairName: 'Имя устройства',
+    pairGone:
+      'Срок действия ссылки истёк, или она уже использована. Создайте новую в разделе «Настройки → Доступ».',
+    person: 'Имя',
+    wrongName: 'Неверное имя или пароль.',
+    join: 'Присоединиться',
+    joinHint: 'Вас пригласили. Придумайте пароль для входа.',
+    joinAny: 'Вас пригласили. Выберите способ входа.',
+    joinPasskey: 'Присоединиться с ключом доступа',
+    joinKnown:
+      'На этом устройстве уже есть ваш ключ доступа. Откройте страницу входа и используйте его.',
+    joinGone: 'Срок приглашения истёк, или оно уже использовано. Попросите новое.',
+    newPassword: 'Новый пароль',
+    shortPassword: 'Не меньше 8 символов.',
+    oidc: 'Войти через {name}',
+    oidcJoin: 'Присоединиться через {name}',
+    oidcUnknown: 'У этой учётной записи нет доступа. Попросите владельца добавить вас.',
+    oidcExpired: 'Вход занял слишком много времени. Попробуйте ещё раз.',
+    oidcFailed: 'Войти через {name} не удалось. Попробуйте ещё раз или введите пароль.',
+  },
+  'zh-Hans': {
+    title: '登录',
+    password: '密码',
+    enter: '登录',
+    wrong: '密码不正确。',
+    lost: '无法连接到服务。',
+    tooMany: '尝试次数过多。请稍后再试。',
+    closed: '目前无法登录。原因请见服务日志。',
+    token: '设置码',
+    tokenHint: '尚未设置密码。请输入服务日志中的设置码，然后设置密码。',
+    tokenWrong: '设置码不正确。',
+    code: '验证码',
+    codeHint: '来自身份验证器应用，或使用恢复码。',
+    codeWrong: '验证码不正确。',
+    passkey: '使用通行密钥',
+    passkeyFailed: '通行密钥未被接受。',
+    pair: '配对此设备',
+    pairHint: '此设备将保持登录 30 天。可在“设置 → 访问”中将其退出登录。',
+    pairName: '设备名称',
+    pairGone: '链接已过期或已被使用。请在“设置 → 访问”中重新创建。',
+    person: '姓名',
+    wrongName: '姓名或密码不正确。',
+    join: '加入',
+    joinHint: '你收到了邀请。请设置登录密码。',
+    joinAny: '你收到了邀请。请选择登录方式。',
+    joinPasskey: '使用通行密钥加入',
+    joinKnown: '此设备上已有你的通行密钥。请打开登录页面并使用它。',
+    joinGone: '此邀请已过期或已被使用。请索取新的邀请。',
+    newPassword: '新密码',
+    shortPassword: '至少 8 个字符。',
+    oidc: '使用 {name} 登录',
+    oidcJoin: '使用 {name} 加入',
+    oidcUnknown: '此账号没有访问权限。请让所有者添加你。',
+    oidcExpired: '登录用时过长。请重试。',
+    oidcFailed: '使用 {name} 登录失败。请重试，或使用密码。',
+  },
+  'zh-Hant': {
+    title: '登入',
+    password: '密碼',
+    enter: '登入',
+    wrong: '密碼不正確。',
+    lost: '無法連線到服務。',
+    tooMany: '嘗試次數過多。請稍後再試。',
+    closed: '目前無法登入。原因請見服務記錄。',
+    token: '設定碼',
+    tokenHint: '尚未設定密碼。請輸入服務記錄中的設定碼，然後設定密碼。',
+    tokenWrong: '設定碼不正確。',
+    code: '驗證碼',
+    codeHint: '來自驗證器應用程式，或使用復原碼。',
+    codeWrong: '驗證碼不正確。',
+    passkey: '使用通行密鑰',
+    passkeyFailed: '通行密鑰未被接受。',
+    pair: '配對此裝置',
+    pairHint: '此裝置將保持登入 30 天。可在「設定 → 存取」中將其登出。',
+    pairName: '裝置名稱',
+    pairGone: '連結已過期或已被使用。請在「設定 → 存取」中重新建立。',
+    person: '姓名',
+    wrongName: '姓名或密碼不正確。',
+    join: '加入',
+    joinHint: '你收到了邀請。請設定登入密碼。',
+    joinAny: '你收到了邀請。請選擇登入方式。',
+    joinPasskey: '使用通行密鑰加入',
+    joinKnown: '此裝置上已有你的通行密鑰。請開啟登入頁面並使用它。',
+    joinGone: '此邀請已過期或已被使用。請索取新的邀請。',
+    newPassword: '新密碼',
+    shortPassword: '至少 8 個字元。',
+    oidc: '使用 {name} 登入',
+    oidcJoin: '使用 {name} 加入',
+    oidcUnknown: '此帳號沒有存取權限。請擁有者新增你。',
+    oidcExpired: '登入時間過長。請再試一次。',
+    oidcFailed: '使用 {name} 登入失敗。請再試一次，或使用密碼。',
+  },
+}
+
+/** The language of the login page for a tag such as `zh_TW`, `de-AT`, or `EN`; English when it is not supported. */
+export const loginLanguage = (tag: string): LoginLanguage =>
+  /^zh[-_](tw|hk|mo|hant)\b/i.test(tag.trim()) ? 'zh-Hant' : (languageOf(tag) ?? 'en')
+
+export const loginTexts = (language: LoginLanguage): LoginTexts => TEXTS[language]
