@@ -13,7 +13,7 @@ import { themeColor } from '../lib/base/theme-color.ts'
 import { ARTIFACT_FRAME, ARTIFACT_POLICY } from '../lib/http/artifact-frame.ts'
 import { isNotModified } from '../lib/http/etag.ts'
 import { fillTemplate } from '../lib/http/html-template.ts'
-import { empty, html } from '../lib/http/reply.ts'
+import { empty, html, redirect } from '../lib/http/reply.ts'
 import { assetReply } from '../lib/http/static.ts'
 
 const templateOf = async ({ app }: Ctx, name: string) => {
@@ -123,6 +123,8 @@ export const login = endpoint({
   raw: 'text/html',
   cache: 'no-store',
   async run(ctx) {
+    // Nothing to sign in with: a password that was typed here would be refused as wrong.
+    if (!ctx.app.auth.enabled()) return redirect(`${ctx.client.prefix}/`)
     const settings = ctx.app.settings.get()
     const { theme, bot_name } = settings
     const template = await templateOf(ctx, 'features/sign-in/login.html')
