@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { rightsOf } from '../lib/base/rights.ts'
 import { LOOK } from '../lib/base/setting-defaults.ts'
 import { directionOf, pageLanguage } from '../lib/base/languages.ts'
-import { loginPage } from '../lib/people/login-page.ts'
+import { loginPage, textsFor } from '../lib/people/login-page.ts'
 import { SESSION_COOKIE } from '../lib/people/sign-ins.ts'
 import { proxyIdentity } from '../lib/people/identities.ts'
 import { relyingPartyOf } from '../lib/people/passkeys.ts'
@@ -57,6 +57,7 @@ const shellOf = (name: string, summary: string) =>
         lang: language,
         dir: directionOf(language),
         bot_name,
+        loading: textsFor(language).loading,
         account: ctx.app.auth.account(ctx.cookies[SESSION_COOKIE]) ?? '',
         // In the page itself, so that nothing is offered before the settings have arrived.
         refused: refusedRoutes(ctx).join(','),

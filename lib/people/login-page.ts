@@ -6,6 +6,8 @@ import { documentPolicy, fillTemplate } from '../http/html-template.ts'
 
 type LoginTexts = {
   lang: string
+  /** Of every page, until its code is there. */
+  loading: string
   title: string
   password: string
   enter: string
@@ -34,6 +36,7 @@ type LoginTexts = {
 const TEXTS = {
   en: {
     lang: 'en',
+    loading: 'Loading…',
     title: 'Sign in',
     password: 'Password',
     enter: 'Sign in',
@@ -58,6 +61,7 @@ const TEXTS = {
   },
   es: {
     lang: 'es-ES',
+    loading: 'Cargando…',
     title: 'Iniciar sesión',
     password: 'Contraseña',
     enter: 'Entrar',
@@ -83,6 +87,7 @@ const TEXTS = {
   },
   pt: {
     lang: 'pt-BR',
+    loading: 'Carregando…',
     title: 'Entrar',
     password: 'Senha',
     enter: 'Entrar',
@@ -107,6 +112,7 @@ const TEXTS = {
   },
   de: {
     lang: 'de-DE',
+    loading: 'Wird geladen …',
     title: 'Anmelden',
     password: 'Passwort',
     enter: 'Anmelden',
@@ -132,6 +138,7 @@ const TEXTS = {
   },
   fr: {
     lang: 'fr-FR',
+    loading: 'Chargement…',
     title: 'Connexion',
     password: 'Mot de passe',
     enter: 'Se connecter',
@@ -157,6 +164,7 @@ const TEXTS = {
   },
   ru: {
     lang: 'ru-RU',
+    loading: 'Загрузка…',
     title: 'Вход',
     password: 'Пароль',
     enter: 'Войти',
@@ -182,6 +190,7 @@ const TEXTS = {
   },
   ja: {
     lang: 'ja-JP',
+    loading: '読み込み中…',
     title: 'サインイン',
     password: 'パスワード',
     enter: 'サインイン',
@@ -207,6 +216,7 @@ const TEXTS = {
   },
   ko: {
     lang: 'ko-KR',
+    loading: '불러오는 중…',
     title: '로그인',
     password: '비밀번호',
     enter: '로그인',
@@ -230,6 +240,7 @@ const TEXTS = {
   },
   zh: {
     lang: 'zh-CN',
+    loading: '正在加载…',
     title: '登录',
     password: '密码',
     enter: '登录',
@@ -252,6 +263,7 @@ const TEXTS = {
   },
   'zh-hant': {
     lang: 'zh-TW',
+    loading: '正在載入…',
     title: '登入',
     password: '密碼',
     enter: '登入',
@@ -274,6 +286,7 @@ const TEXTS = {
   },
   ar: {
     lang: 'ar',
+    loading: 'جارٍ التحميل…',
     title: 'تسجيل الدخول',
     password: 'كلمة المرور',
     enter: 'تسجيل الدخول',
