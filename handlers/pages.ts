@@ -4,6 +4,7 @@ import { rightsOf } from '../lib/base/rights.ts'
 import { LOOK } from '../lib/base/setting-defaults.ts'
 import { directionOf, pageLanguage } from '../lib/base/languages.ts'
 import { loginPage } from '../lib/people/login-page.ts'
+import { loginLanguage, loginTexts } from '../lib/people/login-texts.ts'
 import { SESSION_COOKIE } from '../lib/people/sign-ins.ts'
 import { proxyIdentity } from '../lib/people/identities.ts'
 import { relyingPartyOf } from '../lib/people/passkeys.ts'
@@ -13,7 +14,7 @@ import { themeColor } from '../lib/base/theme-color.ts'
 import { ARTIFACT_FRAME, ARTIFACT_POLICY } from '../lib/http/artifact-frame.ts'
 import { isNotModified } from '../lib/http/etag.ts'
 import { fillTemplate } from '../lib/http/html-template.ts'
-import { empty, html } from '../lib/http/reply.ts'
+import { empty, html, redirect } from '../lib/http/reply.ts'
 import { assetReply } from '../lib/http/static.ts'
 
 const templateOf = async ({ app }: Ctx, name: string) => {
@@ -57,6 +58,7 @@ const shellOf = (name: string, summary: string) =>
         lang: language,
         dir: directionOf(language),
         bot_name,
+        loading: loginTexts(loginLanguage(language)).loading,
         account: ctx.app.auth.account(ctx.cookies[SESSION_COOKIE]) ?? '',
         // In the page itself, so that nothing is offered before the settings have arrived.
         refused: refusedRoutes(ctx).join(','),
@@ -123,6 +125,8 @@ export const login = endpoint({
   raw: 'text/html',
   cache: 'no-store',
   async run(ctx) {
+    // Nothing to sign in with: a password that was typed here would be refused as wrong.
+    if (!ctx.app.auth.enabled()) return redirect(`${ctx.client.prefix}/`)
     const settings = ctx.app.settings.get()
     const { theme, bot_name } = settings
     const template = await templateOf(ctx, 'features/sign-in/login.html')

@@ -2,6 +2,8 @@
 import { languageOf, type Language } from '../base/languages.ts'
 
 type LoginTexts = {
+  /** Of every page, until its code is there. */
+  loading: string
   title: string
   password: string
   enter: string
@@ -50,6 +52,7 @@ type LoginLanguage = Language | 'zh-Hant'
 
 const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
   en: {
+    loading: 'Loading…',
     title: 'Sign in',
     password: 'Password',
     enter: 'Sign in',
@@ -88,6 +91,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
     oidcFailed: '{name} didn’t sign you in. Try again, or use the password.',
   },
   ar: {
+    loading: 'جارٍ التحميل…',
     title: 'تسجيل الدخول',
     password: 'كلمة المرور',
     enter: 'تسجيل الدخول',
@@ -126,6 +130,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
     oidcFailed: 'تعذّر تسجيل الدخول عبر {name}. أعد المحاولة أو استخدم كلمة المرور.',
   },
   de: {
+    loading: 'Wird geladen …',
     title: 'Anmelden',
     password: 'Passwort',
     enter: 'Anmelden',
@@ -167,6 +172,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
       'Die Anmeldung mit {name} hat nicht geklappt. Versuch es noch einmal, oder nimm das Passwort.',
   },
   es: {
+    loading: 'Cargando…',
     title: 'Iniciar sesión',
     password: 'Contraseña',
     enter: 'Entrar',
@@ -206,6 +212,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
     oidcFailed: 'No se ha podido entrar con {name}. Inténtalo de nuevo o usa la contraseña.',
   },
   fr: {
+    loading: 'Chargement…',
     title: 'Connexion',
     password: 'Mot de passe',
     enter: 'Se connecter',
@@ -245,6 +252,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
     oidcFailed: 'La connexion avec {name} a échoué. Réessayez, ou utilisez le mot de passe.',
   },
   ja: {
+    loading: '読み込み中…',
     title: 'サインイン',
     password: 'パスワード',
     enter: 'サインイン',
@@ -285,6 +293,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
     oidcFailed: '{name}でサインインできませんでした。もう一度試すか、パスワードを使ってください。',
   },
   ko: {
+    loading: '불러오는 중…',
     title: '로그인',
     password: '비밀번호',
     enter: '로그인',
@@ -322,6 +331,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
     oidcFailed: '{name} 계정으로 로그인하지 못했어요. 다시 시도하거나 비밀번호를 사용하세요.',
   },
   'pt-BR': {
+    loading: 'Carregando…',
     title: 'Entrar',
     password: 'Senha',
     enter: 'Entrar',
@@ -360,6 +370,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
     oidcFailed: 'Não foi possível entrar com {name}. Tente de novo ou use a senha.',
   },
   ru: {
+    loading: 'Загрузка…',
     title: 'Вход',
     password: 'Пароль',
     enter: 'Войти',
@@ -400,6 +411,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
     oidcFailed: 'Войти через {name} не удалось. Попробуйте ещё раз или введите пароль.',
   },
   'zh-Hans': {
+    loading: '正在加载…',
     title: '登录',
     password: '密码',
     enter: '登录',
@@ -436,6 +448,7 @@ const TEXTS: Readonly<Record<LoginLanguage, LoginTexts>> = {
     oidcFailed: '使用 {name} 登录失败。请重试，或使用密码。',
   },
   'zh-Hant': {
+    loading: '正在載入…',
     title: '登入',
     password: '密碼',
     enter: '登入',

@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { loginLanguage } from '../../lib/people/login-texts.ts'
 import { startApp, type TestApp } from '../_app.ts'
+import { PASSWORD, signIn } from '../_people.ts'
 
 const pages = suite<{ app: TestApp }>('pages')
 pages.before(async context => {
@@ -102,18 +103,20 @@ pages(
 
 pages(
   'the login page is one document, escapes hostile names, and allows its parts by hash',
-  async ({ app }) => {
+  async () => {
+    const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: PASSWORD } })
     const bot_name = '<script>alert(1)</script>{{base}}"\'&$&'
-    await app.post('/api/settings', { bot_name })
+    await app.post('/api/settings', { bot_name }, await signIn(app))
     const { text, headers } = await app.get('/login', {
       headers: { 'x-forwarded-prefix': '/at/here', 'x-forwarded-for': '203.0.113.9' },
     })
-    await app.post('/api/settings', { bot_name: 'Agent' })
+    await app.close()
     assert.equal(
       [headers['content-type'], headers['cache-control']],
       ['text/html; charset=utf-8', 'no-store'],
     )
     assert.is([...text.matchAll(/<script/g)].length, 1)
+    assert.not.match(text, /(?:src|href)="static/)
     assert.match(
       text,
       '<h1>&lt;script&gt;alert(1)&lt;/script&gt;{{base}}&quot;&#39;&amp;$&amp;</h1>',
@@ -127,6 +130,17 @@ pages(
     assert.not.match(policy, 'unsafe')
   },
 )
+
+pages('without a password, the login page leads into the app', async ({ app }) => {
+  const headers = { 'x-forwarded-prefix': '/at/here', 'x-forwarded-for': '203.0.113.9' }
+  for (const [given, location] of [
+    [{}, '/'],
+    [headers, '/at/here/'],
+  ] as const) {
+    const answer = await app.get('/login', { headers: given })
+    assert.equal([answer.status, answer.headers.location], [302, location])
+  }
+})
 
 pages('the login page uses the configured language', () => {
   const cases = {

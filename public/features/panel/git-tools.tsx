@@ -255,7 +255,11 @@ const CommitBox = ({ staged, unstaged, isCut }: ToolsProps) => {
         dir="auto"
         rows={message.value.includes('\n') ? 4 : 1}
         aria-label={t('git.message')}
-        placeholder={t('git.message.keys', { keys: formatKeys('mod+enter', layout.mac) })}
+        placeholder={
+          layout.narrow.value
+            ? t('git.message')
+            : t('git.message.keys', { keys: formatKeys('mod+enter', layout.mac) })
+        }
         value={message.value}
         onInput={event => {
           message.value = event.currentTarget.value

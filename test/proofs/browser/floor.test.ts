@@ -143,4 +143,48 @@ test('at 320 px every control in the head and the composer can be pressed; a toa
   }
 })
 
+test('while the code of the page is on its way its name and a word are shown in its colors and language, and nothing moves when it comes', async () => {
+  const app = await startApp()
+  await app.post('/api/settings', { theme: 'light', bot_name: 'Ada' })
+  const at = await openPage('about:blank', { locale: 'de-DE' })
+  const { page } = at
+  try {
+    let release = () => undefined as void
+    const isReleased = new Promise<void>(done => {
+      release = done
+    })
+    await page.route(/\/static\/main-\w+\.js/, async route => {
+      await isReleased
+      await route.continue()
+    })
+    await page.addInitScript(() => {
+      const seen = { shift: 0 }
+      Object.assign(window, { seen })
+      new PerformanceObserver(list => {
+        for (const entry of list.getEntries())
+          seen.shift += (entry as unknown as { value: number }).value
+      }).observe({ type: 'layout-shift', buffered: true })
+    })
+    await page.goto(`${app.url}/`, { waitUntil: 'commit' })
+    const opening = page.locator('.opening')
+    await opening.getByText('Wird geladen').waitFor()
+    assert.match(await opening.innerText(), /^Ada/)
+    const background = await page.evaluate(
+      () => getComputedStyle(document.documentElement).backgroundColor,
+    )
+    assert.match(background, /^rgb\(2[345]\d, /)
+    assert.equal(await at.axe(), [])
+    release()
+    await page.locator('#composer').waitFor()
+    assert.is(await opening.isVisible(), false)
+    const shift = await page.evaluate(
+      () => (window as unknown as { seen: { shift: number } }).seen.shift,
+    )
+    assert.ok(shift <= 0.02, `moved by ${shift}`)
+  } finally {
+    await at.close()
+    await app.close()
+  }
+})
+
 test.run()

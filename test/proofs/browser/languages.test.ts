@@ -237,6 +237,40 @@ test('German on a phone: what a turn waits for is not cut, and a failure is expl
   }
 })
 
+test('German at 1280: no choice of the settings is wider than its control', async () => {
+  const app = await startApp()
+  const opened = await openPage(app.url, {
+    locale: 'de-DE',
+    viewport: { width: 1280, height: 720 },
+  })
+  const { page } = opened
+  try {
+    // Where what commands are asked about can be chosen.
+    await app.post('/api/sandbox', { enabled: false })
+    const cut: unknown[] = []
+    for (const section of ['general', 'permissions']) {
+      await page.goto(`${app.url}/settings/${section}`)
+      await page.locator('.rows .select').first().waitFor()
+      const found = await page.locator('.field-control .select').evaluateAll(selects =>
+        selects.map(select => {
+          const { width } = select.getBoundingClientRect()
+          const copy = select.cloneNode(true) as HTMLSelectElement
+          copy.style.cssText = 'width: max-content; min-width: 0; max-width: none; position: fixed'
+          select.after(copy)
+          const { width: needed } = copy.getBoundingClientRect()
+          copy.remove()
+          return { needed, width, text: select.textContent }
+        }),
+      )
+      cut.push(...found.filter(({ needed, width }) => needed > width + 1))
+    }
+    assert.equal(cut, [])
+  } finally {
+    await opened.close()
+    await app.close()
+  }
+})
+
 /** In the full run all of them. */
 const AXE_LANGUAGES =
   process.env.PROOF === 'full'
@@ -258,6 +292,7 @@ for (const language of AXE_LANGUAGES)
         ['settings/permissions', '.rows select'],
         ['login', '#pw'],
       ] as const) {
+        if (path === 'login') await app.post('/api/settings', { _set_password: 'correct horse' })
         await page.goto(`${app.url}/${path}`)
         await page.locator(ready).first().waitFor()
         assert.is(
@@ -314,8 +349,10 @@ test('Arabic: approvals, toasts, dates of tasks, and people show no marks of dir
   }
 })
 
-test('a page from right to left: the sidebar is on the right, and nothing is wider than a phone', async () => {
+test('a page from right to left: the sidebar is on the right, English titles begin there, and nothing is wider than a phone', async () => {
   const app = await startApp()
+  const messages = [{ role: 'user', content: 'Hello' }]
+  await app.post('/api/session/import', { title: 'In English', messages })
   const opened = await openPage(app.url, {
     locale: 'ar-EG',
     viewport: { width: 390, height: 844 },
@@ -344,6 +381,14 @@ test('a page from right to left: the sidebar is on the right, and nothing is wid
     await page.setViewportSize({ width: 1280, height: 800 })
     const box = await page.locator('.sidebar').boundingBox()
     assert.ok(box && box.x > 640, 'sidebar on the right')
+    const title = page.locator('.session-title').first()
+    await title.waitFor()
+    const gap = await title.evaluate(element => {
+      const range = document.createRange()
+      range.selectNodeContents(element)
+      return element.getBoundingClientRect().right - range.getBoundingClientRect().right
+    })
+    assert.ok(gap < 2, `an English title begins where the Arabic ones do, ${gap} px away`)
     await page.getByRole('combobox').first().waitFor()
     const language = page.locator('select', { has: page.locator('option[value="pt-BR"]') })
     await Promise.all([page.waitForEvent('load'), language.selectOption('pt-BR')])

@@ -76,7 +76,7 @@ test('a message that has to wait is shown although the code for it could not be 
     await page.getByText('The later answer').first().waitFor()
     // This browser requests a module again only with the page.
     await failed.getByRole('button', { name: 'Retry' }).click()
-    await page.locator('.yolo').waitFor()
+    await page.locator('.beside-warn').waitFor()
   } finally {
     await at.close()
     await network.cut().catch(() => undefined)
