@@ -86,9 +86,28 @@ const waitForAnswer = async (ask, child) => {
   throw new Error('it exited')
 }
 
-const openPage = async ask => {
+const OLD_CHAT = '0123456789ab'
+
+/** The lines of a journal: lib/sessions/entries.ts. */
+const oldChat = workspace => {
+  const at = 1_767_225_600
+  const message = { id: 'm2', role: 'user', content: 'Hello', timestamp: at }
+  const meta = { title: 'An old chat', workspace, model: null, profile: 'default' }
+  return [
+    { n: 1, t: 'session', at, v: 1, id: OLD_CHAT, meta },
+    { n: 2, t: 'message', at, message },
+  ]
+    .map(line => `${JSON.stringify(line)}\n`)
+    .join('')
+}
+
+/** A page with an old chat. A start that has chats loads what reads them, and nothing of what only a turn needs. */
+const openPage = async (ask, home, workspace) => {
+  const sessions = join(home, '.agent', 'webui', 'sessions')
+  writeFileSync(join(sessions, `${OLD_CHAT}.jsonl`), oldChat(workspace), { mode: 0o600 })
   for (const path of ['/', '/api/settings', '/api/sessions?limit=50', '/api/sessions'])
     await ask(path)
+  await ask(`/api/session?session_id=${OLD_CHAT}`)
 }
 
 const runTurn = async (ask, workspace) => {
@@ -144,7 +163,7 @@ export const warmUp = async (file, packing) => {
     // Before a page, whose code may not be there.
     await step('error', () => fail(port))
     const { parts: ofError } = scripts.pop()
-    await step('page', () => openPage(ask))
+    await step('page', () => openPage(ask, home, workspace))
     await step('turn', () => runTurn(ask, workspace))
     child.kill('SIGTERM')
     await once(child, 'exit')

@@ -10,6 +10,7 @@ import { HEAD_BYTES, PAYLOAD_MARK } from '../build/run-built.cjs'
 import { createClient } from './_http.ts'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { sessionId, writeSessions } from '../bench/_data.ts'
 import { freePort, launch, type Program, programEnv, startProgram } from '../build/start-program.ts'
 import { rejection, startEditor } from './lib/cli/_acp-client.ts'
 import { tempDir } from './_temp-dir.ts'
@@ -98,6 +99,33 @@ test('a file that is overwritten while it runs: what needs more of it fails by i
   assert.is((await fetch(`${program.url}/health`)).status, 200)
   assert.is(await program.stop(), 0)
   assert.not.match(program.output(), /closing|uncaught/)
+  rmSync(copy)
+})
+
+test('chats are listed and read without the code of a turn', async () => {
+  const copy = join(cwd, 'idle.mjs')
+  copyFileSync(file, copy)
+  const home = join(root, 'idle')
+  writeSessions(join(home, '.agent', 'webui'), home, { sessions: 3, messages: 4 })
+  const run = () => startProgram(process.execPath, [copy, '--no-browser'], { home, cwd })
+  // Reads the files, as a start with unknown ones does.
+  await (await run()).stop()
+  const program = await run()
+  const statusOf = (path: string, body?: object) =>
+    fetch(program.url + path, {
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      headers: { 'Content-Type': 'application/json' },
+    }).then(({ status }) => status)
+  const reads = ['/', '/api/sessions?limit=50', `/api/session?session_id=${sessionId(0)}`]
+  const read = () => Promise.all(reads.map(path => statusOf(path)))
+  assert.equal(await read(), [200, 200, 200])
+  // Nothing more of it can be loaded.
+  writeFileSync(copy, 'x'.repeat(1_000))
+  assert.equal(await read(), [200, 200, 200])
+  const turn = { session_id: sessionId(0), message: 'Hello' }
+  assert.is(await statusOf('/api/chat/start', turn), 500)
+  assert.match(program.output(), /POST \/api\/chat\/start: Error: The program file/)
+  await program.stop()
   rmSync(copy)
 })
 

@@ -14,6 +14,7 @@ import {
   isUnwritable,
   openDatabase,
   removeDatabase,
+  SMALL_CACHE,
 } from '../store/sqlite.ts'
 import type { ApiMessage } from './api-request.ts'
 import { textOfParts } from './parse.ts'
@@ -24,7 +25,7 @@ export type Head = { session: string; message: string }
 const MAX_ENTRIES = 20_000
 const MAX_BODY_CHARS = 2_000_000
 
-const PRAGMAS = ['journal_mode = WAL', 'synchronous = NORMAL']
+const PRAGMAS = ['journal_mode = WAL', 'synchronous = NORMAL', SMALL_CACHE]
 
 const SCHEMA = `
   create table entries (

@@ -1,4 +1,5 @@
 /** Schema of `catalog.db`. Everything in it is derived from the session files and may be deleted at any time. */
+import { SMALL_CACHE } from '../store/sqlite.ts'
 
 /** Of `SCHEMA`: a file with another number is made again. */
 export const SCHEMA_VERSION = 11
@@ -63,7 +64,7 @@ export const PRAGMAS = [
   'journal_mode = WAL',
   'synchronous = OFF',
   'secure_delete = ON',
-  'cache_size = -2000',
+  SMALL_CACHE,
   'journal_size_limit = 4194304',
 ] as const
 

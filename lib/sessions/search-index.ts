@@ -1,6 +1,12 @@
 /** The full-text index (`search.db`). Used by the search worker only; derived from the session files and safe to delete. */
 import { readLines } from '../store/journal.ts'
-import { type Database, isCorrupt, openDatabase, removeDatabase } from '../store/sqlite.ts'
+import {
+  type Database,
+  isCorrupt,
+  openDatabase,
+  removeDatabase,
+  SMALL_CACHE,
+} from '../store/sqlite.ts'
 import { redact } from '../base/redact/redact.ts'
 import type { Message } from '../schema/message.ts'
 import { messageHead, parseForTranscript } from './entries.ts'
@@ -40,7 +46,7 @@ const PRAGMAS = [
   'journal_mode = WAL',
   'synchronous = NORMAL',
   'secure_delete = ON',
-  'cache_size = -2000',
+  SMALL_CACHE,
   'journal_size_limit = 4194304',
 ] as const
 

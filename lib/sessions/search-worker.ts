@@ -4,7 +4,13 @@ import { setImmediate } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { collectWhenIdle } from '../base/collect-when-idle.ts'
 import { messageOf } from '../errors.ts'
-import { type Database, isCorrupt, openDatabase, removeDatabase } from '../store/sqlite.ts'
+import {
+  type Database,
+  isCorrupt,
+  openDatabase,
+  removeDatabase,
+  SMALL_CACHE,
+} from '../store/sqlite.ts'
 import { type Pending, SearchIndex } from './search-index.ts'
 import type { SearchRequest, SearchResponse, SearchSources } from './search-client.ts'
 
@@ -26,7 +32,10 @@ class SearchWorker {
     const { ino } = statSync(catalog, { bigint: true })
     if (this.#rows?.ino === ino) return this.#rows.db
     this.#rows?.db.close()
-    this.#rows = { db: openDatabase(catalog, { readonly: true, addon }), ino }
+    this.#rows = {
+      db: openDatabase(catalog, { readonly: true, pragmas: [SMALL_CACHE], addon }),
+      ino,
+    }
     return this.#rows.db
   }
 

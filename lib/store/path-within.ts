@@ -25,17 +25,31 @@ export const realPath = (path: string, links = 0): string => {
   return target === null ? resolved : realPath(resolve(dirname(resolved), target), links + 1)
 }
 
-/** `realPath` of each. The folder of missing entries is resolved once, however many of them it would hold. */
+/** Elsewhere the disk may have an entry under a name in other letters, which only `realPath` gives. */
+const HAS_EXACT_NAMES = process.platform === 'linux'
+
+/** `realPath` of each. A folder is resolved once, however many of its entries are asked for. */
 export const realPaths = (paths: readonly string[]): string[] => {
   const folders = new Map<string, string>()
   return paths.map(path => {
     const full = resolve(path)
-    if (!isMissing(full)) return realPath(full)
+    if (!isPlain(full)) return realPath(full)
     const folder = dirname(full)
     const real = folders.get(folder) ?? realPath(folder)
     folders.set(folder, real)
     return join(real, basename(full))
   })
+}
+
+/** True when the name is that of an entry that is no link, or of none. */
+const isPlain = (path: string): boolean => {
+  try {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    return !found || (HAS_EXACT_NAMES && !found.isSymbolicLink())
+  } catch {
+    // In a directory that cannot be entered, or no possible name.
+    return false
+  }
 }
 
 /** True when neither a file nor a link has this name. */

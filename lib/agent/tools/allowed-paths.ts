@@ -40,19 +40,29 @@ export const displayPath = ({ workspace }: PathScope, fullPath: string): string 
     : fullPath
 }
 
+/** Of those files that have more than one name. */
+const linkedInodes = (paths: readonly string[]): Set<string> =>
+  new Set(
+    paths.flatMap(path => {
+      const inode = inodeOf(path)
+      return inode && inode.links > 1 ? inode.key : []
+    }),
+  )
+
 /** Compiles the guards once per search instead of once per file. Takes real paths. */
 const readGuard = (ctx: ReadScope): ((fullPath: string) => boolean) => {
   const home = ctx.env.HOME ?? ''
   const forbidden = realPaths(ctx.forbidden)
   const readable = realPaths(ctx.readable ?? [])
-  // Evaluated once, not for every file of a search. A file with one name has no other one to be reached by.
-  const kept = new Set(
-    forbidden.flatMap(path => {
-      const inode = inodeOf(path)
-      return inode && inode.links > 1 ? inode.key : []
-    }),
-  )
+  let kept: ReadonlySet<string> | undefined
+  let isFirst = true
   const isLinked = (fullPath: string): boolean => {
+    // A file with one name has no other one to be reached by: of one file its own links are asked for, of more those of what is forbidden.
+    if (isFirst) {
+      isFirst = false
+      if ((inodeOf(fullPath)?.links ?? 0) < 2) return false
+    }
+    kept ??= linkedInodes(forbidden)
     if (kept.size === 0) return false
     const inode = inodeOf(fullPath)
     return inode !== null && inode.links > 1 && kept.has(inode.key)

@@ -91,10 +91,15 @@ test('many paths: the same as each alone, with one lookup of the folder of those
   }) as typeof native
   try {
     realPaths(Array.from({ length: 10 }, (_, at) => join(root, `missing-${at}`)))
+    assert.is(count, 1)
+    // Entries that are no links; elsewhere a disk may have them under other letters.
+    if (process.platform === 'linux') {
+      realPaths(['secret', 'root', 'root-neighbor', 'missing'].map(name => join(dir, name)))
+      assert.is(count, 2)
+    }
   } finally {
     realpathSync.native = native
   }
-  assert.is(count, 1)
 })
 
 test.run()
