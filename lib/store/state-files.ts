@@ -1,6 +1,6 @@
 /** The entries of the state directory: what a backup does with them, and which tools and file requests must not access. */
 import { join } from 'node:path'
-import { isBelow, realPath } from './path-within.ts'
+import { isBelow, realPath, realPaths } from './path-within.ts'
 
 /**
  * Every entry of the state directory, with what a backup does with it; docs/state-directory.md describes each. `strip`: saved
@@ -67,5 +67,7 @@ export const protectedPaths = (stateDir: string): string[] =>
 /** True for the state directory itself and everything in the server's own files, none of which can be a workspace. */
 export const isProtectedPath = (stateDir: string, path: string): boolean => {
   const real = realPath(path)
-  return path === stateDir || protectedPaths(stateDir).some(place => isBelow(realPath(place), real))
+  return (
+    path === stateDir || realPaths(protectedPaths(stateDir)).some(place => isBelow(place, real))
+  )
 }

@@ -5,7 +5,7 @@ import { namesIn } from '../base/directories.ts'
 import type { Config } from '../config.ts'
 import { missing } from '../errors.ts'
 import type { Bounds } from '../store/dir-handle.ts'
-import { isInside, realPath } from '../store/path-within.ts'
+import { isInside, realPath, realPaths } from '../store/path-within.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { realDirectory } from './workspace-paths.ts'
 import type { Clock } from '../base/clock.ts'
@@ -92,7 +92,7 @@ export const fileScope = (
   if (root === undefined)
     throw missing('Directory not found: the workspace is not there', { code: 'workspace_missing' })
   const [places, exceptions, dirs] = [[...hidden, ...homes.flatMap(tokenDirs)], shown, homes].map(
-    list => list.map(place => realPath(place)),
+    realPaths,
   ) as [string[], string[], string[]]
   const lies = (real: string) => (place: string) => isBelow(place, real)
   const isSecret = (real: string) => isSecretName(basename(real)) && dirs.includes(dirname(real))

@@ -54,15 +54,15 @@ test('what has not changed is neither looked at nor read', async () => {
   const longId = imported.body.session.session_id
   const lookups = async (path: string): Promise<{ stats: number; reads: number }> => {
     const counted = countCalls()
-    for (let i = 0; i < 10; i++) assert.is((await app.get(path)).status, 200)
+    assert.is((await app.get(path)).status, 200)
     counted.stop()
     const { statSync = 0, lstatSync = 0, fstatSync = 0, ...reads } = counted.calls
     const sum = Object.values(reads).reduce((all, count) => all + count, 0)
-    return { stats: (statSync + lstatSync + fstatSync) / 10, reads: sum / 10 }
+    return { stats: statSync + lstatSync + fstatSync, reads: sum }
   }
   const most = async (path: string, stats: number) => {
     let found = { stats: 0, reads: 0 }
-    // A file that changed within the resolution of its times is read again for a moment.
+    // A file that changed within the resolution of its times is read again for a moment, and what is watched is looked at once a second.
     for (let round = 0; round < 100; round++) {
       found = await lookups(path)
       if (found.stats <= stats && found.reads === 0) return
@@ -126,7 +126,7 @@ test('sending a message reads no more of a long chat than of a short one', async
       await send(id)
       return bytesUntilReply('/api/chat/start', () => send(id))
     }
-    const [short, long] = [await bytesOf(2), await bytesOf(2_000)]
+    const [short, long] = [await bytesOf(2), await bytesOf(500)]
     assert.ok(long < short + 1_000, `${short} and ${long} bytes`)
   } finally {
     await app.close()

@@ -121,6 +121,14 @@ test('output is cut between color codes, not through them', () => {
   assert.not(createPlain('\x1b[2Jx\x1b[0m').colored)
 })
 
+test('live output ends at its limit, in words', () => {
+  const live: string[] = []
+  const printed = new CommandOutput(createTestClock(), text => live.push(text))
+  for (let at = 0; at < 30; at++) printed.write(Buffer.from('x'.repeat(9_999)))
+  printed.end()
+  assert.equal(live, [`${'x'.repeat(200_000)}\n[… more output is not shown live …]\n`])
+})
+
 const createPlain = (text: string) => {
   const printed = new CommandOutput(createTestClock(), () => {})
   printed.write(Buffer.from(text))

@@ -77,8 +77,9 @@ export class CommandOutput {
 
   #add(text: string): void {
     this.#screen.write(text)
-    if (this.#shown >= MAX_LIVE_CHARS) return
-    this.#pending = (this.#pending + text).slice(0, MAX_LIVE_CHARS)
+    // Not cut here: each cut would copy what is pending.
+    if (this.#shown + this.#pending.length >= MAX_LIVE_CHARS) return
+    this.#pending += text
     this.#cancel ??= this.#clock.timer(LIVE_EVERY_MS, () => this.#flush())
   }
 

@@ -7,12 +7,18 @@ import { commandOf } from '../../../lib/cli/cli.ts'
 import { runCommand } from '../../../lib/cli/run.ts'
 import type { Terminal } from '../../../lib/cli/terminal.ts'
 import { firstSegments } from '../../../lib/http/routes.ts'
+import { readVersion } from '../../../lib/operations/version.ts'
 import { patternRoutes, routes } from '../../../router.ts'
 import { programEnv, SERVICE } from '../../../build/start-program.ts'
 import { tempDir } from '../../_temp-dir.ts'
 
 /** The first segments of the paths of the server, as its own start gives them to `doctor`. */
 export const OWN_NAMES = firstSegments(routes, patternRoutes)
+
+const version = await readVersion({
+  root: join(import.meta.dirname, '../../..'),
+  path: process.env.PATH,
+})
 
 export type Ran = { code: number | null; out: string; err: string }
 
@@ -105,6 +111,7 @@ export const createDesk = () => {
       cwd: workspace,
       onInterrupt: () => () => undefined,
       machine: given.machine,
+      version,
       ownNames: OWN_NAMES,
       unpackAddon: given.unpackAddon,
     })

@@ -17,8 +17,8 @@ const read = (given: Record<string, unknown> = {}) =>
 const linesOf = ({ content }: { content: string }) =>
   content === '' ? [] : content.split('\n').map(line => line.trimStart())
 
-const LINES = 400_000
-const line = (n: number) => `line ${n} ${'x'.repeat(n % 50)}`
+const LINES = 40_000
+const line = (n: number) => `line ${n} ${'x'.repeat(n % 500)}`
 const text = (end = '\n') => Array.from({ length: LINES }, (_, at) => line(at + 1) + end).join('')
 
 for (const [name, bytes] of [

@@ -13,6 +13,7 @@ test.before.each(() => {
 test.after.each(() => bench.close())
 
 const NEVER = 600_000
+const LINES = 500_000
 type Hit = { path: string; line: number; content: string }
 
 const search = async (limits: { list?: number; read?: number }, args: Record<string, unknown>) => {
@@ -26,11 +27,11 @@ for (const [name, pattern] of [
   ['few lines', 'line 99999 '],
 ] as const)
   test(`a large log that is not read to its end: ${name}`, async () => {
-    bench.write('a.log', Buffer.from('error: line 1 of the log, and more text\n'.repeat(5_000_000)))
-    const found = await search({ read: 1_500 }, { pattern, limit: 5 })
+    bench.write('a.log', Buffer.from('error: line 1 of the log, and more text\n'.repeat(LINES)))
+    const found = await search({ read: 100 }, { pattern, limit: 5 })
     // A fast machine may reach the end.
     if (found.total_is_lower_bound) assert.ok(found.note)
-    else assert.is(found.total_count, pattern.startsWith('line') ? 0 : 5_000_000)
+    else assert.is(found.total_count, pattern.startsWith('line') ? 0 : LINES)
     if (found.total_count > 0)
       assert.equal(
         found.matches.map(({ line }: Hit) => line),
