@@ -1,6 +1,6 @@
 /** A process of the test run: runs the files that `run.ts` sends with uvu, one by one, and reports each. */
-import fs, { readFileSync } from 'node:fs'
-import { flushCompileCache, syncBuiltinESMExports } from 'node:module'
+import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { Assertion } from 'uvu/assert'
 import { removeLeftovers } from './_leftovers.ts'
@@ -11,15 +11,6 @@ export type Result = Record<'passed' | 'failed' | 'skipped', number> & {
   report: string
   grown: boolean
 }
-
-/** No test takes the power away, which is all that waiting for the disk is for; a tenth of the time of a service in this process. */
-Object.assign(fs, {
-  fsyncSync: () => undefined,
-  fdatasyncSync: () => undefined,
-  fsync: (_: number, done: (error: null) => void) => setImmediate(done, null),
-  fdatasync: (_: number, done: (error: null) => void) => setImmediate(done, null),
-})
-syncBuiltinESMExports()
 
 type Suite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>
 /** uvu's own hook, which its command line uses too: with these set, `.run()` queues. */
