@@ -180,6 +180,7 @@ export class ScrollController {
   }
 
   jumpToEnd(): void {
+    this.#drop()
     this.#follow(true)
     this.#render()
   }
@@ -188,6 +189,7 @@ export class ScrollController {
   jumpTo({ row: key, heading, focus }: Place): boolean {
     if (!this.#source?.peek().some(row => row.key === key)) return false
     this.#target = { key, top: JUMP_TOP_PX, heading, focus }
+    this.#drop()
     this.#follow(false)
     this.#render()
     return true
@@ -203,7 +205,10 @@ export class ScrollController {
       const isUp = !isNear && scroller.scrollTop < this.#scrollTop - 1
       // The plan or the queue closed, so that the browser moved the list, and more came before this event: nobody scrolled.
       if (isUp && this.#atEnd && scroller.clientHeight > this.#frameHeight) this.#scrollToEnd()
-      else if (isUp) this.#follow(false)
+      else if (isUp) {
+        this.#drop()
+        this.#follow(false)
+      }
       this.#remember(scroller)
       this.#lastAnchor = this.#atEnd ? null : firstVisible(scroller, this.column.current)
     }
@@ -235,12 +240,20 @@ export class ScrollController {
     // After the next render.
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
-        clearTimeout(this.#release)
+        if (!this.#isHeld) return
         const isOpen = button.matches('[aria-expanded="true"], [open] > summary')
         if (isOpen) this.#release = window.setTimeout(release, LATE_BODY_MS)
         else release()
       }),
     )
+  }
+
+  /** The reader goes elsewhere before it is known what a click has opened. */
+  #drop(): void {
+    if (!this.#isHeld) return
+    window.clearTimeout(this.#release)
+    this.#isHeld = false
+    this.#leave()
   }
 
   /** The browser would scroll smoothly to where the end was when the key was pressed. */
@@ -431,6 +444,7 @@ export class ScrollController {
     const rows = this.#source?.peek() ?? []
     const offset = offsetOfRow(rows, this.#heights, key, this.#width)
     if (!scroller || offset === null) return
+    this.#drop()
     this.#follow(false)
     scroller.scrollTop = (this.space.current?.offsetTop ?? 0) + offset - scroller.clientHeight / 3
     this.#render()

@@ -54,4 +54,82 @@ following('ends when the reader scrolls up, and begins again at the end', () => 
   assert.is(scroll.leftAt.value, null)
 })
 
+class Button {
+  readonly row = { offsetHeight: 100, isConnected: true }
+  closest(selector: string) {
+    return selector === '.tx-row' ? this.row : this
+  }
+  matches = () => true
+}
+
+/** Opens a card at the end; the returned function lets everything happen that a frame or a timer was to do. */
+const openCard = (scroll: ScrollController) => {
+  const due = new Map<number, () => void>()
+  let last = 0
+  const later = (run: () => void) => {
+    due.set(++last, run)
+    return last
+  }
+  const runDue = () => {
+    for (const [id, run] of [...due]) {
+      due.delete(id)
+      run()
+    }
+  }
+  const before = { Element: globalThis.Element, window: globalThis.window }
+  const window = { setTimeout: later, clearTimeout: (id: number) => due.delete(id) }
+  Object.assign(globalThis, { Element: Button, requestAnimationFrame: later, window })
+  const target = new Button()
+  scroll.onClick({ target } as unknown as Event)
+  runDue()
+  runDue()
+  return (ended: Partial<Button['row']> = {}) => {
+    Object.assign(target.row, ended)
+    runDue()
+    Object.assign(globalThis, before)
+  }
+}
+
+following(
+  'is not resumed by a card that was opened at the end when the reader is elsewhere by then',
+  () => {
+    for (const leave of [
+      ({ list, scroll }: ReturnType<typeof openList>) => {
+        list.scrollTop = 300
+        scroll.onScroll()
+      },
+      ({ scroll }: ReturnType<typeof openList>) => {
+        scroll.beginRender(
+          signal([{ key: 'a' }] as unknown as readonly Row[]),
+          signal(false),
+          () => undefined,
+        )
+        scroll.jumpTo({ row: 'a', heading: null, focus: false })
+      },
+    ]) {
+      const opened = openList()
+      const letTimePass = openCard(opened.scroll)
+      assert.is(opened.scroll.leftAt.value, null)
+      leave(opened)
+      assert.is.not(opened.scroll.leftAt.value, null)
+      // The list no longer draws the row of the card.
+      letTimePass({ isConnected: false })
+      assert.is.not(opened.scroll.leftAt.value, null)
+    }
+  },
+)
+
+following(
+  'continues below a card that ended where it was opened, and not where one stays open',
+  () => {
+    const answered = openList()
+    openCard(answered.scroll)({ isConnected: false })
+    assert.is(answered.scroll.leftAt.value, null)
+    const open = openList()
+    open.list.scrollHeight = 2_300
+    openCard(open.scroll)({ offsetHeight: 400 })
+    assert.is.not(open.scroll.leftAt.value, null)
+  },
+)
+
 following.run()
