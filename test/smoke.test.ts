@@ -203,6 +203,18 @@ test('serves the page and all of its files, compressed', async ({ client }) => {
   assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 97_000)
 })
 
+test('the sign-in page is one document', async () => {
+  const env = { AGENT_WEBUI_PASSWORD: 'correct horse' }
+  const signedOut = { home: join(root, 'signed-out'), cwd, env }
+  const program = await startProgram(process.execPath, [file, '--no-browser'], signedOut)
+  const page = await fetch(`${program.url}/login`)
+  assert.is(page.status, 200)
+  const text = await page.text()
+  assert.match(text, '<form id="login-form"')
+  assert.not.match(text, /(?:src|href)="static/)
+  await program.stop()
+})
+
 /** Checks the files that a page names; returns the bytes of its script and style, which the composer needs. */
 const firstLoadOf = async ({ get }: State['client'], path: string): Promise<number> => {
   const page = await get(path)

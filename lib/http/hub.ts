@@ -7,8 +7,8 @@
  * the replays of two sources would lose events of the second one.
  */
 import { type Clock, every } from '../base/clock.ts'
-import { TextPool } from './text-pool.ts'
-import { Rounds } from './rounds.ts'
+import { TextPool } from '../base/text-pool.ts'
+import { Rounds } from '../base/rounds.ts'
 import { type Cursor, toCursor } from '../base/stream-cursor.ts'
 import type { PushSource } from '../base/push-source.ts'
 import { FRAME_END, frame, frameHead, idField } from '../base/sse.ts'

@@ -64,8 +64,9 @@ test('what has not changed is neither looked at nor read', async () => {
     let found = { stats: 0, reads: 0 }
     // A file that changed within the resolution of its times is read again for a moment, and what is watched is looked at once a second.
     for (let round = 0; round < 100; round++) {
-      found = await lookups(path)
-      if (found.stats <= stats && found.reads === 0) return
+      const each = [await lookups(path), await lookups(path), await lookups(path)]
+      found = each.find(one => one.stats > stats || one.reads > 0) ?? found
+      if (each.every(one => one.stats <= stats && one.reads === 0)) return
     }
     assert.unreachable(`${path}: ${JSON.stringify(found)}`)
   }

@@ -57,7 +57,7 @@ const readGuard = (ctx: ReadScope): ((fullPath: string) => boolean) => {
   let kept: ReadonlySet<string> | undefined
   let isFirst = true
   const isLinked = (fullPath: string): boolean => {
-    // A file with one name has no other one to be reached by: of one file its own links are asked for, of more those of what is forbidden.
+    // A file with one name has no other one to be reached by. The first file is checked by its own link count; from the second on, the forbidden inodes are collected once.
     if (isFirst) {
       isFirst = false
       if ((inodeOf(fullPath)?.links ?? 0) < 2) return false

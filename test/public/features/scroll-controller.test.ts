@@ -7,6 +7,11 @@ import { ScrollController } from '../../../public/features/transcript/scroll-con
 
 const following = suite('transcript: following the end')
 
+const { Element, window, requestAnimationFrame } = globalThis
+following.after.each(
+  () => void Object.assign(globalThis, { Element, window, requestAnimationFrame }),
+)
+
 /** A list as the browser lays it out: its position is kept within what there is. */
 const openList = () => {
   let top = 0
@@ -76,9 +81,8 @@ const openCard = (scroll: ScrollController) => {
       run()
     }
   }
-  const before = { Element: globalThis.Element, window: globalThis.window }
-  const window = { setTimeout: later, clearTimeout: (id: number) => due.delete(id) }
-  Object.assign(globalThis, { Element: Button, requestAnimationFrame: later, window })
+  const page = { setTimeout: later, clearTimeout: (id: number) => due.delete(id) }
+  Object.assign(globalThis, { Element: Button, requestAnimationFrame: later, window: page })
   const target = new Button()
   scroll.onClick({ target } as unknown as Event)
   runDue()
@@ -86,7 +90,6 @@ const openCard = (scroll: ScrollController) => {
   return (ended: Partial<Button['row']> = {}) => {
     Object.assign(target.row, ended)
     runDue()
-    Object.assign(globalThis, before)
   }
 }
 

@@ -1,7 +1,7 @@
 /** Texts that are kept lie beside each other, and keep only each other's memory. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { TextPool } from '../../../lib/http/text-pool.ts'
+import { TextPool } from '../../../lib/base/text-pool.ts'
 
 const test = suite('text pool')
 

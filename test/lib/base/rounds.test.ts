@@ -2,7 +2,7 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Rounds } from '../../../lib/http/rounds.ts'
+import { Rounds } from '../../../lib/base/rounds.ts'
 
 const test = suite('rounds')
 
