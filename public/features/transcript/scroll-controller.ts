@@ -74,8 +74,8 @@ export class ScrollController {
   #running: ReadonlySignal<boolean> | null = null
   /** Least height of the column: what ends while a turn runs, as the output of a command, leaves its place to what follows. */
   #floor = 0
-  /** The first row that was measured last: the ones before it were in the space, with their estimated heights. */
-  #firstKey = ''
+  /** The row that was the first one drawn, and where it was: what is above it was in the space, with estimated heights. */
+  #first = { key: '', top: 0 }
   #onNearTop = () => {}
   #atEnd = true
   /** A click may be expanding something: being at the end does not mean following it. */
@@ -370,8 +370,11 @@ export class ScrollController {
   /** Measures and observes rows that are new in the DOM; true when a height was new. */
   #measureRows(): boolean {
     const present = new Set<Element>()
-    const before = this.#takenFromSpace()
-    let misjudged = 0
+    // What the space was too high by, or is now by better estimates, is no output that has ended.
+    const misjudged = this.#topOf(this.#first.key) - this.#first.top
+    if (this.#floor > 0 && misjudged) this.#setFloor(this.#floor + misjudged)
+    const { key = '' } = this.#rows[this.#rendered?.start ?? 0] ?? {}
+    this.#first = { key, top: this.#topOf(key) }
     let isNew = false
     for (const element of rowElements(this.column.current)) {
       present.add(element)
@@ -379,12 +382,9 @@ export class ScrollController {
       this.#rowObserver?.observe(element)
       const { height } = element.getBoundingClientRect()
       const key = element.dataset.key!
-      misjudged += height - (before.get(key) ?? height)
       this.#measured.set(key, height)
       isNew = this.#heights.take(key, height) || isNew
     }
-    // What the space was too high by is no output that has ended.
-    if (this.#floor > 0 && misjudged) this.#setFloor(this.#floor + misjudged)
     for (const element of this.#observed) {
       if (!present.has(element)) this.#rowObserver?.unobserve(element)
     }
@@ -392,13 +392,13 @@ export class ScrollController {
     return isNew
   }
 
-  /** The heights that were assumed for rows that are drawn now and were above all drawn ones. */
-  #takenFromSpace(): Map<string, number> {
-    const rows = this.#rendered ? this.#rows.slice(this.#rendered.start) : []
-    const first = rows.findIndex(({ key }) => key === this.#firstKey)
-    this.#firstKey = rows[0]?.key ?? ''
-    const taken = rows.slice(0, Math.max(0, first))
-    return new Map(taken.map(row => [row.key, this.#heights.of(row, this.#width)]))
+  /** Where a row begins in the column; that of the first one that was drawn for a row that is gone. */
+  #topOf(key: string): number {
+    const { offsetTop = 0 } = this.space.current ?? {}
+    const element = this.#rowElement(key)
+    if (element) return element.offsetTop
+    const offset = offsetOfRow(this.#rows, this.#heights, key, this.#width)
+    return offset === null ? this.#first.top : offsetTop + offset
   }
 
   #rowsResized(entries: readonly ResizeObserverEntry[]): void {
