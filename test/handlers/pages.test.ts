@@ -104,13 +104,12 @@ pages(
 pages(
   'the login page is one document, escapes hostile names, and allows its parts by hash',
   async () => {
-    const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: PASSWORD } })
+    await using app = await startApp({ env: { AGENT_WEBUI_PASSWORD: PASSWORD } })
     const bot_name = '<script>alert(1)</script>{{base}}"\'&$&'
     await app.post('/api/settings', { bot_name }, await signIn(app))
     const { text, headers } = await app.get('/login', {
       headers: { 'x-forwarded-prefix': '/at/here', 'x-forwarded-for': '203.0.113.9' },
     })
-    await app.close()
     assert.equal(
       [headers['content-type'], headers['cache-control']],
       ['text/html; charset=utf-8', 'no-store'],

@@ -149,12 +149,9 @@ test('while the code of the page is on its way its name and a word are shown in 
   const at = await openPage('about:blank', { locale: 'de-DE' })
   const { page } = at
   try {
-    let release = () => undefined as void
-    const isReleased = new Promise<void>(done => {
-      release = done
-    })
+    const code = Promise.withResolvers<void>()
     await page.route(/\/static\/main-\w+\.js/, async route => {
-      await isReleased
+      await code.promise
       await route.continue()
     })
     await page.addInitScript(() => {
@@ -174,7 +171,7 @@ test('while the code of the page is on its way its name and a word are shown in 
     )
     assert.match(background, /^rgb\(2[345]\d, /)
     assert.equal(await at.axe(), [])
-    release()
+    code.resolve()
     await page.locator('#composer').waitFor()
     assert.is(await opening.isVisible(), false)
     const shift = await page.evaluate(

@@ -168,6 +168,7 @@ safety(
       }
       for (const [index, [path, shown]] of viewsOf(session_id).entries()) {
         if (path === '/login') {
+          // A page that is open would be refused what it asks for.
           await page.goto('about:blank')
           await app.post('/api/settings', { _set_password: 'correct horse' })
         }
