@@ -21,7 +21,7 @@ const FIRST_VIEWS = {
   'home.html': 'public/features/home/lazy-home.ts',
   'chat.html': 'public/features/transcript/transcript.tsx',
 }
-/** What every page, and what a chat loads once it has shown what was opened. */
+/** What every page loads once it has shown what was opened; what a chat with steps is shown with; what a chat loads once it is shown. */
 export const AFTER_FIRST_VIEW = [
   [
     'public/features/composer/lazy-bar.ts',
@@ -32,6 +32,7 @@ export const AFTER_FIRST_VIEW = [
     'public/parts/menu.tsx',
     'public/parts/more-icons.ts',
   ],
+  ['public/features/transcript/work-words.tsx'],
   [
     'public/features/transcript/step-row.tsx',
     'public/features/transcript/turn-summary.tsx',

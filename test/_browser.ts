@@ -165,3 +165,17 @@ export const closeBrowser = async (): Promise<void> => {
   const [browser] = launched.splice(0)
   await (await browser)?.close()
 }
+
+/** How far what is visible has moved since the page was opened, without a click or a key. More than 0.02 is seen. */
+export const shiftOf = (page: Page): Promise<number> =>
+  page.evaluate(
+    () =>
+      new Promise<number>(resolve => {
+        new PerformanceObserver(list => {
+          const shifts = list.getEntries() as (PerformanceEntry & { value: number })[]
+          resolve(shifts.reduce((sum, { value }) => sum + value, 0))
+        }).observe({ type: 'layout-shift', buffered: true })
+        // Without an entry the observer is never called.
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve(0)))
+      }),
+  )

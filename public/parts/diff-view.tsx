@@ -88,11 +88,3 @@ const line = ({ kind, number, parts }: DiffLine, index: number) => (
     {'\n'}
   </div>
 )
-
-export function DiffCounts({ added, removed }: { added: number; removed: number }) {
-  return (
-    <span class="diff-counts" role="img" aria-label={t('tool.diff.counts', { added, removed })}>
-      <span class="diff-plus">+{added}</span> <span class="diff-minus">−{removed}</span>
-    </span>
-  )
-}

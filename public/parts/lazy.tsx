@@ -22,6 +22,9 @@ export const retryFailedViews = (): void => {
   for (const retry of [...retries]) retry()
 }
 
+/** `preload`: null when it is loaded. Rejects as its import does. So that a list can wait for what it is drawn with at first. */
+export type Lazy<P> = ComponentType<P> & { preload(): Promise<unknown> | null }
+
 export const lazy = <P extends object>(
   load: () => Promise<ComponentType<P>>,
   /** Renders nothing while loading, or this. */
@@ -30,10 +33,15 @@ export const lazy = <P extends object>(
   styled = true,
   /** Stands in for a view that could not be loaded; its children say so. */
   StandIn: ComponentType<{ children: ComponentChildren }> = Fragment,
-): ComponentType<P> => {
+): Lazy<P> => {
   /** Loaded once, then rendered synchronously. */
   const kept: State<P> = { view: null }
-  return props => {
+  const fetch = async () => {
+    const [view] = await Promise.all([load(), styled ? loadLazyCss() : null])
+    kept.view = view
+    return view
+  }
+  const LazyView: ComponentType<P> = props => {
     const state = useSignal<State<P>>({ view: kept.view })
     const attempt = useSignal({ isAsked: false })
     useEffect(() => {
@@ -42,9 +50,8 @@ export const lazy = <P extends object>(
         if (kept.view !== state.value.view) state.value = { view: kept.view }
         return
       }
-      Promise.all([load(), styled ? loadLazyCss() : null]).then(
-        ([view]) => {
-          kept.view = view
+      fetch().then(
+        view => {
           state.value = { view }
         },
         // Offline, or the server was updated: offer a retry.
@@ -88,4 +95,5 @@ export const lazy = <P extends object>(
       </StandIn>
     )
   }
+  return Object.assign(LazyView, { preload: () => (kept.view ? null : fetch()) })
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { parseDiff } from '../../parts/diff.ts'
-import { DiffCounts } from '../../parts/diff-view.tsx'
+import { DiffCounts } from '../../parts/diff-counts.tsx'
 import { DiffHunks, type HunkSlots } from '../review/diff-hunks.tsx'
 import type { LoadedDiff } from '../workspace/git-changes.ts'
 import { t } from '../workspace/strings.ts'

@@ -17,9 +17,10 @@ export const preloadSteps = (): void =>
 export const StepRowView = lazy(async () => (await loadSteps()).StepRowView, true)
 
 /** The line keeps its height while the words are loaded. */
-const WorkWords = lazy(
-  async () => (await loadSteps()).WorkWords,
+export const WorkWords = lazy(
+  async () => (await import('./work-words.tsx')).WorkWords,
   () => <>{'\u00a0'}</>,
+  false,
 )
 const RunningStep = lazy(
   async () => (await loadSteps()).RunningStep,

@@ -2,13 +2,13 @@
 import { usePart } from '../../parts/use-part.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
-import { lazy } from '../../parts/lazy.tsx'
-import { ActivityRowView, StepRowView } from './activity-row.tsx'
+import { type Lazy, lazy } from '../../parts/lazy.tsx'
+import { ActivityRowView, StepRowView, WorkWords } from './activity-row.tsx'
 import { FootRowView } from './foot-row.tsx'
 import type { Row } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 import { ServerNotice, TextRowView } from './text-row.tsx'
-import { UserRowView } from './user-row.tsx'
+import { partOfUser, UserRowView } from './user-row.tsx'
 
 /** Its place is kept while it loads. */
 const DecisionRowView = lazy(
@@ -18,6 +18,33 @@ const DecisionRowView = lazy(
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
 const StepLimitCard = lazy(async () => (await import('./step-limit-card.tsx')).StepLimitCard, true)
 const SummaryRow = lazy(async () => (await import('./summary-row.tsx')).SummaryRow, true)
+
+/** What is loaded for rows of this kind. When it comes after the row, it moves what is below. */
+export const partOf = (row: Row): Pick<Lazy<never>, 'preload'> | null => {
+  switch (row.kind) {
+    case 'user':
+      return partOfUser(row.message)
+    case 'activity':
+      return WorkWords
+    case 'step':
+      return StepRowView
+    case 'text':
+      return row.refusal === null ? null : ServerNotice
+    case 'decision':
+      return DecisionRowView
+    case 'error':
+      return ErrorCard
+    case 'limit':
+      return StepLimitCard
+    case 'notice':
+      return ServerNotice
+    case 'compaction':
+      return SummaryRow
+    case 'foot':
+    case 'cancelled':
+      return null
+  }
+}
 
 export function RowView({ row }: { row: Row }) {
   switch (row.kind) {

@@ -2,10 +2,7 @@
 import { waitedSeconds } from '../../../lib/base/waits.ts'
 import { usePart } from '../../parts/use-part.ts'
 import { useComputed } from '@preact/signals'
-import { Fragment } from 'preact'
-import { useMemo } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
-import { DiffCounts } from '../../parts/diff-view.tsx'
 import { Elapsed } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
@@ -17,7 +14,7 @@ import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import { LiveLine } from './activity-row.tsx'
 import { textOf } from './content.ts'
 import { isNote, type ReasoningStep, type Step, type ToolStep } from './rows.ts'
-import { type Clause, goalsOf, type SaidObject, sayWork } from './say-steps.ts'
+import { goalsOf } from './say-steps.ts'
 import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
 
 const FAILED = { _failed: true } as const
@@ -39,71 +36,6 @@ const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')
 const StepFiles = lazy(async () => (await import('../time-travel/step-files.tsx')).StepFiles, true)
 
 const Lanes = lazy(async () => (await import('./subagents.tsx')).Lanes, true)
-
-/** What a group of steps did. */
-export function WorkWords({ steps }: { steps: readonly Step[] }) {
-  const clauses = useMemo(() => sayWork(steps), [steps])
-  return (
-    <>
-      {clauses.map((clause, at) => (
-        <Said key={at} clause={clause} isFirst={at === 0} />
-      ))}
-    </>
-  )
-}
-
-const Said = ({ clause, isFirst }: { clause: Clause; isFirst: boolean }) => (
-  <span class="said-clause">
-    {!isFirst && <span class="said-dot">{' · '}</span>}
-    {clause.before}
-    {clause.objects.map((object, at) => (
-      <Fragment key={object.title}>
-        {at > 0 && (clause.objects[at - 1]!.mark ? ' · ' : ', ')}
-        <SaidThing object={object} />
-      </Fragment>
-    ))}
-    {clause.more > 0 && ` +${clause.more}`}
-    {clause.after}
-  </span>
-)
-
-/** An object with what came of it. A result that is as expected is not spoken. */
-function SaidThing({ object }: { object: SaidObject }) {
-  const { text, title, isCode, quotes, note, edit, mark, exitCode } = object
-  return (
-    <>
-      {quotes[0]}
-      {text &&
-        (isCode ? (
-          <code title={title}>{text}</code>
-        ) : (
-          <b title={title} dir="auto">
-            {text}
-          </b>
-        ))}
-      {quotes[1]}
-      {edit && edit.added + edit.removed > 0 && (
-        <>
-          {' '}
-          <DiffCounts {...edit} />
-        </>
-      )}
-      {mark && (
-        <span class={`said-mark said-mark-${mark}`}>
-          {'\u00a0'}
-          <Icon name={mark === 'ok' ? 'check' : 'close'} size={12} />
-          {exitCode !== null && <span aria-hidden="true">{exitCode}</span>}
-          {mark === 'failed' && (
-            <span class="tx-sr">
-              {exitCode === null ? t('tool.failed') : t('tool.exit', { code: `${exitCode}` })}
-            </span>
-          )}
-        </span>
-      )}
-      {note && <span class="said-note"> ({note})</span>}
-    </>
-  )
-}
 
 const TAIL_LINES = 6
 

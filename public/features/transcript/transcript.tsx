@@ -18,6 +18,7 @@ import {
 } from '../messages/transcript-context.ts'
 import type { ScrollController } from './scroll-controller.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
+import { partOf } from './row-view.tsx'
 import { VirtualList } from './virtual-list.tsx'
 import type { Place } from '../shell/route.ts'
 import { messageIdOf } from './spine.ts'
@@ -89,6 +90,42 @@ const QuestionCard = lazy(async () => (await import('../approvals/question-card.
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
 const RetryCard = lazy(async () => (await import('./retry-card.tsx')).RetryCard, true)
 
+/** A part that does not come holds the text up for this long at most. */
+const PARTS_MS = 4_000
+
+/** What is loaded for the rows and the cards below them. Null: they can be drawn as they will stay. */
+const preloadParts = (
+  rows: readonly Row[],
+  { questions, live, error }: TranscriptState,
+): Promise<unknown> | null => {
+  const parts = new Set([
+    ...rows.map(partOf),
+    ...questions.map(({ kind }) => (kind === 'approval' ? ApprovalCard : QuestionCard)),
+    shownRetryOf(live) && RetryCard,
+    error && ErrorCard,
+  ])
+  const loads = [...parts].flatMap(part => part?.preload() ?? [])
+  return loads.length > 0 ? Promise.all(loads) : null
+}
+
+/** Whether what the chat was opened with can be drawn as it will stay. What comes later comes at the end. */
+const useParts = (
+  rows: ReadonlySignal<readonly Row[]>,
+  { chat, clock }: TranscriptProps,
+): boolean => {
+  const loading = useMemo(() => preloadParts(rows.peek(), chat.peek()), [])
+  const isWhole = useSignal(loading === null)
+  useEffect(() => {
+    const show = () => {
+      isWhole.value = true
+    }
+    // A failure is said in the place of the part.
+    loading?.then(show, show)
+    return loading ? clock.timer(PARTS_MS, show) : undefined
+  }, [])
+  return isWhole.value
+}
+
 export type { TranscriptActions } from '../messages/transcript-context.ts'
 export { warmUp } from '../../markdown/warm-up.ts'
 
@@ -116,11 +153,23 @@ export function Transcript(props: TranscriptProps) {
 }
 
 function Conversation(props: TranscriptProps) {
-  const { chat, showThinking, showSteps, showUsage, actions, botName, clock } = props
+  const { chat, showThinking, showSteps } = props
   const model = useMemo(
     () => createModel(chat, showThinking, showSteps),
     [chat, showThinking, showSteps],
   )
+  return useParts(model.rows, props) ? <Messages {...props} model={model} /> : <Loading />
+}
+
+const Loading = () => (
+  <div class="welcome welcome-late" role="status">
+    <p>{t('tx.loading')}</p>
+  </div>
+)
+
+type MessagesProps = TranscriptProps & { model: ReturnType<typeof createModel> }
+
+function Messages({ chat, showUsage, actions, botName, clock, model }: MessagesProps) {
   const scope = useMemo<Scope & JumpScope>(
     () => ({ chat, ...model, actions, showUsage, botName, clock }),
     [chat, model, actions, showUsage, botName, clock],

@@ -63,6 +63,14 @@ const SentComments = lazy(
   true,
 )
 
+/** Of its parts the one that has no place before it is loaded. */
+export const partOfUser = (message: Message) =>
+  message._hooks
+    ? HookNotes
+    : splitComments(textOf(message)).comments.length > 0
+      ? SentComments
+      : null
+
 /** Longer messages are collapsed. */
 const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
 

@@ -4,7 +4,8 @@ import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { type DiffLine, type FileDiff, parseDiff } from '../../parts/diff.ts'
-import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
+import { DiffCounts } from '../../parts/diff-counts.tsx'
+import { Diff } from '../../parts/diff-view.tsx'
 import { t } from './turn-changes-strings.ts'
 
 const MAX_FILES = 20

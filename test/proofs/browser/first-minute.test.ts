@@ -5,7 +5,7 @@ import type { Locator, Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../../_app.ts'
-import { closeBrowser, openPage } from '../../_browser.ts'
+import { closeBrowser, openPage, shiftOf } from '../../_browser.ts'
 import { createProvider } from '../../_provider.ts'
 
 const test = suite('browser: first minute')
@@ -29,19 +29,6 @@ const hiddenParts = (page: Page): Promise<string[]> =>
       })
       .map(({ tagName, textContent }) => `${tagName} ${textContent}`)
   })
-
-const shiftOf = (page: Page): Promise<number> =>
-  page.evaluate(
-    () =>
-      new Promise<number>(resolve => {
-        new PerformanceObserver(list => {
-          const shifts = list.getEntries() as (PerformanceEntry & { value: number })[]
-          resolve(shifts.reduce((sum, { value }) => sum + value, 0))
-        }).observe({ type: 'layout-shift', buffered: true })
-        // Without an entry the observer is never called.
-        requestAnimationFrame(() => requestAnimationFrame(() => resolve(0)))
-      }),
-  )
 
 const SCREENS = [
   ['a laptop', { viewport: { width: 1280, height: 720 } }],

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../../_app.ts'
-import { closeBrowser, openPage } from '../../_browser.ts'
+import { closeBrowser, openPage, shiftOf } from '../../_browser.ts'
 
 const test = suite('browser: floor')
 test.after(closeBrowser)
@@ -154,14 +154,6 @@ test('while the code of the page is on its way its name and a word are shown in 
       await code.promise
       await route.continue()
     })
-    await page.addInitScript(() => {
-      const seen = { shift: 0 }
-      Object.assign(window, { seen })
-      new PerformanceObserver(list => {
-        for (const entry of list.getEntries())
-          seen.shift += (entry as unknown as { value: number }).value
-      }).observe({ type: 'layout-shift', buffered: true })
-    })
     await page.goto(`${app.url}/`, { waitUntil: 'commit' })
     const opening = page.locator('.opening')
     await opening.getByText('Wird geladen').waitFor()
@@ -174,9 +166,7 @@ test('while the code of the page is on its way its name and a word are shown in 
     code.resolve()
     await page.locator('#composer').waitFor()
     assert.is(await opening.isVisible(), false)
-    const shift = await page.evaluate(
-      () => (window as unknown as { seen: { shift: number } }).seen.shift,
-    )
+    const shift = await shiftOf(page)
     assert.ok(shift <= 0.02, `moved by ${shift}`)
   } finally {
     await at.close()

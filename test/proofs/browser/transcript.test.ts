@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { closeBrowser, openPage } from '../../_browser.ts'
+import { closeBrowser, openPage, shiftOf } from '../../_browser.ts'
 import { startChat } from '../../handlers/_chat.ts'
 
 const test = suite('the chat as a document')
@@ -76,14 +76,7 @@ for (const width of [1440, 390])
         viewport,
       })
       await page.getByText('Line 59').waitFor()
-      await page.evaluate(() => {
-        const shifts: number[] = []
-        Object.assign(window, { shifts })
-        new PerformanceObserver(list => {
-          for (const entry of list.getEntries() as (PerformanceEntry & { value: number })[])
-            shifts.push(entry.value)
-        }).observe({ type: 'layout-shift' })
-      })
+      const before = await shiftOf(page)
       await page.locator('.tx-scroll').press('End')
       const stream = await chat.send(session_id, 'Second')
       await page.locator('.now-tail', { hasText: 'part 8' }).waitFor()
@@ -97,9 +90,7 @@ for (const width of [1440, 390])
       await page.getByText('The very end.').waitFor()
       await page.locator('.tx-row-foot').last().waitFor()
       await page.locator('.live-plan').waitFor({ state: 'detached' })
-      const moved = await page.evaluate(() =>
-        (window as unknown as { shifts: number[] }).shifts.reduce((sum, each) => sum + each, 0),
-      )
+      const moved = (await shiftOf(page)) - before
       assert.ok(moved <= 0.02, `${moved}`)
       // Nobody scrolled, so the end was followed: what failed is far above it.
       assert.is(await page.locator('.tx-new').count(), 0)
@@ -131,22 +122,12 @@ for (const width of [1280, 390])
       const viewport = { width, height: 720 }
       const phone = width < 720 && { hasTouch: true, isMobile: true }
       const { page, close } = await openPage('about:blank', { viewport, ...phone })
-      await page.addInitScript(() => {
-        const shifts: number[] = []
-        Object.assign(window, { shifts })
-        new PerformanceObserver(list => {
-          for (const entry of list.getEntries() as (PerformanceEntry & { value: number })[])
-            shifts.push(entry.value)
-        }).observe({ type: 'layout-shift', buffered: true })
-      })
       await page.goto(`${app.url}/session/${session_id}`)
       await page.getByText('and then').waitFor()
       await page.locator('.chip-mode').waitFor()
       // The rows around what is seen are drawn in steps.
       await page.locator('.tx-row-user', { hasText: 'Second' }).waitFor({ state: 'attached' })
-      const moved = await page.evaluate(() =>
-        (window as unknown as { shifts: number[] }).shifts.reduce((sum, each) => sum + each, 0),
-      )
+      const moved = await shiftOf(page)
       assert.ok(moved <= 0.02, `${moved}`)
       // Below the last row is the place of its footer, and not what others were estimated too high.
       const gap = await page.locator('.tx-column').evaluate(column => {
@@ -154,6 +135,52 @@ for (const width of [1280, 390])
         return column.getBoundingClientRect().bottom - last.getBoundingClientRect().bottom
       })
       assert.ok(gap < 120, `${gap}`)
+      await close()
+    } finally {
+      await chat.close()
+    }
+  })
+
+/** The parts of a page come one after the other on a slow line. What they draw must not move what is there. */
+for (const width of [1280, 390])
+  test(`a chat with steps, errors, decisions, and summaries moves nothing when it is opened, ${width} px wide`, async () => {
+    const chat = await startChat()
+    const { app, provider } = chat
+    try {
+      const session_id = await chat.newSession()
+      const read = (id: string) =>
+        call(id, 'search_files', { pattern: 'a rather long pattern', path: '.' }).toolCalls[0]!
+      for (const message of ['First', 'Second', 'Third']) {
+        provider.push(
+          { text: 'I look first.', toolCalls: [read(`${message}1`), read(`${message}2`)] },
+          call(`${message}3`, 'todo', { todos: [{ id: '1', content: 'A', status: 'pending' }] }),
+          { toolCalls: [{ id: `${message}4`, name: 'terminal', arguments: { command: 'false' } }] },
+          { text: 'Done.' },
+        )
+        await chat.follow(await chat.send(session_id, message))
+      }
+      provider.push({ text: 'A summary of what was said.' })
+      await app.post('/api/session/compress', { session_id })
+      provider.push({ status: 401, body: { error: { message: 'Wrong key.' } } })
+      await chat.follow(await chat.send(session_id, 'Fourth'))
+      const phone = width < 720 && { hasTouch: true, isMobile: true }
+      const { page, close } = await openPage('about:blank', {
+        viewport: { width, height: 900 },
+        ...phone,
+      })
+      await page.route(/\/static\/(?!main)[\w-]+\.js$/, async route => {
+        // Each part after what came before it was drawn.
+        await page.evaluate(() => new Promise(requestAnimationFrame)).catch(() => undefined)
+        await route.continue()
+      })
+      await page.goto(`${app.url}/session/${session_id}`)
+      await page.getByText('Wrong key.').first().waitFor()
+      await page.getByText('false').last().waitFor()
+      await page.locator('.chip-mode').waitFor()
+      assert.ok((await page.locator('.said-mark').count()) >= 2)
+      assert.is(await page.locator('.tx-row-compaction').count(), 1)
+      const moved = await shiftOf(page)
+      assert.ok(moved <= 0.02, `${moved}`)
       await close()
     } finally {
       await chat.close()
