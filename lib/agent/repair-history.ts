@@ -27,7 +27,6 @@ export const repairHistory = (
       return
     }
     repaired.push(withPlainArguments(message, message.tool_calls))
-    const results = resultsAfter(messages, at)
     for (const call of message.tool_calls) {
       const stub = {
         role: 'tool' as const,
@@ -35,37 +34,45 @@ export const repairHistory = (
         name: call.function.name,
         content: NO_RESULT,
       }
-      const result = isPending(message, call) ? undefined : (results.get(call.id) ?? stub)
+      const result = isPending(message, call)
+        ? undefined
+        : (resultAfter(messages, at, call.id) ?? stub)
       if (result) repaired.push(result)
     }
   })
   return repaired
 }
 
+/** The same calls are sent with each step. */
+const plain = new WeakSet<ToolCall>()
+
+const hasPlainArguments = (call: ToolCall): boolean => {
+  if (!plain.has(call) && isJsonObject(call.function.arguments)) plain.add(call)
+  return plain.has(call)
+}
+
 /** Arguments that are a JSON object stay as the model wrote them. Servers parse the others more strictly than we do. */
 const withPlainArguments = (message: LoopMessage, calls: readonly ToolCall[]): LoopMessage => {
-  if (calls.every(call => isJsonObject(call.function.arguments))) return message
+  if (calls.every(hasPlainArguments)) return message
   const tool_calls = calls.map(call => {
-    const { arguments: text } = call.function
-    return isJsonObject(text)
-      ? call
-      : {
-          ...call,
-          function: { ...call.function, arguments: JSON.stringify(parseArguments(text) ?? {}) },
-        }
+    if (hasPlainArguments(call)) return call
+    const args = JSON.stringify(parseArguments(call.function.arguments) ?? {})
+    return { ...call, function: { ...call.function, arguments: args } }
   })
   return { ...message, tool_calls }
 }
 
-/** Results up to the next message with calls, where ids may repeat. */
-const resultsAfter = (messages: readonly LoopMessage[], at: number): Map<string, LoopMessage> => {
-  const results = new Map<string, LoopMessage>()
-  // No copy of the rest: this runs for each message with calls, on each step.
+/** The first result of a call up to the next message with calls, where ids may repeat. */
+const resultAfter = (
+  messages: readonly LoopMessage[],
+  at: number,
+  id: string,
+): LoopMessage | undefined => {
+  // No copy of the rest: this runs for each call, on each step.
   for (let next = at + 1; next < messages.length; next++) {
     const message = messages[next] as LoopMessage
     if (message.role === 'assistant' && message.tool_calls?.length) break
-    if (message.role === 'tool' && message.tool_call_id && !results.has(message.tool_call_id))
-      results.set(message.tool_call_id, message)
+    if (message.role === 'tool' && message.tool_call_id === id) return message
   }
-  return results
+  return undefined
 }

@@ -11,6 +11,19 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const isObjectOrArray = (value: unknown): value is object =>
   typeof value === 'object' && value !== null
 
+/** Whether both are the same JSON with the same order of keys. What is the same object counts as unchanged. */
+export const isSameJson = (a: unknown, b: unknown): boolean => {
+  if (a === b) return true
+  if (!isObjectOrArray(a) || !isObjectOrArray(b) || Array.isArray(a) !== Array.isArray(b))
+    return false
+  const [entries, others] = [a as JsonObject, b as JsonObject]
+  const [keys, otherKeys] = [Object.keys(a), Object.keys(b)]
+  return (
+    keys.length === otherKeys.length &&
+    keys.every((key, at) => key === otherKeys[at] && isSameJson(entries[key], others[key]))
+  )
+}
+
 /** The object, or an empty one. */
 export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {})
 

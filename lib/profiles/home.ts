@@ -89,7 +89,7 @@ const envFile = (path: string, outer: Variables) => {
       value: problem === null ? parseEnv(text ?? '', outer) : null,
       problem,
     }),
-    { maxBytes: MAX_ENV_BYTES },
+    { maxBytes: MAX_ENV_BYTES, looks: 'once' },
   )
   let good: Variables | null = null
   return (): Env => {

@@ -128,7 +128,7 @@ export class SettingsStore {
   constructor(path: string, options: SettingsOptions) {
     this.#path = path
     this.#options = options
-    this.#file = new JsonFile<Stored>(path, parseSettings, { mayDangle: true, isWatched: true })
+    this.#file = new JsonFile<Stored>(path, parseSettings, { mayDangle: true, looks: 'watched' })
     this.#texts = textsOf(options)
     this.password = {
       read: () => {

@@ -83,7 +83,7 @@ export class Catalog {
   #seq = 0
   #rowSeq = 0
   #reserved = 0
-  /** What `get` has found last: a step of a turn asks for the same several times. */
+  /** What `get` has found or `put` has written last: a step of a turn asks for the same several times. */
   #last: { id: string; version: number; found: FoldRow | undefined } | null = null
   /** State of sessions that only this process knows. */
   readonly #live = new Map<string, LiveState>()
@@ -334,11 +334,15 @@ export class Catalog {
   ): SessionRow {
     return this.batch(() => {
       const { id } = summary
-      const epoch = Number(this.#value('select epoch from session where id = ?', id) ?? 0)
+      const before = this.#get<{ epoch: number; updated_ms: number }>(
+        'select epoch, updated_ms from session where id = ?',
+        id,
+      )
+      const epoch = before?.epoch ?? 0
       const row = this.#rowOf(summary)
       const updated_ms = Math.round(row.updated_at * 1000)
       this.#seq += 1
-      this.#changed(this.#timeOf(id), updated_ms)
+      this.#changed(before?.updated_ms, updated_ms)
       this.#run(PUT, {
         id,
         updated_ms,
@@ -356,13 +360,15 @@ export class Catalog {
         epoch: epoch > 0 && !foreign ? epoch : Math.max(this.#seq, epoch + 1),
         row: JSON.stringify(row),
       })
-      this.#run('insert or replace into fold values (?, ?)', id, JSON.stringify(summary))
-      this.#run('delete from dead where id = ?', id)
+      const found = { summary: JSON.stringify(summary), stamp }
+      this.#run('insert or replace into fold values (?, ?)', id, found.summary)
+      if (!before) this.#run('delete from dead where id = ?', id)
       if (foreign) this.#dropDerived(id)
       const from = { id, profile: row.profile, source: sourceOf(summary.meta) }
       for (const each of usage) this.#run(PUT_USAGE, { ...each, ...from })
       for (const alias of summary.aliases)
         if (alias !== id) this.#run('insert or replace into alias values (?, ?)', alias, id)
+      this.#last = { id, version: this.#version, found }
       return row
     })
   }
@@ -607,7 +613,9 @@ const COLUMNS =
   )
 const PUT = `
   insert into session (${COLUMNS.join(', ')}) values (${COLUMNS.map(name => `@${name}`).join(', ')})
-  on conflict (id) do update set ${COLUMNS.map(name => `${name} = @${name}`).join(', ')}`
+  on conflict (id) do update set ${COLUMNS.slice(1)
+    .map(name => `${name} = @${name}`)
+    .join(', ')}`
 
 const PUT_USAGE = `
   insert or replace into usage (id, n, at, model, provider, profile, source, input_tokens, output_tokens, cost,

@@ -1,5 +1,13 @@
 /** A parsed file that other programs may change: looked at on every use, or when its directory reports a change; read and parsed again only when it differs. */
-import { changedJustNow, lstatNow, lstatWatched, statNow, statWatched } from './file-stats.ts'
+import {
+  changedJustNow,
+  lstatNow,
+  lstatOnce,
+  lstatWatched,
+  statNow,
+  statOnce,
+  statWatched,
+} from './file-stats.ts'
 import { type FileText, type ReadOptions, readText } from './read-text.ts'
 
 export type { FileText }
@@ -8,7 +16,11 @@ export type { FileText }
 const MISSING = 'missing'
 const NONE: FileText = { text: null, problem: null }
 
-const STATS = { now: [lstatNow, statNow], watched: [lstatWatched, statWatched] } as const
+const STATS = {
+  always: [lstatNow, statNow],
+  once: [lstatOnce, statOnce],
+  watched: [lstatWatched, statWatched],
+} as const
 type Look = (typeof STATS)[keyof typeof STATS]
 
 /** `stamp`: identity, size and times; empty for an inaccessible file, undefined while it changed too recently to be compared. */
@@ -34,8 +46,11 @@ const statFile = (
 export type CachedFileOptions = ReadOptions & {
   /** Report `EMPTIED_PROBLEM` when the file is truncated in place, instead of returning an empty file. */
   retainsWhenEmptied?: boolean
-  /** Look at the file only when its directory reports a change, and after a second: for files that every request asks for. */
-  isWatched?: boolean
+  /**
+   * When the file is looked at. `once`: once in an iteration of the event loop, for files that are asked for many times in one;
+   * `watched`: when its directory reports a change, and after a second, for those that every request asks for.
+   */
+  looks?: keyof typeof STATS
 }
 
 /**
@@ -62,10 +77,7 @@ export class CachedFile<T> {
 
   read(): T {
     const last = this.#last
-    const { stamp, inode } = statFile(
-      this.#path,
-      this.#options.isWatched ? STATS.watched : STATS.now,
-    )
+    const { stamp, inode } = statFile(this.#path, STATS[this.#options.looks ?? 'always'])
     if (last && stamp !== undefined && stamp !== '' && stamp === last.stamp) return last.value
     const file = stamp === MISSING ? NONE : this.#readText(inode)
     const same =

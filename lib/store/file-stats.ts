@@ -88,7 +88,10 @@ const watches = new DirectoryWatches(forget)
 // Of any file: the same one can have another name.
 onWrite(() => forget(null))
 
-const keptStats = (lookUp: (path: string) => { found: FileStat; isLink?: boolean }) => {
+type LookUp = (path: string) => { found: FileStat; isLink?: boolean }
+
+/** `isReported`: whether changes below a directory are reported from now on. */
+const keptStats = (lookUp: LookUp, isReported: (dir: string) => boolean) => {
   const known = new Map<string, { found: FileStat; until: number }>()
   kept.add(known)
 
@@ -96,7 +99,7 @@ const keptStats = (lookUp: (path: string) => { found: FileStat; isLink?: boolean
     const last = known.get(path)
     if (last && performance.now() < last.until) return last.found
     // First, so that a change after the lookup is reported.
-    const isWatched = watches.covers(dirname(path))
+    const isWatched = isReported(dirname(path))
     const { found, isLink = false } = lookUp(path)
     known.delete(path)
     if (found && changedJustNow(found)) return found
@@ -110,15 +113,21 @@ const keptStats = (lookUp: (path: string) => { found: FileStat; isLink?: boolean
 /** Call before a change to what was read, so that it is made to what another program wrote a moment ago. */
 export const lookAgain = (): void => forget(null)
 
+/** `stat`, and `lstat`, which answers for a link itself. */
+const bothStats = (isReported: (dir: string) => boolean) => ({
+  stat: keptStats(path => {
+    const entry = lstatNow(path)
+    return entry?.isSymbolicLink() ? { found: statNow(path), isLink: true } : { found: entry }
+  }, isReported),
+  lstat: keptStats(path => ({ found: lstatNow(path) }), isReported),
+})
+
+/** What is asked for several times in an iteration of the event loop is looked up once in it, and again after a write of ours. */
+export const { stat: statOnce, lstat: lstatOnce } = bothStats(() => false)
+
 /**
  * As `statNow`, but what is watched and has not changed is not looked up. Linux reports a change before the next request is
  * read; elsewhere, and on network file systems, it may be seen only after `LOOK_AGAIN_MS`. What is not watched, and what is behind a
  * link, is looked up once in an iteration of the event loop.
  */
-export const statWatched = keptStats(path => {
-  const entry = lstatNow(path)
-  return entry?.isSymbolicLink() ? { found: statNow(path), isLink: true } : { found: entry }
-})
-
-/** The same of a link itself. */
-export const lstatWatched = keptStats(path => ({ found: lstatNow(path) }))
+export const { stat: statWatched, lstat: lstatWatched } = bothStats(dir => watches.covers(dir))

@@ -7,6 +7,7 @@ import { type Document, isAlias, isMap } from 'yaml'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { conflict, messageOf, type UserError } from '../errors.ts'
 import { CachedFile } from './cached-file.ts'
+import { lookAgain } from './file-stats.ts'
 import { replaceText } from './atomic-write.ts'
 import { spliceYaml, toNode } from './yaml-splice.ts'
 import { parseYaml } from './yaml-values.ts'
@@ -136,7 +137,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
         return { text, value: null, problem: messageOf(error) }
       }
     },
-    { maxBytes: MAX_BYTES },
+    { maxBytes: MAX_BYTES, looks: 'once' },
   )
   let good: ParsedYaml | null = null
   /** When the file was first found missing. */
@@ -166,6 +167,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
     const sentence = editRefusal?.()
     if (sentence) throw conflict(sentence)
     const name = basename(path)
+    lookAgain()
     const { text, problem } = view()
     if (problem)
       throw conflict(`${name} cannot be read, so it was left alone: ${problem}`, {

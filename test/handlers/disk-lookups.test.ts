@@ -2,9 +2,12 @@
 import fs from 'node:fs'
 import { ServerResponse } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
+import { createProvider } from '../_provider.ts'
+import { writeOld } from '../_wait.ts'
 
 const test = suite('disk lookups')
 
@@ -17,14 +20,14 @@ const COUNTED = [
   'readdirSync',
 ] as const
 
-/** Counts calls of these functions until `stop`. */
-const countCalls = () => {
+/** Counts calls of these functions until `stop`; `isCounted`: by what they are called with. */
+const countCalls = (isCounted: (path: unknown) => boolean = () => true) => {
   const calls: Record<string, number> = {}
   const originals = COUNTED.map(name => [name, fs[name]] as const)
   for (const [name, original] of originals)
     Object.assign(fs, {
       [name]: (...args: unknown[]) => {
-        calls[name] = (calls[name] ?? 0) + 1
+        if (isCounted(args[0])) calls[name] = (calls[name] ?? 0) + 1
         return Reflect.apply(original, fs, args)
       },
     })
@@ -76,6 +79,35 @@ test('what has not changed is neither looked at nor read', async () => {
   // A megabyte is sent again from the bytes that were sent before.
   await most(`/api/session?session_id=${longId}`, 0)
   await most('/api/sessions?limit=50', 1)
+})
+
+test('a turn looks at the configuration a few times in each step', async () => {
+  await using provider = await createProvider()
+  await using app = await startApp()
+  const [config, dotenv] = [join(app.home, 'config.yaml'), join(app.home, '.env')]
+  writeOld(
+    config,
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+  )
+  writeOld(dotenv, 'NAME=value\n')
+  const { body } = await app.post('/api/session/new', {})
+  const { session_id } = body.session
+  await app.post('/api/session/rename', { session_id, title: 'Talk' })
+  const lookups = async (steps: number): Promise<number> => {
+    for (let step = 0; step < steps; step++)
+      provider.push({ toolCalls: [{ name: 'todo', arguments: {} }] })
+    provider.push({ text: 'Done.' })
+    const counted = countCalls(path => path === config || path === dotenv)
+    const { status, text } = await app.post('/api/chat', { session_id, message: 'Do it' })
+    counted.stop()
+    assert.is(status, 200, text)
+    return Object.values(counted.calls).reduce((all, count) => all + count, 0)
+  }
+  await lookups(1)
+  const [few, many] = [await lookups(1), await lookups(21)]
+  // With each use, it would be 192 times in a turn of one step, and 5 times more in each other step.
+  assert.ok(few < 100, `${few} in a turn of one step`)
+  assert.ok(many - few < 20 * 3, `${(many - few) / 20} in a step`)
 })
 
 /** The bytes that are read from files until this path is replied to. */

@@ -128,9 +128,11 @@ export const withEarlierReasoning = (request: ProviderRequest, quirks: Quirks): 
     ? request
     : {
         ...request,
-        messages: request.messages.map(({ providerState, ...message }) =>
-          providerState && !providerState.isEarlier ? { ...message, providerState } : message,
-        ),
+        messages: request.messages.map(message => {
+          if (!message.providerState?.isEarlier) return message
+          const { providerState: _, ...rest } = message
+          return rest
+        }),
       }
 
 /** Fields of `chat_completions` with which the endpoint reads reasoning of finished turns. */

@@ -5,7 +5,7 @@ import { constants, createBrotliDecompress, createGunzip, createInflate } from '
 import type { Clock } from '../../base/clock.ts'
 import type { Dispatcher } from 'undici'
 import { oneLine } from '../../base/shorten.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, isSameJson } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
 import { errorFieldsIn } from '../error-fields.ts'
 import { classify, ProviderFailure } from '../failure.ts'
@@ -285,20 +285,28 @@ const grown = (memory: Buffer, used: number, needed: number): Buffer => {
   return larger
 }
 
+/** Text, the value after it if there is one, and where the bytes of both end. */
+type Part = { text: string; value: unknown; end: number }
+
+/** `memory` begins with `bytes`. */
+export type EncodedJson = { bytes: Buffer; memory: Buffer; parts: readonly Part[] }
+
 const NONE = Buffer.alloc(0)
 
 /**
- * The bytes of `JSON.stringify(body)`, with U+FFFD for half a character. The elements of arrays are encoded one by one. `given`:
- * memory of an earlier body, which is used if it is large enough.
+ * The bytes of `JSON.stringify(body)`, with U+FFFD for half a character. `earlier`: a body that is sent no more. Its memory is
+ * used, and what both begin with, such as the history of a conversation, is not encoded again.
  */
 export const encodeJson = (
   body: Readonly<Record<string, unknown>>,
-  given: Buffer = NONE,
-): Buffer => {
-  let memory = given
+  earlier: EncodedJson = { bytes: NONE, memory: NONE, parts: [] },
+): EncodedJson => {
+  let { memory } = earlier
   let at = 0
-  const add = (text: string): void => {
-    const whole = withoutHalves(text)
+  let isSame = true
+  const parts: Part[] = []
+  const write = (json: string): void => {
+    const whole = withoutHalves(json)
     const left = memory.length - at
     if (whole.length * MAX_UTF8 > left) {
       const bytes = Buffer.byteLength(whole)
@@ -306,17 +314,26 @@ export const encodeJson = (
     }
     at += memory.write(whole, at)
   }
+  const add = (text: string, value?: unknown): void => {
+    const known = isSame ? earlier.parts[parts.length] : undefined
+    isSame = known?.text === text && isSameJson(known.value, value)
+    if (known && isSame) at = known.end
+    else write(value === undefined ? text : `${text}${JSON.stringify(value)}`)
+    parts.push({ text, value, end: at })
+  }
   let separator = '{'
   for (const [key, value] of Object.entries(body)) {
-    const text = Array.isArray(value) ? '[' : JSON.stringify(value)
-    if (text === undefined) continue
-    add(`${separator}${JSON.stringify(key)}:${text}`)
+    if (value === undefined) continue
+    const name = `${separator}${JSON.stringify(key)}:`
     separator = ','
-    if (!Array.isArray(value)) continue
-    for (const [index, element] of value.entries())
-      add(`${index > 0 ? ',' : ''}${JSON.stringify(element) ?? 'null'}`)
+    if (!Array.isArray(value)) {
+      add(name, value)
+      continue
+    }
+    add(`${name}[`)
+    for (const [index, element] of value.entries()) add(index > 0 ? ',' : '', element ?? null)
     add(']')
   }
   add(separator === '{' ? '{}' : '}')
-  return memory.subarray(0, at)
+  return { bytes: memory.subarray(0, at), memory, parts }
 }

@@ -9,6 +9,7 @@ import { errorFieldsIn } from '../error-fields.ts'
 import { classify, ProviderFailure, statusOfErrorNames } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
 import {
+  type EncodedJson,
   encodeJson,
   errorMessageIn,
   hostOf,
@@ -79,28 +80,27 @@ const silenceOf = (bytes: number, isLocal: boolean): number => {
 const MAX_SPARE_BYTES = 8 * 1024 * 1024
 
 /**
- * Memory of the last body of a turn, for its next one to the same address: as garbage it would wait for V8 to collect everything.
+ * The last body of a turn, for its next one to the same address: as garbage it would wait for V8 to collect everything.
  * A server that answers in full before it has read a request gets the rest of it with bytes of the next one. That is no other
  * conversation, and no other server, so it tells nothing that is not sent to it anyway.
  */
-class SpareMemory {
-  readonly #spare = new WeakMap<AbortSignal, { url: string; memory: Buffer }>()
+class SpareBodies {
+  readonly #spare = new WeakMap<AbortSignal, { url: string; body: EncodedJson }>()
 
   /** Nobody else gets it until it is given back. */
-  take(turn: AbortSignal, url: string): Buffer | undefined {
+  take(turn: AbortSignal, url: string): EncodedJson | undefined {
     const found = this.#spare.get(turn)
     this.#spare.delete(turn)
-    return found?.url === url ? found.memory : undefined
+    return found?.url === url ? found.body : undefined
   }
 
   /** Call when the body was answered in full. */
-  giveBack(turn: AbortSignal, url: string, { buffer }: Buffer): void {
-    if (buffer.byteLength <= MAX_SPARE_BYTES)
-      this.#spare.set(turn, { url, memory: Buffer.from(buffer) })
+  giveBack(turn: AbortSignal, url: string, body: EncodedJson): void {
+    if (body.memory.length <= MAX_SPARE_BYTES) this.#spare.set(turn, { url, body })
   }
 }
 
-const spareMemory = new SpareMemory()
+const spareBodies = new SpareBodies()
 
 /** Throws `ProviderFailure`, or the signal's reason when aborted. No failure contains the API key. */
 export async function* streamRequest({
@@ -124,9 +124,9 @@ export async function* streamRequest({
   dispatcher: Dispatcher | undefined
 }): AsyncGenerator<ProviderDelta> {
   const { endpoint, signal } = request
-  const encoded = encodeJson(body, spareMemory.take(signal, url))
+  const encoded = encodeJson(body, spareBodies.take(signal, url))
   const isLocal = isLocalUrl(endpoint.baseUrl)
-  const silenceMs = endpoint.staleTimeoutMs ?? silenceOf(encoded.length, isLocal)
+  const silenceMs = endpoint.staleTimeoutMs ?? silenceOf(encoded.bytes.length, isLocal)
   const startedAt = clock.monotonic()
   let hasData = false
   const deadline = new Deadline(endpoint, hostOf(url), clock)
@@ -138,7 +138,7 @@ export async function* streamRequest({
       url,
       headers,
       secret: endpoint.apiKey,
-      body: encoded,
+      body: encoded.bytes,
       signal: AbortSignal.any([signal, deadline.signal]),
       clock,
       dispatcher,
@@ -165,7 +165,7 @@ export async function* streamRequest({
   } finally {
     deadline.close()
   }
-  spareMemory.giveBack(signal, url, encoded)
+  spareBodies.giveBack(signal, url, encoded)
   const endpointKey = `${url} ${endpoint.model}`
   const isUnmarked = progress() === 'streaming'
   if (!isUnmarked) terminating.add(endpointKey)

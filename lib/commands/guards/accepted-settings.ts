@@ -85,7 +85,7 @@ export class AcceptedSettings {
     this.#signing = signing
     this.#mayConfirm = mayConfirm
     this.path = join(stateDir, 'accepted-settings.json')
-    this.#file = new CachedFile(this.path, value => this.#parse(value), { isWatched: true })
+    this.#file = new CachedFile(this.path, value => this.#parse(value), { looks: 'watched' })
   }
 
   #digestOf(key: Buffer, profiles: Profiles): string {

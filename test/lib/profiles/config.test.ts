@@ -1,6 +1,7 @@
 /** config.yaml as typed settings: bad values cost only themselves, spellings of booleans and numbers, defaults, documentation. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -230,7 +231,7 @@ test('reports an unknown time zone', () => {
   assert.is(parseProfileConfig({ timezone: ' Europe/Berlin ' }).value.timezone, 'Europe/Berlin')
 })
 
-test('settings are the same object until the file changes; a broken file keeps the last ones', () => {
+test('settings are the same object until the file changes; a broken file keeps the last ones', async () => {
   const dir = tempDir('profile-config')
   const path = join(dir, 'config.yaml')
   writeFileSync(
@@ -247,8 +248,10 @@ test('settings are the same object until the file changes; a broken file keeps t
     ['clarify.timeout'],
   )
   writeFileSync(path, 'agent: {max_turns: 5\n  broken')
+  await immediate()
   assert.is(home.settings().agent.max_turns, 5)
   writeFileSync(path, 'agent:\n  max_turns: 6\n')
+  await immediate()
   assert.is(home.settings().agent.max_turns, 6)
   assert.equal(home.configProblems(), [])
 })

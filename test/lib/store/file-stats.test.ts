@@ -15,7 +15,13 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { writeAtomic } from '../../../lib/store/atomic-write.ts'
-import { DirectoryWatches, lstatWatched, statWatched } from '../../../lib/store/file-stats.ts'
+import {
+  DirectoryWatches,
+  lstatOnce,
+  lstatWatched,
+  statOnce,
+  statWatched,
+} from '../../../lib/store/file-stats.ts'
 import { changesReported, until, writeOld } from '../../_wait.ts'
 import { tempDir } from '../../_temp-dir.ts'
 
@@ -49,6 +55,24 @@ test('what has not changed is not looked up; what another program does is seen a
   rmSync(path)
   await changesReported()
   assert.is(statWatched(path), undefined)
+})
+
+test('what is looked up once in an iteration of the event loop is looked up again in the next one, and after a write of ours', async () => {
+  const path = join(createDirectory('once'), 'file')
+  for (const look of [statOnce, lstatOnce]) {
+    writeOld(path, 'text')
+    await immediate()
+    const found = look(path)
+    writeOld(path, 'longer text')
+    assert.is(look(path), found)
+    await immediate()
+    assert.is(look(path)?.size, 11n)
+    writeAtomic(path, 'other')
+    assert.is(look(path)?.size, 5n)
+    rmSync(path)
+    await immediate()
+    assert.is(look(path), undefined)
+  }
 })
 
 test('what no watch reports is seen after a second', async () => {

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse } from 'yaml'
@@ -70,17 +71,19 @@ test('a damaged file is never treated as empty: no reads, no writes', ({ path })
   }
 })
 
-test('uses the last good version, whatever the file contains later', ({ path }) => {
+test('uses the last good version, whatever the file contains later', async ({ path }) => {
   const good = { model: { provider: 'custom' } }
   for (const [text, words] of DAMAGE) {
     writeFileSync(path, 'model: {provider: custom}\n')
     const file = yamlFile(path)
     assert.equal(file.read(), good)
     writeFileSync(path, text)
+    await immediate()
     assert.equal([file.read(), file.peek(), file.isLost()], [good, good, false])
     assert.match(`${file.problem()}`, words)
     assert.throws(() => file.edit(['x'], 1), isConflict)
     writeFileSync(path, 'model: {provider: other}\n')
+    await immediate()
     assert.equal([file.read(), file.problem()], [{ model: { provider: 'other' } }, null])
   }
 })
@@ -235,15 +238,17 @@ test('keeps a byte order mark', ({ path }) => {
   assert.is(edit(path, '\ufeff', ['a'], 2), '\ufeffa: 2\n')
 })
 
-test('a removed file is gone at once for what is shown, and for turns a moment later: an editor may be saving it', ({
+test('a removed file is gone at once for what is shown, and for turns a moment later: an editor may be saving it', async ({
   path,
 }) => {
   writeFileSync(path, 'a: 1\n')
   const file = yamlFile(path)
   assert.equal([file.read(), file.peek()], [{ a: 1 }, { a: 1 }])
   rmSync(path)
+  await immediate()
   assert.equal([file.read(), file.peek(), file.problem()], [{ a: 1 }, {}, null])
   writeFileSync(path, 'a: 2\n')
+  await immediate()
   assert.equal([file.read(), file.peek()], [{ a: 2 }, { a: 2 }])
 })
 

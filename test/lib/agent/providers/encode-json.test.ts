@@ -15,21 +15,51 @@ const BODIES: Record<string, unknown>[] = [
 ]
 
 test('equals the bytes of JSON.stringify', () => {
-  for (const body of BODIES) assert.is(encodeJson(body).toString(), JSON.stringify(body))
+  for (const body of BODIES) assert.is(encodeJson(body).bytes.toString(), JSON.stringify(body))
 })
 
 test('memory of an earlier body is used if it is large enough, and nothing of it is sent', () => {
   const long = { messages: Array.from({ length: 500 }, () => ({ content: 'ü'.repeat(500) })) }
-  const first = encodeJson(long)
-  assert.is(first.toString(), JSON.stringify(long))
-  const memory = Buffer.from(first.buffer)
+  let last = encodeJson(long)
+  assert.is(last.bytes.toString(), JSON.stringify(long))
+  const { memory } = last
   for (const body of [...BODIES, { ...long, last: 'x' }]) {
-    const next = encodeJson(body, memory)
-    assert.is(next.toString(), JSON.stringify(body))
-    assert.is(next.buffer, memory.buffer)
+    last = encodeJson(body, last)
+    assert.is(last.bytes.toString(), JSON.stringify(body))
+    assert.is(last.memory, memory)
   }
   const longer = { messages: [...long.messages, ...long.messages, ...long.messages] }
-  assert.is(encodeJson(longer, memory).toString(), JSON.stringify(longer))
+  assert.is(encodeJson(longer, last).bytes.toString(), JSON.stringify(longer))
+})
+
+test('what both bodies begin with, such as a history, is not encoded again', () => {
+  const encoded: string[] = []
+  function toJSON(this: { name: string }) {
+    encoded.push(this.name)
+    return { ...this }
+  }
+  const made = (name: string, more: object = {}) => ({
+    content: [{ type: 'text', text: name }],
+    name,
+    ...more,
+    toJSON,
+  })
+  const bodyOf = (messages: unknown[]) => ({ model: 'm', messages, stream: true })
+  let last = encodeJson(bodyOf([made('a'), made('b'), made('c')]))
+  for (const [messages, expected] of [
+    [[made('a'), made('b'), made('c'), made('d')], 'd'],
+    [[made('a'), made('b'), made('c'), made('d'), made('e'), made('f')], 'ef'],
+    [[made('a'), made('b', { cached: true }), made('c')], 'bc'],
+    [[made('a'), made('b'), made('c')], 'bc'],
+    [[made('a'), made('b'), made('c')], ''],
+    [[made('a')], ''],
+    [[made('b')], 'b'],
+  ] as const) {
+    encoded.length = 0
+    last = encodeJson(bodyOf([...messages]), last)
+    assert.is(encoded.join(''), expected)
+    assert.is(last.bytes.toString(), JSON.stringify(bodyOf([...messages])))
+  }
 })
 
 test('half characters, which strict servers reject, are replaced; text that spells them is not', () => {
@@ -47,7 +77,7 @@ test('half characters, which strict servers reject, are replaced; text that spel
       messages: [{ content: sent, [`key${cut}`]: [sent] }],
       [`k${cut}`]: 1,
     }
-    assert.equal(JSON.parse(encodeJson(body).toString()), {
+    assert.equal(JSON.parse(encodeJson(body).bytes.toString()), {
       system: received,
       messages: [{ content: received, 'key\ufffd': [received] }],
       'k\ufffd': 1,
