@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { callContext } from '../../_call.ts'
@@ -228,6 +229,7 @@ test('signs in, keeps the tokens private and known as secrets, and uses them for
   world.close.push(() => new Promise(resolve => thief.close(() => resolve())))
   const elsewhere = `http://127.0.0.1:${(thief.address() as AddressInfo).port}/mcp`
   writeServers(home.dir, { p: { url: elsewhere } })
+  await immediate()
   assert.match((await mcp.tools(home, never)).warnings[0] ?? '', 'requires a sign-in')
   assert.ok(seen.length > 0)
   assert.ok(seen.every(header => header === undefined))

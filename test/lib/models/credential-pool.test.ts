@@ -1,6 +1,7 @@
 /** Keys of a pool: which is next, which rest, what is seeded from variables, and what is noted in auth.json. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
@@ -409,6 +410,7 @@ writing('a key without a pool rests in memory while it is the same key', async c
   pools.markExhausted(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
   assert.is(rest(), NOW + HOUR * 1_000)
   writeFileSync(join(context.dir, '.env'), 'DEEPSEEK_API_KEY=another-value\n')
+  await immediate()
   assert.is(rest(), 0)
   await pools.flush()
 })

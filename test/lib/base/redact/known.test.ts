@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../../lib/base/clock.ts'
@@ -161,7 +162,7 @@ test('a secret inside of a sentence without spaces is masked', () => {
     assert.not.match(redact(text), /Xy12abcd34|a8Kf3kQ2m9zP/)
 })
 
-test('covers all homes and reloads changed files', () => {
+test('covers all homes and reloads changed files', async () => {
   const dir = tempDir('secrets')
   const put = (path: string, text: string) => {
     mkdirSync(join(dir, path, '..'), { recursive: true })
@@ -208,6 +209,7 @@ test('covers all homes and reloads changed files', () => {
     put('profiles/later/auth.json', '{"tokens": {"main": "later-1234-jkl"}}')
     assert.ok(isHidden('later-1234-jkl'))
     put('.env', 'PLAIN_NAME=referred-5555-mno\n')
+    await immediate()
     assert.ok(isHidden('referred-5555-mno'))
     rmSync(join(dir, 'profiles/later'), { recursive: true })
     assert.not.ok(isHidden('later-1234-jkl'))
