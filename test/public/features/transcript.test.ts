@@ -404,6 +404,28 @@ transcript('shows a running call once, before and after its message arrives', ()
   }
 })
 
+transcript('a file edit that is being written is the step that happens now, below its text', () => {
+  const writing = { key: 'm2:w0', name: 'write_file', path: 'src/a.ts' }
+  const silent = { messageId: null, hasText: false, hasReasoning: false, tools: [], writing }
+  const [, activity] = rowsOf(turn.slice(0, 1), silent)
+  const stepsOf = (row: Row | undefined) =>
+    row?.kind === 'activity'
+      ? row.steps.map(step => step.kind === 'tool' && [step.state, step.short])
+      : row?.kind
+  assert.equal(stepsOf(activity), [['writing', { path: 'src/a.ts' }]])
+  const spoken = rowsOf(turn.slice(0, 1), { ...silent, messageId: 'm2', hasText: true })
+  assert.is(kinds(spoken), 'user text activity')
+  // It keeps the place of the step that it becomes.
+  const calls = { tool_calls: [call('t1', 'write_file', '{"path":"src/a.ts"}')] }
+  const written = rowsOf([turn[0]!, say('m2', 'assistant', 'Now', calls)], {
+    ...{ messageId: null, hasText: false, hasReasoning: false, tools: [] },
+  })
+  assert.equal(
+    written.map(({ key }) => key),
+    spoken.map(({ key }) => key),
+  )
+})
+
 transcript('rows that are the same stay the same value', () => {
   const first = rowsOf(turn)
   const known = new Map(first.map(row => [row.key, row]))
