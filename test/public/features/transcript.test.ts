@@ -40,6 +40,7 @@ const { Lanes } = await import('../../../public/features/transcript/subagents.ts
 const { TranscriptProvider } = await import(
   '../../../public/features/messages/transcript-context.ts'
 )
+const { ServerNotice } = await import('../../../public/features/transcript/server-notice.tsx')
 const { ErrorCard, parseFailure } = await import(
   '../../../public/features/transcript/error-card.tsx'
 )
@@ -425,6 +426,16 @@ transcript('a file edit that is being written is the step that happens now, belo
     spoken.map(({ key }) => key),
   )
 })
+
+transcript(
+  'a line of the server without a code is English, whatever the direction of the page is',
+  () => {
+    const text = 'small-model reads 1.2k tokens at once.'
+    assert.match(renderToString(h(ServerNotice, { text })), `<span dir="auto">${text}</span>`)
+    const coded = { code: 'turn.compacting', values: {} } as const
+    assert.not.match(renderToString(h(ServerNotice, { text, coded })), /dir=/)
+  },
+)
 
 transcript('rows that are the same stay the same value', () => {
   const first = rowsOf(turn)
