@@ -15,6 +15,8 @@ export type ScriptedCall = {
   name: string
   /** An object is written as JSON; a string is written as it is, broken or not. */
   arguments: Record<string, unknown> | string
+  /** Characters of the arguments in one chunk; absent: two halves. */
+  size?: number
 }
 
 /** One response. Everything is optional; `{}` is an empty response that stops. */
@@ -236,13 +238,13 @@ const toStream = (step: Step): string => {
     ...(step.refusal ? [delta({ refusal: step.refusal })] : []),
     ...(step.toolCalls ?? []).flatMap((call, index) => {
       const text = written(call)
-      const half = Math.ceil(text.length / 2)
+      const size = call.size ?? Math.ceil(text.length / 2)
+      const parts = text.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? []
       const id = call.id ?? `call_${index}`
       const head = { index, id, type: 'function', function: { name: call.name, arguments: '' } }
       return [
         delta({ tool_calls: [head] }),
-        delta({ tool_calls: [{ index, function: { arguments: text.slice(0, half) } }] }),
-        delta({ tool_calls: [{ index, function: { arguments: text.slice(half) } }] }),
+        ...parts.map(part => delta({ tool_calls: [{ index, function: { arguments: part } }] })),
       ]
     }),
     ...(reasonOf(step) === null ? [] : [delta({}, reasonOf(step))]),

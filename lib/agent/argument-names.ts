@@ -134,6 +134,11 @@ for (const [name, others] of Object.entries(ALIASES))
   for (const other of others)
     CANONICAL.set(simplified(other), [...(CANONICAL.get(simplified(other)) ?? []), name])
 
+/** Whether an argument of this name is the one that a tool has as `name`. */
+export const means = (given: string, name: string): boolean =>
+  simplified(given) === simplified(name) ||
+  (CANONICAL.get(simplified(given))?.includes(name) ?? false)
+
 /** Around the arguments themselves. */
 const WRAPPERS = new Set(['arguments', 'parameters', 'params', 'args', 'input'])
 

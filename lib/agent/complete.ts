@@ -15,6 +15,7 @@ import {
   retryReasonOf,
   type Wait,
 } from './retry.ts'
+import { emitWriting } from './written-call.ts'
 import type { UsageMeter } from './usage-meter.ts'
 import type { AgentRequest, Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
@@ -62,6 +63,7 @@ export type CompleteOptions = {
   observe?: AgentRequest['observe']
 }
 
+type OnArguments = ReturnType<typeof emitWriting>['add']
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 
 /**
@@ -73,6 +75,8 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
   const reply: Reply = emptyReply()
   const counts = { failed: 0, empty: 0, continued: 0, truncated: 0 }
   let followUp: ProviderRequest['messages'] = []
+  const names = request.tools.map(({ name }) => name)
+  const writing = emitWriting(emit, messageId, names)
 
   const retry = async (
     attempt: number,
@@ -94,7 +98,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
   for (;;) {
     const part = emptyPart()
     try {
-      await readStream(options, [...request.messages, ...followUp], part)
+      await readStream(options, [...request.messages, ...followUp], part, writing.add)
     } catch (failure) {
       if (request.signal.aborted) throw request.signal.reason
       // Not a provider error: `emit` failed to write. A retry would not help.
@@ -112,6 +116,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
           sentence('turn.incomplete', { reason: wordsOf(failure) }),
         )
       failure.hasStreamed =
+        writing.hasEmitted() ||
         `${reply.text}${reply.reasoning}${part.text}${part.reasoning}`.trim() !== ''
       throw failure
     }
@@ -261,6 +266,7 @@ const readStream = async (
   options: CompleteOptions,
   messages: ProviderRequest['messages'],
   part: Part,
+  onArguments: OnArguments,
 ): Promise<void> => {
   const { request, provider } = options
   const sent = { ...request, messages }
@@ -275,7 +281,7 @@ const readStream = async (
       })
       if (next.done || request.signal.aborted) return
       observed?.delta(next.value)
-      applyDelta(options, part, calls, next.value)
+      applyDelta(options, part, calls, next.value, onArguments)
     }
   }
   let failure: unknown
@@ -299,6 +305,7 @@ const applyDelta = (
   part: Part,
   calls: Map<number, RawCall>,
   delta: ProviderDelta,
+  onArguments: OnArguments,
 ): void => {
   switch (delta.type) {
     case 'text':
@@ -320,6 +327,7 @@ const applyDelta = (
       call.id ||= delta.id ?? ''
       call.name += delta.name ?? ''
       call.arguments += delta.arguments ?? ''
+      onArguments(call, delta.arguments ?? '')
       return
     }
     case 'notice':

@@ -36,6 +36,15 @@ export type AgentEvent =
       args: Record<string, unknown>
       owner?: SubagentRef
     }
+  /** A call is being written, the nth of its message: `text` is added to the file at `path`, which is known from the first event that has it. */
+  | {
+      type: 'tool_writing'
+      messageId: string
+      index: number
+      name: string
+      path?: string
+      text: string
+    }
   | { type: 'tool_output'; callId: string; text: string; owner?: SubagentRef }
   | {
       type: 'tool_complete'

@@ -31,6 +31,8 @@ export type ToolInfo = {
   closedBy?: 'scripts' | 'memory' | 'skills'
   /** What the host agent calls a tool like it, in its sessions. */
   also?: readonly string[]
+  /** Its arguments that are text of a file, which the page shows while the model writes them. */
+  texts?: readonly string[]
   /** How the page shows a call. Absent: by the name of the tool, as a tool of an MCP server. */
   shown?: ShownCall
 }
@@ -112,6 +114,7 @@ export const TOOLS: readonly ToolInfo[] = [
   {
     name: 'write_file',
     shown: { icon: 'edit', verb: 'wrote', about: PATH, isCode: true },
+    texts: ['content'],
     toolset: 'file',
     common: ['Write'],
     reach: 'write',
@@ -123,6 +126,7 @@ export const TOOLS: readonly ToolInfo[] = [
   {
     name: 'patch',
     shown: { icon: 'edit', verb: 'edited', about: [...PATH, 'patch', 'input'], isCode: true },
+    texts: ['new_string', 'patch'],
     also: ['edit_file'],
     toolset: 'file',
     common: ['Edit', 'MultiEdit'],

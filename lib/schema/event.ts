@@ -66,6 +66,17 @@ export const TurnEvent = z.discriminatedUnion('type', [
     replaces: z.string().optional(),
   }),
   event('tool', { event_type: z.literal('tool.started'), ...ToolFields }),
+  /**
+   * The model writes the call of a file edit, the nth of this message: `text` is added to what it writes into the file at `path`, of
+   * which the last one that came counts. The message has all of it; `retry` takes it back.
+   */
+  event('tool_writing', {
+    message_id: z.string(),
+    index: z.number(),
+    name: z.string(),
+    path: z.string().optional(),
+    text: z.string(),
+  }),
   event('tool_output', { tid: z.string(), text: z.string(), parent_tid: z.string().optional() }),
   event('tool_complete', {
     event_type: z.literal('tool.completed'),

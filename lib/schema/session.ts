@@ -89,6 +89,21 @@ export const Draft = z
   .meta({ id: 'Draft' })
 export type Draft = z.infer<typeof Draft>
 
+/** The call of a file edit that the model writes. */
+const LiveWriting = z
+  .object({
+    message_id: z.string(),
+    index: z.number(),
+    name: z.string(),
+    /** Absent until it is written. */
+    path: z.string().optional(),
+    /** The end of it. */
+    text: z.string(),
+    /** Of all that was written. */
+    lines: z.number(),
+  })
+  .meta({ id: 'LiveWriting' })
+
 /** State of a running turn that is not in the journal yet: enough to show it without its stream. */
 export const LiveTurn = z
   .object({
@@ -113,6 +128,7 @@ export const LiveTurn = z
         output: z.string(),
       }),
     ),
+    writing: LiveWriting.optional(),
     /** Running subagents, nested ones included. */
     subagents: z.array(LiveSubagent).optional(),
     retry: PendingRetry.optional(),

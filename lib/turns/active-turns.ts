@@ -53,6 +53,7 @@ export const toLiveTurn = (turn: Turn): LiveTurn => {
       ? { ...turn.live.unfinished(), messageId: null }
       : partial
   const retry = turn.live.retry()
+  const writing = turn.live.writing()
   return {
     stream_id: turn.streamId,
     pos: turn.log.position(),
@@ -63,6 +64,7 @@ export const toLiveTurn = (turn: Turn): LiveTurn => {
     reasoning,
     tools: turn.live.tools(),
     ...(retry && { retry }),
+    ...(writing && { writing }),
     ...(turn.usage !== emptyUsage && { usage: turn.usage }),
     subagents: turn.live.subagents(),
   }

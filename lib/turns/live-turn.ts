@@ -3,6 +3,7 @@
  * as the live log has them, so that a turn that continues after a kill has the state in which it was. Bounded in size.
  */
 import { type Clock, toSeconds } from '../base/clock.ts'
+import { addWriting, type LiveWriting } from '../base/live-writing.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { LiveTurn } from '../schema/session.ts'
@@ -25,6 +26,7 @@ export class LiveState {
   #messageId: string | null = null
   #text = ''
   #reasoning = ''
+  #writing: LiveWriting | undefined
   /** The partial text of a model call that was cut, until a message is recorded: of the same call's retry, or after a restart. */
   #withdrawn = NOTHING
   /** The pending retry. */
@@ -63,6 +65,10 @@ export class LiveState {
         else this.#tools.set(tid, { tid, name, preview, args, started_at, output: '' })
         break
       }
+      case 'tool_writing':
+        this.#retry = undefined
+        this.#writing = addWriting(this.#writing, data)
+        break
       case 'tool_output': {
         const tool = this.#tools.get(data.tid)
         if (data.parent_tid !== undefined) this.#subagents.output(data)
@@ -106,6 +112,11 @@ export class LiveState {
   /** Undefined unless a failed call is about to be retried. */
   retry() {
     return this.#retry
+  }
+
+  /** Undefined unless the model writes the call of a file edit. */
+  writing() {
+    return this.#writing
   }
 
   tools() {
@@ -157,6 +168,7 @@ export class LiveState {
   #clearText(): void {
     this.#text = ''
     this.#reasoning = ''
+    this.#writing = undefined
   }
 
   /** The cut call's text counts until another one has produced text. */

@@ -97,10 +97,11 @@ const questionsOf = ({ questions }: Folded, [first]: readonly ToolCall[]): Quest
 const withdrawPartial = (log: EventLog, live: LiveState, now: number): void => {
   const { messageId, text, reasoning } = live.partial()
   // A wait for the provider ends as well.
-  if (text === '' && reasoning === '' && !live.retry()) return
+  const writing = live.writing()
+  if (text === '' && reasoning === '' && !writing && !live.retry()) return
   const withdrawal = {
     type: 'retry',
-    messageId: messageId ?? '',
+    messageId: messageId ?? writing?.message_id ?? '',
     attempt: 1,
     attempts: 1,
     delayMs: 0,

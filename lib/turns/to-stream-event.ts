@@ -127,6 +127,15 @@ export const toTurnEvent = (
           tid: event.callId,
         },
       }
+    case 'tool_writing':
+      return {
+        type: 'tool_writing',
+        data: {
+          ...{ message_id: event.messageId, index: event.index, name: event.name },
+          ...(event.path !== undefined && { path: redact(event.path) }),
+          text: event.text,
+        },
+      }
     case 'tool_output':
       return {
         type: 'tool_output',
@@ -166,14 +175,16 @@ export const toTurnEvent = (
   }
 }
 
-type Delta = Extract<AgentEvent, { type: 'token' | 'reasoning' | 'tool_output' }>
+type Delta = Extract<AgentEvent, { type: 'token' | 'reasoning' | 'tool_output' | 'tool_writing' }>
 
 const sourceOfOwner = (owner: SubagentRef | undefined): string =>
   owner ? `task ${owner.parent} ${owner.index}` : ''
 
 /** The source of a delta: the turn itself, one of its subagents, or a tool call. */
-const sourceOf = (event: Delta): string =>
-  event.type === 'tool_output' ? `call ${event.callId}` : sourceOfOwner(event.owner)
+const sourceOf = (event: Delta): string => {
+  if (event.type === 'tool_output') return `call ${event.callId}`
+  return event.type === 'tool_writing' ? '' : sourceOfOwner(event.owner)
+}
 
 /** The source whose text ends with this event; null for none. */
 const sourceEndedBy = (event: AgentEvent): string | null => {
@@ -192,8 +203,14 @@ const sourceEndedBy = (event: AgentEvent): string | null => {
   }
 }
 
-const kindOf = (event: Delta): string =>
-  event.type === 'tool_output' ? event.type : `${event.type} ${event.messageId}`
+const kindOf = (event: Delta): string => {
+  if (event.type === 'tool_output') return event.type
+  const kind = `${event.type} ${event.messageId}`
+  return event.type === 'tool_writing' ? `${kind} ${event.index}` : kind
+}
+
+const isDelta = (event: AgentEvent): event is Delta =>
+  ['token', 'reasoning', 'tool_output', 'tool_writing'].includes(event.type)
 
 type OpenText = { kind: string; last: Delta; stream: StreamRedactor }
 
@@ -206,8 +223,7 @@ export class StreamMask {
 
   /** Events that can be recorded and sent now, in order. */
   push(event: AgentEvent): AgentEvent[] {
-    if (event.type === 'token' || event.type === 'reasoning' || event.type === 'tool_output')
-      return this.#pushDelta(event)
+    if (isDelta(event)) return this.#pushDelta(event)
     const source = sourceEndedBy(event)
     return source === null ? [event] : [...this.#end(source), event]
   }
@@ -226,7 +242,8 @@ export class StreamMask {
     own.last = event
     this.#open.set(source, own)
     const text = own.stream.push(event.text)
-    return text === '' ? before : [...before, { ...event, text }]
+    const isEmpty = text === '' && !('path' in event)
+    return isEmpty ? before : [...before, { ...event, text }]
   }
 
   #end(source: string): AgentEvent[] {

@@ -1,5 +1,6 @@
 /** Pure reducer of one chat: its stored session and the events that followed. */
 import type { Coded } from '../../../lib/base/sentences.ts'
+import { addWriting } from '../../../lib/base/live-writing.ts'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Question } from '../../../lib/schema/question.ts'
@@ -125,6 +126,7 @@ const TURN_FRAME_TYPES = [
   'message',
   'tool',
   'tool_output',
+  'tool_writing',
   'subagent',
   'tool_complete',
   'approval',
@@ -184,6 +186,11 @@ const apply = (chat: TranscriptState, event: TurnEvent, now: number): Transcript
     case 'tool_output':
       if (event.data.parent_tid) return withSubagents(chat, event, now)
       return withOutput(chat, event.data.tid, event.data.text)
+    case 'tool_writing': {
+      const live = chat.live ?? blankTurn(now)
+      const writing = addWriting(live.writing, event.data)
+      return { ...chat, live: { ...live, retry: undefined, writing } }
+    }
     case 'tool_complete': {
       if (event.data.parent_tid) return withSubagents(chat, event, now)
       const { tid, duration, is_error: isError } = event.data
@@ -238,6 +245,7 @@ const withRetrying = (
     text: '',
     reasoning: '',
     message_id: null,
+    writing: undefined,
     // An event that arrives late has the time of its retry; older servers send the delay only.
     retry: { ...retry, attempts, until: until ?? now + retry.delay_ms / 1_000 },
   },
@@ -340,6 +348,7 @@ const withMessage = (chat: TranscriptState, message: Message): TranscriptState =
   const messages = at < 0 ? [...chat.messages, message] : chat.messages.with(at, message)
   let { live } = chat
   if (live?.retry) live = { ...live, retry: undefined }
+  if (live?.writing?.message_id === message.id) live = { ...live, writing: undefined }
   if (live && live.message_id === message.id) {
     live = { ...live, message_id: null, text: '', reasoning: '' }
   }

@@ -33,6 +33,7 @@ export const enSteps = {
   'tool.fetch': 'Load full output ({count} characters)',
   'tool.fetch.failed': 'Couldn’t load the full output.',
   'tool.matches': { one: '{count} match', other: '{count} matches' },
+  'tool.lines': { one: '{count} line', other: '{count} lines' },
   'tool.output.label': 'Command output',
   'tool.todo.pending': 'To do',
   'tool.todo.in_progress': 'In progress',

@@ -33,7 +33,7 @@ export type ToolCardProps = {
   cut: { chars: number; lines: number } | null
   loadWhole: () => Promise<Whole>
   loadStored: (path: string) => Promise<string>
-  state: 'running' | 'queued' | 'ended'
+  state: 'writing' | 'running' | 'queued' | 'ended'
   startedAt: number | null
   clock: ServerClock
   duration: number | null
@@ -124,7 +124,7 @@ function OutcomeMark({
       <span class="tool-outcome">
         {startedAt !== null && <Elapsed since={startedAt} clock={clock} />}
         <span class="tx-sr">{t('tool.running')}</span>
-        {state === 'running' ? <Icon name="spinner" size={14} /> : <Icon name="clock" size={14} />}
+        {<Icon name={state === 'queued' ? 'clock' : 'spinner'} size={14} />}
       </span>
     )
   }

@@ -27,6 +27,12 @@ const RunningStep = lazy(
   () => <p class="act">{'\u00a0'}</p>,
 )
 
+/** What runs or is written; else the call that begins next. */
+const happeningNow = (tools: readonly ToolStep[]): ToolStep[] => {
+  const running = tools.filter(({ state }) => state === 'running' || state === 'writing')
+  return running.length > 0 ? running : tools.filter(({ state }) => state === 'queued').slice(0, 1)
+}
+
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 
 export function ActivityRowView({ row }: { row: ActivityRow }) {
@@ -37,8 +43,8 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
   const tools = row.steps.filter(isTool)
   const hasWords = tools.some(({ state }) => state === 'ended')
   const onToggle = () => toggle(row.key)
-  const running = row.live ? tools.filter(({ state }) => state === 'running') : []
-  const isThinking = row.live && running.length === 0
+  const now = row.live ? happeningNow(tools) : []
+  const isThinking = row.live && now.length === 0
   const turn = live.peek()
   const isQuiet = isWaiting || isRetrying
   return (
@@ -73,7 +79,7 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
       )}
       {!row.open &&
         !isQuiet &&
-        running.map(step => (
+        now.map(step => (
           <RunningStep key={step.key} step={step} onOpen={hasWords ? undefined : onToggle} />
         ))}
     </>

@@ -15,6 +15,8 @@ export type LiveShape = {
   hasText: boolean
   hasReasoning: boolean
   tools: readonly LiveTurn['tools'][number][]
+  /** The call of a file edit that the model writes, without its text. */
+  writing?: { key: string; name: string; path: string | undefined } | undefined
 }
 
 export type ReasoningStep = { kind: 'reasoning'; key: string; text: string; live: boolean }
@@ -27,7 +29,8 @@ export type ToolStep = {
   written: string
   short: Readonly<Record<string, string>> | null
   result: Message | null
-  state: 'running' | 'queued' | 'ended'
+  /** `writing`: the model writes the call. */
+  state: 'writing' | 'running' | 'queued' | 'ended'
   /** Start time in seconds since 1970, while the call runs. */
   startedAt: number | null
   finished: ToolOutcome | null
@@ -361,7 +364,9 @@ const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: R
   if (live.messageId && live.hasReasoning) {
     steps.push({ kind: 'reasoning', key: `${live.messageId}:r`, text: '', live: true })
   }
+  const draft = live.writing && writtenStep(live.writing)
   if (!live.messageId || !live.hasText) {
+    if (draft) steps.push(draft)
     flush(true)
     return
   }
@@ -378,7 +383,15 @@ const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: R
     refusal: null,
     cut: null,
   })
+  if (!draft) return
+  steps.push(draft)
+  flush(true)
 }
+
+const writtenStep = ({ key, name, path }: NonNullable<LiveShape['writing']>): ToolStep => ({
+  ...{ kind: 'tool', key, tid: key, name, written: '', short: path === undefined ? {} : { path } },
+  ...{ result: null, state: 'writing', startedAt: null, finished: null, decisions: [] },
+})
 
 const addText = (rows: Row[], message: Message, text: string, first: boolean) => {
   const pieces = splitText(text)

@@ -5,6 +5,8 @@ import { serverText } from '../../strings/server-text.ts'
 
 export const ServerNotice = ({ text, coded }: { text: string; coded?: Coded | undefined }) => (
   <p class="tx-mark">
-    <Icon name="info" size={14} /> {serverText(text, coded)}
+    {/* Without a code it is English in every language. */}
+    <Icon name="info" size={14} />{' '}
+    <span dir={coded ? undefined : 'auto'}>{serverText(text, coded)}</span>
   </p>
 )

@@ -1,7 +1,10 @@
 /** A step of an activity: reasoning, or a tool call with its card. */
+import { asString } from '../../../lib/base/json.ts'
+import { toolInfo } from '../../../lib/base/tools.ts'
 import { waitedSeconds } from '../../../lib/base/waits.ts'
 import { usePart } from '../../parts/use-part.ts'
 import { useComputed } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Elapsed } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -39,7 +42,7 @@ const Lanes = lazy(async () => (await import('./subagents.tsx')).Lanes, true)
 
 const TAIL_LINES = 6
 
-/** A call that runs. */
+/** A call that runs, or is written. */
 export function RunningStep({
   step,
   onOpen,
@@ -60,6 +63,7 @@ export function RunningStep({
         ) : (
           <ToolPhrase phrase={does} object={object} code={code} />
         )}
+        {step.state === 'writing' && <LineCount />}
         {step.startedAt !== null && (
           <span class="act-part">
             <Elapsed since={step.startedAt + waited} clock={clock} />
@@ -71,11 +75,29 @@ export function RunningStep({
   )
 }
 
-/** What a running call does: its subagents, or the end of its output, which the opened step has for screen readers. */
+/** Of the text that is being written. */
+function LineCount() {
+  const { live } = useTranscript()
+  const source = useComputed(() => live.value?.writing?.lines ?? 1)
+  return <span class="act-part">{t('tool.lines', { count: usePerFrame(source, 1) })}</span>
+}
+
+const textInArgs = ({ name, written }: ToolStep): string => {
+  const args = parseArgs(written)
+  return (toolInfo(name)?.texts ?? []).map(key => asString(args[key])).find(Boolean) ?? ''
+}
+
+/**
+ * What a running call does: its subagents, or the end of its output or of the text that it writes, which the opened step has for
+ * screen readers.
+ */
 function Tail({ step }: { step: ToolStep }) {
   const { live } = useTranscript()
-  const source = useComputed(
-    () => live.value?.tools.find(tool => tool.tid === step.tid)?.output ?? '',
+  const inArgs = useMemo(() => textInArgs(step), [step.name, step.written])
+  const source = useComputed(() =>
+    step.state === 'writing'
+      ? (live.value?.writing?.text ?? '')
+      : live.value?.tools.find(tool => tool.tid === step.tid)?.output || inArgs,
   )
   const output = stripAnsi(usePerFrame(source, '')).trimEnd()
   if (step.name === 'delegate_task') return <Lanes step={step} />
@@ -102,10 +124,12 @@ export function StepRowView(props: { rowKey: string; step: Step; last: boolean }
   )
 }
 
+const isNow = ({ state }: ToolStep): boolean => state === 'running' || state === 'writing'
+
 function TailOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   const { opened } = useTranscript()
   const open = useComputed(() => opened.value.has(rowKey))
-  return !open.value && step.state === 'running' ? <Tail step={step} /> : null
+  return !open.value && isNow(step) ? <Tail step={step} /> : null
 }
 
 function FilesOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {

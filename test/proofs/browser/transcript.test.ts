@@ -103,6 +103,56 @@ for (const width of [1440, 390])
     }
   })
 
+for (const width of [1440, 390])
+  test(`a file that is being written names itself and grows until its diff is there, ${width} px wide`, async () => {
+    const chat = await startChat()
+    try {
+      const { app, provider } = chat
+      const session_id = await chat.newSession()
+      provider.push({ text: long })
+      await chat.follow(await chat.send(session_id, 'First'))
+      const half = Promise.withResolvers<void>()
+      const answer = Promise.withResolvers<void>()
+      const content = Array.from({ length: 80 }, (_, n) => `export const n${n} = ${n}\n`).join('')
+      const args = { path: 'src/numbers.ts', content }
+      provider.push(
+        {
+          text: 'I write it.',
+          toolCalls: [{ name: 'write_file', arguments: args, size: 9 }],
+          middle: half.promise,
+        },
+        { text: 'The very end.', gate: answer.promise },
+      )
+      const { page, problems, close } = await openPage(`${app.url}/session/${session_id}`, {
+        viewport: { width, height: 844 },
+      })
+      await page.getByText('Line 59').waitFor()
+      const before = await shiftOf(page)
+      await page.locator('.tx-scroll').press('End')
+      const stream = await chat.send(session_id, 'Second')
+      const line = page.locator('.act-live', { hasText: 'src/numbers.ts' })
+      await line.filter({ hasText: /\d lines/ }).waitFor()
+      await page.locator('.now-tail', { hasText: /export const n\d+/ }).waitFor()
+      assert.is(await page.locator('.node-running').count(), 1)
+      // Another device that opens the chat now sees the same.
+      const other = await openPage(`${app.url}/session/${session_id}`)
+      await other.page.locator('.now-tail', { hasText: /export const n\d+/ }).waitFor()
+      await other.close()
+      half.resolve()
+      await page.locator('.act', { hasText: 'Wrote numbers.ts' }).waitFor()
+      answer.resolve()
+      await chat.follow(stream)
+      await page.getByText('The very end.').waitFor()
+      assert.is(await page.locator('.now-tail').count(), 0)
+      const moved = (await shiftOf(page)) - before
+      assert.ok(moved <= 0.02, `${moved}`)
+      assert.equal(problems, [])
+      await close()
+    } finally {
+      await chat.close()
+    }
+  })
+
 for (const width of [1280, 390])
   test(`a chat that is opened while it runs moves nothing, with messages in the queue, ${width} px wide`, async () => {
     const chat = await startChat()

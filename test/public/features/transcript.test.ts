@@ -40,6 +40,7 @@ const { Lanes } = await import('../../../public/features/transcript/subagents.ts
 const { TranscriptProvider } = await import(
   '../../../public/features/messages/transcript-context.ts'
 )
+const { ServerNotice } = await import('../../../public/features/transcript/server-notice.tsx')
 const { ErrorCard, parseFailure } = await import(
   '../../../public/features/transcript/error-card.tsx'
 )
@@ -403,6 +404,38 @@ transcript('shows a running call once, before and after its message arrives', ()
     assert.is(activity.live, true)
   }
 })
+
+transcript('a file edit that is being written is the step that happens now, below its text', () => {
+  const writing = { key: 'm2:w0', name: 'write_file', path: 'src/a.ts' }
+  const silent = { messageId: null, hasText: false, hasReasoning: false, tools: [], writing }
+  const [, activity] = rowsOf(turn.slice(0, 1), silent)
+  const stepsOf = (row: Row | undefined) =>
+    row?.kind === 'activity'
+      ? row.steps.map(step => step.kind === 'tool' && [step.state, step.short])
+      : row?.kind
+  assert.equal(stepsOf(activity), [['writing', { path: 'src/a.ts' }]])
+  const spoken = rowsOf(turn.slice(0, 1), { ...silent, messageId: 'm2', hasText: true })
+  assert.is(kinds(spoken), 'user text activity')
+  // It keeps the place of the step that it becomes.
+  const calls = { tool_calls: [call('t1', 'write_file', '{"path":"src/a.ts"}')] }
+  const written = rowsOf([turn[0]!, say('m2', 'assistant', 'Now', calls)], {
+    ...{ messageId: null, hasText: false, hasReasoning: false, tools: [] },
+  })
+  assert.equal(
+    written.map(({ key }) => key),
+    spoken.map(({ key }) => key),
+  )
+})
+
+transcript(
+  'a line of the server without a code is English, whatever the direction of the page is',
+  () => {
+    const text = 'small-model reads 1.2k tokens at once.'
+    assert.match(renderToString(h(ServerNotice, { text })), `<span dir="auto">${text}</span>`)
+    const coded = { code: 'turn.compacting', values: {} } as const
+    assert.not.match(renderToString(h(ServerNotice, { text, coded })), /dir=/)
+  },
+)
 
 transcript('rows that are the same stay the same value', () => {
   const first = rowsOf(turn)
