@@ -227,7 +227,7 @@ export const shellChecks = async ({ home, config }: CheckContext): Promise<Check
   const added = missingToolDirectories(config.env)
   const said = added.length === 0 ? 'complete' : `commands also get ${added.join(', ')}`
   const ofFiles = await unlessUnreadable(async () => {
-    const { terminal } = home.settings()
+    const { terminal } = home.config()
     const files = initFilePaths(terminal, home.env().HOME)
     const problem = await home.sourceInitFiles()
     const [there, missing] = [true, false].map(isThere =>
@@ -269,7 +269,7 @@ export const sandboxChecks = ({ config, home }: CheckContext): Promise<Check[]> 
   unlessUnreadable(async () => {
     const about = 'sandbox'
     const direct = 'off: commands run directly on this computer, with your rights'
-    const { enabled, network } = home.settings().sandbox
+    const { enabled, network } = home.config().sandbox
     const { problem } = await checkSandbox(config.env)
     const isOff = enabled === false || (enabled === 'auto' && !config.looksForSandbox)
     if (isOff) return [ok(about, `${direct}${problem === null ? '; it would work here' : ''}`)]
