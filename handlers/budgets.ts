@@ -21,8 +21,8 @@ const show = (ctx: Ctx): z.output<typeof Answer> => {
   const { since } = localDay(ctx.app.clock.now())
   const spent = ctx.app.spending.since(ctx.home.name, since)
   return {
-    budgets: ctx.home.settings().budgets,
-    steps: ctx.home.settings().agent.max_turns,
+    budgets: ctx.home.config().budgets,
+    steps: ctx.home.config().agent.max_turns,
     today: { tokens: spent.input_tokens + spent.output_tokens, usd: spent.estimated_cost },
   }
 }
@@ -50,7 +50,7 @@ export const save = endpoint({
     )
     if (changes.steps !== undefined)
       edits.push([['agent', 'max_turns'], changes.steps ?? undefined])
-    if (edits.length > 0) ctx.home.config.editAll(edits)
+    if (edits.length > 0) ctx.home.configFile.editAll(edits)
     return show(ctx)
   },
 })

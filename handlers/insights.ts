@@ -40,7 +40,7 @@ export const report = endpoint({
   }),
   cache: 'no-store',
   run: async (ctx, { days, format, timezone }) => {
-    const own = ctx.home.lenient.settings().timezone
+    const own = ctx.home.lenient.config().timezone
     const zone = timezone ? requireZone(timezone) : zoneOf(own)
     const now = ctx.app.clock.now()
     await ctx.app.sessions.catchUp()

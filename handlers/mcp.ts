@@ -55,7 +55,7 @@ export const list = endpoint({
     sentences: Sentences.optional(),
   }),
   run: ctx =>
-    withCodes({ servers: ctx.app.mcp.list(ctx.home), problem: ctx.home.config.problem() }),
+    withCodes({ servers: ctx.app.mcp.list(ctx.home), problem: ctx.home.configFile.problem() }),
 })
 
 export const tools = endpoint({

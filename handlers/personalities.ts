@@ -11,7 +11,7 @@ export const list = endpoint({
   output: z.object({
     personalities: z.array(z.object({ name: z.string(), description: z.string() })),
   }),
-  run: ctx => ({ personalities: listPersonalities(ctx.home.lenient.settings()) }),
+  run: ctx => ({ personalities: listPersonalities(ctx.home.lenient.config()) }),
 })
 
 export const set = endpoint({
@@ -24,8 +24,8 @@ export const set = endpoint({
     const row = sessions.require(session_id)
     const personality = name?.trim() || null
     // Turns read the prompt from the session's own profile.
-    const settings = homes.of(row.profile).settings()
-    const prompt = personality === null ? '' : requirePersonality(settings, personality)
+    const config = homes.of(row.profile).config()
+    const prompt = personality === null ? '' : requirePersonality(config, personality)
     sessions.append(row.session_id, [{ t: 'meta', patch: { personality } }])
     return { ...ok, personality, prompt }
   },

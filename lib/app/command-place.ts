@@ -49,7 +49,7 @@ export class CommandPlaces {
 
   /** Rejects while config.yaml cannot be read. */
   async show(home: Home): Promise<CommandPlace> {
-    const { sandbox } = home.settings()
+    const { sandbox } = home.config()
     const [found, { container, problem }] = await Promise.all([
       this.#runners.checkSandbox(),
       this.#showContainer(home),
@@ -58,7 +58,7 @@ export class CommandPlaces {
     const ofPlace = { computer: null, sandbox: found.problem, container: problem }[place]
     return withCodes({
       profile: home.name,
-      source: home.config.path,
+      source: home.configFile.path,
       place,
       problem: this.#guards.of(home).commands() ?? ofPlace,
       sandbox: withCodes({
@@ -82,14 +82,14 @@ export class CommandPlaces {
 
   /** Rejects with a sentence when that would not work. */
   async change(home: Home, { enabled, network, outside }: SandboxChange): Promise<void> {
-    if (outside !== undefined) home.config.edit(['approvals', 'outside_sandbox'], outside)
+    if (outside !== undefined) home.configFile.edit(['approvals', 'outside_sandbox'], outside)
     const { sandbox } = home.values()
     const short = yamlWord(sandbox) === 'auto' ? 'auto' : yamlFlag(sandbox)
     const isEmpty = sandbox === undefined || sandbox === null || sandbox === ''
     if (!isObject(sandbox) && short === undefined && !isEmpty)
-      throw conflict(`sandbox in ${home.config.path} is not a mapping. Correct it there.`, {
+      throw conflict(`sandbox in ${home.configFile.path} is not a mapping. Correct it there.`, {
         code: 'setting_form',
-        values: { key: 'sandbox', file: home.config.path },
+        values: { key: 'sandbox', file: home.configFile.path },
       })
     if (enabled === true && containerEngine(home) !== null)
       throw conflict(
@@ -106,9 +106,11 @@ export class CommandPlaces {
       ...(network !== undefined && { network }),
     }
     // `sandbox: true` is short for a mapping with `enabled`.
-    if (short !== undefined) home.config.edit(['sandbox'], { enabled: short, ...values })
+    if (short !== undefined) home.configFile.edit(['sandbox'], { enabled: short, ...values })
     else
-      home.config.editAll(Object.entries(values).map(([key, value]) => [['sandbox', key], value]))
+      home.configFile.editAll(
+        Object.entries(values).map(([key, value]) => [['sandbox', key], value]),
+      )
   }
 
   async #showContainer(home: Home): Promise<ShownContainer> {
@@ -137,6 +139,6 @@ export class CommandPlaces {
   }
 
   #outsideOf(home: Home): OutsidePolicy {
-    return home.settings().approvals.outside_sandbox ?? this.#config.outsideSandbox
+    return home.config().approvals.outside_sandbox ?? this.#config.outsideSandbox
   }
 }

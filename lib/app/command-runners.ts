@@ -57,17 +57,17 @@ export class CommandRunners implements Commands {
 
   /** Beside the rest of the start. */
   async #lookForSandbox(): Promise<void> {
-    const isWanted = this.#homes.list().some(({ lenient }) => lenient.settings().sandbox.enabled)
+    const isWanted = this.#homes.list().some(({ lenient }) => lenient.config().sandbox.enabled)
     if (isWanted && this.#config.looksForSandbox) await this.#sandboxes.availability()
   }
 
   #wanted(home: Home): boolean | 'auto' {
-    const { enabled } = home.settings().sandbox
+    const { enabled } = home.config().sandbox
     return enabled === 'auto' && !this.#config.looksForSandbox ? false : enabled
   }
 
   #scopeFor({ home, workspace, owner, readable = [] }: RunnerScope): SandboxScope {
-    const { sandbox, skills } = home.settings()
+    const { sandbox, skills } = home.config()
     const env = home.childEnv()
     const expand = (path: string) => expandPath(path, home, env.HOME ?? '')
     return {

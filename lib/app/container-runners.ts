@@ -155,7 +155,7 @@ export class ContainerRunners {
         const made = privateGitFor(git.repository, { shown: git.repository.common, parent })
         return { env: variablesFor(git, made.dir), finish: made.finish }
       },
-      forwarded: names => values([...names, ...home.settings().terminal.env_passthrough]),
+      forwarded: names => values([...names, ...home.config().terminal.env_passthrough]),
       log: this.#warn,
     })
   }

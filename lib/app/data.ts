@@ -235,6 +235,6 @@ export class AppData {
   #acceptFirstSettings(isTrusted: boolean): void {
     if (this.acceptedSettings.isNew() && !isTrusted)
       for (const home of this.homes.list())
-        this.acceptedSettings.accept(home.name, home.config.peek())
+        this.acceptedSettings.accept(home.name, home.configFile.peek())
   }
 }

@@ -48,7 +48,7 @@ export type EngineOptions = TurnSources & {
 
 /** Null: titles are not asked for. */
 const titleEndpoint = (home: Home, own: ModelEndpoint, auxiliary: AuxiliaryModels) =>
-  home.settings().auxiliary.title_generation.enabled
+  home.config().auxiliary.title_generation.enabled
     ? auxiliary.for('title_generation', home, own).endpoint
     : null
 

@@ -189,7 +189,7 @@ export const chat = async (
   const output = new TurnOutput(
     terminal,
     chatArguments.quiet,
-    () => fromSeconds(sessions.home.settings().approvals.timeout),
+    () => fromSeconds(sessions.home.config().approvals.timeout),
     () => session.stop(),
     () => session.retryNow(),
   )

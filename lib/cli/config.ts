@@ -23,11 +23,11 @@ export const changeConfig = async (
   const secrets = new KnownSecrets(() => homes.list())
   watchSecrets(() => secrets.list())
   const home = homes.open(profile ?? homes.active())
-  const problem = home.config.problem()
+  const problem = home.configFile.problem()
   if (problem) throw invalid(`config.yaml: ${problem}`)
   const found = shownChanges(home, accepted)
   if (found === null) {
-    terminal.out(`Nothing waits to be confirmed in ${home.config.path}.\n`)
+    terminal.out(`Nothing waits to be confirmed in ${home.configFile.path}.\n`)
   } else {
     if (does !== 'show')
       answerChanges(home, accepted, { shown: found.change_id, accepts: does === 'accept' })

@@ -125,7 +125,7 @@ export class RecordedSessions {
     const { id, cwd } = session
     const model =
       session.model ?? stored.model ?? this.engine.models.compatible(this.home, null).model
-    this.#recorder.begin(id, { model, cwd, maxSteps: this.home.settings().agent.max_turns })
+    this.#recorder.begin(id, { model, cwd, maxSteps: this.home.config().agent.max_turns })
     for (const message of stored.messages) this.#recorder.message(id, message)
     const asked = stored.messages.find(({ role }) => role === 'user')?.content
     if (typeof asked === 'string') this.#recorder.title(id, provisionalTitle(asked))
@@ -149,7 +149,7 @@ export class RecordedSessions {
     this.#recorder.begin(id, {
       model: endpoint instanceof UserError ? model : endpoint.model,
       cwd,
-      maxSteps: this.home.settings().agent.max_turns,
+      maxSteps: this.home.config().agent.max_turns,
     })
     this.#recorder.message(id, { role: 'user', content: text })
     this.#recorder.title(id, provisionalTitle(text))
@@ -213,7 +213,7 @@ export const openRecordedSessions = async (
   })
   const openHome = (): Home => {
     const home = engine.homes.open(profile ?? engine.homes.active())
-    const problem = home.config.problem()
+    const problem = home.configFile.problem()
     if (problem) throw invalid(`config.yaml: ${problem}`)
     return home
   }

@@ -112,7 +112,7 @@ export class HomeCron {
 
   /** The time zone of the schedules. */
   zone(): string {
-    return zoneOf(this.#home.lenient.settings().timezone)
+    return zoneOf(this.#home.lenient.config().timezone)
   }
 
   /** What the turn of a run that this process takes over continues with. */

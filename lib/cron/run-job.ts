@@ -82,11 +82,11 @@ const msOf = (text: string | undefined, otherwise: number): number => {
 /** `AGENT_CRON_TIMEOUT`: seconds without an event; `cron.max_run_seconds`: in total. 0 is no limit. */
 const limitsOf = (home: Home): { idleMs: number; maxMs: number } => ({
   idleMs: msOf(home.env().AGENT_CRON_TIMEOUT, IDLE_MS),
-  maxMs: fromSeconds(home.settings().cron.max_run_seconds),
+  maxMs: fromSeconds(home.config().cron.max_run_seconds),
 })
 
 /** `approvals.cron_mode: approve` (or `allow`) allows what would need approval. */
-export const mayApprove = (home: Home): boolean => home.settings().approvals.cron_mode !== 'deny'
+export const mayApprove = (home: Home): boolean => home.config().approvals.cron_mode !== 'deny'
 
 /** The model id: with its provider, with a custom base URL, or as the home resolves it. */
 const modelOf = ({ model, provider, baseUrl }: JobPlan): { model: string; baseUrl: string } => {

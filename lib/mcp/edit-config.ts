@@ -22,7 +22,7 @@ const SECTION = 'mcp_servers'
 
 /** The entry as it is in the file; undefined when there is none. */
 const storedIn = (home: Home, name: string): JsonObject | undefined => {
-  const section = home.config.read()[SECTION]
+  const section = home.configFile.read()[SECTION]
   if (!isObject(section) || !Object.hasOwn(section, name)) return undefined
   const entry = section[name]
   return isObject(entry) ? entry : {}
@@ -142,7 +142,7 @@ export const saveServer = (
       code: 'mcp_two_kinds',
     })
   if (old) {
-    home.config.editAll(toEdits(name, change, old))
+    home.configFile.editAll(toEdits(name, change, old))
     return
   }
   const filled = Object.entries(change).filter(
@@ -153,17 +153,17 @@ export const saveServer = (
   )
   if (JSON.stringify(filled).includes(HIDDEN))
     throw invalid('Enter the hidden values again.', { code: 'hidden_values' })
-  home.config.edit([SECTION, name], Object.fromEntries(filled))
+  home.configFile.edit([SECTION, name], Object.fromEntries(filled))
 }
 
 export const removeServer = (home: Home, name: string): void => {
   requireStored(home, name)
-  home.config.edit([SECTION, name], undefined)
+  home.configFile.edit([SECTION, name], undefined)
 }
 
 export const enableServer = (home: Home, name: string, enabled: boolean): void => {
   requireStored(home, name)
-  home.config.edit([SECTION, name, 'enabled'], enabled)
+  home.configFile.edit([SECTION, name, 'enabled'], enabled)
 }
 
 /** Edits the `include` list when there is one, else the `exclude` list. */
@@ -181,5 +181,5 @@ export const enableTool = (home: Home, name: string, tool: string, enabled: bool
   const exclude = [...others(filter.exclude), ...(isListed || enabled ? [] : [tool])]
   const { exclude: _before, ...rest } = filter
   const kept = { ...rest, ...(include && { include }), ...(exclude.length > 0 && { exclude }) }
-  home.config.edit([SECTION, name, 'tools'], Object.keys(kept).length > 0 ? kept : undefined)
+  home.configFile.edit([SECTION, name, 'tools'], Object.keys(kept).length > 0 ? kept : undefined)
 }

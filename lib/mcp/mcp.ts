@@ -24,7 +24,7 @@ import { McpServer } from './server.ts'
 export type McpHome = {
   readonly dir: string
   env: Home['env']
-  settings: Home['settings']
+  config: Home['config']
 }
 
 export type HomeTools = {
@@ -87,7 +87,7 @@ export class Mcp {
   }
 
   #create(home: McpHome, config: ServerConfig): McpServer {
-    const allowPrivate = () => home.settings().browser.allow_private_urls
+    const allowPrivate = () => home.config().browser.allow_private_urls
     const tokens =
       config.kind === 'http'
         ? new TokenSource(config, {
@@ -112,7 +112,7 @@ export class Mcp {
 
   /** Reads the configuration, and stops servers that were removed or changed in it. */
   #sync(home: McpHome): { servers: McpServer[]; bad: InvalidServer[] } {
-    const listed = parseServers(home.settings())
+    const listed = parseServers(home.config())
     const held = this.#homes.get(home.dir) ?? new Map<string, McpServer>()
     const wanted = listed.filter((each): each is ServerConfig => !isInvalid(each))
     const next = new Map<string, McpServer>()
@@ -138,7 +138,7 @@ export class Mcp {
 
   /** Null when it was removed, or is no server over HTTP. */
   #currentHttp(home: Home, name: string): HttpServer | null {
-    const found = parseServers(home.settings()).find(each => each.name === name)
+    const found = parseServers(home.config()).find(each => each.name === name)
     return found && !isInvalid(found) && found.kind === 'http' ? found : null
   }
 
@@ -162,7 +162,7 @@ export class Mcp {
     signal: AbortSignal,
     sampleFor?: ServerSource['sampleFor'],
   ): Promise<HomeTools> {
-    if (home.settings().mcp_servers === undefined && !this.#homes.has(home.dir))
+    if (home.config().mcp_servers === undefined && !this.#homes.has(home.dir))
       return { tools: [], warnings: [], missing: [] }
     const { servers, bad } = this.#sync(home)
     await Promise.all(servers.map(server => server.ensureStarted(this.#turnWaitMs, signal)))
@@ -184,7 +184,7 @@ export class Mcp {
   /** All configured servers, disabled and invalid ones included, in the order of the file. */
   list(home: Home): McpServerRow[] {
     const { servers } = this.#sync(home)
-    const listed = parseServers(home.settings()).map(config => ({
+    const listed = parseServers(home.config()).map(config => ({
       config,
       server: servers.find(each => each.config.name === config.name) ?? null,
     }))
@@ -193,7 +193,7 @@ export class Mcp {
 
   /** Starts a server and reports the outcome. */
   async test(home: Home, name: string, signal: AbortSignal): Promise<McpTestResult> {
-    const config = parseServers(home.settings()).find(each => each.name === name)
+    const config = parseServers(home.config()).find(each => each.name === name)
     if (!config)
       throw missing(`There is no MCP server "${name}".`, {
         code: 'mcp_server_not_found',

@@ -16,7 +16,7 @@ const MAX_STDERR_CHARS = 4_000
 
 /** The entry as it is in the file, with references to variables not expanded. */
 const rawOf = (home: Home, name: string): Record<string, unknown> => {
-  const section = home.config.read().mcp_servers
+  const section = home.configFile.read().mcp_servers
   const entry = isObject(section) ? section[name] : undefined
   return isObject(entry) ? entry : {}
 }

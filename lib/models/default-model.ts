@@ -12,7 +12,7 @@ export type DefaultConfig = { defaultModel: string; modelOverride: string }
 
 /** A home whose config.yaml can be edited. */
 export type EditableHome = ModelHome & {
-  readonly config: {
+  readonly configFile: {
     read: YamlFile['read']
     edit: YamlFile['edit']
     editAll: YamlFile['editAll']
@@ -112,10 +112,10 @@ export const setDefaultModel = (home: EditableHome, id: string): string => {
   const hasChanged =
     provider !== null && (setup.active === null || toProviderId(provider) !== setup.active)
   const model = persistedForm(setup, resolved.model, provider)
-  const config = home.config.read()
+  const config = home.configFile.read()
   const brought =
     hasChanged && provider !== null ? restoreEndpointEdits(setup, config, provider) : null
-  home.config.editAll([
+  home.configFile.editAll([
     ...modelSectionEdits(config.model),
     ...(provider === null ? [] : saveEndpointEdits(setup, config, provider, resolved.baseUrl)),
     [['model', 'default'], model],
@@ -134,7 +134,7 @@ export const migrateDefaultModel = (home: EditableHome, id: string): void => {
   // The command line cannot read a hint; the provider goes where it belongs.
   try {
     if (model.startsWith('@')) setDefaultModel(home, model)
-    else home.config.edit(['model', 'default'], model)
+    else home.configFile.edit(['model', 'default'], model)
   } catch (error) {
     // What names no model is none.
     if (!(error instanceof UserError) || error.kind !== 'invalid') throw error

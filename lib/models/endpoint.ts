@@ -235,7 +235,7 @@ export const resolveEndpoint = (
     model: pair.model,
     apiMode,
     ...keyed,
-    ...routingOf(home.settings(), provider, keyed.baseUrl),
+    ...routingOf(home.config(), provider, keyed.baseUrl),
     ...requestOptionsFor(setup, provider, keyed.baseUrl),
     contextLength: configured || facts?.contextLength || contextLengthOf(pair.model),
     ...(configured > 0 && { hasConfiguredWindow: true as const }),

@@ -39,7 +39,7 @@ const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
 
 /** In order of preference. */
 export const readFallbacks = (home: ModelHome): Fallback[] => {
-  const { fallback_providers: list, fallback_model: one } = home.settings()
+  const { fallback_providers: list, fallback_model: one } = home.config()
   const found = (Array.isArray(list) ? list : []).flatMap(raw => readFallback(home, raw))
   return found.length > 0 ? found : readFallback(home, one)
 }

@@ -19,7 +19,7 @@ export type ModelHome = {
   readonly dir?: string
   readonly clock: Clock
   values(): Readonly<Record<string, unknown>>
-  settings(): ProfileConfig
+  config(): ProfileConfig
   env(): Readonly<Record<string, string>>
   dotenv(): Readonly<Record<string, string>>
   authJson(): unknown
@@ -346,7 +346,7 @@ export const asCustom = (name: string, custom: readonly CustomProvider[]): strin
 }
 
 export const readSetup = (home: ModelHome): ModelSetup => {
-  const config = home.settings()
+  const config = home.config()
   const env = home.env()
   const auth = asObject(home.authJson())
   const raw = typeof config.model === 'object' ? asObject(config.model) : {}

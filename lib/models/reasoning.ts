@@ -23,11 +23,11 @@ const SHOWN: ReadonlyMap<string, boolean> = new Map(
 
 /** `display.show_reasoning`; undefined when not configured. */
 export const showsReasoning = (home: ModelHome): boolean | undefined =>
-  home.settings().display.show_reasoning
+  home.config().display.show_reasoning
 
 export const readReasoning = (home: ModelHome): Reasoning => ({
   show_reasoning: showsReasoning(home) ?? true,
-  reasoning_effort: home.settings().agent.reasoning_effort,
+  reasoning_effort: home.config().agent.reasoning_effort,
 })
 
 /** The efforts that make a difference for a model; all while it cannot be called. */
@@ -44,7 +44,7 @@ export const effortsFor = (
 }
 
 export const saveShowReasoning = (home: EditableHome, isShown: boolean): void => {
-  if (showsReasoning(home) !== isShown) home.config.edit(['display', 'show_reasoning'], isShown)
+  if (showsReasoning(home) !== isShown) home.configFile.edit(['display', 'show_reasoning'], isShown)
 }
 
 /** Parses `show`, `hide`, `on`, `off` and so on; throws a UserError otherwise. */
@@ -69,7 +69,7 @@ export const parseEffort = (value: unknown): string => {
 
 /** Takes effect with the next turn. `default` removes the key and leaves the effort to the model. */
 export const saveEffort = (home: EditableHome, effort: string): void => {
-  if (effort !== 'default') home.config.edit(['agent', 'reasoning_effort'], effort)
-  else if (asObject(home.config.read().agent).reasoning_effort !== undefined)
-    home.config.edit(['agent', 'reasoning_effort'], undefined)
+  if (effort !== 'default') home.configFile.edit(['agent', 'reasoning_effort'], effort)
+  else if (asObject(home.configFile.read().agent).reasoning_effort !== undefined)
+    home.configFile.edit(['agent', 'reasoning_effort'], undefined)
 }

@@ -50,7 +50,7 @@ const bareModelName = (provider: string, model: string): string =>
 /** Saves provider, model and address in one write. Keys of the previous provider move to its own entry. */
 export const configureProvider = (home: EditableHome, chosen: ProviderChoice): void => {
   const setup = readSetup(home)
-  const config = home.config.read()
+  const config = home.configFile.read()
   const edits: YamlEdit[] = [
     ...modelSectionEdits(config.model),
     ...saveEndpointEdits(setup, config, chosen.provider, chosen.baseUrl),
@@ -62,7 +62,7 @@ export const configureProvider = (home: EditableHome, chosen: ProviderChoice): v
     [['provider'], undefined],
     ...(chosen.apiKey ? [[['model', 'api_key'], chosen.apiKey] as const] : []),
   ]
-  home.config.editAll(edits)
+  home.configFile.editAll(edits)
 }
 
 const KEY_NAMES: ReadonlySet<string> = new Set([...PROVIDERS.values()].flatMap(({ keys }) => keys))
@@ -93,10 +93,10 @@ export const withProvider = (
   const id = toProviderId(provider)
   const present = baseUrlOf(setup, id)
   const isOwn = baseUrl === null || baseUrl === present
-  const config = home.values()
-  const raw = asObject(config.model)
+  const own = home.values()
+  const raw = asObject(own.model)
   const values = {
-    ...(isOwn ? config : {}),
+    ...(isOwn ? own : {}),
     base_url: undefined,
     provider: undefined,
     model: {
@@ -109,8 +109,8 @@ export const withProvider = (
   const dotenv = { ...(isOwn ? home.dotenv() : withoutKeys(home.dotenv())), ...variables }
   const env = { ...(isOwn ? home.env() : withoutKeys(home.env())), ...variables }
   const auth = isOwn ? home.authJson() : {}
-  const settings: ProfileConfig = {
-    ...home.settings(),
+  const config: ProfileConfig = {
+    ...home.config(),
     ...(isOwn ? {} : NO_ENDPOINTS),
     base_url: undefined,
     provider: undefined,
@@ -120,7 +120,7 @@ export const withProvider = (
     ...(isOwn && home.dir ? { dir: home.dir } : {}),
     clock: home.clock,
     values: () => values,
-    settings: () => settings,
+    config: () => config,
     env: () => env,
     dotenv: () => dotenv,
     authJson: () => auth,
@@ -147,11 +147,11 @@ export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: strin
     })
   const baseUrl = parseBaseUrl(endpoint.baseUrl)
   const model = parseModelId(endpoint.model)
-  const rows = rowsOf(home.config.read().custom_providers)
+  const rows = rowsOf(home.configFile.read().custom_providers)
   const at = rows.findIndex(row => typeof row.name === 'string' && toSlug(row.name) === slug)
   const row = { ...(at < 0 ? {} : rows[at]), name, base_url: baseUrl, model }
   const next = at < 0 ? [...rows, row] : rows.with(at, row)
-  home.config.edit(['custom_providers'], next)
+  home.configFile.edit(['custom_providers'], next)
   if (endpoint.use) setDefaultModel(home, `@custom:${slug}:${model}`)
   return { id: `custom:${slug}` }
 }
@@ -168,7 +168,7 @@ const MODEL_KEY_FIELDS = ['api_key', 'api']
 
 /** The entry of `id` in `providers`. */
 const keyPathOf = (home: EditableHome, id: string): [string, string] => {
-  const names = Object.keys(asObject(home.config.read().providers))
+  const names = Object.keys(asObject(home.configFile.read().providers))
   return ['providers', names.find(name => toProviderId(name) === id) ?? id]
 }
 
@@ -177,7 +177,7 @@ const placeOf = (
   home: EditableHome,
   id: string,
 ): { path: string[]; rows?: unknown[]; at?: number } => {
-  const config = home.config.read()
+  const config = home.configFile.read()
   if (id.startsWith('custom:')) {
     const rows = rowsOf(config.custom_providers)
     const at = rows.findIndex(
@@ -235,10 +235,10 @@ export const moveEndpoint = (
         ? MODEL_KEY_FIELDS.map(name => [['model', name], undefined] as const)
         : []),
     ]
-    return { inBoth, key: key || null, apply: () => home.config.editAll(edits) }
+    return { inBoth, key: key || null, apply: () => home.configFile.editAll(edits) }
   }
   const named = keyPathOf(home, id)
-  const scoped = asObject(asObject(home.config.read().providers)[named[1]])
+  const scoped = asObject(asObject(home.configFile.read().providers)[named[1]])
   const edits: YamlEdit[] = [
     // The key may be beside the address, or apart from it.
     ...(isMoved ? KEY_FIELDS.filter(name => Object.hasOwn(scoped, name)) : []).map(
@@ -250,7 +250,7 @@ export const moveEndpoint = (
     ...(name === undefined ? [] : [[[...named, 'name'], name.trim() || undefined] as const]),
     ...(key || isMoved ? [[[...path, 'api_key'], key || undefined] as const] : []),
   ]
-  return { inBoth, key: key || null, apply: () => home.config.editAll(edits) }
+  return { inBoth, key: key || null, apply: () => home.configFile.editAll(edits) }
 }
 
 /** Removes a key of a server of one's own that is written beside its address; null where there is none. */
@@ -262,6 +262,6 @@ export const ownKeyRemoval = (home: EditableHome, provider: string): OwnKeyChang
   return {
     inBoth: home.dotenv()[OWN_KEY] === before,
     key: null,
-    apply: () => home.config.editAll([edit]),
+    apply: () => home.configFile.editAll([edit]),
   }
 }

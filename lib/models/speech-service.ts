@@ -38,7 +38,7 @@ export type SpeechSection = {
  * other one, and no key goes over the network unencrypted.
  */
 export const readSection = (home: ModelHome, name: 'stt' | 'tts'): SpeechSection | null => {
-  const section = asObject(home.settings()[name])
+  const section = asObject(home.config()[name])
   // A malformed value would read as "any service".
   const isMisshapen = section.provider !== undefined && typeof section.provider !== 'string'
   if (yamlFlag(section.enabled) === false || (isMisshapen && section.provider !== null)) return null

@@ -76,7 +76,7 @@ export class Onboarding {
     const found = this.#readinessOf(home)
     const baseUrl = found.baseUrl === null ? null : redact(found.baseUrl)
     const saved = this.#settings.get()
-    const configExists = existsSync(home.config.path)
+    const configExists = existsSync(home.configFile.path)
     const quick = quickProviders()
     const isQuick = quick.some(({ id }) => id === found.provider)
     return {
@@ -97,7 +97,7 @@ export class Onboarding {
         imports_ok: true,
         missing_modules: [],
         import_errors: {},
-        config_path: home.config.path,
+        config_path: home.configFile.path,
         config_exists: configExists,
         provider_configured: found.isConfigured,
         provider_ready: found.isReady,
@@ -151,7 +151,7 @@ export class Onboarding {
     const stored = this.#readinessOf(home).baseUrl ?? ''
     const baseUrl = addressOf(provider, unredact(input.baseUrl, stored))
     const chosen = { provider: provider.id, model, baseUrl }
-    if (existsSync(home.config.path) && !input.confirmOverwrite) return 'config_exists'
+    if (existsSync(home.configFile.path) && !input.confirmOverwrite) return 'config_exists'
     const key = input.apiKey.trim() ? parseApiKey(input.apiKey) : ''
     if (!key && !hasKeyFor(withProvider(home, chosen, {}), chosen.provider))
       throw invalid(`${provider.env_var} is required`, { code: 'missing_fields' })

@@ -83,17 +83,17 @@ const addressEdits = (
 const fill = (home: Home, { source, baseUrl, apiKey, prepare }: NewProfile): void => {
   for (const name of DIRECTORIES) mkdirSync(join(home.dir, name), { mode: 0o700 })
   if (source) {
-    const reason = source.config.problem()
+    const reason = source.configFile.problem()
     if (reason !== null)
       throw conflict(`Couldn’t read the configuration of profile '${source.name}': ${reason}`, {
         code: 'file_unreadable',
-        values: { file: source.config.path, reason },
+        values: { file: source.configFile.path, reason },
       })
-    copy(source.config.path, join(home.dir, 'config.yaml'))
+    copy(source.configFile.path, join(home.dir, 'config.yaml'))
     for (const path of CLONED) copy(join(source.dir, path), join(home.dir, path))
   }
-  const edits = addressEdits(home.config.read().model, { baseUrl, apiKey })
-  if (edits.length > 0) home.config.editAll(edits)
+  const edits = addressEdits(home.configFile.read().model, { baseUrl, apiKey })
+  if (edits.length > 0) home.configFile.editAll(edits)
   prepare?.(home)
 }
 

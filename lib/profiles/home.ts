@@ -34,7 +34,7 @@ export type Home = {
   readonly name: string
   readonly dir: string
   /** config.yaml as written. Edits go here: they confirm what they change. */
-  readonly config: YamlFile
+  readonly configFile: YamlFile
   /**
    * config.yaml with `${NAME}` expanded, and with the last confirmed values of guarded settings (lib/commands/guards). Never write it back; treat it as frozen. Like `dotenv`, `env` and `authJson` it
    * throws a UserError with file and reason while the file cannot be read and no earlier version was readable.
@@ -43,7 +43,7 @@ export type Home = {
   /** For display only: an unreadable file counts as empty. Never run or decide anything based on it. */
   peek(): Readonly<Record<string, unknown>>
   /** `values()` in typed form with defaults. The same object until the file changes; throws when `values` does. */
-  settings(): ProfileConfig
+  config(): ProfileConfig
   /** Values of config.yaml that were dropped because they are invalid. Empty while the file cannot be read. */
   configProblems(): readonly ConfigProblem[]
   /** The same home for display: unreadable files count as empty instead of throwing. */
@@ -181,9 +181,13 @@ export const openHome = (given: {
     asWritten.editAll(edits)
     accepted?.edited(name, before, withEdits(before, edits))
   }
-  const config: YamlFile = { ...asWritten, editAll, edit: (at, value) => editAll([[at, value]]) }
+  const configFile: YamlFile = {
+    ...asWritten,
+    editAll,
+    edit: (at, value) => editAll([[at, value]]),
+  }
   const inForce = (written: Record<string, unknown>) =>
-    accepted ? accepted.look(name, config.path, written).inForce : written
+    accepted ? accepted.look(name, configFile.path, written).inForce : written
   const paths = { env: join(dir, '.env'), auth: join(dir, 'auth.json') }
   const variables = envFile(paths.env, given.env)
   const auth = new JsonFile<unknown>(
@@ -206,12 +210,13 @@ export const openHome = (given: {
   }
   const extended = new ExtendedPath(clock)
   const env = () => extended.of(overlay(given.env, dotenv()))
-  const values = () => expand(inForce(config.read()), env())
+  const values = () => expand(inForce(configFile.read()), env())
   const initFiles = new InitFiles(clock)
   const parsed = memoized(parseProfileConfig)
-  const peek = () => expand(inForce(config.peek()), variables().value === null ? given.env : env())
+  const peek = () =>
+    expand(inForce(configFile.peek()), variables().value === null ? given.env : env())
   const childEnvOf = (form: Form, extra: Variables): Record<string, string> => {
-    const config = form.settings().terminal
+    const config = form.config().terminal
     const changes = initFiles.changes()
     const child = childEnvironment({ env: form.env(), changes, config, extra, dir })
     // It applies to the base profile only: a child in another home would read the wrong file.
@@ -222,10 +227,10 @@ export const openHome = (given: {
     name,
     dir,
     clock,
-    config,
+    configFile,
     values,
     peek,
-    settings: () => parsed(values()).value,
+    config: () => parsed(values()).value,
     configProblems: () => parsed(peek()).problems,
     dotenv,
     env,
@@ -238,7 +243,7 @@ export const openHome = (given: {
     problems() {
       const { value, problem } = variables()
       const all = [
-        { file: config.path, reason: config.problem(), in_force: !config.isLost() },
+        { file: configFile.path, reason: configFile.problem(), in_force: !configFile.isLost() },
         { file: paths.env, reason: problem, in_force: value !== null },
         { file: paths.auth, reason: auth.problem(), in_force: !auth.isLost() },
       ]
@@ -246,7 +251,7 @@ export const openHome = (given: {
     },
     childEnv: (extra = {}) => childEnvOf(home, extra),
     async sourceInitFiles() {
-      const config = home.settings().terminal
+      const config = home.config().terminal
       // HOME of the user, not of `home_mode: profile`: these paths are also what needs approval to be changed.
       const files = initFilePaths(config, env().HOME)
       return initFiles.refresh(files, childEnvironment({ env: env(), config, extra: {}, dir }))
@@ -255,9 +260,9 @@ export const openHome = (given: {
   const shownDotenv = (): Variables => variables().value ?? NO_VARIABLES
   const lenient: Form = {
     ...home,
-    config: { ...config, read: config.peek },
+    configFile: { ...configFile, read: configFile.peek },
     values: peek,
-    settings: () => parsed(peek()).value,
+    config: () => parsed(peek()).value,
     dotenv: shownDotenv,
     env: () => extended.of(overlay(given.env, shownDotenv())),
     childEnv: (extra = {}) => childEnvOf(lenient, extra),

@@ -49,7 +49,7 @@ const deletedHome = (name: string, profilesDir: string, clock: Clock): Home => {
     name,
     dir,
     clock,
-    config: {
+    configFile: {
       path: join(dir, 'config.yaml'),
       read: refuse,
       peek: () => NOTHING,
@@ -60,7 +60,7 @@ const deletedHome = (name: string, profilesDir: string, clock: Clock): Home => {
     },
     values: refuse,
     peek: () => NOTHING,
-    settings: refuse,
+    config: refuse,
     configProblems: () => [],
     dotenv: refuse,
     env: refuse,
@@ -71,7 +71,7 @@ const deletedHome = (name: string, profilesDir: string, clock: Clock): Home => {
     sourceInitFiles: async () => refuse(),
   }
   // Code that only displays a session gets the defaults.
-  return withLenient(home, { ...home, settings: () => DEFAULT_PROFILE_CONFIG })
+  return withLenient(home, { ...home, config: () => DEFAULT_PROFILE_CONFIG })
 }
 
 /** Where the homes are, and the environment of the process. */

@@ -48,7 +48,7 @@ const countSkills = async (dir: string): Promise<number> => {
 
 /** `active`: the name of the caller's profile. */
 export const toProfile = async (home: Home, active: string): Promise<Profile> => {
-  const { model: written } = home.lenient.settings()
+  const { model: written } = home.lenient.config()
   const model = asObject(written)
   return {
     name: home.name,

@@ -89,8 +89,8 @@ export class Profiles {
     // What the person entered for the new profile.
     this.#options.acceptedSettings.edited(
       home.name,
-      given.source?.config.peek() ?? {},
-      home.config.peek(),
+      given.source?.configFile.peek() ?? {},
+      home.configFile.peek(),
     )
     return home
   }

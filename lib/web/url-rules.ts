@@ -54,7 +54,7 @@ const toMatcher = (given: string): ((host: string) => boolean) | null => {
 }
 
 const blockedBy = (home: Home): ((host: string) => boolean) => {
-  const { website_blocklist: list } = home.settings().security
+  const { website_blocklist: list } = home.config().security
   if (list === undefined || list === null || list === false) return () => false
   const { enabled, domains, shared_files } = asObject(list)
   const isMapping = typeof list === 'object' && !Array.isArray(list)

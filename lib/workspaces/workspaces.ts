@@ -19,7 +19,7 @@ export type WorkspaceHome = {
   readonly name: string
   readonly dir: string
   /** Defaults apply while config.yaml cannot be read: the workspace only decides where, not what. */
-  readonly lenient: { settings(): ProfileConfig }
+  readonly lenient: { config(): ProfileConfig }
 }
 
 /** With the keys of other programs, which stay. */
@@ -132,7 +132,7 @@ export class Workspaces {
 
   /** What the profile's configuration names, else the default of the service. */
   defaultOf(home: WorkspaceHome): string {
-    const { workspace, default_workspace, terminal } = home.lenient.settings()
+    const { workspace, default_workspace, terminal } = home.lenient.config()
     const wanted = [workspace, default_workspace, terminal.cwd === '.' ? '' : terminal.cwd]
     for (const path of wanted) {
       const found = path ? realDirectory(expandPath(path, this.#config.userHome)) : undefined

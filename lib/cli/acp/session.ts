@@ -98,7 +98,7 @@ export class EditorSession {
       this.servers = {
         dir: `${home.dir}#${session.id}`,
         env: () => home.env(),
-        settings: () => ({ ...home.settings(), mcp_servers: servers }),
+        config: () => ({ ...home.config(), mcp_servers: servers }),
       }
   }
 
@@ -216,7 +216,7 @@ export class EditorSession {
       log,
     })
     const { updates } = running
-    const isLasting = sessions.home.settings().terminal.persistent_shell
+    const isLasting = sessions.home.config().terminal.persistent_shell
     const tools =
       capabilities.terminal && !isLasting
         ? request.tools.map(tool =>

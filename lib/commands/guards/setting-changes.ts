@@ -32,7 +32,7 @@ const masked = (value: unknown, name = ''): unknown => {
   )
 }
 
-const lookAt = (accepted: AcceptedSettings, { name, config }: Home) =>
+const lookAt = (accepted: AcceptedSettings, { name, configFile: config }: Home) =>
   accepted.look(name, config.path, config.peek())
 
 /** What waits in one profile, with masked values; null: nothing. */
@@ -45,7 +45,7 @@ export const shownChanges = (home: Home, accepted: AcceptedSettings): ChangedSet
       : redact(JSON.stringify(masked(value, path.at(-1)))).slice(0, SHOWN_CHARS)
   return {
     profile: home.name,
-    file: home.config.path,
+    file: home.configFile.path,
     change_id: changesId(changes),
     changes: changes.map(change => ({
       key: change.path.join('.'),
@@ -61,14 +61,14 @@ export const answerChanges = (
   accepted: AcceptedSettings,
   { shown, accepts }: { shown: string; accepts: boolean },
 ): void => {
-  const values = home.config.read()
+  const values = home.configFile.read()
   const look = lookAt(accepted, home)
   if (changesId(look.changes) !== shown)
-    throw conflict(`${home.config.path} has changed. Review its values again.`, {
+    throw conflict(`${home.configFile.path} has changed. Review its values again.`, {
       code: 'guard_changed',
     })
   if (accepts) accepted.accept(home.name, values)
-  else home.config.editAll(restoringEdits(values, look))
+  else home.configFile.editAll(restoringEdits(values, look))
 }
 
 const CHECK_MS = 2_000
@@ -111,8 +111,8 @@ export class SettingChanges {
 
   /** Once something is tightened, the looser value needs a person again. */
   #tighten(home: Home): void {
-    const written = home.config.peek()
-    if (home.config.problem() !== null || !existsSync(home.config.path)) return
+    const written = home.configFile.peek()
+    if (home.configFile.problem() !== null || !existsSync(home.configFile.path)) return
     const { inForce } = lookAt(this.#accepted, home)
     if (this.#seen.get(home.name) === written && this.#accepted.knows(home.name))
       this.#accepted.accept(home.name, inForce)

@@ -252,7 +252,7 @@ export class McpSignIns {
   }
 
   #fetchOptions(home: Home, { url }: HttpServer): AuthFetchOptions {
-    const { allow_private_urls: allowPrivate } = home.settings().browser
+    const { allow_private_urls: allowPrivate } = home.config().browser
     return { serverUrl: url, allowPrivate, dispatcher: this.#dispatcher }
   }
 

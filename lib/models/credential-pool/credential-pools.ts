@@ -116,7 +116,7 @@ export class CredentialPools {
 
   choose(home: PoolHome, provider: string, among: readonly Candidate[]): Candidate | undefined {
     const poolId = this.#poolIdOf(home, provider)
-    const strategy = strategyOf(home.settings(), provider)
+    const strategy = strategyOf(home.config(), provider)
     const last = this.#lastChosen.get(poolId)
     const chosen = chooseKey(among, strategy, this.#clock.now(), last)
     if (!chosen) return undefined

@@ -63,7 +63,7 @@ export const backupPlaces = (config: Config, homes: readonly Home[]): BackupScop
       if (path.startsWith('state/'))
         return redact(text) === text && withoutSecrets(text, secrets.list()) === text ? text : null
       // In a file that cannot be parsed, its keys are not known.
-      const isReadable = byRoot.get(dirname(path))?.config.problem() === null
+      const isReadable = byRoot.get(dirname(path))?.configFile.problem() === null
       return isReadable ? withoutSecrets(text, secrets.list()) : null
     },
   }

@@ -73,8 +73,8 @@ const skippedLineChecks = ({ home }: CheckContext): Check[] => {
 }
 
 const configChecks = ({ home, config }: CheckContext): Check[] => {
-  if (home.problems().some(({ file }) => file === home.config.path)) return []
-  if (existsSync(home.config.path)) return [ok('config.yaml', 'OK')]
+  if (home.problems().some(({ file }) => file === home.configFile.path)) return []
+  if (existsSync(home.configFile.path)) return [ok('config.yaml', 'OK')]
   if (config.configPath === null) return [ok('config.yaml', 'not found; using defaults')]
   const said = `AGENT_CONFIG_PATH names ${config.configPath}, which does not exist, so defaults apply`
   return [found('config_missing', 'config.yaml', said)]
@@ -122,7 +122,7 @@ export const taskChecks = ({ homes, above }: CheckContext): Check[] =>
 export const fileChecks = ({ homes, home, config, machine, above }: CheckContext): Check[] => {
   const workspaces = new Workspaces(config, () => config.userHome)
   const nameOf = (file: string): string => {
-    if (file === home.config.path) return 'config.yaml'
+    if (file === home.configFile.path) return 'config.yaml'
     const place = [home.dir, config.baseHome].find(dir => file.startsWith(`${dir}/`))
     return place === undefined ? file : file.slice(place.length + 1)
   }
@@ -160,10 +160,10 @@ const unreadChecks = ({ home }: CheckContext): Check[] => {
 /** Values of config.yaml that are invalid and were dropped, and settings that count as something else. */
 const settingsChecks = ({ home }: CheckContext): Check[] => {
   const invalid = home.configProblems().map(({ key, reason }) => {
-    const advice = `Correct ${key} in ${home.config.path}.`
+    const advice = `Correct ${key} in ${home.configFile.path}.`
     return found('value_invalid', key, `${reason}`, { advice })
   })
-  if (home.lenient.settings().approvals.mode !== 'smart') return invalid
+  if (home.lenient.config().approvals.mode !== 'smart') return invalid
   const said = 'smart counts as manual: no model answers for you'
   return [...invalid, found('value_invalid', 'approvals.mode', said, { advice: 'Set manual.' })]
 }
@@ -219,7 +219,7 @@ export const hookChecks = ({ home }: CheckContext): Check[] =>
       if (missing === undefined) return ok(`hook ${name}`, command)
       const effect = failClosed ? 'it blocks every call' : 'it has no effect'
       const said = `${command}: ${missing} does not exist or is not executable`
-      const advice = `Fix it, or its command in ${home.config.path}. Until then ${effect}.`
+      const advice = `Fix it, or its command in ${home.configFile.path}. Until then ${effect}.`
       return found('hook_missing', `hook ${name}`, said, { advice })
     })
   })

@@ -1,6 +1,8 @@
 /** What the checks of a start ask the system, so that tests can describe a machine that they do not run on. */
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import type { Ripgrep } from '../../agent/search/ripgrep.ts'
 import { systemClock } from '../../base/clock.ts'
+import type { Availability } from '../../commands/sandbox/availability.ts'
 
 export type Machine = {
   /** Undefined where the system has no numeric users. */
@@ -18,6 +20,10 @@ export type Machine = {
   /** How many files the process may open at the same time; null where it is not known. */
   openFileLimit: () => number | null
   isContainer: () => boolean
+  /** Starts a program in a sandbox. */
+  sandbox: (env: Readonly<Record<string, string>>) => Promise<Availability>
+  /** Starts ripgrep for its version; null where none is new enough. */
+  ripgrep: (path: string) => Promise<Ripgrep | null>
 }
 
 const openFileLimit = (): number | null => {
@@ -54,4 +60,7 @@ export const thisMachine: Machine = {
   },
   openFileLimit,
   isContainer: () => existsSync('/.dockerenv') || existsSync('/run/.containerenv'),
+  // A start asks for neither, and does not load them.
+  sandbox: async env => (await import('../../commands/sandbox/availability.ts')).checkSandbox(env),
+  ripgrep: async path => (await import('../../agent/search/ripgrep.ts')).findRipgrep(path),
 }

@@ -46,16 +46,16 @@ const httpCheck = async (
 
 /** The section may be a list. */
 const sectionCheck = ({ home }: CheckContext): Check[] => {
-  if (isObject(home.lenient.settings().mcp_servers ?? {})) return []
+  if (isObject(home.lenient.config().mcp_servers ?? {})) return []
   const said = 'is not a mapping from names to settings, so no server is used'
-  const advice = `Correct mcp_servers in ${home.config.path}.`
+  const advice = `Correct mcp_servers in ${home.configFile.path}.`
   return [found('mcp_section_invalid', 'mcp_servers', said, { advice })]
 }
 
 export const mcpChecks = async (context: CheckContext): Promise<Check[]> => {
   const { home } = context
   const servers = await Promise.all(
-    emptyIfUnreadable(() => parseServers(home.settings())).map(async server => {
+    emptyIfUnreadable(() => parseServers(home.config())).map(async server => {
       const about = `mcp ${server.name}`
       if (isInvalid(server)) return found('mcp_entry_invalid', about, `${server.problem}`)
       if (!server.enabled) return ok(about, 'disabled')

@@ -1,12 +1,10 @@
 /** Checks of the running service, its files and workspaces, and the programs that it uses. */
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { findRipgrep } from '../../agent/search/ripgrep.ts'
 import { fromSeconds, systemClock } from '../../base/clock.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { isAlive } from '../../base/is-alive.ts'
 import { NOTIFICATION_PROBLEMS } from '../../base/notification-problems.ts'
-import { checkSandbox } from '../../commands/sandbox/availability.ts'
 import type { Config } from '../../config.ts'
 import { messageOf, SetupError, UserError } from '../../errors.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
@@ -202,9 +200,9 @@ export const programChecks = ({ config }: CheckContext): Check[] =>
     return path ? ok(name, path) : found('program_missing', name, 'was not found', { advice })
   })
 
-export const searchChecks = async ({ config }: CheckContext): Promise<Check[]> => {
+export const searchChecks = async ({ config, machine }: CheckContext): Promise<Check[]> => {
   if (packedHere()?.ripgrep) return [ok('search', 'ripgrep is in this program')]
-  const ripgrep = await findRipgrep(config.env.PATH ?? '')
+  const ripgrep = await machine.ripgrep(config.env.PATH ?? '')
   return [
     ripgrep
       ? ok('search', `${ripgrep.path}, ripgrep ${ripgrep.version}`)
@@ -227,7 +225,7 @@ export const shellChecks = async ({ home, config }: CheckContext): Promise<Check
   const added = missingToolDirectories(config.env)
   const said = added.length === 0 ? 'complete' : `commands also get ${added.join(', ')}`
   const ofFiles = await unlessUnreadable(async () => {
-    const { terminal } = home.settings()
+    const { terminal } = home.config()
     const files = initFilePaths(terminal, home.env().HOME)
     const problem = await home.sourceInitFiles()
     const [there, missing] = [true, false].map(isThere =>
@@ -265,12 +263,12 @@ const NETWORK = new Map<unknown, string>([
   [false, 'without network'],
 ])
 
-export const sandboxChecks = ({ config, home }: CheckContext): Promise<Check[]> =>
+export const sandboxChecks = ({ config, home, machine }: CheckContext): Promise<Check[]> =>
   unlessUnreadable(async () => {
     const about = 'sandbox'
     const direct = 'off: commands run directly on this computer, with your rights'
-    const { enabled, network } = home.settings().sandbox
-    const { problem } = await checkSandbox(config.env)
+    const { enabled, network } = home.config().sandbox
+    const { problem } = await machine.sandbox(config.env)
     const isOff = enabled === false || (enabled === 'auto' && !config.looksForSandbox)
     if (isOff) return [ok(about, `${direct}${problem === null ? '; it would work here' : ''}`)]
     const way = NETWORK.get(network) ?? 'network by pattern'

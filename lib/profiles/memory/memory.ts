@@ -15,7 +15,7 @@ import { readWhole } from '../../store/read-text.ts'
 export const SECTIONS = ['memory', 'user', 'soul'] as const
 export type Section = (typeof SECTIONS)[number]
 
-export type MemoryHome = { dir: string; settings(): ProfileConfig }
+export type MemoryHome = { dir: string; config(): ProfileConfig }
 
 /** Limits in characters for what the agent adds. A person may write more. */
 const MAX_SOUL_CHARS = 20_000
@@ -60,7 +60,7 @@ export const readNote = (home: MemoryHome, section: Section): Note => {
 }
 
 export const limitsOf = (home: MemoryHome) => {
-  const { memory_char_limit, user_char_limit } = home.settings().memory
+  const { memory_char_limit, user_char_limit } = home.config().memory
   return { memory_char_limit, user_char_limit, soul_char_limit: MAX_SOUL_CHARS }
 }
 
@@ -96,7 +96,7 @@ const MAX_PROMPT_CHARS = 20_000
 
 /** The notes for the system prompt, not masked. A profile can turn off either note. */
 export const memoryPrompt = (home: MemoryHome): string => {
-  const { memory_enabled, user_profile_enabled } = home.settings().memory
+  const { memory_enabled, user_profile_enabled } = home.config().memory
   const promptOf = (section: 'memory' | 'user', isOn: boolean): string => {
     if (!isOn) return ''
     try {

@@ -79,7 +79,7 @@ const sizeOf = (entries: readonly string[]): number => [...entries.join(SEPARATO
 
 /** A profile can turn off either note, as for the host agent. */
 export const isNoteEnabled = (home: MemoryHome, target: Target): boolean => {
-  const { memory_enabled, user_profile_enabled } = home.settings().memory
+  const { memory_enabled, user_profile_enabled } = home.config().memory
   return target === 'memory' ? memory_enabled : user_profile_enabled
 }
 

@@ -52,7 +52,7 @@ const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEn
 /** Resolves `~` and relative paths as the host agent does; missing directories are left out. */
 const externalRoots = (home: Home, userHome: string): string[] => {
   return home
-    .settings()
+    .config()
     .skills.external_dirs.map(path => path.replace(/^~(?=$|[/\\])/, () => userHome))
     .map(path => (isAbsolute(path) ? path : resolve(home.dir, path)))
     .filter(path => statOf(path)?.isDirectory() && realPath(path) !== realPath(skillsRoot(home)))
@@ -60,7 +60,7 @@ const externalRoots = (home: Home, userHome: string): string[] => {
 
 /** Names in `skills.disabled` and in `skills.platform_disabled.cli`. */
 const disabledNames = (home: Home): Set<string> => {
-  const { disabled, platform_disabled } = home.settings().skills
+  const { disabled, platform_disabled } = home.config().skills
   return new Set([...disabled, ...platform_disabled.cli])
 }
 
@@ -146,7 +146,7 @@ export class SkillFinder {
 
   /** All skills, disabled ones included, by category and name. The first of a name wins. */
   findAll(home: Home): FoundSkill[] {
-    const seen: Seen = this.#kept.get(home.config) ?? new Map()
+    const seen: Seen = this.#kept.get(home.configFile) ?? new Map()
     const next: Seen = new Map()
     const disabled = disabledNames(home)
     const byName = new Map<string, FoundSkill>()
@@ -175,7 +175,7 @@ export class SkillFinder {
         })
       }
     }
-    this.#kept.set(home.config, next)
+    this.#kept.set(home.configFile, next)
     const order = (text: string | null): string => text ?? ''
     const before = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
     return [...byName.values()].sort(

@@ -211,13 +211,13 @@ export class SkillWriter {
 
   toggle(home: Home, name: string, enabled: boolean): string {
     const found = this.#requireSkill(home, name)
-    const { skills } = home.config.read()
+    const { skills } = home.configFile.read()
     const { disabled, platform_disabled } = asObject(skills)
     const own = isObject(platform_disabled) ? platform_disabled.cli : undefined
     const without = (list: unknown) =>
       listOfTexts(list).filter(one => one !== found.name && one !== found.dirName)
     const kept = without(disabled)
-    home.config.editAll([
+    home.configFile.editAll([
       [['skills', 'disabled'], enabled ? kept : [...kept, found.name]],
       ...(enabled && own !== undefined
         ? [[['skills', 'platform_disabled', 'cli'], without(own)] as const]

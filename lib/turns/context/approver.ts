@@ -97,7 +97,7 @@ export class Approver {
     return (
       this.#isNetworkAllowed(key) ||
       (!unattended &&
-        (home.settings().approvals.mode === 'off' ||
+        (home.config().approvals.mode === 'off' ||
           this.#sessions.head(sessionId).meta.yolo === true))
     )
   }
@@ -122,7 +122,7 @@ export class Approver {
 
   /** `once` runs this call only; `session` and `always` are remembered before it runs. */
   async #apply(ask: ApprovalRequest): Promise<ApprovalChoice> {
-    const config = this.#scope.home.settings()
+    const config = this.#scope.home.config()
     // Commands that are always blocked never get here: the tool refuses them before it asks for approval.
     const mustAsk = ask.isControl === true || ask.rule !== undefined
     if (!mustAsk && !ask.leavesSandbox && config.approvals.mode === 'off') {
@@ -198,7 +198,7 @@ export class Approver {
     const { home, sessionId, workspace } = this.#scope
     const { approved_patterns: labels } = this.#sessions.head(sessionId).meta
     return (
-      home.settings().command_allowlist.includes(key) ||
+      home.config().command_allowlist.includes(key) ||
       (Array.isArray(labels) && labels.includes(key)) ||
       this.#grants.has(home.name, [networkGrantId(key, workspace)])
     )

@@ -117,7 +117,7 @@ export class AuxiliaryModels {
   ): Auxiliary {
     // The session's endpoint as its turns call it: with the real window, in the format that requests it.
     const own = given instanceof UserError || !given ? null : this.#models.windows.apply(given)
-    const said = auxiliarySettings(home.settings(), task)
+    const said = auxiliarySettings(home.config(), task)
     /** Usable endpoints, best first: the task's, the session's, the home's default. */
     const candidates: ModelEndpoint[] = []
     let refusal = given instanceof UserError ? given : null
@@ -163,7 +163,7 @@ export class AuxiliaryModels {
   }
 
   #configured(home: Home, said: AuxiliarySettings, own: ModelEndpoint | null) {
-    if (said.baseUrl) return atAddress(said, own, home.settings())
+    if (said.baseUrl) return atAddress(said, own, home.config())
     // A provider without a model is not enough.
     if (!said.model) return null
     const id = said.provider ? `@${said.provider}:${said.model}` : said.model

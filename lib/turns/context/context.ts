@@ -264,7 +264,7 @@ export class SessionTurnContext implements TurnContext {
     const home = homes.of(meta.profile)
     const workspace = meta.workspace ?? home.dir
     // A turn without a usable model starts anyway and fails with the reason, even with an unreadable configuration.
-    const config = endpoint instanceof UserError ? home.lenient.settings() : home.settings()
+    const config = endpoint instanceof UserError ? home.lenient.config() : home.config()
     const scope = { turn, sessionId, home, workspace, meta, config, unattended }
     this.#services = services
     this.#scope = scope

@@ -42,7 +42,7 @@ export const controlPathsOf = (
     .map(name => join(stateDir, name)),
   join(userHome, '.config', 'systemd', 'user', 'agent-webui.service'),
   // Sourced for the environment of every command, without approval.
-  ...initFilePaths(home.lenient.settings().terminal, home.lenient.env().HOME),
+  ...initFilePaths(home.lenient.config().terminal, home.lenient.env().HOME),
   // The programs of hooks, which run without approval.
   ...hookScripts(home, workspace),
   process.argv[1] ?? process.execPath,
@@ -56,7 +56,7 @@ export const expandPath = (path: string, home: Home, userHome: string): string =
 
 /** The paths of `sandbox.hidden`, which file tools must not access either. Empty where the sandbox is turned off. */
 export const hiddenBySandbox = (home: Home): string[] => {
-  const { sandbox } = home.settings()
+  const { sandbox } = home.config()
   const userHome = home.env().HOME ?? ''
   return sandbox.enabled !== false
     ? sandbox.hidden.map(path => expandPath(path, home, userHome))

@@ -69,7 +69,7 @@ export const externalFor = (
   sessions: Sessions,
 ): ExternalAgentContext => {
   const { passed, withheld } = serversFor(
-    home.settings(),
+    home.config(),
     sessions.head(sessionId).meta.enabled_toolsets,
   )
   return {

@@ -29,13 +29,13 @@ import { isKnownName } from './enabled-toolsets.ts'
 /** The home in the form the guard table reads. */
 const guardedHome = (home: Home, skills: Skills): GuardedHome => {
   const env = home.env()
-  const settings = home.settings()
+  const config = home.config()
   return {
     dir: home.dir,
-    configPath: home.config.path,
+    configPath: home.configFile.path,
     values: home.values(),
     env,
-    isToolset: name => isKnownName(settings, name),
+    isToolset: name => isKnownName(config, name),
     ruleProblem: list => {
       const problem = listProblem(list)
       return problem && `${problem}`
@@ -131,9 +131,9 @@ export class HomeGuards {
   #lostHooks(home: Home, what: BlockedPart): string | null {
     const problem = this.#settings.problem()
     if (problem === null || !HOOKED.includes(what)) return null
-    const { changes } = this.#settings.look(home.name, home.config.path, home.config.read())
+    const { changes } = this.#settings.look(home.name, home.configFile.path, home.configFile.read())
     return changes.some(({ path }) => path[0] === 'hooks')
-      ? `Refused because ${this.#settings.path} cannot be used (${problem}), so the hooks of ${home.config.path} do not run. Accept them in the settings under Security.`
+      ? `Refused because ${this.#settings.path} cannot be used (${problem}), so the hooks of ${home.configFile.path} do not run. Accept them in the settings under Security.`
       : null
   }
 
@@ -141,11 +141,11 @@ export class HomeGuards {
     const { deny, review } = denyRules(home.values())
     const denied = deniedBy(command, deny)
     if (denied !== undefined)
-      return `Refused, and no approval can allow it: approvals.deny in ${home.config.path} forbids "${denied}".`
+      return `Refused, and no approval can allow it: approvals.deny in ${home.configFile.path} forbids "${denied}".`
     const reviewed = deniedBy(command, review)
     return reviewed === undefined
       ? null
-      : `Refused: approvals.command_approval_required in ${home.config.path} names "${reviewed}". Such commands run only in the command-line client.`
+      : `Refused: approvals.command_approval_required in ${home.configFile.path} names "${reviewed}". Such commands run only in the command-line client.`
   }
 
   #deniedWrite(home: Home, path: string): string | null {

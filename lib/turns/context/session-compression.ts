@@ -135,7 +135,7 @@ export class Compressions {
     const models = this.#models
     const cooldowns = this.#cooldowns
     return {
-      settings: compressionSettings(home.settings()),
+      settings: compressionSettings(home.config()),
       callModel: (messages, options) => auxiliary().ask(messages, { ...options, retry: true }),
       get window() {
         return models.windows.apply(auxiliary().endpoint).contextLength

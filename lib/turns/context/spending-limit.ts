@@ -143,7 +143,7 @@ export class SpendingLimit {
           sentences: { description: why.coded },
           needs_owner: true,
         },
-        approvalTimeoutMs(this.#scope.home.settings()),
+        approvalTimeoutMs(this.#scope.home.config()),
       )
     } catch (error) {
       // The sentence on the budget says more than that no one answered.
@@ -153,7 +153,7 @@ export class SpendingLimit {
   }
 
   #reached(): ReachedLimit | null {
-    const { budgets } = this.#scope.home.settings()
+    const { budgets } = this.#scope.home.config()
     const day = localDay(this.#clock.now())
     for (const scope of scopes) {
       for (const measure of measures) {

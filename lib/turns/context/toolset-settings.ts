@@ -25,7 +25,7 @@ const unknown = (name: string) =>
     toolsets: OWN_TOOLSETS.map(each => each.name),
   })
 
-const serversOf = (home: Home): string[] => Object.keys(asObject(home.settings().mcp_servers))
+const serversOf = (home: Home): string[] => Object.keys(asObject(home.config().mcp_servers))
 
 const checked = (home: Home, given: readonly string[]): string[] => {
   const servers = serversOf(home)
@@ -62,13 +62,16 @@ export class ToolsetSettings {
   /** Writes `platform_toolsets.cli`, which the host agent reads too. */
   toggle(home: Home, toolset: string, on: boolean): void {
     if (!OWN_TOOLSETS.some(({ name }) => name === toolset)) throw unknown(toolset)
-    const config = home.settings()
+    const config = home.config()
     if (on && selectToolsets(config).forbidden.includes(toolset))
       throw invalid(`${toolset} is switched off by agent.disabled_toolsets in config.yaml.`, {
         code: 'toolset_disabled',
         values: { name: toolset },
       })
-    home.config.edit(['platform_toolsets', 'cli'], withToolset(home.config.read(), toolset, on))
+    home.configFile.edit(
+      ['platform_toolsets', 'cli'],
+      withToolset(home.configFile.read(), toolset, on),
+    )
   }
 
   /** Sets a session's toolsets from its next turn on; null removes the override. */
@@ -80,7 +83,7 @@ export class ToolsetSettings {
   }
 
   #view(home: Home, sessionId: string | null): Toolsets {
-    const config = home.settings()
+    const config = home.config()
     const override = sessionId && this.#sessions.head(sessionId).meta.enabled_toolsets
     const now = selectToolsets(config, override)
     const profile = selectToolsets(config)

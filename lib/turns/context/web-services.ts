@@ -24,7 +24,7 @@ const SUMMARIZE_PROMPT =
 /** `browser.allow_private_urls` allows private networks, but never cloud metadata addresses. */
 const allowOf = async (home: Home): Promise<Allow> => {
   const { isMetadataHost, allowNone } = await import('../../http/public-address.ts')
-  const { allow_private_urls: isAllowed } = home.settings().browser
+  const { allow_private_urls: isAllowed } = home.config().browser
   return isAllowed ? host => !isMetadataHost(host) : allowNone
 }
 
@@ -57,7 +57,7 @@ export class WebServices {
   /** Null when the home has no search service. */
   search(home: Home): WebSearchStore | null {
     const env = home.env()
-    const service = chooseSearch(home.settings().web, env)
+    const service = chooseSearch(home.config().web, env)
     const dispatcher = this.#dispatcher
     return (
       service && {
@@ -124,7 +124,7 @@ export class WebServices {
 
   /** Only a model configured for this task summarizes: the session's own model can read the start of the page itself. */
   #summarizer(home: Home, own: Own, signal: AbortSignal) {
-    const { model: name, baseUrl } = auxiliarySettings(home.settings(), 'web_extract')
+    const { model: name, baseUrl } = auxiliarySettings(home.config(), 'web_extract')
     const model = name || baseUrl ? this.#modelFor('web_extract', home, own) : null
     return (
       model &&

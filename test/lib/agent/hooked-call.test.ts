@@ -22,11 +22,11 @@ const ALLOW: BeforeCall = {
 
 /** As in a chat, whose user denies everything. */
 const deniesAll = (): AgentRequest['approve'] => {
-  const settings = () => ({
+  const config = () => ({
     approvals: { mode: 'manual', gateway_timeout: 0 },
     command_allowlist: [],
   })
-  const home = { name: 'default', settings }
+  const home = { name: 'default', config }
   const scope = { sessionId: 's', home, workspace: '/', meta: {} }
   const approver = new Approver(
     scope as never,

@@ -6,8 +6,24 @@ import Database from 'better-sqlite3'
 import { type Machine, thisMachine } from '../../../lib/operations/checks/machine.ts'
 import type { Desk } from './_run.ts'
 
+/** The programs of a path are started once, not for each setup. */
+const oncePerPath = <T>(look: (path: string) => Promise<T>) => {
+  const known = new Map<string, Promise<T>>()
+  return (path: string): Promise<T> => {
+    const found = known.get(path) ?? look(path)
+    known.set(path, found)
+    return found
+  }
+}
+const sandboxOf = oncePerPath(path => thisMachine.sandbox({ PATH: path }))
+
 /** Independent of the user that runs the tests. */
-export const MACHINE: Machine = { ...thisMachine, isContainer: () => true }
+export const MACHINE: Machine = {
+  ...thisMachine,
+  isContainer: () => true,
+  sandbox: ({ PATH = '' }) => sandboxOf(PATH),
+  ripgrep: oncePerPath(thisMachine.ripgrep),
+}
 
 type Made = { env?: Record<string, string>; machine?: Partial<Machine> } | undefined
 type Make = (desk: Desk, state: string) => Made

@@ -235,10 +235,7 @@ test('signs in, keeps the tokens private and known as secrets, and uses them for
   assert.ok(seen.every(header => header === undefined))
   // External agents get the address, never the token.
   writeServers(home.dir, { p: { url: server.url, auth: 'oauth' } })
-  assert.not.match(
-    JSON.stringify(serversFor(home.settings(), undefined)),
-    stored.grant.access_token,
-  )
+  assert.not.match(JSON.stringify(serversFor(home.config(), undefined)), stored.grant.access_token)
 })
 
 test('renews a token before it expires, once for calls at the same time, and keeps the rotated one', async world => {

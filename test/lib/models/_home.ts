@@ -24,7 +24,7 @@ export const homeOf = ({
   return {
     clock,
     values: () => config,
-    settings: () => configOf(config),
+    config: () => configOf(config),
     env: () => overlaid,
     dotenv: () => dotenv,
     authJson: () => auth,

@@ -27,7 +27,7 @@ const addressFor = (text: string): string => {
     const home = {
       clock: systemClock,
       values: () => file.read(),
-      settings: () => configOf(file.read()),
+      config: () => configOf(file.read()),
       env: () => ({ OPENAI_API_KEY: 'sk-0123456789abcdefghij' }),
       dotenv: () => ({}),
       authJson: () => ({}),

@@ -208,7 +208,7 @@ test('caches a response for 60 s, a failure for less, and drops both when a file
   const home = {
     clock,
     values: () => values,
-    settings: () => configOf(values),
+    config: () => configOf(values),
     env: () => env,
     dotenv: () => env,
     authJson: () => auth,

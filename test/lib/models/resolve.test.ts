@@ -201,8 +201,8 @@ test('a saved default reads back as the same pair', () => {
     const home = {
       ...homeOf({}),
       values: () => config,
-      settings: () => configOf(config),
-      config: {
+      config: () => configOf(config),
+      configFile: {
         path: '',
         read: () => config,
         problem: () => null,

@@ -9,7 +9,7 @@ import { configOf } from '../../_config.ts'
 const homeWith = (stt: unknown, env: Record<string, string> = {}): ModelHome => ({
   clock: systemClock,
   values: () => ({ stt }),
-  settings: () => configOf({ stt }),
+  config: () => configOf({ stt }),
   env: () => env,
   dotenv: () => env,
   authJson: () => ({}),

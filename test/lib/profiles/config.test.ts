@@ -239,20 +239,20 @@ test('settings are the same object until the file changes; a broken file keeps t
     'agent: {max_turns: 5, system_prompt: "Hi ${NAME}"}\nclarify: {timeout: soon}\n',
   )
   const home = openHome({ name: 'default', dir, env: { NAME: 'Ann' }, clock: systemClock })
-  const first = home.settings()
+  const first = home.config()
   assert.is(first.agent.max_turns, 5)
   assert.is(first.agent.system_prompt, 'Hi Ann')
-  assert.is(home.settings(), first)
+  assert.is(home.config(), first)
   assert.equal(
     home.configProblems().map(({ key }) => key),
     ['clarify.timeout'],
   )
   writeFileSync(path, 'agent: {max_turns: 5\n  broken')
   await immediate()
-  assert.is(home.settings().agent.max_turns, 5)
+  assert.is(home.config().agent.max_turns, 5)
   writeFileSync(path, 'agent:\n  max_turns: 6\n')
   await immediate()
-  assert.is(home.settings().agent.max_turns, 6)
+  assert.is(home.config().agent.max_turns, 6)
   assert.equal(home.configProblems(), [])
 })
 
@@ -260,8 +260,8 @@ test('rejects a file that was never readable, except for lenient readers', () =>
   const dir = tempDir('profile-config')
   writeFileSync(join(dir, 'config.yaml'), 'agent: {broken\n')
   const home = openHome({ name: 'default', dir, env: {}, clock: systemClock })
-  assert.throws(() => home.settings(), /config\.yaml cannot be read/)
-  assert.equal(home.lenient.settings(), DEFAULT_PROFILE_CONFIG)
+  assert.throws(() => home.config(), /config\.yaml cannot be read/)
+  assert.equal(home.lenient.config(), DEFAULT_PROFILE_CONFIG)
   assert.equal(home.configProblems(), [])
 })
 

@@ -64,10 +64,10 @@ test('a session of a deleted profile is read-only and gets no other home', ({ ba
   for (const name of ['work', 'never', '../x', 'profiles']) {
     const gone = homes.of(name)
     assert.is(gone.name, name)
-    for (const read of [gone.values, gone.env, gone.dotenv, gone.authJson, gone.config.read])
+    for (const read of [gone.values, gone.env, gone.dotenv, gone.authJson, gone.configFile.read])
       assert.throws(read, refuses('conflict'))
     assert.throws(() => gone.childEnv(), refuses('conflict'))
-    assert.throws(() => gone.config.edit(['a'], 1), refuses('conflict'))
+    assert.throws(() => gone.configFile.edit(['a'], 1), refuses('conflict'))
     assert.equal([gone.peek(), gone.problems()], [{}, []])
     assert.is(existsSync(gone.dir), false)
   }
@@ -145,7 +145,7 @@ test('two homes share no configuration, credentials or edits', ({ base }) => {
     writeFileSync(join(dir, 'auth.json'), JSON.stringify({ active_provider: word }))
   }
   const homes = open(base)
-  homes.open('a').config.edit(['agent', 'reasoning_effort'], 'high')
+  homes.open('a').configFile.edit(['agent', 'reasoning_effort'], 'high')
   assert.equal(homes.open('a').values(), { model: 'alpha', agent: { reasoning_effort: 'high' } })
   assert.equal(homes.open('b').values(), { model: 'beta' })
   assert.equal(homes.base.values(), {})
@@ -172,7 +172,7 @@ test('expands variables for use, never in text that is edited', ({ base }) => {
     },
     list: ['s3cret$X', 1],
   })
-  assert.equal((home.config.read().model as Env).api_key, ref('KEY'))
+  assert.equal((home.configFile.read().model as Env).api_key, ref('KEY'))
   assert.is(home.values(), home.values())
   writeFileSync(join(base, '.env'), 'KEY=changed\n')
   assert.equal((home.values().model as Env).api_key, 'changed')
@@ -234,7 +234,7 @@ test('a managed home is never written', ({ base }) => {
   writeFileSync(join(base, 'config.yaml'), 'model: x\n')
   const { base: home } = open(base)
   assert.equal(home.values(), { model: 'x' })
-  assert.throws(() => home.config.edit(['model'], 'y'), refuses('conflict', /managed/))
+  assert.throws(() => home.configFile.edit(['model'], 'y'), refuses('conflict', /managed/))
 })
 
 test('a profile may be a link to a directory', ({ base }) => {

@@ -40,7 +40,7 @@ const open = ({ user, base, state, boot }: Place, stateDir = state) =>
 const homeOf = ({ base }: Place, name = 'default', values: Record<string, unknown> = {}) => {
   const dir = name === 'default' ? base : join(base, 'profiles', name)
   mkdirSync(dir, { recursive: true })
-  return { name, dir, lenient: { settings: () => configOf(values) } }
+  return { name, dir, lenient: { config: () => configOf(values) } }
 }
 
 const make = (path: string): string => {

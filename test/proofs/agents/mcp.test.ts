@@ -348,7 +348,7 @@ test('config.yaml changes: filters apply at once, another command restarts the s
   const entry = node(odd, 'well', trace)
   const home = homeOf(dir, 'a', { s: entry })
   const write = (servers: Servers) => {
-    home.config.edit(['mcp_servers'], servers)
+    home.configFile.edit(['mcp_servers'], servers)
   }
   assert.is((await ask(mcp, home)).tools.length, 10)
   write({ s: { ...entry, tools: { include: ['echo', 'env'], exclude: ['env'] } } })

@@ -22,7 +22,7 @@ export const rulesFor = (
 ): Rules => {
   const homes = [...new Set([env.HOME ?? '', home.env().HOME ?? ''])].filter(dir => dir !== '')
   const values = () => asObject(home.values().permissions)
-  return new Rules(home.config.path, { workspace, homes }, values)
+  return new Rules(home.configFile.path, { workspace, homes }, values)
 }
 
 /** For digests of what is sent to a model: other rules may show other tools and files. Empty without rules, as before them. */

@@ -66,7 +66,7 @@ export const showPermissions = (home: Home): z.output<typeof PermissionsOut> => 
       return withCodes({ rule: visibleText(shownEntry(entry)), problem })
     })
   const lists = { deny: shown('deny'), ask: shown('ask'), allow: shown('allow') }
-  return { profile: home.name, source: home.config.path, lists }
+  return { profile: home.name, source: home.configFile.path, lists }
 }
 
 /** Throws UserError for an invalid rule, and when the one to remove is not there any more. */
@@ -76,10 +76,13 @@ export const changePermissions = (
 ): void => {
   const before = entriesOf(home, list)
   if (ruleEntries(sectionOf(home)[list]) === null)
-    throw conflict(`permissions.${list} in ${home.config.path} is not a list. Correct it there.`, {
-      code: 'setting_form',
-      values: { key: `permissions.${list}`, file: home.config.path },
-    })
+    throw conflict(
+      `permissions.${list} in ${home.configFile.path} is not a list. Correct it there.`,
+      {
+        code: 'setting_form',
+        values: { key: `permissions.${list}`, file: home.configFile.path },
+      },
+    )
   const at = before.findIndex(entry => visibleText(shownEntry(entry)) === remove)
   if (remove !== undefined && at < 0)
     throw missing('This rule is not in the list any more.', { code: 'rule_not_found' })
@@ -90,7 +93,7 @@ export const changePermissions = (
   const fresh = add === undefined || isKnown ? [] : [add]
   const after =
     at < 0 ? [...before, ...fresh] : [...before.slice(0, at), ...fresh, ...before.slice(at + 1)]
-  home.config.edit(['permissions', list], after.length > 0 ? after : undefined)
+  home.configFile.edit(['permissions', list], after.length > 0 ? after : undefined)
 }
 
 export const PermissionCheck = z.object({
@@ -150,7 +153,7 @@ export const checkPermission = (
   const env = home.childEnv()
   const shell = { home: env.HOME ?? '', cwd: workspace, workspace, env, controlPaths }
   const rules: Rules = rulesFor(home, workspace, env)
-  const { approvals, command_allowlist: allowlist } = home.settings()
+  const { approvals, command_allowlist: allowlist } = home.config()
   const call = callFor(given, shell)
   const verdict = rules.decide(call)
   const outside = approvals.outside_sandbox ?? outsideSandbox

@@ -13,7 +13,7 @@ import { configOf } from '../../../_config.ts'
 import { tempDir } from '../../../_temp-dir.ts'
 
 type Context = {
-  home: { dir: string; settings: () => ProfileConfig }
+  home: { dir: string; config: () => ProfileConfig }
   config: Record<string, unknown>
   path: string
 }
@@ -22,7 +22,7 @@ const test = suite<Context>('memory entries')
 test.before.each(context => {
   const dir = tempDir('memory')
   context.config = {}
-  context.home = { dir, settings: () => configOf(context.config) }
+  context.home = { dir, config: () => configOf(context.config) }
   context.path = join(dir, 'memories', 'MEMORY.md')
 })
 test.after.each(({ home }) => rmSync(home.dir, { recursive: true, force: true }))

@@ -17,10 +17,10 @@ const COMMAND: ApprovalRequest = {
 /** Everything was approved for good before, and the task approves everything else. */
 const approver = (isUnattended: boolean, noteAllowed: Questions['noteAllowed'] = () => {}) => {
   const unattended = isUnattended ? { ask: async () => 'once' as const } : undefined
-  const settings = () => ({ approvals: { mode: 'off', gateway_timeout: 0 }, command_allowlist: [] })
+  const config = () => ({ approvals: { mode: 'off', gateway_timeout: 0 }, command_allowlist: [] })
   const scope = {
     sessionId: 's',
-    home: { name: 'default', settings },
+    home: { name: 'default', config },
     workspace: '/work',
     meta: {},
     unattended,

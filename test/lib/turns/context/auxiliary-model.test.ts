@@ -28,7 +28,7 @@ test.after.each(async ({ one, two }) => {
 })
 
 const homeOf = (values: Record<string, unknown>): Home =>
-  ({ settings: () => configOf(values), values: () => values }) as Home
+  ({ config: () => configOf(values), values: () => values }) as Home
 const endpointAt = (baseUrl: string, more: Partial<ModelEndpoint> = {}): ModelEndpoint => ({
   provider: 'custom',
   model: 'own',

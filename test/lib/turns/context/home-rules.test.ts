@@ -26,7 +26,7 @@ const homeWith = (permissions: object): Home =>
     dir,
     values: () => ({ permissions }),
     env: () => ({ HOME: dir, PATH: '/usr/bin:/bin' }),
-    config: { path: join(dir, 'config.yaml') },
+    configFile: { path: join(dir, 'config.yaml') },
   }) as unknown as Home
 
 rules(
@@ -78,7 +78,7 @@ rules(
     const approver = new Approver(
       {
         sessionId: 's',
-        home: { name: 'default', settings: () => value },
+        home: { name: 'default', config: () => value },
         workspace: dir,
         meta: { approved_patterns: ['recursive delete'] },
         unattended: null,

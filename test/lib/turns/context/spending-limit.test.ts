@@ -23,7 +23,7 @@ const setup = (
   const turn = { usage: usage(0) }
   const home = {
     name: 'default',
-    settings: () => ({
+    config: () => ({
       budgets: { turn: {}, session: {}, day: {}, ...budgets },
       approvals: { gateway_timeout: 1 },
     }),
