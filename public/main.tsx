@@ -1,5 +1,5 @@
 /** Entry point of the page: creates the app, renders it, and connects browser events. */
-import { effect, untracked } from '@preact/signals'
+import { effect, signal, untracked } from '@preact/signals'
 import { render } from 'preact'
 import { isComposing } from './parts/composing.ts'
 import { every, systemClock, toSeconds } from '../lib/base/clock.ts'
@@ -83,12 +83,16 @@ const transport = {
   unreachable: () => t('error.server'),
   onOtherAccount: reloadForAccount,
 }
+const awaited = signal(0)
 const fetching = {
   ...transport,
   async fetch(...[url, init]: Parameters<typeof fetch>) {
     const headers = new Headers(init?.headers)
     headers.set(ACCOUNT_HEADER, account)
-    const response = await fetchFirst(url, { ...init, headers })
+    awaited.value += 1
+    const response = await fetchFirst(url, { ...init, headers }).finally(() => {
+      awaited.value -= 1
+    })
     serverClock.observe(response.headers.get('date'))
     const stored = response.headers.get(STORED_HEADER)
     if (stored) app.shell.connection.noteCopy(response.url, Number(stored))
@@ -116,6 +120,7 @@ const createLocks = (): Pick<Platform, 'exclusively' | 'isFree'> => {
 
 const platform: Platform = {
   api,
+  awaited,
   fetchBlob: createFetchBlob(fetching),
   async upload(options) {
     const { createUpload } = await import('./upload.ts')

@@ -1,4 +1,5 @@
 /** Browser facilities used by the page; tests pass fakes. */
+import type { ReadonlySignal } from '@preact/signals'
 import type { Clock } from '../lib/base/clock.ts'
 import type { ApiCall, FetchBlob } from './api.ts'
 import type { ServerClock } from './parts/server-clock.ts'
@@ -15,6 +16,8 @@ export type JsonStorage = {
 
 export type Platform = {
   api: ApiCall
+  /** Number of requests without a reply. */
+  awaited: ReadonlySignal<number>
   /** Fetches files. */
   fetchBlob: FetchBlob
   upload: Upload

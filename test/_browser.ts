@@ -179,3 +179,12 @@ export const shiftOf = (page: Page): Promise<number> =>
         requestAnimationFrame(() => requestAnimationFrame(() => resolve(0)))
       }),
   )
+
+/** As over a phone's connection: code and replies come one after the other. */
+export const slowDown = async (page: Page): Promise<void> => {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  const [latency, downloadThroughput, uploadThroughput] = [300, 100_000, 50_000]
+  const line = { offline: false, latency, downloadThroughput, uploadThroughput }
+  await session.send('Network.emulateNetworkConditions', line)
+}

@@ -1,4 +1,5 @@
 /** Fakes for page tests: API, storage, event source. */
+import { signal } from '@preact/signals'
 import type { ApiCall } from '../../public/api.ts'
 import { ApiError } from '../../public/api.ts'
 import { Shell } from '../../public/features/shell/shell-state.ts'
@@ -48,6 +49,7 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
   const tab = fakeMemory()
   const platform: Platform = {
     api: service.api,
+    awaited: signal(0),
     fetchBlob: async (path, query) => new Blob([`${path} ${JSON.stringify(query)}`]),
     upload: async ({ sessionId, name, directory, file }) => {
       const input = { session_id: sessionId, name, path: directory, size: file.size }

@@ -4,7 +4,7 @@ import type { ComponentType } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Section as SectionName } from '../shell/route.ts'
 import { t } from '../settings/strings.ts'
-import { lazy } from '../../parts/lazy.tsx'
+import { type Lazy, lazy } from '../../parts/lazy.tsx'
 import { SettingsSearch } from './settings-search.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
@@ -70,7 +70,7 @@ const About = () => {
 
 const Activity = lazy(async () => (await import('../identity/activity.tsx')).Activity)
 
-const parts: Record<Part, ComponentType> = {
+const parts: Record<Part, ComponentType & Partial<Pick<Lazy<object>, 'preload'>>> = {
   rows: General,
   appearance: Appearance,
   models: lazy(async () => (await import('../models/models-view.tsx')).ModelSettings),
@@ -111,29 +111,38 @@ const PartView = ({ part }: { part: Part }) => {
 }
 
 const QUIET_MS = 120
-const MAX_WAIT_MS = 1_000
+const MAX_WAIT_MS = 4_000
 
 /**
  * The parts of a page load one by one, and what has grown would push those below while they are read: they are shown together,
- * once nothing has arrived for a moment.
+ * once their code is there, every request was replied to, and nothing has changed for a moment.
  */
 const Parts = ({ section }: { section: SectionName }) => {
-  const { clock } = useShell().platform
+  const { clock, awaited } = useShell().platform
   const ref = useRef<HTMLDivElement>(null)
   const isLate = useSignal(true)
   useLayoutEffect(() => {
+    let cancel = () => {}
+    let hasCode = false
     const show = () => {
       isLate.value = false
     }
-    let cancel = clock.timer(QUIET_MS, show)
-    const stop = clock.timer(MAX_WAIT_MS, show)
-    const observer = new MutationObserver(() => {
+    const wait = () => {
       cancel()
-      cancel = clock.timer(QUIET_MS, show)
+      if (hasCode && awaited.peek() === 0) cancel = clock.timer(QUIET_MS, show)
+    }
+    const codes = openParts(section).map(part => parts[part].preload?.())
+    void Promise.allSettled(codes).then(() => {
+      hasCode = true
+      wait()
     })
+    const stop = clock.timer(MAX_WAIT_MS, show)
+    const unsubscribe = awaited.subscribe(wait)
+    const observer = new MutationObserver(wait)
     observer.observe(ref.current!, { childList: true, subtree: true })
     return () => {
       observer.disconnect()
+      unsubscribe()
       cancel()
       stop()
     }

@@ -5,7 +5,7 @@ import type { Locator, Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../../_app.ts'
-import { closeBrowser, openPage, shiftOf } from '../../_browser.ts'
+import { closeBrowser, openPage, shiftOf, slowDown } from '../../_browser.ts'
 import { createProvider } from '../../_provider.ts'
 
 const test = suite('browser: first minute')
@@ -96,7 +96,7 @@ for (const [screen, options] of SCREENS)
     }
   })
 
-test('what arrives late moves nothing, on the first page and in usage', async () => {
+test('what arrives late moves nothing: the first page, usage, and settings on a slow line', async () => {
   const provider = await createProvider()
   const app = await startApp()
   const model = `{provider: custom, default: own-model, base_url: "${provider.url}"}`
@@ -111,9 +111,14 @@ test('what arrives late moves nothing, on the first page and in usage', async ()
       for (const [view, last] of [
         ['', /^Commands run/],
         ['usage', 'By source'],
+        ['settings/tools', /^Tools the agent can use/],
+        ['settings/system', /^One file with your chats/],
       ] as const) {
-        const at = await openPage(`${app.url}/${view}`, options)
+        const at = await openPage('about:blank', options)
+        if (view.startsWith('settings')) await slowDown(at.page)
+        await at.page.goto(`${app.url}/${view}`)
         await at.page.getByText(last).first().waitFor()
+        await at.page.locator('[data-late]').waitFor({ state: 'detached' })
         const shift = await shiftOf(at.page)
         assert.ok(shift <= 0.02, `${view} on ${screen}: ${shift}`)
         await at.close()
