@@ -16,6 +16,8 @@ export type Bench = {
   /** Another server to measure too. */
   beside: Beside | undefined
   root: string
+  /** A directory for V8's profiles of the services. */
+  profiles: string | undefined
   add(figure: Figure): void
   note(text: string): void
   /** Starts the built file as `npm start` does, with a home of this name; `data` is written before its first start. `whole`: as `node FILE` does. */
@@ -27,7 +29,13 @@ export type Bench = {
   ): Promise<Service>
 }
 
-export const createBench = ({ root, full, beside }: Pick<Bench, 'root' | 'full' | 'beside'>) => {
+export const createBench = ({
+  root,
+  full,
+  beside,
+  profiles,
+}: Pick<Bench, 'root' | 'full' | 'beside' | 'profiles'>) => {
+  const profiling = profiles ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`] : []
   const figures: Figure[] = []
   const programs: Program[] = []
   const note = (text: string) => void process.stderr.write(`… ${text}\n`)
@@ -35,6 +43,7 @@ export const createBench = ({ root, full, beside }: Pick<Bench, 'root' | 'full' 
     full,
     beside,
     root,
+    profiles,
     note,
     add(figure) {
       figures.push(figure)
@@ -57,7 +66,7 @@ export const createBench = ({ root, full, beside }: Pick<Bench, 'root' | 'full' 
       const runBuilt = join(import.meta.dirname, '..', 'build', 'run-built.cjs')
       const program = await startProgram(
         process.execPath,
-        whole ? [file, ...args] : [...NODE_FLAGS, runBuilt, file, ...args],
+        whole ? [file, ...args] : [...NODE_FLAGS, ...profiling, runBuilt, file, ...args],
         {
           home,
           env: whole ? env : { ...ALLOCATOR, ...env },
