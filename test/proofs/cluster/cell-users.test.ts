@@ -124,6 +124,7 @@ else {
       'id -u',
       `cat '${join(benState, 'sessions', session)}' '${join(benState, '.signing_key')}'; ls '${benState}' ../..`,
       `echo private > '${inTmp}'`,
+      'env -i setsid sleep 600 < /dev/null > /dev/null 2>&1 & echo "detached: $!."',
       `kill -9 ${pidOf(worker, 'ben')} ${worker.program.child.pid}`,
       `cat /proc/${pidOf(worker, 'ben')}/environ /proc/$PPID/environ /proc/${pidOf(worker, 'anna')}/environ | tr '\\0' '\\n' | grep -i -e cluster_key -e cluster_url`,
     ].join('\n')
@@ -151,6 +152,8 @@ else {
     const killed = pidOf(worker, 'anna')
     process.kill(killed, 'SIGKILL')
     await ended(killed)
+    // It has neither the group nor the environment of the cell any more.
+    await ended(Number(/detached: (\d+)\./.exec(result)?.[1]))
     assert.is((await anna.get('/api/sessions')).status, 200)
     assert.is(statSync(join(annas, 'workspace')).uid, FIRST + 1)
     assert.is(statSync(closed).uid, 0)
