@@ -27,12 +27,15 @@ export class ApiError extends Error {
 /** How long sending a message may take. It has an id, so it can be sent again. */
 export const SEND_MS = 30_000
 
+/** Of a service that ends, or a forwarder whose service was killed, is not there so far, or waits for its database. */
+const UNANSWERED = ['shutting_down', 'bad_gateway', 'server_starting', 'database_unavailable']
+
 /** Nothing was answered: the request may or may not have arrived. A proxy says the same with its own reply. */
 export const isUnreachable = (error: unknown): boolean => {
   if (error instanceof DOMException) return error.name === 'TimeoutError'
   if (!(error instanceof ApiError)) return false
   const { status, code } = error
-  return status === 0 || (code === null && isGatewayStatus(status)) || code === 'shutting_down'
+  return status === 0 || (code === null ? isGatewayStatus(status) : UNANSWERED.includes(code))
 }
 
 /** Not because of what was asked: the same request may succeed later. */
@@ -121,6 +124,13 @@ export const toApiError = async (
   return error
 }
 
+/** What is between this page and the server lost the connection to it, and did not wait for another one. */
+const isBroken = async (response: Response): Promise<boolean> => {
+  if (!isGatewayStatus(response.status) || response.status === 503) return false
+  const { code } = await bodyOf(response.clone())
+  return code === undefined || code === 'bad_gateway'
+}
+
 /** The browser sets the content type of a form, because it includes the boundary. */
 const bodyFor = (input: unknown, key: string | undefined): RequestInit =>
   input instanceof FormData
@@ -167,12 +177,17 @@ export const createApi = (transport: Transport): ApiCall => {
   }
 
   /** Made again once where the reply was lost, for example with a connection that a restart of the server ended. */
-  const sendOnce = (route: string, input: unknown, options: CallOptions): Promise<Response> => {
+  const sendOnce = async (
+    route: string,
+    input: unknown,
+    options: CallOptions,
+  ): Promise<Response> => {
     const named = { ...options, key: randomKey() }
-    return send(route, input, named).catch(error => {
-      if (!(error instanceof ApiError)) throw error
-      return send(route, input, named)
+    const first = await send(route, input, named).catch(error => {
+      if (error instanceof ApiError) return null
+      throw error
     })
+    return first && !(await isBroken(first)) ? first : send(route, input, named)
   }
 
   return async (route, ...[input, options = {}]) => {

@@ -32,6 +32,10 @@ const processesOf = (uid: number): number[] =>
     .filter(name => /^\d+$/.test(name) && ownerOf(join('/proc', name)) === uid)
     .map(Number)
 
+const endAll = (uid: number): void => {
+  for (const pid of processesOf(uid)) signalProcess(pid, 'SIGKILL')
+}
+
 /** What else is in the state directory of a worker, possibly since before, is its own. */
 const closeOthers = (dir: string): void => {
   const above = dirname(dir)
@@ -128,12 +132,22 @@ export class CellUsers {
     return user
   }
 
+  /** Ends what is left of a cell, however it has detached itself. */
+  end(cell: string): void {
+    const uid = ownerOf(join(this.#dir, cell)) ?? 0
+    if (this.#has(uid)) endAll(uid)
+  }
+
+  #has(uid: number): boolean {
+    return uid >= this.#range.first && uid <= this.#range.last
+  }
+
   #take(cell: string, dir: string): CellUser {
     const { first, last } = this.#range
     const owner = ownerOf(dir) ?? 0
     const others = namesIn(this.#dir).filter(name => name !== cell)
     const taken = new Set(others.map(name => ownerOf(join(this.#dir, name))))
-    if (owner >= first && owner <= last && !taken.has(owner)) return { uid: owner, gid: owner }
+    if (this.#has(owner) && !taken.has(owner)) return { uid: owner, gid: owner }
     let uid = first
     while (taken.has(uid)) uid += 1
     if (uid > last)
@@ -144,7 +158,7 @@ export class CellUsers {
     if (owner !== 0 && processesOf(owner).length > 0)
       throw new Error(`programs of the user ${owner}, whose cell it was, still run`)
     // Of a cell that was purged.
-    for (const pid of processesOf(uid)) signalProcess(pid, 'SIGKILL')
+    endAll(uid)
     removeTraces(uid)
     const user = { uid, gid: uid }
     giveTo(dir, user)

@@ -241,6 +241,7 @@ export class Cells {
     // Its commands may run on, and the next owner would run them again.
     if (!isInOrder) await endDetached(runOf(join(this.#dir, cell, 'state')))
     this.#limits.end(cell)
+    this.#users?.end(cell)
     this.#running.delete(cell)
     this.#reserved.delete(one.port)
     if (one.isAgain && !this.#isStopping) await this.#start(cell)

@@ -1,12 +1,13 @@
 /** Files that are to be sent, in their order, and who waits for them: those of one flush, or what other programs changed. */
 
+import { Waiters } from './waiters.ts'
+
 /** Of a repository, what names the rest is sent when the rest is there; what was deleted comes last, as it may have been renamed. */
 export type Rank = 'content' | 'names' | 'gone'
 
 const RANKS: readonly Rank[] = ['content', 'names', 'gone']
 
 type Entry = { key: string; rank: Rank }
-type Waiter = { upTo: number; resolve: () => void; reject: (error: Error) => void }
 
 export class Backlog {
   #added = 0
@@ -18,14 +19,14 @@ export class Backlog {
   }
   /** Read, and not committed as a whole. */
   readonly #begun = new Map<string, { rank: Rank; number: number }>()
-  #waiters: Waiter[] = []
+  readonly #waiters = new Waiters()
 
   get isEmpty() {
     return this.#begun.size === 0 && RANKS.every(rank => this.#waiting[rank].size === 0)
   }
 
   get hasWaiters() {
-    return this.#waiters.length > 0
+    return !this.#waiters.isEmpty
   }
 
   /** One that is being sent is sent again afterward: it may have changed since it was read. */
@@ -63,23 +64,15 @@ export class Backlog {
   /** Resolves when all that was added before is committed and `resolveCommitted` is called. */
   wait(): Promise<void> {
     if (this.isEmpty) return Promise.resolve()
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ upTo: this.#added, resolve, reject })
-    })
+    return this.#waiters.wait(this.#added)
   }
 
   resolveCommitted(): void {
-    if (!this.hasWaiters) return
-    const first = this.#first()
-    const done = this.#waiters.filter(({ upTo }) => upTo < first)
-    this.#waiters = this.#waiters.filter(({ upTo }) => upTo >= first)
-    for (const { resolve } of done) resolve()
+    if (this.hasWaiters) this.#waiters.resolve(this.#first() - 1)
   }
 
   reject(error: Error): void {
-    const all = this.#waiters
-    this.#waiters = []
-    for (const { reject } of all) reject(error)
+    this.#waiters.reject(error)
   }
 
   /** The lowest number that is not committed. */

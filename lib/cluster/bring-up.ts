@@ -6,6 +6,7 @@
  * acknowledged; it is moved to `conflicts/`, not deleted.
  */
 import {
+  chmodSync,
   closeSync,
   fchmodSync,
   lstatSync,
@@ -31,7 +32,7 @@ import type { DirectoryNote } from './directory-note.ts'
 import { contentOf, isBelowLink, isLinkMode, type Mirror, SLICE } from './mirror.ts'
 import { onlyHere } from './not-copied.ts'
 import type { Sealer } from './seal.ts'
-import { type CellFiles, ClusterError, FOLDER } from './cluster.ts'
+import { type CellFiles, ClusterError, FOLDER, FOLDER_MODE } from './cluster.ts'
 
 type Stored = {
   key: string
@@ -260,6 +261,12 @@ const isSame = (file: Stored, { files, sealer }: Pick<Sides, 'files' | 'sealer'>
   }
 }
 
+/** Where there is one, and a copy would keep it. */
+const hasMode = ({ key, path, mode }: Stored, { files }: Pick<Sides, 'files'>): boolean => {
+  const stat = files.isWork(key) ? lstatSync(path, { throwIfNoEntry: false }) : undefined
+  return !stat || stat.isSymbolicLink() || (stat.mode & 0o777) === (mode & 0o777)
+}
+
 /** The local files win: their differences are sent. */
 const keepLocal = async (sides: Sides, stored: readonly Stored[]): Promise<void> => {
   const { files, mirror } = sides
@@ -268,7 +275,7 @@ const keepLocal = async (sides: Sides, stored: readonly Stored[]): Promise<void>
     if (at % SLICE === SLICE - 1) await setImmediate()
     const isEqual = files.isAppended(file.key)
       ? sizeOf(file.path) === file.size
-      : isSame(file, sides)
+      : isSame(file, sides) && hasMode(file, sides)
     mirror.load(file.key, file, isEqual)
   }
 }
@@ -365,8 +372,8 @@ const guarded = async (
   }
 }
 
-/** Reads what the local files lack, and writes it. */
-const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promise<void> => {
+/** Reads what the local files lack, and writes it. The keys of those that cannot be had. */
+const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promise<Set<string>> => {
   const { files, mirror, note, conflicts } = takeover
   const since = note?.epoch ?? 0
   const [whole, tails]: [Stored[], Stored[]] = [[], []]
@@ -379,7 +386,7 @@ const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promis
     if (isFolder(file))
       await take(file, () => {
         requireReal(takeover, file)
-        makeDir(file.path, file.mode)
+        makeDir(file.path, FOLDER_MODE)
       })
     else if (!files.isAppended(file.key)) {
       if (!isSame(file, takeover)) whole.push(file)
@@ -404,7 +411,31 @@ const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promis
     const read = await readTogether(takeover, filesOf(group), 0)
     for (const { file } of group) await take(file, () => takeOne(takeover, file, read(file)))
   }
-  for (const file of stored) if (!failed.has(file.key)) mirror.load(file.key, file, true)
+  // Last, and what is in a folder first: a closed one could not be written into.
+  for (const file of stored.toSorted((a, b) => b.path.length - a.path.length))
+    if (!hasMode(file, takeover))
+      await take(file, () => {
+        requireReal(takeover, file)
+        chmodSync(file.path, file.mode & 0o777)
+      })
+  for (const file of stored)
+    if (!failed.has(file.key)) mirror.load(file.key, file, true)
+    // What is here instead is older than what the database has.
+    else mirror.skip(file.key)
+  return failed
+}
+
+/** Until the end of the takeover: a closed folder could not be written into. */
+const openFolders = async (takeover: Takeover): Promise<void> => {
+  const { files } = takeover
+  for (const key of await files.list('work')) {
+    const path = key.endsWith(FOLDER) && files.isWork(key) ? files.pathOf(key) : null
+    if (path !== null)
+      await guarded(takeover, key, 'stays here', () => {
+        requireReal(takeover, { key, path })
+        chmodSync(path, FOLDER_MODE)
+      })
+  }
 }
 
 /** What was deleted while another process was the owner. What the database never had is not: `removeOthers` sets it aside. */
@@ -441,28 +472,32 @@ const removeOthers = async (takeover: Takeover, stored: readonly Stored[]): Prom
 export const compareLocal = async (sides: Sides): Promise<void> =>
   keepLocal(sides, (await readRows(sides)).stored)
 
-/** True when the database decided. Throws with a sentence when the directory and the database have chats of their own. */
-export const bringUp = async (options: Options): Promise<boolean> => {
+/**
+ * The keys of files that cannot be had here; null when the local files decided. Throws with a sentence when the directory and the
+ * database have chats of their own.
+ */
+export const bringUp = async (options: Options): Promise<ReadonlySet<string> | null> => {
   const { cell, files, stateDir, note } = options
   const { stored, gone, newest, count } = await readRows(options)
-  if (count === 0) return false
+  if (count === 0) return null
   if (!note && (await files.list()).some(key => key.startsWith('state/sessions/')))
     throw new ClusterError(
       `${stateDir} has chats of its own, and the cluster has others for the cell "${cell}". Use an empty state directory, or another name in AGENT_WEBUI_CLUSTER_CELL.`,
     )
   if (note && note.epoch > 0 && newest <= note.epoch) {
     await keepLocal(options, stored)
-    return false
+    return null
   }
   const conflicts = new Conflicts(stateDir, options.now)
   const takeover = { ...options, conflicts, onlyHere: onlyHere(stateDir) }
   if (note) {
+    await openFolders(takeover)
     await removeGone(takeover, gone)
     await removeOthers(takeover, stored)
     // Streams of turns that another owner continued or ended.
     rmSync(join(stateDir, 'live'), { recursive: true, force: true })
   }
-  await takeStored(takeover, stored)
+  const failed = await takeStored(takeover, stored)
   conflicts.report(options.warn)
-  return true
+  return failed
 }

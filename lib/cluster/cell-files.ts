@@ -2,12 +2,12 @@
  * The files of this installation that a cluster keeps a copy of: the state directory and the homes, without what belongs to the
  * machine. Of a cell of a worker also the rest of its directory, which is `HOME` of its commands: workspaces, uploads, dotfiles.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { type BackupPlace, treatmentOf } from '../operations/backups/places.ts'
 import { NOT_COPIED } from './not-copied.ts'
-import { type CellFiles, FOLDER } from './cluster.ts'
+import { type CellFiles, FOLDER, FOLDER_MODE } from './cluster.ts'
 import type { Config } from '../config.ts'
 import { findAgentDir } from '../operations/host-agent-checkout.ts'
 import { errorCode } from '../store/file-error.ts'
@@ -44,6 +44,11 @@ const UNFINISHED_WORK = /(?:^|\/)\.cluster\.tmp$/
 
 const isAtOrBelow = (dir: string, path: string): boolean =>
   path === dir || path.startsWith(dir + sep)
+
+const hasOwnMode = (path: string): boolean => {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  return stat?.isDirectory() === true && (stat.mode & 0o777) !== FOLDER_MODE
+}
 
 const toKey = (path: string): string => path.split(sep).join('/')
 
@@ -210,7 +215,8 @@ export class CellFileRules implements CellFiles {
       return
     }
     this.#hidden.delete(key)
-    if (entries.length === 0 && key.includes('/')) into.push(key + FOLDER)
+    if (key.includes('/') && (entries.length === 0 || (this.isWork(key) && hasOwnMode(path))))
+      into.push(key + FOLDER)
     for (const entry of entries) {
       const below = `${key}/${entry.name}`
       if (entry.name.includes(NO_TEXT) && !existsSync(join(path, entry.name))) leftOut.push(below)

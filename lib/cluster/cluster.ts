@@ -2,15 +2,17 @@
 
 import { SetupError } from '../errors.ts'
 
-/** What the key of an empty folder ends with. */
+/** What the key of a folder ends with: of one that is empty, or of the work with a mode of its own. */
 export const FOLDER = '/'
+/** Of folders without a key: what is in them makes them again. */
+export const FOLDER_MODE = 0o700
 
 /** Where the files of a cell are. A key is a path with `/` that is the same on every machine, such as `state/sessions/a.jsonl`. */
 export type CellFiles = {
   /** Null: the cluster keeps no copy of this file. */
   keyOf(path: string): string | null
   pathOf(key: string): string | null
-  /** All files and empty folders that exist now, or only those that are `isOfTools`. */
+  /** All files, and folders with a key, that exist now, or only those that are `isOfTools`. */
   list(part?: 'work'): Promise<string[]>
   /** The same in one folder. */
   listBelow(key: string): Promise<string[]>

@@ -19,7 +19,7 @@ import { realPath } from '../store/path-within.ts'
 import { openFile } from '../store/read-text.ts'
 import type { Rank } from './backlog.ts'
 import type { Sealer } from './seal.ts'
-import { type CellFiles, FOLDER } from './cluster.ts'
+import { type CellFiles, FOLDER, FOLDER_MODE } from './cluster.ts'
 
 /** `id`: which file it was, so that one that replaced it is not taken for a longer one. `stamp`: its state. */
 type Seen = { id: string; stamp: string }
@@ -85,8 +85,8 @@ const lstatIfOpen = (path: string) => {
 }
 
 /**
- * The inode alone is not enough: its number is used again. The state of a folder is whether it is empty. `isWork`: links are
- * themselves, and a change of the mode alone is one, as is one that keeps the time of the content.
+ * The inode alone is not enough: its number is used again. The state of a folder is whether it is empty, not what is in it. `isWork`:
+ * links are themselves, and a change of the mode alone is one, as is one that keeps the time of the content.
  */
 const seenOf = (path: string, isWork: boolean): Look | null => {
   const options = { bigint: true, throwIfNoEntry: false } as const
@@ -97,8 +97,9 @@ const seenOf = (path: string, isWork: boolean): Look | null => {
   const id = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
   const size = isFolder ? 0 : Number(stat.size)
   const mode = (Number(stat.mode) & 0o777) | (isOwnLink ? LINK_BITS : 0)
-  const state = `${id}:${size}:${stat.mtimeNs}`
-  const stamp = isFolder ? id : isWork ? `${state}:${stat.ctimeNs}:${mode}` : state
+  const state = isFolder ? id : `${id}:${size}:${stat.mtimeNs}`
+  const change = isFolder ? '' : stat.ctimeNs
+  const stamp = isWork ? `${state}:${change}:${mode}` : state
   return { id, stamp, size, mode, isFolder }
 }
 
@@ -313,10 +314,10 @@ export class Mirror {
     if (before) this.#remember(key, { ...before, ...NOWHERE, digest: null })
   }
 
-  /** This file stays here only, until it changes; the others continue. */
-  skip(key: string, why: string): void {
+  /** This file stays here only, until it changes; the others continue. Without a reason it was named already. */
+  skip(key: string, why?: string): void {
     this.#endSending(key)
-    if (!this.#skipped.has(key)) {
+    if (why !== undefined && !this.#skipped.has(key)) {
       const unsaid = this.#unsaid.get(why)
       if (unsaid) unsaid.push(key)
       else this.#unsaid.set(why, [key])
@@ -499,7 +500,10 @@ export class Mirror {
   #readFile(key: string, path: string): Change | null {
     const found = this.#lookAt(key, path)
     if (!found) return this.#gone(key)
-    if (key.endsWith(FOLDER)) return isEmpty(path) ? this.#readFolder(key, found) : this.#gone(key)
+    if (key.endsWith(FOLDER)) {
+      const hasKey = isEmpty(path) || (this.#files.isWork(key) && found.mode !== FOLDER_MODE)
+      return hasKey ? this.#readFolder(key, found) : this.#gone(key)
+    }
     if (found.isFolder) {
       if (!isLink(path)) return this.#gone(key)
       const gone = this.#gone(key)

@@ -1,6 +1,7 @@
 /** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import { BEAT_MS, LEASE_MS } from '../base/cluster-settings.ts'
 import { Wake } from '../base/wake.ts'
@@ -9,15 +10,7 @@ import { onWrite } from '../store/write-reports.ts'
 import { compareLocal } from './bring-up.ts'
 import { connect, type Database, databaseProblem, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
-import {
-  type Claim,
-  dropTraces,
-  giveUp,
-  reclaim,
-  showAddress,
-  showLeftOut,
-  showStatus,
-} from './ownership.ts'
+import { type Claim, dropTraces, giveUp, reclaim, type ShownOwner, showOwner } from './ownership.ts'
 import type { Found, Mirror } from './mirror.ts'
 import { Backlog } from './backlog.ts'
 import { noteLeftOut } from './not-copied.ts'
@@ -80,63 +73,24 @@ class Lease {
   }
 }
 
-class AddressNote {
-  readonly #stateDir: string
-  readonly #cell: string
-  readonly #directory: string
-  readonly #claimed: Claim
-  #isTakingOver: boolean
-
-  constructor({ stateDir, cell, directory, claimed, tookOver }: OwnedOptions) {
-    this.#stateDir = stateDir
-    this.#cell = cell
-    this.#directory = directory
-    this.#claimed = claimed
-    this.#isTakingOver = tookOver
-  }
-
-  write(isClean: boolean): void {
-    const { id, epoch, claim } = this.#claimed
-    writeNote(this.#stateDir, {
-      ...{ cell: this.#cell, id, epoch, claim },
-      directory: this.#directory,
-      isClean,
-      isTakingOver: this.#isTakingOver,
-    })
-  }
-
-  /** What the owner before left open was continued before that. */
-  serves(): void {
-    if (!this.#isTakingOver) return
-    this.#isTakingOver = false
-    this.write(false)
-  }
-}
-
 /** What the database shows of this owner: where it is reached, and how it is. */
 class Shown {
-  readonly #cell: string
-  readonly #epoch: number
-  readonly #token: string | null
+  readonly #options: OwnedOptions
   #address: string | null = null
-  #sentAddress: string | null = null
   #status: CellStatus | null = null
-  #sentLeftOut = -1
-  readonly #mirror: Mirror
+  #sent: ShownOwner | null = null
 
-  constructor({ cell, claimed, token, mirror }: OwnedOptions) {
-    this.#mirror = mirror
-    this.#cell = cell
-    this.#epoch = claimed.epoch
-    this.#token = token
+  constructor(options: OwnedOptions) {
+    this.#options = options
+  }
+
+  get #now(): ShownOwner {
+    const { leftOut } = this.#options.mirror
+    return { address: this.#address, leftOut, status: this.#status }
   }
 
   get isSent() {
-    return (
-      this.#sentAddress === this.#address &&
-      this.#status === null &&
-      this.#sentLeftOut === this.#mirror.leftOut
-    )
+    return isDeepStrictEqual(this.#sent, this.#now)
   }
 
   announce(address: string): void {
@@ -149,24 +103,15 @@ class Shown {
 
   /** The database has forgotten it. */
   forget(): void {
-    this.#sentAddress = null
-    this.#sentLeftOut = -1
+    this.#sent = null
   }
 
   async send(db: Database): Promise<void> {
-    const [address, status] = [this.#address, this.#status]
-    if (this.#sentAddress !== address) {
-      await showAddress(db, this.#cell, { epoch: this.#epoch, address, token: this.#token })
-      this.#sentAddress = address
-    }
-    const { leftOut } = this.#mirror
-    if (this.#sentLeftOut !== leftOut) {
-      await showLeftOut(db, this.#cell, { epoch: this.#epoch, leftOut })
-      this.#sentLeftOut = leftOut
-    }
-    if (!status) return
-    await showStatus(db, this.#cell, { ...status, epoch: this.#epoch })
-    if (this.#status === status) this.#status = null
+    if (this.isSent) return
+    const { cell, claimed, token } = this.#options
+    const now = this.#now
+    await showOwner(db, cell, { ...now, epoch: claimed.epoch, token })
+    this.#sent = now
   }
 }
 
@@ -248,7 +193,8 @@ export class PostgresOwned implements Owned {
   readonly #lost = new AbortController()
   readonly #wake: Wake
   readonly #shown: Shown
-  readonly #note: AddressNote
+  /** What the owner before left open is not continued so far. */
+  #isTakingOver: boolean
   readonly #stopListening: () => void
   #running: Promise<void> = Promise.resolve()
   #stopSweep = (): void => {}
@@ -280,7 +226,7 @@ export class PostgresOwned implements Owned {
     this.#leftOut = new LeftOut(options)
     this.#wake = new Wake(clock)
     this.#shown = new Shown(options)
-    this.#note = new AddressNote(options)
+    this.#isTakingOver = options.tookOver
     this.#db = options.db
     // From here on, every write of this process is seen.
     this.#stopListening = onWrite(path => {
@@ -311,7 +257,10 @@ export class PostgresOwned implements Owned {
 
   announce(address: string): void {
     this.#shown.announce(address)
-    this.#note.serves()
+    if (this.#isTakingOver) {
+      this.#isTakingOver = false
+      this.#writeNote(false)
+    }
     this.#kick()
   }
 
@@ -354,10 +303,16 @@ export class PostgresOwned implements Owned {
     this.#db?.end()
   }
 
+  #writeNote(isClean: boolean): void {
+    const { stateDir, cell, directory, claimed } = this.#options
+    const { batch: _, previousEpoch: __, ...owner } = claimed
+    writeNote(stateDir, { ...owner, cell, directory, isClean, isTakingOver: this.#isTakingOver })
+  }
+
   /** On a full disk the next start here compares every file instead. */
   #noteClean(): void {
     try {
-      this.#note.write(true)
+      this.#writeNote(true)
     } catch (error) {
       this.#options.log.warn(`Couldn't note that this cell ended in order: ${messageOf(error)}`)
     }
@@ -369,7 +324,7 @@ export class PostgresOwned implements Owned {
     this.#running = this.#run()
     this.#stopSweep = clock.timer(SWEEP_MS, () => void this.#sweep())
     await this.#sendRest()
-    this.#note.write(false)
+    this.#writeNote(false)
   }
 
   async #sendRest(): Promise<void> {

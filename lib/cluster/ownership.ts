@@ -199,31 +199,6 @@ export const giveUp = async (
   )
 }
 
-/** How a forwarder reaches the owner; null: it does not. */
-export const showAddress = (
-  db: Database,
-  cell: string,
-  { epoch, address, token }: { epoch: number; address: string | null; token: string | null },
-): Promise<unknown> =>
-  db.query('update agent_webui.cell set address = $3, token = $4 where name = $1 and epoch = $2', [
-    cell,
-    epoch,
-    address,
-    token,
-  ])
-
-/** How many files the database has no copy of. */
-export const showLeftOut = (
-  db: Database,
-  cell: string,
-  { epoch, leftOut }: { epoch: number; leftOut: number },
-): Promise<unknown> =>
-  db.query('update agent_webui.cell set left_out = $3 where name = $1 and epoch = $2', [
-    cell,
-    epoch,
-    leftOut,
-  ])
-
 /** Of files of the work that no machine but the one that deleted them had, such as temporary ones: without an end there would be more and more. */
 export const dropTraces = (db: Database, cell: string): Promise<unknown> =>
   db.query(
@@ -231,15 +206,21 @@ export const dropTraces = (db: Database, cell: string): Promise<unknown> =>
     [cell],
   )
 
-/** For lists of several cells. */
-export const showStatus = (
+/** What others read of the owner: how a forwarder reaches it, null where it does not; files without a copy; for lists of several cells. */
+export type ShownOwner = { address: string | null; leftOut: number; status: CellStatus | null }
+
+export const showOwner = (
   db: Database,
   cell: string,
-  { epoch, running, waiting, activeAt }: CellStatus & { epoch: number },
+  { epoch, token, address, leftOut, status }: ShownOwner & { epoch: number; token: string | null },
 ): Promise<unknown> =>
   db.query(
-    `update agent_webui.cell set running = $3, waiting = $4,
-       active = coalesce(to_timestamp($5::double precision / 1000), active)
+    `update agent_webui.cell set address = $3, token = $4, left_out = $5,
+       running = coalesce($6::integer, running), waiting = coalesce($7::integer, waiting),
+       active = coalesce(to_timestamp($8::double precision / 1000), active)
      where name = $1 and epoch = $2`,
-    [cell, epoch, running, waiting, activeAt],
+    [
+      ...[cell, epoch, address, token, leftOut],
+      ...[status?.running, status?.waiting, status?.activeAt].map(value => value ?? null),
+    ],
   )

@@ -1,11 +1,11 @@
 /** What this process wrote and is not committed, and who waits for it. What others wrote is in a `Backlog`. */
-type Waiter = { upTo: number; resolve: () => void; reject: (error: Error) => void }
+import { Waiters } from './waiters.ts'
 
 export class Pending {
   #dirty = new Set<string>()
   #writes = 0
   #committed = 0
-  #waiters: Waiter[] = []
+  readonly #waiters = new Waiters()
 
   mark(key: string): void {
     this.#writes += 1
@@ -21,7 +21,7 @@ export class Pending {
   }
 
   get hasWaiters() {
-    return this.#waiters.length > 0
+    return !this.#waiters.isEmpty
   }
 
   /** The keys, and the number of the last write; they count as not committed until `commit`. */
@@ -42,20 +42,14 @@ export class Pending {
 
   /** Resolves when everything that was marked before is committed and `resolveCommitted` is called. */
   wait(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ upTo: this.#writes, resolve, reject })
-    })
+    return this.#waiters.wait(this.#writes)
   }
 
   resolveCommitted(): void {
-    const done = this.#waiters.filter(({ upTo }) => upTo <= this.#committed)
-    this.#waiters = this.#waiters.filter(({ upTo }) => upTo > this.#committed)
-    for (const { resolve } of done) resolve()
+    this.#waiters.resolve(this.#committed)
   }
 
   reject(error: Error): void {
-    const all = this.#waiters
-    this.#waiters = []
-    for (const { reject } of all) reject(error)
+    this.#waiters.reject(error)
   }
 }

@@ -11,6 +11,8 @@ import { notCopied, onlyHere } from './not-copied.ts'
 import { PostgresOwned } from './owned.ts'
 import { type Claim, claim, isKnownClaim, showAlive } from './ownership.ts'
 import { Sealer } from './seal.ts'
+import { messageOf } from '../errors.ts'
+import { errorCode } from '../store/file-error.ts'
 import { type CellPlace, type Cluster, ClusterError, NO_FILES, type Owned } from './cluster.ts'
 
 export type PostgresOptions = {
@@ -50,6 +52,10 @@ const keyProblem = (found: Buffer, key: string | null, cell: string): string | n
 const isFinal = (error: unknown): boolean =>
   error instanceof ClusterError || /^(?:28|3D|42)/.test(sqlState(error))
 
+/** What has to do with the files of this machine, such as a full disk. */
+const isLocal = (error: unknown): boolean =>
+  error instanceof Error && ('path' in error || /^(?:ENOSPC|EDQUOT|EIO)$/.test(errorCode(error)))
+
 /** Throws what a start would end with: no database, tables of a newer version, another key. Changes nothing. */
 export const checkCluster = async (
   { url, key }: { url: string; key: string | null },
@@ -70,16 +76,10 @@ export const checkCluster = async (
 }
 
 export class PostgresCluster implements Cluster {
-  readonly #clock: Clock
-  readonly #url: string
-  readonly #key: string | null
-  readonly #log: { info: (text: string) => void; warn: (text: string) => void }
+  readonly #options: PostgresOptions
 
-  constructor({ clock, url, key, log }: PostgresOptions) {
-    this.#clock = clock
-    this.#url = url
-    this.#key = key
-    this.#log = log
+  constructor(options: PostgresOptions) {
+    this.#options = options
   }
 
   /** Waits until no other process owns the cell, takes it, and brings the files of this machine up to date. */
@@ -91,9 +91,14 @@ export class PostgresCluster implements Cluster {
         place.signal?.throwIfAborted()
         if (error instanceof ClusterError) throw error
         if (isFinal(error)) throw new ClusterError(databaseProblem(error), { cause: error })
+        const problem = isLocal(error)
+          ? `The files of the cell cannot be brought here: ${messageOf(error)}`
+          : databaseProblem(error)
+        // Another worker may have room.
+        if (isLocal(error) && place.token !== undefined) throw new Error(problem, { cause: error })
         // The database may start later than this process.
-        if (attempt === 0) this.#log.warn(databaseProblem(error))
-        await this.#clock.delay(RETRY_MS, place.signal)
+        if (attempt === 0) this.#options.log.warn(problem)
+        await this.#options.clock.delay(RETRY_MS, place.signal)
       }
     }
   }
@@ -103,16 +108,16 @@ export class PostgresCluster implements Cluster {
     { stateDir, signal, onWait }: CellPlace,
     { sealer, directory, note }: { sealer: Sealer; directory: string; note: DirectoryNote | null },
   ): Promise<{ db: Database; claimed: Claim }> {
-    const db = await connect(this.#url)
+    const db = await connect(this.#options.url)
     try {
       await migrate(db)
       const claimed = await claim(db, cell, {
-        clock: this.#clock,
+        clock: this.#options.clock,
         directory,
         since: note?.epoch ?? 0,
-        keyCheck: () => (this.#key === null ? VOLUME : sealer.seal(KEY_CHECK, '')),
+        keyCheck: () => (this.#options.key === null ? VOLUME : sealer.seal(KEY_CHECK, '')),
         check: ({ keyCheck, id }) => {
-          const problem = keyCheck && keyProblem(keyCheck, this.#key, cell)
+          const problem = keyCheck && keyProblem(keyCheck, this.#options.key, cell)
           if (problem) throw new ClusterError(problem)
           if (note?.id !== undefined && note.id !== id)
             throw new ClusterError(
@@ -132,7 +137,7 @@ export class PostgresCluster implements Cluster {
   async #begin(cell: string, place: CellPlace): Promise<Owned> {
     const { files, stateDir } = place
     // Nothing of a volume is sealed.
-    const sealer = new Sealer(this.#key ?? '', cell)
+    const sealer = new Sealer(this.#options.key ?? '', cell)
     const note = readNote(stateDir)
     if (note && note.cell !== cell)
       throw new ClusterError(
@@ -142,33 +147,31 @@ export class PostgresCluster implements Cluster {
     const { db, claimed } = await this.#take(cell, place, { sealer, directory, note })
     // Without an answer the next statement fails as well.
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
-    const stopSigns = every(this.#clock, BEAT_MS, alive)
+    const stopSigns = every(this.#options.clock, BEAT_MS, alive)
     try {
-      const mirror = new Mirror(files ?? NO_FILES, { sealer, warn: this.#log.warn })
+      const mirror = new Mirror(files ?? NO_FILES, { sealer, warn: this.#options.log.warn })
       const here = onlyHere(stateDir)
       const given = { cell, files: files ?? NO_FILES, stateDir, sealer, mirror }
-      const isBehind =
-        files !== null &&
+      const failed =
+        files &&
         (await bringUp({
           ...given,
           db,
           note: note && (await this.#trusted(db, note, claimed)),
-          now: this.#clock.now(),
-          warn: this.#log.warn,
+          now: this.#options.clock.now(),
+          warn: this.#options.log.warn,
         }))
       const inherited = notCopied(stateDir).filter(key => !here.has(key))
       return await PostgresOwned.begin({
         ...given,
-        clock: this.#clock,
-        url: this.#url,
+        ...this.#options,
         db,
         claimed,
         directory,
         leftOut: { here, inherited: new Set(inherited) },
-        missing: isBehind && files ? inherited.flatMap(key => files.pathOf(key) ?? []) : [],
-        tookOver: isBehind || note?.isTakingOver === true,
+        missing: failed ? [...inherited, ...failed].flatMap(key => files?.pathOf(key) ?? []) : [],
+        tookOver: failed !== null || note?.isTakingOver === true,
         token: place.token ?? null,
-        log: this.#log,
       })
     } catch (error) {
       db.end()

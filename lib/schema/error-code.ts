@@ -315,6 +315,7 @@ export const SPECIFIC_CODES = [
   'server_starting',
   'workers_full',
   'database_unavailable',
+  'bad_gateway',
   'backup_path_relative',
   'backup_inside',
   'folder_not_created',

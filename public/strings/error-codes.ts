@@ -359,6 +359,8 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   workers_full: 'All workers are full at the moment. Try again in a few minutes.',
   database_unavailable:
     'The database doesn’t respond. What you sent may have been saved, so check before you send it again.',
+  bad_gateway:
+    'The connection to the server broke before it responded. What you did may have been done, so check before you do it again.',
 
   backup_path_relative: 'Enter the full path of a folder, such as /backups.',
   backup_inside:

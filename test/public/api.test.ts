@@ -139,4 +139,21 @@ test('what creates something is made again once when its reply was lost, with th
   assert.equal(other.sent.map(keyOf), [null])
 })
 
+test('so is one whose connection broke behind a forwarder; an answer of the server is one', async () => {
+  const created = '{"session":{"session_id":"a"}}'
+  for (const [status, body, count] of [
+    [502, '{"error":"broke","code":"bad_gateway"}', 2],
+    [504, '<html>', 2],
+    [502, '{"error":"the model refused","code":"provider_refused"}', 1],
+    [503, '{"error":"full","code":"workers_full"}', 1],
+  ] as const) {
+    const { api, sent } = service([status, body], [200, created])
+    await api('POST /api/session/new', {}).catch(() => undefined)
+    assert.is(sent.length, count, body)
+    const setting = service([status, body], [200, created])
+    await refusal(setting.api('POST /api/session/pin', { session_id: 'a', pinned: true }))
+    assert.is(setting.sent.length, 1, 'it has no key')
+  }
+})
+
 test.run()

@@ -39,7 +39,13 @@ export const createMachine = (
     state,
     warnings,
     async own(
-      options: { url?: string; signal?: AbortSignal; onWait?: () => void; clock?: Clock } = {},
+      options: {
+        url?: string
+        signal?: AbortSignal
+        onWait?: () => void
+        clock?: Clock
+        token?: string
+      } = {},
     ) {
       const cluster = new PostgresCluster({
         clock: options.clock ?? systemClock,
@@ -47,12 +53,13 @@ export const createMachine = (
         key,
         log,
       })
-      const { signal, onWait } = options
+      const { signal, onWait, token } = options
       const one = await cluster.own(cell, {
         files: key === null ? null : new CellFileRules(config),
         stateDir: config.stateDir,
         ...(signal && { signal }),
         ...(onWait && { onWait }),
+        token,
       })
       owned.push(one)
       return one

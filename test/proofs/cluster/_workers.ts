@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { launch, type Program, SERVICE, startService } from '../../../build/start-program.ts'
 import { Directory } from '../../../lib/cluster/directory.ts'
+import { suite } from 'uvu'
 import { createClient } from '../../_http.ts'
-import { type Postgres, startPostgres } from '../../_postgres.ts'
+import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
 import { createProvider, type Scripted } from '../../_provider.ts'
 import { until } from '../../_wait.ts'
 
@@ -113,13 +114,12 @@ export const arrived = (n: number) => provider.arrived(earlier + n)
 export const add = (cell: string, given: { people?: string[]; labels?: string[] } = {}) =>
   directory.add(cell, { title: '', labels: [], people: [], ...given })
 
-/** Before all tests. */
-export const openCluster = async (): Promise<void> => {
+const openCluster = async (): Promise<void> => {
   db = await startPostgres()
   provider = await createProvider()
 }
 
-export const beginTest = (): void => {
+const beginTest = (): void => {
   directory = new Directory(db.url)
   provider.clear()
   earlier = provider.requests.length
@@ -137,7 +137,25 @@ export const endTest = async (): Promise<void> => {
   for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true })
 }
 
-export const closeCluster = async (): Promise<void> => {
+const closeCluster = async (): Promise<void> => {
   await provider.close()
   await db.close()
+}
+
+const whyNoPostgres = (): string | null =>
+  findPostgres() === null ? 'there is no PostgreSQL for this platform' : null
+
+/** Tests with a database of their own, a model, and no cells. `reason`: why they cannot be run here; null where they can. */
+export const workersSuite = (name: string, reason = whyNoPostgres()) => {
+  const proof = suite(name)
+  if (reason !== null) {
+    const skip = (title: string, _: () => Promise<void>) =>
+      proof.skip(`${title}: ${reason}`, () => undefined)
+    return Object.assign(skip, { after: (_: () => Promise<void>) => undefined, run: proof.run })
+  }
+  proof.before(openCluster)
+  proof.before.each(beginTest)
+  proof.after.each(endTest)
+  proof.after(closeCluster)
+  return proof
 }

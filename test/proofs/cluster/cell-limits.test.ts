@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { suite, test } from 'uvu'
+import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseCluster } from '../../../lib/base/cluster-settings.ts'
 import { CellGroups, ownGroup } from '../../../lib/cli/cell-groups.ts'
@@ -26,16 +26,13 @@ import {
   add,
   answersOf,
   as,
-  beginTest,
   cellDir,
-  closeCluster,
-  endTest,
   launchMember,
-  openCluster,
   provider,
   startForwarder,
   startWorker,
   useModel,
+  workersSuite,
 } from './_workers.ts'
 import { openDir, whyNoUsers } from './_cell-users.ts'
 
@@ -165,59 +162,50 @@ else
 
 test.run()
 
-const proof = suite('limits of cells by effect')
-const reason = whyNoUsers()
+const proof = workersSuite('limits of cells by effect', whyNoUsers())
 
-if (reason !== null) proof.skip(reason, () => undefined)
-else {
-  proof.before(openCluster)
-  proof.before.each(beginTest)
-  proof.after.each(endTest)
-  proof.after(closeCluster)
+proof('one cell reaches its limits, and its neighbor works on', async () => {
+  for (const name of ['anna', 'ben']) await add(name)
+  const limits = {
+    AGENT_WEBUI_CLUSTER_USERS: '211000-211001',
+    AGENT_WEBUI_CLUSTER_PROCESSES: '100',
+    AGENT_WEBUI_CLUSTER_MEMORY: '768M',
+    AGENT_WEBUI_CLUSTER_DISK: '512M',
+  }
+  const worker = await startWorker('one', limits, openDir())
+  const forwarder = await startForwarder()
+  const [anna, ben] = [as('anna', forwarder), as('ben', forwarder)]
+  await anna.get('/api/sessions')
+  useModel(worker, 'anna')
+  const config = join(cellDir(worker, 'anna'), 'home', 'config.yaml')
+  appendFileSync(config, 'approvals:\n  mode: off\nsandbox:\n  enabled: off\n')
+  const probe = [
+    'truncate -s 600M large; ls -s large',
+    `'${process.execPath}' -e 'const all = []; for (let n = 0; n < 20; n++) all.push(Buffer.alloc(2 ** 26, 1)); console.log("had it all")'; echo "memory $?"`,
+    'for n in $(seq 150); do sleep 20 & done; echo forked all',
+  ].join('\n')
+  writeFileSync(join(cellDir(worker, 'anna'), 'workspace', 'probe.sh'), probe)
+  chmodSync(join(cellDir(worker, 'anna'), 'workspace', 'probe.sh'), 0o755)
+  const command = 'sh ./probe.sh 2>&1 | tail -c 2000'
+  provider.push({ toolCalls: [{ id: 'c1', name: 'terminal', arguments: { command } }] })
+  const { body } = await anna.post('/api/session/new', {})
+  const id: string = body.session.session_id
+  await anna.post('/api/chat/start', { session_id: id, message: 'use everything' })
+  const [, , result = ''] = await answersOf(anna, id)
+  assert.match(result, /File too large|File size limit exceeded/)
+  assert.match(result, /memory [1-9]/)
+  assert.not.match(result, /had it all|forked all/)
+  assert.match(result, /[Cc]annot fork|Resource temporarily unavailable/)
+  // Neither the engine of the cell nor the neighbor was ended.
+  assert.is((await anna.get('/api/sessions')).status, 200)
+  assert.is((await ben.post('/api/session/new', {})).status, 200)
+  assert.not.match(worker.program.output(), /The cell anna ended/)
+})
 
-  proof('one cell reaches its limits, and its neighbor works on', async () => {
-    for (const name of ['anna', 'ben']) await add(name)
-    const limits = {
-      AGENT_WEBUI_CLUSTER_USERS: '211000-211001',
-      AGENT_WEBUI_CLUSTER_PROCESSES: '100',
-      AGENT_WEBUI_CLUSTER_MEMORY: '768M',
-      AGENT_WEBUI_CLUSTER_DISK: '512M',
-    }
-    const worker = await startWorker('one', limits, openDir())
-    const forwarder = await startForwarder()
-    const [anna, ben] = [as('anna', forwarder), as('ben', forwarder)]
-    await anna.get('/api/sessions')
-    useModel(worker, 'anna')
-    const config = join(cellDir(worker, 'anna'), 'home', 'config.yaml')
-    appendFileSync(config, 'approvals:\n  mode: off\nsandbox:\n  enabled: off\n')
-    const probe = [
-      'truncate -s 600M large; ls -s large',
-      `'${process.execPath}' -e 'const all = []; for (let n = 0; n < 20; n++) all.push(Buffer.alloc(2 ** 26, 1)); console.log("had it all")'; echo "memory $?"`,
-      'for n in $(seq 150); do sleep 20 & done; echo forked all',
-    ].join('\n')
-    writeFileSync(join(cellDir(worker, 'anna'), 'workspace', 'probe.sh'), probe)
-    chmodSync(join(cellDir(worker, 'anna'), 'workspace', 'probe.sh'), 0o755)
-    const command = 'sh ./probe.sh 2>&1 | tail -c 2000'
-    provider.push({ toolCalls: [{ id: 'c1', name: 'terminal', arguments: { command } }] })
-    const { body } = await anna.post('/api/session/new', {})
-    const id: string = body.session.session_id
-    await anna.post('/api/chat/start', { session_id: id, message: 'use everything' })
-    const [, , result = ''] = await answersOf(anna, id)
-    assert.match(result, /File too large|File size limit exceeded/)
-    assert.match(result, /memory [1-9]/)
-    assert.not.match(result, /had it all|forked all/)
-    assert.match(result, /[Cc]annot fork|Resource temporarily unavailable/)
-    // Neither the engine of the cell nor the neighbor was ended.
-    assert.is((await anna.get('/api/sessions')).status, 200)
-    assert.is((await ben.post('/api/session/new', {})).status, 200)
-    assert.not.match(worker.program.output(), /The cell anna ended/)
-  })
-
-  proof('a worker that cannot hold what it was told ends with the reason', async () => {
-    const worker = launchMember('two', ['worker'], { AGENT_WEBUI_CLUSTER_PROCESSES: '100' })
-    assert.is(await worker.program.exited, 78)
-    assert.match(worker.program.output(), /PROCESSES cannot be held/)
-  })
-}
+proof('a worker that cannot hold what it was told ends with the reason', async () => {
+  const worker = launchMember('two', ['worker'], { AGENT_WEBUI_CLUSTER_PROCESSES: '100' })
+  assert.is(await worker.program.exited, 78)
+  assert.match(worker.program.output(), /PROCESSES cannot be held/)
+})
 
 proof.run()

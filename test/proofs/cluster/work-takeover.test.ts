@@ -1,5 +1,8 @@
 /** The work of a cell from one machine to another and back: what only the first one has is never lost, and nothing outside is touched. */
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -18,6 +21,10 @@ import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import { until } from '../../_wait.ts'
+import { mountSmallDisk } from '../data/_small-disk.ts'
+import { openDir, whyNoUsers } from './_cell-users.ts'
 import { createMachine, type Machine } from './_machine.ts'
 
 const proof = suite('cluster/work-takeover')
@@ -246,6 +253,112 @@ else {
       for (const [name, expected] of Object.entries(each.outside ?? {}))
         assert.is(stateOf(join(outside, name)), expected, `${name} outside`)
     })
+
+  /** A user without rights, for whom a closed folder is closed. */
+  const NOBODY = 65_534
+  const isRoot = whyNoUsers() === null
+  const own = (one: Machine) => {
+    if (isRoot) process.seteuid?.(NOBODY)
+    return one.own()
+  }
+  const modesOf = (one: Machine): string[] =>
+    readdirSync(one.dir, { recursive: true, encoding: 'utf8' })
+      .filter(name => name.startsWith('workspace/'))
+      .sort()
+      .map(name => {
+        const stat = lstatSync(join(one.dir, name))
+        const content = stat.isDirectory() ? '' : readFileSync(join(one.dir, name), 'utf8')
+        return `${name} ${(stat.mode & 0o777).toString(8)} ${content}`
+      })
+
+  proof(
+    'modes of folders and files follow, and what changed in a folder that is closed',
+    async () => {
+      if (isRoot) rmSync(openDir(), { recursive: true })
+      const [a, b, c] = [machine(), machine(), machine()]
+      try {
+        for (const one of [a, b, c])
+          if (isRoot) execFileSync('chown', ['-R', String(NOBODY), one.dir])
+        const first = await own(a)
+        const at = (one: Machine, name: string) => join(one.dir, 'workspace', name)
+        for (const name of ['ro/f', 'ro/gone', 'private/f', 'script', 'same/f', 'theirs/f'])
+          put(at(a, name), 'first')
+        mkdirSync(at(a, 'empty'), { mode: 0o700 })
+        chmodSync(at(a, 'empty'), 0o777)
+        for (const name of ['private', 'same']) chmodSync(at(a, name), 0o700)
+        chmodSync(at(a, 'ro'), 0o555)
+        await first.release(5_000)
+        const second = await own(b)
+        assert.equal(modesOf(b), modesOf(a))
+        chmodSync(at(b, 'ro'), 0o755)
+        put(at(b, 'ro/f'), 'second')
+        put(at(b, 'ro/new/f'), 'second')
+        rmSync(at(b, 'ro/gone'))
+        chmodSync(at(b, 'ro'), 0o555)
+        chmodSync(at(b, 'private'), 0o755)
+        chmodSync(at(b, 'same'), 0o755)
+        await second.look()
+        chmodSync(at(b, 'same'), 0o700)
+        chmodSync(at(b, 'script'), 0o755)
+        put(at(b, 'theirs/f'), 'second')
+        await second.release(5_000)
+        // As a container leaves it: readable, and of another user.
+        if (isRoot) {
+          process.seteuid?.(0)
+          execFileSync('chown', ['-R', '0', at(a, 'theirs')])
+        }
+        const third = await own(a)
+        const expected = modesOf(b)
+        if (isRoot) {
+          assert.equal(third.missing, [at(a, 'theirs/f')])
+          assert.is(readFileSync(at(a, 'theirs/f'), 'utf8'), 'first')
+        }
+        assert.equal(
+          modesOf(a).filter(name => !/theirs/.test(name)),
+          expected.filter(name => !/theirs/.test(name)),
+        )
+        await third.release(5_000)
+        await own(c)
+        assert.equal(modesOf(c), expected, 'what could not be had there was not sent from there')
+      } finally {
+        process.seteuid?.(isRoot ? 0 : (process.getuid?.() ?? 0))
+      }
+    },
+  )
+
+  proof(
+    'a disk that has no room for the cell is named; a worker leaves it to others at once',
+    async () => {
+      const a = machine()
+      writeFileSync(join(a.dir, 'large'), randomBytes(12 << 20))
+      const first = await a.own()
+      await first.release(30_000)
+      const place = mkdtempSync(join(tmpdir(), 'small-'))
+      const disk = mountSmallDisk(place, '8m')
+      // Not root, or a container.
+      if (!disk) return
+      const before = process.env.TMPDIR
+      try {
+        process.env.TMPDIR = place
+        const small = machine()
+        const refused = await small.own({ token: 'of a worker' }).catch(messageOf)
+        assert.match(String(refused), /^The files of the cell cannot be brought here: ENOSPC/)
+        const waited = new AbortController()
+        const owning = small.own({ signal: waited.signal }).catch(messageOf)
+        await until(() => small.warnings.length > 0, 'the reason')
+        waited.abort()
+        await owning
+        assert.match(small.warnings[0] ?? '', /cannot be brought here: ENOSPC/)
+      } finally {
+        if (before === undefined) delete process.env.TMPDIR
+        else process.env.TMPDIR = before
+        disk.unmount()
+      }
+      const other = machine()
+      await other.own()
+      assert.is(lstatSync(join(other.dir, 'large')).size, 12 << 20)
+    },
+  )
 
   proof('the database forgets files that only their owner had', async () => {
     const a = machine()
