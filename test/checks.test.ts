@@ -12,6 +12,9 @@ const TOOLS: Readonly<Record<string, string[]>> = {
   'unused code': ['knip', '--no-progress'],
 }
 
+/** The compiler ends before collecting garbage pays: a fifth less time, for a tenth more memory. */
+const env = { ...process.env, GOGC: 'off', GOMEMLIMIT: '3GiB' }
+
 const bin = (tool: string) => join('node_modules/.bin', tool)
 
 const test = suite('checks')
@@ -20,8 +23,11 @@ for (const [name, [tool = '', ...words]] of Object.entries(TOOLS))
   test(name, async () => {
     const output = await new Promise<string>(resolve =>
       // On our Node: the scripts name whichever is on the path.
-      execFile(process.execPath, [bin(tool), ...words], { maxBuffer: 1e8 }, (error, out, err) =>
-        resolve(error ? `${out}${err}${error.message}` : ''),
+      execFile(
+        process.execPath,
+        [bin(tool), ...words],
+        { env, maxBuffer: 1e8 },
+        (error, out, err) => resolve(error ? `${out}${err}${error.message}` : ''),
       ),
     )
     assert.is(output, '')

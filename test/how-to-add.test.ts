@@ -112,10 +112,17 @@ const copy = tempDir('how-to-add')
 test.after(() => rmSync(copy, { recursive: true, force: true }))
 
 const bin = (tool: string) => join('node_modules/.bin', tool)
+const ENV: NodeJS.ProcessEnv = {
+  ...process.env,
+  // What it compiles is deleted with the copy.
+  NODE_COMPILE_CACHE: join(copy, 'compiled'),
+  // As for the checks.
+  ...{ GOGC: 'off', GOMEMLIMIT: '3GiB' },
+}
 /** Standard output and errors of a program of Node in the copy. */
 const run = (...args: string[]): Promise<string> =>
   new Promise(done =>
-    execFile(process.execPath, args, { cwd: copy, maxBuffer: 1e8 }, (_, out, err) =>
+    execFile(process.execPath, args, { cwd: copy, env: ENV, maxBuffer: 1e8 }, (_, out, err) =>
       done(`${out}${err}`),
     ),
   )

@@ -257,10 +257,11 @@ const followUpOf = (
   { role: 'user', content: sentence },
 ]
 
-const asFailure = (error: unknown): ProviderFailure =>
-  error instanceof ProviderFailure
+const throwFailure = (error: unknown): never => {
+  throw error instanceof ProviderFailure
     ? error
     : new ProviderFailure('error', `The provider failed: ${messageOf(error)}`)
+}
 
 const readStream = async (
   options: CompleteOptions,
@@ -272,13 +273,16 @@ const readStream = async (
   const sent = { ...request, messages }
   const observed = options.observe?.(sent)
   const traceparent = observed?.traceparent
-  const stream = provider(traceparent === undefined ? sent : { ...sent, traceparent })
+  let stream: AsyncGenerator<ProviderDelta> | undefined
+  const close = () => void stream?.return(undefined).catch(() => undefined)
   const calls = new Map<number, RawCall>()
+  const open = async () => provider(traceparent === undefined ? sent : { ...sent, traceparent })
   const read = async (): Promise<void> => {
+    stream = await open().catch(throwFailure)
+    // Nobody waits for this any more.
+    if (request.signal.aborted) return close()
     for (;;) {
-      const next = await stream.next().catch(error => {
-        throw asFailure(error)
-      })
+      const next = await stream.next().catch(throwFailure)
       if (next.done || request.signal.aborted) return
       observed?.delta(next.value)
       applyDelta(options, part, calls, next.value, onArguments)
@@ -294,7 +298,7 @@ const readStream = async (
   } finally {
     observed?.ended(failure)
     // Lets the provider close its socket. Not awaited, for the same reason.
-    stream.return(undefined).catch(() => undefined)
+    close()
   }
   // A stream that broke does not get here, so none of its calls is made.
   part.calls = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)

@@ -64,9 +64,12 @@ export type ProviderRequest = {
 
 /**
  * A provider implements one wire format as an async generator of deltas. It throws only `ProviderFailure`
- * (or the signal's reason when aborted), honors `signal` within a second, and never retries.
+ * (or the signal's reason when aborted), honors `signal` within a second, and never retries. A promise: of one that has its
+ * first delta. What can be done before it, such as a request adapted to the endpoint, is then no part of the stream.
  */
-export type Provider = (request: ProviderRequest) => AsyncGenerator<ProviderDelta>
+export type Provider = (
+  request: ProviderRequest,
+) => AsyncGenerator<ProviderDelta> | Promise<AsyncGenerator<ProviderDelta>>
 
 /** What follows one model call from outside of the engine. Must not throw: it runs inside turns. */
 export type ObservedCall = {

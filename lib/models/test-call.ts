@@ -41,7 +41,7 @@ export const testCall = async (
     const target = endpoint()
     const provide = providers[target.apiMode]
     if (!provide) return failed('External agents can’t be tested with a single call.')
-    const stream = provide({
+    const stream = await provide({
       endpoint: { ...target, maxTokens: MAX_TOKENS, effort: 'none' },
       messages: [{ role: 'user', content: 'Reply with the single word OK.' }],
       tools: [],

@@ -36,7 +36,7 @@ const ask = async (
   signal: AbortSignal,
 ): Promise<string> => {
   let text = ''
-  const deltas = provider({
+  const deltas = await provider({
     endpoint: { ...endpoint, maxTokens: MAX_TITLE_TOKENS, effort: 'none' },
     messages: [
       { role: 'system', content: INSTRUCTION },

@@ -78,7 +78,11 @@ export const httpProvider = (
   const shownNotices = new Set<string>()
   const memory = new QuirkMemory(objectionIn(load), clock)
 
-  const send = (request: ProviderRequest, known: Quirks): AsyncGenerator<ProviderDelta> => {
+  const send = (
+    request: ProviderRequest,
+    known: Quirks,
+    begin: () => ProviderDelta[],
+  ): Promise<AsyncGenerator<ProviderDelta>> => {
     const format = load()
     const { endpoint, traceparent } = request
     const own = {
@@ -93,6 +97,7 @@ export const httpProvider = (
       request,
       terminating,
       reader: format.createReader(),
+      begin,
       clock,
       dispatcher,
     })
@@ -107,28 +112,23 @@ export const httpProvider = (
     return [...others, toolLimitNotice(request, known) ?? []].flat()
   }
 
-  return async function* (given) {
+  return async given => {
     const keyFor = given.endpoint.signIn && keySource
     let asked = keyFor ? await withKey(given, false, keyFor) : given
     let call = memory.begin(asked)
     let isKeyRenewed = false
     for (;;) {
-      let hasStarted = false
+      const { quirks: known, accepted } = call
+      const request = adapted(asked, known)
+      // Not before the first delta: until there, the server may reject the request.
+      const begin = (): ProviderDelta[] => {
+        accepted()
+        return noticesOf(request, known).map(text => ({ type: 'notice', text }))
+      }
       try {
-        const { quirks: known } = call
-        const request = adapted(asked, known)
-        for await (const delta of send(request, known)) {
-          if (!hasStarted) {
-            hasStarted = true
-            call.accepted()
-            // Not before: until here, the server may have rejected the request.
-            for (const text of noticesOf(request, known)) yield { type: 'notice', text }
-          }
-          yield delta
-        }
-        return
+        return await send(request, known, begin)
       } catch (error) {
-        if (hasStarted || !(error instanceof ProviderFailure)) throw error
+        if (!(error instanceof ProviderFailure)) throw error
         if (call.rejected(error)) continue
         const { endpoint, signal } = asked
         if (!keyFor || error.status !== 401 || isKeyRenewed || signal.aborted) throw error

@@ -102,17 +102,7 @@ class SpareBodies {
 
 const spareBodies = new SpareBodies()
 
-/** Throws `ProviderFailure`, or the signal's reason when aborted. No failure contains the API key. */
-export async function* streamRequest({
-  url,
-  headers,
-  body,
-  request,
-  reader,
-  terminating,
-  clock,
-  dispatcher,
-}: {
+type StreamedRequest = {
   url: string
   headers: Readonly<Record<string, string>>
   body: Readonly<Record<string, unknown>>
@@ -120,9 +110,38 @@ export async function* streamRequest({
   reader: ResponseReader
   /** Filled here: endpoints known to send an end event. There, a response without one is truncated. */
   terminating: Set<string>
+  /** Called when the first delta is there; what it returns precedes it. */
+  begin: () => ProviderDelta[]
   clock: Clock
   dispatcher: Dispatcher | undefined
-}): AsyncGenerator<ProviderDelta> {
+}
+
+/**
+ * Resolves when the first delta is there, so that what fails before can be repeated. Throws `ProviderFailure`, or the
+ * signal's reason when aborted; so does the stream. No failure contains the API key.
+ */
+export const streamRequest = async (
+  request: StreamedRequest,
+): Promise<AsyncGenerator<ProviderDelta>> => {
+  const stream = deltasOf(request)
+  await stream.next()
+  return stream
+}
+
+const BEGUN: ProviderDelta = { type: 'text', text: '' }
+
+/** Yields `BEGUN` before the first delta. */
+async function* deltasOf({
+  url,
+  headers,
+  body,
+  request,
+  reader,
+  terminating,
+  begin,
+  clock,
+  dispatcher,
+}: StreamedRequest): AsyncGenerator<ProviderDelta> {
   const { endpoint, signal } = request
   const encoded = encodeJson(body, spareBodies.take(signal, url))
   const isLocal = isLocalUrl(endpoint.baseUrl)
@@ -132,6 +151,12 @@ export async function* streamRequest({
   const deadline = new Deadline(endpoint, hostOf(url), clock)
   let closed = false
   const progress = () => (closed ? 'complete' : reader.progress())
+  let hasBegun = false
+  const ready = (deltas: ProviderDelta[]): ProviderDelta[] => {
+    if (hasBegun || deltas.length === 0) return deltas
+    hasBegun = true
+    return [BEGUN, ...begin(), ...deltas]
+  }
   try {
     deadline.allowSilence(silenceMs)
     const answer = await postJson({
@@ -147,7 +172,7 @@ export async function* streamRequest({
       hasData ||= data !== null
       if (data === '[DONE]') closed = true
       else if (progress() !== 'complete' && data !== null)
-        for (const event of parseEvents(data, url)) yield* reader.read(event)
+        for (const event of parseEvents(data, url)) yield* ready(reader.read(event))
       const now = progress()
       deadline.allowSilence(
         now === 'complete' ? CLOSE_MS : now === 'finished' ? TRAIL_MS : silenceMs,
@@ -173,7 +198,7 @@ export async function* streamRequest({
   // means truncation; forgetting the endpoint lets a second such response pass.
   else if (!reader.isIntact() || terminating.delete(endpointKey))
     throw new ProviderFailure('network', sentence('turn.ended_early', { host: hostOf(url) }))
-  for (const delta of reader.end())
+  for (const delta of ready(reader.end()))
     yield isUnmarked && delta.type === 'finish' ? { ...delta, reason: 'unmarked' } : delta
 }
 

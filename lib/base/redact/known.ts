@@ -37,7 +37,13 @@ export class KnownSecrets {
       now.length === this.#seen.length && now.every((each, at) => each === this.#seen[at])
     if (isSame) return
     this.#seen = now
-    this.#secrets = [...new Set(now.flat().flatMap(secretsInValue))]
+    const secrets = [...new Set(now.flat().flatMap(secretsInValue))]
+    const isKnown =
+      secrets.length === this.#secrets.length &&
+      secrets.every((each, at) => each === this.#secrets[at])
+    // A file was written with the same keys: what was built for them stays.
+    if (isKnown) return
+    this.#secrets = secrets
     this.#version += 1
     this.#finder = undefined
     this.#cut = undefined

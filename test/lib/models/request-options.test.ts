@@ -174,11 +174,11 @@ const asking = (baseUrl: string, extra: Partial<ModelEndpoint>) => ({
 test('on the wire: betas are added to ours, other headers replace them', async () => {
   await using server = await createProvider({ text: 'x' }, { text: 'x' })
   const clock = createTestClock()
-  for await (const _ of httpProvider(
+  for await (const _ of await httpProvider(
     FORMATS.anthropic_messages,
     clock,
   )(asking(server.url, { headers: { 'anthropic-beta': 'context-1m', 'x-tag': 't' } })));
-  for await (const _ of httpProvider(
+  for await (const _ of await httpProvider(
     FORMATS.chat_completions,
     clock,
   )(asking(server.url, { headers: { authorization: 'Basic abc', 'user-agent': 'mine' } })));
@@ -197,7 +197,7 @@ for (const [name, extra, ms] of LIMITS)
     await using server = await createProvider({ end: 'headers' })
     const clock = createTestClock()
     const reading = (async () => {
-      for await (const _ of httpProvider(
+      for await (const _ of await httpProvider(
         FORMATS.chat_completions,
         clock,
       )(asking(server.url, extra)));

@@ -145,7 +145,7 @@ export const speaker = (format: Format) => {
       signal: signal ?? new AbortController().signal,
       workspace: '/',
     })
-    for await (const one of stream) {
+    for await (const one of await stream) {
       deltas.push(one)
       react?.(one)
     }

@@ -58,7 +58,7 @@ const talk = async (
   const deltas: ProviderDelta[] = []
   const asked = { ...request(extra), ...more }
   const at = { ...asked.endpoint, baseUrl: server.url }
-  for await (const one of httpProvider(
+  for await (const one of await httpProvider(
     FORMATS.anthropic_messages,
     systemClock,
   )({

@@ -93,7 +93,7 @@ test('waits only briefly for usage after the end', () =>
 test('delivers chunks as they arrive', () => {
   const middle = gate()
   return withServer([{ text: ['first', 'second'], middle: middle.opened }], async server => {
-    const stream = format.create()(requestTo(endpointAt(server)))
+    const stream = await format.create()(requestTo(endpointAt(server)))
     assert.equal((await stream.next()).value, { type: 'text', text: 'first' })
     middle.open()
     await stream.return(undefined)
@@ -277,7 +277,7 @@ const sentTo = async (extra: Partial<ModelEndpoint>, rejection?: string) => {
   const rejected = { status: 400, body: { error: { message: rejection } } }
   let sent: { role: string; content: unknown }[] = []
   await withServer([...(rejection ? [rejected] : []), { text: 'x' }], async server => {
-    for await (const _ of format.create()(requestTo(endpointAt(server, extra))));
+    for await (const _ of await format.create()(requestTo(endpointAt(server, extra))));
     sent = server.requests.at(-1)!.body.messages
   })
   return sent

@@ -50,7 +50,7 @@ const call = async (
     signal: new AbortController().signal,
     workspace: '/',
   })
-  for await (const delta of stream) if (delta.type === 'text') text += delta.text
+  for await (const delta of await stream) if (delta.type === 'text') text += delta.text
   return text
 }
 const keysAt = ({ requests }: Scripted) => requests.map(({ headers }) => headers.authorization)

@@ -87,7 +87,7 @@ const withFormat = async (
     steps.push(...script)
     const from = server.requests.length
     const deltas: ProviderDelta[] = []
-    for await (const delta of provider({
+    for await (const delta of await provider({
       endpoint: {
         provider: 'custom',
         model: format.model,
@@ -343,7 +343,7 @@ test('GitHub Copilot gets its header for requests with images, and only for thos
     options.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)
   const dispatcher = new Agent({ connect: { lookup: toServer } })
   for (const messages of [BATCH, [user('hi')]])
-    for await (const _ of chat.create({ dispatcher })({
+    for await (const _ of await chat.create({ dispatcher })({
       endpoint: {
         provider: 'copilot',
         model: 'gpt-4o',

@@ -328,7 +328,7 @@ const withProvider = (
     server.otherwise = () => ({ text: 'done' })
     await work(
       async (more, extra) => {
-        for await (const _ of provider({
+        for await (const _ of await provider({
           endpoint: speaker(format).endpointAt(server, { maxTokens: 100_000, ...extra }),
           messages: [{ role: 'user', content: 'hello' }],
           tools: TOOLS,

@@ -134,7 +134,7 @@ const talk = async (more: Partial<ProviderRequest>, ...steps: Step[]) => {
   await using server = await createProvider(...steps)
   const deltas: ProviderDelta[] = []
   const asked = request({ baseUrl: server.url, maxTokens: 100 }, { sessionKey: 's', ...more })
-  for await (const one of httpProvider(FORMATS.codex_responses, systemClock)(asked))
+  for await (const one of await httpProvider(FORMATS.codex_responses, systemClock)(asked))
     deltas.push(one)
   return { deltas, bodies: server.requests.map(({ body }) => body) }
 }

@@ -19,15 +19,15 @@ const linesOf = ({ content }: { content: string }) =>
 
 const LINES = 40_000
 const line = (n: number) => `line ${n} ${'x'.repeat(n % 500)}`
-const text = (end = '\n') => Array.from({ length: LINES }, (_, at) => line(at + 1) + end).join('')
+const TEXT = Array.from({ length: LINES }, (_, at) => `${line(at + 1)}\n`).join('')
 
 for (const [name, bytes] of [
-  ['UTF-8', Buffer.from(text())],
-  ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${text()}`)],
-  ['Windows line ends', Buffer.from(text('\r\n'))],
-  ['UTF-16 LE', Buffer.from(`\ufeff${text()}`, 'utf16le')],
-  ['UTF-16 BE', Buffer.from(`\ufeff${text()}`, 'utf16le').swap16()],
-  ['no line end at the end', Buffer.from(text().slice(0, -1))],
+  ['UTF-8', Buffer.from(TEXT)],
+  ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${TEXT}`)],
+  ['Windows line ends', Buffer.from(TEXT.replaceAll('\n', '\r\n'))],
+  ['UTF-16 LE', Buffer.from(`\ufeff${TEXT}`, 'utf16le')],
+  ['UTF-16 BE', Buffer.from(`\ufeff${TEXT}`, 'utf16le').swap16()],
+  ['no line end at the end', Buffer.from(TEXT.slice(0, -1))],
 ] as const)
   test(`a large file: ${name}`, async () => {
     bench.write('f', bytes)
@@ -53,7 +53,7 @@ for (const [name, bytes] of [
   })
 
 test('a large file is paged to its end by the hints', async () => {
-  bench.write('f', text())
+  bench.write('f', TEXT)
   let offset = LINES - 5_000
   let count = 0
   for (;;) {

@@ -14,6 +14,8 @@ test.after.each(() => bench.close())
 
 const NEVER = 600_000
 const LINES = 500_000
+const LINE = 'error: line 1 of the log, and more text\n'
+const LOG = Buffer.alloc(LINES * LINE.length, LINE)
 type Hit = { path: string; line: number; content: string }
 
 const search = async (limits: { list?: number; read?: number }, args: Record<string, unknown>) => {
@@ -27,7 +29,7 @@ for (const [name, pattern] of [
   ['few lines', 'line 99999 '],
 ] as const)
   test(`a large log that is not read to its end: ${name}`, async () => {
-    bench.write('a.log', Buffer.from('error: line 1 of the log, and more text\n'.repeat(LINES)))
+    bench.write('a.log', LOG)
     const found = await search({ read: 100 }, { pattern, limit: 5 })
     // A fast machine may reach the end.
     if (found.total_is_lower_bound) assert.ok(found.note)
