@@ -37,7 +37,9 @@ export class PaneOfChat {
     this.viewTitle = pane.viewTitle
     this.title = computed(() => {
       const id = chat.sessionId.value
-      const name = pane.viewTitle.value || (id ? sessions.titleOf(id) : t('chat.new'))
+      const isMissing = chat.transcript.state.value === 'missing'
+      const own = isMissing ? t('chat.missing.title') : sessions.titleOf(id)
+      const name = pane.viewTitle.value || (id ? own : t('chat.new'))
       const waiting = inbox.count.value
       const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
       return `${mark}${name} · ${settings.current.value.bot_name}`

@@ -26,6 +26,10 @@ const CONTENT_POLICY = contentPolicy()
 export const serverName = (version: string): string =>
   version === 'unknown' ? 'agent-webui' : `agent-webui/${version.replace(/^v/, '')}`
 
+/** Nothing runs in such a document, so it needs no process of its own; Chromium warns when it is asked for one. */
+const isInert = (policy: string): boolean =>
+  policy.startsWith('sandbox') && !policy.includes('allow-scripts')
+
 /** Flat list of names and values, the form that `writeHead` takes without building an object. */
 export const securityHeaders = (
   version: string,
@@ -42,8 +46,7 @@ export const securityHeaders = (
   'Cross-Origin-Resource-Policy',
   'same-origin',
   // The browser runs the sandboxed frame of an artifact in a process of its own, where an endless loop cannot stop the page.
-  'Origin-Agent-Cluster',
-  '?1',
+  ...(isInert(policy) ? [] : ['Origin-Agent-Cluster', '?1']),
   'Permissions-Policy',
   'camera=(), microphone=(self), geolocation=()',
   'Server',

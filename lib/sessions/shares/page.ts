@@ -14,12 +14,10 @@ header{padding-block:48px 16px}
 h1{margin:0 0 8px;font:600 1.75rem/1.25 Georgia,serif}
 header p,footer p{margin:0;color:var(--dim);font-size:.875rem}
 main{padding-block:8px 32px}
-article{margin-block:24px 0;padding-inline-start:20px;border-inline-start:2px solid var(--line)}
-article.request{border-color:var(--text)}
-article.answer{border-color:var(--accent)}
+article{margin-block:24px 0}
+article.request{padding:12px 16px 1px;border-radius:10px;background:var(--raised)}
 article>h2{display:flex;flex-wrap:wrap;gap:4px 12px;margin:0 0 4px;color:var(--dim);font:600 .8125rem/1.6 system-ui,sans-serif}
 article>h2 time{font-weight:400}
-.request .plain{font-weight:600}
 .plain{white-space:pre-wrap}
 p{margin:0 0 12px}
 h3,h4,h5,h6{margin:24px 0 8px;font-family:Georgia,serif;line-height:1.3}

@@ -185,7 +185,7 @@ function Items({ items }: { items: readonly Item[] }) {
         {more.shown.map((one, index) => (
           <li key={index}>
             {(one.title || one.note) && (
-              <p class="result-head">
+              <p class="result-name">
                 {/^https?:/.test(one.url) ? (
                   <a href={one.url} target="_blank" rel="noopener noreferrer" dir="auto">
                     {visibleText(one.title)}

@@ -4,11 +4,11 @@ import type { RunsIn } from '../../../lib/schema/command-place.ts'
 import { ToolPhrase } from './tool-phrase.tsx'
 import { useMemo } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
+import { DiffCounts } from '../../parts/diff-counts.tsx'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
 import type { ServerClock } from '../../parts/server-clock.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
-import { t as differences } from '../../parts/diff-strings.ts'
 import { t } from './step-strings.ts'
 import { describeToolCall, parseArgs } from './describe-tool-call.ts'
 import type { Args } from './describe-tool-call.ts'
@@ -68,7 +68,7 @@ export function ToolCard(props: ToolCardProps) {
         <span class="tool-words">
           <ToolPhrase phrase={busy ? said.does : said.did} object={said.object} code={said.code} />
         </span>
-        {outcome?.edit && state === 'ok' && <Counts {...outcome.edit} />}
+        {outcome?.edit && state === 'ok' && <DiffCounts {...outcome.edit} />}
         <OutcomeMark {...props} outcome={outcome} outcomeState={state} />
       </button>
       {props.images}
@@ -93,16 +93,6 @@ export function ToolCard(props: ToolCardProps) {
     </div>
   )
 }
-
-const Counts = ({ added, removed }: { added: number; removed: number }) => (
-  <span
-    class="diff-counts"
-    role="img"
-    aria-label={differences('tool.diff.counts', { added, removed })}
-  >
-    <span class="diff-plus">+{added}</span> <span class="diff-minus">−{removed}</span>
-  </span>
-)
 
 type MarkProps = Pick<ToolCardProps, 'state' | 'startedAt' | 'clock' | 'duration' | 'ranIn'> & {
   outcome: Outcome | null

@@ -199,7 +199,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
           {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
             <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
           )}
-          {auto && auto !== 'hook' && <p class="tool-note">{t(`auto.${auto}`)}</p>}
+          {auto && auto !== 'hook' && <p class="step-note">{t(`auto.${auto}`)}</p>}
           {result?._hooks && <HookNotes notes={result._hooks} />}
         </>
       }

@@ -251,6 +251,7 @@ test('Retry now names the running turn and what the page has seen of it', async 
 test('shows a missing chat', async () => {
   const { app } = await page('session/zzz')
   assert.is(app.chat.transcript.state.value, 'missing')
+  assert.is(app.pane.title.value, 'Chat not found · Bot')
 })
 
 test('the title of the tab has a mark when another chat has finished, until it is opened', async () => {

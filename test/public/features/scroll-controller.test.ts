@@ -59,6 +59,40 @@ following('ends when the reader scrolls up, and begins again at the end', () => 
   assert.is(scroll.leftAt.value, null)
 })
 
+/** A column that is as high as what is in it, and at least as high as its style says. */
+const columnOf = (scroll: ScrollController) => {
+  const column = {
+    content: 400,
+    style: { minBlockSize: '' },
+    querySelectorAll: () => [],
+    querySelector: () => null,
+    get offsetHeight() {
+      return Math.max(column.content, Number.parseInt(column.style.minBlockSize, 10) || 0)
+    },
+  }
+  scroll.column.current = column as unknown as HTMLDivElement
+  return column
+}
+
+following('what ends while an answer is written leaves its place to what follows', () => {
+  const { scroll } = openList()
+  const column = columnOf(scroll)
+  const heightAfter = (content: number, isRunning = true) => {
+    column.content = content
+    scroll.beginRender(signal<readonly Row[]>([]), signal(isRunning), () => undefined)
+    scroll.endRender()
+    return column.offsetHeight
+  }
+  assert.is(heightAfter(400), 400)
+  // The end of the output of a command, or of a file that is written.
+  assert.is(heightAfter(520), 520)
+  assert.is(heightAfter(400), 520)
+  assert.is(heightAfter(450), 520)
+  assert.is(heightAfter(600), 600)
+  // Its end takes nothing away, either.
+  assert.is(heightAfter(560, false), 600)
+})
+
 class Button {
   readonly row = { offsetHeight: 100, isConnected: true }
   closest(selector: string) {
