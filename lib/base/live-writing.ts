@@ -11,12 +11,11 @@ const TAIL_CHARS = 4_000
 /** The next event belongs to another call, or continues `before`. */
 export const addWriting = (before: LiveWriting | undefined, added: Added): LiveWriting => {
   const isSame = before?.message_id === added.message_id && before.index === added.index
-  const { path, text, lines } = isSame ? before : { path: undefined, text: '', lines: 1 }
-  const newPath = added.path ?? path
+  const last = isSame ? before : undefined
   return {
-    ...{ message_id: added.message_id, index: added.index, name: added.name },
-    ...(newPath !== undefined && { path: newPath }),
-    text: (text + added.text).slice(-TAIL_CHARS),
-    lines: lines + added.text.split('\n').length - 1,
+    ...added,
+    path: added.path ?? last?.path,
+    text: ((last?.text ?? '') + added.text).slice(-TAIL_CHARS),
+    lines: (last?.lines ?? 1) + added.text.split('\n').length - 1,
   }
 }

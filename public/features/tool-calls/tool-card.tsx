@@ -33,7 +33,7 @@ export type ToolCardProps = {
   cut: { chars: number; lines: number } | null
   loadWhole: () => Promise<Whole>
   loadStored: (path: string) => Promise<string>
-  state: 'writing' | 'running' | 'queued' | 'ended'
+  state: 'running' | 'queued' | 'ended'
   startedAt: number | null
   clock: ServerClock
   duration: number | null

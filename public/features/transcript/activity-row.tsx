@@ -29,7 +29,7 @@ const RunningStep = lazy(
 
 /** What runs or is written; else the call that begins next. */
 const happeningNow = (tools: readonly ToolStep[]): ToolStep[] => {
-  const running = tools.filter(({ state }) => state === 'running' || state === 'writing')
+  const running = tools.filter(({ state }) => state === 'running')
   return running.length > 0 ? running : tools.filter(({ state }) => state === 'queued').slice(0, 1)
 }
 

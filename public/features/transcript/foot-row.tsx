@@ -1,6 +1,5 @@
 /** Footer of a turn: its summary; copy, retry, branch, tokens, cost and time. */
 import { pageLocale } from '../../strings/t.ts'
-import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { firstContent } from '../../parts/first-content.ts'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
@@ -48,6 +47,13 @@ export function FootRowView({ row }: { row: FootRow }) {
   )
 }
 
+/** As it was written, where what converts it cannot be loaded. */
+const textOfMarkdown = (markdown: string): Promise<string> =>
+  import('../../markdown/plain-text.ts').then(
+    ({ toPlainText }) => toPlainText(markdown),
+    () => markdown,
+  )
+
 function Tools({ row }: { row: FootRow }) {
   const { actions, showUsage } = useTranscript()
   const last = row.messages.at(-1)
@@ -64,7 +70,7 @@ function Tools({ row }: { row: FootRow }) {
   )
   return (
     <div class={row.last ? 'tx-tools tx-tools-last' : 'tx-tools'}>
-      {tool('copy', t('tx.copy.text'), () => actions.copy(toPlainText(markdown())))}
+      {tool('copy', t('tx.copy.text'), () => void textOfMarkdown(markdown()).then(actions.copy))}
       {tool('markdown', t('tx.copy.markdown'), () => actions.copy(markdown()))}
       {may('POST /api/session/truncate') &&
         tool('refresh', t('list.retry'), () => actions.retry(last.id))}

@@ -1,6 +1,7 @@
 /** Converts messages to transcript rows, each small enough to be virtualized. */
 import type { Coded } from '../../../lib/base/sentences.ts'
 import { waitedSeconds } from '../../../lib/base/waits.ts'
+import type { LiveWriting } from '../../../lib/base/live-writing.ts'
 import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
@@ -16,21 +17,21 @@ export type LiveShape = {
   hasReasoning: boolean
   tools: readonly LiveTurn['tools'][number][]
   /** The call of a file edit that the model writes, without its text. */
-  writing?: { key: string; name: string; path: string | undefined } | undefined
+  writing?: Omit<LiveWriting, 'text' | 'lines'> | undefined
 }
 
 export type ReasoningStep = { kind: 'reasoning'; key: string; text: string; live: boolean }
 export type ToolStep = {
   kind: 'tool'
   key: string
+  /** Empty while the model writes the call. */
   tid: string
   name: string
   /** Arguments as JSON text; empty while only the preview of the event is known. */
   written: string
   short: Readonly<Record<string, string>> | null
   result: Message | null
-  /** `writing`: the model writes the call. */
-  state: 'writing' | 'running' | 'queued' | 'ended'
+  state: 'running' | 'queued' | 'ended'
   /** Start time in seconds since 1970, while the call runs. */
   startedAt: number | null
   finished: ToolOutcome | null
@@ -364,7 +365,7 @@ const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: R
   if (live.messageId && live.hasReasoning) {
     steps.push({ kind: 'reasoning', key: `${live.messageId}:r`, text: '', live: true })
   }
-  const draft = live.writing && writtenStep(live.writing)
+  const draft = live.writing && writtenStep(live.writing, input)
   if (!live.messageId || !live.hasText) {
     if (draft) steps.push(draft)
     flush(true)
@@ -388,11 +389,6 @@ const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: R
   flush(true)
 }
 
-const writtenStep = ({ key, name, path }: NonNullable<LiveShape['writing']>): ToolStep => ({
-  ...{ kind: 'tool', key, tid: key, name, written: '', short: path === undefined ? {} : { path } },
-  ...{ result: null, state: 'writing', startedAt: null, finished: null, decisions: [] },
-})
-
 const addText = (rows: Row[], message: Message, text: string, first: boolean) => {
   const pieces = splitText(text)
   for (const [index, piece] of pieces.entries()) {
@@ -412,6 +408,16 @@ const addText = (rows: Row[], message: Message, text: string, first: boolean) =>
     })
   }
 }
+
+const writtenStep = (
+  { message_id: id, index, name, path = '' }: NonNullable<LiveShape['writing']>,
+  input: TurnInput,
+): ToolStep => ({
+  ...toolStep('', name, '', input)!,
+  key: `${id}:w${index}`,
+  state: 'running',
+  short: { path },
+})
 
 /** Questions have rows of their own and are not listed as steps. */
 const toolStep = (

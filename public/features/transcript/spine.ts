@@ -1,11 +1,9 @@
 /** The marks beside steps: what runs, needs a person, or failed. Everything else has none. */
 import { hasFailed } from '../tool-calls/outcome.ts'
 import { textOf } from './content.ts'
-import type { Row, Step, ToolStep } from './rows.ts'
+import type { Row, Step } from './rows.ts'
 
 export type Mark = 'running' | 'waiting' | 'failed'
-
-const RUNS: ReadonlySet<ToolStep['state']> = new Set(['running', 'writing'])
 
 const stepFailed = (step: Step): boolean =>
   step.kind === 'tool' &&
@@ -21,7 +19,9 @@ export const markOf = (row: Row, isWaiting: boolean): Mark | null => {
       return row.steps.some(stepFailed) ? 'failed' : null
     case 'step':
       if (stepFailed(row.step)) return 'failed'
-      return row.step.kind === 'tool' && RUNS.has(row.step.state) && !isWaiting ? 'running' : null
+      return row.step.kind === 'tool' && row.step.state === 'running' && !isWaiting
+        ? 'running'
+        : null
     case 'decision':
       return row.decision.reason === 'timeout' ? 'waiting' : null
     default:

@@ -63,7 +63,7 @@ export function RunningStep({
         ) : (
           <ToolPhrase phrase={does} object={object} code={code} />
         )}
-        {step.state === 'writing' && <LineCount />}
+        {isWritten(step) && <LineCount />}
         {step.startedAt !== null && (
           <span class="act-part">
             <Elapsed since={step.startedAt + waited} clock={clock} />
@@ -74,6 +74,8 @@ export function RunningStep({
     </>
   )
 }
+
+const isWritten = ({ tid }: ToolStep): boolean => tid === ''
 
 /** Of the text that is being written. */
 function LineCount() {
@@ -95,7 +97,7 @@ function Tail({ step }: { step: ToolStep }) {
   const { live } = useTranscript()
   const inArgs = useMemo(() => textInArgs(step), [step.name, step.written])
   const source = useComputed(() =>
-    step.state === 'writing'
+    isWritten(step)
       ? (live.value?.writing?.text ?? '')
       : live.value?.tools.find(tool => tool.tid === step.tid)?.output || inArgs,
   )
@@ -124,12 +126,10 @@ export function StepRowView(props: { rowKey: string; step: Step; last: boolean }
   )
 }
 
-const isNow = ({ state }: ToolStep): boolean => state === 'running' || state === 'writing'
-
 function TailOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   const { opened } = useTranscript()
   const open = useComputed(() => opened.value.has(rowKey))
-  return !open.value && isNow(step) ? <Tail step={step} /> : null
+  return !open.value && step.state === 'running' ? <Tail step={step} /> : null
 }
 
 function FilesOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {

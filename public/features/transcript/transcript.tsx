@@ -225,23 +225,18 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
     const turn = live.value
     if (!turn) return null
     const spoken = [turn.message_id, turn.text.trim() !== '', turn.reasoning !== '']
-    const { writing } = turn
-    const written = [writing?.message_id, writing?.index, writing?.path]
+    const written = [turn.writing?.index, turn.writing?.path]
     return [turn.stream_id, ...spoken, ...written, ...turn.tools.map(tool => tool.tid)].join('\n')
   })
   const shape = computed((): LiveShape | null => {
     if (shapeKey.value === null) return null
     const turn = live.peek()!
-    const { writing } = turn
     return {
       messageId: turn.message_id,
       hasText: turn.text.trim() !== '',
       hasReasoning: showThinking && turn.reasoning !== '',
       tools: turn.tools,
-      writing: writing && {
-        key: `${writing.message_id}:w${writing.index}`,
-        ...{ name: writing.name, path: writing.path },
-      },
+      writing: turn.writing,
     }
   })
   let known: ReadonlyMap<string, Row> = new Map()

@@ -406,14 +406,14 @@ transcript('shows a running call once, before and after its message arrives', ()
 })
 
 transcript('a file edit that is being written is the step that happens now, below its text', () => {
-  const writing = { key: 'm2:w0', name: 'write_file', path: 'src/a.ts' }
+  const writing = { message_id: 'm2', index: 0, name: 'write_file', path: 'src/a.ts' }
   const silent = { messageId: null, hasText: false, hasReasoning: false, tools: [], writing }
   const [, activity] = rowsOf(turn.slice(0, 1), silent)
   const stepsOf = (row: Row | undefined) =>
     row?.kind === 'activity'
       ? row.steps.map(step => step.kind === 'tool' && [step.state, step.short])
       : row?.kind
-  assert.equal(stepsOf(activity), [['writing', { path: 'src/a.ts' }]])
+  assert.equal(stepsOf(activity), [['running', { path: 'src/a.ts' }]])
   const spoken = rowsOf(turn.slice(0, 1), { ...silent, messageId: 'm2', hasText: true })
   assert.is(kinds(spoken), 'user text activity')
   // It keeps the place of the step that it becomes.
