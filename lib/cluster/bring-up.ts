@@ -280,12 +280,22 @@ const keepLocal = async (sides: Sides, stored: readonly Stored[]): Promise<void>
   }
 }
 
-const removeFolder = (path: string): void => {
+/** Whether it was removed. */
+const removeFolder = (path: string): boolean => {
   try {
     rmdirSync(path)
+    return true
   } catch {
     // It has files, which are looked at by themselves, or is none.
+    return false
   }
+}
+
+/** With those above that have nothing else: what the database has of them is made again. */
+const removeEmpty = (files: CellFiles, key: string): void => {
+  const parts = key.split('/')
+  while (parts.pop() !== undefined && parts.length > 1)
+    if (!removeFolder(files.pathOf(parts.join('/')) ?? '')) return
 }
 
 /** A link of the work could lead out of the directory of the cell. */
@@ -459,12 +469,12 @@ const removeOthers = async (takeover: Takeover, stored: readonly Stored[]): Prom
     if (at % SLICE === SLICE - 1) await setImmediate()
     const path = files.pathOf(key)
     if (path === null || keys.has(key) || onlyHere.has(key)) continue
-    if (key.endsWith(FOLDER)) removeFolder(path)
-    else
+    if (!key.endsWith(FOLDER))
       await guarded(takeover, key, 'stays here', () => {
         requireReal(takeover, { key, path })
         conflicts.move(key, path)
       })
+    removeEmpty(files, key)
   }
 }
 

@@ -272,7 +272,8 @@ else {
     // What the next owner empties, removes, or replaces by a folder.
     rmSync(join(b.home, 'skills', '-rf', 'script'))
     rmSync(join(b.home, 'skills', '-rf', 'SKILL.md'))
-    rmSync(join(b.home, 'profiles', 'third'), { recursive: true })
+    for (const name of ['second', 'third'])
+      rmSync(join(b.home, 'profiles', name), { recursive: true })
     rmSync(join(b.home, 'skills', 'large', 'model.bin'))
     b.write('skills/large/model.bin/parts/1', 'one')
     await second.release(5_000)
