@@ -12,6 +12,7 @@ import type { Config } from '../config.ts'
 import { findAgentDir } from '../operations/host-agent-checkout.ts'
 import { errorCode } from '../store/file-error.ts'
 import { realPath } from '../store/path-within.ts'
+import { isKnownWorkspace } from '../workspaces/known-workspace.ts'
 import { TrackedFolders } from './tracked-folders.ts'
 
 /** Of the state directory: running turns, trash of workspaces, and what a takeover set aside. */
@@ -27,7 +28,7 @@ const HOME_CACHES =
   /^(?:\.cache|\.npm|\.cargo\/(?:registry|git)|\.rustup|\.gradle|\.m2|\.nuget|\.bun|\.pnpm-store)(?:\/|$)/
 /**
  * Folders of the work that programs make again, unless a repository has files of them. Those with a CACHEDIR.TAG
- * (bford.info/cachedir) are left out as well.
+ * (bford.info/cachedir) are left out as well, unless someone works in them.
  */
 const REBUILT =
   /(?:^|\/)(?:node_modules|__pycache__|\.venv|\.gradle|\.pnpm-store|\.tox|\.mypy_cache|\.pytest_cache|\.ruff_cache)(?=\/|$)/g
@@ -59,6 +60,7 @@ export class CellFileRules implements CellFiles {
   readonly #roots: readonly [prefix: string, root: string][]
   /** Null where `HOME` is that of a person. */
   readonly #workDir: string | null
+  readonly #config: Config
   readonly #tracked: TrackedFolders
   /** Keys of folders that were not entered: closed to this user, such as those of a container, and caches. */
   readonly #hidden = new Set<string>()
@@ -67,6 +69,7 @@ export class CellFileRules implements CellFiles {
   constructor(config: Config) {
     this.#workDir = config.cluster?.runBy == null ? null : realPath(config.userHome)
     this.#tracked = new TrackedFolders(this.#workDir ?? '')
+    this.#config = config
     this.#stateDir = realPath(config.stateDir)
     this.#baseHome = realPath(config.baseHome)
     const agentDir = findAgentDir(config)
@@ -209,7 +212,8 @@ export class CellFileRules implements CellFiles {
       if (errorCode(error) === 'EACCES' && this.isWork(key)) return null
       throw error
     })
-    if (entries === null || (this.isWork(key) && existsSync(join(path, CACHE_TAG)))) {
+    const isTagged = this.isWork(key) && existsSync(join(path, CACHE_TAG))
+    if (entries === null || (isTagged && !isKnownWorkspace(this.#config, path))) {
       this.#hidden.add(key)
       leftOut.push(key + FOLDER)
       return

@@ -30,6 +30,7 @@ const filesOf = ({ config, dir }: Transfer): CellFileRules =>
     stateDir: join(dir, 'state'),
     baseHome: join(dir, 'home'),
     userHome: dir,
+    defaultWorkspace: join(dir, 'workspace'),
     cluster: config.cluster && { ...config.cluster, runBy: 'transfer' },
   })
 

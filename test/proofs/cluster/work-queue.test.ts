@@ -4,6 +4,7 @@ import {
   appendFileSync,
   mkdirSync,
   mkdtempSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -311,6 +312,28 @@ proof(
     ])
   },
 )
+
+proof('a mark of caches at the top of a workspace or a repository leaves out neither', async () => {
+  const named = ['clone', 'listed', 'of-profile']
+  for (const name of [...named, 'cache']) {
+    put(`${name}/CACHEDIR.TAG`, 'Signature: 8a477f597d28d172789f06886806bc55')
+    put(`${name}/file`, name)
+  }
+  put('clone/.git/HEAD', 'ref: refs/heads/main')
+  put('listed/target/CACHEDIR.TAG', '')
+  put('listed/target/file', 'made again')
+  const list = (name: string) => JSON.stringify([{ path: realpathSync(at(name)), name }])
+  const files = rules()
+  mkdirSync(stateDir(), { recursive: true })
+  writeFileSync(join(stateDir(), 'workspaces.json'), list('listed'))
+  put('../.agent/profiles/second/webui_state/workspaces.json', list('of-profile'))
+  const found = await files.list()
+  assert.equal(
+    found.filter(key => /^work\/.*file$/.test(key)).toSorted(),
+    named.map(name => `work/workspace/${name}/file`),
+  )
+  assert.equal(files.leftOut(), ['work/workspace/cache/', 'work/workspace/listed/target/'])
+})
 
 proof(
   '60,000 files: others have their turn meanwhile, statements are full, and one line names what has no room',
