@@ -159,8 +159,7 @@ export class Directory {
   ): Promise<void> {
     const { title, labels, people, keepsFiles } = given
     const [before] = await this.#reader.query(
-      `select is_managed, seen from agent_webui.cell c
-       where name = $1 and exists (select from agent_webui.file f where f.cell = c.name)`,
+      'select is_managed, seen from agent_webui.cell where name = $1 and epoch > 0',
       [cell],
     )
     if (before && before.is_managed !== true && !keepsFiles)
@@ -187,11 +186,10 @@ export class Directory {
     if (!made) throw conflict(`There is a cell "${cell}" already.`)
   }
 
-  /** Throws where workers run the cell, or the database has files of it. */
+  /** Throws where workers run the cell, or an owner wrote in it. */
   async requireNew(cell: string): Promise<void> {
     const [row] = await this.#reader.query(
-      `select 1 from agent_webui.cell c where name = $1
-         and (is_managed or exists (select from agent_webui.file f where f.cell = c.name))`,
+      'select 1 from agent_webui.cell where name = $1 and (is_managed or epoch > 0)',
       [cell],
     )
     if (row)

@@ -103,6 +103,11 @@ else {
     await owned.release(5_000)
     assert.is(await directory.ask('Anna@example.com'), 'unmanaged', 'no worker runs it')
     await machine.close()
+    // The database keeps none of its files.
+    const onVolume = createMachine(db.url, { cell: 'volume', key: null })
+    await (await onVolume.own()).release(5_000)
+    await refuses(add('volume', { people: ['mallory'] }), /has chats and files of before/)
+    await onVolume.close()
   })
 
   test('asking: no worker, no capacity, then a start that only one worker begins', async () => {
