@@ -6,7 +6,7 @@ import { clusterAddress, clusterUrl } from '../app/cell.ts'
 import { openLocalHealth } from '../app/local-health.ts'
 import { Supervisor } from '../app/supervisor.ts'
 import { isLabel } from '../base/cluster-settings.ts'
-import { connect, type Database, databaseProblem } from '../cluster/database.ts'
+import { connect, type Database, databaseProblem, throwFinal } from '../cluster/database.ts'
 import { isMigrated, migrate } from '../cluster/migrations.ts'
 import { WorkerRecord, type WorkerState } from '../cluster/placement.ts'
 import type { Config } from '../config.ts'
@@ -52,7 +52,8 @@ class Link {
   readonly #onAsked: () => void
   #now: { db: Database; record: WorkerRecord } | null = null
   #tries = 0
-  #hasBegun = false
+  /** It had its name once. */
+  hasBegun = false
 
   constructor(url: string, name: string, clock: Clock, onAsked: () => void) {
     this.#url = url
@@ -65,7 +66,7 @@ class Link {
     const db = await connect(this.#url, this.#onAsked)
     try {
       // One that has cells keeps them, also where the tables were made newer since.
-      if (!this.#hasBegun || !(await isMigrated(db))) await migrate(db)
+      if (!this.hasBegun || !(await isMigrated(db))) await migrate(db)
       const record = new WorkerRecord(db, { clock: this.#clock })
       return { db, record, hasName: await record.begin(this.#name) }
     } catch (error) {
@@ -77,10 +78,14 @@ class Link {
   /** Null while an earlier process has the name. */
   async open(): Promise<WorkerRecord | null> {
     if (this.#now && !this.#now.db.ended.aborted) return this.#now.record
-    const { db, record, hasName } = await this.#connected()
+    const { db, record, hasName } = await this.#connected().catch((error: unknown) => {
+      // One that has cells waits: its operator may be at it.
+      if (!this.hasBegun) throwFinal(error)
+      throw error
+    })
     if (hasName) {
       this.#tries = 0
-      this.#hasBegun = true
+      this.hasBegun = true
       this.#now = { db, record }
       return record
     }
@@ -191,9 +196,20 @@ export const work = async (
       failures.shift()
     }
   }
+  const sayBegun = (): void => {
+    log.info(`agent-webui ${version} works as ${name}, with capacity for ${cells.capacity} cells`)
+    if (cluster.worker.users === null)
+      log.info(
+        'It runs one cell at a time, because cells of one user could read each other. For more, set AGENT_WEBUI_CLUSTER_USERS to users of their own, or to shared',
+      )
+    log.info(limits.said)
+    log.flush()
+  }
   const round = async (): Promise<void> => {
+    const hasBegun = link.hasBegun
     const record = await link.open()
     if (!record) return
+    if (!hasBegun) sayBegun()
     // First, so that others know what is left to them.
     const knowsTables = await record.beat(state())
     if (!knowsTables && !isOutdated)
@@ -223,13 +239,6 @@ export const work = async (
     isAway = false
   }
 
-  log.info(`agent-webui ${version} works as ${name}, with capacity for ${cells.capacity} cells`)
-  if (cluster.worker.users === null)
-    log.info(
-      'It runs one cell at a time, because cells of one user could read each other. For more, set AGENT_WEBUI_CLUSTER_USERS to users of their own, or to shared',
-    )
-  log.info(limits.said)
-  log.flush()
   void supervisor.ready(`Works as ${name}`)
   let code = 0
   while (!isStopping) {

@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { STATEMENT_MS } from '../base/cluster-settings.ts'
 import { messageOf } from '../errors.ts'
+import { ClusterError } from './cluster.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -25,7 +26,8 @@ const PROBLEMS: readonly [state: RegExp, sentence: string][] = [
   [/^53300/, 'The database of the cluster has no free connection; raise its max_connections'],
   [/^53100/, 'The disk of the database of the cluster is full'],
   [/^42501/, 'The user of the database may not do what the cluster needs'],
-  [/^(?:28|3D)/, 'The database of the cluster refuses the sign-in'],
+  [/^28/, 'The database of the cluster refuses the sign-in'],
+  [/^3D/, 'The server has no database of that name'],
   [/^57P/, 'The database of the cluster is stopping or starting'],
   [/./, 'The database of the cluster refuses a statement'],
 ]
@@ -34,6 +36,13 @@ const PROBLEMS: readonly [state: RegExp, sentence: string][] = [
 export const databaseProblem = (error: unknown): string => {
   const found = PROBLEMS.find(([state]) => state.test(sqlState(error)))
   return `${found?.[1] ?? 'The database of the cluster does not answer'}: ${messageOf(error)}`
+}
+
+/** Throws a ClusterError for what waiting does not end: a wrong password, a missing database, missing rights. */
+export const throwFinal = (error: unknown): void => {
+  if (error instanceof ClusterError) throw error
+  if (/^(?:28|3D|42)/.test(sqlState(error)))
+    throw new ClusterError(databaseProblem(error), { cause: error })
 }
 
 /** `onNotice` is called for each NOTIFY on a channel that this connection listens at. */

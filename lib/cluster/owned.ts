@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import { BEAT_MS, LEASE_MS } from '../base/cluster-settings.ts'
+import { SharedRuns } from '../base/shared-runs.ts'
 import { Wake } from '../base/wake.ts'
 import { messageOf } from '../errors.ts'
 import { onWrite } from '../store/write-reports.ts'
@@ -152,31 +153,6 @@ class LeftOut {
   }
 }
 
-/** Calls that come while one runs share the one after it. */
-class Shared {
-  readonly #work: () => Promise<void>
-  #running: Promise<void> | null = null
-  #next: Promise<void> | null = null
-
-  constructor(work: () => Promise<void>) {
-    this.#work = work
-  }
-
-  run(): Promise<void> {
-    if (!this.#running) {
-      this.#running = this.#work().finally(() => {
-        this.#running = null
-      })
-      return this.#running
-    }
-    this.#next ??= this.#running.then(() => {
-      this.#next = null
-      return this.run()
-    })
-    return this.#next
-  }
-}
-
 /** A cell that this process owns. */
 export class PostgresOwned implements Owned {
   readonly epoch: number
@@ -187,7 +163,7 @@ export class PostgresOwned implements Owned {
   readonly #backlog = new Backlog()
   readonly #leftOut: LeftOut
   #foldersLeftOut = ''
-  readonly #looks = new Shared(() => this.#look({ part: 'work' }))
+  readonly #looks = new SharedRuns(() => this.#look({ part: 'work' }))
   readonly #sender: Sender
   readonly #lease: Lease
   readonly #lost = new AbortController()

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, every } from '../base/clock.ts'
 import { BEAT_MS } from '../base/cluster-settings.ts'
 import { bringUp } from './bring-up.ts'
-import { connect, type Database, databaseProblem, sqlState } from './database.ts'
+import { connect, type Database, databaseProblem, throwFinal } from './database.ts'
 import { type DirectoryNote, readNote } from './directory-note.ts'
 import { isMigrated, migrate, requireKnownTables } from './migrations.ts'
 import { Mirror } from './mirror.ts'
@@ -48,13 +48,16 @@ const keyProblem = (found: Buffer, key: string | null, cell: string): string | n
   }
 }
 
-/** Errors that waiting does not end: a wrong password, a missing database, missing rights. */
-const isFinal = (error: unknown): boolean =>
-  error instanceof ClusterError || /^(?:28|3D|42)/.test(sqlState(error))
-
 /** What has to do with the files of this machine, such as a full disk. */
 const isLocal = (error: unknown): boolean =>
   error instanceof Error && ('path' in error || /^(?:ENOSPC|EDQUOT|EIO)$/.test(errorCode(error)))
+
+const requireRights = async (db: Database): Promise<void> => {
+  const [row] = await db.query(
+    `select has_database_privilege(current_database(), 'CREATE') or to_regnamespace('agent_webui') is not null as may`,
+  )
+  if (row?.may !== true) throw new ClusterError('The user of the database may not create schemas.')
+}
 
 /** Throws what a start would end with: no database, tables of a newer version, another key. Changes nothing. */
 export const checkCluster = async (
@@ -65,7 +68,7 @@ export const checkCluster = async (
   try {
     await requireKnownTables(db)
     // Made at the first start.
-    if (!(await isMigrated(db))) return
+    if (!(await isMigrated(db))) return await requireRights(db)
     const [row] = await db.query('select key_check from agent_webui.cell where name = $1', [cell])
     const found = row?.key_check
     const problem = found instanceof Buffer ? keyProblem(found, key, cell) : null
@@ -89,8 +92,7 @@ export class PostgresCluster implements Cluster {
         return await this.#begin(cell, place)
       } catch (error) {
         place.signal?.throwIfAborted()
-        if (error instanceof ClusterError) throw error
-        if (isFinal(error)) throw new ClusterError(databaseProblem(error), { cause: error })
+        throwFinal(error)
         const problem = isLocal(error)
           ? `The files of the cell cannot be brought here: ${messageOf(error)}`
           : databaseProblem(error)

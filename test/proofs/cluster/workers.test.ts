@@ -158,4 +158,32 @@ proof(
   },
 )
 
+proof(
+  'what waiting does not end: a worker and a service end with 78 and one sentence',
+  async () => {
+    await db.query('create role limited login')
+    for (const [url, sentence] of [
+      [
+        db.url.replace('test@', 'limited@'),
+        /The user of the database may not do what the cluster needs: permission denied/g,
+      ],
+      [
+        db.url.replace(/postgres$/, 'nothing'),
+        /The server has no database of that name: database "nothing" does not exist/g,
+      ],
+    ] as const) {
+      for (const args of [['worker'], []]) {
+        const { program } = launchMember('two', args, { AGENT_WEBUI_CLUSTER_URL: url })
+        assert.is(await program.exited, 78, args[0] ?? 'service')
+        assert.is((program.output().match(sentence) ?? []).length, 1, program.output())
+        assert.not.match(program.output(), / works as /)
+      }
+      const doctor = launchMember('two', ['doctor'], { AGENT_WEBUI_CLUSTER_URL: url }).program
+      assert.is(await doctor.exited, 1)
+      assert.match(doctor.output(), /✗ cluster: /)
+    }
+    await db.query('drop role limited')
+  },
+)
+
 proof.run()
