@@ -117,7 +117,7 @@ const runLoop = async (run: Run): Promise<void> => {
     const repeated = warnOfRepeats(run, repeats)
     const isWaiting = run.clock.monotonic() - begunAt > WAITING_MS
     if (repeated >= REPEATS_MAX && !isWaiting) {
-      const message = `The same call was made ${repeated} times with the same result, so the turn ends here.`
+      const message = sentence('turn.repeated', { count: repeated })
       run.emit({ type: 'warning', kind: 'repeated_calls', message })
       await runStep(run, lastStep(REPEATED_PROMPT))
       return

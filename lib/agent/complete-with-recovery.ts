@@ -159,9 +159,9 @@ export const voidPartial = (run: Run, messageId: string, message: Words): void =
   run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
 }
 
-const emitNoticeOnce = (run: Run, message: string): void => {
-  if (run.notices.has(message)) return
-  run.notices.add(message)
+const emitNoticeOnce = (run: Run, message: Words): void => {
+  if (run.notices.has(`${message}`)) return
+  run.notices.add(`${message}`)
   run.emit({ type: 'warning', kind: 'model', message })
 }
 

@@ -51,7 +51,7 @@ export type CompleteOptions = {
   wait: Wait
   random: () => number
   /** Shows a limitation of the endpoint. */
-  notice: (text: string) => void
+  notice: (text: Words) => void
   /** Attempts per call, retries included; absent: depends on the failure. */
   maxAttempts?: number
   /** Attempts worth making after such a failure; `maxAttempts` is the upper limit. */

@@ -1,5 +1,5 @@
 /** Keeps the messages of a run within the model's context window: compaction before a call, shrinking after an overflow. */
-import { sentence } from '../base/sentences.ts'
+import { type Sentence, sentence } from '../base/sentences.ts'
 import type { Run } from './run.ts'
 import { z } from 'zod'
 import { wordsOf } from '../errors.ts'
@@ -46,7 +46,7 @@ const FIXED_SHARE = 0.25
 type CallUsage = Extract<ProviderDelta, { type: 'usage' }>
 
 /** A window that was found to be smaller than the prompt, without a rejection. */
-export type Truncation = { tokens: number; message: string }
+export type Truncation = { tokens: number; message: Sentence; advice: Sentence }
 
 export class ContextWindow {
   readonly #run: Run
@@ -121,17 +121,30 @@ export class ContextWindow {
     const tokens = truncatedTo(prompt, served)
     if (tokens === 0) return null
     const { model, provider, providerName = provider } = run.endpoint
-    const message = `${providerName} read only ${formatTokens(inputTokens)} of about ${formatTokens(prompt.sent)} tokens: the context window of ${model} is smaller than expected, and the rest was dropped without an error. ${raiseWindowAdvice(served?.kind)}`
-    return { tokens, message }
+    const advice = raiseWindowAdvice(served?.kind)
+    const message = sentence('window.truncated', {
+      name: providerName,
+      count: formatTokens(inputTokens),
+      sent: formatTokens(prompt.sent),
+      model,
+      advice,
+    })
+    return { tokens, message, advice }
   }
 
   /** Warns, and shortens the conversation to the window that was found. Null: it is shorter now, so call again. */
-  async shrinkAfterTruncation({ tokens, message }: Truncation): Promise<ProviderFailure | null> {
-    if (!this.#hasWarned) this.#run.emit({ type: 'warning', kind: 'window', message })
-    this.#hasWarned = true
+  async shrinkAfterTruncation({
+    tokens,
+    message,
+    advice,
+  }: Truncation): Promise<ProviderFailure | null> {
     this.#measured = null
     this.#learn(tokens, true)
-    return this.#shrink(new ProviderFailure('context_overflow', message, { status: 200 }), tokens)
+    const truncated = new ProviderFailure('context_overflow', message, { status: 200 })
+    const failure = await this.#shrink(truncated, tokens, advice)
+    if (!this.#hasWarned) this.#run.emit({ type: 'warning', kind: 'window', message })
+    this.#hasWarned = true
+    return failure
   }
 
   /** True when the prompt is long enough that a rejection without a message may be an overflow. */
@@ -157,12 +170,16 @@ export class ContextWindow {
     return this.#shrink(failure, this.tokens())
   }
 
-  async #shrink(failure: ProviderFailure, window: number): Promise<ProviderFailure | null> {
+  async #shrink(
+    failure: ProviderFailure,
+    window: number,
+    advice?: Sentence,
+  ): Promise<ProviderFailure | null> {
     const run = this.#run
     const { compression } = run.request
     if (!compression || this.#overflows >= compression.settings.maxAttempts) return failure
     this.#overflows += 1
-    const isReduced = await this.#reduce()
+    const isReduced = await this.#reduce(advice)
     const before = this.#nextPromptTokens()
     if (isReduced && window > 0 && before <= window * SAFE_SHARE) return null
     const threshold =
@@ -197,13 +214,15 @@ export class ContextWindow {
   }
 
   /** Once per run: a shorter prompt and fewer tools, when the whole ones take too much of the window. */
-  async #reduce(): Promise<boolean> {
+  async #reduce(advice?: Sentence): Promise<boolean> {
     const run = this.#run
     const window = this.tokens()
     if (this.#isReduced || window === 0 || this.#fixed() <= window * FIXED_SHARE) return false
     this.#isReduced = true
-    const reduced = await run.request.reduce?.(this.#effectiveEndpoint())
+    const reduced = await run.request.reduce?.(this.#effectiveEndpoint(), advice)
     if (!reduced) return false
+    // The user was told of the small window with the reduction.
+    if (advice) this.#hasWarned = true
     const { system, tools } = reduced
     run.request = { ...run.request, system, tools }
     this.#fixedTokens = null

@@ -1,4 +1,5 @@
 /** Contracts of a provider: one request in, a stream of deltas out. */
+import type { Words } from '../base/sentences.ts'
 import type { AnswerFormat } from './answer-form.ts'
 import type { ImageSource } from './images.ts'
 import type { ApiMode, LoopMessage, ModelEndpoint } from './types.ts'
@@ -20,7 +21,7 @@ export type ProviderDelta =
       cost?: number
     }
   /** A limitation of the endpoint for the user to know; shown once per run. */
-  | { type: 'notice'; text: string }
+  | { type: 'notice'; text: Words }
   /** See `ProviderState`. */
   | { type: 'provider_state'; item: unknown }
   /** `window_full`: prompt and answer fill the model's context window. */

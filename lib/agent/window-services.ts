@@ -1,4 +1,5 @@
 /** What the engine knows about context windows: the fields of an endpoint, how to find out more, and advice for the user. */
+import { type Sentence, sentence } from '../base/sentences.ts'
 import type { ModelEndpoint, Tool } from './types.ts'
 
 export type EndpointWindow = {
@@ -33,20 +34,16 @@ export type Windows = {
 export type WindowServices = {
   /** Absent: windows are known from the configuration and from rejections only. */
   windows?: Windows
-  /** A shorter prompt and fewer tools, for an endpoint whose window is too small. Absent: the run works with those already. */
-  reduce?: (endpoint: ModelEndpoint) => Promise<{ system: string; tools: readonly Tool[] }>
-}
-
-const RAISE: Readonly<Record<ServerKind, string>> = {
-  ollama:
-    'Set model.ollama_num_ctx in config.yaml, or start Ollama with OLLAMA_CONTEXT_LENGTH set to a larger number.',
-  lmstudio: 'Load the model with a larger context length in LM Studio.',
-  llamacpp: 'Start llama-server with a larger -c.',
-  openai: 'Start the server with a larger maximum model length.',
+  /**
+   * A shorter prompt and fewer tools, for an endpoint whose window is too small; tells the user so, with this advice. Absent: the run
+   * works with those already.
+   */
+  reduce?: (
+    endpoint: ModelEndpoint,
+    advice?: Sentence,
+  ) => Promise<{ system: string; tools: readonly Tool[] }>
 }
 
 /** How the user gets a larger window from a server. */
-export const raiseWindowAdvice = (kind: ServerKind | undefined): string =>
-  kind
-    ? RAISE[kind]
-    : 'Raise the context size where the server is started, or set model.context_length in config.yaml.'
+export const raiseWindowAdvice = (kind: ServerKind | undefined): Sentence =>
+  sentence(kind ? `window.raise_${kind}` : 'window.raise')

@@ -113,6 +113,38 @@ export const SENTENCES = {
   'turn.step_limit': 'The limit of {steps} steps is reached.',
   'turn.not_summarized':
     'Couldn’t summarize the earlier messages, so they are sent in full: {reason}',
+  'window.short':
+    '{model} reads {count} tokens at once, so this chat uses a short prompt: long instructions, notes, and lists of skills are cut. {advice}',
+  'window.few_tools':
+    '{model} reads {count} tokens at once, so this chat uses a short prompt and fewer tools: {tools}. {advice}',
+  'window.choose_larger': 'A model with a larger window gets all of it.',
+  'window.configured':
+    'context_length in config.yaml is {expected}, but the server runs {model} with {count} tokens. {advice}',
+  'window.truncated':
+    '{name} read only {count} of about {sent} tokens: the context window of {model} is smaller than expected, and the rest was dropped without an error. {advice}',
+  'window.raise_ollama':
+    'Set model.ollama_num_ctx in config.yaml, or start Ollama with OLLAMA_CONTEXT_LENGTH set to a larger number.',
+  'window.raise_lmstudio': 'Load the model with a larger context length in LM Studio.',
+  'window.raise_llamacpp': 'Start llama-server with a larger -c.',
+  'window.raise_openai': 'Start the server with a larger maximum model length.',
+  'window.raise':
+    'Raise the context size where the server is started, or set model.context_length in config.yaml.',
+  'model.no_tools':
+    '{model} doesn’t support tools, so it can only answer in text. Choose another model for work on files and commands.',
+  'model.tools_refused':
+    '{name} did not accept tools for {model} this time, so it answers in text. The next message offers them again.',
+  'model.tool_limit':
+    '{model} takes at most {limit} tools, so {count} are left out. Turn off tools you don’t need in Settings, Tools.',
+  'model.tools_rejected':
+    '{name} did not accept how a tool is described for {model}, so this chat does without: {tools}.',
+  'model.mcp_rejected':
+    '{name} did not accept how a tool is described for {model}, so the tools of MCP servers are left out in this chat.',
+  'model.no_images': '{model} doesn’t accept images, so it doesn’t see them.',
+  'model.no_images_ask':
+    '{model} doesn’t accept images, so it doesn’t see them. It can ask about them with vision_analyze.',
+  'model.image_rejected': '{model} rejected the image {file}, so it doesn’t see it.',
+  'turn.repeated':
+    'The same call was made {count} times with the same result, so the answer ends here.',
   'turn.compacting': 'Compacting the context…',
   'turn.compacted': 'Context compacted: about {before} → {after} tokens.',
   'turn.other_key': 'A key of {name} {reason}; continuing with another one.',

@@ -149,7 +149,15 @@ test('a server that drops the start of long prompts: noticed, compacted, and kno
   for (let round = 0; round < 4; round += 1) await chat.turn(id, `${round} ${filler}`)
   const seen = await chat.turn(id, 'what did I say?')
   const notes = notesIn(seen)
-  assert.match(notes[0] ?? '', /read only 8.2k of about [23]\dk tokens/)
+  // The shorter prompt and the reason for it are one notice.
+  assert.is(notes.length, 1)
+  assert.match(
+    notes[0] ?? '',
+    /reads 8.2k tokens at once.*fewer tools.* Raise the context size where the server is started/,
+  )
+  const warning = JSON.stringify(seen.find(({ event }) => event === 'warning')?.data)
+  assert.match(warning, '"code":"window.few_tools"')
+  assert.match(warning, '"code":"window.raise"')
   assert.ok(seen.some(({ event }) => event === 'compressed'))
   const last = turnsOf(chat).at(-1)
   assert.ok(tokensOf(last) <= 8_192, `${tokensOf(last)} tokens`)

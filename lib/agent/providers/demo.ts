@@ -98,5 +98,5 @@ const sizeOf = (delta: ProviderDelta): number =>
   delta.type === 'tool_call'
     ? (delta.arguments?.length ?? delta.name?.length ?? 0)
     : 'text' in delta
-      ? delta.text.length
+      ? `${delta.text}`.length
       : 0

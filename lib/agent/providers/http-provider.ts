@@ -1,6 +1,7 @@
 /** Turns the description of a wire format into a provider. */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
+import type { Sentence } from '../../base/sentences.ts'
 import { UserError, wordsOf } from '../../errors.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ModelEndpoint, Provider, ProviderDelta, ProviderRequest } from '../types.ts'
@@ -104,11 +105,11 @@ export const httpProvider = (
   }
 
   /** A lack of tools is told in every turn, anything else once. */
-  const noticesOf = (request: ProviderRequest, known: Quirks): string[] => {
+  const noticesOf = (request: ProviderRequest, known: Quirks): Sentence[] => {
     const others = [imageNotice(request, known), rejectedToolNotice(request, known)].flatMap(
-      text => (text === null || shownNotices.has(text) ? [] : [text]),
+      said => (said === null || shownNotices.has(said.text) ? [] : [said]),
     )
-    for (const text of others) shownNotices.add(text)
+    for (const { text } of others) shownNotices.add(text)
     return [...others, toolLimitNotice(request, known) ?? []].flat()
   }
 

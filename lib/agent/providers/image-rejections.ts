@@ -1,4 +1,5 @@
 /** Learns from rejections which images an endpoint accepts, so that a wrong guess never ends a turn. */
+import { type Sentence, sentence } from '../../base/sentences.ts'
 import type { ProviderFailure } from '../failure.ts'
 import type { ProviderRequest } from '../types.ts'
 import { sentImages } from './images.ts'
@@ -94,15 +95,15 @@ export const imageObjection = (
 }
 
 /** A sentence for the user about images that are left out because of a rejection; null when there are none. */
-export const imageNotice = (request: ProviderRequest, quirks: Quirks): string | null => {
+export const imageNotice = (request: ProviderRequest, quirks: Quirks): Sentence | null => {
   if (!request.images?.isSent) return null
   const images = request.messages.flatMap(({ images = [] }) => images)
   const { model } = request.endpoint
   if (images.length === 0) return null
   if (quirks.has('no images')) {
-    const how = request.images.hasAnalyzer ? ' It can ask about them with vision_analyze.' : ''
-    return `${model} doesn’t accept images, so it doesn’t see them.${how}`
+    const code = request.images.hasAnalyzer ? 'model.no_images_ask' : 'model.no_images'
+    return sentence(code, { model })
   }
   const rejected = images.find(({ file }) => quirks.has(`without ${file}`))
-  return rejected ? `${model} rejected the image ${rejected.name}, so it doesn’t see it.` : null
+  return rejected ? sentence('model.image_rejected', { model, file: rejected.name }) : null
 }

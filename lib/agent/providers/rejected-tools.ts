@@ -1,4 +1,5 @@
 /** MCP tools that an endpoint rejects for their description are left out, so that one of them never fails a chat. */
+import { type Sentence, sentence } from '../../base/sentences.ts'
 import type { ProviderFailure } from '../failure.ts'
 import type { ProviderRequest } from '../types.ts'
 import type { Objection, Quirks } from './quirks.ts'
@@ -59,13 +60,12 @@ const byDeclaration = (a: RegExpExecArray, b: RegExpExecArray): number =>
 
 /** Null when none is left out. */
 export const rejectedToolNotice = (
-  { endpoint: { model, provider, providerName = provider } }: ProviderRequest,
+  { endpoint: { model, provider, providerName: name = provider } }: ProviderRequest,
   known: Quirks,
-): string | null => {
+): Sentence | null => {
   const rejected = namesIn(known)
   if (rejected.length === 0) return null
-  const which = rejected.includes(ALL)
-    ? 'the tools of MCP servers are left out'
-    : `${rejected.join(', ')} ${rejected.length === 1 ? 'is' : 'are'} left out`
-  return `${providerName} did not accept how a tool is described for ${model}, so ${which} in this chat.`
+  return rejected.includes(ALL)
+    ? sentence('model.mcp_rejected', { name, model })
+    : sentence('model.tools_rejected', { name, model, tools: rejected.join(', ') })
 }

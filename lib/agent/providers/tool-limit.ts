@@ -1,4 +1,5 @@
 /** Endpoints that accept fewer tools than are available, or none: truncates the list and notifies the user. */
+import { type Sentence, sentence } from '../../base/sentences.ts'
 import type { ProviderRequest } from '../types.ts'
 import { type Quirks, smallestLimit } from './quirks.ts'
 
@@ -11,13 +12,12 @@ export const offeredTools = (
     : tools.slice(0, smallestLimit(quirks, 'tools '))
 
 /** Null when all tools are included. */
-export const toolLimitNotice = (request: ProviderRequest, quirks: Quirks): string | null => {
+export const toolLimitNotice = (request: ProviderRequest, quirks: Quirks): Sentence | null => {
   const left = request.tools.length - offeredTools(request, quirks).length
   if (left === 0) return null
-  const { model, provider, providerName = provider } = request.endpoint
-  if (quirks.has('no tools'))
-    return `${model} doesn’t support tools, so it can only answer in text. Choose another model for work on files and commands.`
+  const { model, provider, providerName: name = provider } = request.endpoint
+  if (quirks.has('no tools')) return sentence('model.no_tools', { model })
   return quirks.has('tools refused')
-    ? `${providerName} did not accept tools for ${model} this time, so it answers in text. The next message offers them again.`
-    : `${model} takes at most ${smallestLimit(quirks, 'tools ')} tools, so ${left} are left out. Turn off tools you don’t need in Settings, Tools.`
+    ? sentence('model.tools_refused', { name, model })
+    : sentence('model.tool_limit', { model, limit: smallestLimit(quirks, 'tools '), count: left })
 }

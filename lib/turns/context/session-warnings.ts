@@ -1,4 +1,5 @@
 /** Warnings of turns that are shown once per session, and again when they change. */
+import { changeWords, withCodes, type Words } from '../../base/sentences.ts'
 import { redact } from '../../base/redact/redact.ts'
 import type { Turn } from '../turn.ts'
 
@@ -16,14 +17,15 @@ export class SessionWarnings {
     this.#onWarning = onWarning
   }
 
-  show({ sessionId, over, log }: Turn, warnings: readonly string[]): void {
+  show({ sessionId, over, log }: Turn, warnings: readonly Words[]): void {
     const text = warnings.join('\n')
     if (text === (this.#shown.get(sessionId) ?? '') || over) return
     this.#shown.delete(sessionId)
     if (text !== '') this.#shown.set(sessionId, text)
-    for (const message of warnings.map(redact)) {
-      log.append({ type: 'warning', data: { message, type: this.#type } })
-      this.#onWarning?.(message)
+    for (const said of warnings) {
+      const message = changeWords(said, redact)
+      log.append({ type: 'warning', data: withCodes({ message, type: this.#type }) })
+      this.#onWarning?.(`${message}`)
     }
     const [oldest] = this.#shown.keys()
     if (this.#shown.size > MAX_SESSIONS && oldest !== undefined) this.#shown.delete(oldest)

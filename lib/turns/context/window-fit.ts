@@ -1,4 +1,5 @@
 /** Fits prompt and tools of a turn to the model's real context window: fewer of both where they would take too much of it. */
+import { type Sentence, sentence } from '../../base/sentences.ts'
 import { toolInfo } from '../../base/tools.ts'
 import { describeTools } from '../../agent/tool-schema.ts'
 import { estimateTextTokens, formatTokens } from '../../agent/tokens.ts'
@@ -53,11 +54,17 @@ const fixedTokens = ({ system, tools }: PromptParts): number =>
 const reductionNote = (
   { model, context_length: tokens, extent }: Reduced,
   tools: readonly Tool[],
-): string => {
-  const names = tools.map(({ name }) => name).join(', ') || 'none'
+  advice: Sentence,
+): Sentence => {
+  const count = formatTokens(tokens)
   return extent === 'short'
-    ? `${model} reads ${formatTokens(tokens)} tokens at once, so this chat uses a short prompt: long instructions, notes, and lists of skills are cut.`
-    : `${model} reads ${formatTokens(tokens)} tokens at once, so this chat uses a short prompt and fewer tools: ${names}. Choose a model with a larger window to get the others.`
+    ? sentence('window.short', { model, count, advice })
+    : sentence('window.few_tools', {
+        model,
+        count,
+        tools: tools.map(({ name }) => name).join(', ') || '—',
+        advice,
+      })
 }
 
 /** Asks the server for the window in use, and reports one that is smaller than configured. */
@@ -74,7 +81,12 @@ const withRealWindow = async (
     turn,
     isWrong
       ? [
-          `context_length in config.yaml is ${formatTokens(endpoint.contextLength)}, but the server runs ${endpoint.model} with ${formatTokens(served.tokens)} tokens. ${raiseWindowAdvice(served.kind)}`,
+          sentence('window.configured', {
+            expected: formatTokens(endpoint.contextLength),
+            model: endpoint.model,
+            count: formatTokens(served.tokens),
+            advice: raiseWindowAdvice(served.kind),
+          }),
         ]
       : [],
   )
@@ -115,13 +127,14 @@ export const fitWindow = async (
   const reduced = async (
     { provider, model, contextLength }: ModelEndpoint,
     extents: readonly Extent[],
+    advice = sentence('window.choose_larger'),
   ): Promise<Fitted> => {
     const { extent, given } = await choose(contextLength, extents)
     if (extent === 'whole') return withServices(extent, given)
     const kept: Reduced = { provider, model, context_length: contextLength, extent }
     if (provider === endpoint.provider && model === endpoint.model)
       services.sessions.append(scope.sessionId, [{ t: 'meta', patch: { small_window: kept } }])
-    services.warnings.reduced.show(scope.turn, [reductionNote(kept, given.tools)])
+    services.warnings.reduced.show(scope.turn, [reductionNote(kept, given.tools, advice)])
     return withServices(extent, given)
   }
 
@@ -131,7 +144,9 @@ export const fitWindow = async (
       ...given,
       endpoint,
       windows: services.models.windows,
-      ...(smaller.length > 0 && { reduce: used => reduced(used, smaller) }),
+      ...(smaller.length > 0 && {
+        reduce: (used: ModelEndpoint, advice?: Sentence) => reduced(used, smaller, advice),
+      }),
     }
   }
 

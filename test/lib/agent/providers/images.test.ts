@@ -110,7 +110,7 @@ const withFormat = async (
 }
 
 const noticesIn = ({ deltas }: Asked): string[] =>
-  deltas.flatMap(delta => (delta.type === 'notice' ? [delta.text] : []))
+  deltas.flatMap(delta => (delta.type === 'notice' ? [`${delta.text}`] : []))
 const rejected = (status: number, message: string): Step => ({
   status,
   body: { error: { message } },
