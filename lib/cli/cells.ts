@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { clusterUrl, readClusterKey } from '../app/cell.ts'
 import { systemClock } from '../base/clock.ts'
-import { databaseProblem, sqlState } from '../cluster/database.ts'
+import { databaseProblem, isOfDatabase } from '../cluster/database.ts'
 import { type CellEntry, Directory, type WorkerEntry } from '../cluster/directory.ts'
 import type { CellsArguments } from './cli.ts'
 import type { CommandContext } from './run.ts'
@@ -37,7 +37,7 @@ const withDirectory = async (
     await work(directory, text => terminal.out(`${text}\n`))
     return 0
   } catch (error) {
-    throw sqlState(error) === '' ? error : new Error(`${databaseProblem(error)}.`)
+    throw isOfDatabase(error) ? new Error(`${databaseProblem(error)}.`) : error
   } finally {
     directory.close()
   }

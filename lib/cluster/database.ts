@@ -19,6 +19,12 @@ const CONNECT_MS = 5_000
 export const sqlState = (error: unknown): string =>
   error instanceof pg.DatabaseError ? String(error.code) : ''
 
+/** Whether the server says it, or cannot be reached. */
+export const isOfDatabase = (error: unknown): boolean =>
+  sqlState(error) !== '' ||
+  error instanceof AggregateError ||
+  /^(?:connect|getaddrinfo)$/.test((error as NodeJS.ErrnoException).syscall ?? '')
+
 /** The server refuses the data of this statement, and would again: a value, a constraint, or a limit (classes 22, 23, 54). */
 export const isRefusal = (error: unknown): boolean => /^(?:22|23|54)/.test(sqlState(error))
 
@@ -35,7 +41,9 @@ const PROBLEMS: readonly [state: RegExp, sentence: string][] = [
 /** What is wrong with the database, as a sentence without a period: away, or what it says. */
 export const databaseProblem = (error: unknown): string => {
   const found = PROBLEMS.find(([state]) => state.test(sqlState(error)))
-  return `${found?.[1] ?? 'The database of the cluster does not answer'}: ${messageOf(error)}`
+  // One for each address of a host.
+  const first = error instanceof AggregateError ? error.errors[0] : error
+  return `${found?.[1] ?? 'The database of the cluster does not answer'}: ${messageOf(first)}`
 }
 
 /** Throws a ClusterError for what waiting does not end: a wrong password, a missing database, missing rights. */

@@ -155,6 +155,10 @@ else
             return [name, stat.mode & (stat.isDirectory() ? 0o170000 : 0o170111)]
           })
       assert.equal(treeOf(to), treeOf(from))
+      for (const host of ['127.0.0.1', 'localhost', 'no-such-host.invalid']) {
+        const away = await run('list', `postgres://me@${host}:1/x`).catch(String)
+        assert.match(away, /The database of the cluster does not answer: \w/, host)
+      }
       const full = await run(`export moved ${to}`).catch((reason: Error) => reason)
       assert.match(String(full), /is not empty/)
       rmSync(dir, { recursive: true })
