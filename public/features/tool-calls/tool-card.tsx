@@ -47,6 +47,8 @@ export type ToolCardProps = {
   /** Replaces arguments and output. */
   body?: ComponentChild
   open: boolean
+  /** Another line has its words and opens it: only how it ended is above the body. */
+  isBare: boolean
   onToggle: () => void
   openFile: ((path: string, line?: number) => void) | undefined
 }
@@ -63,14 +65,24 @@ export function ToolCard(props: ToolCardProps) {
   const state = outcome?.state ?? (recorded._failed ? 'failed' : 'ok')
   return (
     <div class={`tool tool-${busy ? props.state : state}`}>
-      <button type="button" class="tool-head" aria-expanded={open} onClick={props.onToggle}>
-        <Icon name={said.icon} />
-        <span class="tool-words">
-          <ToolPhrase phrase={busy ? said.does : said.did} object={said.object} code={said.code} />
-        </span>
-        {outcome?.edit && state === 'ok' && <DiffCounts {...outcome.edit} />}
-        <OutcomeMark {...props} outcome={outcome} outcomeState={state} />
-      </button>
+      {props.isBare ? (
+        <p class="tool-bare">
+          <OutcomeMark {...props} outcome={outcome} outcomeState={state} />
+        </p>
+      ) : (
+        <button type="button" class="tool-head" aria-expanded={open} onClick={props.onToggle}>
+          <Icon name={said.icon} />
+          <span class="tool-words">
+            <ToolPhrase
+              phrase={busy ? said.does : said.did}
+              object={said.object}
+              code={said.code}
+            />
+          </span>
+          {outcome?.edit && state === 'ok' && <DiffCounts {...outcome.edit} />}
+          <OutcomeMark {...props} outcome={outcome} outcomeState={state} />
+        </button>
+      )}
       {props.images}
       {open && props.body}
       {open && !props.body && (

@@ -53,7 +53,7 @@ export function RowView({ row }: { row: Row }) {
     case 'activity':
       return <ActivityRowView row={row} />
     case 'step':
-      return <StepRowView rowKey={row.key} step={row.step} last={row.last} />
+      return <StepRowView rowKey={row.key} step={row.step} last={row.last} alone={row.alone} />
     case 'text':
       return <TextRowView row={row} />
     case 'decision':

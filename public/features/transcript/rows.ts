@@ -89,7 +89,8 @@ export type FootRow = {
 export type Row =
   | { kind: 'user'; key: string; message: Message }
   | ActivityRow
-  | { kind: 'step'; key: string; step: Step; last: boolean }
+  /** `alone`: its words are in the line of the group already. */
+  | { kind: 'step'; key: string; step: Step; last: boolean; alone: boolean }
   | TextRow
   | DecisionRow
   | FootRow
@@ -233,8 +234,10 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     const open = input.open.has(key)
     rows.push({ kind: 'activity', key, steps, seconds, waited, live: isLive, open })
     if (open) {
+      const alone = steps.length === 1 && !isLive
       for (const [at, step] of steps.entries()) {
-        rows.push({ kind: 'step', key: `${key}/${step.key}`, step, last: at === steps.length - 1 })
+        const place = { key: `${key}/${step.key}`, last: at === steps.length - 1, alone }
+        rows.push({ kind: 'step', step, ...place })
       }
     }
     steps = []

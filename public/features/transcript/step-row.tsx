@@ -110,15 +110,18 @@ function Tail({ step }: { step: ToolStep }) {
   ) : null
 }
 
-export function StepRowView(props: { rowKey: string; step: Step; last: boolean }) {
+/** `alone`: the line of the group has its words, and opened it already. */
+type StepProps<S extends Step = Step> = { rowKey: string; step: S; alone: boolean }
+
+export function StepRowView({ last, ...props }: StepProps & { last: boolean }) {
   return (
-    <div class={props.last ? 'step step-last' : 'step'}>
+    <div class={last ? 'step step-last' : 'step'}>
       {props.step.kind === 'reasoning' ? (
         <Reasoning step={props.step} />
       ) : (
         <>
-          <Tool rowKey={props.rowKey} step={props.step} />
-          <FilesOfStep rowKey={props.rowKey} step={props.step} />
+          <Tool {...props} step={props.step} />
+          <FilesOfStep {...props} step={props.step} />
           <TailOfStep rowKey={props.rowKey} step={props.step} />
         </>
       )}
@@ -132,10 +135,10 @@ function TailOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   return !open.value && step.state === 'running' ? <Tail step={step} /> : null
 }
 
-function FilesOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
+function FilesOfStep({ rowKey, step, alone }: StepProps<ToolStep>) {
   const { opened } = useTranscript()
   const open = useComputed(() => opened.value.has(rowKey))
-  return open.value && step.result ? <StepFiles callId={step.tid} /> : null
+  return (alone || open.value) && step.result ? <StepFiles callId={step.tid} /> : null
 }
 
 function Reasoning({ step }: { step: ReasoningStep }) {
@@ -159,7 +162,7 @@ const cutOf = (result: ToolStep['result']) =>
 
 const edits = /^(?:write_file|patch)$/
 
-function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
+function Tool({ rowKey, step, alone }: StepProps<ToolStep>) {
   const { opened, toggle, actions, chat, live, clock } = useTranscript()
   const session = usePart(chat, ({ sessionId }) => sessionId)
   const open = useComputed(() => opened.value.has(rowKey))
@@ -210,7 +213,8 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
           </div>
         ),
       })}
-      open={open.value}
+      open={alone || open.value}
+      isBare={alone}
       onToggle={() => toggle(rowKey)}
       openFile={actions.openFile}
     />

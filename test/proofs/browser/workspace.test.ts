@@ -309,7 +309,6 @@ test('refreshes after a turn; a step links to its file; shows MEDIA', async () =
   await row(page, 'made.ts').waitFor()
   await page.waitForFunction(drawn, '.md-media img')
   await page.locator('.act').first().click()
-  await page.locator('.tool-head').first().click()
   await page.locator('.tool-body .tx-link', { hasText: 'made.ts' }).first().click()
   await page.locator('.preview-base', { hasText: 'made.ts' }).waitFor()
 })

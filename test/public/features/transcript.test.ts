@@ -173,6 +173,21 @@ transcript('collapses steps before an answer into one line, without questions', 
   assert.is(kinds(rowsOf(turn, null, [activity.key])), 'user activity step step text foot')
 })
 
+transcript(
+  'the line of an opened group has the words of its only step, which shows no more than its content',
+  () => {
+    const alone = (thinking: boolean) =>
+      toRows({
+        messages: turn,
+        live: null,
+        finished: {},
+        open: { has: () => true },
+        showThinking: thinking,
+      }).flatMap(row => (row.kind === 'step' ? [row.alone] : []))
+    assert.equal([alone(false), alone(true)], [[true], [false, false]])
+  },
+)
+
 transcript('hidden thinking leaves the tools', () => {
   const rows = toRows({
     messages: turn,
