@@ -44,6 +44,13 @@ export type WindowServices = {
   ) => Promise<{ system: string; tools: readonly Tool[] }>
 }
 
+const ADVICE = {
+  ollama: 'window.raise_ollama',
+  lmstudio: 'window.raise_lmstudio',
+  llamacpp: 'window.raise_llamacpp',
+  openai: 'window.raise_openai',
+} as const satisfies Record<ServerKind, string>
+
 /** How the user gets a larger window from a server. */
 export const raiseWindowAdvice = (kind: ServerKind | undefined): Sentence =>
-  sentence(kind ? `window.raise_${kind}` : 'window.raise')
+  sentence(kind ? ADVICE[kind] : 'window.raise')

@@ -4,6 +4,7 @@ import { type ComponentChildren, type ComponentType, Fragment, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { canReach } from '../api.ts'
 import { Button } from './button.tsx'
+import { Loading } from './loading.tsx'
 import { loadLazyCss } from './lazy-css.ts'
 import { t } from '../strings/t.ts'
 
@@ -71,12 +72,7 @@ export const lazy = <P extends object>(
     }, [state.value.view])
     const View = state.value.view
     if (View === null) {
-      if (quiet) return quiet === true ? null : h(quiet, {})
-      return (
-        <div class="welcome">
-          <p class="welcome-late">{t('app.loading')}</p>
-        </div>
-      )
+      return quiet === true ? null : h(quiet || Loading, {})
     }
     if (View !== 'failed') return <View {...props} />
     return (

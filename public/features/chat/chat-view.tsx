@@ -19,6 +19,7 @@ import {
   useShell,
   useWorkspaces,
 } from '../../contexts.ts'
+import { Loading } from '../../parts/loading.tsx'
 import { may } from '../../parts/may.ts'
 
 const Mark = ({ size = 40 }: { size?: number }) => (
@@ -119,12 +120,6 @@ const Failed = ({ missing }: { missing: boolean }) => {
     </div>
   )
 }
-
-const Loading = () => (
-  <div class="welcome welcome-late" role="status">
-    <p>{t('chat.loading')}</p>
-  </div>
-)
 
 const useActions = (): TranscriptActions => {
   const app = useApp()

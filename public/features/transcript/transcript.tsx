@@ -6,6 +6,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { shownRetryOf } from './pending-retry.ts'
 import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
+import { Loading } from '../../parts/loading.tsx'
 import type { TranscriptState } from '../messages/chat-reducer.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { preloadSteps } from './activity-row.tsx'
@@ -160,12 +161,6 @@ function Conversation(props: TranscriptProps) {
   )
   return useParts(model.rows, props) ? <Messages {...props} model={model} /> : <Loading />
 }
-
-const Loading = () => (
-  <div class="welcome welcome-late" role="status">
-    <p>{t('tx.loading')}</p>
-  </div>
-)
 
 type MessagesProps = TranscriptProps & { model: ReturnType<typeof createModel> }
 

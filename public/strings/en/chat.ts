@@ -8,7 +8,6 @@ export const enChat = {
   'chat.menu': 'Chat options',
   'chat.region': 'Chat',
   'chat.viewer': 'You can read this chat.',
-  'chat.loading': 'Loading chat…',
   'chat.missing.title': 'Chat not found',
   'chat.missing.text': 'It may have been deleted, or it belongs to another profile.',
   'chat.failed.title': 'Couldn’t load this chat',
