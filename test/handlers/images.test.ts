@@ -145,6 +145,7 @@ test('a model that rejects images answers without them, and the user is warned o
       type: 'model',
       message:
         'gpt-4o doesn’t accept images, so it doesn’t see them. It can ask about them with vision_analyze.',
+      sentences: { message: { code: 'model.no_images_ask', values: { model: 'gpt-4o' } } },
     },
   ])
   assert.match(JSON.stringify(again), 'To ask about one, call vision_analyze.')

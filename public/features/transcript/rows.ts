@@ -110,6 +110,8 @@ export type RowsInput = {
   /** Keys of expanded activity rows. */
   open: Pick<ReadonlySet<string>, 'has'>
   showThinking: boolean
+  /** Each step has its line, whether or not it is the only one. */
+  showSteps?: boolean
   /** Summaries, whose dividers follow the last message they cover. */
   summaries?: readonly SummaryRef[]
   turnUsage?: readonly TurnUsage[]
@@ -234,7 +236,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     const open = input.open.has(key)
     rows.push({ kind: 'activity', key, steps, seconds, waited, live: isLive, open })
     if (open) {
-      const alone = steps.length === 1 && !isLive
+      const alone = steps.length === 1 && !isLive && !input.showSteps
       for (const [at, step] of steps.entries()) {
         const place = { key: `${key}/${step.key}`, last: at === steps.length - 1, alone }
         rows.push({ kind: 'step', step, ...place })

@@ -246,7 +246,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
     }
     const all = opened.value
     const open = { has: (key: string) => all.has(key) !== showSteps }
-    const fresh = toRows({ ...input, open, showThinking })
+    const fresh = toRows({ ...input, open, showThinking, showSteps })
     const list = reuseRows(known, fresh)
     known = new Map(list.map(row => [row.key, row]))
     return list

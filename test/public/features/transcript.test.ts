@@ -176,15 +176,20 @@ transcript('collapses steps before an answer into one line, without questions', 
 transcript(
   'the line of an opened group has the words of its only step, which shows no more than its content',
   () => {
-    const alone = (thinking: boolean) =>
+    const alone = (thinking: boolean, showSteps = false) =>
       toRows({
         messages: turn,
         live: null,
         finished: {},
         open: { has: () => true },
         showThinking: thinking,
+        showSteps,
       }).flatMap(row => (row.kind === 'step' ? [row.alone] : []))
-    assert.equal([alone(false), alone(true)], [[true], [false, false]])
+    // Where each step has its line, a long output is not opened with it.
+    assert.equal(
+      [alone(false), alone(true), alone(false, true)],
+      [[true], [false, false], [false]],
+    )
   },
 )
 
