@@ -186,10 +186,7 @@ transcript(
         showSteps,
       }).flatMap(row => (row.kind === 'step' ? [row.alone] : []))
     // Where each step has its line, a long output is not opened with it.
-    assert.equal(
-      [alone(false), alone(true), alone(false, true)],
-      [[true], [false, false], [false]],
-    )
+    assert.equal([alone(false), alone(true), alone(false, true)], [[true], [false, false], [false]])
   },
 )
 
