@@ -199,8 +199,8 @@ test('serves the page and all of its files, compressed', async ({ client }) => {
   // With the style of the first page, for which the composer does not wait.
   // The outbox is in it, so that the first message is as safe as a later one.
   // Controls of 44 px under a finger are a part of it.
-  assert.ok((await firstLoadOf(client, '/')) <= 83_600)
-  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 97_500)
+  assert.ok((await firstLoadOf(client, '/')) <= 83_500)
+  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 97_600)
 })
 
 test('the sign-in page is one document', async () => {

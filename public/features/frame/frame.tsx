@@ -107,7 +107,7 @@ const loadLate = async () => {
   return import('./late-frame.ts')
 }
 const TroubleBar = lazy(async () => (await loadLate()).ConfigProblemBar, true, false)
-const ConnectionPill = lazy(async () => (await loadLate()).ConnectionPill, true)
+const ConnectionPill = lazy(async () => (await loadLate()).ConnectionPill, true, false)
 const SettingsView = lazy(
   async () => (await import('../settings-view/settings-view.tsx')).SettingsView,
 )
