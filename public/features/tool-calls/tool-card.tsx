@@ -47,7 +47,7 @@ export type ToolCardProps = {
   /** Replaces arguments and output. */
   body?: ComponentChild
   open: boolean
-  /** Another line has its words and opens it: only how it ended is above the body. */
+  /** Another line has its words, says how it ended, and opens it. */
   isBare: boolean
   onToggle: () => void
   openFile: ((path: string, line?: number) => void) | undefined
@@ -65,11 +65,7 @@ export function ToolCard(props: ToolCardProps) {
   const state = outcome?.state ?? (recorded._failed ? 'failed' : 'ok')
   return (
     <div class={`tool tool-${busy ? props.state : state}`}>
-      {props.isBare ? (
-        <p class="tool-bare">
-          <OutcomeMark {...props} outcome={outcome} outcomeState={state} />
-        </p>
-      ) : (
+      {!props.isBare && (
         <button type="button" class="tool-head" aria-expanded={open} onClick={props.onToggle}>
           <Icon name={said.icon} />
           <span class="tool-words">
