@@ -37,6 +37,7 @@ export const AFTER_FIRST_VIEW = [
     'public/features/transcript/step-row.tsx',
     'public/features/transcript/turn-summary.tsx',
     'public/features/references/linked.tsx',
+    'public/markdown/plain-text.ts',
   ],
 ]
 /** Shown without a network. */

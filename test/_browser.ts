@@ -188,3 +188,12 @@ export const slowDown = async (page: Page): Promise<void> => {
   const line = { offline: false, latency, downloadThroughput, uploadThroughput }
   await session.send('Network.emulateNetworkConditions', line)
 }
+
+/** A slow machine does not reach the limits of this many milliseconds for which a page waits for its parts. */
+export const withoutLimits = (page: Page, ...limits: number[]) =>
+  page.addInitScript(given => {
+    const { setTimeout } = window
+    Object.assign(window, {
+      setTimeout: (run: () => void, ms = 0) => setTimeout(run, given.includes(ms) ? 60_000 : ms),
+    })
+  }, limits)

@@ -236,7 +236,13 @@ export class Catalog {
 
   /** Runs `work` in one transaction; inside one, as part of it. */
   batch<T>(work: () => T): T {
-    return this.#guard(() => (this.#db.inTransaction ? work() : this.#db.transaction(work)()))
+    try {
+      return this.#guard(() => (this.#db.inTransaction ? work() : this.#db.transaction(work)()))
+    } catch (error) {
+      // What was written last is not there.
+      this.#last = null
+      throw error
+    }
   }
 
   /** The search worker cannot read it then. */

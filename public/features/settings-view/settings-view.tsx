@@ -111,7 +111,9 @@ const PartView = ({ part }: { part: Part }) => {
 }
 
 const QUIET_MS = 120
-const MAX_WAIT_MS = 4_000
+/** For the code of the parts, and then for replies, of which one may need another server. */
+const CODE_MS = 4_000
+const REPLIES_MS = 1_500
 
 /**
  * The parts of a page load one by one, and what has grown would push those below while they are read: they are shown together,
@@ -124,6 +126,7 @@ const Parts = ({ section }: { section: SectionName }) => {
   useLayoutEffect(() => {
     let cancel = () => {}
     let hasCode = false
+    let stop = () => {}
     const show = () => {
       isLate.value = false
     }
@@ -134,9 +137,11 @@ const Parts = ({ section }: { section: SectionName }) => {
     const codes = openParts(section).map(part => parts[part].preload?.())
     void Promise.allSettled(codes).then(() => {
       hasCode = true
+      stop()
+      stop = isLate.peek() ? clock.timer(REPLIES_MS, show) : () => {}
       wait()
     })
-    const stop = clock.timer(MAX_WAIT_MS, show)
+    stop = clock.timer(CODE_MS, show)
     const unsubscribe = awaited.subscribe(wait)
     const observer = new MutationObserver(wait)
     observer.observe(ref.current!, { childList: true, subtree: true })

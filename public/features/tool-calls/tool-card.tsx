@@ -122,7 +122,7 @@ function OutcomeMark({
       <span class="tool-outcome">
         {startedAt !== null && <Elapsed since={startedAt} clock={clock} />}
         <span class="tx-sr">{t('tool.running')}</span>
-        {<Icon name={state === 'queued' ? 'clock' : 'spinner'} size={14} />}
+        <Icon name={state === 'queued' ? 'clock' : 'spinner'} size={14} />
       </span>
     )
   }

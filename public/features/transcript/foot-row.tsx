@@ -47,12 +47,13 @@ export function FootRowView({ row }: { row: FootRow }) {
   )
 }
 
-/** As it was written, where what converts it cannot be loaded. */
-const textOfMarkdown = (markdown: string): Promise<string> =>
-  import('../../markdown/plain-text.ts').then(
-    ({ toPlainText }) => toPlainText(markdown),
-    () => markdown,
-  )
+/** As it was written until what converts it is there: a browser copies only what is known when a person clicks. */
+const plain = { text: (markdown: string) => markdown }
+firstContent
+  .then(async () => {
+    plain.text = (await import('../../markdown/plain-text.ts')).toPlainText
+  })
+  .catch(() => undefined)
 
 function Tools({ row }: { row: FootRow }) {
   const { actions, showUsage } = useTranscript()
@@ -70,7 +71,7 @@ function Tools({ row }: { row: FootRow }) {
   )
   return (
     <div class={row.last ? 'tx-tools tx-tools-last' : 'tx-tools'}>
-      {tool('copy', t('tx.copy.text'), () => void textOfMarkdown(markdown()).then(actions.copy))}
+      {tool('copy', t('tx.copy.text'), () => actions.copy(plain.text(markdown())))}
       {tool('markdown', t('tx.copy.markdown'), () => actions.copy(markdown()))}
       {may('POST /api/session/truncate') &&
         tool('refresh', t('list.retry'), () => actions.retry(last.id))}

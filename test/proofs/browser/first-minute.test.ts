@@ -5,7 +5,7 @@ import type { Locator, Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../../_app.ts'
-import { closeBrowser, openPage, shiftOf, slowDown } from '../../_browser.ts'
+import { closeBrowser, openPage, shiftOf, slowDown, withoutLimits } from '../../_browser.ts'
 import { createProvider } from '../../_provider.ts'
 
 const test = suite('browser: first minute')
@@ -115,6 +115,7 @@ test('what arrives late moves nothing: the first page, usage, and settings on a 
         ['settings/system', /^One file with your chats/],
       ] as const) {
         const at = await openPage('about:blank', options)
+        await withoutLimits(at.page, 1_500, 4_000)
         if (view.startsWith('settings')) await slowDown(at.page)
         await at.page.goto(`${app.url}/${view}`)
         await at.page.getByText(last).first().waitFor()

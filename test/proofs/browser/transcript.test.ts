@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { closeBrowser, openPage, shiftOf } from '../../_browser.ts'
+import { closeBrowser, openPage, shiftOf, withoutLimits } from '../../_browser.ts'
 import { startChat } from '../../handlers/_chat.ts'
 
 const test = suite('the chat as a document')
@@ -25,13 +25,7 @@ test('a phone requests nothing beside a chat until the chat is shown', async () 
     })
     const { page } = phone
     await page.goto('about:blank')
-    // A slow machine does not reach the limit of the waiting.
-    await page.addInitScript(() => {
-      const { setTimeout } = window
-      Object.assign(window, {
-        setTimeout: (run: () => void, ms?: number) => setTimeout(run, ms === 2000 ? 60_000 : ms),
-      })
-    })
+    await withoutLimits(page, 2_000)
     const requested: string[] = []
     page.on('request', request => requested.push(new URL(request.url()).pathname))
     let shownFirst: boolean | undefined
@@ -218,6 +212,7 @@ for (const width of [1280, 390])
         viewport: { width, height: 900 },
         ...phone,
       })
+      await withoutLimits(page, 4_000)
       await page.route(/\/static\/(?!main)[\w-]+\.js$/, async route => {
         // Each part after what came before it was drawn.
         await page.evaluate(() => new Promise(requestAnimationFrame)).catch(() => undefined)
