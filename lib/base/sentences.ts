@@ -154,8 +154,41 @@ export const SENTENCES = {
   'turn.agent_declined': '{name} declined to continue.',
   'turn.agent_silent': '{name} ended without an answer.',
   'turn.agent_history': '{name} no longer has this chat, so it received the history as text.',
+  'turn.agent_refused_access': '{name} was refused access. It was told: {reason}',
+  'turn.agent_refused_command': '{name} was refused a command. It was told: {reason}',
+  'turn.agent_refused_call': '{name} was refused “{call}”. It was told: {reason}',
+  'turn.agent_no_hook': '{name} can’t be given what a hook says: {reason}',
+  'turn.agent_no_continuation': '{name} can’t be made to continue by a hook, which said: {reason}',
+  'turn.agent_no_model': '{name} does not offer the model {model}; it uses its own choice.',
+  'turn.agent_no_choice': '{name} got no permission: “{answer}” is none of the answers it offers.',
+  'turn.agent_no_plan':
+    '{name} has no plan mode. Changes that it asks for are refused, but it may change files without asking.',
+  'turn.agent_no_images': 'This agent doesn’t accept images; the image was left out.',
+  'turn.agent_image_path':
+    'This agent doesn’t accept images in messages, but it may open the file.',
+  'turn.agent_starts': '{name} is starting.',
+  'turn.agent_downloads':
+    '{name} is starting. {program} downloads it first if it isn’t on this machine, which can take minutes.',
+  'turn.agent_still_starts': '{name} is still starting after {count} min.',
+  'turn.image_not_sent': 'Couldn’t send an image: {reason}',
+  'turn.image_not_shown': '{file} is not shown to the model: {reason}',
+  'turn.restarted': 'The service was restarted. This answer continues.',
   'turn.agent_mcp':
     '{name} does not get the MCP server {server}: the rule “{rule}” names it, and it might be used without asking.',
+
+  'hook.failed': 'The {event} hook “{command}” failed: {reason}.',
+  'hook.objected':
+    'The {event} hook “{command}” objected {count} times; its last objection was ignored.',
+  'hook.ended_turn': 'A hook ended this answer: {reason}',
+  'hook.blocked_message': 'A hook blocked your message: {reason}',
+  'checkpoint.file': '{file} can’t be undone: {reason}.',
+  'checkpoint.large_files': 'Too large to record, so changes can’t be undone: {files}.',
+  'checkpoint.unreadable': 'Unreadable, so not recorded: {files}.',
+  'checkpoint.build_folders':
+    'This folder is large, so dist, build, target and similar folders aren’t recorded.',
+  'checkpoint.large_folder':
+    'This folder is too large to record ({reason}). Changes made by commands can’t be undone; changes made by the file tools can.',
+  'checkpoint.none': 'Changes of this answer can’t be undone: {reason}.',
 
   'why.rate_limit': 'is rate limited',
   'why.no_credit': 'has no credit left',
@@ -279,6 +312,10 @@ export const SENTENCES = {
   'rule.domain': 'An address is written domain:example.org.',
   'rule.groups': 'A path may contain four groups in braces.',
   'rule.no_list': 'It is not a list of rules.',
+  'mcp.unusable': 'The MCP server “{name}” cannot be used: {reason}',
+  'mcp.still_starting':
+    'The MCP server “{name}” is still starting and cannot be used for this answer.',
+  'mcp.not_running': 'it is not running.',
   'mcp.no_command': 'It has neither a command nor a url.',
   'mcp.no_address': 'Its url is not an http address.',
   'mcp.no_program': 'The program “{command}” was not found.',

@@ -13,7 +13,7 @@ import {
   parseServers,
   type ServerConfig,
 } from './config.ts'
-import { changeWords, withCodes } from '../base/sentences.ts'
+import { changeWords, withCodes, sentence, type Words } from '../base/sentences.ts'
 import { hideValues } from './mask-config.ts'
 import { McpSignIns, type ServerLookup } from './oauth/sign-ins.ts'
 import { TokenSource } from './oauth/token-source.ts'
@@ -30,7 +30,7 @@ export type McpHome = {
 export type HomeTools = {
   tools: readonly Tool[]
   /** A sentence for each server that the turn cannot use. */
-  warnings: readonly string[]
+  warnings: readonly Words[]
   /** The names of those servers. */
   missing: readonly string[]
 }
@@ -142,16 +142,19 @@ export class Mcp {
     return found && !isInvalid(found) && found.kind === 'http' ? found : null
   }
 
-  #warningOf(server: McpServer): string[] {
+  #warningOf(server: McpServer): Words[] {
     const { name } = server.config
     switch (server.state()) {
       case 'ready':
         return []
       case 'starting':
-        return [`The MCP server "${name}" is still starting and cannot be used in this turn.`]
+        return [sentence('mcp.still_starting', { name })]
       default:
         return [
-          `The MCP server "${name}" cannot be used: ${server.error() ?? 'it is not running.'}`,
+          sentence('mcp.unusable', {
+            name,
+            reason: server.error() ?? sentence('mcp.not_running'),
+          }),
         ]
     }
   }
@@ -172,7 +175,7 @@ export class Mcp {
         { find: name => this.#find(home, name), sampleFor },
       ),
       warnings: [
-        ...bad.map(({ name, problem }) => `The MCP server "${name}" cannot be used: ${problem}`),
+        ...bad.map(({ name, problem }) => sentence('mcp.unusable', { name, reason: problem })),
         ...servers.flatMap(server => this.#warningOf(server)),
       ],
       missing: servers

@@ -5,6 +5,7 @@
  * again. Of the calls without a result, those that wait for an answer are made again and wait for the same question;
  * the others may have run in part, so each gets a result that says so. No tool runs twice unasked.
  */
+import { sentence, withCodes } from '../base/sentences.ts'
 import { existsSync, statSync, utimesSync } from 'node:fs'
 import { fromSeconds, toSeconds } from '../base/clock.ts'
 import type { Resumed } from '../agent/types.ts'
@@ -41,7 +42,6 @@ export type ContinuedTurn = {
 /** After so many kills or crashes without another message of the model, the turn itself may be what ends the process. */
 const MAX_RESUMES = 3
 
-const RESTARTED = 'The service was restarted. This turn continues.'
 const CALL_INTERRUPTED =
   'The service was restarted while this call ran. It may have been done in part: check before you do it again.'
 
@@ -165,7 +165,8 @@ export const continueTurn = (
   }
   live.stopTools()
   if (!isExternal) withdrawPartial(log, live, clock.now())
-  log.append({ type: 'warning', data: { type: 'resumed', message: RESTARTED } })
+  const message = sentence('turn.restarted')
+  log.append({ type: 'warning', data: withCodes({ type: 'resumed', message }) })
   return {
     sessionId,
     streamId,

@@ -194,10 +194,19 @@ turns('a turn uses an MCP tool, and continues without a server that does not wor
   await put(chat.app, 'bad', { command: 'nonesuch-program' })
   const session = await chat.newSession()
   const seen = await chat.turn(session, 'go')
-  const warnings = seen.filter(({ event }) => event === 'warning').map(({ data }) => data.message)
-  assert.equal(warnings, [
-    'The MCP server "bad" cannot be used: The program “nonesuch-program” was not found.',
-  ])
+  const warnings = seen.filter(({ event }) => event === 'warning').map(({ data }) => data)
+  assert.equal(
+    warnings.map(({ message }) => message),
+    ['The MCP server “bad” cannot be used: The program “nonesuch-program” was not found.'],
+  )
+  // So that a page shows it in its language.
+  assert.equal((warnings[0]?.sentences as Record<string, unknown>).message, {
+    code: 'mcp.unusable',
+    values: {
+      name: 'bad',
+      reason: { code: 'mcp.no_program', values: { command: 'nonesuch-program' } },
+    },
+  })
   const messages = await chat.messages(session)
   assert.equal(
     messages.map(({ role, content }) => [role, content]),

@@ -1,4 +1,5 @@
 /** Runs external agents (ACP): one process per agent and home, started on demand and stopped when idle. */
+import type { Words } from '../../base/sentences.ts'
 import type { Clock } from '../../base/clock.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { runExternalTurn } from './turn.ts'
@@ -62,7 +63,7 @@ export class ExternalAgents {
     endpoint: ModelEndpoint,
     external: ExternalAgentContext,
     work: (running: RunningAgent) => Promise<T>,
-    say: (words: string) => void = () => undefined,
+    say: (message: Words) => void = () => undefined,
   ): Promise<T> {
     if (this.#isClosed) throw new Error('The service is shutting down.')
     const key = keyOf(endpoint, external.home)

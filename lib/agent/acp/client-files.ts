@@ -1,4 +1,5 @@
 /** Serves an agent's file requests (`fs/read_text_file`, `fs/write_text_file`), inside the workspace only. */
+import { sentence } from '../../base/sentences.ts'
 import type { Words } from '../../base/sentences.ts'
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { messageOf } from '../../errors.ts'
@@ -104,7 +105,7 @@ export const readImages = (
       const mimeType = bytes && imageType(bytes)
       return bytes && mimeType ? [{ data: bytes.toString('base64'), mimeType }] : []
     } catch (error) {
-      warn(`Couldn't send an image: ${messageOf(error)}`)
+      warn(sentence('turn.image_not_sent', { reason: messageOf(error) }))
       return []
     }
   })

@@ -1,4 +1,5 @@
 /** Hooks around what an external agent does: before it acts through us, and after it reports the end of a call. */
+import { sentence } from '../../base/sentences.ts'
 import type { Words } from '../../base/sentences.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { askForHook } from '../hooked-call.ts'
@@ -81,7 +82,7 @@ export class AgentHooks {
       .after(toHooked(call, this.#request), { ...result, content })
       .then(({ context }) => {
         for (const text of context)
-          this.#warn(`${this.#name} can’t be given what a hook says: ${text}`)
+          this.#warn(sentence('turn.agent_no_hook', { name: this.#name, reason: text }))
       })
       // The turn was stopped.
       .catch(() => undefined)
@@ -96,7 +97,7 @@ export class AgentHooks {
     if (!hooks || signal.aborted) return
     const answer = await hooks.atEnd(text, signal)
     if (answer)
-      this.#warn(`${this.#name} can’t be made to continue by a hook, which said: ${answer.text}`)
+      this.#warn(sentence('turn.agent_no_continuation', { name: this.#name, reason: answer.text }))
     await hooks.ended({ status: 'finished', text, model: endpoint.model, durationMs }, signal)
   }
 }

@@ -1,4 +1,5 @@
 /** Answers an agent's permission requests with our approvals, mapped to the options it offers. */
+import { sentence } from '../../base/sentences.ts'
 import type { Words } from '../../base/sentences.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk'
@@ -76,18 +77,6 @@ const ACTS: Readonly<Record<string, string>> = {
   switch_mode: 'switch to another mode',
 }
 
-const FINAL = /^Refused, and no approval can allow it: /
-
-/** A refusal as the person reads it: `sentence` is written for the model. */
-export const refusalWarning = (name: string, what: string, sentence: string): string => {
-  const reason = sentence
-    .replace(FINAL, '')
-    .replace(/ Do not try it another way\.$/, '')
-    .replace(/[\s.]+$/, '')
-  const final = FINAL.test(sentence) ? ', and no approval can allow it' : ''
-  return `${name} was refused ${what}${final}: ${reason}.`
-}
-
 const VERBS: Readonly<Record<string, string>> = {
   edit: 'edit',
   delete: 'delete',
@@ -162,7 +151,7 @@ const askOptions = async (
   const answer = await askInstead(question.join('\n\n'), names, request, callId)
   const chosen = options.find(option => sameText(option.name, answer))
   if (chosen) return { outcome: 'selected', optionId: chosen.optionId }
-  warn(`${name} got no permission: “${answer}” is none of the answers it offers.`)
+  warn(sentence('turn.agent_no_choice', { name, answer }))
   return answerFor('deny', options)
 }
 
@@ -208,7 +197,8 @@ export const askPermission = async (
             )
           : null
   if (refusal) {
-    warn(refusalWarning(name, command === '' ? 'access' : 'a command', refusal.message))
+    const what = command === '' ? 'turn.agent_refused_access' : 'turn.agent_refused_command'
+    warn(sentence(what, { name, reason: refusal.message }))
     throw refusal
   }
   if (command === '' && isQuestion(call, options)) return askOptions(options, call, callId, context)

@@ -1,4 +1,5 @@
 /** Plan mode of an external agent: its own mode where it has one, and refusals of what it asks us for. */
+import { sentence } from '../../base/sentences.ts'
 import type { Words } from '../../base/sentences.ts'
 import type { RequestPermissionOutcome, RequestPermissionRequest } from '@agentclientprotocol/sdk'
 import { isObject } from '../../base/json.ts'
@@ -37,9 +38,7 @@ export const syncPlanMode = async (
     return ''
   }
   if (!mode || !plan) {
-    warn(
-      `${running.name} has no plan mode. Changes that it asks for are refused, but it may change files without asking.`,
-    )
+    warn(sentence('turn.agent_no_plan', { name: running.name }))
     return REQUEST
   }
   if (mode.current !== plan) {

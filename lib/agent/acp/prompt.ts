@@ -1,4 +1,5 @@
 /** Converts a user message to ACP prompt blocks: missed history first, then text and images. */
+import { sentence } from '../../base/sentences.ts'
 import type { Words } from '../../base/sentences.ts'
 import { parseDataUrl } from '../../base/data-url.ts'
 import { isObject } from '../../base/json.ts'
@@ -48,8 +49,7 @@ export const toPromptBlocks = (
   const content = message?.content ?? ''
   if (typeof content === 'string') {
     const isSeen = capabilities.agentCapabilities.promptCapabilities.image
-    if (!isSeen && images.length > 0)
-      warn("This agent doesn't accept images in messages, but it may open the file.")
+    if (!isSeen && images.length > 0) warn(sentence('turn.agent_image_path'))
     const shown = isSeen ? images.map(picture => ({ type: 'image' as const, ...picture })) : []
     return [...before, { type: 'text', text: content }, ...shown]
   }
@@ -60,7 +60,7 @@ export const toPromptBlocks = (
     if (!image) return []
     if (capabilities.agentCapabilities.promptCapabilities.image)
       return [{ type: 'image', data: image.data, mimeType: image.mediaType }]
-    warn("This agent doesn't accept images; the image was left out.")
+    warn(sentence('turn.agent_no_images'))
     return []
   })
   return [...before, ...blocks]

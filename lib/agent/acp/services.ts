@@ -1,4 +1,5 @@
 /** Serves an agent's requests during a turn: permissions, files, terminals, and questions. */
+import { sentence } from '../../base/sentences.ts'
 import type * as acp from '@agentclientprotocol/sdk'
 import { Refusal } from '../../base/refusal.ts'
 import { answerForm } from '../elicitation.ts'
@@ -6,7 +7,7 @@ import { planRefusal } from '../plan-mode.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import type { AgentRequest, ToolContext } from '../types.ts'
 import { readForAgent, writeForAgent } from './client-files.ts'
-import { answerFor, askPermission, refusalWarning } from './permissions.ts'
+import { answerFor, askPermission } from './permissions.ts'
 import { answerPlan, refusedByPlanMode } from './plan.ts'
 import { askQuestions, canAsk, questionsIn } from './questions.ts'
 import type { Session, ActiveTurn } from './session.ts'
@@ -164,15 +165,23 @@ export class ClientRequests {
     if (plan) return plan
     const refused = refusedByPlanMode(request, call)
     if (refused !== null) {
-      warn(refusalWarning(this.#name, `“${call.title || call.kind}”`, refused))
+      const shown = call.title || call.kind
+      warn(sentence('turn.agent_refused_call', { name: this.#name, call: shown, reason: refused }))
       throw new Refusal('plan', refused)
     }
     const described = describe(call, request.workspace)
     const approve = await turn.hooks
       .before({ ...described, callId: id, kind: call.kind })
       .catch((error: unknown) => {
-        const shown = `“${described.preview || described.name}”`
-        if (error instanceof Refusal) warn(refusalWarning(this.#name, shown, error.message))
+        const shown = described.preview || described.name
+        if (error instanceof Refusal)
+          warn(
+            sentence('turn.agent_refused_call', {
+              name: this.#name,
+              call: shown,
+              reason: error.message,
+            }),
+          )
         throw error
       })
     return askPermission(options, call, id, {

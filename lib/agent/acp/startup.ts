@@ -1,4 +1,5 @@
 /** Startup timeout of an agent, and notices while it starts. */
+import { sentence, type Words } from '../../base/sentences.ts'
 import { basename } from 'node:path'
 import type { RunningAgent } from './running-agent.ts'
 
@@ -21,14 +22,14 @@ export const startTimeoutMs = (command: readonly string[]): number =>
 /** Resolves when it has started. Notifies the user while that takes long. */
 export const withStartupNotices = async (
   { name, command, clock, started }: RunningAgent,
-  notify: (words: string) => void,
+  notify: (message: Words) => void,
 ): Promise<void> => {
   const first = isFetched(command)
-    ? `${name} is starting. ${basename(command[0] ?? '')} downloads it first if it isn't on this machine, which can take minutes.`
-    : `${name} is starting.`
-  const note = (words: string, minutes: number) => {
-    notify(words)
-    const next = `${name} is still starting after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`
+    ? sentence('turn.agent_downloads', { name, program: basename(command[0] ?? '') })
+    : sentence('turn.agent_starts', { name })
+  const note = (message: Words, minutes: number) => {
+    notify(message)
+    const next = sentence('turn.agent_still_starts', { name, count: minutes })
     cancel = clock.timer(NEXT_NOTE_MS, () => note(next, minutes + 1))
   }
   const firstMs = isFetched(command) ? FETCH_NOTE_MS : FIRST_NOTE_MS

@@ -184,8 +184,7 @@ const selectModel = async (
     () => chooseModel(turn.running.connection, session, agent.model ?? ''),
     turn,
   )
-  if (!isOffered)
-    warn(`${agent.name} does not offer the model ${agent.model}; it uses its own choice.`)
+  if (!isOffered) warn(sentence('turn.agent_no_model', { name: agent.name, model: agent.model }))
 }
 
 /** The conversation with the instruction in its newest message. */

@@ -1,4 +1,5 @@
 /** Runs single hooks of a turn and reports their failures; `turn-hooks.ts` decides which run and joins their answers. */
+import { sentence, type Words } from '../../base/sentences.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { shortenCounting } from '../../base/shorten.ts'
 import type { HookActivity } from '../../schema/hook.ts'
@@ -17,7 +18,7 @@ export type HookServices = {
   env: Readonly<Record<string, string>>
   records: HookRecords
   /** Shows a message of a hook, or that it failed. */
-  warn: (message: string) => void
+  warn: (message: Words) => void
 }
 
 export type HookScope = HookServices & {
@@ -95,7 +96,7 @@ export class HookRunner {
     if (message !== undefined) this.scope.warn(message)
     if (stop !== undefined && this.scope.state.stopped === null) {
       this.scope.state.stopped = redact(stop)
-      this.scope.warn(`A hook ended the turn: ${stop}`)
+      this.scope.warn(sentence('hook.ended_turn', { reason: stop }))
     }
     return fired
   }
@@ -104,7 +105,9 @@ export class HookRunner {
   #warnFailure(hook: Hook, failure: string): void {
     const key = JSON.stringify([hook.name, hook.command])
     if (!this.#warned.has(key))
-      this.scope.warn(`The ${hook.name} hook "${shownCommand(hook)}" failed: ${failure}.`)
+      this.scope.warn(
+        sentence('hook.failed', { event: hook.name, command: shownCommand(hook), reason: failure }),
+      )
     this.#warned.add(key)
   }
 }

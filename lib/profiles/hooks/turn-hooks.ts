@@ -1,4 +1,5 @@
 /** The hooks of one turn: runs those configured for an event, one after the other in the order of the file, and joins their answers. */
+import { sentence } from '../../base/sentences.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { shortenCounting } from '../../base/shorten.ts'
 import type {
@@ -66,8 +67,8 @@ export class TurnHooks implements Hooks {
       if (state.stopped !== null) return null
       if (answer.block === undefined) continue
       if (this.#continuations >= MAX_CONTINUATIONS) {
-        const name = `The ${hook.name} hook "${shownCommand(hook)}"`
-        warn(`${name} objected ${MAX_CONTINUATIONS + 1} times; its last objection was ignored.`)
+        const count = MAX_CONTINUATIONS + 1
+        warn(sentence('hook.objected', { event: hook.name, command: shownCommand(hook), count }))
         return null
       }
       this.#continuations++
@@ -245,7 +246,7 @@ const onPrompt = async (
     const block = answer.stop ?? (isPrompt ? (answer.block ?? failed) : undefined)
     if (block !== undefined) {
       // Any other message fails its turn with the reason.
-      if (moment === 'steering') warn(`A hook blocked your message: ${block}`)
+      if (moment === 'steering') warn(sentence('hook.blocked_message', { reason: block }))
       return { blocked: redact(block), context: [] }
     }
     if (answer.context !== undefined) context.push(redact(answer.context))

@@ -1,4 +1,5 @@
 /** The images of a turn: how they are sent, and which of the attached files are images. */
+import { sentence, type Words } from '../../base/sentences.ts'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import {
   imageKeeper,
@@ -32,7 +33,7 @@ export type LeftOut = {
 }
 
 /** Images that were stored, those that the model does not get, and what the person is told about the latter. */
-export type AttachedImages = { images: StoredImage[]; leftOut: LeftOut[]; warnings: string[] }
+export type AttachedImages = { images: StoredImage[]; leftOut: LeftOut[]; warnings: Words[] }
 
 export const NO_IMAGES: AttachedImages = { images: [], leftOut: [], warnings: [] }
 
@@ -75,8 +76,8 @@ export const attachImages = async (
     const reason = imageRefusal(image, endpoint)
     return reason === null ? [] : [{ path: image.name, code: 'not_accepted', reason }]
   })
-  const warnings = [...leftOut, ...refused].map(
-    ({ path, reason }) => `${path} is not shown to the model: ${reason}`,
+  const warnings = [...leftOut, ...refused].map(({ path, reason }) =>
+    sentence('turn.image_not_shown', { file: path, reason }),
   )
   return { images, leftOut, warnings }
 }

@@ -4,6 +4,7 @@
  * `tool_search` are: our own that few conversations need, those of MCP servers when they are many, and those of a server that was
  * not ready when the session began.
  */
+import type { Words } from '../../base/sentences.ts'
 import { sha256 } from '../../base/sha256.ts'
 import { z } from 'zod'
 import { describeTool, describeTools, type ToolDescription } from '../../agent/tool-schema.ts'
@@ -34,7 +35,7 @@ export type McpOffer = {
   /** The servers that are not running. */
   missing: readonly string[]
   /** Why, in sentences. */
-  warnings: readonly string[]
+  warnings: readonly Words[]
 }
 
 /** `own`: our own tools of the turn. */
@@ -117,7 +118,7 @@ const ownCatalog = (tools: readonly Tool[]): string => {
 /** A tool that was described and whose server is not running. */
 const unavailableTool = (
   { name, description, parameters }: ToolDescription,
-  warnings: readonly string[],
+  warnings: readonly Words[],
 ): Tool => ({
   name,
   summary: description,
@@ -172,7 +173,7 @@ export const listTools = (
   const deferred = [...hidden, ...(catalog === null ? [] : others)].map(
     (tool): Tool => ({ ...tool, deferred: true }),
   )
-  const found = { tools: deferred, unavailable: warnings }
+  const found = { tools: deferred, unavailable: warnings.map(String) }
   const catalogs = [catalog ?? '', ownCatalog(hidden)].filter(text => text !== '').join(' ')
   return [
     ...shown,

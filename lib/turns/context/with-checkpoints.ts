@@ -40,7 +40,7 @@ export const withCheckpoints = (
     })
     const beforeChange = async (what: ChangeScope) => {
       const notes = await recorder.beforeChange(what)
-      if (notes.length > 0) emit({ type: 'warning', kind: 'checkpoint', message: notes.join(' ') })
+      for (const message of notes) emit({ type: 'warning', kind: 'checkpoint', message })
     }
     const isExternal = request.endpoint.apiMode === 'acp'
     request.signal.addEventListener('abort', () => recorder.stopping(), { once: true })

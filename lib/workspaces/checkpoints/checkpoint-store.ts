@@ -1,4 +1,5 @@
 /** Storage of one workspace's checkpoints: versions of files, each once under the hash of its bytes, and the records of turns. */
+import { type Sentence, sentence } from '../../base/sentences.ts'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -82,14 +83,14 @@ export const listNames = (names: readonly string[]): string =>
     ? `${names.slice(0, MAX_LISTED_NAMES).join(', ')} and ${names.length - MAX_LISTED_NAMES} more`
     : names.join(', ')
 
-const notesOf = ({ large, unreadable, withoutBuildFolders }: Scan): string[] => [
+const notesOf = ({ large, unreadable, withoutBuildFolders }: Scan): Sentence[] => [
   ...(large.size > 0
-    ? [`Too large to record, so changes can't be undone: ${listNames([...large.keys()])}.`]
+    ? [sentence('checkpoint.large_files', { files: listNames([...large.keys()]) })]
     : []),
-  ...(unreadable.length > 0 ? [`Unreadable, so not recorded: ${listNames(unreadable)}.`] : []),
-  ...(withoutBuildFolders
-    ? ["This folder is large, so dist, build, target and similar folders aren't recorded."]
+  ...(unreadable.length > 0
+    ? [sentence('checkpoint.unreadable', { files: listNames(unreadable) })]
     : []),
+  ...(withoutBuildFolders ? [sentence('checkpoint.build_folders')] : []),
 ]
 
 export class CheckpointStore {
@@ -161,7 +162,7 @@ export class CheckpointStore {
   async takeSnapshot({
     bounds,
     limits,
-  }: CheckpointContext): Promise<Snapshot & { notes: string[] }> {
+  }: CheckpointContext): Promise<Snapshot & { notes: Sentence[] }> {
     const scan = await scanWorkspace({ root: bounds.root, isHidden: bounds.isHidden, limits })
     const known = this.#readKnown()
     const files = new Map<string, Version>()

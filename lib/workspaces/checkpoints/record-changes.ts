@@ -1,4 +1,5 @@
 /** Captures the files that a turn is about to change, and computes the changes when it ends. */
+import { type Sentence, sentence } from '../../base/sentences.ts'
 import { existsSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { structuredPatch } from 'diff'
@@ -52,15 +53,15 @@ export const captureFiles = (
   open: OpenRecord,
   snapshot: Snapshot | null,
   paths: readonly string[],
-): string[] => {
+): Sentence[] => {
   const known = new Set(open.touched.map(([path]) => path))
-  const notes: string[] = []
+  const notes: Sentence[] = []
   for (const path of paths.map(each => recordedPath(bounds.root, each))) {
     if (known.has(path) || (snapshot && isCovered(snapshot, path))) continue
     known.add(path)
     const found = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
     if ('problem' in found) {
-      notes.push(`${path} can't be undone: ${found.problem}.`)
+      notes.push(sentence('checkpoint.file', { file: path, reason: found.problem }))
       continue
     }
     open.touched.push([path, found.content && store.put(found.content)])
@@ -157,7 +158,7 @@ const finishRecord = async (
   for (const [path, version] of touched) {
     const found = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
     if ('problem' in found) {
-      notes.push(`${path} can't be undone: ${found.problem}.`)
+      notes.push(`${sentence('checkpoint.file', { file: path, reason: found.problem })}`)
       pairs.delete(path)
     } else
       pairs.set(path, {

@@ -1,4 +1,5 @@
 /** Records the file changes of one running turn, and which versions of files each of its tool calls left. */
+import { type Sentence, sentence } from '../../base/sentences.ts'
 import { toSeconds } from '../../base/clock.ts'
 import { messageOf, unavailable } from '../../errors.ts'
 import type { CheckpointContext } from './checkpoint-store.ts'
@@ -41,7 +42,7 @@ type Target = readonly string[] | 'workspace'
 /** None of the functions rejects: a failure to record is a warning and never fails the turn. */
 export type TurnRecorder = {
   /** Call before these files, or anything in the workspace, may change. Resolves to sentences about what is not recorded. */
-  beforeChange: (target: Target) => Promise<string[]>
+  beforeChange: (target: Target) => Promise<Sentence[]>
   /** Call when a tool call starts and when it has ended. What it changed is recorded before the next change is allowed. */
   callStarted: (callId: string) => void
   callEnded: (callId: string) => void
@@ -129,7 +130,7 @@ export class CheckpointRecorder implements TurnRecorder {
     work.catch(() => undefined)
   }
 
-  async beforeChange(target: Target): Promise<string[]> {
+  async beforeChange(target: Target): Promise<Sentence[]> {
     if (!this.#root) return []
     if (target !== 'workspace') for (const path of target) this.#step.paths.add(path)
     else if (this.#gaveUp) this.#step.isLost = true
@@ -199,7 +200,7 @@ export class CheckpointRecorder implements TurnRecorder {
     }
   }
 
-  async #capture(target: Target): Promise<string[]> {
+  async #capture(target: Target): Promise<Sentence[]> {
     const context = this.#context()
     const { store, bounds } = context
     const { isContinued, streamId } = this.#start
@@ -213,7 +214,7 @@ export class CheckpointRecorder implements TurnRecorder {
       for (const [path, version] of (open.steps ?? []).flatMap(({ files }) => files ?? []))
         this.#latest.set(path, version)
     }
-    let notes: string[]
+    let notes: Sentence[]
     if (target !== 'workspace') notes = captureFiles(context, open, this.#before, target)
     else {
       if (this.#before) return []
@@ -226,20 +227,18 @@ export class CheckpointRecorder implements TurnRecorder {
       if (this.#workspaces.turnCount(bounds.root) > 1)
         open.notes.push('Another chat worked in this folder at the same time.')
     }
-    open.notes.push(...notes)
+    open.notes.push(...notes.map(String))
     store.writeOpenRecord(open)
     return notes
   }
 
-  #giveUp(root: string, target: Target, error: unknown): string[] {
+  #giveUp(root: string, target: Target, error: unknown): Sentence[] {
     if (target === 'workspace') this.#gaveUp = true
     const reason = messageOf(error)
     const isTooLarge = error instanceof WorkspaceTooLargeError
     if (!isTooLarge) this.#workspaces.log('could not record file changes', { error: reason })
-    const note = isTooLarge
-      ? `This folder is too large to record (${reason}). Changes made by commands can't be undone; changes made by the file tools can.`
-      : `Changes of this turn can't be undone: ${reason}.`
-    this.#open?.notes.push(note)
+    const note = sentence(isTooLarge ? 'checkpoint.large_folder' : 'checkpoint.none', { reason })
+    this.#open?.notes.push(`${note}`)
     // It stays too large in every turn, so each session is warned about it once.
     return !isTooLarge || this.#workspaces.isFirstWarning(root, this.#start.sessionId) ? [note] : []
   }

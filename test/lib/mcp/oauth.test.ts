@@ -113,8 +113,8 @@ test('a turn continues without a server that requires a sign-in, and starts none
   const home = homeOf(dir, 'a', { p: { url: server.url } })
   const { tools, warnings } = await mcp.tools(home, never)
   assert.equal(tools, [])
-  assert.match(warnings[0] ?? '', 'requires a sign-in')
-  assert.match(warnings[0] ?? '', 'Settings')
+  assert.match(`${warnings[0]}`, 'requires a sign-in')
+  assert.match(`${warnings[0]}`, 'Settings')
   assert.equal(rowOf(mcp, home).sign_in, {
     ...{ state: 'needed', host: null, paste: false, failure: null },
   })
@@ -230,7 +230,7 @@ test('signs in, keeps the tokens private and known as secrets, and uses them for
   const elsewhere = `http://127.0.0.1:${(thief.address() as AddressInfo).port}/mcp`
   writeServers(home.dir, { p: { url: elsewhere } })
   await immediate()
-  assert.match((await mcp.tools(home, never)).warnings[0] ?? '', 'requires a sign-in')
+  assert.match(`${(await mcp.tools(home, never)).warnings[0]}`, 'requires a sign-in')
   assert.ok(seen.length > 0)
   assert.ok(seen.every(header => header === undefined))
   // External agents get the address, never the token.
@@ -305,7 +305,7 @@ test('a rejected refresh token asks for a new sign-in and does not end the turn'
   writeFileSync(path, JSON.stringify(stored))
   assert.match(await whyNot(callTool(mcp, home)), /Sign in/)
   assert.is(rowOf(mcp, home).sign_in.state, 'needed')
-  assert.match((await mcp.tools(home, never)).warnings[0] ?? '', 'requires a sign-in')
+  assert.match(`${(await mcp.tools(home, never)).warnings[0]}`, 'requires a sign-in')
   assert.is((await signIn(mcp, home)).ok, true)
   assert.is((await callTool(mcp, home)).content, 'ada')
 })
@@ -350,7 +350,7 @@ test('signing out deletes and revokes the tokens', async world => {
   assert.throws(() => statSync(path))
   assert.is(rowOf(mcp, home).sign_in.state, 'none')
   assert.is(await server.provider.AccessToken.find(grant.access_token), undefined)
-  assert.match((await mcp.tools(home, never)).warnings[0] ?? '', 'requires a sign-in')
+  assert.match(`${(await mcp.tools(home, never)).warnings[0]}`, 'requires a sign-in')
   // Nothing to sign out of.
   assert.is(await mcp.signIns.signOut(home, 'p'), null)
   assert.is(await mcp.signIns.signOut(home, 'none'), null)

@@ -96,7 +96,8 @@ test('without servers nothing is loaded; an invalid entry is reported', async ({
   const { tools, warnings } = await ask(mcp, home)
   assert.equal(tools, [])
   assert.is(warnings.length, 4, warnings.join('\n'))
-  for (const sentence of warnings) assert.match(sentence, /^The MCP server ".+" cannot be used: /)
+  for (const sentence of warnings)
+    assert.match(`${sentence}`, /^The MCP server “.+” cannot be used: /)
 })
 
 test('reports a missing program, one that exits, and one that cannot list its tools', async ({
@@ -110,7 +111,7 @@ test('reports a missing program, one that exits, and one that cannot list its to
   })
   const { tools, warnings } = await ask(mcp, home)
   assert.equal(tools, [])
-  const [gone = '', ends = '', lost = ''] = warnings
+  const [gone = '', ends = '', lost = ''] = warnings.map(String)
   assert.match(gone, 'nonesuch-program')
   assert.match(ends, 'exit code 2')
   assert.match(lost, 'the list is lost')
@@ -130,10 +131,10 @@ test('an unresponsive server delays one turn briefly, and later turns not at all
   const home = homeOf(dir, 'a', { mute: { ...node(odd, 'silent'), connect_timeout: 20 } })
   const first = ask(mcp, home)
   await clock.advance(10_000)
-  assert.match((await first).warnings[0] ?? '', 'still starting')
+  assert.match(`${(await first).warnings[0]}`, 'still starting')
   const second = ask(mcp, home)
   await clock.advance(0)
-  assert.match((await second).warnings[0] ?? '', 'still starting')
+  assert.match(`${(await second).warnings[0]}`, 'still starting')
   const trying = mcp.test(home, 'mute', never)
   await clock.advance(10_000)
   const tried = await trying
@@ -145,7 +146,7 @@ test('an unresponsive server delays one turn briefly, and later turns not at all
 test('a stopped turn does not wait for servers', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', { mute: node(odd, 'silent') })
   const { warnings } = await mcp.tools(home, AbortSignal.abort())
-  assert.match(warnings[0] ?? '', 'still starting')
+  assert.match(`${warnings[0]}`, 'still starting')
 })
 
 // ── What goes wrong while it works ──────────────────────────────────────────────────────────────────────────────────
@@ -467,7 +468,7 @@ for (const [transport, path] of [
     })
     const { tools, warnings } = await ask(mcp, home)
     assert.is(warnings.length, 1, warnings.join('\n'))
-    assert.match(warnings[0] ?? '', '"nowhere" cannot be used')
+    assert.match(`${warnings[0]}`, '“nowhere” cannot be used')
     assert.equal(await run(tools, 'mcp_web_echo', { message: 'hi' }), { content: 'Echo: hi' })
     child.kill('SIGKILL')
     await new Promise(resolve => child.once('close', resolve))

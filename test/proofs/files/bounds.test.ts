@@ -171,7 +171,7 @@ test('a workspace that is missing, or deleted with its records, causes no error'
   rmSync(join(own, 'blobs'), { recursive: true })
   writeFileSync(join(own, 'blobs'), 'rubbish')
   const broken = await turns.turn('workspace', () => turns.write('a', 'r'))
-  assert.match(broken.notes.join(), "can't be undone")
+  assert.match(broken.notes.join(), 'can’t be undone')
   await turns.close()
 })
 

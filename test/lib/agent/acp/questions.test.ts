@@ -1,7 +1,6 @@
 /** What agents ask with a permission request: their user's answers, which of several ways, and what the card says about it. */
 import { join } from 'node:path'
 import * as assert from 'uvu/assert'
-import { refusalWarning } from '../../../../lib/agent/acp/permissions.ts'
 import { describe, mergeCall } from '../../../../lib/agent/acp/tool-calls.ts'
 import { CallUpdate } from '../../../../lib/agent/acp/updates.ts'
 import { type TurnOutput, agentSuite } from './_external.ts'
@@ -135,21 +134,6 @@ test('an approval says what the agent says about it, once', async at => {
     locations: [{ path: join(at.workspace, 'a.txt') }],
   })
   assert.is(inside.description, 'Tester asks to change files.')
-})
-
-test('a refusal is one sentence for a person', () => {
-  const cases: [what: string, sentence: string, wanted: string][] = [
-    [
-      'a command',
-      'Refused, and no approval can allow it: the rule "bash(touch *)" of permissions.deny in /c.yaml forbids it. Do not try it another way.',
-      'T was refused a command, and no approval can allow it: the rule "bash(touch *)" of permissions.deny in /c.yaml forbids it.',
-    ],
-    ['access', 'Plan mode is on.', 'T was refused access: Plan mode is on.'],
-    ['“x”', 'a hook blocked it: no more..', 'T was refused “x”: a hook blocked it: no more.'],
-    ['“x”', 'the user denied it', 'T was refused “x”: the user denied it.'],
-  ]
-  for (const [what, sentence, wanted] of cases)
-    assert.is(refusalWarning('T', what, sentence), wanted)
 })
 
 test('tools keep the name that the agent gives them; a title in words is no name', () => {

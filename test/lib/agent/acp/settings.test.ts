@@ -62,7 +62,7 @@ test('warns if the agent does not accept images', async at => {
   writeFileSync(join(at.workspace, 'dot.png'), PIXEL)
   const { text, warnings } = await at.say('recall', { request: { attachments: ['dot.png'] } })
   assert.is(text, 'I have heard: recall')
-  assert.match(warnings[0] ?? '', /doesn't accept images/)
+  assert.match(warnings[0] ?? '', /doesn’t accept images/)
 })
 
 test('reports the title that the agent sets', async at => {
@@ -152,8 +152,8 @@ test('a slow start is announced, and again each minute', async at => {
   const { warnings } = await turn
   assert.equal(warnings, [
     'Tester is starting.',
-    'Tester is still starting after 1 minute.',
-    'Tester is still starting after 2 minutes.',
+    'Tester is still starting after 1 min.',
+    'Tester is still starting after 2 min.',
   ])
 })
 

@@ -29,7 +29,7 @@ const open = (section: unknown) => {
     place: { sessionId: 's1', cwd, profile: 'default', home: '/home', model: 'm' },
     env: { PATH: process.env.PATH ?? '', HOME: cwd },
     records,
-    warn: message => warnings.push(message),
+    warn: message => warnings.push(`${message}`),
   })
   return { turn, warnings, rows: () => records.rows('/home', parsed) }
 }
@@ -368,7 +368,7 @@ hooks('"continue": false ends the turn, and a message is shown', async () => {
   assert.is(turn.stopped(), null)
   await turn.after(call(), { content: '', isError: false, durationMs: 0 })
   assert.is(turn.stopped(), 'enough')
-  assert.equal(warnings, ['hi', 'A hook ended the turn: enough'])
+  assert.equal(warnings, ['hi', 'A hook ended this answer: enough'])
 })
 
 hooks('an asynchronous hook is not waited for', async () => {
