@@ -13,7 +13,7 @@ export class ApiError extends Error {
   readonly code: string | null
   readonly body: Readonly<Record<string, unknown>>
   /** For the one who reads the server's log; absent unless the server failed. */
-  detail?: ErrorDetail | null | undefined
+  copyable?: ErrorDetail | null | undefined
 
   constructor(status: number, message: string, body: Record<string, unknown> = {}) {
     super(message)
@@ -120,7 +120,7 @@ export const toApiError = async (
     typeof sentence === 'string' ? sentence : [status, statusText].filter(Boolean).join(' ')
   const message = texts?.replyText(body, fallback) ?? fallback
   const error = new ApiError(status, message, body)
-  error.detail = texts?.errorDetail(status, body, route)
+  error.copyable = texts?.errorDetail(status, body, route)
   return error
 }
 

@@ -22,7 +22,7 @@ import {
   repositoriesInIndex,
   variablesFor,
 } from '../commands/sandbox/private-git.ts'
-import { PROTECTED_IN_WORKSPACE } from '../commands/sandbox/places.ts'
+import { PROTECTED_IN_WORKSPACE } from '../commands/sandbox/special-paths.ts'
 import { gitIn } from '../commands/sandbox/mounts.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { protectedPaths } from '../store/state-files.ts'

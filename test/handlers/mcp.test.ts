@@ -1,4 +1,5 @@
 /** MCP servers over HTTP: kept in config.yaml with its comments, shown without secrets, tried for real, used by a turn. */
+import { asObject } from '../../lib/base/json.ts'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -200,7 +201,8 @@ turns('a turn uses an MCP tool, and continues without a server that does not wor
     ['The MCP server “bad” cannot be used: The program “nonesuch-program” was not found.'],
   )
   // So that a page shows it in its language.
-  assert.equal((warnings[0]?.sentences as Record<string, unknown>).message, {
+  const [{ sentences = {} } = {}] = warnings
+  assert.equal(asObject(sentences).message, {
     code: 'mcp.unusable',
     values: {
       name: 'bad',

@@ -76,7 +76,8 @@ test('a reply that is not JSON is an error with its status', async () => {
 test('an error of the server has details to copy; others, and those of a proxy, have none', async () => {
   const failed = { error: 'Internal server error', code: 'internal_error', request_id: 'a1-7' }
   const detailOf = async (status: number, body: unknown) =>
-    (await refusal(service([status, JSON.stringify(body)]).api('GET /api/settings'))).detail ?? null
+    (await refusal(service([status, JSON.stringify(body)]).api('GET /api/settings'))).copyable ??
+    null
   const detail = await detailOf(500, failed)
   assert.is(detail?.label, 'Copy details')
   assert.match(

@@ -10,7 +10,7 @@ import {
   SYSTEM_SECRETS,
   TOOL_VARIABLES,
   TOOLS_OF_HOME,
-} from './places.ts'
+} from './special-paths.ts'
 
 /** What a command may do with a path and everything below it. */
 export type Access = 'read' | 'write' | 'hide'

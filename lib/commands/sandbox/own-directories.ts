@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { isDirectory } from '../../base/directories.ts'
 import { sha256 } from '../../base/sha256.ts'
 import { readText } from '../../store/read-text.ts'
-import { TOOLS_OF_HOME } from './places.ts'
+import { TOOLS_OF_HOME } from './special-paths.ts'
 
 export type OwnDirectories = {
   /** Contains those of every owner. */

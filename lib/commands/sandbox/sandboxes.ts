@@ -32,7 +32,7 @@ import type { NetworkAccess } from './network-opener.ts'
 import { NetworkProxy } from './network-proxy.ts'
 import { MountCheck } from './running-sandboxes.ts'
 import { SandboxDirectories } from './own-directories.ts'
-import { DROPPED_VARIABLES } from './places.ts'
+import { DROPPED_VARIABLES } from './special-paths.ts'
 import { seatbeltArguments } from './seatbelt.ts'
 
 /** bwrap has two processes of its own: the one that was started, and the first one inside (process 1). */

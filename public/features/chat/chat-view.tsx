@@ -9,7 +9,7 @@ import { Header } from './header.tsx'
 import { HeldKeys } from '../shell/held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadTranscript } from '../transcript/load-transcript.ts'
-import type { TranscriptActions } from '../transcript/transcript.tsx'
+import type { TranscriptActions } from '../messages/transcript-context.ts'
 import {
   useChat,
   useComposer,

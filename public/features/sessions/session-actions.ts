@@ -1,4 +1,4 @@
-/** What a menu offers for one session. Each shows its error. Their code is loaded when one is first called. */
+/** What a menu offers for one session. Each shows its error. Their code (`late-session-actions.ts`) is loaded when one is first called. */
 import type { Transcript } from '../messages/transcript.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import type { Sessions } from './sessions.ts'
@@ -36,7 +36,6 @@ export class SessionActions {
     return this.#run(late => late.archive(this.#options, id, archived))
   }
 
-  /** Moves a session to the trash; the toast offers to undo it. */
   remove(id: string): Promise<void> {
     return this.#run(late => late.remove(this.#options, id))
   }
@@ -58,7 +57,7 @@ export class SessionActions {
     return this.#run(late => late.importFile(this.#options, file))
   }
 
-  #run(act: (late: typeof import('./actions.ts')) => unknown): Promise<void> {
-    return this.#options.shell.attempt(async () => act(await import('./actions.ts')))
+  #run(act: (late: typeof import('./late-session-actions.ts')) => unknown): Promise<void> {
+    return this.#options.shell.attempt(async () => act(await import('./late-session-actions.ts')))
   }
 }

@@ -30,9 +30,9 @@ export class Toasts {
   }
 
   readonly showError = (error: unknown): void => {
-    const { message = String(error), detail } = Object(error) as Partial<ApiError>
+    const { message = String(error), copyable } = Object(error) as Partial<ApiError>
     const copy = this.#copy
-    const action = detail && copy && { label: detail.label, run: () => copy(detail.text) }
+    const action = copyable && copy && { label: copyable.label, run: () => copy(copyable.text) }
     this.show(message, { kind: 'error', action: action ?? null })
   }
 

@@ -127,7 +127,6 @@ const useParts = (
   return isWhole.value
 }
 
-export type { TranscriptActions } from '../messages/transcript-context.ts'
 export { warmUp } from '../../markdown/warm-up.ts'
 
 export type TranscriptProps = {

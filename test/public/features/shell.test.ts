@@ -175,7 +175,7 @@ test('a toast of a failed request copies its details; other errors have no actio
   const { platform } = fakePlatform()
   const toasts = new Toasts(platform, text => void copied.push(text))
   const failed = new ApiError(500, 'a')
-  failed.detail = { label: 'Copy details', text: 'id 7' }
+  failed.copyable = { label: 'Copy details', text: 'id 7' }
   toasts.showError(failed)
   toasts.showError(new ApiError(409, 'b'))
   toasts.showError('c')

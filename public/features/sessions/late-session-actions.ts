@@ -32,6 +32,7 @@ export const archive = async (
   shell.toasts.show(t('row.archived', { title: sessions.titleOf(id) }), { action })
 }
 
+/** Moves a session to the trash. `Sessions.remove` returns what restores it, for *Undo* in the toast. */
 export const remove = async (
   { shell, sessions, isOpen, newChat }: Options,
   id: string,
