@@ -5,13 +5,13 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { type BackupPlace, treatmentOf } from '../operations/backups/places.ts'
+import { type BackupPlace, treatmentOf } from '../operations/backups/treatment.ts'
 import { NOT_COPIED } from './not-copied.ts'
 import { type CellFiles, FOLDER, FOLDER_MODE } from './cluster.ts'
 import type { Config } from '../config.ts'
 import { findAgentDir } from '../operations/host-agent-checkout.ts'
 import { errorCode } from '../store/file-error.ts'
-import { realPath } from '../store/path-within.ts'
+import { isBelow, realPath } from '../store/path-within.ts'
 import { isKnownWorkspace } from '../workspaces/known-workspace.ts'
 import { TrackedFolders } from './tracked-folders.ts'
 
@@ -42,9 +42,6 @@ const REQUEST_KEYS = /^request-keys(?:\/[\d-]+\.jsonl)?$/
 const UNFINISHED = /\.(?:tmp|partial)$/
 /** Of a takeover that was killed. */
 const UNFINISHED_WORK = /(?:^|\/)\.cluster\.tmp$/
-
-const isAtOrBelow = (dir: string, path: string): boolean =>
-  path === dir || path.startsWith(dir + sep)
 
 const hasOwnMode = (path: string): boolean => {
   const stat = lstatSync(path, { throwIfNoEntry: false })
@@ -105,7 +102,7 @@ export class CellFileRules implements CellFiles {
 
   keyOf(path: string): string | null {
     for (const [prefix, root] of this.#roots) {
-      if (!isAtOrBelow(prefix, path)) continue
+      if (!isBelow(prefix, path)) continue
       const key = path === prefix ? root : `${root}/${toKey(relative(prefix, path))}`
       return this.#isKept(key) && !this.#isRebuilt(key) ? key : null
     }
@@ -174,7 +171,7 @@ export class CellFileRules implements CellFiles {
     if (path === '') return 'save'
     const full = join(place.dir, path)
     if (!('kind' in place)) {
-      const isOther = [...this.#excluded, this.#baseHome].some(dir => isAtOrBelow(dir, full))
+      const isOther = [...this.#excluded, this.#baseHome].some(dir => isBelow(dir, full))
       return isOther || HOME_CACHES.test(path) || UNFINISHED_WORK.test(path) ? 'skip' : 'save'
     }
     if (place.kind === 'state' && REQUEST_KEYS.test(path)) return 'journal'

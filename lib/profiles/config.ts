@@ -1,6 +1,6 @@
 /**
  * The schema of config.yaml: every key that is read, with its type, default, and documentation. `npm run docs` prints it.
- * The keys of models and providers are in config-models.ts.
+ * The keys of models and providers are in config-models.ts, those of commands, containers, and the sandbox in config-commands.ts.
  */
 import type { z } from 'zod'
 import { EFFORTS } from '../base/efforts.ts'

@@ -1,9 +1,7 @@
 /** Attachments of a message: file names. Other clients send objects with a name. */
 import { z } from 'zod'
+import { MAX_ATTACHMENTS } from '../base/attachment-limits.ts'
 import { isObject } from '../base/json.ts'
-
-/** Per message. */
-const MAX_ATTACHMENTS = 20
 
 export const fileNameOf = (item: unknown): string | null => {
   if (typeof item === 'string') return item

@@ -67,8 +67,7 @@ const readGuard = (ctx: ReadScope): ((fullPath: string) => boolean) => {
     const inode = inodeOf(fullPath)
     return inode !== null && inode.links > 1 && kept.has(inode.key)
   }
-  const isIn = (paths: string[], fullPath: string) =>
-    paths.some(path => fullPath === path || fullPath.startsWith(path + sep))
+  const isIn = (paths: string[], fullPath: string) => paths.some(path => isBelow(path, fullPath))
   return fullPath =>
     SYSTEM_SECRET.test(fullPath) ||
     (isIn(forbidden, fullPath) && !isIn(readable, fullPath)) ||
@@ -85,9 +84,6 @@ export const hiddenGuard = (ctx: ReadScope, root?: string): ((fullPath: string) 
   const isHidden = ctx.rules?.hides(root)
   return isHidden ? path => isForbidden(path) || isHidden(path) : isForbidden
 }
-
-const below = (home: string, fullPath: string): string =>
-  fullPath.startsWith(home + sep) ? fullPath.slice(home.length + 1) : ''
 
 /** Throws if reading is denied. */
 export const guardRead = (ctx: PathScope, fullPath: string): void => {
@@ -106,7 +102,7 @@ export const guardWrite = (turn: TurnServices, fullPath: string): void => {
   const denied = deniedPath(turn.rules, 'write', fullPath)
   if (denied !== null) throw new Refusal('rule', denied)
   const home = turn.env.HOME ? realPath(turn.env.HOME) : ''
-  if (SYSTEM.test(fullPath) || STARTUP.test(below(home, fullPath)))
+  if (SYSTEM.test(fullPath) || STARTUP.test(home === '' ? '' : relative(home, fullPath)))
     throw new Refusal(
       'checks',
       `Writing to ${fullPath} is denied: it is a protected file of the system or the user.`,

@@ -1,5 +1,5 @@
 /** Files that no tool treats as ordinary ones: keys and logins of the user, and what decides about the agent. */
-import { sep } from 'node:path'
+import { relative, sep } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { findHardLink } from '../hard-links.ts'
 
@@ -10,11 +10,7 @@ const CREDENTIALS =
 /** Whether a real path is a file with keys or logins in this home directory. */
 export const isCredential = (home: string, fullPath: string): boolean => {
   const root = home === '' ? '' : realPath(home)
-  return (
-    root !== '' &&
-    fullPath.startsWith(root + sep) &&
-    CREDENTIALS.test(fullPath.slice(root.length + 1))
-  )
+  return root !== '' && CREDENTIALS.test(relative(root, fullPath))
 }
 
 /** Files that other programs obey without being started by the user: those of a repository (a folder with a HEAD is one), of editors, and of shells. */

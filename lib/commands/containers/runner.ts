@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { CommandPlacement, CommandRunner, PlacedProgram } from '../../agent/tool-services.ts'
 import { killGroup, type OnEnd } from '../../base/process.ts'
 import { messageOf, unavailable, wordsOf } from '../../errors.ts'
-import { isInside } from '../../store/path-within.ts'
+import { isBelow, isInside } from '../../store/path-within.ts'
 import type { Container, RunningContainer } from './container.ts'
 import type { ContainerMount } from './container-files.ts'
 import type { ContainerRequest, Containers } from './containers.ts'
@@ -214,7 +214,7 @@ export class ContainerRunner implements CommandRunner {
   hostPath(path: string): string {
     const found = this.#containerNow()
       ?.places()
-      .find(({ target }) => path === target || path.startsWith(`${target}/`))
+      .find(({ target }) => isBelow(target, path))
     return found ? `${found.source}${path.slice(found.target.length)}` : path
   }
 }

@@ -1,9 +1,9 @@
-/** What a backup of this installation has: the state directory, homes, and the settings files without their keys. */
+/** The directories that a backup of this installation reads, and the settings files without their keys. Which files of them it has: `treatmentOf` (`treatment.ts`). */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isObject } from '../../base/json.ts'
 import type { BackupScope } from './backup.ts'
-import type { BackupPlace } from './places.ts'
+import type { BackupPlace } from './treatment.ts'
 import type { Config } from '../../config.ts'
 import { findAgentDir } from '../host-agent-checkout.ts'
 import type { Home } from '../../profiles/home.ts'

@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, posix, relative, resolve, sep } from 'node:p
 import { messageOf } from '../../errors.ts'
 import { isBelow } from '../../store/path-within.ts'
 import { isGone } from './read-file.ts'
-import { type BackupPlace, treatmentOf, type Treatment } from './places.ts'
+import { type BackupPlace, treatmentOf, type Treatment } from './treatment.ts'
 
 export type SavedEntry =
   | { type: 'directory'; path: string; mode: number; mtimeMs: number }

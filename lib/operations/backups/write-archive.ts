@@ -11,7 +11,7 @@ import { openForBackup } from './read-file.ts'
 import { errorCode } from '../../store/file-error.ts'
 import { isDiskFull as isFull } from '../../store/journal.ts'
 import { TarWriter } from './tar.ts'
-import { unknownEntry } from './places.ts'
+import { unknownEntry } from './treatment.ts'
 import type { SavedEntry } from './walk.ts'
 
 export type Problem = { path: string; reason: string }

@@ -1,7 +1,8 @@
 /** Checks of the profile's files: unreadable ones, invalid values, and safeguards that are not supported. */
 import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
+import { isBelow } from '../../store/path-within.ts'
 import { isDirectory } from '../../base/directories.ts'
 import { findProgram } from '../../base/find-program.ts'
 import { shownChanges } from '../../commands/guards/setting-changes.ts'
@@ -123,8 +124,8 @@ export const fileChecks = ({ homes, home, config, machine, above }: CheckContext
   const workspaces = new Workspaces(config, () => config.userHome)
   const nameOf = (file: string): string => {
     if (file === home.configFile.path) return 'config.yaml'
-    const place = [home.dir, config.baseHome].find(dir => file.startsWith(`${dir}/`))
-    return place === undefined ? file : file.slice(place.length + 1)
+    const place = [home.dir, config.baseHome].find(dir => isBelow(dir, file))
+    return place === undefined ? file : relative(place, file)
   }
   // The one of the default profile is in the state directory.
   const isStateUsable =

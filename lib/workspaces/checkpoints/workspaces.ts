@@ -51,7 +51,7 @@ export class CheckpointWorkspaces {
     const own = realPath(join(home.dir, 'checkpoints'))
     return {
       root,
-      isHidden: real => real === own || real.startsWith(`${own}/`) || isHidden(real),
+      isHidden: real => isBelow(own, real) || isHidden(real),
     }
   }
 

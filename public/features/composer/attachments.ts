@@ -1,16 +1,12 @@
 /** Uploads of a message's attachments, with their limits and thumbnails. */
 import { signal, type ReadonlySignal } from '@preact/signals'
+import { MAX_ATTACHMENTS, MAX_UPLOAD_BYTES } from '../../../lib/base/attachment-limits.ts'
 import { formatBytes } from '../../parts/file-kind.ts'
 import { t } from '../../strings/t.ts'
 import type { Composer } from './composer.ts'
 import { LongTexts } from './long-text.ts'
 import type { Platform } from '../../platform.ts'
 import { type DroppedFolder, type Queued, UploadQueue } from '../../upload-queue.ts'
-
-/** The server's request limit, minus the multipart overhead. */
-export const MAX_UPLOAD_BYTES = 20 * 1024 * 1024 - 4096
-/** The server's limit per message. */
-export const MAX_ATTACHMENTS = 20
 
 /** An upload and the blob URL of its thumbnail; null when it is no image. */
 export type Attachment = Queued<{ picture: string | null; keep?: 'chat' | undefined }>
@@ -72,7 +68,7 @@ export class Attachments {
     const isLarge = !isFolder && file.size > MAX_UPLOAD_BYTES
     const picture = isFolder || !/^image\/(?!svg)/.test(file.type) ? null : pictureOf(file)
     const many = this.#tooMany() ? t('attach.many', { max: `${MAX_ATTACHMENTS}` }) : ''
-    const problem = isLarge ? t('attach.large', { max: formatBytes(20_000_000) }) : many
+    const problem = isLarge ? t('attach.large', { max: formatBytes(MAX_UPLOAD_BYTES) }) : many
     // Nobody meant a pasted picture as a file of the workspace.
     const keep = isPasted && picture ? 'chat' : undefined
     return this.#queue.add(file, { picture, keep }, problem)

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import type { App } from '../../app.ts'
 import type { DroppedFolder } from '../../upload-queue.ts'
-import { MAX_UPLOAD_BYTES } from './attachments.ts'
+import { MAX_UPLOAD_BYTES } from '../../../lib/base/attachment-limits.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 

@@ -97,7 +97,7 @@ export const readFolders = async (
   }
   if (budget.cut) messages.push(t('files.folder.cut', { count: MAX_FILES }))
   if (budget.large > 0) {
-    messages.push(t('files.folder.large', { count: budget.large, max: formatBytes(20_000_000) }))
+    messages.push(t('files.folder.large', { count: budget.large, max: formatBytes(maxBytes) }))
   }
   if (budget.git) messages.push(t('files.folder.git'))
   return { folders, messages }

@@ -69,7 +69,7 @@ test('skips files over the limit and files that are too large', async () => {
   )
   assert.is(said.length, 2)
   assert.match(said[0]!, /first 500 files/)
-  assert.match(said[1]!, /^1 file larger than 20/)
+  assert.match(said[1]!, /^1 file larger than 100 bytes/)
 })
 
 test('reports an empty folder', async () => {
