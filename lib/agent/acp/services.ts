@@ -150,7 +150,7 @@ export class ClientRequests {
   /** Throws `Refusal` where a hook blocks it. */
   async #askAbout(
     turn: ActiveTurn,
-    asked: {
+    question: {
       call: Call
       id: string
       diff: string
@@ -158,7 +158,7 @@ export class ClientRequests {
       options: acp.PermissionOption[]
     },
   ): Promise<acp.RequestPermissionOutcome> {
-    const { call, id, diff, update, options } = asked
+    const { call, id, diff, update, options } = question
     const { request, warn } = turn
     const plan = await answerPlan(request, call, id, options)
     if (plan) return plan
@@ -171,8 +171,8 @@ export class ClientRequests {
     const approve = await turn.hooks
       .before({ ...described, callId: id, kind: call.kind })
       .catch((error: unknown) => {
-        const shown = `“${described.preview || described.name}”`
-        if (error instanceof Refusal) warn(refusalWarning(this.#name, shown, error.message))
+        const label = `“${described.preview || described.name}”`
+        if (error instanceof Refusal) warn(refusalWarning(this.#name, label, error.message))
         throw error
       })
     return askPermission(options, call, id, {
@@ -194,8 +194,8 @@ export class ClientRequests {
 
   /** For files and terminals: those of this machine are not those of an agent on another one, whatever their paths. */
   #requireOwnTurn(id: string): { session: Session; turn: ActiveTurn } {
-    const found = this.#requireTurn(id)
-    if (usesOwnFiles(found.turn.request)) throw new Error('Use your own files and terminals.')
-    return found
+    const active = this.#requireTurn(id)
+    if (usesOwnFiles(active.turn.request)) throw new Error('Use your own files and terminals.')
+    return active
   }
 }
