@@ -7,7 +7,7 @@ import { idOf, type Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
 import { type Composed, sentDraftPatch } from '../sessions/drafts.ts'
-import type { Entry, NewEntry, TurnEnd, TurnLimit } from '../sessions/entries.ts'
+import type { JournalEntry, NewEntry, TurnEnd, TurnLimit } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
 import { sentPatch } from '../sessions/sent-messages.ts'
 import { provisionalTitle } from '../sessions/title.ts'
@@ -42,7 +42,7 @@ export const recordTurnStart = (
   turn: Turn,
   row: SessionRow,
   sent: UserInput,
-): Entry[] => {
+): JournalEntry[] => {
   const { endpoint, userMessageId } = turn
   const { text, results = [], replaced } = sent
   const title = row.title === UNTITLED && text ? { title: provisionalTitle(text) } : {}
@@ -87,7 +87,7 @@ export const recordTurnStart = (
 export const publishTurnStart = (
   sessions: Sessions,
   turn: Turn,
-  entries: Entry[],
+  entries: JournalEntry[],
   replaced: Replaced | undefined,
   redactMessage: (message: Message) => Message,
 ): void => {

@@ -8,7 +8,7 @@ import type { Message } from '../schema/message.ts'
 import { idOf, outlivesTurn } from '../schema/question.ts'
 import type { LiveTurn, SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
-import type { Entry } from '../sessions/entries.ts'
+import type { JournalEntry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { ActiveTurns, toLiveTurn } from './active-turns.ts'
 import { buildTurn } from './build-turn.ts'
@@ -250,9 +250,9 @@ export class Turns {
   }
 
   /** Writes the start of a reserved turn; throws with the session free again when that fails. */
-  async #begin(turn: Turn, row: SessionRow, input: StartInput): Promise<Entry[]> {
+  async #begin(turn: Turn, row: SessionRow, input: StartInput): Promise<JournalEntry[]> {
     const { sessions, createContext } = this.#options
-    let entries: Entry[] = []
+    let entries: JournalEntry[] = []
     try {
       entries = recordTurnStart(sessions, turn, row, input)
       turn.context = createContext(turn, this.questions, input.text)

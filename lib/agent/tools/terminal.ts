@@ -110,7 +110,7 @@ export const terminalTool = (
     const approval = await approveCommand({ ...ctx, turn: { ...ctx.turn, env } }, command, {
       cwd,
       approvalText: withAssignments(command, before),
-      access: access,
+      access,
     })
     if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()
