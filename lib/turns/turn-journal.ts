@@ -49,9 +49,9 @@ export const recordTurnStart = (
   const timestamp = Math.floor(toSeconds(turn.startedAt))
   const { clientMessageId, composed } = sent
   const { meta } = sessions.head(turn.sessionId)
-  const known = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, turn.streamId)
+  const mark = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, turn.streamId)
   const isVersion = text !== null && replaced?.message.role === 'user'
-  const said: NewMessage | null =
+  const userMessage: NewMessage | null =
     text === null
       ? null
       : {
@@ -63,8 +63,8 @@ export const recordTurnStart = (
         }
   return sessions.append(turn.sessionId, [
     ...(replaced ? [{ t: 'cut' as const, after: replaced.after }] : []),
-    { t: 'meta', patch: { ...title, ...sent.patch, ...known, ...sentDraftPatch(meta, composed) } },
-    ...[...results, ...(said ? [said] : [])].map(message => ({
+    { t: 'meta', patch: { ...title, ...sent.patch, ...mark, ...sentDraftPatch(meta, composed) } },
+    ...[...results, ...(userMessage ? [userMessage] : [])].map(message => ({
       t: 'message' as const,
       message: { ...message, timestamp },
     })),
