@@ -92,7 +92,7 @@ export const get = endpoint({
     if (!session_id) throw invalid('session_id is required', { code: 'missing_fields' })
     if (!SESSION_ID.test(session_id))
       throw missing('Session not found', { code: 'session_not_found' })
-    const kept = ctx.app.sessionViews.kept(session_id, asked)
+    const kept = ctx.app.sessionViews.recentReply(session_id, asked)
     if (kept) return sessionReply(kept)
     const own = ctx.app.sessions.row(session_id)
     // An empty session of ours does not hide a command-line session with the same id.

@@ -53,11 +53,11 @@ export const runEngine = async (
   emit: Emit,
   timing: RetryTiming = {},
 ): Promise<Outcome> => {
-  const held = holdMarkup(
+  const markup = holdMarkup(
     emit,
     request.tools.map(({ name }) => name),
   )
-  const run = new Run(request, held.emit, timing, (inner, emitInner) =>
+  const run = new Run(request, markup.emit, timing, (inner, emitInner) =>
     runEngine(inner, emitInner, timing),
   )
   const startedAt = run.clock.monotonic()
@@ -73,7 +73,7 @@ export const runEngine = async (
     return await observed(run.outcome('finished'))
   } catch (error) {
     // Any other error may come from `emit` itself.
-    if (error instanceof ProviderFailure || request.signal.aborted) held.flush()
+    if (error instanceof ProviderFailure || request.signal.aborted) markup.flush()
     if (request.signal.aborted) return run.outcome('stopped')
     const failure =
       error instanceof ProviderFailure
@@ -207,11 +207,11 @@ const readReply = async (run: Run, messageId: string, ask: ModelCall): Promise<R
   run.isToldOfMarkup = true
   const message = 'A tool call in the text of the model could not be read.'
   voidPartial(run, messageId, message)
-  const told: LoopMessage[] = [
+  const correction: LoopMessage[] = [
     { role: 'assistant', content: received.text },
     { role: 'user', content: NOT_RECOGNIZED },
   ]
-  return readReply(run, messageId, { ...ask, followUp: [...ask.followUp, ...told] })
+  return readReply(run, messageId, { ...ask, followUp: [...ask.followUp, ...correction] })
 }
 
 /** JSON of the form that was asked for is the answer, though it may look like a call. Any object: only without a mark of a call. */
@@ -231,7 +231,7 @@ const askAgain = (run: Run, reply: Reply, { tools }: ModelCall): ModelCall | nul
   const demand = demandAfter({ answerForm, mustCall: isForced }, reply)
   if (demand === null) return null
   run.hasDemandedCall ||= demand.tools === 'client'
-  const said: LoopMessage = {
+  const answer: LoopMessage = {
     role: 'assistant',
     content: reply.text,
     ...statePart(run.endpoint, reply),
@@ -239,7 +239,7 @@ const askAgain = (run: Run, reply: Reply, { tools }: ModelCall): ModelCall | nul
   return {
     tools: demand.tools,
     followUp: [
-      ...(reply.text.trim() === '' ? [] : [said]),
+      ...(reply.text.trim() === '' ? [] : [answer]),
       { role: 'user', content: demand.sentence },
     ],
   }
@@ -347,11 +347,11 @@ const runToolCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
 const STEP_WARNINGS = [
   {
     share: 0.9,
-    text: (left: number) => `Only ${left} left: answer now with what you have.`,
+    text: (count: number) => `Only ${count} left: answer now with what you have.`,
   },
   {
     share: 0.7,
-    text: (left: number) => `${left} left: finish what is begun and prepare the answer.`,
+    text: (count: number) => `${count} left: finish what is begun and prepare the answer.`,
   },
 ]
 

@@ -81,7 +81,7 @@ export const simplified = (name: string): string => name.toLowerCase().replace(/
 
 type ArgumentIn = { args: JsonObject; value: unknown }
 /** Arguments that no single other one stands for; null: this value cannot be said here. */
-type Conversion = { into: string; convert: (given: ArgumentIn) => unknown }
+type Conversion = { into: string; convert: (arg: ArgumentIn) => unknown }
 
 const number = (value: unknown): number =>
   value === '' || value === null ? Number.NaN : Number(value)
@@ -104,16 +104,16 @@ const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   timeoutseconds: { into: 'timeout', convert: ({ value }) => value },
   timeoutsec: { into: 'timeout', convert: ({ value }) => value },
   timeouts: { into: 'timeout', convert: ({ value }) => value },
-  casesensitive: { into: 'pattern', convert: given => ignoreCase(given, isNo(given.value)) },
-  caseinsensitive: { into: 'pattern', convert: given => ignoreCase(given, !isNo(given.value)) },
-  ignorecase: { into: 'pattern', convert: given => ignoreCase(given, !isNo(given.value)) },
+  casesensitive: { into: 'pattern', convert: arg => ignoreCase(arg, isNo(arg.value)) },
+  caseinsensitive: { into: 'pattern', convert: arg => ignoreCase(arg, !isNo(arg.value)) },
+  ignorecase: { into: 'pattern', convert: arg => ignoreCase(arg, !isNo(arg.value)) },
   multiline: {
     into: 'pattern',
     convert: ({ args, value }) => (isNo(value) ? args.pattern : undefined),
   },
   // Line numbers are always there.
   n: { into: 'pattern', convert: ({ args }) => args.pattern },
-  i: { into: 'pattern', convert: given => ignoreCase(given, !isNo(given.value)) },
+  i: { into: 'pattern', convert: arg => ignoreCase(arg, !isNo(arg.value)) },
   endline: { into: 'limit', convert: upTo },
   lineend: { into: 'limit', convert: upTo },
   toline: { into: 'limit', convert: upTo },
@@ -135,9 +135,8 @@ for (const [name, others] of Object.entries(ALIASES))
     CANONICAL.set(simplified(other), [...(CANONICAL.get(simplified(other)) ?? []), name])
 
 /** Whether an argument of this name is the one that a tool has as `name`. */
-export const means = (given: string, name: string): boolean =>
-  simplified(given) === simplified(name) ||
-  (CANONICAL.get(simplified(given))?.includes(name) ?? false)
+export const means = (key: string, name: string): boolean =>
+  simplified(key) === simplified(name) || (CANONICAL.get(simplified(key))?.includes(name) ?? false)
 
 /** Around the arguments themselves. */
 const WRAPPERS = new Set(['arguments', 'parameters', 'params', 'args', 'input'])
@@ -145,9 +144,9 @@ const WRAPPERS = new Set(['arguments', 'parameters', 'params', 'args', 'input'])
 export type Renamed = { ok: true; args: JsonObject } | { ok: false; error: string }
 
 /** The arguments under the names of the schema, nested ones too. */
-export const renameArguments = (schema: z.ZodType, given: JsonObject): Renamed => {
+export const renameArguments = (schema: z.ZodType, input: JsonObject): Renamed => {
   const errors: string[] = []
-  const args = renamed(schema, unwrapped(schema, given), '', errors)
+  const args = renamed(schema, unwrapped(schema, input), '', errors)
   return errors.length === 0
     ? { ok: true, args: args as JsonObject }
     : { ok: false, error: errors.join('; ') }
@@ -172,13 +171,13 @@ const namesOf = (schema: unknown): string[] | null =>
     ? Object.keys(schema.shape)
     : null
 
-const unwrapped = (schema: z.ZodType, given: JsonObject): JsonObject => {
-  const [key = '', ...more] = Object.keys(given)
-  const inner = given[key]
+const unwrapped = (schema: z.ZodType, input: JsonObject): JsonObject => {
+  const [key = '', ...more] = Object.keys(input)
+  const inner = input[key]
   // Where any name is allowed, this may be one of them.
   const isKnown = namesOf(core(schema))?.includes(key) ?? true
   const isWrapper = WRAPPERS.has(key) && !isKnown
-  return more.length === 0 && isWrapper && isObject(inner) ? inner : given
+  return more.length === 0 && isWrapper && isObject(inner) ? inner : input
 }
 
 const renamed = (schema: unknown, value: unknown, at: string, errors: string[]): unknown => {
@@ -208,12 +207,12 @@ const underNames = (
     if (names.includes(key)) args[key] = each
     else if (each !== null && each !== undefined) others.push([key, each])
   }
-  const left = others.filter(([key, each]) => {
+  const rest = others.filter(([key, each]) => {
     const name = nameFor(key, names, args, each)
     if (name !== undefined) args[name] ??= each
     return name === undefined
   })
-  for (const [key, each] of left) {
+  for (const [key, each] of rest) {
     const to = CONVERSIONS[simplified(key)]
     const converted = to && names.includes(to.into) ? to.convert({ args, value: each }) : undefined
     if (to && converted !== undefined) args[to.into] = converted
@@ -229,10 +228,10 @@ const nameFor = (
   args: JsonObject,
   value: unknown,
 ): string | undefined => {
-  const wanted = simplified(key)
+  const plain = simplified(key)
   const meant = [
-    ...names.filter(name => simplified(name) === wanted),
-    ...(CANONICAL.get(wanted) ?? []).filter(name => names.includes(name)),
+    ...names.filter(name => simplified(name) === plain),
+    ...(CANONICAL.get(plain) ?? []).filter(name => names.includes(name)),
   ]
   return meant.find(
     name => args[name] === undefined || JSON.stringify(args[name]) === JSON.stringify(value),
@@ -241,12 +240,13 @@ const nameFor = (
 
 const adviceFor = (key: string, names: readonly string[]): string => {
   if (names.length === 0) return 'there is no such argument; this tool takes none'
-  const wanted = simplified(key)
-  const known = (CANONICAL.get(wanted) ?? []).find(name => names.includes(name))
-  if (known) return `it means the same as ${known}, which has another value; give ${known} only`
+  const plain = simplified(key)
+  const synonym = (CANONICAL.get(plain) ?? []).find(name => names.includes(name))
+  if (synonym)
+    return `it means the same as ${synonym}, which has another value; give ${synonym} only`
   const [nearest = ''] = names.toSorted(
-    (a, b) => distance(simplified(a), wanted) - distance(simplified(b), wanted),
+    (a, b) => distance(simplified(a), plain) - distance(simplified(b), plain),
   )
-  const isNear = distance(simplified(nearest), wanted) <= Math.max(1, wanted.length / 3)
+  const isNear = distance(simplified(nearest), plain) <= Math.max(1, plain.length / 3)
   return `there is no such argument; ${isNear ? `use ${nearest}` : `there are ${names.join(', ')}`}`
 }

@@ -45,10 +45,10 @@ const toCall = (value: unknown, isAlone: boolean): WrittenCall | null => {
   const called = [name, tool_name, tool, fn].find(each => typeof each === 'string')
   if (typeof called !== 'string') return null
   const { arguments: args, parameters, args: short, input, ...beside } = rest
-  const given = args ?? parameters ?? short ?? input
-  const json = given === undefined ? beside : given
+  const content = args ?? parameters ?? short ?? input
+  const json = content === undefined ? beside : content
   const text = typeof json === 'string' ? json : JSON.stringify(json)
-  return isAlone && (given === undefined || !/^\s*\{/.test(text))
+  return isAlone && (content === undefined || !/^\s*\{/.test(text))
     ? null
     : { name: called, json: text }
 }
@@ -62,33 +62,33 @@ const jsonCalls =
     const calls: WrittenCall[] = []
     let end = at
     for (let next = at; /[[{]/.test(text.charAt(next)); next = endOf(BETWEEN, text, end)) {
-      const read = readJson(text, next)
+      const result = readJson(text, next)
       // A bracket behind the calls may begin something else.
-      if (!read.ok) break
-      const found = Array.isArray(read.value) ? read.value : [read.value]
-      for (const each of found) {
+      if (!result.ok) break
+      const values = Array.isArray(result.value) ? result.value : [result.value]
+      for (const each of values) {
         const call = toCall(each, isAlone)
         if (!call) return null
-        calls.push(read.isClosed ? call : { ...call, isOpen: true })
+        calls.push(result.isClosed ? call : { ...call, isOpen: true })
       }
-      end = read.end
+      end = result.end
     }
     return calls.length > 0 ? { calls, end } : null
   }
 
 /** A name, what separates it from the arguments, and these as JSON. */
-const named =
+const nameAndJson =
   (head: RegExp, tail = /(?:)/y) =>
   (text: string, at: number): Read => {
-    const found = matchAt(head, text, at)
-    if (!found) return null
-    const begin = at + found[0].length
-    const read = readJson(text, begin)
-    const name = found.slice(1).find(each => each !== undefined) ?? ''
-    if (!read.ok || !isObject(read.value)) return null
-    const json = JSON.stringify(read.value)
-    const call: WrittenCall = { name, json, ...(!read.isClosed && { isOpen: true }) }
-    return { calls: [call], end: endOf(tail, text, read.end) }
+    const match = matchAt(head, text, at)
+    if (!match) return null
+    const begin = at + match[0].length
+    const result = readJson(text, begin)
+    const name = match.slice(1).find(each => each !== undefined) ?? ''
+    if (!result.ok || !isObject(result.value)) return null
+    const json = JSON.stringify(result.value)
+    const call: WrittenCall = { name, json, ...(!result.isClosed && { isOpen: true }) }
+    return { calls: [call], end: endOf(tail, text, result.end) }
   }
 
 /** Several calls of one form behind the mark at which the first began. */
@@ -121,9 +121,9 @@ const parameters = (name: string, text: string, at: number): Read => {
   const fields: Field[] = []
   let end = at
   for (;;) {
-    const found = matchAt(PARAMETER, text, end)
-    if (!found) break
-    const begin = end + found[0].length
+    const match = matchAt(PARAMETER, text, end)
+    if (!match) break
+    const begin = end + match[0].length
     const closed = matchAt(PARAMETER_END, text, begin)
     const next = matchAt(NEXT_PARAMETER, text, begin)
     // The end tag may be left out; a value may contain one.
@@ -132,14 +132,14 @@ const parameters = (name: string, text: string, at: number): Read => {
     const stop = isOpen ? next : (closed ?? matchAt(LAST_PARAMETER, text, begin))
     if (!stop) return null
     const value = text.slice(begin, stop.index)
-    const isTagged = found[1] !== undefined
-    const key = found[1] ?? found[2] ?? ''
+    const isTagged = match[1] !== undefined
+    const key = match[1] ?? match[2] ?? ''
     // A value that is itself about parameters was cut, or one of two values would be lost.
     if (fields.some(field => field.key === key)) return null
     fields.push({
       key,
       text: isTagged ? value.replace(/^\r?\n/, '').replace(/\r?\n$/, '') : value,
-      ...(/string="true"/.test(found[3] ?? '') && { isText: true }),
+      ...(/string="true"/.test(match[3] ?? '') && { isText: true }),
     })
     end = stop.index + stop[0].length
   }
@@ -155,26 +155,26 @@ const FUNCTION_END = /\s*(?:<\/function>)?/y
 
 /** `<function=name>` with parameters, or with an object. */
 const functionTag = (text: string, at: number): Read => {
-  const found = matchAt(FUNCTION, text, at)
-  if (!found) return null
-  const begin = at + found[0].length
-  if (text.charAt(begin) !== '{') return parameters(found[1] ?? '', text, begin)
-  return named(FUNCTION, FUNCTION_END)(text, at)
+  const match = matchAt(FUNCTION, text, at)
+  if (!match) return null
+  const begin = at + match[0].length
+  if (text.charAt(begin) !== '{') return parameters(match[1] ?? '', text, begin)
+  return nameAndJson(FUNCTION, FUNCTION_END)(text, at)
 }
 
 const INVOKE = sticky(`${NAME}[^>]*>`)
 const invoke = (text: string, at: number): Read => {
-  const found = matchAt(INVOKE, text, at)
-  return found && parameters(found[1] ?? '', text, at + found[0].length)
+  const match = matchAt(INVOKE, text, at)
+  return match && parameters(match[1] ?? '', text, at + match[0].length)
 }
 
 const PAIR =
   /\s*<arg_key>\s*([^<]+?)\s*<\/arg_key>\s*<arg_value>([\s\S]*?)<\/arg_value>(?=\s*(?:<arg_key>|<\/tool_call>|$))/y
 const argumentPairs = (text: string, at: number): Read => {
-  const found = matchAt(sticky(`${NAME}\\s*`), text, at)
-  if (!found) return null
+  const match = matchAt(sticky(`${NAME}\\s*`), text, at)
+  if (!match) return null
   const fields: Field[] = []
-  let end = at + found[0].length
+  let end = at + match[0].length
   for (;;) {
     const pair = matchAt(PAIR, text, end)
     if (!pair) break
@@ -182,7 +182,7 @@ const argumentPairs = (text: string, at: number): Read => {
     end += pair[0].length
   }
   const close = matchAt(/\s*<\/tool_call>/y, text, end)
-  return close && { calls: [{ name: found[1] ?? '', fields }], end: end + close[0].length }
+  return close && { calls: [{ name: match[1] ?? '', fields }], end: end + close[0].length }
 }
 
 const PYTHON_NAME = /([A-Za-z_]\w*)(?:\.call)?\(/y
@@ -200,37 +200,37 @@ const gemma = (text: string, at: number): Read => {
     .slice(at, end.index)
     .trimEnd()
     .replace(GEMMA_STRING, (_, value?: string, older = '') => JSON.stringify(value ?? older))
-  const read = named(sticky(`call:${NAME}\\s*(?=\\{)`))(body, 0)
-  return read?.end === body.length ? { ...read, end: end.index + end[0].length } : null
+  const call = nameAndJson(sticky(`call:${NAME}\\s*(?=\\{)`))(body, 0)
+  return call?.end === body.length ? { ...call, end: end.index + end[0].length } : null
 }
 
 /** `name(key="value", other=[1])`. */
 const pythonCall = (text: string, at: number): Read => {
-  const found = matchAt(PYTHON_NAME, text, at)
-  if (!found) return null
+  const match = matchAt(PYTHON_NAME, text, at)
+  if (!match) return null
   const args: JsonObject = {}
-  let end = at + found[0].length
+  let end = at + match[0].length
   for (;;) {
     const key = matchAt(KEYWORD, text, end)
     if (!key) break
-    const read = readJson(text, end + key[0].length)
-    if (!read.ok) return null
-    args[key[1] ?? ''] = read.value
-    end = endOf(/\s*,?/y, text, read.end)
+    const result = readJson(text, end + key[0].length)
+    if (!result.ok) return null
+    args[key[1] ?? ''] = result.value
+    end = endOf(/\s*,?/y, text, result.end)
   }
   const close = matchAt(/\s*\)/y, text, end)
   return (
     close && {
-      calls: [{ name: found[1] ?? '', json: JSON.stringify(args) }],
+      calls: [{ name: match[1] ?? '', json: JSON.stringify(args) }],
       end: end + close[0].length,
     }
   )
 }
 
 const pythonList = (text: string, at: number): Read => {
-  const read = repeated(pythonCall)(text, at, '')
-  const close = read && matchAt(/\s*\]/y, text, read.end)
-  return read && close && { calls: read.calls, end: read.end + close[0].length }
+  const list = repeated(pythonCall)(text, at, '')
+  const close = list && matchAt(/\s*\]/y, text, list.end)
+  return list && close && { calls: list.calls, end: list.end + close[0].length }
 }
 
 const FENCE = '(?:```(?:json)?\\s*)?'
@@ -258,13 +258,13 @@ const DIALECTS: readonly Dialect[] = [
   {
     name: 'a name before the object',
     begins: /<(?:tool_call|function_call)>\s*(?=[\w.:-]+\s*\{)/y,
-    read: named(sticky(`${NAME}\\s*(?=\\{)`)),
+    read: nameAndJson(sticky(`${NAME}\\s*(?=\\{)`)),
   },
   {
     name: 'Mistral with names',
     begins: /\[TOOL_CALLS\]\s*(?=[\w.-]+\s*[[{])/y,
     read: repeated(
-      named(
+      nameAndJson(
         sticky(
           `(?:\\[TOOL_CALLS\\]\\s*)?${NAME}(?:\\[CALL_ID\\]\\w+)?\\s*(?:\\[ARGS\\])?\\s*(?=\\{)`,
         ),
@@ -293,14 +293,14 @@ const DIALECTS: readonly Dialect[] = [
     begins: sticky(
       `(?:<\\|tool_calls_section_begin\\|>\\s*)?<\\|tool_call_begin\\|>\\s*(?=[\\w.:-]+\\s*<\\|tool_call_argument_begin\\|>)`,
     ),
-    read: named(sticky(`${NAME}\\s*<\\|tool_call_argument_begin\\|>\\s*(?=\\{)`)),
+    read: nameAndJson(sticky(`${NAME}\\s*<\\|tool_call_argument_begin\\|>\\s*(?=\\{)`)),
   },
   {
     name: 'DeepSeek',
     begins: sticky(
       `(?:${token('tool', 'calls', 'begin')}\\s*)?${token('tool', 'call', 'begin')}\\s*`,
     ),
-    read: named(
+    read: nameAndJson(
       sticky(
         `(?:function\\s*${token('tool', 'sep')}\\s*${NAME}|${NAME}\\s*${token('tool', 'sep')})\\s*${FENCE}(?=\\{)`,
       ),
@@ -311,7 +311,7 @@ const DIALECTS: readonly Dialect[] = [
     name: 'gpt-oss',
     begins:
       /(?:<\|start\|>)?(?:assistant)?\s?(?:(?:<\|channel\|>\s*)?(?:commentary|analysis)\s+to=(?:functions\.)?|to=functions\.)(?=[\w.-]+\s*(?:[<{]|(?:json|code|commentary|analysis)\b))/y,
-    read: named(
+    read: nameAndJson(
       sticky(
         `${NAME}\\s*(?:<\\|channel\\|>\\s*(?:commentary|analysis))?\\s*(?:<\\|constrain\\|>)?\\s*(?:json|code)?\\s*(?:<\\|message\\|>)?\\s*(?=\\{)`,
       ),
@@ -354,10 +354,10 @@ export const readCalls = (text: string, at: number): WrittenCall[] | null => {
   const calls: WrittenCall[] = []
   let end = at
   while (end < text.length) {
-    const read = readCallsAt(text, end)
-    if (!read) return null
-    calls.push(...read.calls)
-    end = endOf(SEPARATOR, text, read.end)
+    const group = readCallsAt(text, end)
+    if (!group) return null
+    calls.push(...group.calls)
+    end = endOf(SEPARATOR, text, group.end)
     end = endOf(INVENTED, text, end)
   }
   return calls.length > 0 ? calls : null
@@ -366,8 +366,8 @@ export const readCalls = (text: string, at: number): WrittenCall[] | null => {
 /** The first call or calls that begin at `at`, whatever follows. */
 export const readCallsAt = (text: string, at: number): Read => {
   for (const { begins, read, isWhole } of DIALECTS) {
-    const found = isWhole && text.slice(0, at).trim() !== '' ? null : matchAt(begins, text, at)
-    const calls = found && read(text, at + found[0].length, found[0])
+    const match = isWhole && text.slice(0, at).trim() !== '' ? null : matchAt(begins, text, at)
+    const calls = match && read(text, at + match[0].length, match[0])
     if (calls && calls.calls.length > 0) return calls
   }
   return null

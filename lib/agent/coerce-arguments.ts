@@ -14,10 +14,10 @@ export type CoercedArguments =
  * Validates arguments against the tool's schema. Names of other agents and values of the wrong type are converted when
  * the meaning is unambiguous; what the schema does not know is an error.
  */
-export const coerceArguments = (schema: z.ZodType, given: JsonObject): CoercedArguments => {
-  const named = renameArguments(schema, structuredClone(given))
-  if (!named.ok) return named
-  const { args } = named
+export const coerceArguments = (schema: z.ZodType, input: JsonObject): CoercedArguments => {
+  const renaming = renameArguments(schema, structuredClone(input))
+  if (!renaming.ok) return renaming
+  const { args } = renaming
   const value = structuredClone(args)
   // A conversion can reveal nested errors, hence several rounds.
   for (let round = 0; round < 4; round++) {
@@ -116,6 +116,6 @@ const toType = (expected: string, value: unknown): unknown => {
 
 /** Null for a bare word, which the caller wraps in an array. */
 const readArray = (text: string): unknown[] | null => {
-  const read = readJson(text)
-  return read.ok && read.end === text.length && Array.isArray(read.value) ? read.value : null
+  const json = readJson(text)
+  return json.ok && json.end === text.length && Array.isArray(json.value) ? json.value : null
 }

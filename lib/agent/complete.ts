@@ -64,7 +64,7 @@ export type CompleteOptions = {
 }
 
 type OnArguments = ReturnType<typeof emitWriting>['add']
-type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
+type PartialReply = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 
 /**
  * Throws `ProviderFailure`, or the signal's reason when aborted. A failed call is repeated: the event `retry` voids what
@@ -157,7 +157,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
   }
 }
 
-const emptyResponse = ({ reasoning }: Part): ProviderFailure =>
+const emptyResponse = ({ reasoning }: PartialReply): ProviderFailure =>
   reasoning.trim() === ''
     ? new ProviderFailure('no_response', sentence('turn.empty'))
     : new ProviderFailure('no_response', sentence('turn.only_thought'), {
@@ -226,7 +226,7 @@ const emptyReply = (): Reply => ({
   providerState: [],
 })
 
-const emptyPart = (): Part => ({ ...emptyReply(), finish: 'other' })
+const emptyPart = (): PartialReply => ({ ...emptyReply(), finish: 'other' })
 
 const merge = (reply: Reply, part: Reply): Reply => {
   const shifted = shiftPositions(part.providerState, reply.text.length, reply.calls.length)
@@ -266,7 +266,7 @@ const throwFailure = (error: unknown): never => {
 const readStream = async (
   options: CompleteOptions,
   messages: ProviderRequest['messages'],
-  part: Part,
+  part: PartialReply,
   onArguments: OnArguments,
 ): Promise<void> => {
   const { request, provider } = options
@@ -306,7 +306,7 @@ const readStream = async (
 
 const applyDelta = (
   { emit, messageId, meter, notice }: CompleteOptions,
-  part: Part,
+  part: PartialReply,
   calls: Map<number, RawCall>,
   delta: ProviderDelta,
   onArguments: OnArguments,

@@ -33,11 +33,10 @@ const defaultShare = (contextLength: number): number =>
 
 /** The model's own threshold; the longest matching name wins. */
 const modelThreshold = (settings: CompressionSettings, model: string): number | undefined => {
-  const named = Object.entries(settings.modelThresholds)
-  const [found] = named
+  const [longest] = Object.entries(settings.modelThresholds)
     .filter(([name]) => model.toLowerCase().includes(name.toLowerCase()))
     .toSorted(([a], [b]) => b.length - a.length)
-  return found?.[1]
+  return longest?.[1]
 }
 
 /**
@@ -122,9 +121,9 @@ const tailOf = (
     // A summary is never part of the tail.
     if (message.summary) break
     tokens += estimateTokens(message)
-    const kept = messages.length - tail
-    const fits = tokens <= budget || (kept < protectLast && tokens <= budget * MAX_TAIL_FACTOR)
-    if (kept >= minTail && !fits) break
+    const size = messages.length - tail
+    const fits = tokens <= budget || (size < protectLast && tokens <= budget * MAX_TAIL_FACTOR)
+    if (size >= minTail && !fits) break
     tail -= 1
   }
   return alignTail(messages, head, tail)

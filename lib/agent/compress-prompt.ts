@@ -32,20 +32,20 @@ Answer with the notes alone.`
 const cutMiddle = (text: string, chars: number): string => {
   if (text.length <= chars) return text
   const head = Math.floor(chars * 0.6)
-  const left = text.length - chars
-  return `${text.slice(0, head)}\n[… ${left} characters left out …]\n${text.slice(head + left)}`
+  const cut = text.length - chars
+  return `${text.slice(0, head)}\n[… ${cut} characters left out …]\n${text.slice(head + cut)}`
 }
 
 /** Repeated results are often the same file read again, so only the newest is included in full. */
 const renderMessage = (message: LoopMessage, isRepeated: boolean): string => {
   const text = messageText(message)
   if (message.role === 'tool') {
-    const shown = isRepeated ? `[the same ${text.length} characters come again below]` : text
-    return `<result tool="${message.name ?? ''}">\n${cutMiddle(shown, RESULT_CHARS)}\n</result>`
+    const content = isRepeated ? `[the same ${text.length} characters come again below]` : text
+    return `<result tool="${message.name ?? ''}">\n${cutMiddle(content, RESULT_CHARS)}\n</result>`
   }
   const calls = (message.tool_calls ?? []).map(
-    ({ function: { name, arguments: written } }) =>
-      `<call tool="${name}">${cutMiddle(written, ARGUMENT_CHARS)}</call>`,
+    ({ function: { name, arguments: args } }) =>
+      `<call tool="${name}">${cutMiddle(args, ARGUMENT_CHARS)}</call>`,
   )
   const role = message.role === 'user' ? 'person' : message.role
   const body = [cutMiddle(text, MESSAGE_CHARS), ...calls].filter(Boolean).join('\n')
@@ -61,9 +61,9 @@ export const toChunks = (messages: readonly LoopMessage[], chars: number): strin
   let open: string[] = []
   let size = 0
   for (const message of messages) {
-    const shown = messageText(message)
+    const content = messageText(message)
     const isRepeated =
-      message.role === 'tool' && shown.length > 200 && newest.get(shown) !== message
+      message.role === 'tool' && content.length > 200 && newest.get(content) !== message
     const text = renderMessage(message, isRepeated)
     if (size > 0 && size + text.length > chars) {
       chunks.push(open.join('\n\n'))

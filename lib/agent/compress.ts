@@ -108,9 +108,8 @@ const lastId = (covered: readonly LoopMessage[]): string | null =>
   covered.map(({ summary, id }) => summary?.to || id).findLast(Boolean) ?? null
 
 const positionOf = (covered: readonly LoopMessage[]): number | undefined => {
-  const positions = covered.map(({ position }) => position)
-  const known = positions.filter(position => position !== undefined)
-  return known.length < positions.length || known.length === 0 ? undefined : Math.max(...known)
+  const positions = covered.flatMap(({ position }) => position ?? [])
+  return positions.length < Math.max(covered.length, 1) ? undefined : Math.max(...positions)
 }
 
 /** Summarizes chunk by chunk when the messages exceed the model's window; each call updates the notes so far. */
@@ -130,9 +129,9 @@ const writeNotes = async (
   let chars = Math.min(MAX_CHUNK_CHARS, Math.max(MIN_CHUNK_CHARS, readable))
   let halvings = 0
   let notes = first
-  let left = [...toChunks(newMessages, chars)]
-  while (left.length > 0) {
-    const chunk = left[0] as string
+  let queue = [...toChunks(newMessages, chars)]
+  while (queue.length > 0) {
+    const chunk = queue[0] as string
     try {
       const response = await callModel(summaryPrompt({ notes, chunk, budget, focus }), {
         signal,
@@ -140,13 +139,13 @@ const writeNotes = async (
       })
       if (!response.trim()) throw new ProviderFailure('no_response', 'The summary is empty.')
       notes = response.trim()
-      left = left.slice(1)
+      queue = queue.slice(1)
     } catch (error) {
       const tooLong = error instanceof ProviderFailure && error.type === 'context_overflow'
       if (!tooLong || ++halvings > MAX_HALVINGS) throw error
       // Slightly more than half, so that a chunk becomes two pieces and no remainder.
       chars = Math.min(chars, chunk.length) * 0.6
-      left = left.flatMap(each => halve(each, chars))
+      queue = queue.flatMap(each => halve(each, chars))
     }
   }
   return notes
@@ -185,7 +184,7 @@ export const mergeSummaries = (messages: readonly LoopMessage[]): LoopMessage[] 
 const joined = (a: WireMessage, b: WireMessage): WireMessage['content'] =>
   typeof a.content === 'string' && typeof b.content === 'string'
     ? `${a.content}\n\n---\n\n${b.content}`
-    : [...partsOf(a), ...partsOf(b)]
+    : [...wireParts(a), ...wireParts(b)]
 
-const partsOf = ({ content }: WireMessage) =>
+const wireParts = ({ content }: WireMessage) =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content

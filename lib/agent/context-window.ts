@@ -94,7 +94,7 @@ export class ContextWindow {
     if (tokens <= this.tokens()) return
     // More was read than the window was thought to have, in this turn or by an earlier one.
     if (this.#learned.has(modelKeyOf(endpoint))) this.#learn(commonWindowFor(tokens), true)
-    else this.#run.request.windows?.read(endpoint, tokens)
+    else this.#run.request.windows?.noteRead(endpoint, tokens)
   }
 
   /** Whether the server dropped a part of the last call's prompt, by its own count. Null: no sign of it. */
@@ -320,17 +320,17 @@ export class ContextWindow {
   /** The window according to the failure, the server, and what is known already; 0 when unknown. */
   async #learnFrom(failure: ProviderFailure): Promise<number> {
     const { endpoint, request } = this.#run
-    const known = this.tokens()
-    const asked = (await request.windows?.ask(endpoint))?.tokens ?? 0
-    const reported = contextLimitIn(failure.message) || asked
+    const current = this.tokens()
+    const serverTokens = (await request.windows?.ask(endpoint))?.tokens ?? 0
+    const reported = contextLimitIn(failure.message) || serverTokens
     const tokens = this.#nextPromptTokens()
     // The prompt fits by our own count, so the window is smaller than configured.
     const smaller =
-      known > 0 && tokens < known ? nextSmallerWindow(Math.min(known, tokens * 1.2)) : known
-    const window = reported > 0 && (known === 0 || reported <= known) ? reported : smaller
+      current > 0 && tokens < current ? nextSmallerWindow(Math.min(current, tokens * 1.2)) : current
+    const window = reported > 0 && (current === 0 || reported <= current) ? reported : smaller
     // A guess about a short prompt, or a rejection without a message, may be wrong: later turns must not suffer from it.
     const isKept = reported > 0 || (tokens > MIN_GUESS_TOKENS && !failure.isBodyEmpty)
-    if (window > 0 && window !== known) this.#learn(window, isKept)
+    if (window > 0 && window !== current) this.#learn(window, isKept)
     return window
   }
 

@@ -13,29 +13,29 @@ export const TOOL_SEARCH = 'tool_search'
 export const CALL_TOOL = 'call_tool'
 
 /** The tool that is meant: its name, or without the prefix `mcp_<server>_` when only one tool matches. */
-const findName = (given: string, known: readonly string[]): string | undefined => {
-  const name = repairName(given.trim(), known)
-  if (known.includes(name)) return name
-  const matching = known.filter(each => each.endsWith(`_${given}`))
+const findName = (text: string, names: readonly string[]): string | undefined => {
+  const name = repairName(text.trim(), names)
+  if (names.includes(name)) return name
+  const matching = names.filter(each => each.endsWith(`_${text}`))
   return matching.length === 1 ? matching[0] : undefined
 }
 
 /** Some models write the arguments beside the name instead of into an object, or as text. */
 const innerArguments = (args: Record<string, unknown>): Record<string, unknown> | null => {
-  const { name: _, arguments: given, ...beside } = args
-  if (isObject(given)) return given
-  if (typeof given === 'string' && given.trim() !== '') return parseArguments(given)
+  const { name: _, arguments: inner, ...beside } = args
+  if (isObject(inner)) return inner
+  if (typeof inner === 'string' && inner.trim() !== '') return parseArguments(inner)
   return beside
 }
 
 /** A call through `call_tool` as a call of that tool. Anything else, and a call that cannot be understood, is unchanged. */
-export const unwrapCall = (call: RawCall, known: readonly string[]): RawCall => {
+export const unwrapCall = (call: RawCall, names: readonly string[]): RawCall => {
   if (repairName(call.name.trim(), [CALL_TOOL]) !== CALL_TOOL) return call
   const args = parseArguments(call.arguments)
   if (!args || typeof args.name !== 'string') return call
   const name = findName(
     args.name,
-    known.filter(each => each !== CALL_TOOL),
+    names.filter(each => each !== CALL_TOOL),
   )
   const inner = innerArguments(args)
   if (name === undefined || inner === null) return call

@@ -42,40 +42,40 @@ type ErrorNames = { codes: string[]; params: string[] }
  * What is specific comes before what is general: Google's `details`, Azure's `innererror`, the `metadata` of OpenRouter and
  * what it passes on (`raw`), then `code`, Google's `status`, and `type`.
  */
-const collect = (value: unknown, found: ErrorNames, depth: number): void => {
+const collect = (value: unknown, names: ErrorNames, depth: number): void => {
   if (depth > MAX_DEPTH) return
   // Ollama and gateways pass an error on as JSON in a string.
-  if (typeof value === 'string' && /^\s*[{[]/.test(value)) collect(parse(value), found, depth + 1)
-  if (Array.isArray(value)) collect(value[0], found, depth + 1)
+  if (typeof value === 'string' && /^\s*[{[]/.test(value)) collect(parse(value), names, depth + 1)
+  if (Array.isArray(value)) collect(value[0], names, depth + 1)
   if (!isObject(value)) return
   for (const nested of ['error', 'errors', 'innererror', 'inner_error', 'detail'])
-    collect(value[nested], found, depth + 1)
+    collect(value[nested], names, depth + 1)
   const metadata = asObject(value.metadata)
-  found.codes.push(...toCode(metadata.limit_source), ...toCode(metadata.error_type))
+  names.codes.push(...toCode(metadata.limit_source), ...toCode(metadata.error_type))
   for (const detail of asObjects(value.details)) {
-    found.codes.push(...toCode(detail.reason))
+    names.codes.push(...toCode(detail.reason))
     // Google's quotas: only those per day last.
     for (const { quotaId } of asObjects(detail.violations))
-      if (/PerDay/.test(String(quotaId))) found.codes.push('PerDay')
+      if (/PerDay/.test(String(quotaId))) names.codes.push('PerDay')
   }
-  found.codes.push(...toCode(asObject(value.details).error_code))
-  found.codes.push(
+  names.codes.push(...toCode(asObject(value.details).error_code))
+  names.codes.push(
     ...['code', 'status', 'type', 'error_type', 'reason', '__type'].flatMap(key =>
       codeAt(value, key),
     ),
   )
-  found.params.push(...toParam(value.param), ...locationOf(value))
-  collect(metadata.raw, found, depth + 1)
-  if (typeof value.message === 'string') collectFromSentence(value.message, found, depth)
+  names.params.push(...toParam(value.param), ...locationOf(value))
+  collect(metadata.raw, names, depth + 1)
+  if (typeof value.message === 'string') collectFromSentence(value.message, names, depth)
 }
 
 /** Gateways wrap the error of a provider: `litellm.BadRequestError: AnthropicException - {"error": …}`. */
-const collectFromSentence = (sentence: string, found: ErrorNames, depth: number): void => {
-  found.codes.push(
+const collectFromSentence = (sentence: string, names: ErrorNames, depth: number): void => {
+  names.codes.push(
     ...[...sentence.matchAll(/\blitellm\.(\w+Error)\b/g)].map(([, name = '']) => name),
   )
   const json = /\{[\s\S]*\}/.exec(sentence)?.[0]
-  if (json !== undefined) collect(json, found, depth + 1)
+  if (json !== undefined) collect(json, names, depth + 1)
 }
 
 /** `type: "error"` and `object: "error"` only say that this is one. Bedrock puts a namespace before its names. */
@@ -92,7 +92,7 @@ const locationOf = ({ loc, msg }: JsonObject): string[] =>
 
 /** `body`: the text of an error response, or an error object. */
 export const errorFieldsIn = (body: unknown): ErrorFields => {
-  const found: ErrorNames = { codes: [], params: [] }
-  collect(body, found, 0)
-  return { codes: [...new Set(found.codes)], param: found.params[0] }
+  const names: ErrorNames = { codes: [], params: [] }
+  collect(body, names, 0)
+  return { codes: [...new Set(names.codes)], param: names.params[0] }
 }

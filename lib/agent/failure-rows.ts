@@ -259,11 +259,11 @@ export const ROWS: readonly Row[] = [
   { kind: 'refused_request', status: 'any error', source: HTTP },
 ]
 
-const hasStatus = (wanted: NonNullable<Row['status']>, status: number | undefined): boolean => {
-  if (typeof wanted !== 'string') return wanted.includes(status ?? 'none')
+const hasStatus = (statuses: NonNullable<Row['status']>, status: number | undefined): boolean => {
+  if (typeof statuses !== 'string') return statuses.includes(status ?? 'none')
   if (status === undefined) return false
-  if (wanted === '4xx') return status >= 400 && status < 500
-  return wanted === '5xx' ? status >= 500 : status >= 300
+  if (statuses === '4xx') return status >= 400 && status < 500
+  return statuses === '5xx' ? status >= 500 : status >= 300
 }
 
 const holds = (row: Row, evidence: Evidence): boolean =>

@@ -135,7 +135,7 @@ const MAX_WORDS_CHARS = 2_000
 const withoutQuotes = (sentence: string): string =>
   sentence
     .replace(INPUT, '')
-    .replace(QUOTED, (found, opening?: string) => (opening === undefined ? '' : found))
+    .replace(QUOTED, (match, opening?: string) => (opening === undefined ? '' : match))
 
 /** What an answer of a provider says about a failure. */
 export type FailureEvidence = {
@@ -156,7 +156,7 @@ export type FailureEvidence = {
 /** Classifies an error response by the table in `failure-rows.ts`. */
 export const classify = (evidence: FailureEvidence): ProviderFailure => {
   const { status, message, text = message, fields } = evidence
-  const asked = evidence.retryAfterMs ?? retryAfterInText(text)
+  const waitMs = evidence.retryAfterMs ?? retryAfterInText(text)
   // Some servers reject long prompts without an error message.
   const isBodyEmpty = evidence.isBodyEmpty === true && status === 400
   const kind = isBodyEmpty
@@ -174,7 +174,7 @@ export const classify = (evidence: FailureEvidence): ProviderFailure => {
     kind,
     isBodyEmpty,
     status,
-    retryAfterMs: asked ?? evidence.resetMs,
+    retryAfterMs: waitMs ?? evidence.resetMs,
     code: fields?.codes[0],
     param: fields?.param,
   })

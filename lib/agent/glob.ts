@@ -24,11 +24,11 @@ const bracket = (
 
 /** Matches one character of text; returns the next pattern index, or -1. */
 const step = (pattern: string, at: number, char: string): number => {
-  const wanted = pattern[at]
-  if (wanted === '?') return at + 1
-  const set = wanted === '[' ? bracket(pattern, at, char) : null
+  const token = pattern[at]
+  if (token === '?') return at + 1
+  const set = token === '[' ? bracket(pattern, at, char) : null
   if (set) return set.has ? set.end : -1
-  return wanted === char ? at + 1 : -1
+  return token === char ? at + 1 : -1
 }
 
 /**

@@ -38,14 +38,14 @@ export class HardLinks {
 
 /** Inode → the first path that contains it. */
 const readInodes = (paths: readonly string[], device: number): Map<number, string> => {
-  const found = new Map<number, string>()
-  let left = MAX_ENTRIES
+  const inodes = new Map<number, string>()
+  let entriesLeft = MAX_ENTRIES
   const read = (from: string, path: string, name?: string): void => {
-    const stat = left-- > 0 ? statIfExists(path) : undefined
+    const stat = entriesLeft-- > 0 ? statIfExists(path) : undefined
     if (stat?.dev !== device) return
     if (stat.isFile()) {
       const isWanted = name === undefined || path.split(sep).includes(name)
-      if (isWanted && !found.has(stat.ino)) found.set(stat.ino, from)
+      if (isWanted && !inodes.has(stat.ino)) inodes.set(stat.ino, from)
     } else if (stat.isDirectory())
       for (const entry of entriesIn(path))
         if (!entry.isSymbolicLink()) read(from, join(path, entry.name), name)
@@ -54,7 +54,7 @@ const readInodes = (paths: readonly string[], device: number): Map<number, strin
     const [root = '', name] = path.split('/**/')
     read(path, root, name)
   }
-  return found
+  return inodes
 }
 
 export const findHardLink = (paths: readonly string[], target: string): string | undefined =>

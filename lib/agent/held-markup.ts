@@ -3,8 +3,8 @@ import { answerStart, isQuoted, withoutChannels } from './inline-tool-calls.ts'
 import { hasMark } from './call-dialects.ts'
 import type { AgentEvent, Emit, RunMessage } from './types.ts'
 
-type Kind = 'token' | 'reasoning'
-type Stream = Before & { messageId: string; sent: string; held: string; isCall: boolean }
+type TextKind = 'token' | 'reasoning'
+type Stream = Before & { messageId: string; sent: string; buffer: string; isCall: boolean }
 
 /** As many characters as a line may be indented. */
 const NEAR_CHARS = 20
@@ -14,48 +14,49 @@ export const holdMarkup = (
   emit: Emit,
   names: readonly string[],
 ): { emit: Emit; flush: () => void } => {
-  const streams: Record<Kind, Stream | null> = { token: null, reasoning: null }
+  const streams: Record<TextKind, Stream | null> = { token: null, reasoning: null }
 
   /** Moves text from what is held to what was sent, and returns it. */
   const release = (stream: Stream, chars: number): string => {
-    const text = stream.held.slice(0, chars)
-    stream.held = stream.held.slice(chars)
+    const text = stream.buffer.slice(0, chars)
+    stream.buffer = stream.buffer.slice(chars)
     stream.sent += text
     stream.near = (stream.near + text).slice(-NEAR_CHARS)
     stream.isBlank &&= text.trim() === ''
     return text
   }
 
-  const show = (type: Kind, { messageId }: Stream, text: string): void => {
+  const show = (type: TextKind, { messageId }: Stream, text: string): void => {
     if (text !== '') emit({ type, messageId, text })
   }
 
-  const push = (type: Kind, messageId: string, text: string): void => {
+  const push = (type: TextKind, messageId: string, text: string): void => {
     const stream =
       streams[type]?.messageId === messageId
         ? streams[type]
-        : { messageId, sent: '', held: '', isCall: false, isBlank: true, near: '' }
+        : { messageId, sent: '', buffer: '', isCall: false, isBlank: true, near: '' }
     streams[type] = stream
-    stream.held += text
+    stream.buffer += text
     let free = ''
-    const answerAt = type === 'token' && stream.isBlank ? answerStart(stream.held) : 0
+    const answerAt = type === 'token' && stream.isBlank ? answerStart(stream.buffer) : 0
     if (answerAt === null) return
-    stream.held = stream.held.slice(answerAt)
-    while (!stream.isCall && stream.held !== '') {
-      free += release(stream, mayBegin(stream.held, stream))
-      const verdict = stream.held === '' ? 'maybe' : beginsCall(stream.held, stream, names)
+    stream.buffer = stream.buffer.slice(answerAt)
+    while (!stream.isCall && stream.buffer !== '') {
+      free += release(stream, mayBegin(stream.buffer, stream))
+      const verdict = stream.buffer === '' ? 'maybe' : beginsCall(stream.buffer, stream, names)
       if (verdict === 'maybe') break
-      stream.isCall = verdict === 'yes' && !isQuoted(stream.sent + stream.held, stream.sent.length)
+      stream.isCall =
+        verdict === 'yes' && !isQuoted(stream.sent + stream.buffer, stream.sent.length)
       // Not a call: one character further, another may begin.
       if (!stream.isCall) free += release(stream, 1)
     }
     show(type, stream, free)
   }
 
-  const finish = (type: Kind, messageId: string, final: string): void => {
+  const finish = (type: TextKind, messageId: string, final: string): void => {
     const stream = streams[type]
     if (stream?.messageId !== messageId) return
-    if (final.startsWith(stream.sent) && stream.held.startsWith(final.slice(stream.sent.length)))
+    if (final.startsWith(stream.sent) && stream.buffer.startsWith(final.slice(stream.sent.length)))
       show(type, stream, release(stream, final.length - stream.sent.length))
     streams[type] = null
   }
@@ -79,7 +80,7 @@ export const holdMarkup = (
     flush() {
       for (const type of ['reasoning', 'token'] as const) {
         const stream = streams[type]
-        const rest = stream ? release(stream, stream.held.length) : ''
+        const rest = stream ? release(stream, stream.buffer.length) : ''
         const isThought = answerStart(rest) === null
         const { text, reasoning } = isThought
           ? withoutChannels({ text: rest, reasoning: '' })
@@ -136,9 +137,9 @@ const mayBegin = (text: string, { isBlank, near }: Before): number => {
   if (isBlank && /^\s*[[{]/.test(text)) return 0
   const indent = isBlank || LINE_START.test(near) ? INDENT.exec(text) : null
   if (indent) return indent[0].length
-  const found = FIRST.exec(text)
-  if (!found) return text.length
-  return found[0].startsWith('\n') ? found.index + found[0].length : found.index
+  const match = FIRST.exec(text)
+  if (!match) return text.length
+  return match[0].startsWith('\n') ? match.index + match[0].length : match.index
 }
 
 /** A tag with any namespace. */

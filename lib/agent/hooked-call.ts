@@ -47,8 +47,8 @@ export const runHooked = async (
       texts.push('A hook of the user changed the arguments of this call, and they became invalid.')
       return invalid
     }
-    const shown = mask(JSON.stringify(before.input)).slice(0, MAX_SHOWN_CHARS)
-    texts.push(`A hook of the user changed the arguments of this call. It ran with: ${shown}`)
+    const text = mask(JSON.stringify(before.input)).slice(0, MAX_SHOWN_CHARS)
+    texts.push(`A hook of the user changed the arguments of this call. It ran with: ${text}`)
   }
   texts.push(...before.context)
   const startedAt = clock.monotonic()

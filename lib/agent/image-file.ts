@@ -42,13 +42,13 @@ export const typeOfFile = (name: string): ImageType =>
 export const readImageFile = (bytes: Buffer): ImageFile | null => {
   const type = imageType(bytes)
   if (type === null) return null
-  const size = sizeOf(type, bytes)
+  const size = imageSize(type, bytes)
   return size && size.width > 0 && size.height > 0 ? { type, ending: ENDINGS[type], ...size } : null
 }
 
 type Size = { width: number; height: number }
 
-const sizeOf = (type: ImageType, bytes: Buffer): Size | null => {
+const imageSize = (type: ImageType, bytes: Buffer): Size | null => {
   try {
     if (type === 'image/png')
       return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }

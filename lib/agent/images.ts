@@ -64,24 +64,24 @@ export const tooLargeImage = (): UnusableImage =>
 
 /** Stores images for one run. What it returns throws an `UnusableImage`. */
 export const imageKeeper = (store: ImageStore) => {
-  const kept = new Set<string>()
+  const files = new Set<string>()
   let bytesLeft = MAX_RUN_BYTES
   return (bytes: Buffer, name: string): StoredImage => {
-    const found = readImageFile(bytes)
-    if (!found) throw unusableBytes(bytes)
+    const image = readImageFile(bytes)
+    if (!image) throw unusableBytes(bytes)
     if (bytes.length > MAX_IMAGE_BYTES) throw tooLargeImage()
     if (bytes.length > bytesLeft)
       throw new UnusableImage(
         'too_many',
         `The images of this turn have more than ${MAX_RUN_BYTES >> 20} MB.`,
       )
-    if (kept.size >= MAX_RUN_IMAGES)
+    if (files.size >= MAX_RUN_IMAGES)
       throw new UnusableImage('too_many', `A turn stores ${MAX_RUN_IMAGES} images at most.`)
-    const file = store.save(bytes, found.ending)
+    const file = store.save(bytes, image.ending)
     if (file === null) throw new UnusableImage('not_stored', 'The image could not be stored.')
     // A copy that exists takes no more space.
-    if (!kept.has(file)) bytesLeft -= bytes.length
-    kept.add(file)
-    return { file, name, width: found.width, height: found.height, bytes: bytes.length }
+    if (!files.has(file)) bytesLeft -= bytes.length
+    files.add(file)
+    return { file, name, width: image.width, height: image.height, bytes: bytes.length }
   }
 }

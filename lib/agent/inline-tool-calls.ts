@@ -30,12 +30,12 @@ const HARMONY_END = /<\|(?:return|end)\|>\s*$/
 /** Only at the start: a tag elsewhere is content, for example in a response about tags. */
 const extractReasoning = (reply: Reply): Reply => {
   if (IN_CHANNELS.test(reply.text)) return withoutChannels(reply)
-  const found = STRAY_END.exec(reply.text)
-  const reasoning = found?.[1] ?? ''
-  if (!found || /<think|```/.test(reasoning)) return reply
+  const match = STRAY_END.exec(reply.text)
+  const reasoning = match?.[1] ?? ''
+  if (!match || /<think|```/.test(reasoning)) return reply
   return {
     ...reply,
-    text: reply.text.slice(found[0].length).trimStart(),
+    text: reply.text.slice(match[0].length).trimStart(),
     reasoning: `${reply.reasoning}${reasoning}`,
   }
 }
@@ -96,11 +96,11 @@ const cutCalls = (
   tools: readonly Tool[],
 ): { text: string; calls: RawCall[] } | null => {
   const names = tools.map(({ name }) => name)
-  const found = findCalls(text, names)
-  if (!found || (isUnmarked && found.calls.some(({ isOpen }) => isOpen))) return null
+  const result = findCalls(text, names)
+  if (!result || (isUnmarked && result.calls.some(({ isOpen }) => isOpen))) return null
   return {
-    text: text.slice(0, found.at).trimEnd(),
-    calls: found.calls.map(call => toRawCall(call, tools)),
+    text: text.slice(0, result.at).trimEnd(),
+    calls: result.calls.map(call => toRawCall(call, tools)),
   }
 }
 
@@ -117,9 +117,9 @@ const findCalls = (
     const calls = readCalls(text, at)
     if (!calls && readCallsAt(text, at)?.calls.some(isNamed)) return null
     if (!calls) continue
-    const named = calls.map(call => ({ ...call, name: repairName(call.name, names) }))
+    const candidates = calls.map(call => ({ ...call, name: repairName(call.name, names) }))
     // One that does not exist beside others gets an error.
-    return named.some(({ name }) => names.includes(name)) ? { at, calls: named } : null
+    return candidates.some(({ name }) => names.includes(name)) ? { at, calls: candidates } : null
   }
   return null
 }
@@ -160,10 +160,10 @@ const hasUnreadableCall = ({ text, isUnmarked }: Reply, tools: readonly Tool[]):
   if (isUnmarked && isInlineCall(text, tools)) return true
   const at = [...unknownForms(text), ...findMarks(text)].findLast(mark => !isQuoted(text, mark))
   if (at === undefined) return false
-  const written = text.slice(at)
-  if (!tools.some(({ name }) => written.includes(name))) return false
+  const tail = text.slice(at)
+  if (!tools.some(({ name }) => tail.includes(name))) return false
   // Behind its end, an example goes on in words.
-  return behindCalls(written).trim() === ''
+  return behindCalls(tail).trim() === ''
 }
 
 const toRawCall = (call: WrittenCall, tools: readonly Tool[]): RawCall => {
@@ -194,9 +194,9 @@ const toTyped = (text: string, schema: unknown): unknown => {
   const trimmed = text.trim()
   if (types.length === 0 && !/^[[{]/.test(trimmed)) return text
   if (types.includes('boolean') && /^(?:true|false)$/i.test(trimmed)) return /^t/i.test(trimmed)
-  const read = readJson(trimmed)
-  if (!read.ok || read.end < trimmed.length) return text
-  const { value } = read
+  const result = readJson(trimmed)
+  if (!result.ok || result.end < trimmed.length) return text
+  const { value } = result
   const isWanted =
     types.length === 0 ||
     value === null ||

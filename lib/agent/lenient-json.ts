@@ -145,10 +145,10 @@ class Reader {
 
   private match(pattern: RegExp): string | null {
     pattern.lastIndex = this.at
-    const found = pattern.exec(this.text)?.[0]
-    if (found === undefined) return null
-    this.at += found.length
-    return found
+    const text = pattern.exec(this.text)?.[0]
+    if (text === undefined) return null
+    this.at += text.length
+    return text
   }
 }
 
@@ -166,12 +166,12 @@ const unescaped = (raw: string): string => {
   if (!raw.includes('\\')) return raw
   const isLiteral = INVALID_ESCAPE.test(raw)
   const isPath = isLiteral && DRIVE.test(raw)
-  return raw.replace(ESCAPE, (whole, given: string) => {
-    if (given.length > 1) return String.fromCharCode(Number.parseInt(given.slice(1), 16))
-    if (given === '"' || given === "'" || given === '\\' || given === '\n') return given
+  return raw.replace(ESCAPE, (whole, code: string) => {
+    if (code.length > 1) return String.fromCharCode(Number.parseInt(code.slice(1), 16))
+    if (code === '"' || code === "'" || code === '\\' || code === '\n') return code
     if (isPath) return whole
-    if (given === '/') return given
-    if (isLiteral && (given === 'b' || given === 'f')) return whole
-    return CONTROL[given] ?? whole
+    if (code === '/') return code
+    if (isLiteral && (code === 'b' || code === 'f')) return whole
+    return CONTROL[code] ?? whole
   })
 }

@@ -40,8 +40,8 @@ export const toReadableLines = (content: string): string => {
     return content
   }
   if (!isObjectOrArray(value)) return content
-  const shown: Readonly<Record<string, string>> = { n: '\n', t: '\t', '"': '"', '\\': '\\' }
-  return JSON.stringify(value, null, 2).replace(/\\([nt"\\])/g, (_, letter) => shown[letter] ?? '')
+  const chars: Readonly<Record<string, string>> = { n: '\n', t: '\t', '"': '"', '\\': '\\' }
+  return JSON.stringify(value, null, 2).replace(/\\([nt"\\])/g, (_, letter) => chars[letter] ?? '')
 }
 
 /** The result unchanged if it fits; otherwise truncated, with the full text offloaded where possible. */

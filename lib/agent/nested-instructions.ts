@@ -14,7 +14,7 @@ export type NestedInstructions = {
   /** Those that the system prompt contains. */
   inPrompt: readonly string[]
   /** Those that apply to a file, outermost first, without the known ones. Must not throw. */
-  of: (file: string, known: ReadonlySet<string>) => readonly DirectoryInstructions[]
+  of: (file: string, knownFiles: ReadonlySet<string>) => readonly DirectoryInstructions[]
 }
 
 /** The field of a result that holds them. They are not in the system prompt, because what was sent must not change. */
@@ -45,11 +45,11 @@ export const instructionFilesIn = (messages: readonly WireMessage[]): string[] =
 export class InstructionLookup {
   readonly #run: Run
   /** Directories whose files the model can read in these messages. */
-  #done: { messages: readonly LoopMessage[]; dirs: Set<string> }
+  #visible: { messages: readonly LoopMessage[]; dirs: Set<string> }
 
   constructor(run: Run) {
     this.#run = run
-    this.#done = { messages: run.messages, dirs: new Set() }
+    this.#visible = { messages: run.messages, dirs: new Set() }
   }
 
   /**
@@ -60,20 +60,20 @@ export class InstructionLookup {
     const { request, messages } = this.#run
     const { instructions, secrets } = request
     if (!instructions) return []
-    if (this.#done.messages !== messages) this.#done = { messages, dirs: new Set() }
-    const { dirs } = this.#done
+    if (this.#visible.messages !== messages) this.#visible = { messages, dirs: new Set() }
+    const { dirs } = this.#visible
     const newFiles = files.filter(path => !dirs.has(dirname(path)))
     if (newFiles.length === 0) return []
-    const known = new Set([...instructions.inPrompt, ...instructionFilesIn(messages)])
-    let left = maxChars
+    const knownFiles = new Set([...instructions.inPrompt, ...instructionFilesIn(messages)])
+    let charsLeft = maxChars
     return newFiles.flatMap(path => {
       dirs.add(dirname(path))
-      const found = instructions.of(path, known)
-      for (const { file } of found) known.add(file)
-      return found.map(({ file, applies_to, text }): DirectoryInstructions => {
+      const list = instructions.of(path, knownFiles)
+      for (const { file } of list) knownFiles.add(file)
+      return list.map(({ file, applies_to, text }): DirectoryInstructions => {
         const masked = secrets?.mask(text) ?? text
-        const cut = truncateText(masked, file, Math.max(left, MIN_CHARS))
-        left -= cut.length
+        const cut = truncateText(masked, file, Math.max(charsLeft, MIN_CHARS))
+        charsLeft -= cut.length
         return { file, applies_to, text: cut }
       })
     })

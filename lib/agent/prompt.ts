@@ -135,8 +135,8 @@ export const rulesOf = (
 }
 
 /** As a list. */
-export const workingRules = (...given: Parameters<typeof rulesOf>): string =>
-  rulesOf(...given)
+export const workingRules = (...args: Parameters<typeof rulesOf>): string =>
+  rulesOf(...args)
     .map(({ text }) => `- ${text}`)
     .join('\n')
 
@@ -237,8 +237,8 @@ const join = (parts: readonly string[]): string =>
     .filter(part => part !== '')
     .join('\n\n')
 
-export const stablePrompt = (given: StablePromptParts): string => {
-  const parts = fitted(given)
+export const stablePrompt = (allParts: StablePromptParts): string => {
+  const parts = fitted(allParts)
   return join([
     parts.soul.trim() === '' ? IDENTITY : truncateText(parts.soul.trim(), 'SOUL.md'),
     workingRules(parts.tools, { persists: parts.enforceTools, isWatched: parts.isWatched }),

@@ -41,8 +41,8 @@ const toEntry = (tool: Tool): IndexedTool => {
 
 /** The matching tools, best first; tools that the query names come before all others. */
 export const rankTools = (query: string, tools: readonly Tool[]): Tool[] => {
-  const named = new Set(query.split(/[\s,]+/))
-  const exact = tools.filter(({ name }) => named.has(name))
+  const names = new Set(query.split(/[\s,]+/))
+  const exact = tools.filter(({ name }) => names.has(name))
   const entries = tools.map(toEntry)
   const meanLength = entries.reduce((sum, { length }) => sum + length, 0) / entries.length
   const words = [...new Set(wordsOf(query))].filter(word => !EMPTY_WORDS.has(word))

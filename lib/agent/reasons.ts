@@ -29,18 +29,18 @@ export const stakesOf = (labels: readonly string[]): Reason[] => {
 }
 
 /** The reason with each of its texts as it may be shown. */
-export const shownReason = (reason: Reason, shown: (text: string) => string): Reason => {
-  if ('text' in reason) return { text: shown(reason.text) }
-  if ('subagent' in reason) return { subagent: shown(reason.subagent) }
+export const shownReason = (reason: Reason, show: (text: string) => string): Reason => {
+  if ('text' in reason) return { text: show(reason.text) }
+  if ('subagent' in reason) return { subagent: show(reason.subagent) }
   if (!('reaches' in reason)) return reason
   const { command, place, address, ...others } = reason.reaches
-  const known = { ...others, command: shown(command), place: shown(place) }
-  return { reaches: { ...known, ...(address !== undefined && { address: shown(address) }) } }
+  const reach = { ...others, command: show(command), place: show(place) }
+  return { reaches: { ...reach, ...(address !== undefined && { address: show(address) }) } }
 }
 
 /** The fields of an approval. Empty sentences are left out. */
-export const reasonFields = (...given: readonly (string | Reason)[]) => {
-  const reasons = given
+export const reasonFields = (...parts: readonly (string | Reason)[]) => {
+  const reasons = parts
     .filter(reason => reason !== '')
     .map(reason => (typeof reason === 'string' ? { text: reason } : reason))
   return { description: reasons.map(wordsOf).join(' '), reasons }

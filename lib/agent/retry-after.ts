@@ -48,8 +48,8 @@ const firstOf = (value: string | string[] | undefined): string | undefined =>
 export const rateLimitReset = (headers: Headers, now: number): number | undefined => {
   const waits = Object.entries(headers).flatMap(([name, value]) => {
     if (!/rate-?limit.*reset/.test(name)) return []
-    const left = firstOf(headers[name.replace('reset', 'remaining').replace(/-after$/, '')])
-    if (left !== undefined && Number(left) > 0) return []
+    const remaining = firstOf(headers[name.replace('reset', 'remaining').replace(/-after$/, '')])
+    if (remaining !== undefined && Number(remaining) > 0) return []
     return resetMs(firstOf(value) ?? '', now) ?? []
   })
   return waits.length > 0 ? Math.max(...waits) : undefined

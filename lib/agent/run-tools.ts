@@ -124,12 +124,12 @@ const toParallelGroups = (prepared: readonly Prepared[]): Prepared[][] => {
 
 const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   const { name, arguments: text } = call.function
-  const read = readArguments(text)
+  const result = readArguments(text)
   const tool = tools.find(candidate => candidate.name === name) ?? null
   const entry = {
     call,
     tool,
-    args: read.ok ? read.args : {},
+    args: result.ok ? result.args : {},
     input: undefined,
     preview: null,
     files: [],
@@ -144,12 +144,12 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
       rejection: errorResult(`There is no tool "${name}". Available tools: ${names}`),
     }
   }
-  if (!read.ok)
+  if (!result.ok)
     return {
       ...entry,
-      rejection: errorResult(`The arguments are not valid JSON: ${read.reason}. Call again.`),
+      rejection: errorResult(`The arguments are not valid JSON: ${result.reason}. Call again.`),
     }
-  const coerced = coerceArguments(tool.input, read.args)
+  const coerced = coerceArguments(tool.input, result.args)
   if (!coerced.ok)
     return { ...entry, rejection: errorResult(`Invalid arguments: ${coerced.error}`) }
   const { args, input } = coerced
@@ -227,17 +227,17 @@ const invokeTool = async (
       const either = ask.signal ? AbortSignal.any([signal, ask.signal]) : signal
       const isAllowed = before?.decision === 'allow' && isAboutCall(tool, ask)
       const allowing = isAllowed ? { allowedBy: 'hook' as const } : {}
-      const asked = request.approve(
+      const answer = request.approve(
         { ...allowing, ...ask, ...waitingCall(), signal: either },
         call.id,
       )
-      return raceAbort(asked, signal)
+      return raceAbort(answer, signal)
     },
     clarify: async (question, choices, withdrawn) => {
       signal.throwIfAborted()
       const either = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal
-      const asked = request.clarify(question, choices, call.id, either, !hasBegun)
-      return raceAbort(asked, signal)
+      const answer = request.clarify(question, choices, call.id, either, !hasBegun)
+      return raceAbort(answer, signal)
     },
     maxResultChars: resultLimits(run.contextWindow?.tokens() ?? 0).one,
     offload: text => request.offload?.(call.id, text) ?? null,

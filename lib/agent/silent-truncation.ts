@@ -22,8 +22,8 @@ export const leastTokens = (text: string): number => estimateTextTokens(text.rep
 export const leastMessageTokens = (messages: readonly LoopMessage[]): number =>
   messages.reduce((sum, { content, tool_calls }) => {
     const texts = typeof content === 'string' ? [content] : content.map(({ text }) => text)
-    const written = texts.filter(text => typeof text === 'string').join('\n')
-    return sum + leastTokens(written + (tool_calls ? JSON.stringify(tool_calls) : ''))
+    const plainText = texts.filter(text => typeof text === 'string').join('\n')
+    return sum + leastTokens(plainText + (tool_calls ? JSON.stringify(tool_calls) : ''))
   }, 0)
 
 export type PromptCount = {

@@ -32,8 +32,8 @@ const TYPES = new Map(
 /** At the root, these describe which arguments go together; the tool checks that itself. */
 const ROOT_ONLY = ['anyOf', 'oneOf', 'allOf', 'enum', 'const', 'not', 'if', 'then', 'else', 'items']
 
-export const soundSchema = (given: unknown): JsonObject => {
-  const root = asObject(given)
+export const soundSchema = (source: unknown): JsonObject => {
+  const root = asObject(source)
   const write = writerOf(root)
   const whole = withAlternatives(write(root, []))
   for (const keyword of ROOT_ONLY) delete whole[keyword]
@@ -44,24 +44,24 @@ export const soundSchema = (given: unknown): JsonObject => {
 
 /** Copies a schema: repaired, with references written out. `open` are the references that lead to it. */
 const writerOf = (root: JsonObject) => {
-  let written = 0
+  let expansions = 0
   let depth = 0
 
-  const write = (given: unknown, open: readonly string[]): JsonObject => {
-    if (typeof given === 'string') return withType({ type: given })
-    if (!isObject(given)) return {}
-    if (depth >= MAX_DEPTH) return typeOnly(given)
+  const write = (source: unknown, open: readonly string[]): JsonObject => {
+    if (typeof source === 'string') return withType({ type: source })
+    if (!isObject(source)) return {}
+    if (depth >= MAX_DEPTH) return typeOnly(source)
     depth++
-    const schema = writeObject(given, open)
+    const schema = writeObject(source, open)
     depth--
     return schema
   }
 
-  const writeObject = (given: JsonObject, open: readonly string[]): JsonObject => {
-    const { $ref, $defs: _defs, definitions: _definitions, ...own } = given
+  const writeObject = (source: JsonObject, open: readonly string[]): JsonObject => {
+    const { $ref, $defs: _defs, definitions: _definitions, ...own } = source
     if (typeof $ref !== 'string') return repaired(own, open)
     const target = targetOf(root, $ref)
-    const isEnough = open.includes($ref) || ++written > MAX_WRITTEN_OUT
+    const isEnough = open.includes($ref) || ++expansions > MAX_WRITTEN_OUT
     // A recursion ends after one round.
     const inner = isEnough ? typeOnly(target) : write(target, [...open, $ref])
     return { ...inner, ...repaired(own, open, true) }
@@ -204,8 +204,8 @@ const guessed = (schema: JsonObject): string | undefined => {
 /** Names only what there is, once. */
 const withRequired = (schema: JsonObject): JsonObject => {
   const { required, ...rest } = schema
-  const known = asObject(schema.properties)
-  const names = [...new Set(asStrings(required))].filter(name => Object.hasOwn(known, name))
+  const properties = asObject(schema.properties)
+  const names = [...new Set(asStrings(required))].filter(name => Object.hasOwn(properties, name))
   return names.length > 0 ? { ...schema, required: names } : rest
 }
 

@@ -92,10 +92,10 @@ const shownGoal = ({ agent, goal }: SubagentTask): string => (agent ? `${agent} 
 /** Throws when the task names a subagent that does not exist. */
 const kindOf = ({ kinds }: Delegation, { agent }: SubagentTask): SubagentKind | null => {
   if (!agent) return null
-  const known = kinds?.() ?? []
-  const found = known.find(({ name }) => name === agent)
-  if (found) return found
-  const names = known.map(({ name }) => name).join(', ')
+  const all = kinds?.() ?? []
+  const kind = all.find(({ name }) => name === agent)
+  if (kind) return kind
+  const names = all.map(({ name }) => name).join(', ')
   throw new Error(
     `There is no subagent "${agent}". ${names === '' ? 'Leave agent out.' : `There are: ${names}.`}`,
   )
@@ -191,14 +191,14 @@ const toolsFor = (
       (name !== DELEGATE_TOOL || depth < maxDepth),
   )
   if (toolsets.length === 0) return allowed
-  const wanted = new Set(
+  const toolNames = new Set(
     toolsets.flatMap(name => {
       const names = toolsOf(name)
       if (!names) throw new Error(`There is no toolset "${name}".`)
       return names
     }),
   )
-  return namedTools(allowed, [...wanted])
+  return namedTools(allowed, [...toolNames])
 }
 
 /** Those that are asked for are described: the tools that find others need not be asked for. */

@@ -32,8 +32,8 @@ export const estimateTokens = (message: LoopMessage): number =>
 const counted = new WeakMap<WireMessage, number>()
 
 const estimateWithoutImages = (message: WireMessage): number => {
-  const known = counted.get(message)
-  if (known !== undefined) return known
+  const cachedTokens = counted.get(message)
+  if (cachedTokens !== undefined) return cachedTokens
   const tokens = countWithoutImages(message)
   counted.set(message, tokens)
   return tokens

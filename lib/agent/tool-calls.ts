@@ -27,17 +27,17 @@ export const readArguments = (text: string): ReadArguments => {
   const strict = readStrictly(text)
   if (strict) return { ok: true, args: strict, isClosed: true }
   const start = FENCE.exec(text)?.[0].length ?? 0
-  const read = readJson(text, start)
-  const args = read.ok ? asArguments(read.value) : null
-  const rest = read.ok ? text.slice(read.end) : ''
-  if (read.ok && args && !MORE.test(rest)) return { ok: true, args, isClosed: read.isClosed }
+  const result = readJson(text, start)
+  const args = result.ok ? asArguments(result.value) : null
+  const rest = result.ok ? text.slice(result.end) : ''
+  if (result.ok && args && !MORE.test(rest)) return { ok: true, args, isClosed: result.isClosed }
   const last = lastOfGrowing(text)
   if (last) return { ok: true, args: last, isClosed: true }
-  if (!read.ok) return { ok: false, reason: `${read.reason}, ${placeIn(text, read.at)}` }
+  if (!result.ok) return { ok: false, reason: `${result.reason}, ${placeIn(text, result.at)}` }
   if (!args) return { ok: false, reason: 'they must be one JSON object' }
   return {
     ok: false,
-    reason: `something else follows the object, ${placeIn(text, read.end)}; give one object in each call`,
+    reason: `something else follows the object, ${placeIn(text, result.end)}; give one object in each call`,
   }
 }
 
@@ -96,14 +96,14 @@ const growsTo = (before: string, last: string): boolean => {
 
 /** The arguments as an object; null when the text cannot be read as one. */
 export const parseArguments = (text: string): Record<string, unknown> | null => {
-  const read = readArguments(text)
-  return read.ok ? read.args : null
+  const result = readArguments(text)
+  return result.ok ? result.args : null
 }
 
 /** Nothing is missing at its end, which a length limit may have cut. */
 export const isWhole = (text: string): boolean => {
-  const read = readArguments(text)
-  return read.ok && read.isClosed
+  const result = readArguments(text)
+  return result.ok && result.isClosed
 }
 
 /** Nothing is missing, and nothing has to be put right: the text itself is an object. */

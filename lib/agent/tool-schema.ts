@@ -96,8 +96,8 @@ const compact = (schema: unknown): unknown => {
 const described = new WeakMap<Tool, ToolDescription>()
 
 export const describeTool = (tool: Tool): ToolDescription => {
-  const known = described.get(tool)
-  if (known) return known
+  const memo = described.get(tool)
+  if (memo) return memo
   const { name, summary, input } = tool
   const { parameters } = tool
   const schema = parameters ? soundSchema(parameters) : z.toJSONSchema(input, { io: 'input' })

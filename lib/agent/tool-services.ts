@@ -90,8 +90,8 @@ export type PlanMode = {
 export type Secrets = {
   /** Masks secrets in a tool result, before the model reads it and anything is recorded. */
   mask: (text: string) => string
-  /** Restores masked secrets in `edited`, which replaces `stored`. Throws a sentence when that is not possible. */
-  reveal: (edited: string, stored: string) => string
+  /** Restores masked secrets in `edited`, which replaces `original`. Throws a sentence when that is not possible. */
+  reveal: (edited: string, original: string) => string
   /** Why a command cannot run: it contains a mask in place of a secret. Null: it can. */
   commandError: (command: string) => string | null
 }

@@ -106,12 +106,12 @@ export class UsageMeter {
 /** Cost in US dollars. Cached tokens are part of the prompt and may have their own prices. */
 const costOf = (usage: UsageDelta, price: ModelEndpoint['price']): number => {
   if (!price) return 0
-  const { cacheReadTokens: read = 0, cacheWriteTokens: written = 0 } = usage
-  const plain = Math.max(0, usage.inputTokens - read - written)
+  const { cacheReadTokens: reads = 0, cacheWriteTokens: writes = 0 } = usage
+  const plain = Math.max(0, usage.inputTokens - reads - writes)
   const dollars =
     plain * price.input +
-    read * (price.cacheRead ?? price.input) +
-    written * (price.cacheWrite ?? price.input) +
+    reads * (price.cacheRead ?? price.input) +
+    writes * (price.cacheWrite ?? price.input) +
     usage.outputTokens * price.output
   return dollars / 1_000_000
 }

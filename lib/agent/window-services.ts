@@ -28,7 +28,7 @@ export type Windows = {
   /** Keeps a window that a call revealed, for later turns; 0 forgets it. */
   learn: (endpoint: ModelEndpoint, tokens: number) => void
   /** A prompt of so many tokens was read: forgets a smaller window that was learned. */
-  read: (endpoint: ModelEndpoint, tokens: number) => void
+  noteRead: (endpoint: ModelEndpoint, tokens: number) => void
 }
 
 export type WindowServices = {

@@ -58,9 +58,9 @@ export class WrittenCall {
 
   #take(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = 0
-    const found = pattern.exec(this.#unread)
-    if (found) this.#unread = this.#unread.slice(found[0].length)
-    return found
+    const match = pattern.exec(this.#unread)
+    if (match) this.#unread = this.#unread.slice(match[0].length)
+    return match
   }
 
   /** Up to the value, and over it where it is not a string. False: more has to arrive. */
@@ -114,7 +114,7 @@ export const emitWriting = (emit: Emit, messageId: string, tools: readonly strin
   let index = -1
   let newest: RawCall | null = null
   let name = ''
-  let written: WrittenCall | null = null
+  let tracker: WrittenCall | null = null
   let hasEmitted = false
   /** `piece` was added to the arguments of the call. */
   const add = (call: RawCall, piece: string): void => {
@@ -126,10 +126,10 @@ export const emitWriting = (emit: Emit, messageId: string, tools: readonly strin
       index++
       name = repairName(call.name.trim(), tools)
       const texts = tools.includes(name) ? toolInfo(name)?.texts : undefined
-      written = texts ? new WrittenCall(texts) : null
+      tracker = texts ? new WrittenCall(texts) : null
     }
-    const added = written?.push(piece)
-    const isWhole = call.arguments === piece && written?.isOver()
+    const added = tracker?.push(piece)
+    const isWhole = call.arguments === piece && tracker?.isOver()
     if (!added || isWhole) return
     hasEmitted = true
     emit({ type: 'tool_writing', messageId, index, name, ...added })

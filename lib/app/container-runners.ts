@@ -152,7 +152,7 @@ export class ContainerRunners {
         // That of a linked worktree is outside the workspace, which a container does not see.
         if (!git?.repository || git.repository.worktree !== null || git.root !== workspace)
           return null
-        const made = privateGitFor(git.repository, { shown: git.repository.common, parent })
+        const made = privateGitFor(git.repository, { visibleAt: git.repository.common, parent })
         return { env: variablesFor(git, made.dir), finish: made.finish }
       },
       forwarded: names => values([...names, ...home.config().terminal.env_passthrough]),

@@ -30,7 +30,7 @@ export const changeConfig = async (
     terminal.out(`Nothing waits to be confirmed in ${home.configFile.path}.\n`)
   } else {
     if (does !== 'show')
-      answerChanges(home, accepted, { shown: found.change_id, accepts: does === 'accept' })
+      answerChanges(home, accepted, { changeId: found.change_id, accepts: does === 'accept' })
     const end = {
       show: 'The earlier values are in force. agent-webui config accept, or config restore.',
       accept: 'Accepted.',

@@ -163,15 +163,15 @@ class BackgroundProcess {
   /** Resolves when the process ends, after `timeoutMs`, or when `signal` aborts. */
   waitForEnd(timeoutMs: number, signal: AbortSignal): Promise<void> {
     return new Promise(resolve => {
-      const cancel = this.#clock.timer(timeoutMs, done)
-      function done() {
+      const cancel = this.#clock.timer(timeoutMs, finish)
+      function finish() {
         cancel()
-        signal.removeEventListener('abort', done)
+        signal.removeEventListener('abort', finish)
         resolve()
       }
-      signal.addEventListener('abort', done, { once: true })
-      if (signal.aborted) done()
-      void this.ended.then(done)
+      signal.addEventListener('abort', finish, { once: true })
+      if (signal.aborted) finish()
+      void this.ended.then(finish)
     })
   }
 

@@ -34,8 +34,8 @@ const coerceValue = (value: unknown, schema: unknown): unknown => {
   if (types.length === 0 || types.includes('string')) return value
   for (const type of types) {
     const fits = KINDS[type]
-    const read = fits && parsed(value.trim(), fits)
-    if (read !== undefined) return read
+    const parsedValue = fits && parsed(value.trim(), fits)
+    if (parsedValue !== undefined) return parsedValue
   }
   return value
 }
@@ -46,7 +46,7 @@ export const coerceArguments = (
   schema: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> => {
   const { properties, required } = schema
-  const known = isObject(properties) ? properties : {}
+  const propertySchemas = isObject(properties) ? properties : {}
   const needed = Array.isArray(required) ? required : []
   return Object.fromEntries(
     Object.entries(args)
@@ -54,9 +54,9 @@ export const coerceArguments = (
         ([key, value]) =>
           value !== null ||
           needed.includes(key) ||
-          !(key in known) ||
-          typesOf(known[key]).length !== 1,
+          !(key in propertySchemas) ||
+          typesOf(propertySchemas[key]).length !== 1,
       )
-      .map(([key, value]) => [key, coerceValue(value, known[key])]),
+      .map(([key, value]) => [key, coerceValue(value, propertySchemas[key])]),
   )
 }

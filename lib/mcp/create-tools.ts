@@ -110,9 +110,9 @@ const byName = (a: { name: string }, b: { name: string }): number => (a.name < b
 /** The schema with the names that providers get. */
 const withNames = (
   schema: Readonly<Record<string, unknown>>,
-  renamed: ReadonlyMap<string, string>,
+  ownNames: ReadonlyMap<string, string>,
 ): Record<string, unknown> => {
-  const names = new Map([...renamed].map(([name, own]) => [own, name]))
+  const names = new Map([...ownNames].map(([name, own]) => [own, name]))
   const nameOf = (own: string) => names.get(own) ?? own
   const properties = Object.entries(asObject(schema.properties))
   return {
@@ -125,19 +125,21 @@ const withNames = (
 const toTool = (source: ServerSource, server: string, listed: ListedTool, name: string): Tool => {
   const label = `${server}/${listed.name}`
   const { parameters } = listed
-  const renamed = argumentNames(Object.keys(asObject(parameters.properties)))
+  const ownNames = argumentNames(Object.keys(asObject(parameters.properties)))
   return {
     name,
     server,
     summary: listed.description,
     input: anything,
-    parameters: renamed.size > 0 ? withNames(parameters, renamed) : parameters,
+    parameters: ownNames.size > 0 ? withNames(parameters, ownNames) : parameters,
     kind: listed.readOnly ? 'read' : 'execute',
     preview: args => previewOf(label, args as Record<string, unknown>),
     async run(ctx, input) {
-      const given = Object.entries(input as Record<string, unknown>)
-      const named = given.map(([key, value]) => [renamed.get(key) ?? key, value])
-      const args = coerceArguments(Object.fromEntries(named), parameters)
+      const entries = Object.entries(input as Record<string, unknown>).map(([key, value]) => [
+        ownNames.get(key) ?? key,
+        value,
+      ])
+      const args = coerceArguments(Object.fromEntries(entries), parameters)
       const denied = listed.destructive ? await requestApproval(ctx, label, args) : null
       if (denied) return denied
       const call = { name: listed.name, arguments: args }
@@ -224,8 +226,10 @@ const PROMPTS: readonly Reader[] = [
     input: z.object({}),
     async run(client, options) {
       const { prompts } = await client.listPrompts(undefined, options)
-      const listed = prompts.map(({ name, description, arguments: taken }) => ({
-        ...{ name, description, arguments: taken },
+      const listed = prompts.map(({ name, description, arguments: parameters }) => ({
+        name,
+        description,
+        arguments: parameters,
       }))
       return { content: JSON.stringify({ prompts: listed }) }
     },
@@ -236,8 +240,8 @@ const PROMPTS: readonly Reader[] = [
       `Get one prompt of the MCP server "${server}", filled in with its arguments.`,
     input: PromptInput,
     async run(client, options, input, keep) {
-      const given = PromptInput.parse(input)
-      return promptResult(await client.getPrompt(given, options), keep(given.name))
+      const request = PromptInput.parse(input)
+      return promptResult(await client.getPrompt(request, options), keep(request.name))
     },
   },
 ]
@@ -246,9 +250,9 @@ const readerTool = (
   source: ServerSource,
   server: string,
   reader: Reader,
-  taken: Set<string>,
+  usedNames: Set<string>,
 ): Tool => ({
-  name: toolName(server, reader.name, taken),
+  name: toolName(server, reader.name, usedNames),
   server,
   summary: reader.summary(server),
   input: reader.input,
@@ -264,19 +268,19 @@ const readerTool = (
 
 /** The tools of all servers that have listed them, in the order of the configuration. */
 export const mcpTools = (servers: readonly McpServer[], source: ServerSource): Tool[] => {
-  const taken = new Set<string>()
+  const usedNames = new Set<string>()
   return servers.flatMap(({ config: { name, filter }, listing }) => {
-    const found = listing()
-    if (!found) return []
+    const list = listing()
+    if (!list) return []
     return [
-      ...found.tools
+      ...list.tools
         .filter(tool => isToolEnabled(filter, tool.name))
         .toSorted(byName)
-        .map(tool => toTool(source, name, tool, toolName(name, tool.name, taken))),
+        .map(tool => toTool(source, name, tool, toolName(name, tool.name, usedNames))),
       ...[
-        ...(found.resources && filter.resources ? RESOURCES : []),
-        ...(found.prompts && filter.prompts ? PROMPTS : []),
-      ].map(reader => readerTool(source, name, reader, taken)),
+        ...(list.resources && filter.resources ? RESOURCES : []),
+        ...(list.prompts && filter.prompts ? PROMPTS : []),
+      ].map(reader => readerTool(source, name, reader, usedNames)),
     ]
   })
 }

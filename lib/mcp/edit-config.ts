@@ -21,43 +21,43 @@ export type ServerChange = {
 const SECTION = 'mcp_servers'
 
 /** The entry as it is in the file; undefined when there is none. */
-const storedIn = (home: Home, name: string): JsonObject | undefined => {
+const findEntry = (home: Home, name: string): JsonObject | undefined => {
   const section = home.configFile.read()[SECTION]
   if (!isObject(section) || !Object.hasOwn(section, name)) return undefined
   const entry = section[name]
   return isObject(entry) ? entry : {}
 }
 
-const requireStored = (home: Home, name: string): JsonObject => {
-  const stored = storedIn(home, name)
-  if (!stored)
+const requireEntry = (home: Home, name: string): JsonObject => {
+  const entry = findEntry(home, name)
+  if (!entry)
     throw missing(`There is no MCP server "${name}".`, {
       code: 'mcp_server_not_found',
       values: { name },
     })
-  return stored
+  return entry
 }
 
 /** Replaces masked values that come back unchanged with the stored ones. */
 const unmaskMap = (next: Record<string, string>, old: unknown): Record<string, string> => {
-  const stored = isObject(old) ? old : {}
+  const oldValues = isObject(old) ? old : {}
   return Object.fromEntries(
     Object.entries(next).map(([key, value]) => {
       if (value !== HIDDEN) return [key, value]
-      if (!Object.hasOwn(stored, key))
+      if (!Object.hasOwn(oldValues, key))
         throw invalid(`The value of ${key} is missing.`, { code: 'hidden_values' })
-      return [key, String(stored[key] ?? '')]
+      return [key, String(oldValues[key] ?? '')]
     }),
   )
 }
 
 const unmaskArgs = (next: string[], old: unknown): string[] => {
-  const stored = Array.isArray(old) ? old.map(String) : []
-  const masked = maskArgs(stored)
+  const oldArgs = Array.isArray(old) ? old.map(String) : []
+  const masked = maskArgs(oldArgs)
   return next.map((arg, at) => {
     const same = masked[at] === arg ? at : masked.indexOf(arg)
-    const kept = stored[same]
-    if (kept !== undefined) return kept
+    const oldArg = oldArgs[same]
+    if (oldArg !== undefined) return oldArg
     if (arg.includes(HIDDEN))
       throw invalid('Enter the hidden argument again.', { code: 'hidden_values' })
     return arg
@@ -65,8 +65,8 @@ const unmaskArgs = (next: string[], old: unknown): string[] => {
 }
 
 const unmaskUrl = (next: string, old: unknown): string => {
-  const stored = typeof old === 'string' ? old : ''
-  if (next === maskUrl(stored)) return stored
+  const oldUrl = typeof old === 'string' ? old : ''
+  if (next === maskUrl(oldUrl)) return oldUrl
   if (next.includes(HIDDEN))
     throw invalid('Enter the hidden part of the address again.', { code: 'hidden_values' })
   return next
@@ -82,9 +82,9 @@ const requireWritten = ({ url, headers }: ServerChange, old: JsonObject): void =
       code: 'mcp_client_secret',
     })
   if (!isObject(old.headers)) return
-  const stored = Object.entries(old.headers).map(([key, value]) => [key, String(value ?? '')])
-  const kept = headers ?? maskValues(Object.fromEntries(stored))
-  if (Object.values(kept).includes(HIDDEN))
+  const oldHeaders = Object.entries(old.headers).map(([key, value]) => [key, String(value ?? '')])
+  const nextHeaders = headers ?? maskValues(Object.fromEntries(oldHeaders))
+  if (Object.values(nextHeaders).includes(HIDDEN))
     throw invalid('The address has changed: enter the hidden headers again.', {
       code: 'hidden_values',
     })
@@ -127,7 +127,7 @@ export const saveServer = (
   change: ServerChange,
   { create = false } = {},
 ): void => {
-  const old = storedIn(home, name)
+  const old = findEntry(home, name)
   if (old && create)
     throw conflict(`An MCP server "${name}" already exists.`, {
       code: 'mcp_server_exists',
@@ -157,18 +157,18 @@ export const saveServer = (
 }
 
 export const removeServer = (home: Home, name: string): void => {
-  requireStored(home, name)
+  requireEntry(home, name)
   home.configFile.edit([SECTION, name], undefined)
 }
 
 export const enableServer = (home: Home, name: string, enabled: boolean): void => {
-  requireStored(home, name)
+  requireEntry(home, name)
   home.configFile.edit([SECTION, name, 'enabled'], enabled)
 }
 
 /** Edits the `include` list when there is one, else the `exclude` list. */
 export const enableTool = (home: Home, name: string, tool: string, enabled: boolean): void => {
-  const { tools } = requireStored(home, name)
+  const { tools } = requireEntry(home, name)
   const filter: JsonObject = Array.isArray(tools) ? { include: tools } : asObject(tools)
   const others = (list: unknown): string[] =>
     Array.isArray(list) ? list.map(String).filter(each => each !== tool) : []
@@ -180,6 +180,6 @@ export const enableTool = (home: Home, name: string, tool: string, enabled: bool
     })
   const exclude = [...others(filter.exclude), ...(isListed || enabled ? [] : [tool])]
   const { exclude: _before, ...rest } = filter
-  const kept = { ...rest, ...(include && { include }), ...(exclude.length > 0 && { exclude }) }
-  home.configFile.edit([SECTION, name, 'tools'], Object.keys(kept).length > 0 ? kept : undefined)
+  const next = { ...rest, ...(include && { include }), ...(exclude.length > 0 && { exclude }) }
+  home.configFile.edit([SECTION, name, 'tools'], Object.keys(next).length > 0 ? next : undefined)
 }

@@ -33,7 +33,7 @@ const Page = z.looseObject({
   nextCursor: z.string().optional().catch(undefined),
 })
 
-const Entry = z.looseObject({
+const ToolDefinition = z.looseObject({
   name: z.string().min(1).max(256),
   title: z.string().nullish().catch(null),
   description: z.string().nullish().catch(null),
@@ -53,12 +53,12 @@ const masked = (value: unknown): unknown => {
 }
 
 const toTool = (value: unknown): ListedTool | undefined => {
-  const parsed = Entry.safeParse(masked(value))
+  const parsed = ToolDefinition.safeParse(masked(value))
   if (!parsed.success) return undefined
   const { name, title, description, inputSchema, annotations } = parsed.data
   // Some providers reject `$schema`; all of them require a type at the root.
-  const { $schema: _dialect, ...given } = inputSchema ?? {}
-  const parameters = { ...given, type: 'object', properties: given.properties ?? {} }
+  const { $schema: _dialect, ...schema } = inputSchema ?? {}
+  const parameters = { ...schema, type: 'object', properties: schema.properties ?? {} }
   if (JSON.stringify(parameters).length > MAX_SCHEMA_CHARS) return undefined
   const readOnly = annotations?.readOnlyHint === true
   const { outputSchema: _, ...definition } = parsed.data
@@ -84,15 +84,15 @@ export const readListing = async (
   let cursor: string | undefined
   for (let page = 0; capabilities.tools && page < MAX_PAGES; page++) {
     const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } }
-    const found: z.output<typeof Page> = await client.request(request, Page, options)
-    for (const entry of found.tools) {
+    const reply: z.output<typeof Page> = await client.request(request, Page, options)
+    for (const entry of reply.tools) {
       const tool = toTool(entry)
       if (!tool || tools.has(tool.name)) broken++
       else if (tools.size >= MAX_TOOLS) more++
       else tools.set(tool.name, tool)
     }
-    if (found.nextCursor === undefined || found.nextCursor === cursor) break
-    cursor = found.nextCursor
+    if (reply.nextCursor === undefined || reply.nextCursor === cursor) break
+    cursor = reply.nextCursor
   }
   const notes = [
     ...(broken > 0 ? [`${broken} of its tools cannot be used as they are described.`] : []),

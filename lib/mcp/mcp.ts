@@ -113,18 +113,18 @@ export class Mcp {
   /** Reads the configuration, and stops servers that were removed or changed in it. */
   #sync(home: McpHome): { servers: McpServer[]; bad: InvalidServer[] } {
     const listed = parseServers(home.config())
-    const held = this.#homes.get(home.dir) ?? new Map<string, McpServer>()
-    const wanted = listed.filter((each): each is ServerConfig => !isInvalid(each))
+    const current = this.#homes.get(home.dir) ?? new Map<string, McpServer>()
+    const configs = listed.filter((each): each is ServerConfig => !isInvalid(each))
     const next = new Map<string, McpServer>()
-    for (const config of wanted) {
+    for (const config of configs) {
       if (!config.enabled) continue
-      const old = held.get(config.name)
+      const old = current.get(config.name)
       if (old && old.config.hash === config.hash) {
         old.updateConfig(config)
         next.set(config.name, old)
       } else next.set(config.name, this.#create(home, config))
     }
-    for (const [name, server] of held) if (next.get(name) !== server) this.#closeServer(server)
+    for (const [name, server] of current) if (next.get(name) !== server) this.#closeServer(server)
     if (next.size > 0) this.#homes.set(home.dir, next)
     else this.#homes.delete(home.dir)
     return { servers: [...next.values()], bad: listed.filter(isInvalid) }
@@ -138,8 +138,8 @@ export class Mcp {
 
   /** Null when it was removed, or is no server over HTTP. */
   #currentHttp(home: Home, name: string): HttpServer | null {
-    const found = parseServers(home.config()).find(each => each.name === name)
-    return found && !isInvalid(found) && found.kind === 'http' ? found : null
+    const server = parseServers(home.config()).find(each => each.name === name)
+    return server && !isInvalid(server) && server.kind === 'http' ? server : null
   }
 
   #warningOf(server: McpServer): Words[] {
@@ -215,11 +215,11 @@ export class Mcp {
     await server.ensureStarted(Math.min(config.connectTimeoutMs + 500, TEST_WAIT_MS), signal)
     const ok = server.state() === 'ready'
     const listing = server.listing()
-    const said = ok ? (listing?.note ?? 'It answers.') : (server.error() ?? STILL_STARTING)
+    const message = ok ? (listing?.note ?? 'It answers.') : (server.error() ?? STILL_STARTING)
     if (!config.enabled) this.#closeServer(server)
     return withCodes({
       ok,
-      message: changeWords(said, text => hideValues(text, secretsOf(config))),
+      message: changeWords(message, text => hideValues(text, secretsOf(config))),
       tools: ok ? (listing?.tools.map(tool => tool.name) ?? []) : [],
       stderr: hideValues(server.output(), secretsOf(config)),
       duration_ms: Math.round(this.#clock.monotonic() - startedAt),

@@ -53,13 +53,13 @@ const endingOf = (mimeType: string): string => {
   return ENDINGS[type] ?? /^[a-z]+\/([a-z0-9]{1,8})$/.exec(type)?.[1] ?? 'bin'
 }
 
-const sizeOf = (base64: string): string => `${Math.ceil((base64.length * 3) / 4 / 1_024)} kB`
+const sizeText = (base64: string): string => `${Math.ceil((base64.length * 3) / 4 / 1_024)} kB`
 
 /** Formats the blocks of one result, and stores their images and files. */
 class Formatter {
   readonly #keep: ContentStore
   readonly #images: StoredImage[] = []
-  #kept = 0
+  #storedCount = 0
 
   constructor(keep: ContentStore) {
     this.#keep = keep
@@ -68,14 +68,15 @@ class Formatter {
   /** `about`: what it is and where it is from. */
   #binary(about: string, mimeType: string, data: string, isImage: boolean): string {
     const { name = '', image: keepImage, file: keepFile } = this.#keep
-    const note = `${about}, ${sizeOf(data)}`
+    const note = `${about}, ${sizeText(data)}`
     let problem = 'it cannot be shown here'
-    if (this.#kept >= MAX_KEPT || data.length > MAX_BASE64_CHARS) return `[${note}; ${problem}]`
+    if (this.#storedCount >= MAX_KEPT || data.length > MAX_BASE64_CHARS)
+      return `[${note}; ${problem}]`
     const bytes = Buffer.from(data, 'base64')
     if (isImage && keepImage) {
       try {
         const image = keepImage(bytes, name)
-        this.#kept++
+        this.#storedCount++
         this.#images.push(image)
         return imageLabel(image)
       } catch (error) {
@@ -85,7 +86,7 @@ class Formatter {
     }
     const path = keepFile?.(bytes, endingOf(mimeType)) ?? null
     if (path === null) return `[${note}; ${problem}]`
-    this.#kept++
+    this.#storedCount++
     return `[${note}; stored in ${path}]`
   }
 

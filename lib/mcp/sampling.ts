@@ -92,7 +92,7 @@ const shownOf = ({ messages, systemPrompt }: Request): string => {
   return more > 0 ? `${text.slice(0, MAX_SHOWN_CHARS)}\n… (${more} more characters)` : text
 }
 
-const sizeOf = (request: Request): number =>
+const requestSize = (request: Request): number =>
   JSON.stringify([request.systemPrompt, request.messages]).length
 
 /** The requests of one server for an answer of the model. */
@@ -117,7 +117,7 @@ export class Sampling {
     const parsed = Request.safeParse(params)
     if (!parsed.success) throw new Error('Only text and images can be sent to the model.')
     const { data: request } = parsed
-    if (sizeOf(request) > MAX_CHARS) throw new Error('The request is too long.')
+    if (requestSize(request) > MAX_CHARS) throw new Error('The request is too long.')
     if (!caller?.sample)
       throw new Error(
         'Sampling is possible only during a single tool call that a user can approve.',

@@ -30,11 +30,11 @@ const wordsOf = (value: unknown): Record<string, string> =>
 export const secretsOf = (config: ServerConfig): string[] =>
   Object.values(config.kind === 'stdio' ? config.env : config.headers)
 
-const toolsOf = ({ config, server }: ConfiguredServer, taken: Set<string>): McpTool[] => {
+const toolsOf = ({ config, server }: ConfiguredServer, usedNames: Set<string>): McpTool[] => {
   if (isInvalid(config) || !server) return []
   const secrets = secretsOf(config)
   return (server.listing()?.tools ?? []).map(tool => ({
-    name: toolName(config.name, tool.name, taken),
+    name: toolName(config.name, tool.name, usedNames),
     server: config.name,
     tool: tool.name,
     description: hideValues(tool.description, secrets),
@@ -66,7 +66,7 @@ const signInOf = (
 const toRow = (
   home: Home,
   listed: ConfiguredServer,
-  taken: Set<string>,
+  usedNames: Set<string>,
   signIns: McpSignIns,
 ): McpServerRow => {
   const { config, server } = listed
@@ -92,7 +92,7 @@ const toRow = (
     // Masked before it is cut: half of a value would not be recognized.
     stderr: hideValues(server?.output() ?? '', secrets).slice(-MAX_STDERR_CHARS),
     version: version ? hideValues(`${version.name} ${version.version}`, secrets) : null,
-    tools: toolsOf(listed, taken),
+    tools: toolsOf(listed, usedNames),
     sign_in: signInOf(home, listed, signIns),
   })
 }
@@ -102,6 +102,6 @@ export const serverRows = (
   servers: readonly ConfiguredServer[],
   signIns: McpSignIns,
 ): McpServerRow[] => {
-  const taken = new Set<string>()
-  return servers.map(each => toRow(home, each, taken, signIns))
+  const usedNames = new Set<string>()
+  return servers.map(each => toRow(home, each, usedNames, signIns))
 }

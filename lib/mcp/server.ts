@@ -74,8 +74,8 @@ const waitAtMost = async (
   const cancel = clock.timer(ms, resolve)
   signal?.addEventListener('abort', () => resolve(), { once: true })
   if (signal?.aborted) resolve()
-  const done = () => resolve()
-  await Promise.race([work.then(done, done), over])
+  const finish = () => resolve()
+  await Promise.race([work.then(finish, finish), over])
   cancel()
 }
 
@@ -83,7 +83,7 @@ const waitAtMost = async (
 class Roots {
   readonly #onChange: () => void
   readonly #byTurn = new Map<AbortSignal, string>()
-  #shown = '[]'
+  #lastList = '[]'
 
   constructor(onChange: () => void) {
     this.#onChange = onChange
@@ -95,8 +95,8 @@ class Roots {
 
   #announce(): boolean {
     const now = JSON.stringify(this.#workspaces())
-    if (now === this.#shown) return false
-    this.#shown = now
+    if (now === this.#lastList) return false
+    this.#lastList = now
     this.#onChange()
     return true
   }

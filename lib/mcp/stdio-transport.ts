@@ -112,14 +112,14 @@ export class StdioTransport implements Transport {
           finish(how)
         })
       })
-      const read = toLines(
+      const readText = toLines(
         line => this.#receive(line),
         () => {
           this.#onOutput('\n[A message was longer than 16 MB; the server was stopped.]\n')
           killGroup(child, 'SIGKILL')
         },
       )
-      child.stdout?.setEncoding('utf8').on('data', read)
+      child.stdout?.setEncoding('utf8').on('data', readText)
       child.stderr?.setEncoding('utf8').on('data', this.#onOutput)
       // EPIPE after the exit, which is reported by itself.
       for (const pipe of [child.stdin, child.stdout, child.stderr])

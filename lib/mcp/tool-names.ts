@@ -13,30 +13,30 @@ const shorten = (name: string): string => {
   return `${name.slice(0, MAX_NAME - mark.length - 1)}_${mark}`
 }
 
-/** Adds the name to `taken`. */
-const unique = (wanted: string, taken: Set<string>): string => {
-  let name = wanted
-  for (let number = 2; taken.has(name); number++) {
+/** Adds the name to `usedNames`. */
+const unique = (base: string, usedNames: Set<string>): string => {
+  let name = base
+  for (let number = 2; usedNames.has(name); number++) {
     const suffix = `_${number}`
-    name = wanted.slice(0, MAX_NAME - suffix.length) + suffix
+    name = base.slice(0, MAX_NAME - suffix.length) + suffix
   }
-  taken.add(name)
+  usedNames.add(name)
   return name
 }
 
-/** Adds the name to `taken`. */
-export const toolName = (server: string, tool: string, taken: Set<string>): string =>
-  unique(shorten(`mcp_${clean(server)}_${clean(tool)}`), taken)
+/** Adds the name to `usedNames`. */
+export const toolName = (server: string, tool: string, usedNames: Set<string>): string =>
+  unique(shorten(`mcp_${clean(server)}_${clean(tool)}`), usedNames)
 
 /** What Anthropic accepts as the name of an argument. */
 const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/
 
 /** The server's names of arguments that providers do not accept, by those that they get. */
 export const argumentNames = (names: readonly string[]): Map<string, string> => {
-  const taken = new Set(names)
+  const usedNames = new Set(names)
   return new Map(
     names
       .filter(name => !ARGUMENT.test(name))
-      .map(name => [unique(shorten(clean(name) || '_'), taken), name]),
+      .map(name => [unique(shorten(clean(name) || '_'), usedNames), name]),
   )
 }

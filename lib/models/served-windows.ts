@@ -137,7 +137,7 @@ export class ServedWindows implements Windows {
     entry.learnedBeside = entry.answer?.tokens ?? 0
   }
 
-  read(endpoint: ModelEndpoint, tokens: number): void {
+  noteRead(endpoint: ModelEndpoint, tokens: number): void {
     const entry = this.#find(endpoint.baseUrl, endpoint.model)
     if (entry && tokens > entry.learned) entry.learned = 0
   }

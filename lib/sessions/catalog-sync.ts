@@ -97,8 +97,8 @@ export class CatalogSync {
     return false
   }
 
-  #put(...given: Parameters<Catalog['put']>): true {
-    const row = this.#catalog.put(...given)
+  #put(...args: Parameters<Catalog['put']>): true {
+    const row = this.#catalog.put(...args)
     if (!this.#isQuiet) this.#options.onRow(row)
     return true
   }
@@ -139,9 +139,9 @@ export class CatalogSync {
     }
     const { summary, usage } = result
     if (isEmptied(summary)) {
-      const known = this.#catalog.get(id)?.summary
-      if (!known) return this.#putEmptied(file)
-      if (hasContent(known)) {
+      const earlier = this.#catalog.get(id)?.summary
+      if (!earlier) return this.#putEmptied(file)
+      if (hasContent(earlier)) {
         this.#attempt(path, stamp, () => {
           throw emptied()
         })
@@ -167,21 +167,21 @@ export class CatalogSync {
   *#steps(): Generator<void> {
     const names = readdirSync(this.#files.dir)
     const ids = new Set<string>()
-    const known = this.#catalog.stamps()
+    const stamps = this.#catalog.stamps()
     yield
     const { clock } = this.#options
     for (let next = 0; next < names.length; ) {
       const started = clock.monotonic()
       this.#catalog.batch(() => {
         for (; next < names.length && clock.monotonic() - started < SLICE_MS; next += 1)
-          this.#compare(names[next] as string, ids, known)
+          this.#compare(names[next] as string, ids, stamps)
       })
       yield
     }
-    for (const id of known.keys()) if (!ids.has(id)) this.refresh(id)
+    for (const id of stamps.keys()) if (!ids.has(id)) this.refresh(id)
   }
 
-  #compare(name: string, ids: Set<string>, known: ReadonlyMap<string, string>): void {
+  #compare(name: string, ids: Set<string>, stamps: ReadonlyMap<string, string>): void {
     const id = idOfName(name)
     if (id === undefined) return
     const path = this.#files.path(name)
@@ -192,7 +192,7 @@ export class CatalogSync {
     else if (ids.has(id)) this.#attempt(this.#files.json(id), stamp, () => this.#joinFormats(id))
     else {
       ids.add(id)
-      if (known.get(id) !== stamp) this.refresh(id)
+      if (stamps.get(id) !== stamp) this.refresh(id)
     }
   }
 
@@ -200,10 +200,10 @@ export class CatalogSync {
   requireReadable(id: string): void {
     const file = this.#files.find(id)
     if (!file || file.stamp === this.#catalog.stamp(id)) return
-    const known = this.#catalog.get(id)?.summary
-    if (!known || !hasContent(known)) return
-    const found = foldFile(file)
-    if (found && isEmptied(found.summary)) throw emptied()
+    const earlier = this.#catalog.get(id)?.summary
+    if (!earlier || !hasContent(earlier)) return
+    const fold = foldFile(file)
+    if (fold && isEmptied(fold.summary)) throw emptied()
   }
 
   /** At start and after a rebuild: clients fetch the whole list, so rows are not published one by one. */

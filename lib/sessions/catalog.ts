@@ -84,7 +84,7 @@ export class Catalog {
   #rowSeq = 0
   #reserved = 0
   /** What `get` has found or `put` has written last: a step of a turn asks for the same several times. */
-  #last: { id: string; version: number; found: FoldRow | undefined } | null = null
+  #last: { id: string; version: number; fold: FoldRow | undefined } | null = null
   /** State of sessions that only this process knows. */
   readonly #live = new Map<string, LiveState>()
 
@@ -114,14 +114,14 @@ export class Catalog {
     const { addon, pragmas = [] } = this.#options
     const open = (): Database =>
       openDatabase(file, { pragmas: [...PRAGMAS, ...(file === IN_MEMORY ? [] : pragmas)], addon })
-    const known = (db: Database, key: string): unknown =>
+    const aboutValue = (db: Database, key: string): unknown =>
       db.prepare('select value from about where key = ?').pluck().get(key)
     let db: Database | null = null
     try {
       db = open()
       const isOurs = db.pragma('user_version', { simple: true }) === SCHEMA_VERSION
       // What was written without fsync is trusted only within one boot, or after a clean end.
-      if (isOurs && (known(db, 'boot') === this.#boot || known(db, 'clean') === '1')) {
+      if (isOurs && (aboutValue(db, 'boot') === this.#boot || aboutValue(db, 'clean') === '1')) {
         this.#note(db, { boot: this.#boot, clean: '0' })
         return db
       }
@@ -133,17 +133,17 @@ export class Catalog {
     }
     db?.close()
     if (file !== IN_MEMORY) removeDatabase(file)
-    const made = open()
+    const fresh = open()
     try {
-      made.transaction(() => {
-        made.exec(SCHEMA)
-        made.pragma(`user_version = ${SCHEMA_VERSION}`)
+      fresh.transaction(() => {
+        fresh.exec(SCHEMA)
+        fresh.pragma(`user_version = ${SCHEMA_VERSION}`)
         const instance = randomBytes(8).toString('hex')
-        this.#note(made, { boot: this.#boot, clean: '0', instance })
+        this.#note(fresh, { boot: this.#boot, clean: '0', instance })
       })()
-      return made
+      return fresh
     } catch (error) {
-      made.close()
+      fresh.close()
       throw error
     }
   }
@@ -205,11 +205,11 @@ export class Catalog {
   }
 
   #prepare(sql: string): Statement<unknown[], unknown> {
-    const known = this.#statements.get(sql)
-    if (known) return known
-    const made = this.#db.prepare<unknown[], unknown>(sql)
-    this.#statements.set(sql, made)
-    return made
+    const earlier = this.#statements.get(sql)
+    if (earlier) return earlier
+    const statement = this.#db.prepare<unknown[], unknown>(sql)
+    this.#statements.set(sql, statement)
+    return statement
   }
 
   #all<R>(sql: string, ...values: Value[]): R[] {
@@ -366,15 +366,15 @@ export class Catalog {
         epoch: epoch > 0 && !foreign ? epoch : Math.max(this.#seq, epoch + 1),
         row: JSON.stringify(row),
       })
-      const found = { summary: JSON.stringify(summary), stamp }
-      this.#run('insert or replace into fold values (?, ?)', id, found.summary)
+      const fold = { summary: JSON.stringify(summary), stamp }
+      this.#run('insert or replace into fold values (?, ?)', id, fold.summary)
       if (!before) this.#run('delete from dead where id = ?', id)
       if (foreign) this.#dropDerived(id)
       const from = { id, profile: row.profile, source: sourceOf(summary.meta) }
       for (const each of usage) this.#run(PUT_USAGE, { ...each, ...from })
       for (const alias of summary.aliases)
         if (alias !== id) this.#run('insert or replace into alias values (?, ?)', alias, id)
-      this.#last = { id, version: this.#version, found }
+      this.#last = { id, version: this.#version, fold }
       return row
     })
   }
@@ -400,15 +400,15 @@ export class Catalog {
 
   get(id: string): CatalogEntry | undefined {
     if (this.#last?.id !== id || this.#last.version !== this.#version) {
-      const found = this.#get<FoldRow>(
+      const fold = this.#get<FoldRow>(
         'select summary, stamp from session join fold using (id) where id = ?',
         id,
       )
-      this.#last = { id, version: this.#version, found }
+      this.#last = { id, version: this.#version, fold }
     }
-    const { found } = this.#last
+    const { fold } = this.#last
     // Parsed each time: who writes changes it.
-    return found && { summary: JSON.parse(found.summary) as Summary, stamp: found.stamp }
+    return fold && { summary: JSON.parse(fold.summary) as Summary, stamp: fold.stamp }
   }
 
   stamp(id: string): Stamp | undefined {

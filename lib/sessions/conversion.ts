@@ -7,7 +7,7 @@ import { syncDir } from '../store/atomic-write.ts'
 import { Journal } from '../store/journal.ts'
 import { readWhole } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
-import { type Entry, formatEntry, type MessageEntry } from './entries.ts'
+import { type JournalEntry, formatEntry, type MessageEntry } from './entries.ts'
 import { foldFile, readEntries, type SessionFiles, writeJournal } from './files.ts'
 import { toEntries } from './legacy.ts'
 
@@ -30,7 +30,7 @@ const move = (from: string, to: string): void => {
   syncDir(dirname(from))
 }
 
-const messagesOf = (entries: readonly Entry[]): MessageEntry[] =>
+const messagesOf = (entries: readonly JournalEntry[]): MessageEntry[] =>
   entries.filter(entry => entry.t === 'message')
 
 /** What a message says, for comparing: ids and times differ between the formats. */
@@ -44,9 +44,9 @@ const isBeginning = (texts: readonly string[], whole: readonly string[]): boolea
 
 /** In this order, with others between them. */
 const isAmong = (texts: readonly string[], whole: readonly string[]): boolean => {
-  let found = 0
-  for (const text of whole) if (text === texts[found]) found += 1
-  return found === texts.length
+  let count = 0
+  for (const text of whole) if (text === texts[count]) count += 1
+  return count === texts.length
 }
 
 /** A short id derived from the content: a file that is written repeatedly gets the same one. */
@@ -70,11 +70,11 @@ export const joinFormats = (
     move(json, `${json}.migrated`)
     return 'converted'
   }
-  const said = messagesOf(toEntries(id, bytes) ?? [])
-  const texts = said.map(wireOf)
-  const written = messagesOf(lines)
-  if (isAmong(texts, written.map(wireOf))) return 'contained'
-  if (addFollowing(id, jsonl, said, written)) return 'continued'
+  const inJson = messagesOf(toEntries(id, bytes) ?? [])
+  const texts = inJson.map(wireOf)
+  const inJournal = messagesOf(lines)
+  if (isAmong(texts, inJournal.map(wireOf))) return 'contained'
+  if (addFollowing(id, jsonl, inJson, inJournal)) return 'continued'
   const candidates = [idFor(`${id} json`), idFor(`${id} ${texts.join('\n')}`)]
   const free = candidates.find(candidate => {
     if (existsSync(files.jsonl(candidate))) return false
@@ -91,18 +91,18 @@ export const joinFormats = (
 const addFollowing = (
   id: string,
   jsonl: string,
-  said: readonly MessageEntry[],
-  written: readonly MessageEntry[],
+  inJson: readonly MessageEntry[],
+  inJournal: readonly MessageEntry[],
 ): boolean => {
   const folded = foldFile({ id, path: jsonl, format: 'jsonl' })?.folded
-  const shown = (folded?.messages ?? []).map(message => wireOf({ message }))
+  const visible = (folded?.messages ?? []).map(message => wireOf({ message }))
   // A running turn has given out numbers.
-  if (!folded || shown.length === 0 || folded.turn?.how === null) return false
-  const following = said.slice(shown.length)
+  if (!folded || visible.length === 0 || folded.turn?.how === null) return false
+  const following = inJson.slice(visible.length)
   const [first] = following
-  if (!first || !isBeginning(shown, said.map(wireOf))) return false
+  if (!first || !isBeginning(visible, inJson.map(wireOf))) return false
   const ids = new Set(folded.messages.map(message => message.id))
-  const hidden = written.filter(({ message }) => !ids.has(message.id))
+  const hidden = inJournal.filter(({ message }) => !ids.has(message.id))
   // It was taken back here.
   if (hidden.some(entry => wireOf(entry) === wireOf(first))) return false
   const journal = new Journal(jsonl)

@@ -88,20 +88,20 @@ export class Answers {
   readonly #open = new Map<string, AskedEntry[]>()
   readonly #answers = new Map<AskedEntry, AnsweredEntry>()
 
-  ask(asked: AskedEntry): void {
-    const id = questionId(asked.question) ?? ''
-    this.#open.set(id, [...(this.#open.get(id) ?? []), asked])
+  ask(entry: AskedEntry): void {
+    const id = questionId(entry.question) ?? ''
+    this.#open.set(id, [...(this.#open.get(id) ?? []), entry])
   }
 
   answer(answered: AnsweredEntry): void {
-    for (const asked of this.#open.get(answered.id) ?? []) this.#answers.set(asked, answered)
+    for (const entry of this.#open.get(answered.id) ?? []) this.#answers.set(entry, answered)
     this.#open.delete(answered.id)
   }
 
   /** None when it is open. */
-  decisionOf(asked: AskedEntry): Decision[] {
-    const answered = this.#answers.get(asked)
-    return answered ? [toDecision(asked, answered)] : []
+  decisionOf(entry: AskedEntry): Decision[] {
+    const answered = this.#answers.get(entry)
+    return answered ? [toDecision(entry, answered)] : []
   }
 }
 

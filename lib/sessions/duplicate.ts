@@ -1,6 +1,13 @@
 /** Copies of sessions: the lines of another session with the same messages. Pure. */
 import type { Message } from '../schema/message.ts'
-import type { Entry, Meta, SentEntry, StateEntry, StoredState, SummaryEntry } from './entries.ts'
+import type {
+  JournalEntry,
+  Meta,
+  SentEntry,
+  StateEntry,
+  StoredState,
+  SummaryEntry,
+} from './entries.ts'
 import type { Folded } from './fold.ts'
 
 /** Keys that stay with the original: tokens were spent once, and a CLI session has one origin. */
@@ -68,19 +75,22 @@ export const copyOf = (
   folded: Folded,
   states: ReadonlyMap<string, StoredState>,
   { id, at, keep, meta }: { id: string; at: number; keep: number; meta: Meta },
-): Entry[] => {
-  const kept = Object.entries(folded.meta).filter(([key]) => !NOT_COPIED.includes(key))
-  const messages = folded.messages.slice(0, keep).map((message, index): Entry => {
+): JournalEntry[] => {
+  const fields = Object.entries(folded.meta).filter(([key]) => !NOT_COPIED.includes(key))
+  const messages = folded.messages.slice(0, keep).map((message, index): JournalEntry => {
     const n = index + 2
     return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
   })
   return [
-    { n: 1, t: 'session', at, v: 1, id, meta: { ...Object.fromEntries(kept), ...meta } },
+    { n: 1, t: 'session', at, v: 1, id, meta: { ...Object.fromEntries(fields), ...meta } },
     ...messages,
     ...[
       ...copiedSummaries(folded, messages.length),
       ...copiedSent(folded, messages.length),
       ...copiedStates(folded, states, messages.length),
-    ].map((entry, index): Entry => ({ ...entry, n: messages.length + 2 + index, at }) as Entry),
+    ].map(
+      (entry, index): JournalEntry =>
+        ({ ...entry, n: messages.length + 2 + index, at }) as JournalEntry,
+    ),
   ]
 }

@@ -136,7 +136,7 @@ type Kinds = {
 export type EntryType = keyof Kinds
 type Of<K extends EntryType> = { n: number; t: K; at: number } & Kinds[K]
 /** One line of the file. */
-export type Entry = { [K in EntryType]: Of<K> }[EntryType]
+export type JournalEntry = { [K in EntryType]: Of<K> }[EntryType]
 export type MessageEntry = Of<'message'>
 export type SummaryEntry = Of<'summary'>
 export type AskedEntry = Of<'asked'>
@@ -157,10 +157,10 @@ const repairMessage = (line: JsonObject): boolean => {
   const { message } = line
   if (!isObject(message)) return false
   if (typeof message.id === 'string' && isValidMessage(message)) return true
-  const read = toMessage(message)
-  if (!read) return false
+  const result = toMessage(message)
+  if (!result) return false
   const id = typeof message.id === 'string' ? message.id : `m${String(line.n)}`
-  line.message = { ...read, id }
+  line.message = { ...result, id }
   repaired.add(line.message as object)
   return true
 }
@@ -249,7 +249,7 @@ export const questionId = (question: Record<string, unknown>): string | undefine
 export const withoutMark = (text: string): string => text.replace(/^[\ufeff\0]+/, '')
 
 /** Parses a line. Null: unreadable. `'unknown'`: a line of a newer version. */
-export const parseEntry = (text: string): Entry | 'unknown' | null => {
+export const parseEntry = (text: string): JournalEntry | 'unknown' | null => {
   let line: unknown
   try {
     line = JSON.parse(withoutMark(text))
@@ -262,14 +262,14 @@ export const parseEntry = (text: string): Entry | 'unknown' | null => {
   if (!Object.hasOwn(checks, line.t)) return 'unknown'
   if (!checks[line.t as EntryType](line)) return null
   if (typeof line.at !== 'number') line.at = 0
-  return line as Entry
+  return line as JournalEntry
 }
 
 /** The number of a line of an unknown type, which `parseEntry` has validated. It must not be reused. */
 export const numberOf = (text: string): number => (JSON.parse(withoutMark(text)) as { n: number }).n
 
 /** The text of one line, without its LF. */
-export const formatEntry = (entry: Entry): string => {
+export const formatEntry = (entry: JournalEntry): string => {
   const { n, t, at, ...rest } = entry
   if (t !== 'message') return JSON.stringify({ n, t, at, ...rest })
   const { id, role, ...message } = (entry as MessageEntry).message
@@ -295,7 +295,7 @@ export const isQuestionLine = (bytes: Buffer): boolean =>
   QUESTION_HEAD.test(bytes.toString('latin1', 0, HEAD_BYTES))
 
 /** As `parseEntry`, but `provider_state` lines, which only the engine reads and which may be long, are returned without content. */
-export const parseForTranscript = (text: string): Entry | 'unknown' | null => {
+export const parseForTranscript = (text: string): JournalEntry | 'unknown' | null => {
   const state = STATE_HEAD.exec(text)
   return state
     ? { n: Number(state[1]), t: 'provider_state', at: 0, id: '', key: '', items: [] }

@@ -7,7 +7,7 @@ import { SESSION_ID } from '../schema/ids.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
 import { fileStamp, readLines, type Stamp, writeLines } from '../store/journal.ts'
 import { openFile, readWhole } from '../store/read-text.ts'
-import { type Entry, formatEntry, parseEntry } from './entries.ts'
+import { type JournalEntry, formatEntry, parseEntry } from './entries.ts'
 import { foldForward, type Summary } from './fold.ts'
 import { toEntries } from './legacy.ts'
 
@@ -95,7 +95,7 @@ export const parseLines = (
   )
 
 /** The lines that can be read. */
-export const readEntries = (path: string, isWanted?: (bytes: Buffer) => boolean): Entry[] =>
+export const readEntries = (path: string, isWanted?: (bytes: Buffer) => boolean): JournalEntry[] =>
   parseLines(path, isWanted).filter(entry => entry !== null && entry !== 'unknown')
 
 export class SessionFiles {
@@ -168,5 +168,5 @@ export const foldFile = ({
 }
 
 /** Writes a whole journal in one step. */
-export const writeJournal = (path: string, entries: readonly Entry[]): void =>
+export const writeJournal = (path: string, entries: readonly JournalEntry[]): void =>
   writeLines(path, entries.map(formatEntry))

@@ -7,7 +7,7 @@ import { Answers, reasonOf, withDecisions } from './decisions.ts'
 import {
   type AskedEntry,
   contentText,
-  type Entry,
+  type JournalEntry,
   isPlainMessage,
   isQuestionLine,
   type Meta,
@@ -159,7 +159,7 @@ const withVersion = (versions: readonly string[][], of: string, id: string): str
     : [...versions, [of, id]]
 
 /** As `applyEntry`, without the preview: of all messages of a file, only the last has one. */
-const advance = (summary: Summary, entry: Entry): void => {
+const advance = (summary: Summary, entry: JournalEntry): void => {
   if (entry.n < summary.nextN) summary.clean = false
   else summary.nextN = entry.n + 1
   switch (entry.t) {
@@ -252,7 +252,7 @@ const advance = (summary: Summary, entry: Entry): void => {
  * Updates `summary` with the next line, in place. After a cut, an uncut or a show, the caller must set `count` and `preview`,
  * which depend on the messages.
  */
-export const applyEntry = (summary: Summary, entry: Entry): void => {
+export const applyEntry = (summary: Summary, entry: JournalEntry): void => {
   advance(summary, entry)
   if (entry.t === 'message' && entry.message.role === 'user')
     summary.preview = toPreview(entry.message)
@@ -287,7 +287,7 @@ type LastShow = { cuts: readonly [number, number][]; above: number }
 
 /** For each of `ns` (in the order of lines), whether it is visible. `above` counts how many stood above the cut. */
 const visible = (ns: readonly number[], cuts: readonly Cut[], last: LastShow): boolean[] => {
-  const shown = new Array<boolean>(ns.length).fill(true)
+  const flags = new Array<boolean>(ns.length).fill(true)
   const inForce = cuts.filter(cut => !cut.undone)
   let lowestCut = Number.POSITIVE_INFINITY
   for (let index = ns.length - 1; index >= 0; index -= 1) {
@@ -295,9 +295,9 @@ const visible = (ns: readonly number[], cuts: readonly Cut[], last: LastShow): b
       lowestCut = Math.min(lowestCut, inForce.pop()!.after)
     }
     const n = ns[index] as number
-    shown[index] = n <= lowestCut && !(index < last.above && isHidden(last.cuts, n))
+    flags[index] = n <= lowestCut && !(index < last.above && isHidden(last.cuts, n))
   }
-  return shown
+  return flags
 }
 
 export type Fold = { summary: Summary; folded: Folded; usage: UsageRow[] }
@@ -305,13 +305,13 @@ export type Fold = { summary: Summary; folded: Folded; usage: UsageRow[] }
 /** Reads all lines, first to last, each as a step. */
 export function* foldSteps(id: string, lines: Iterable<Line>): Generator<void, Fold> {
   const summary = emptySummary(id)
-  const turns: Entry[] = []
+  const turns: JournalEntry[] = []
   let begunAt: unknown
-  const kept: FoldedLine[] = []
+  const items: FoldedLine[] = []
   /** What a cut compares: the line number of a message or a question, the last line number a summary covers. */
   const ns: number[] = []
   const undone = new Set<FoldedLine>()
-  /** Of messages among `kept`. */
+  /** Of messages among `items`. */
   let unstamped: number[] = []
   const answers = new Answers()
   const sent: Sent[] = []
@@ -335,7 +335,7 @@ export function* foldSteps(id: string, lines: Iterable<Line>): Generator<void, F
     if (entry.t === 'turn_ended') {
       // Messages without a time, as imported ones may be, get that of the next turn that ends.
       const timestamp = Math.floor(entry.at)
-      for (const index of unstamped) kept[index] = { ...(kept[index] as Message), timestamp }
+      for (const index of unstamped) items[index] = { ...(items[index] as Message), timestamp }
       unstamped = []
     }
     if (entry.t === 'turn_started' || entry.t === 'turn_ended') turns.push(entry)
@@ -343,19 +343,19 @@ export function* foldSteps(id: string, lines: Iterable<Line>): Generator<void, F
     else if (entry.t === 'message' || entry.t === 'summary' || entry.t === 'asked') {
       if (entry.t === 'message' && !isPlainMessage(bytes, entry, text)) summary.clean = false
       if (entry.t === 'message' && entry.message.timestamp === undefined)
-        unstamped.push(kept.length)
+        unstamped.push(items.length)
       if (entry.t === 'asked') {
         if (!isQuestionLine(bytes)) summary.clean = false
         answers.ask(entry)
       }
       ns.push(entry.t === 'summary' ? entry.to : entry.n)
-      kept.push(entry.t === 'message' ? entry.message : entry)
+      items.push(entry.t === 'message' ? entry.message : entry)
     } else if (entry.t === 'answered') {
       if (!isQuestionLine(bytes)) summary.clean = false
       answers.answer(entry)
     } else if (entry.t === 'sent') sent.push(toSent(entry))
     else if (entry.t === 'unsummary') {
-      for (const item of kept) if (isSummary(item) && item.n === entry.summary) undone.add(item)
+      for (const item of items) if (isSummary(item) && item.n === entry.summary) undone.add(item)
     } else if (entry.t === 'cut') {
       cuts.push({ n: entry.n, after: entry.after, above: ns.length, undone: false })
     } else if (entry.t === 'show') {
@@ -365,8 +365,8 @@ export function* foldSteps(id: string, lines: Iterable<Line>): Generator<void, F
       for (const cut of cuts) if (cut.n === entry.cut) cut.undone = true
     }
   }
-  const shown = visible(ns, cuts, shownLast)
-  const seen = kept.filter((item, index) => shown[index] && !undone.has(item))
+  const flags = visible(ns, cuts, shownLast)
+  const seen = items.filter((item, index) => flags[index] && !undone.has(item))
   const messages = withAnswers(seen, answers)
   const last = messages.findLast(message => message.role === 'user')
   summary.count = messages.length
@@ -381,7 +381,7 @@ export function* foldSteps(id: string, lines: Iterable<Line>): Generator<void, F
     folded: {
       ...summary,
       messages,
-      numbers: ns.filter((_, index) => shown[index] && isMessage(kept[index]!)),
+      numbers: ns.filter((_, index) => flags[index] && isMessage(items[index]!)),
       summaries,
       sent,
     },

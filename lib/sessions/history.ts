@@ -10,10 +10,10 @@ import { type Folded, activeSpans } from './fold.ts'
 /** Providers reject a call without a result; a stopped turn may leave one. */
 const NO_RESULT = JSON.stringify({ error: 'This call was interrupted; no result was recorded.' })
 
-type Part = Exclude<WireMessage['content'], string>[number]
+type ContentPart = Exclude<WireMessage['content'], string>[number]
 
 /** Text of any role and images of the user; other parts become a placeholder. */
-const sendable = (role: Message['role'], part: Part): Part[] => {
+const sendable = (role: Message['role'], part: ContentPart): ContentPart[] => {
   if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text }]
   const { image_url: image } = part
   const address = isObject(image) && 'url' in image ? image.url : image
@@ -115,17 +115,20 @@ const pairToolCalls = <T extends WireMessage>(history: readonly T[]): (T | WireM
     if (message.role !== 'assistant' || !message.tool_calls) return [message]
     const ids = callIds(message)
     // Providers reject two calls with one id: the second call and its result get another one.
-    const given = ids.map((id, at) => (ids.indexOf(id) === at ? id : `${id}_${at + 1}`))
+    const newIds = ids.map((id, at) => (ids.indexOf(id) === at ? id : `${id}_${at + 1}`))
     const results = ids.map((id, at): T | WireMessage => {
       const result = resultOf(id, index + 1)
-      const tool_call_id = given[at] ?? id
+      const tool_call_id = newIds[at] ?? id
       if (!result) return { role: 'tool', tool_call_id, content: NO_RESULT }
       used.add(result)
       return tool_call_id === id ? result : { ...result, tool_call_id }
     })
-    const tool_calls = message.tool_calls.map((call, at) => ({ ...call, id: given[at] ?? call.id }))
+    const tool_calls = message.tool_calls.map((call, at) => ({
+      ...call,
+      id: newIds[at] ?? call.id,
+    }))
     return [
-      given.every((id, at) => id === ids[at]) ? message : { ...message, tool_calls },
+      newIds.every((id, at) => id === ids[at]) ? message : { ...message, tool_calls },
       ...results,
     ]
   })

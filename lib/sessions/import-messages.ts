@@ -37,8 +37,8 @@ const argumentsOf = (value: unknown): string =>
 /** `{id, function: {name, arguments}}`, `{name, args, id}`, `{id, name, input}`, `{tool_name, …}`: null when no tool is named. */
 const toCall = (value: unknown, at: number): ToolCall | null => {
   if (!isObject(value)) return null
-  const { function: given, id, call_id, tid, tool_call_id, ...rest } = value
-  const inner = isObject(given) ? given : {}
+  const { function: fn, id, call_id, tid, tool_call_id, ...rest } = value
+  const inner = isObject(fn) ? fn : {}
   const {
     name: _,
     tool_name: __,
@@ -48,7 +48,7 @@ const toCall = (value: unknown, at: number): ToolCall | null => {
     type: ______,
     ...more
   } = rest
-  const name = [inner.name, rest.name, rest.tool_name, given].map(asString).find(Boolean)
+  const name = [inner.name, rest.name, rest.tool_name, fn].map(asString).find(Boolean)
   if (!name) return null
   const called = inner.arguments ?? inner.args ?? rest.arguments ?? rest.args ?? rest.input
   const own = [id, call_id, tid, tool_call_id].map(idText).find(Boolean)
@@ -96,14 +96,13 @@ const toPart = (value: unknown): Part | null => {
   if (typeof value === 'string') return { type: 'text', text: value }
   if (!isObject(value)) return null
   const type = asString(value.type)
-  const said =
+  const text =
     typeof value.text === 'string'
       ? value.text
       : isObject(value.text)
         ? asString(value.text.value)
         : null
-  if (TEXT_TYPES.has(type) && said !== null)
-    return { ...withoutNulls(value), type: 'text', text: said }
+  if (TEXT_TYPES.has(type) && text !== null) return { ...withoutNulls(value), type: 'text', text }
   const image = imageOf(value)
   if (image) {
     const more = isObject(value.image_url) ? value.image_url : {}
@@ -133,8 +132,8 @@ const either =
 const list =
   (read: (value: unknown) => readonly unknown[]): Read =>
   value => {
-    const found = read(value)
-    return found.length > 0 ? found : undefined
+    const items = read(value)
+    return items.length > 0 ? items : undefined
   }
 const each =
   (read: (item: unknown) => unknown) =>
@@ -167,7 +166,7 @@ const KEYS: Readonly<Record<string, Read>> = {
 }
 
 /** Known keys with valid values, as the role allows them; unknown keys as they are. */
-const keysOf = (role: Role, given: JsonObject): JsonObject => {
+const keysOf = (role: Role, raw: JsonObject): JsonObject => {
   const {
     id: _,
     role: __,
@@ -177,7 +176,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     function_call,
     reasoning_content,
     ...rest
-  } = given
+  } = raw
   const keys = withoutNulls(rest)
   for (const [key, value] of Object.entries(keys))
     if (Object.hasOwn(KEYS, key)) keys[key] = KEYS[key]?.(value)
@@ -197,12 +196,12 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
   return Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== undefined))
 }
 
-const roleOf = (given: JsonObject): Role | undefined => {
-  const named = asString(given.role).toLowerCase()
-  if (Object.hasOwn(ROLES, named)) return ROLES[named]
+const roleOf = (raw: JsonObject): Role | undefined => {
+  const name = asString(raw.role).toLowerCase()
+  if (Object.hasOwn(ROLES, name)) return ROLES[name]
   // Items of the OpenAI Responses API have types instead of roles.
-  if (given.type === 'function_call') return 'assistant'
-  return given.type === 'function_call_output' ? 'tool' : undefined
+  if (raw.type === 'function_call') return 'assistant'
+  return raw.type === 'function_call_output' ? 'tool' : undefined
 }
 
 /** Converts to exactly one message, for journal lines. Null when the role is unknown. */
@@ -220,11 +219,11 @@ const resultText = (content: unknown): string => {
   return whole.map(part => (part.type === 'text' ? String(part.text) : `[${part.type}]`)).join('\n')
 }
 
-const withoutBlocks = (parts: readonly Part[], taken: ReadonlySet<string>): Message['content'] => {
-  const left = parts.filter(({ type }) => !taken.has(type))
-  const [only] = left
-  if (left.length === 0) return ''
-  return left.length === 1 && only?.type === 'text' ? String(only.text) : left
+const withoutBlocks = (parts: readonly Part[], types: ReadonlySet<string>): Message['content'] => {
+  const rest = parts.filter(({ type }) => !types.has(type))
+  const [only] = rest
+  if (rest.length === 0) return ''
+  return rest.length === 1 && only?.type === 'text' ? String(only.text) : rest
 }
 
 const TAKEN = {
@@ -237,11 +236,11 @@ const unfold = (message: NewMessage): NewMessage[] => {
   const { role, content, tool_calls = [], reasoning: thought } = message as Message
   if (!Array.isArray(content)) return [message]
   if (role === 'assistant' && content.some(({ type }) => TAKEN.assistant.has(type))) {
-    const known = new Set(tool_calls.map(({ id }) => id))
+    const ids = new Set(tool_calls.map(({ id }) => id))
     const calls = content
       .filter(({ type }) => type === 'tool_use')
       .map(toCall)
-      .filter(call => call !== null && !known.has(call.id))
+      .filter(call => call !== null && !ids.has(call.id))
     const thoughts = content
       .filter(({ type }) => type === 'thinking')
       .map(part => asString(part.thinking))
@@ -268,17 +267,17 @@ const unfold = (message: NewMessage): NewMessage[] => {
           ...(timestamp === undefined ? {} : { timestamp }),
         }),
       )
-    const said = withoutBlocks(content, TAKEN.user)
-    return said.length > 0 ? [...results, { ...message, content: said }] : results
+    const rest = withoutBlocks(content, TAKEN.user)
+    return rest.length > 0 ? [...results, { ...message, content: rest }] : results
   }
   return [message]
 }
 
 const asItem = (value: unknown): unknown => {
   if (!isObject(value) || value.role !== undefined) return value
-  const { type, call_id, name, output, arguments: given, ...rest } = value
+  const { type, call_id, name, output, arguments: args, ...rest } = value
   if (type === 'function_call')
-    return { ...rest, type, tool_calls: [{ call_id, name, arguments: given }] }
+    return { ...rest, type, tool_calls: [{ call_id, name, arguments: args }] }
   if (type === 'function_call_output')
     return { ...rest, type, tool_call_id: call_id, content: resultText(output) }
   return value
@@ -301,10 +300,10 @@ const isCall = (value: unknown): boolean =>
 const isValid = (key: string, value: unknown): boolean => {
   if (key === 'tool_calls') return Array.isArray(value) && value.every(isCall)
   if (!Object.hasOwn(KEYS, key)) return true
-  const read = KEYS[key]?.(value)
-  return read === value
+  const result = KEYS[key]?.(value)
+  return result === value
     ? value !== undefined
-    : isObjectOrArray(value) && isDeepStrictEqual(read, value)
+    : isObjectOrArray(value) && isDeepStrictEqual(result, value)
 }
 
 /** True when every key has the type that the rest of the program relies on. */

@@ -78,17 +78,17 @@ const KNOWN: Readonly<Record<string, Read>> = {
 }
 
 /** Drops invalid values. Null stays, because it clears a key in a patch. */
-export const toMeta = (given: Readonly<Record<string, unknown>>): Meta => {
+export const toMeta = (values: Readonly<Record<string, unknown>>): Meta => {
   let changed: Record<string, unknown> | null = null
-  for (const key in given) {
-    const read = Object.hasOwn(KNOWN, key) ? KNOWN[key] : undefined
-    const value = given[key]
-    if (!read || value === null || value === undefined) continue
-    const kept = read(value)
-    if (kept === value) continue
-    changed ??= { ...given }
-    if (kept === undefined) delete changed[key]
-    else changed[key] = kept
+  for (const key in values) {
+    const parse = Object.hasOwn(KNOWN, key) ? KNOWN[key] : undefined
+    const value = values[key]
+    if (!parse || value === null || value === undefined) continue
+    const clean = parse(value)
+    if (clean === value) continue
+    changed ??= { ...values }
+    if (clean === undefined) delete changed[key]
+    else changed[key] = clean
   }
-  return (changed ?? given) as Meta
+  return (changed ?? values) as Meta
 }

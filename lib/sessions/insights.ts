@@ -46,9 +46,9 @@ const createWallClock = (zone: string) => (at: number) => {
 
 /** The time zone to count days in. */
 export const requireZone = (zone: string): string => {
-  const found = canonicalZone(zone)
-  if (found === undefined) throw invalid('timezone must be a name like Europe/Berlin')
-  return found
+  const name = canonicalZone(zone)
+  if (name === undefined) throw invalid('timezone must be a name like Europe/Berlin')
+  return name
 }
 
 const DAY_MS = 86_400_000

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../base/json.ts'
 import { sha256 } from '../base/sha256.ts'
 import { toTime } from '../base/to-time.ts'
 import type { NewMessage } from '../schema/message.ts'
-import { type Entry, messageEntries, type Meta, withoutMark } from './entries.ts'
+import { type JournalEntry, messageEntries, type Meta, withoutMark } from './entries.ts'
 import { toMeta } from './import-record.ts'
 import { toTranscript } from './tool-call-summaries.ts'
 
@@ -50,7 +50,7 @@ const parsePython = (text: string): unknown => {
 }
 
 /** The file as journal lines; null when it is not a session. Deterministic: numbers and ids are the same each time. */
-export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
+export const toEntries = (id: string, bytes: Buffer): JournalEntry[] | null => {
   let file: unknown
   try {
     file = parsePython(withoutMark(bytes.toString()))
@@ -60,8 +60,8 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   }
   if (!isObject(file)) return null
   // A new session may have null instead of a list.
-  const said = file.messages === null && file.session_id ? [] : file.messages
-  if (!Array.isArray(said)) return null
+  const list = file.messages === null && file.session_id ? [] : file.messages
+  if (!Array.isArray(list)) return null
   const meta: Meta = toMeta(
     Object.fromEntries(
       Object.entries(file).filter(([key, value]) => !DERIVED.has(key) && value !== null),
@@ -73,7 +73,7 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   const created = meta.created_at ?? 0
   const updated = meta.updated_at ?? created
   const from = { size: bytes.length, sha256: sha256(bytes) }
-  const messages = [...toTranscript(said, file.tool_calls), ...pendingMessage(file)]
+  const messages = [...toTranscript(list, file.tool_calls), ...pendingMessage(file)]
   return [
     {
       n: 1,

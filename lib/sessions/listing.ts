@@ -124,8 +124,10 @@ export const listSessions = (
   { limit, cursor, profile, foreign = [], scheduled = true }: ListOptions,
 ): ListPage => {
   const profiles = toProfiles(profile)
-  const shown = scheduled ? foreign : foreign.filter(row => row.source_tag !== 'cron' || row.pinned)
-  const theirs = admitted(catalog, shown, profiles)
+  const visible = scheduled
+    ? foreign
+    : foreign.filter(row => row.source_tag !== 'cron' || row.pinned)
+  const theirs = admitted(catalog, visible, profiles)
   // A blank query parameter counts as absent.
   if (limit === undefined && !cursor && scheduled)
     return listWhole(catalog, whole, boot, profiles, theirs)

@@ -16,30 +16,30 @@ type Range = { from: number; to: number; decisions: Decision[] }
 
 /** The visible messages of a clean journal. */
 const ranges = (bytes: Buffer, cuts: readonly [number, number][]): Range[] => {
-  const found: Range[] = []
+  const messages: Range[] = []
   const answers = new Answers()
-  const asked: { entry: AskedEntry; range: Range }[] = []
+  const questions: { entry: AskedEntry; range: Range }[] = []
   let start = 0
   const readQuestion = (line: Buffer): void => {
     const entry = parseEntry(line.toString())
     if (!entry || entry === 'unknown') return
     if (entry.t === 'answered') answers.answer(entry)
-    const range = found.at(-1)
+    const range = messages.at(-1)
     if (entry.t !== 'asked' || !range || isHidden(cuts, entry.n)) return
     answers.ask(entry)
-    asked.push({ entry, range })
+    questions.push({ entry, range })
   }
   for (let stop = bytes.indexOf(LF); stop !== -1; stop = bytes.indexOf(LF, start)) {
     const line = bytes.subarray(start, stop)
     const head = messageHead(line)
     if (!head && isQuestionLine(line)) readQuestion(line)
     if (head && !(cuts.length > 0 && isHidden(cuts, head.n))) {
-      found.push({ from: start + head.start, to: stop - 1, decisions: [] })
+      messages.push({ from: start + head.start, to: stop - 1, decisions: [] })
     }
     start = stop + 1
   }
-  for (const { entry, range } of asked) range.decisions.push(...answers.decisionOf(entry))
-  return found
+  for (const { entry, range } of questions) range.decisions.push(...answers.decisionOf(entry))
+  return messages
 }
 
 /** The JSON of a message with its decisions. */
@@ -51,13 +51,13 @@ const jsonOf = (bytes: Buffer, { from, to, decisions }: Range): string => {
 }
 
 /** Only the messages, when most of the file is something else (reasoning for providers), which would be scanned in vain. */
-const compacted = (bytes: Buffer, found: Range[]): { bytes: Buffer; found: Range[] } => {
-  const size = found.reduce((sum, { from, to }) => sum + to - from, 0)
-  if (size > bytes.length / 2) return { bytes, found }
+const compacted = (bytes: Buffer, messages: Range[]): { bytes: Buffer; messages: Range[] } => {
+  const size = messages.reduce((sum, { from, to }) => sum + to - from, 0)
+  if (size > bytes.length / 2) return { bytes, messages }
   let at = 0
   return {
-    bytes: Buffer.concat(found.map(({ from, to }) => bytes.subarray(from, to))),
-    found: found.map(({ from, to, decisions }) => {
+    bytes: Buffer.concat(messages.map(({ from, to }) => bytes.subarray(from, to))),
+    messages: messages.map(({ from, to, decisions }) => {
       const start = at
       at += to - from
       return { from: start, to: at, decisions }
@@ -69,10 +69,10 @@ const compacted = (bytes: Buffer, found: Range[]): { bytes: Buffer; found: Range
  * Makes the array in the same memory: each message moves to the front, over the head of its line, and overwrites nothing that
  * is still needed. A second buffer of its size would be new memory for each reading of a long session.
  */
-const inPlace = (bytes: Buffer, found: readonly Range[]): Buffer => {
+const inPlace = (bytes: Buffer, messages: readonly Range[]): Buffer => {
   let at = 0
   bytes[at++] = 0x5b
-  for (const [index, { from, to }] of found.entries()) {
+  for (const [index, { from, to }] of messages.entries()) {
     if (index > 0) bytes[at++] = COMMA
     bytes.copyWithin(at, from, to)
     at += to - from
@@ -99,18 +99,18 @@ export const spliceMessages = (
   recall: (size: number, find: () => readonly number[]) => readonly number[],
 ): Buffer => {
   const whole = readWhole(path)
-  const { bytes, found } = compacted(whole, ranges(whole, cuts))
+  const { bytes, messages } = compacted(whole, ranges(whole, cuts))
   // latin1: one character per byte, so text offsets are byte offsets.
   const places = recall(whole.length, () => suspectOffsets(bytes.toString('latin1')))
   const isPlain =
     places.length === 0 &&
     versions.length === 0 &&
-    found.every(({ decisions }) => decisions.length === 0)
-  if (bytes === whole && isPlain && found.length > 0) return inPlace(whole, found)
+    messages.every(({ decisions }) => decisions.length === 0)
+  if (bytes === whole && isPlain && messages.length > 0) return inPlace(whole, messages)
   const parts: (Range | Buffer)[] = []
   let place = 0
   let size = 2
-  for (const range of found) {
+  for (const range of messages) {
     while (place < places.length && (places[place] as number) < range.from) place += 1
     const suspect = place < places.length && (places[place] as number) < range.to
     const ids = versions.length > 0 ? versionsOf(versions, idOf(bytes, range)) : undefined

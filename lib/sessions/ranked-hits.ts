@@ -42,24 +42,24 @@ export const rankedHits = (
     // bm25 is negative, smaller is better; of equal scores the newest wins.
     if (!other || hit.score < other.score) best.set(session, hit)
   }
-  const found = [...best.values()]
+  const ids = [...best.values()]
     .sort((a, b) => a.score - b.score || b.id - a.id)
     .map(({ id }) => id)
-  const known = new Set(best.keys())
+  const sessions = new Set(best.keys())
   let last = ranked.at(-1)?.id
   let isFull = ranked.length === RANKED
-  while (isFull && last !== undefined && found.length < limit) {
+  while (isFull && last !== undefined && ids.length < limit) {
     const batch = statements.older.all(match, last, RANKED)
     for (const { id } of batch) {
       const session = statements.sessionOf.get(id)?.session
-      if (session === undefined || known.has(session)) continue
-      known.add(session)
-      found.push(id)
+      if (session === undefined || sessions.has(session)) continue
+      sessions.add(session)
+      ids.push(id)
     }
     last = batch.at(-1)?.id
     isFull = batch.length === RANKED
   }
-  return found.slice(0, limit).flatMap(id => {
+  return ids.slice(0, limit).flatMap(id => {
     const row = statements.text.get(id)
     if (!row) return []
     const { session, n, message_id } = row

@@ -8,7 +8,7 @@ import { fileStamp, type Line, readLines, readLinesBackward } from '../store/jou
 import { toDecision, withDecisions } from './decisions.ts'
 import {
   type AnsweredEntry,
-  type Entry,
+  type JournalEntry,
   isQuestionLine,
   isStateLine,
   messageHead,
@@ -97,7 +97,7 @@ const readTail = (
 
 type States = Map<string, StoredState>
 
-const addState = (states: States, entry: Entry | 'unknown' | null): void => {
+const addState = (states: States, entry: JournalEntry | 'unknown' | null): void => {
   if (entry === null || entry === 'unknown' || entry.t !== 'provider_state') return
   const { id, key, items, sources } = entry
   states.set(id, { key, items, ...(sources && { sources }) })
@@ -153,7 +153,7 @@ export const tailFrom = (
 /** Where a session may contain secrets: a few numbers, which take most of the time of reading it to find. */
 const PLACES = { maxBytes: 256 * 1024, keptMs: 10 * 60_000 }
 /** With the key and the version. */
-const placesBytes = (found: readonly number[]): number => 200 + 8 * found.length
+const placesBytes = (offsets: readonly number[]): number => 200 + 8 * offsets.length
 
 /** Reads all messages of a session as a JSON array, redacted. */
 export class WholeReader {

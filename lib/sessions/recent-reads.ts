@@ -12,7 +12,7 @@ export class RecentReads {
   readonly #maxOne: number
   readonly #keptMs: number
   /** Least recently used first. */
-  readonly #kept = new Map<string, CachedRead>()
+  readonly #reads = new Map<string, CachedRead>()
   #newest: string | undefined
   #bytes = 0
   #usedAt = 0
@@ -34,44 +34,44 @@ export class RecentReads {
   }
 
   #drop(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.bytes ?? 0
-    this.#kept.delete(key)
+    this.#bytes -= this.#reads.get(key)?.bytes ?? 0
+    this.#reads.delete(key)
   }
 
   clear(): void {
     this.#cancel?.()
     this.#cancel = undefined
-    this.#kept.clear()
+    this.#reads.clear()
     this.#bytes = 0
   }
 
   /** A use only notes its time: reads are frequent, and a timer for each of them is not free. */
   #clearAfter(ms: number): void {
     this.#cancel = this.#clock.timer(ms, () => {
-      const left = this.#usedAt + this.#keptMs - this.#clock.monotonic()
-      if (left > 0) this.#clearAfter(left)
+      const restMs = this.#usedAt + this.#keptMs - this.#clock.monotonic()
+      if (restMs > 0) this.#clearAfter(restMs)
       else this.clear()
     })
   }
 
   /** Undefined when it is not kept in this version. */
   find<T>(key: string, version: string): T | undefined {
-    const found = this.#kept.get(key)
-    if (found?.version !== version) return undefined
+    const entry = this.#reads.get(key)
+    if (entry?.version !== version) return undefined
     // Moving one that is the last already would only make the map grow and be copied.
     if (key !== this.#newest) {
-      this.#kept.delete(key)
-      this.#kept.set(key, found)
+      this.#reads.delete(key)
+      this.#reads.set(key, entry)
       this.#newest = key
     }
     this.#usedAt = this.#clock.monotonic()
-    return found.value as T
+    return entry.value as T
   }
 
   /** The value of this key and version, made when it is not kept. `sizeOf`: its size in bytes. */
   read<T>(key: string, version: string, make: () => T, sizeOf: (value: T) => number): T {
-    const found = this.find<T>(key, version)
-    if (found !== undefined) return found
+    const earlier = this.find<T>(key, version)
+    if (earlier !== undefined) return earlier
     const value = make()
     this.keep(key, version, value, sizeOf(value))
     return value
@@ -80,10 +80,10 @@ export class RecentReads {
   keep(key: string, version: string, value: unknown, size: number): void {
     this.#drop(key)
     if (size > this.#maxOne) return
-    this.#kept.set(key, { version, bytes: size, value })
+    this.#reads.set(key, { version, bytes: size, value })
     this.#newest = key
     this.#bytes += size
-    for (const oldest of this.#kept.keys()) {
+    for (const oldest of this.#reads.keys()) {
       if (this.#bytes <= this.#maxBytes) break
       this.#drop(oldest)
     }

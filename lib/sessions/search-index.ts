@@ -110,11 +110,11 @@ export class SearchIndex {
   }
 
   #add(session: string, n: number, message: Message): void {
-    const shown = redact(searchText(message))
-    if (shown.trim() === '') return
+    const text = redact(searchText(message))
+    if (text.trim() === '') return
     const { addText, addWords } = this.#statements
-    const { lastInsertRowid } = addText.run(session, n, message.id, shown)
-    addWords.run(lastInsertRowid, toIndexed(shown))
+    const { lastInsertRowid } = addText.run(session, n, message.id, text)
+    addWords.run(lastInsertRowid, toIndexed(text))
   }
 
   /** Deletes the messages of a session with a number above `after`. */

@@ -82,7 +82,7 @@ export class SessionSearch {
     }
     const ids = catalog.page(null, MAX_SCANNED, null).map(({ id }) => id)
     const deadline = options.clock.monotonic() + SCAN_MS
-    const isOver = (found: number): boolean => found >= most || options.clock.monotonic() > deadline
+    const isOver = (count: number): boolean => count >= most || options.clock.monotonic() > deadline
     return { hits: await scanSessions(files, ids, terms, isOver), done: false }
   }
 
@@ -110,14 +110,14 @@ export class SessionSearch {
       if (answer.done) catalog.clearTombstones(tombstones)
       for (const hit of answer.hits.slice(from)) {
         if (hits.length >= limit) break
-        const found = seen.has(hit.session) ? undefined : this.#row(hit.session)
-        if (!found || !(isAll || profiles.includes(found.profile))) continue
-        const stored = catalog.get(found.session_id)
+        const row = seen.has(hit.session) ? undefined : this.#row(hit.session)
+        if (!row || !(isAll || profiles.includes(row.profile))) continue
+        const entry = catalog.get(row.session_id)
         // The index may lag behind: skip messages that were cut since.
-        if (!stored || isHidden(stored.summary.cuts, hit.n)) continue
-        seen.add(found.session_id)
+        if (!entry || isHidden(entry.summary.cuts, hit.n)) continue
+        seen.add(row.session_id)
         const snippet = toSnippet(redact(hit.excerpt), terms)
-        hits.push({ ...found, match_type: 'content', snippet, message_id: hit.message_id })
+        hits.push({ ...row, match_type: 'content', snippet, message_id: hit.message_id })
       }
       from = answer.hits.length
       if (hits.length >= limit || from < candidates || candidates >= MAX_CANDIDATES) break

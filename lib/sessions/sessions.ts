@@ -16,7 +16,7 @@ import { Catalog, type SessionName, type UsageBucket } from './catalog.ts'
 import { CatalogSync } from './catalog-sync.ts'
 import { copyOf } from './duplicate.ts'
 import {
-  type Entry,
+  type JournalEntry,
   type Meta,
   messageEntries,
   type NewEntry,
@@ -156,7 +156,7 @@ export class Sessions {
   }
 
   /** Before a write, the file is always compared: another program may have replaced it. */
-  #written(id: string): string {
+  #idForWrite(id: string): string {
     const real = this.#compare(id)
     if (real === undefined) throw sessionMissing()
     return real
@@ -285,23 +285,23 @@ export class Sessions {
   }
 
   /** Appends all lines or none, in one write. Throws UserError `full` when the disk is full. `quiet` messages do not move the session in the list. */
-  append(id: string, entries: readonly NewEntry[], { quiet = false } = {}): Entry[] {
-    return entries.length === 0 ? [] : this.#writer.append(this.#written(id), entries, quiet)
+  append(id: string, entries: readonly NewEntry[], { quiet = false } = {}): JournalEntry[] {
+    return entries.length === 0 ? [] : this.#writer.append(this.#idForWrite(id), entries, quiet)
   }
 
   /** Reserves a message id; a message appended with this id keeps it. */
   nextMessageId(id: string): string {
-    return this.#writer.nextMessageId(this.#written(id))
+    return this.#writer.nextMessageId(this.#idForWrite(id))
   }
 
   /** Resolves when all appended lines are on the disk. */
   async sync(id: string): Promise<void> {
-    return this.#writer.sync(this.#written(id))
+    return this.#writer.sync(this.#idForWrite(id))
   }
 
   /** Keeps the journal open until `release` was called as often. */
   acquire(id: string): void {
-    this.#writer.acquire(this.#written(id))
+    this.#writer.acquire(this.#idForWrite(id))
   }
 
   release(id: string): void {
@@ -310,7 +310,7 @@ export class Sessions {
 
   /** Gives the session another id; the old one stays valid as an alias. */
   rotate(id: string, to: string): SessionRow {
-    return this.#writer.rotate(this.#written(id), to)
+    return this.#writer.rotate(this.#idForWrite(id), to)
   }
 
   /** Known to this process only, never written to the journal. */
@@ -321,7 +321,7 @@ export class Sessions {
   }
 
   /** Writes a whole journal, and reads it. */
-  #write(id: string, entries: readonly Entry[]): SessionRow {
+  #write(id: string, entries: readonly JournalEntry[]): SessionRow {
     const { files, sync, watch } = this.#parts
     watch.ignoreOwn(() => writeJournal(files.jsonl(id), entries))
     sync.refresh(id)
@@ -335,7 +335,7 @@ export class Sessions {
       throw conflict('A session with this id already exists', { code: 'session_exists' })
     const { created_at, updated_at } = meta as Meta
     const at = created_at ?? this.#writer.nextTime(0)
-    const header: Entry = { n: 1, t: 'session', at, v: 1, id, meta }
+    const header: JournalEntry = { n: 1, t: 'session', at, v: 1, id, meta }
     return this.#write(id, [header, ...messageEntries(messages, updated_at ?? at)])
   }
 
@@ -345,7 +345,7 @@ export class Sessions {
   }
 
   /** Writes a session as an import read it, or replaces one that was imported. */
-  writeImported(id: string, entries: readonly Entry[]): void {
+  writeImported(id: string, entries: readonly JournalEntry[]): void {
     this.#writer.closeJournal(id)
     this.#write(id, entries)
   }

@@ -61,7 +61,7 @@ export class StoredSessions {
 
   /** Newest activity first. */
   rows(profile: string): SessionRow[] {
-    const stored = this.#read('catalog.db', db =>
+    const catalogRows = this.#read('catalog.db', db =>
       db
         .prepare<[string], { row: string }>(
           'select row from session where listed = 1 and profile = ? order by updated_ms desc, id',
@@ -70,7 +70,7 @@ export class StoredSessions {
         .map(({ row }) => JSON.parse(row) as SessionRow),
     )
     return (
-      stored ??
+      catalogRows ??
       this.#newestIds()
         .flatMap(id => {
           const folded = this.#files.fold(id)?.folded
@@ -103,14 +103,14 @@ export class StoredSessions {
     const terms = toTerms(query)
     if (terms.length === 0) return []
     const words = terms.map(({ text }) => foldText(text))
-    const known = new Map(this.rows(profile).map(row => [row.session_id, row]))
-    const hits: StoredHit[] = [...known.values()]
+    const rows = new Map(this.rows(profile).map(row => [row.session_id, row]))
+    const hits: StoredHit[] = [...rows.values()]
       .filter(({ title }) => words.every(word => foldText(title).includes(word)))
       .map(row => ({ row, snippet: toSnippet(redact(row.title), terms) }))
     const seen = new Set(hits.map(({ row }) => row.session_id))
     if (hits.length < limit)
       for (const { session, excerpt } of await this.#hits(terms)) {
-        const row = known.get(session)
+        const row = rows.get(session)
         if (row && !seen.has(session))
           hits.push({ row, snippet: toSnippet(redact(excerpt), terms) })
         seen.add(session)

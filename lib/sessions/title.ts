@@ -142,10 +142,10 @@ export const provisionalTitle = (text: string): string =>
 
 /** True for a default title, or one that is the beginning of `firstText`. */
 export const isProvisional = (title: string | null | undefined, firstText?: string): boolean => {
-  const given = oneLine(title ?? '')
-  if (given === '' || /^(?:untitled|new chat|new conversation)$/i.test(given)) return true
+  const line = oneLine(title ?? '')
+  if (line === '' || /^(?:untitled|new chat|new conversation)$/i.test(line)) return true
   // Earlier versions kept the tags.
-  return firstText !== undefined && withoutTags(given) === provisionalTitle(firstText)
+  return firstText !== undefined && withoutTags(line) === provisionalTitle(firstText)
 }
 
 const PLAIN = new Set(
@@ -161,17 +161,17 @@ const WORD = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_-]|[./](?=[\p{L}\p{N}]))*/gu
 export const fallbackTitle = (text: string): string => {
   const sentence = /^.*?(?:[.!?。！？](?=\s|$)|$)/su.exec(ownWords(text))?.[0] ?? ''
   const words = cut(sentence, FALLBACK_CHARS * 2).match(WORD) ?? []
-  const kept: string[] = []
+  const topic: string[] = []
   for (const word of words) {
     const plain = word.toLowerCase()
     // Scripts without spaces produce one long word, which is used as it is.
     const long = (plain.match(/\p{L}/gu)?.length ?? 0) >= 3
-    if (!long || PLAIN.has(plain) || kept.some(other => other.toLowerCase() === plain)) continue
-    kept.push(word)
-    if (kept.length === FALLBACK_WORDS) break
+    if (!long || PLAIN.has(plain) || topic.some(other => other.toLowerCase() === plain)) continue
+    topic.push(word)
+    if (topic.length === FALLBACK_WORDS) break
   }
-  const title = cut(kept.join(' '), FALLBACK_CHARS)
+  const title = cut(topic.join(' '), FALLBACK_CHARS)
   if (title === '') return NO_TOPIC
   // A file name keeps its case.
-  return /[./]/.test(kept[0] ?? '') ? title : title.charAt(0).toUpperCase() + title.slice(1)
+  return /[./]/.test(topic[0] ?? '') ? title : title.charAt(0).toUpperCase() + title.slice(1)
 }

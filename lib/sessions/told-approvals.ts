@@ -8,8 +8,8 @@ const TAG = /^\[Auto-approval: (on|off)\]$/m
 
 /** Null where the message says nothing about it. `before`: what was sent before its text. */
 export const toldApprovals = (n: number, id: string, before: string): ToldApprovals | null => {
-  const said = TAG.exec(before)?.[1]
-  return said === undefined ? null : { n, message: Number(id.slice(1)), on: said === 'on' }
+  const state = TAG.exec(before)?.[1]
+  return state === undefined ? null : { n, message: Number(id.slice(1)), on: state === 'on' }
 }
 
 /**
@@ -24,6 +24,6 @@ export const approvalsTag = ({ meta, told, clean, cuts, spans }: Summary): strin
     clean &&
     cuts.every(([at, after]) => told.n <= after || at <= told.n) &&
     spans.every(({ to }) => to < told.message)
-  const known = told !== null && (isRead ? told.on : null)
-  return on === known ? '' : `[Auto-approval: ${on ? 'on' : 'off'}]\n`
+  const last = told !== null && (isRead ? told.on : null)
+  return on === last ? '' : `[Auto-approval: ${on ? 'on' : 'off'}]\n`
 }

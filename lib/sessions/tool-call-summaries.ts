@@ -107,19 +107,19 @@ const withRecorded = (
   const lastAnswer = messages.findLastIndex(isAnswer)
   for (const { assistant_msg_idx: place, ...summary } of readSummaries(recorded)) {
     const index = typeof place === 'number' ? positions[place] : undefined
-    const known = index !== undefined && isAnswer(messages[index]) ? index : undefined
+    const ownIndex = index !== undefined && isAnswer(messages[index]) ? index : undefined
     const same = derived.find(
       ({ tid, assistant_msg_idx: at }) =>
-        tid === summary.tid && (known === undefined || at === known),
+        tid === summary.tid && (ownIndex === undefined || at === ownIndex),
     )
     if (same && isDeepStrictEqual({ ...summary, assistant_msg_idx: same.assistant_msg_idx }, same))
       continue
     const at =
-      same?.assistant_msg_idx ?? known ?? (lastAnswer < 0 ? messages.length - 1 : lastAnswer)
+      same?.assistant_msg_idx ?? ownIndex ?? (lastAnswer < 0 ? messages.length - 1 : lastAnswer)
     // Without a place of its own it keeps the number that it had instead of one.
-    const isPlaced = same !== undefined || known !== undefined || typeof place !== 'number'
-    const kept = isPlaced ? summary : { ...summary, assistant_msg_idx: place }
-    added.set(at, [...(added.get(at) ?? []), kept])
+    const isPlaced = same !== undefined || ownIndex !== undefined || typeof place !== 'number'
+    const entry = isPlaced ? summary : { ...summary, assistant_msg_idx: place }
+    added.set(at, [...(added.get(at) ?? []), entry])
   }
   if (added.size === 0) return [...messages]
   return messages.map((message, index) => {

@@ -31,10 +31,10 @@ const filesOf = (folder: string): StoredFile[] =>
 /** An unused file name. Call ids come from providers, so unsafe ones are hashed. */
 const unusedName = (folder: string, callId: string, ending: string): string => {
   const stem = /^[\w-]{1,80}$/.test(callId) ? callId : sha256(callId).slice(0, 24)
-  const taken = new Set(namesIn(folder))
+  const names = new Set(namesIn(folder))
   for (let n = 1; ; n++) {
     const name = n === 1 ? `${stem}.${ending}` : `${stem}-${n}.${ending}`
-    if (!taken.has(name)) return name
+    if (!names.has(name)) return name
   }
 }
 
@@ -104,11 +104,11 @@ export class ToolOutput {
   /** The path of the stored result; null when storing failed, which must not fail the turn. */
   save(sessionId: string, callId: string, text: string): string | null {
     const more = text.length - MAX_CHARS
-    const kept =
+    const content =
       more > 0
         ? `${text.slice(0, MAX_CHARS)}\n[… ${more} more characters were not stored …]\n`
         : text
-    return this.saveBytes(sessionId, callId, kept, 'txt')
+    return this.saveBytes(sessionId, callId, content, 'txt')
   }
 
   /** Like `save`, for bytes; `ending` is the file extension. */
@@ -125,10 +125,10 @@ export class ToolOutput {
   saveImage(sessionId: string, bytes: Buffer, ending: string): string | null {
     const name = `image-${sha256(bytes).slice(0, 32)}.${ending}`
     const path = join(this.dirOf(sessionId), name)
-    const stored = statSync(path, { throwIfNoEntry: false })
-    if (stored?.isFile() && stored.size === bytes.length) return name
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat?.isFile() && stat.size === bytes.length) return name
     // A part of it, left by a full disk or a killed process.
-    if (stored?.isFile()) rmSync(path, { force: true })
+    if (stat?.isFile()) rmSync(path, { force: true })
     return this.#create(sessionId, bytes, () => name) === null ? null : name
   }
 

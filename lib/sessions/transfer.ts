@@ -76,13 +76,13 @@ const markdownOf = (message: Message): string => {
   return parts.join('\n\n')
 }
 
-const titleOf = (folded: Folded): string => folded.meta.title?.replace(/\s+/g, ' ') || UNTITLED
+const chatTitle = (folded: Folded): string => folded.meta.title?.replace(/\s+/g, ' ') || UNTITLED
 
 /** Model responses stay Markdown; tool output is fenced. */
 export const toMarkdown = (folded: Folded, mask = redact): string => {
   const { meta, messages } = folded
   const about = [meta.model, meta.workspace].filter(Boolean).join(' · ')
-  const parts = [`# ${titleOf(folded)}`, ...(about ? [about] : []), ...messages.map(markdownOf)]
+  const parts = [`# ${chatTitle(folded)}`, ...(about ? [about] : []), ...messages.map(markdownOf)]
   return `${mask(parts.join('\n\n'))}\n`
 }
 
@@ -96,8 +96,8 @@ const detailsHtml = (title: string, text: string): string =>
 
 const htmlOf = (message: Message): string => {
   const text = contentText(message.content)
-  const calls = (message.tool_calls ?? []).map(({ function: { name, arguments: given } }) =>
-    detailsHtml(name, given),
+  const calls = (message.tool_calls ?? []).map(({ function: { name, arguments: args } }) =>
+    detailsHtml(name, args),
   )
   const recorded = callsOnlyRecorded(message).map(({ name, args, snippet }) =>
     detailsHtml(name, [JSON.stringify(args), snippet].join('\n')),
@@ -114,9 +114,9 @@ const htmlOf = (message: Message): string => {
 }
 
 /** One document without scripts or network requests; all session content is escaped text. */
-export const toHtml = (given: Folded): string => {
-  const folded = redactValue(given)
-  const title = escapeHtml(titleOf(folded))
+export const toHtml = (fold: Folded): string => {
+  const folded = redactValue(fold)
+  const title = escapeHtml(chatTitle(folded))
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">

@@ -8,7 +8,7 @@ import { writeAtomic } from '../store/atomic-write.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { fileStamp } from '../store/journal.ts'
-import { type Entry, questionId } from './entries.ts'
+import { type JournalEntry, questionId } from './entries.ts'
 import { readEntries, sessionMissing, writeJournal } from './files.ts'
 import type { Folded } from './fold.ts'
 import { toEntries } from './legacy.ts'
@@ -20,15 +20,19 @@ import { reportWrite } from '../store/write-reports.ts'
 const TRASH_MS = 24 * 3_600_000
 
 /** The lines to keep in a purge: without what was cut, overwritten or resolved, and without other versions. Numbers and ids stay, and none becomes free. */
-const survivingEntries = (folded: Folded, entries: readonly Entry[], now: number): Entry[] => {
-  const shown = new Set(folded.messages.map(({ id }) => id))
+const survivingEntries = (
+  folded: Folded,
+  entries: readonly JournalEntry[],
+  now: number,
+): JournalEntry[] => {
+  const ids = new Set(folded.messages.map(({ id }) => id))
   const summaries = new Set(folded.summaries.map(({ n }) => n))
   const open = new Set(folded.questions.map(question => JSON.stringify(question)))
   const decided = new Set(
     folded.messages.flatMap(({ _decisions: all = [] }) => all.map(({ id }) => id)),
   )
   const { created_at, updated_at } = folded
-  const header: Entry = {
+  const header: JournalEntry = {
     n: 1,
     t: 'session',
     at: created_at,
@@ -37,9 +41,9 @@ const survivingEntries = (folded: Folded, entries: readonly Entry[], now: number
     gen: folded.gen + 1,
     meta: { ...folded.meta, created_at, updated_at },
   }
-  const kept = entries.filter(entry => {
-    if (entry.t === 'message') return shown.has(entry.message.id)
-    if (entry.t === 'sent' || entry.t === 'provider_state') return shown.has(entry.id)
+  const rest = entries.filter(entry => {
+    if (entry.t === 'message') return ids.has(entry.message.id)
+    if (entry.t === 'sent' || entry.t === 'provider_state') return ids.has(entry.id)
     if (entry.t === 'summary') return summaries.has(entry.n)
     if (entry.t === 'asked')
       return (
@@ -48,8 +52,8 @@ const survivingEntries = (folded: Folded, entries: readonly Entry[], now: number
     if (entry.t === 'answered') return decided.has(entry.id)
     return entry.t === 'turn_started' || entry.t === 'turn_ended' || entry.t === 'renamed'
   })
-  for (const entry of kept) if (entry.t === 'turn_started') delete entry.replaces
-  return [header, ...kept, { n: folded.nextN, t: 'meta', at: toSeconds(now), patch: {} }]
+  for (const entry of rest) if (entry.t === 'turn_started') delete entry.replaces
+  return [header, ...rest, { n: folded.nextN, t: 'meta', at: toSeconds(now), patch: {} }]
 }
 
 const requireIdle = (row: SessionRow): void => {

@@ -34,8 +34,8 @@ export const undonePatch = (meta: Meta, change: UndoneChange): MetaPatch => {
     checkpoint === change.undo_of &&
     message_id === undefined &&
     paths.every(path => change.paths.includes(path))
-  const left = list.filter(each => !cancels(each))
-  return patch(left.length < list.length ? left : [...list, change])
+  const rest = list.filter(each => !cancels(each))
+  return patch(rest.length < list.length ? rest : [...list, change])
 }
 
 /**
@@ -44,10 +44,10 @@ export const undonePatch = (meta: Meta, change: UndoneChange): MetaPatch => {
  */
 export const correctedPatch = (
   meta: Meta,
-  { before, patch: written, change }: { before: Meta; patch: MetaPatch; change: UndoneChange },
+  { before, patch: savedPatch, change }: { before: Meta; patch: MetaPatch; change: UndoneChange },
   restored: readonly string[],
 ): MetaPatch | undefined => {
-  if (!isDeepStrictEqual(patch(undoneOf(meta)), written)) return undefined
+  if (!isDeepStrictEqual(patch(undoneOf(meta)), savedPatch)) return undefined
   return restored.length === 0
     ? patch(undoneOf(before))
     : undonePatch(before, { ...change, paths: [...restored] })

@@ -1,7 +1,7 @@
 /** Derives a session's usage rows for the catalog from its journal. */
 import { asCount } from '../base/json.ts'
 import { cacheTokens, type Usage } from '../schema/usage.ts'
-import type { Entry, Meta } from './entries.ts'
+import type { JournalEntry, Meta } from './entries.ts'
 import type { Turn } from './fold.ts'
 
 /** Usage of a turn that ended. `n` is its line number; 0 is usage from before the journal. */
@@ -23,7 +23,7 @@ type Amount = Exclude<keyof UsageRow, 'n' | 'at' | 'model' | 'provider'>
 type Served = Pick<Turn, 'stream_id' | 'model' | 'provider'>
 
 /** Usage of the turns that end in these lines; `open` is the turn that started before them. */
-export const usageOf = (open: Served | null, entries: readonly Entry[]): UsageRow[] => {
+export const usageOf = (open: Served | null, entries: readonly JournalEntry[]): UsageRow[] => {
   const rows: UsageRow[] = []
   let turn = open
   for (const entry of entries) {
@@ -49,12 +49,16 @@ export const usageOf = (open: Served | null, entries: readonly Entry[]): UsageRo
  * Usage of a whole journal. The totals of an imported session are larger than the sum of its turns: the rest was used
  * before the import and is dated with the session's time then. Without such a time it is not counted.
  */
-export const wholeUsage = (meta: Meta, turns: readonly Entry[], begunAt: unknown): UsageRow[] => {
+export const wholeUsage = (
+  meta: Meta,
+  turns: readonly JournalEntry[],
+  begunAt: unknown,
+): UsageRow[] => {
   const rows = usageOf(null, turns)
   const rest = (total: unknown, of: Amount): number =>
     Math.max(
       0,
-      rows.reduce((left, row) => left - row[of], asCount(total)),
+      rows.reduce((sum, row) => sum - row[of], asCount(total)),
     )
   const before = {
     input_tokens: rest(meta.input_tokens, 'input_tokens'),

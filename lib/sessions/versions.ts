@@ -1,7 +1,7 @@
 /** Versions of a message: which there are, and the line that shows another one. Pure. */
 import { missing } from '../errors.ts'
 import type { Message } from '../schema/message.ts'
-import type { Entry, NewEntry } from './entries.ts'
+import type { JournalEntry, NewEntry } from './entries.ts'
 import { isHidden } from './fold.ts'
 
 export const versionsOf = (
@@ -18,7 +18,7 @@ export const withVersions = (message: Message, versions: readonly string[][]): M
 type Cuts = readonly [number, number][]
 
 /** The cuts in force after this line. */
-const after = (cuts: Cuts, entry: Entry): Cuts => {
+const after = (cuts: Cuts, entry: JournalEntry): Cuts => {
   if (entry.t === 'cut') return [...cuts, [entry.n, entry.after]]
   if (entry.t === 'show') return [...entry.cuts, [entry.n, entry.after]]
   return entry.t === 'uncut' ? cuts.filter(([n]) => n !== entry.cut) : cuts
@@ -45,7 +45,7 @@ const toShow = (lines: readonly number[], cuts: Cuts): NewEntry => {
  * a 404 for a message that is no version of a visible one.
  */
 export const lineToShow = (
-  entries: Iterable<Entry>,
+  entries: Iterable<JournalEntry>,
   versions: readonly string[][],
   id: string,
 ): NewEntry | null => {
@@ -53,7 +53,7 @@ export const lineToShow = (
   const lines: number[] = []
   const lineOf = new Map<string, number>()
   let cuts: Cuts = []
-  let left: NewEntry | null = null
+  let show: NewEntry | null = null
   for (const entry of entries) {
     if (entry.t === 'message') {
       lines.push(entry.n)
@@ -63,11 +63,11 @@ export const lineToShow = (
     const next = after(cuts, entry)
     const line = lineOf.get(id)
     if (line !== undefined && !isHidden(cuts, line) && isHidden(next, line))
-      left = toShow(lines, cuts)
+      show = toShow(lines, cuts)
     cuts = next
   }
-  const shown = [...lineOf].find(([, line]) => !isHidden(cuts, line))?.[0]
-  if (shown === undefined || !lineOf.has(id))
+  const visibleId = [...lineOf].find(([, line]) => !isHidden(cuts, line))?.[0]
+  if (visibleId === undefined || !lineOf.has(id))
     throw missing('Message not found', { code: 'message_not_found' })
-  return shown === id ? null : left
+  return visibleId === id ? null : show
 }

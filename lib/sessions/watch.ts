@@ -25,16 +25,16 @@ export class Watch {
   #watcher: FSWatcher | null = null
   #cancel = (): void => undefined
   #isClosed = false
-  #known: bigint
+  #lastTime: bigint
 
   constructor(options: WatchOptions) {
     this.#options = options
-    this.#known = this.#dirTime()
+    this.#lastTime = this.#dirTime()
     try {
       const { dir, changed, watch = watchFs } = options
       this.#watcher = watch(dir, { persistent: false }, (_, name) => {
         if (name !== null) this.#names.add(name)
-        else this.#known = -1n
+        else this.#lastTime = -1n
         changed()
       })
       this.#watcher.on('error', error => this.#poll(error))
@@ -76,21 +76,21 @@ export class Watch {
   /** File names that may have changed since the last call; null: any of them. */
   takeChanged(): Set<string> | null {
     const now = this.#dirTime()
-    const moved = now !== this.#known
-    this.#known = now
-    const taken = this.#names
+    const moved = now !== this.#lastTime
+    this.#lastTime = now
+    const names = this.#names
     this.#names = new Set()
-    return moved ? null : taken
+    return moved ? null : names
   }
 
   /** Runs our own creates, renames and deletes, which also change the directory's time, without reporting them as changes. */
   ignoreOwn<T>(work: () => T): T {
-    const isQuiet = this.#dirTime() === this.#known
+    const isQuiet = this.#dirTime() === this.#lastTime
     try {
       return work()
     } finally {
       // Another program changed the directory before us: keep the difference, so that `takeChanged` reports it.
-      if (isQuiet) this.#known = this.#dirTime()
+      if (isQuiet) this.#lastTime = this.#dirTime()
     }
   }
 

@@ -10,15 +10,15 @@ const PART_ROWS = 250
 const MAX_PART_BYTES = 4 * PART_ROWS * 700
 
 /** `after`, `upTo`: of the times of its rows, in milliseconds since 1970. `madeBytes`: its size when all was divided. */
-type Part = { after: number; upTo: number; body: Buffer; madeBytes: number }
-type DividedList = { profile: string | null; version: number; parts: Part[] }
+type ListPart = { after: number; upTo: number; body: Buffer; madeBytes: number }
+type DividedList = { profile: string | null; version: number; parts: ListPart[] }
 
 const [OPEN, COMMA, CLOSE] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')] as const
 
 export class WholeList {
   readonly #catalog: Catalog
   readonly #clock: Clock
-  #kept: DividedList | null = null
+  #list: DividedList | null = null
   #cancel = (): void => undefined
 
   constructor(catalog: Catalog, clock: Clock) {
@@ -30,23 +30,23 @@ export class WholeList {
   read(profile: string | null): readonly Buffer[] {
     for (;;) {
       const { version } = this.#catalog
-      const isSame = this.#kept?.profile === profile && this.#kept.version === version
-      const parts = isSame && this.#kept ? this.#kept.parts : this.#update(profile)
-      this.#kept = { profile, version, parts }
+      const isSame = this.#list?.profile === profile && this.#list.version === version
+      const parts = isSame && this.#list ? this.#list.parts : this.#update(profile)
+      this.#list = { profile, version, parts }
       // Another version: the database was replaced while it was read.
       if (this.#catalog.version === version) break
-      this.#kept = null
+      this.#list = null
     }
     this.#cancel()
     this.#cancel = this.#clock.timer(KEPT_MS, () => {
-      this.#kept = null
+      this.#list = null
     })
-    const filled = this.#kept.parts.map(({ body }) => body).filter(({ length }) => length > 0)
+    const filled = this.#list.parts.map(({ body }) => body).filter(({ length }) => length > 0)
     const text = filled.flatMap((body, at) => (at === 0 ? [body] : [COMMA, body]))
     return [OPEN, ...text, CLOSE]
   }
 
-  #divide(profile: string | null): Part[] {
+  #divide(profile: string | null): ListPart[] {
     const times = [...new Set(this.#catalog.times(profile, PART_ROWS))]
     return [...times, Number.MIN_SAFE_INTEGER].map((after, at) => {
       const upTo = times[at - 1] ?? Number.MAX_SAFE_INTEGER
@@ -55,17 +55,17 @@ export class WholeList {
     })
   }
 
-  #update(profile: string | null): Part[] {
-    const known = this.#kept?.profile === profile ? this.#kept : null
-    const changed = known && this.#catalog.changedSince(known.version)
-    if (!known || !changed) return this.#divide(profile)
-    for (const part of known.parts)
+  #update(profile: string | null): ListPart[] {
+    const list = this.#list?.profile === profile ? this.#list : null
+    const changed = list && this.#catalog.changedSince(list.version)
+    if (!list || !changed) return this.#divide(profile)
+    for (const part of list.parts)
       if ([...changed].some(ms => ms > part.after && ms <= part.upTo))
         part.body = this.#catalog.span(profile, part.after, part.upTo)
-    return known.parts.some(
+    return list.parts.some(
       ({ body, madeBytes }) => body.length > Math.max(MAX_PART_BYTES, 2 * madeBytes),
     )
       ? this.#divide(profile)
-      : known.parts
+      : list.parts
   }
 }

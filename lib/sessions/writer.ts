@@ -10,7 +10,7 @@ import { openFile } from '../store/read-text.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import type { CatalogSync } from './catalog-sync.ts'
 import { convertLegacyFile } from './conversion.ts'
-import { type Entry, formatEntry, type NewEntry } from './entries.ts'
+import { type JournalEntry, formatEntry, type NewEntry } from './entries.ts'
 import { foldFile, type SessionFiles, sessionMissing } from './files.ts'
 import { applyEntry, emptySummary, type Summary } from './fold.ts'
 import type { SessionsOptions } from './sessions.ts'
@@ -70,21 +70,21 @@ export class SessionWriter {
       if (!watch.ignoreOwn(() => convertLegacyFile(id, files))) throw sessionMissing()
       sync.refresh(id)
     }
-    const held = this.#journals.get(id)
-    if (!held) sync.requireReadable(id)
-    let journal = held?.journal ?? this.#open(id)
+    const handle = this.#journals.get(id)
+    if (!handle) sync.requireReadable(id)
+    let journal = handle?.journal ?? this.#open(id)
     let entry = catalog.get(id)
-    if (held && (held.stamp !== journal.stat() || held.stamp !== entry?.stamp)) {
+    if (handle && (handle.stamp !== journal.stat() || handle.stamp !== entry?.stamp)) {
       // Another program wrote to the file or replaced it.
       journal.close()
       journal = this.#open(id)
-      held.journal = journal
+      handle.journal = journal
     }
     if (entry?.stamp !== journal.stat()) {
       sync.refresh(id)
       entry = catalog.get(id)
     }
-    if (held) held.stamp = journal.stat()
+    if (handle) handle.stamp = journal.stat()
     const close = () => {
       if (!this.#journals.has(id)) journal.close()
     }
@@ -100,7 +100,12 @@ export class SessionWriter {
   }
 
   /** Assigns numbers and times. `quiet` messages get the time of the last one, so that the session does not move in the list. */
-  #assign(id: string, entries: readonly NewEntry[], summary: Summary, quiet = false): Entry[] {
+  #assign(
+    id: string,
+    entries: readonly NewEntry[],
+    summary: Summary,
+    quiet = false,
+  ): JournalEntry[] {
     const promised = this.#promised.get(id)
     let { nextN: n, updated_at: time } = summary
     const at = toSeconds(Math.round(this.#parts.options.clock.now()))
@@ -109,22 +114,22 @@ export class SessionWriter {
       n === 1 && entries[0]?.t !== 'session'
         ? [{ t: 'session', v: 1, id, meta: {} }, ...entries]
         : [...entries]
-    return all.map((entry): Entry => {
+    return all.map((entry): JournalEntry => {
       if (entry.t === 'session') time = this.nextTime(time)
       if (entry.t !== 'message')
-        return { ...entry, n: n++, at: entry.t === 'session' ? time : at } as Entry
-      const given = idNumber(entry.message.id)
+        return { ...entry, n: n++, at: entry.t === 'session' ? time : at } as JournalEntry
+      const number = idNumber(entry.message.id)
       // Skipped numbers stay unused, so that no id is assigned twice.
-      if (given > 0) n = Math.max(n, given)
+      if (number > 0) n = Math.max(n, number)
       else while (promised?.has(n)) n += 1
       if (!quiet) time = this.nextTime(time)
-      const message = { ...entry.message, id: given > 0 ? entry.message.id : `m${n}` } as Message
+      const message = { ...entry.message, id: number > 0 ? entry.message.id : `m${n}` } as Message
       return { n: n++, t: 'message', at: time, message }
     })
   }
 
   /** The summary after `entries` were appended. */
-  #advance(id: string, summary: Summary, entries: readonly Entry[]): Summary {
+  #advance(id: string, summary: Summary, entries: readonly JournalEntry[]): Summary {
     // Only a complete fold knows what is visible then.
     if (entries.some(({ t }) => t === 'cut' || t === 'uncut' || t === 'show'))
       return (
@@ -134,7 +139,7 @@ export class SessionWriter {
     return summary
   }
 
-  append(id: string, entries: readonly NewEntry[], quiet = false): Entry[] {
+  append(id: string, entries: readonly NewEntry[], quiet = false): JournalEntry[] {
     if (entries.length === 0) return []
     const { catalog, options } = this.#parts
     const { entry, journal, close } = this.#lease(id)
@@ -142,8 +147,8 @@ export class SessionWriter {
       const numbered = this.#assign(id, entries, entry.summary, quiet)
       journal.append(numbered.map(formatEntry))
       const stamp = journal.stat()
-      const held = this.#journals.get(id)
-      if (held) held.stamp = stamp
+      const handle = this.#journals.get(id)
+      if (handle) handle.stamp = stamp
       const usage = usageOf(entry.summary.turn, numbered)
       const summary = this.#advance(id, entry.summary, numbered)
       options.onRow(catalog.put(summary, stamp, false, usage))
@@ -156,7 +161,7 @@ export class SessionWriter {
   /** Creates the file with its header. The id must be free. */
   create(id: string, entry: NewEntry): SessionRow {
     const { files, catalog, watch, options } = this.#parts
-    const [header] = this.#assign(id, [entry], emptySummary(id)) as [Entry]
+    const [header] = this.#assign(id, [entry], emptySummary(id)) as [JournalEntry]
     return watch.ignoreOwn(() => {
       const journal = new Journal(files.jsonl(id), { create: true, write: options.write })
       try {
@@ -186,8 +191,8 @@ export class SessionWriter {
 
   /** Keeps the journal open until `release` was called as often. */
   acquire(id: string): void {
-    const held = this.#journals.get(id)
-    if (held) held.refs += 1
+    const handle = this.#journals.get(id)
+    if (handle) handle.refs += 1
     else {
       const { journal } = this.#lease(id)
       this.#journals.set(id, { journal, refs: 1, stamp: journal.stat() })
@@ -195,10 +200,10 @@ export class SessionWriter {
   }
 
   release(id: string): void {
-    const held = this.#journals.get(id)
-    if (!held) return
-    held.refs -= 1
-    if (held.refs === 0) this.closeJournal(id)
+    const handle = this.#journals.get(id)
+    if (!handle) return
+    handle.refs -= 1
+    if (handle.refs === 0) this.closeJournal(id)
   }
 
   /** Closes the journal regardless of its users: its file is about to be moved or replaced. */
@@ -210,8 +215,8 @@ export class SessionWriter {
 
   /** Resolves when all appended lines are on the disk. */
   async sync(id: string): Promise<void> {
-    const held = this.#journals.get(id)
-    if (held) return held.journal.sync()
+    const handle = this.#journals.get(id)
+    if (handle) return handle.journal.sync()
     if (this.#parts.catalog.get(id)?.summary.format === 'json') return
     const journal = this.#open(id)
     try {
@@ -242,8 +247,8 @@ export class SessionWriter {
     })
     catalog.setLive(to, live)
     // The open descriptor follows the rename of the file.
-    const held = this.#journals.get(id)
-    if (held) this.#journals.set(to, { ...held, stamp: held.journal.stat() })
+    const handle = this.#journals.get(id)
+    if (handle) this.#journals.set(to, { ...handle, stamp: handle.journal.stat() })
     const promised = this.#promised.get(id)
     if (promised) this.#promised.set(to, promised)
     this.#journals.delete(id)

@@ -39,9 +39,9 @@ export class BackgroundPrompts {
   }
 
   /** The new session has the same workspace, model, profile, personality, project and mode, but no messages. */
-  async start(given: string, text: string, role: Role) {
+  async start(parentId: string, text: string, role: Role) {
     const sessions = this.#sessions
-    const parent = sessions.require(given)
+    const parent = sessions.require(parentId)
     const { session_id: sessionId } = sessions.create({
       workspace: parent.workspace,
       model: parent.model,
@@ -61,9 +61,9 @@ export class BackgroundPrompts {
   }
 
   /** Results of the prompts that a session started; deleted sessions are omitted. */
-  results(given: string): BackgroundResult[] {
+  results(parentId: string): BackgroundResult[] {
     const sessions = this.#sessions
-    return startedBy(sessions.head(sessions.require(given).session_id).meta).flatMap(id => {
+    return startedBy(sessions.head(sessions.require(parentId).session_id).meta).flatMap(id => {
       const row = sessions.row(id)
       if (!row) return []
       const answer = redact(lastAnswer(sessions.load(id).messages))
@@ -76,7 +76,7 @@ export class BackgroundPrompts {
     const row = this.#sessions.row(session_id)
     if (!row) return
     const { title } = row
-    const said =
+    const notice =
       row.last_turn === 'done'
         ? { level: 'info' as const, message: `“${title}” is done.`, code: 'prompt_done' as const }
         : {
@@ -84,7 +84,7 @@ export class BackgroundPrompts {
             message: `“${title}” did not finish.`,
             code: 'prompt_unfinished' as const,
           }
-    const data = { ...said, values: { title }, session_id }
+    const data = { ...notice, values: { title }, session_id }
     this.#hub.publish('notices', { type: 'notice', data })
   }
 }

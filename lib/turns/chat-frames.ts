@@ -11,7 +11,7 @@ type Render = () => Promise<readonly Buffer[]>
  */
 const shared = new WeakMap<EventLog, { readers: number; parts: Promise<readonly Buffer[]> }>()
 
-async function* done(log: EventLog, { pos, data }: LogFrame, render: Render) {
+async function* doneFrame(log: EventLog, { pos, data }: LogFrame, render: Render) {
   const { usage } = JSON.parse(data.toString()) as { usage: unknown }
   const one = shared.get(log) ?? { readers: 0, parts: render() }
   shared.set(log, one)
@@ -31,7 +31,7 @@ async function* done(log: EventLog, { pos, data }: LogFrame, render: Render) {
 async function* frames(log: EventLog, after: number, signal: AbortSignal, render: Render) {
   for await (const event of log.frames(after, signal)) {
     const isWhole = event.type === 'done' && !event.data.includes('"ephemeral"')
-    if (isWhole) yield* done(log, event, render)
+    if (isWhole) yield* doneFrame(log, event, render)
     else yield event.frame
   }
 }

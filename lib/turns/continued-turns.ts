@@ -35,7 +35,7 @@ export class ContinuedTurns {
   readonly #waiting: Map<Turn, ContinuedTurn>
 
   constructor(
-    found: readonly ContinuedTurn[],
+    turns: readonly ContinuedTurn[],
     options: TurnsOptions,
     active: ActiveTurns,
     logs: EventLogs,
@@ -45,7 +45,7 @@ export class ContinuedTurns {
     this.#active = active
     this.#logs = logs
     this.#questions = questions
-    this.#waiting = new Map(found.map(each => [rebuildTurn(each), each]))
+    this.#waiting = new Map(turns.map(each => [rebuildTurn(each), each]))
     for (const [turn, { questions: open }] of this.#waiting) {
       active.reserve(turn)
       logs.put(turn.log)
@@ -76,11 +76,11 @@ export class ContinuedTurns {
 
   /** Lets them continue. Rejects when the end of one could not be recorded. */
   async resume(
-    given: ResumeOptions,
+    options: ResumeOptions,
     run: (turn: Turn, context: TurnContext) => StartedTurn['result'],
   ): Promise<void> {
     await Promise.all(
-      [...this.#waiting].map(([turn, each]) => this.#resume(turn, each, given, run)),
+      [...this.#waiting].map(([turn, each]) => this.#resume(turn, each, options, run)),
     )
   }
 

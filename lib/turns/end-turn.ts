@@ -142,16 +142,16 @@ export class TurnEndings {
 
   /** Writes the end of the turn of this session that could not be recorded, if there is one. Throws while that is impossible. */
   recoverUnrecorded(sessionId: string): void {
-    const found = this.#unrecorded.get(sessionId)
-    if (!found) return
+    const entry = this.#unrecorded.get(sessionId)
+    if (!entry) return
     const { sessions, clock, hub } = this.#options
-    const { turn, failure } = found
+    const { turn, failure } = entry
     const { streamId, log } = turn
     const { turn: last } = sessions.head(sessionId)
     // The end may have reached the transcript; then only the last events were lost.
     if (last?.stream_id === streamId && last.how === null) {
-      const left = { streamId, sessionId, path: log.path }
-      recoverTurn(sessions, clock, left, { ...UNRECORDED, message: failure.message })
+      const leftover = { streamId, sessionId, path: log.path }
+      recoverTurn(sessions, clock, leftover, { ...UNRECORDED, message: failure.message })
       this.#report(turn, failure)
       // Open pages have the transcript without it.
       hub.publish(`session:${sessionId}`, { type: 'reset', data: {} })

@@ -128,10 +128,10 @@ export class EventLog implements LogHeader {
       while (!signal.aborted) {
         for (const line of readLines(fd, offset)) {
           offset = line.offset + line.bytes.length + 1
-          const found = toFrame(line.bytes)
-          if (!found || found.pos <= at) continue
-          at = found.pos
-          yield found
+          const frame = toFrame(line.bytes)
+          if (!frame || frame.pos <= at) continue
+          at = frame.pos
+          yield frame
           if (signal.aborted) return
         }
         for (const unsaved of this.#unsaved.filter(({ pos }) => pos > at)) {

@@ -157,8 +157,8 @@ export class ExternalAgentOptions {
       option?.type === 'boolean' ? ['on', 'off'] : option?.options.map(each => each.value)
     if (!option || !values?.includes(value))
       throw invalid(`${name} has no such choice: ${id} = ${value}.`, { code: 'invalid_request' })
-    const given = option.type === 'boolean' ? value === 'on' : value
-    await callAgent(name, setOption(running.connection, session, id, given))
+    const setting = option.type === 'boolean' ? value === 'on' : value
+    await callAgent(name, setOption(running.connection, session, id, setting))
     this.#store(target, session)
     return this.view(sessionId)
   }
@@ -197,9 +197,9 @@ export class ExternalAgentOptions {
   /** Stores the choices, because the agent loses them when its process ends. */
   #store({ id, home, agent }: ExternalAgentTarget, session: Session): void {
     const side = externalFor({ sessionId: id, home }, this.#services.sessions)
-    const stored = side.load(agent.id)
+    const last = side.load(agent.id)
     const chosen = toSavedSession(session, { workspace: '' }, { mark: '', cost: 0 })
     const { mode, options } = chosen
-    if (stored?.owner === id) side.save(agent.id, { ...stored, mode, options })
+    if (last?.owner === id) side.save(agent.id, { ...last, mode, options })
   }
 }

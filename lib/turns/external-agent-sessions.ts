@@ -57,23 +57,23 @@ export class ExternalAgentSessions {
         if (sessions.row(ours)?.message_count === 0) empty.add(opened.id)
       return listAgentSessions(running, workspace)
     })
-    const found = await callAgent(agent.name, work)
-    if (!found) return { sessions: [], note: `${agent.name} doesn't list its sessions.` }
+    const all = await callAgent(agent.name, work)
+    if (!all) return { sessions: [], note: `${agent.name} doesn't list its sessions.` }
     const own = storedAgentSession(sessions.head(id).meta, agent.id)
     if (own?.owner === id) empty.add(own.session_id)
-    const held = await this.#holders(agent.id)
-    const shown = found.filter(({ id: past }) => {
-      const holder = held.get(past)
+    const holders = await this.#holders(agent.id)
+    const visible = all.filter(({ id: past }) => {
+      const holder = holders.get(past)
       return !empty.has(past) && (holder === undefined || mayRead(holder))
     })
     return {
-      note: shown.length === 0 ? `${agent.name} has no earlier sessions in this workspace.` : '',
-      sessions: shown.map(past => ({
+      note: visible.length === 0 ? `${agent.name} has no earlier sessions in this workspace.` : '',
+      sessions: visible.map(past => ({
         agent_session_id: past.id,
         title: redact(past.title).slice(0, 300),
         updated_at: past.updatedAt,
         cwd: past.cwd,
-        session_id: held.get(past.id) ?? null,
+        session_id: holders.get(past.id) ?? null,
       })),
     }
   }
@@ -146,11 +146,11 @@ export class ExternalAgentSessions {
     const replayed = await callAgent(agent.name, work)
     await sessions.sync(id)
     hub.publish(`session:${id}`, { type: 'reset', data: {} })
-    const left = replayed?.omitted ?? 0
+    const more = replayed?.omitted ?? 0
     const note = !replayed
       ? `${agent.name} continues that session but doesn't provide its messages, so they aren't shown.`
-      : left > 0
-        ? `${left} older messages aren't shown. ${agent.name} still has them.`
+      : more > 0
+        ? `${more} older messages aren't shown. ${agent.name} still has them.`
         : ''
     return { session_id: id, message_count: replayed?.messages.length ?? 0, note }
   }
@@ -158,18 +158,18 @@ export class ExternalAgentSessions {
   /** Agent session id → our session that continues it. A copy of a session has another owner and does not count. */
   async #holders(agent: string): Promise<Map<string, string>> {
     const { sessions } = this.#services
-    const held = new Map<string, string>()
+    const holders = new Map<string, string>()
     let cursor: string | undefined
     do {
       const { body, next } = sessions.list({ limit: PAGE_SIZE, cursor })
       for (const { session_id: ours } of rowsOf(body)) {
-        const kept = storedAgentSession(sessions.head(ours).meta, agent)
-        if (kept?.owner !== ours) continue
-        held.set(kept.session_id, ours)
+        const link = storedAgentSession(sessions.head(ours).meta, agent)
+        if (link?.owner !== ours) continue
+        holders.set(link.session_id, ours)
       }
       cursor = next ?? undefined
       await setImmediate()
     } while (cursor !== undefined)
-    return held
+    return holders
   }
 }

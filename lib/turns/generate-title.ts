@@ -17,9 +17,9 @@ const messageText = (message: Message | undefined): string =>
   typeof message?.content === 'string' ? message.content.trim() : ''
 
 /** The first user message and the first response with text; a message that only calls tools does not count. */
-export const firstExchange = (messages: Message[]): { asked: string; answered: string } => ({
-  asked: messageText(messages.find(message => message.role === 'user')),
-  answered: messageText(
+export const firstExchange = (messages: Message[]): { question: string; answer: string } => ({
+  question: messageText(messages.find(message => message.role === 'user')),
+  answer: messageText(
     messages.find(
       message => message.role === 'assistant' && !message._error && messageText(message) !== '',
     ),
@@ -32,7 +32,7 @@ const INSTRUCTION =
 const ask = async (
   endpoint: ModelEndpoint,
   provider: Provider,
-  { asked, answered }: { asked: string; answered: string },
+  { question, answer }: { question: string; answer: string },
   signal: AbortSignal,
 ): Promise<string> => {
   let text = ''
@@ -42,7 +42,7 @@ const ask = async (
       { role: 'system', content: INSTRUCTION },
       {
         role: 'user',
-        content: `User: ${asked.slice(0, SNIPPET_CHARS)}\n\nAssistant: ${answered.slice(0, SNIPPET_CHARS)}`,
+        content: `User: ${question.slice(0, SNIPPET_CHARS)}\n\nAssistant: ${answer.slice(0, SNIPPET_CHARS)}`,
       },
     ],
     tools: [],
@@ -62,7 +62,7 @@ export const makeTitle = async (
   signal: AbortSignal,
 ): Promise<{ title: string; status: string } | null> => {
   const exchange = firstExchange(messages)
-  if (!exchange.asked || !exchange.answered) return null
+  if (!exchange.question || !exchange.answer) return null
   if (endpoint && endpoint.apiMode !== 'demo') {
     try {
       const title = cleanTitle(
@@ -73,7 +73,7 @@ export const makeTitle = async (
       // The provider is slow or failed: use the local fallback.
     }
   }
-  return { title: fallbackTitle(redact(exchange.asked)), status: 'fallback' }
+  return { title: fallbackTitle(redact(exchange.question)), status: 'fallback' }
 }
 
 /** Longer sessions are not titled. */
@@ -90,18 +90,18 @@ export const titleSession = async (
   if (!before || before.llm_title_generated || before.message_count > MAX_MESSAGES) return
   if (endpoint instanceof UserError) return
   const { messages } = sessions.load(sessionId)
-  if (!isProvisional(before.title, firstExchange(messages).asked)) return
+  if (!isProvisional(before.title, firstExchange(messages).question)) return
   // Messages to an external agent are not sent to another provider: the title is made locally.
   const local = endpoint.apiMode === 'acp' ? endpoint : null
   // A program may begin a chat with each request: no further model call for each of them.
-  const asked = turn.client ? null : (local ?? titleEndpoint(sessionId, endpoint))
-  const made = await makeTitle(asked, providers, messages, signal)
+  const titleModel = turn.client ? null : (local ?? titleEndpoint(sessionId, endpoint))
+  const result = await makeTitle(titleModel, providers, messages, signal)
   // Renamed or deleted in the meantime: keep the user's title.
-  if (!made || sessions.row(sessionId)?.title !== before.title) return
-  const said = { session_id: sessionId, title: made.title }
+  if (!result || sessions.row(sessionId)?.title !== before.title) return
+  const fields = { session_id: sessionId, title: result.title }
   sessions.append(sessionId, [
-    { t: 'meta', patch: { title: made.title, llm_title_generated: true } },
+    { t: 'meta', patch: { title: result.title, llm_title_generated: true } },
   ])
-  log.append({ type: 'title_status', data: { ...said, status: made.status } })
-  log.append({ type: 'title', data: said })
+  log.append({ type: 'title_status', data: { ...fields, status: result.status } })
+  log.append({ type: 'title', data: fields })
 }

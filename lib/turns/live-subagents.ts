@@ -82,8 +82,8 @@ export class LiveSubagents {
 
   #of({ parent_tid = '', task_index = 0 }: Partial<Delta>): LiveSubagent {
     const key = `${parent_tid}\n${task_index}`
-    const known = this.#all.get(key)
-    if (known) return known
+    const earlier = this.#all.get(key)
+    if (earlier) return earlier
     const started_at = toSeconds(this.#clock.now())
     const begun = { goal: '', status: 'running' as const, started_at, steps: [], ...NO_TEXT }
     const created: LiveSubagent = { parent_tid, task_index, ...begun }

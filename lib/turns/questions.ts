@@ -204,16 +204,16 @@ export class Questions {
     answer: string,
     by: string,
     /** Validates the rule that came with the answer; when it throws, the question stays open. */
-    ruleFor?: (asked: Question) => Rule | undefined,
+    ruleFor?: (question: Question) => Rule | undefined,
   ): AnswerResult {
-    const wanted = id || this.pending(sessionId, kind).map(idOf)[0]
-    if (!wanted) return { accepted: false, answer: null }
-    const question = this.find(wanted)
+    const target = id || this.pending(sessionId, kind).map(idOf)[0]
+    if (!target) return { accepted: false, answer: null }
+    const question = this.find(target)
     if (question?.session_id !== sessionId || question.kind !== kind) {
-      const { by: _, ...known } = this.answered(wanted) ?? { answer: null, by: '' }
-      return { accepted: false, ...known }
+      const { by: _, ...earlier } = this.answered(target) ?? { answer: null, by: '' }
+      return { accepted: false, ...earlier }
     }
-    this.#settle(wanted, answer, by, ruleFor?.(question))
+    this.#settle(target, answer, by, ruleFor?.(question))
     return { accepted: true, answer }
   }
 
@@ -269,18 +269,18 @@ export class Questions {
 
   /** Asks, or finds the question that the same call asked before a restart. */
   async #ask(
-    asked: Question,
+    draft: Question,
     timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Resolution> {
     if (signal?.aborted) return { answer: null, reason: 'withdrawn' }
-    const before = [...this.#restored].find(each => isSame(each.question, asked))
+    const before = [...this.#restored].find(each => isSame(each.question, draft))
     if (before) {
       this.#restored.delete(before)
       return this.#untilAnswered(before, signal)
     }
     const question: Question =
-      timeoutMs > 0 ? { ...asked, expires_at: asked.requested_at + toSeconds(timeoutMs) } : asked
+      timeoutMs > 0 ? { ...draft, expires_at: draft.requested_at + toSeconds(timeoutMs) } : draft
     const { session_id } = question
     this.#sessions.append(session_id, [{ t: 'asked', question }])
     const entry = this.#add(question)
@@ -327,13 +327,13 @@ export class Questions {
   }
 
   /** Records the answer; `null` is none: a timeout or the end of the turn. An approved plan ends plan mode in the same write. */
-  #settle(id: string, given: string | null, by: string, rule?: Rule): void {
+  #settle(id: string, reply: string | null, by: string, rule?: Rule): void {
     const entry = this.#open.get(id)
     if (!entry) return
     const { question } = entry
     const { kind, session_id } = question
-    const answer = given ?? (kind === 'approval' ? 'deny' : '')
-    const reason = given === null ? { reason: unansweredBy(by) } : {}
+    const answer = reply ?? (kind === 'approval' ? 'deny' : '')
+    const reason = reply === null ? { reason: unansweredBy(by) } : {}
     const isPlan = outlivesTurn(question) && isPlanApproval(answer)
     // On disk first, so that it stays answered after a restart.
     this.#sessions.append(session_id, [
@@ -348,7 +348,7 @@ export class Questions {
     this.#emitAnswered(question, { answer, ...reason })
     const data = { id, session_id, answer: redact(answer), ...reason }
     this.#hub.publish('inbox', { type: 'settled', data })
-    entry.settle({ answer: given, rule, ...reason })
+    entry.settle({ answer: reply, rule, ...reason })
   }
 
   /** Settles a question that got no answer. An error thrown from a timer or a signal would end the process, so on a full disk it is not written. */
@@ -387,8 +387,8 @@ export class Questions {
   #askedAfter(sessionId: string, id: string): Message | undefined {
     const isIn = ({ _decisions: all }: Message) => all?.some(each => each.id === id)
     for (const limit of [8, Number.MAX_SAFE_INTEGER]) {
-      const found = this.#sessions.tail(sessionId, { limit }).messages.findLast(isIn)
-      if (found) return found
+      const message = this.#sessions.tail(sessionId, { limit }).messages.findLast(isIn)
+      if (message) return message
     }
     return undefined
   }

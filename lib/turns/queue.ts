@@ -69,13 +69,13 @@ export class MessageQueue {
     this.#log = log
   }
 
-  list(given: string): Queued[] {
-    return this.#list(this.#idOf(given))
+  list(session: string): Queued[] {
+    return this.#list(this.#idOf(session))
   }
 
   /** Appends a message. Sent at once when the session is idle after a successful turn. */
-  async add(given: string, input: New) {
-    const id = this.#idOf(given)
+  async add(session: string, input: New) {
+    const id = this.#idOf(session)
     const before = this.#list(id)
     const item = this.#toItem(input, false)
     const repeatOf = this.#streamOfSent(id, input)
@@ -90,8 +90,8 @@ export class MessageQueue {
   }
 
   /** Adds a message to the running turn, before its next step. Rejects when no turn is running. */
-  async steer(given: string, input: New) {
-    const id = this.#idOf(given)
+  async steer(session: string, input: New) {
+    const id = this.#idOf(session)
     const streamId = this.#requireStream(id)
     const item = this.#toItem(input, true)
     if (this.#streamOfSent(id, input) !== undefined) return { item, streamId }
@@ -102,8 +102,8 @@ export class MessageQueue {
   }
 
   /** Turns a queued message into a steering message. */
-  async steerQueued(given: string, itemId: string) {
-    const id = this.#idOf(given)
+  async steerQueued(session: string, itemId: string) {
+    const id = this.#idOf(session)
     const streamId = this.#requireStream(id)
     const item: Queued = { ...this.#find(id, itemId), steer: true }
     const rest = this.#list(id).filter(one => one.id !== itemId)
@@ -111,8 +111,8 @@ export class MessageQueue {
     return { item, streamId }
   }
 
-  async edit(given: string, itemId: string, change: Partial<New> & Pick<New, 'role'>) {
-    const id = this.#idOf(given)
+  async edit(session: string, itemId: string, change: Partial<New> & Pick<New, 'role'>) {
+    const id = this.#idOf(session)
     const changed = {
       ...this.#find(id, itemId),
       ...(change.text !== undefined && { text: change.text }),
@@ -126,23 +126,23 @@ export class MessageQueue {
     return this.#write(id, next, more)
   }
 
-  async remove(given: string, itemId: string) {
-    const id = this.#idOf(given)
+  async remove(session: string, itemId: string) {
+    const id = this.#idOf(session)
     const removed = this.#find(id, itemId)
     const rest = this.#list(id).filter(one => one.id !== itemId)
     return { removed, queued: await this.#write(id, rest) }
   }
 
   /** The given ids first, in this order; the others keep their order behind them. */
-  async reorder(given: string, ids: readonly string[]) {
-    const id = this.#idOf(given)
+  async reorder(session: string, ids: readonly string[]) {
+    const id = this.#idOf(session)
     const first = [...new Set(ids)].map(itemId => this.#find(id, itemId))
     return this.#write(id, [...first, ...this.#list(id).filter(item => !ids.includes(item.id))])
   }
 
   /** Sends the given message or the first one, regardless of how the last turn ended. */
-  async send(given: string, itemId?: string) {
-    const id = this.#idOf(given)
+  async send(session: string, itemId?: string) {
+    const id = this.#idOf(session)
     const item = itemId === undefined ? this.#list(id)[0] : this.#find(id, itemId)
     if (!item) throw missing('The queue is empty.', { code: 'queued_message_not_found' })
     return this.#send(id, item)
@@ -182,8 +182,8 @@ export class MessageQueue {
     this.#hub.publish(`session:${sessionId}`, { type: 'queue', data })
   }
 
-  #idOf(given: string): string {
-    return this.#sessions.require(given).session_id
+  #idOf(session: string): string {
+    return this.#sessions.require(session).session_id
   }
 
   #list(sessionId: string): Queued[] {

@@ -44,12 +44,12 @@ export const recoverTurn = (
   const startIndex = messages.findIndex(({ id }) => id === turn?.message_id)
   const live = rebuild(events, messages.slice(startIndex + 1), clock)
   const closing = closingMessages(live, closingOf(failure), Math.floor(toSeconds(clock.now())))
-  const known = new Set(messages.map(message => message.id))
+  const ids = new Set(messages.map(message => message.id))
   const how = failure ? 'interrupted' : 'cancelled'
   const entries = sessions.append(sessionId, [
     ...endedAnswers(questions.filter(question => !outlivesTurn(question))),
     ...closing
-      .filter(message => !message.id || !known.has(message.id))
+      .filter(message => !message.id || !ids.has(message.id))
       .map(message => ({ t: 'message' as const, message })),
     ...endEntries(sessions.require(sessionId), streamId, how, usageOf(events)),
   ])
@@ -98,7 +98,7 @@ type RecoveredTurns = {
   logs: EventLog[]
   continued: ContinuedTurn[]
   /** Sessions whose last turn ended well, lately: the process may have died before it sent their queued messages. */
-  done: Set<string>
+  doneSessions: Set<string>
 }
 
 /** Closes what an earlier process left open. */
@@ -107,9 +107,9 @@ export const recoverTurns = (options: TurnsOptions): RecoveredTurns => {
   const tookOver = resume?.tookOver === true
   mkdirSync(liveDir, { recursive: true, mode: 0o700 })
   const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn]))
-  const found: RecoveredTurns = { logs: [], continued: [], done: new Set() }
-  const attempt = (left: Leftover, events: LoggedEvent[]): void => {
-    const { sessionId, streamId, path } = left
+  const result: RecoveredTurns = { logs: [], continued: [], doneSessions: new Set() }
+  const attempt = (leftover: Leftover, events: LoggedEvent[]): void => {
+    const { sessionId, streamId, path } = leftover
     const now = clock.now()
     const header = { session_id: sessionId, stream_id: streamId, at: toSeconds(now) }
     const turn = open.get(streamId)
@@ -122,17 +122,17 @@ export const recoverTurns = (options: TurnsOptions): RecoveredTurns => {
       if (turn && tookOver && events.length === 0) replay(sessions, turn, log)
       const again = continues && continueTurn(options, turn, events, log)
       if (again === 'complete') reportUnclosed(options, sessionId, streamId)
-      else if (again) return void found.continued.push(again)
+      else if (again) return void result.continued.push(again)
       else if (turn) {
-        recoverTurn(sessions, clock, left, wasGivenUp ? UNRECORDED : INTERRUPTED, log)
+        recoverTurn(sessions, clock, leftover, wasGivenUp ? UNRECORDED : INTERRUPTED, log)
         reportInterrupted(options, sessionId, streamId)
       } else if (events.at(-1)?.type !== 'stream_end') {
         reportUnclosed(options, sessionId, streamId)
         log.append({ type: 'stream_end', data: { session_id: sessionId } })
       }
-      found.logs.push(log)
+      result.logs.push(log)
       const last = wasRunning && sessions.row(sessionId) ? sessions.head(sessionId).turn : null
-      if (last?.stream_id === streamId && last.how === 'done') found.done.add(sessionId)
+      if (last?.stream_id === streamId && last.how === 'done') result.doneSessions.add(sessionId)
     } catch (error) {
       // An unreadable session must not prevent the start; the next start retries.
       const about = { session_id: sessionId, error: messageOf(error) }
@@ -143,15 +143,15 @@ export const recoverTurns = (options: TurnsOptions): RecoveredTurns => {
   for (const name of readdirSync(liveDir)) {
     const path = join(liveDir, name)
     if (!name.endsWith('.jsonl') || fileStamp(path) === undefined) continue
-    const left = readLiveFile(path)
-    if (left) {
-      const { session_id: sessionId, stream_id: streamId } = left.header
-      attempt({ sessionId, streamId, path }, left.events)
+    const file = readLiveFile(path)
+    if (file) {
+      const { session_id: sessionId, stream_id: streamId } = file.header
+      attempt({ sessionId, streamId, path }, file.events)
       open.delete(streamId)
     } else rmSync(path, { force: true })
   }
   // Turns without a live file, or with an empty one.
   for (const [streamId, { session_id: sessionId }] of open)
     attempt({ sessionId, streamId, path: join(liveDir, `${streamId}.jsonl`) }, [])
-  return found
+  return result
 }

@@ -19,8 +19,8 @@ export const shortenResult = (content: string, maxChars = MAX_SHOWN_CHARS): stri
 /** Number of lines in the output of the whole result. */
 export const countResultLines = (content: string): number => {
   const { output, content: text } = readFields(content) ?? {}
-  const shown = typeof output === 'string' ? output : typeof text === 'string' ? text : content
-  return countLines(shown.trimEnd())
+  const main = typeof output === 'string' ? output : typeof text === 'string' ? text : content
+  return countLines(main.trimEnd())
 }
 
 const countLines = (text: string): number => {
@@ -39,32 +39,32 @@ const readFields = (content: string): JsonObject | null => {
   }
 }
 
-const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0
+const jsonLength = (value: unknown): number => JSON.stringify(value)?.length ?? 0
 
 /** Short fields stay: exit code, errors, counts. Null when they alone are too long. */
 const shortenFields = (fields: JsonObject, maxChars: number): string | null => {
   const long = Object.entries(fields).filter(
     ([, value]) =>
-      (typeof value === 'string' || Array.isArray(value)) && sizeOf(value) > MIN_LONG_CHARS,
+      (typeof value === 'string' || Array.isArray(value)) && jsonLength(value) > MIN_LONG_CHARS,
   )
   const emptied = Object.fromEntries(
     long.map(([key, value]) => [key, typeof value === 'string' ? '' : []]),
   )
-  let left = maxChars - sizeOf({ ...fields, ...emptied })
-  if (long.length === 0 || left < MIN_FIELD_CHARS) return null
+  let room = maxChars - jsonLength({ ...fields, ...emptied })
+  if (long.length === 0 || room < MIN_FIELD_CHARS) return null
   const cut: JsonObject = {}
   // Smallest first, so that the space they do not need is left for the others.
-  const bySize = long.toSorted((a, b) => sizeOf(a[1]) - sizeOf(b[1]))
+  const bySize = long.toSorted((a, b) => jsonLength(a[1]) - jsonLength(b[1]))
   for (const [at, [key, value]] of bySize.entries()) {
-    const share = Math.floor(left / (bySize.length - at))
+    const share = Math.floor(room / (bySize.length - at))
     cut[key] = shortenValue(key, value, share)
-    left -= sizeOf(cut[key])
+    room -= jsonLength(cut[key])
   }
   return JSON.stringify({ ...fields, ...cut })
 }
 
 const shortenValue = (key: string, value: unknown, maxChars: number): unknown => {
-  if (sizeOf(value) <= maxChars) return value
+  if (jsonLength(value) <= maxChars) return value
   if (Array.isArray(value)) return firstItems(value, maxChars)
   const text = String(value)
   // A truncated hunk would make the line numbers wrong.
@@ -72,20 +72,20 @@ const shortenValue = (key: string, value: unknown, maxChars: number): unknown =>
 }
 
 const firstItems = (items: readonly unknown[], maxChars: number): unknown[] => {
-  const kept: unknown[] = []
+  const first: unknown[] = []
   let size = 2
   for (const item of items) {
-    size += sizeOf(item) + 1
+    size += jsonLength(item) + 1
     if (size > maxChars) break
-    kept.push(item)
+    first.push(item)
   }
-  return kept
+  return first
 }
 
 const firstLines = (text: string, maxChars: number): string => {
   const head = text.slice(
     0,
-    largest(text.length, size => sizeOf(text.slice(0, size)) <= maxChars),
+    largest(text.length, size => jsonLength(text.slice(0, size)) <= maxChars),
   )
   return head.slice(0, head.lastIndexOf('\n') + 1)
 }
@@ -94,7 +94,7 @@ const firstLines = (text: string, maxChars: number): string => {
 const fitted = (text: string, maxChars: number): string =>
   truncateMiddle(
     text,
-    largest(text.length, size => sizeOf(truncateMiddle(text, size)) <= maxChars),
+    largest(text.length, size => jsonLength(truncateMiddle(text, size)) <= maxChars),
   )
 
 /** The largest size up to `most` that fits, roughly; at least 100. */

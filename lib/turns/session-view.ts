@@ -18,7 +18,7 @@ import { withVersions } from '../sessions/versions.ts'
 import type { Turns } from './turns.ts'
 import { elide } from './to-stream-event.ts'
 
-type Parts = Pick<Session, 'messages' | 'tool_calls'> & { offset: number; truncated: boolean }
+type MessagePage = Pick<Session, 'messages' | 'tool_calls'> & { offset: number; truncated: boolean }
 
 /** What is asked for of a session: with neither, all messages. `messages: '0'` leaves them out. */
 export type MessageRange = {
@@ -33,7 +33,7 @@ export type SessionJson = { parts: readonly Buffer[]; etag?: string | undefined 
 type CachedReply = {
   json: SessionJson
   model: SessionRow
-  shown: string | null
+  modelLabel: string | null
 }
 
 /** One long session fits. */
@@ -44,7 +44,7 @@ const TOOL_CALLS_BYTES = 4 * 1024 * 1024
 const TOOL_CALLS_MS = 60_000
 
 /** Estimated, in memory. */
-const sizeOf = (calls: Session['tool_calls']): number =>
+const callBytes = (calls: Session['tool_calls']): number =>
   calls.reduce(
     (sum, { snippet, args }) =>
       sum + 200 + snippet.length + Object.values(args).reduce((all, arg) => all + arg.length, 0),
@@ -67,8 +67,8 @@ const NOTHING_LIVE = {
 
 /** Texts of the client come with their length or last, so that no two requests have the same key. */
 const keyOf = (id: string, { limit, before, messages }: MessageRange): string => {
-  const left = messages === undefined ? '' : `${messages.length}:${messages}`
-  return `${id} ${limit ?? ''} ${left} ${before === undefined ? '' : `:${before}`}`
+  const part = messages === undefined ? '' : `${messages.length}:${messages}`
+  return `${id} ${limit ?? ''} ${part} ${before === undefined ? '' : `:${before}`}`
 }
 
 /** The number in a message id, `m<n>`; 0 for ids of other programs, whose messages have no usage here. */
@@ -117,41 +117,41 @@ export class SessionViews {
   }
 
   /** What was sent a moment ago, while it is still the same. */
-  kept(id: string, asked: MessageRange): SessionJson | undefined {
+  recentReply(id: string, range: MessageRange): SessionJson | undefined {
     const real = this.#sessions.resolve(id)
     if (real === undefined) return undefined
-    const found = this.#replies.find<CachedReply>(keyOf(real, asked), this.#version())
-    return found && this.#shownModel(found.model) === found.shown ? found.json : undefined
+    const reply = this.#replies.find<CachedReply>(keyOf(real, range), this.#version())
+    return reply && this.#shownModel(reply.model) === reply.modelLabel ? reply.json : undefined
   }
 
   /** The row is that of this tick. */
-  async json(row: SessionRow, asked: MessageRange): Promise<SessionJson> {
+  async json(row: SessionRow, range: MessageRange): Promise<SessionJson> {
     const version = this.#version()
-    const { head, ...made } = await this.#json(row, asked)
+    const { head, ...reply } = await this.#json(row, range)
     // What runs or waits changes without an event for each of its bytes, and sessions of the command line are looked up at every request.
     const isSettled = head.live === null && head.questions.length === 0
-    if (!isSettled || row.is_cli_session || isEmptyRow(row)) return made
-    const size = made.parts.reduce((sum, part) => sum + part.length, 0)
-    const key = keyOf(row.session_id, asked)
+    if (!isSettled || row.is_cli_session || isEmptyRow(row)) return reply
+    const size = reply.parts.reduce((sum, part) => sum + part.length, 0)
+    const key = keyOf(row.session_id, range)
     // Of a whole session, because hashing it would take longer than sending it.
-    const etag = made.etag ?? etagOf(`${key} ${version} ${head.model}`)
-    if (size > KEPT_REPLY_BYTES) return { ...made, etag }
-    const json = { etag, parts: [Buffer.concat(made.parts, size)] }
-    const kept: CachedReply = { json, model: row, shown: head.model }
-    this.#replies.keep(key, version, kept, size)
+    const etag = reply.etag ?? etagOf(`${key} ${version} ${head.model}`)
+    if (size > KEPT_REPLY_BYTES) return { ...reply, etag }
+    const json = { etag, parts: [Buffer.concat(reply.parts, size)] }
+    const entry: CachedReply = { json, model: row, modelLabel: head.model }
+    this.#replies.keep(key, version, entry, size)
     return json
   }
 
   /** A session of the host agent in the same form; it has no live state. */
   foreign(
     { row, messages }: { row: SessionRow; messages: Message[] },
-    asked: MessageRange,
+    range: MessageRange,
   ): Session {
-    const { before, limit } = asked
+    const { before, limit } = range
     const at = before ? messages.findIndex(({ id }) => id === before) : messages.length
     if (at < 0) throw missing('Message not found', { code: 'message_not_found' })
     const whole = limit === undefined && before === undefined
-    const size = asked.messages === '0' ? 0 : whole ? at : (limit ?? 50)
+    const size = range.messages === '0' ? 0 : whole ? at : (limit ?? 50)
     const offset = Math.max(0, at - size)
     return {
       ...row,
@@ -165,9 +165,9 @@ export class SessionViews {
 
   /** One whole message, for a truncated tool result. */
   message(id: string, messageId: string): Message {
-    const found = this.#sessions.load(id).messages.find(message => message.id === messageId)
-    if (!found) throw missing('Message not found', { code: 'message_not_found' })
-    return withVersions(redactValue(found), this.#sessions.head(id).versions)
+    const whole = this.#sessions.load(id).messages.find(message => message.id === messageId)
+    if (!whole) throw missing('Message not found', { code: 'message_not_found' })
+    return withVersions(redactValue(whole), this.#sessions.head(id).versions)
   }
 
   /** The model to show: computed, never stored. */
@@ -180,7 +180,7 @@ export class SessionViews {
   }
 
   /** Everything but the messages. Must be called in the tick that reads them: `cursor` is the stream position they match. */
-  #assemble(row: SessionRow, { offset, truncated, ...parts }: Parts): Session {
+  #assemble(row: SessionRow, { offset, truncated, ...parts }: MessagePage): Session {
     const { meta, spans } = this.#sessions.head(row.session_id)
     return {
       ...row,
@@ -208,9 +208,9 @@ export class SessionViews {
     const head = this.#assemble(row, { messages: [], tool_calls: [], offset: 0, truncated: false })
     const messages = await text
     // Parsing a long session takes longer than reading it.
-    const kept = this.#toolCalls.find<Session['tool_calls']>(session_id, version)
-    const tool_calls = kept ?? toolSummaries(JSON.parse(messages.toString()) as Message[])
-    if (!kept) this.#toolCalls.keep(session_id, version, tool_calls, sizeOf(tool_calls))
+    const recent = this.#toolCalls.find<Session['tool_calls']>(session_id, version)
+    const tool_calls = recent ?? toolSummaries(JSON.parse(messages.toString()) as Message[])
+    if (!recent) this.#toolCalls.keep(session_id, version, tool_calls, callBytes(tool_calls))
     return { head: { ...head, tool_calls }, messages }
   }
 
@@ -224,15 +224,15 @@ export class SessionViews {
   /** The last `limit` messages, or those before one; long tool results are truncated. */
   #paged(row: SessionRow, limit: number, before: string | undefined): Session {
     const { messages, ...page } = this.#sessions.tail(row.session_id, { limit, before })
-    const shown = messages.map(message => elide(withShownSummaries(message)))
-    const session = this.#assemble(row, { ...page, messages: shown, tool_calls: [] })
+    const visible = messages.map(message => elide(withShownSummaries(message)))
+    const session = this.#assemble(row, { ...page, messages: visible, tool_calls: [] })
     const end = before === undefined ? Number.MAX_SAFE_INTEGER : lineOf(before)
     const turn_usage = this.#sessions.turnUsage(row.session_id, lineOf(messages[0]?.id), end)
     return { ...session, turn_usage }
   }
 
-  async #json(row: SessionRow, asked: MessageRange): Promise<SessionJson & { head: Session }> {
-    const { limit, before, messages } = asked
+  async #json(row: SessionRow, range: MessageRange): Promise<SessionJson & { head: Session }> {
+    const { limit, before, messages } = range
     if (limit === undefined && before === undefined && messages !== '0') {
       const { head, parts } = await this.#record(row)
       return { head, parts: [Buffer.from('{"session":'), ...parts, Buffer.from('}')] }

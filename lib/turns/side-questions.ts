@@ -55,10 +55,10 @@ export class SideQuestions {
   }
 
   /** Returns at once; the stream is read like a turn's. */
-  async ask(given: string, asked: string) {
+  async ask(session: string, input: string) {
     const { sessions, hub, clock, log: logs } = this.#services
-    const { session_id: sessionId } = sessions.require(given)
-    const text = asked.trim()
+    const { session_id: sessionId } = sessions.require(session)
+    const text = input.trim()
     if (!text) throw invalid('question is required', { code: 'missing_fields' })
     const endpoint = await this.#starter.endpoint(sessionId)
     if (endpoint.apiMode === 'acp')
@@ -78,8 +78,8 @@ export class SideQuestions {
       })
     const header = { session_id: sessionId, stream_id: streamId, at: toSeconds(clock.now()) }
     const log = new EventLog(join(this.#liveDir, `${streamId}.jsonl`), header, event => {
-      const said = toAsideEvent(event)
-      if (said) publish(said)
+      const aside = toAsideEvent(event)
+      if (aside) publish(aside)
     })
     publish({ status: 'running' })
     this.#turns.eventLogs.put(log)
@@ -189,6 +189,6 @@ const endOf = ({ status, text, usage, failure }: Outcome): TurnEvent => {
     type: 'no_response' as const,
     message: sentence('turn.no_response'),
   }
-  const shown = { type, message: changeWords(message, redact) }
-  return failedEvent({ ...shown, ...(hint && { hint: changeWords(hint, redact) }) })
+  const words = { type, message: changeWords(message, redact) }
+  return failedEvent({ ...words, ...(hint && { hint: changeWords(hint, redact) }) })
 }

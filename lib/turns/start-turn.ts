@@ -255,12 +255,12 @@ export class TurnStarter {
     const replaced = replacedBy(this.#sessions, row.session_id, input)
     const home = this.#homes.of(row.profile)
     const place = this.#workspaces.check(home, workspace ?? row.workspace)
-    const asked = model === undefined ? row.model : model.trim() || null
-    const { model: fitting, changed } = this.#models.compatible(home, asked)
+    const choice = model === undefined ? row.model : model.trim() || null
+    const { model: fitting, changed } = this.#models.compatible(home, choice)
     const { meta } = this.#sessions.head(row.session_id)
     const patch = {
       ...(place !== row.workspace && { workspace: place }),
-      ...(changed ? { model: fitting } : asked !== row.model && { model: asked }),
+      ...(changed ? { model: fitting } : choice !== row.model && { model: choice }),
       ...rolePatch(meta, role),
       ...(queued !== undefined && withoutQueued(meta, queued)),
     }

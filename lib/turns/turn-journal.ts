@@ -7,7 +7,7 @@ import { idOf, type Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
 import { type Composed, sentDraftPatch } from '../sessions/drafts.ts'
-import type { Entry, NewEntry, TurnEnd, TurnLimit } from '../sessions/entries.ts'
+import type { JournalEntry, NewEntry, TurnEnd, TurnLimit } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
 import { sentPatch } from '../sessions/sent-messages.ts'
 import { provisionalTitle } from '../sessions/title.ts'
@@ -42,16 +42,16 @@ export const recordTurnStart = (
   turn: Turn,
   row: SessionRow,
   sent: UserInput,
-): Entry[] => {
+): JournalEntry[] => {
   const { endpoint, userMessageId } = turn
   const { text, results = [], replaced } = sent
   const title = row.title === UNTITLED && text ? { title: provisionalTitle(text) } : {}
   const timestamp = Math.floor(toSeconds(turn.startedAt))
   const { clientMessageId, composed } = sent
   const { meta } = sessions.head(turn.sessionId)
-  const known = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, turn.streamId)
+  const mark = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, turn.streamId)
   const isVersion = text !== null && replaced?.message.role === 'user'
-  const said: NewMessage | null =
+  const userMessage: NewMessage | null =
     text === null
       ? null
       : {
@@ -63,8 +63,8 @@ export const recordTurnStart = (
         }
   return sessions.append(turn.sessionId, [
     ...(replaced ? [{ t: 'cut' as const, after: replaced.after }] : []),
-    { t: 'meta', patch: { ...title, ...sent.patch, ...known, ...sentDraftPatch(meta, composed) } },
-    ...[...results, ...(said ? [said] : [])].map(message => ({
+    { t: 'meta', patch: { ...title, ...sent.patch, ...mark, ...sentDraftPatch(meta, composed) } },
+    ...[...results, ...(userMessage ? [userMessage] : [])].map(message => ({
       t: 'message' as const,
       message: { ...message, timestamp },
     })),
@@ -87,7 +87,7 @@ export const recordTurnStart = (
 export const publishTurnStart = (
   sessions: Sessions,
   turn: Turn,
-  entries: Entry[],
+  entries: JournalEntry[],
   replaced: Replaced | undefined,
   redactMessage: (message: Message) => Message,
 ): void => {

@@ -267,21 +267,21 @@ export const runAgent = async (
 
 /** Records what the mask has held back: a secret could have begun there. */
 export const recordHeld = (turn: Turn, context: TurnContext, clock: Clock): void => {
-  for (const held of turn.mask.flush()) apply(turn, context, clock, held)
+  for (const event of turn.mask.flush()) apply(turn, context, clock, event)
 }
 
-/** Records the rest of an unfinished turn and returns the event that ends it. `given` is null when the user stopped it. */
+/** Records the rest of an unfinished turn and returns the event that ends it. `cause` is null when the user stopped it. */
 export const recordUnfinished = (
   turn: Turn,
   context: TurnContext,
-  given: Failure | null,
+  cause: Failure | null,
   clock: Clock,
 ): TurnEvent => {
   recordHeld(turn, context, clock)
-  const failure = given && {
-    ...given,
-    message: changeWords(given.message, context.redact),
-    ...(given.hint !== undefined && { hint: changeWords(given.hint, context.redact) }),
+  const failure = cause && {
+    ...cause,
+    message: changeWords(cause.message, context.redact),
+    ...(cause.hint !== undefined && { hint: changeWords(cause.hint, context.redact) }),
   }
   const closing = closingMessages(turn.live, closingOf(failure), Math.floor(toSeconds(clock.now())))
   for (const message of closing) recordMessage(turn, context, message)

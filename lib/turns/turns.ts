@@ -8,7 +8,7 @@ import type { Message } from '../schema/message.ts'
 import { idOf, outlivesTurn } from '../schema/question.ts'
 import type { LiveTurn, SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
-import type { Entry } from '../sessions/entries.ts'
+import type { JournalEntry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { ActiveTurns, toLiveTurn } from './active-turns.ts'
 import { buildTurn } from './build-turn.ts'
@@ -78,7 +78,7 @@ export class Turns {
   readonly #endings: TurnEndings
   readonly #continued: ContinuedTurns
   /** Sessions whose last turn ended well, but whose queued messages an earlier process may not have sent. */
-  readonly #done: ReadonlySet<string>
+  readonly #doneSessions: ReadonlySet<string>
   /** Engines, and work that is not a turn. */
   readonly #running = new Set<Promise<unknown>>()
   /** Of work that is not a turn, by session: no turn starts until it settles. */
@@ -93,13 +93,13 @@ export class Turns {
     this.questions = new Questions(options, id => this.#active.get(id)?.log)
     const parts = [options, this.#active, this.eventLogs, this.questions] as const
     this.#endings = new TurnEndings(...parts, this.#shutdown.signal)
-    const found = recoverTurns(options)
-    for (const log of found.logs) {
+    const earlier = recoverTurns(options)
+    for (const log of earlier.logs) {
       this.eventLogs.put(log)
       this.eventLogs.retire(log)
     }
-    this.#done = found.done
-    this.#continued = new ContinuedTurns(found.continued, ...parts)
+    this.#doneSessions = earlier.doneSessions
+    this.#continued = new ContinuedTurns(earlier.continued, ...parts)
     for (const question of sessions.openQuestions())
       if (outlivesTurn(question) && !this.questions.find(idOf(question)))
         this.questions.reopen(question, answer =>
@@ -129,9 +129,9 @@ export class Turns {
    * Lets turns of an earlier process continue, and sends queued messages that it could not send after a turn. Rejects when the
    * end of one could not be recorded.
    */
-  async resume(given: ResumeOptions): Promise<void> {
-    for (const sessionId of this.#done) this.#options.onDone?.(sessionId)
-    await this.#continued.resume(given, (turn, context) => this.#run(turn, context))
+  async resume(options: ResumeOptions): Promise<void> {
+    for (const sessionId of this.#doneSessions) this.#options.onDone?.(sessionId)
+    await this.#continued.resume(options, (turn, context) => this.#run(turn, context))
   }
 
   /**
@@ -250,9 +250,9 @@ export class Turns {
   }
 
   /** Writes the start of a reserved turn; throws with the session free again when that fails. */
-  async #begin(turn: Turn, row: SessionRow, input: StartInput): Promise<Entry[]> {
+  async #begin(turn: Turn, row: SessionRow, input: StartInput): Promise<JournalEntry[]> {
     const { sessions, createContext } = this.#options
-    let entries: Entry[] = []
+    let entries: JournalEntry[] = []
     try {
       entries = recordTurnStart(sessions, turn, row, input)
       turn.context = createContext(turn, this.questions, input.text)
@@ -275,8 +275,8 @@ export class Turns {
 
   #track<T>(work: Promise<T>): Promise<T> {
     this.#running.add(work)
-    const done = () => void this.#running.delete(work)
-    work.then(done, done)
+    const remove = () => void this.#running.delete(work)
+    work.then(remove, remove)
     return work
   }
 }

@@ -30,8 +30,8 @@ const copyDirectory = async (from: string, to: string, mode: number): Promise<vo
     await mkdir(to, { mode: 0o700 })
     for (const name of await readdir(place)) await copyEntry(join(place, name), join(to, name))
     // Last: a folder that may not be written would take nothing in.
-    const made = await open(to, O_RDONLY | O_DIRECTORY)
-    await made.chmod(mode).finally(() => made.close())
+    const folder = await open(to, O_RDONLY | O_DIRECTORY)
+    await folder.chmod(mode).finally(() => folder.close())
   } finally {
     await dir.close()
   }

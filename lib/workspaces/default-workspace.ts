@@ -13,8 +13,8 @@ export const usableForNewChats = (
   path: string,
   { stateDir, userHome }: { stateDir: string; userHome: string },
 ): string | undefined => {
-  const found = usableWorkspace(path, userHome)
-  return found !== undefined && !isProtectedPath(realPath(stateDir), found) ? found : undefined
+  const folder = usableWorkspace(path, userHome)
+  return folder !== undefined && !isProtectedPath(realPath(stateDir), folder) ? folder : undefined
 }
 
 /** The service's own folder, for chats when nobody chose one. */
@@ -29,10 +29,10 @@ export const resolveDefaultWorkspace = (
   saved: string | undefined,
 ): string => {
   const { defaultWorkspace, userHome, stateDir } = config
-  const wanted = [defaultWorkspace, saved, join(userHome, 'workspace'), join(userHome, 'work')]
-  for (const path of wanted) {
-    const found = path ? usableForNewChats(path, config) : undefined
-    if (found) return found
+  const candidates = [defaultWorkspace, saved, join(userHome, 'workspace'), join(userHome, 'work')]
+  for (const path of candidates) {
+    const folder = path ? usableForNewChats(path, config) : undefined
+    if (folder) return folder
   }
   mkdirSync(join(stateDir, 'workspace'), { recursive: true, mode: 0o700 })
   return scratchFolder(stateDir)

@@ -49,7 +49,7 @@ const identityOf = (path: string): string | undefined => {
  * with several names.
  */
 const hardLinks = (places: readonly string[], homes: readonly string[]) => {
-  let known: Set<string> | undefined
+  let identities: Set<string> | undefined
   const list = (): Set<string> => {
     const files = [
       ...places.flatMap(place => [place, ...namesIn(place).map(name => join(place, name))]),
@@ -64,8 +64,8 @@ const hardLinks = (places: readonly string[], homes: readonly string[]) => {
   return (real: string): boolean => {
     const stat = fileAt(real)
     if (!stat || stat.nlink < 2n) return false
-    known ??= list()
-    return known.has(`${stat.dev}:${stat.ino}`)
+    identities ??= list()
+    return identities.has(`${stat.dev}:${stat.ino}`)
   }
 }
 
@@ -79,19 +79,19 @@ type Hiding = {
   /** Hidden, with everything below them. */
   hidden?: readonly string[]
   /** Exceptions below hidden ones. */
-  shown?: readonly string[]
+  visible?: readonly string[]
   /** Homes of an agent: the secret files directly in them are hidden. */
   homes?: readonly string[]
 }
 
 export const fileScope = (
   workspace: string,
-  { hidden = [], shown = [], homes = [] }: Hiding = {},
+  { hidden = [], visible = [], homes = [] }: Hiding = {},
 ): FileScope => {
   const root = realDirectory(workspace)
   if (root === undefined)
     throw missing('Directory not found: the workspace is not there', { code: 'workspace_missing' })
-  const [places, exceptions, dirs] = [[...hidden, ...homes.flatMap(tokenDirs)], shown, homes].map(
+  const [places, exceptions, dirs] = [[...hidden, ...homes.flatMap(tokenDirs)], visible, homes].map(
     realPaths,
   ) as [string[], string[], string[]]
   const lies = (real: string) => (place: string) => isBelow(place, real)
@@ -131,7 +131,7 @@ export class FileScopes {
   scopeFor(home: ScopeHome, workspace: string): FileScope {
     const { stateDir, baseHome, configPath, tlsKey } = this.#config
     return fileScope(workspace, {
-      shown: this.#isShown(workspace) ? [workspace] : [],
+      visible: this.#isShown(workspace) ? [workspace] : [],
       hidden: [
         stateDir,
         // A workspace inside another profile was chosen on purpose.

@@ -22,16 +22,16 @@ type Paths = { texts: string[]; isPartial: boolean }
 /** Files and the folders that contain them; folders end with a slash. */
 const pathsOf = ({ files, isPartial }: Listing): Paths => {
   const folders = new Set<string>()
-  const kept = files.slice(0, MAX_FILES)
-  for (const { relative } of kept)
+  const first = files.slice(0, MAX_FILES)
+  for (const { relative } of first)
     for (let at = relative.lastIndexOf('/'); at > 0; at = relative.lastIndexOf('/', at - 1)) {
       const folder = relative.slice(0, at + 1)
       if (folders.has(folder)) break
       folders.add(folder)
     }
   return {
-    texts: [...kept.map(({ relative }) => relative), ...folders],
-    isPartial: isPartial || kept.length < files.length,
+    texts: [...first.map(({ relative }) => relative), ...folders],
+    isPartial: isPartial || first.length < files.length,
   }
 }
 
@@ -74,8 +74,8 @@ export class FileSearch {
 
   /** Hidden paths differ between homes, so they are part of the key. */
   #list(key: string, { root, isHidden }: FileScope): Promise<Paths> {
-    const known = this.#lists.get(key)
-    if (known) return known
+    const earlier = this.#lists.get(key)
+    if (earlier) return earlier
     const started = this.#listFiles({
       root,
       denied: isHidden,

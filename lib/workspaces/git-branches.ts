@@ -104,8 +104,8 @@ const noUpstream = (branch: string) =>
 /** The commit of the followed branch that the last fetch found. */
 const fetchedCommit = async (git: PersonGit, branch: string): Promise<string> => {
   const place = await git.run(['rev-parse', '--path-format=absolute', '--git-path', 'FETCH_HEAD'])
-  const [found = ''] = readWholeText(place.text.trim()).split('\n')
-  const [id = '', isOther] = found.split('\t')
+  const [line = ''] = readWholeText(place.text.trim()).split('\n')
+  const [id = '', isOther] = line.split('\t')
   if (!id || isOther) throw noUpstream(branch)
   return id
 }
@@ -130,9 +130,9 @@ const localPath = (address: string): string | null => {
 
 /** A push to a repository on this computer runs its hooks, and a workspace may bring one. */
 const requireForeignRemote = async (git: PersonGit, remote: string): Promise<void> => {
-  const asked = await git.try(['remote', 'get-url', '--push', '--all', '--', remote])
+  const urls = await git.try(['remote', 'get-url', '--push', '--all', '--', remote])
   // A branch can follow an address, or `.`, instead of a remote.
-  const addresses = asked.code === 0 ? asked.text.split('\n').filter(Boolean) : [remote]
+  const addresses = urls.code === 0 ? urls.text.split('\n').filter(Boolean) : [remote]
   const { text } = await git.run([
     'rev-parse',
     '--path-format=absolute',

@@ -139,10 +139,10 @@ export const unstageAll = async (git: PersonGit, paths: readonly string[]): Prom
 
 const bytesOf = (area: FileScope, path: string): { bytes: Buffer } | null => {
   try {
-    using held = openDirHandle(area, path, { link: true })
-    if (lstatSync(held.at).isSymbolicLink())
+    using handle = openDirHandle(area, path, { link: true })
+    if (lstatSync(handle.at).isSymbolicLink())
       throw invalid('A changed link can only be discarded in the terminal.', { code: 'git_link' })
-    const fd = openEntry(held)
+    const fd = openEntry(handle)
     try {
       return { bytes: readFileSync(fd) }
     } finally {
@@ -195,12 +195,12 @@ export const undoDiscard = async (
   const bytes = before ? (await git.run(['cat-file', 'blob', before])).bytes : null
   const now = bytesOf(area, path)
   if (!now || (await blobOf(git, now.bytes, false)) !== after) throw diffChanged()
-  using held = openDirHandle(area, path, { link: true })
+  using handle = openDirHandle(area, path, { link: true })
   if (!bytes) {
-    unlinkSync(held.at)
+    unlinkSync(handle.at)
     return
   }
-  const fd = openEntry(held, constants.O_RDWR)
+  const fd = openEntry(handle, constants.O_RDWR)
   try {
     overwriteFd(fd, bytes)
   } finally {

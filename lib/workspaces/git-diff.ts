@@ -18,11 +18,11 @@ const cutLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') 
 /** As git writes names that would break a line. */
 const quote = (name: string): string => {
   if (!/[\0-\x1f\x7f"\\]/.test(name)) return name
-  const shown: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' }
+  const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' }
   const text = name.replace(/[\0-\x1f\x7f"\\]/g, letter =>
     letter === '"' || letter === '\\'
       ? `\\${letter}`
-      : (shown[letter] ?? `\\${letter.charCodeAt(0).toString(8).padStart(3, '0')}`),
+      : (escapes[letter] ?? `\\${letter.charCodeAt(0).toString(8).padStart(3, '0')}`),
   )
   return `"${text}"`
 }
@@ -42,22 +42,22 @@ const added = (path: string, mode: string, text: string): string => {
 /** Made here and not by git, which would follow a symlink that has replaced the file. */
 const untrackedDiff = (area: FileScope, path: string, maxBytes: number): GitDiff =>
   withUserErrors(() => {
-    using held = openDirHandle(area, path, { link: true })
-    if (lstatSync(held.at).isSymbolicLink()) {
-      const diff = added(path, '120000', readlinkSync(held.at))
+    using handle = openDirHandle(area, path, { link: true })
+    if (lstatSync(handle.at).isSymbolicLink()) {
+      const diff = added(path, '120000', readlinkSync(handle.at))
       return { path, diff, binary: false, truncated: false }
     }
-    const fd = openEntry(held)
+    const fd = openEntry(handle)
     try {
       const stat = fstatSync(fd)
       if (!stat.isFile()) throw missing('There is no such change', { code: 'git_change_not_found' })
       const bytes = Buffer.alloc(maxBytes)
       const size = readSync(fd, bytes, 0, maxBytes, 0)
-      const found = bytes.subarray(0, size)
-      if (found.subarray(0, 8_000).includes(0))
+      const content = bytes.subarray(0, size)
+      if (content.subarray(0, 8_000).includes(0))
         return { path, diff: '', binary: true, truncated: false }
       const isCut = stat.size > size
-      const text = isCut ? cutLines(found.toString()) : found.toString()
+      const text = isCut ? cutLines(content.toString()) : content.toString()
       const diff = added(path, stat.mode & 0o111 ? '100755' : '100644', text)
       return { path, diff, binary: false, truncated: isCut }
     } finally {
@@ -111,16 +111,16 @@ const SEPARATOR = '\x1e'
 const FORMAT = '--format=%H%x00%an%x00%ae%x00%at%x00%B%x1e'
 const SHOW = ['show', '--no-color', '--no-ext-diff', '--no-textconv', '--diff-merges=first-parent']
 
-/** `asked` is hexadecimal, so it is no option of git. A merge is compared with its first parent. Hidden files are left out. */
+/** `revision` is hexadecimal, so it is no option of git. A merge is compared with its first parent. Hidden files are left out. */
 export const readCommit = async (
   git: Git | undefined,
   isHidden: (path: string) => boolean,
-  asked: string,
+  revision: string,
 ): Promise<GitCommit> => {
-  const found = await git?.(['rev-parse', '--verify', '--quiet', `${asked}^{commit}`])
-  if (!git || !found || found.code !== 0)
+  const commit = await git?.(['rev-parse', '--verify', '--quiet', `${revision}^{commit}`])
+  if (!git || !commit || commit.code !== 0)
     throw missing('There is no such commit in this workspace', { code: 'commit_not_found' })
-  const id = found.text.trim()
+  const id = commit.text.trim()
   const names = await git([...SHOW, '--name-only', '-z', '--format=', '--no-renames', id])
   if (names.code !== 0)
     throw unavailable("git couldn't read this commit", { code: 'git_read_failed' })

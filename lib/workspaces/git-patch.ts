@@ -75,10 +75,10 @@ export const selectLines = (
   /** How many lines the hunks so far add. */
   let shift = 0
   for (const hunk of patch.hunks) {
-    const kept = choose(hunk.lines, chosen, isReverse)
-    const [old, fresh] = [count(kept, ' -'), count(kept, ' +')]
-    if (!kept.some(({ index, text }) => index >= 0 && text[0] !== ' ')) continue
-    checkEnd(kept)
+    const body = choose(hunk.lines, chosen, isReverse)
+    const [old, fresh] = [count(body, ' -'), count(body, ' +')]
+    if (!body.some(({ index, text }) => index >= 0 && text[0] !== ' ')) continue
+    checkEnd(body)
     // The side that is applied to keeps its numbers. An empty side names the line before it.
     const at = (start: number, size: number, wasEmpty: boolean) =>
       start + (wasEmpty && size > 0 ? 1 : 0)
@@ -88,7 +88,7 @@ export const selectLines = (
     out.push(
       `@@ -${at(oldStart, old, wasOldEmpty && isReverse)},${old} +${at(newStart, fresh, wasOldEmpty && !isReverse)},${fresh} @@`,
     )
-    for (const { text, isLast } of kept) out.push(text, ...(isLast ? [NO_NEWLINE] : []))
+    for (const { text, isLast } of body) out.push(text, ...(isLast ? [NO_NEWLINE] : []))
     shift += fresh - old
   }
   return `${out.join('\n')}\n`

@@ -142,8 +142,8 @@ const fingerprint = (path: string): string | Buffer => {
   return size > MAX_HASHED_BYTES ? `${size} ${ino} ${ctimeNs}` : readWhole(path)
 }
 
-const hookSet = (dir: string, wanted: readonly string[]): HookSet => {
-  const names = wanted.filter(name => isExecutable(join(dir, name)))
+const hookSet = (dir: string, hookNames: readonly string[]): HookSet => {
+  const names = hookNames.filter(name => isExecutable(join(dir, name)))
   if (names.length === 0) return { names, id: '' }
   const hash = createHash('sha256')
   // Hooks often run files beside them.
@@ -174,9 +174,9 @@ const environment = (env: Readonly<Record<string, string>>): Record<string, stri
   GCM_INTERACTIVE: 'never',
 })
 
-const requireSuccess = (done: GitOutput): GitOutput => {
-  if (done.code === 0) return done
-  throw toFailure(`${done.error}\n${done.code === 1 ? done.text : ''}`)
+const requireSuccess = (output: GitOutput): GitOutput => {
+  if (output.code === 0) return output
+  throw toFailure(`${output.error}\n${output.code === 1 ? output.text : ''}`)
 }
 
 const requireNoFiles = (args: readonly string[]): void => {
@@ -240,7 +240,7 @@ export class PersonGit {
     { input, isLong, isRemote }: RunOptions = {},
     ssh = '',
   ): Promise<GitOutput> {
-    const done = await startGit(this.#root, args, {
+    const output = await startGit(this.#root, args, {
       env: {
         ...this.#env,
         ...(isRemote
@@ -252,9 +252,9 @@ export class PersonGit {
       maxBytes: MAX_BYTES,
       input,
     })
-    if (done.isCut)
+    if (output.isCut)
       throw unavailable(`git ${args[0]} printed more than 16 MB.`, { code: 'git_read_failed' })
-    return done
+    return output
   }
 
   /** A command of the person's own configuration decides how to connect; without a passphrase prompt. */
@@ -301,8 +301,8 @@ export class PersonGit {
   ): Promise<GitOutput> {
     if (this.#requireMayChange)
       this.#requireMayChange((await paths()).flatMap(path => withLinks(this.#root, path)))
-    const done = await this.#attempt(args, options)
-    return options?.mayFail ? done : requireSuccess(done)
+    const output = await this.#attempt(args, options)
+    return options?.mayFail ? output : requireSuccess(output)
   }
 
   #refuse(pattern: RegExp, what: string): void {

@@ -77,16 +77,16 @@ const idIn = async (git: PersonGit, dir: string, name: string): Promise<string> 
 /** Of aborting what is in progress. */
 export const pathsOfAbort = async (git: PersonGit): Promise<string[]> => {
   const dir = (await git.run(['rev-parse', '--absolute-git-dir'])).text.trim()
-  const found = await pathsOfReset(git)
+  const paths = await pathsOfReset(git)
   for (const name of RETURNS) {
     const id = await idIn(git, dir, name)
-    if (id !== '') found.push(...(await pathsTo(git, id)))
+    if (id !== '') paths.push(...(await pathsTo(git, id)))
   }
   for (const name of PUT_ASIDE) {
     const id = await idIn(git, dir, name)
     if (id === '') continue
-    found.push(...(await pathsTo(git, id)), ...(await between(git, `${id}^1`, id)))
-    found.push(...(await untrackedOf(git, id)))
+    paths.push(...(await pathsTo(git, id)), ...(await between(git, `${id}^1`, id)))
+    paths.push(...(await untrackedOf(git, id)))
   }
-  return found
+  return paths
 }

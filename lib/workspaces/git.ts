@@ -22,7 +22,7 @@ export type GitOutput = { bytes: Buffer; text: string; code: number; error: stri
 export const startGit = async (
   root: string,
   args: readonly string[],
-  given: {
+  setup: {
     env: Readonly<Record<string, string>>
     config: GitConfig
     timeoutMs: number
@@ -30,27 +30,27 @@ export const startGit = async (
     input?: string | Uint8Array | undefined
   },
 ): Promise<GitOutput> => {
-  const { timeoutMs, maxBytes, input } = given
+  const { timeoutMs, maxBytes, input } = setup
   const env = {
-    ...given.env,
+    ...setup.env,
     GIT_WORK_TREE: root,
     GIT_CEILING_DIRECTORIES: dirname(root),
     GIT_PAGER: 'cat',
-    ...configEnv(given.config),
+    ...configEnv(setup.config),
   }
   const options = { cwd: root, env, timeoutMs, maxBytes, ...(input !== undefined && { input }) }
-  const done = await runGit(['--no-pager', ...args], options).catch((error: unknown) => {
+  const exit = await runGit(['--no-pager', ...args], options).catch((error: unknown) => {
     throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`, {
       code: 'git_missing',
     })
   })
-  if (done.stopped === 'timeout')
+  if (exit.stopped === 'timeout')
     throw unavailable(
       `git ${args[0]} was stopped: it took longer than ${toSeconds(timeoutMs)} seconds.`,
       { code: 'git_timeout' },
     )
-  const { stdout: bytes, code, stderr: error } = done
-  return { bytes, text: bytes.toString(), code: code ?? 1, error, isCut: done.stopped === 'limit' }
+  const { stdout: bytes, code, stderr: error } = exit
+  return { bytes, text: bytes.toString(), code: code ?? 1, error, isCut: exit.stopped === 'limit' }
 }
 
 export type Git = (args: readonly string[], options?: { maxBytes?: number }) => Promise<GitOutput>

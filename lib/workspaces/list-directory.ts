@@ -18,10 +18,10 @@ export type Listing = {
   total: number
 }
 
-type Kind = { name: string; isDir: boolean; isLink: boolean }
+type DirEntry = { name: string; isDir: boolean; isLink: boolean }
 
 /** Directories first, then by name without regard to case. */
-const compareEntries = (a: Kind, b: Kind): number => {
+const compareEntries = (a: DirEntry, b: DirEntry): number => {
   if (a.isDir !== b.isDir) return a.isDir ? -1 : 1
   const [left, right] = [a.name.toLowerCase(), b.name.toLowerCase()]
   if (left === right) return a.name < b.name ? -1 : 1
@@ -29,17 +29,17 @@ const compareEntries = (a: Kind, b: Kind): number => {
 }
 
 /** Through the directory that was checked: it cannot be another by now. */
-const readNames = (held: DirHandle): Dirent[] => {
-  const fd = openEntry(held, constants.O_RDONLY | constants.O_DIRECTORY)
+const readNames = (dir: DirHandle): Dirent[] => {
+  const fd = openEntry(dir, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
-    return readdirSync(held.isAnchored ? `/proc/self/fd/${fd}` : held.full, { withFileTypes: true })
+    return readdirSync(dir.isAnchored ? `/proc/self/fd/${fd}` : dir.full, { withFileTypes: true })
   } finally {
     closeSync(fd)
   }
 }
 
-const sizeOf = (held: DirHandle, name: string): number | null =>
-  lstatSync(join(held.at, name), { throwIfNoEntry: false })?.size ?? null
+const sizeIn = (handle: DirHandle, name: string): number | null =>
+  lstatSync(join(handle.at, name), { throwIfNoEntry: false })?.size ?? null
 
 /** The target of a symlink inside the workspace; otherwise neither a directory nor a size. */
 const followed = (area: FileScope, path: string) => {
@@ -47,8 +47,8 @@ const followed = (area: FileScope, path: string) => {
   const target = realPath(path)
   if (!isInside(area.root, target) || area.isHidden(target)) return nothing
   try {
-    const found = statSync(target)
-    return { isDir: found.isDirectory(), size: found.isFile() ? found.size : null }
+    const stat = statSync(target)
+    return { isDir: stat.isDirectory(), size: stat.isFile() ? stat.size : null }
   } catch {
     // Dangling, or closed to us.
     return nothing
@@ -58,12 +58,12 @@ const followed = (area: FileScope, path: string) => {
 /** `path` is relative to the workspace. Refuses as missing what is not there, is no directory, is hidden or leads outside. */
 export const listDirectory = (area: FileScope, path: string): Listing => {
   try {
-    using held = openDirHandle(area, path || '.')
+    using handle = openDirHandle(area, path || '.')
     const { root } = area
-    const dir = held.full
-    const kinds = readNames(held)
+    const dir = handle.full
+    const kinds = readNames(handle)
       .filter(entry => !area.isHidden(join(dir, entry.name)))
-      .map((entry): Kind => {
+      .map((entry): DirEntry => {
         const isLink = entry.isSymbolicLink()
         const isDir = isLink ? followed(area, join(dir, entry.name)).isDir : entry.isDirectory()
         return { name: entry.name, isDir, isLink }
@@ -76,7 +76,7 @@ export const listDirectory = (area: FileScope, path: string): Listing => {
         name,
         path: relative(root, join(dir, name)).split(sep).join('/'),
         type: isDir ? 'dir' : 'file',
-        size: isDir ? null : isLink ? followed(area, join(dir, name)).size : sizeOf(held, name),
+        size: isDir ? null : isLink ? followed(area, join(dir, name)).size : sizeIn(handle, name),
       })),
     }
   } catch (error) {
@@ -86,22 +86,23 @@ export const listDirectory = (area: FileScope, path: string): Listing => {
   }
 }
 
-const entryOf = (area: FileScope, asked: string): NamedEntry | undefined => {
+const entryOf = (area: FileScope, input: string): NamedEntry | undefined => {
   // As the workspace itself may be reached through a symlink, absolute names are resolved first.
-  const name = isAbsolute(asked)
-    ? relative(area.root, resolveInside(area.root, asked)).split(sep).join('/')
-    : asked
-  using held = openDirHandle(area, name || '.')
-  const stat = lstatSync(held.at)
-  if (stat.isDirectory()) return { asked, path: held.isRoot ? '' : held.path, type: 'dir' }
-  return stat.isFile() ? { asked, path: held.path, type: 'file' } : undefined
+  const name = isAbsolute(input)
+    ? relative(area.root, resolveInside(area.root, input)).split(sep).join('/')
+    : input
+  using handle = openDirHandle(area, name || '.')
+  const stat = lstatSync(handle.at)
+  if (stat.isDirectory())
+    return { asked: input, path: handle.isRoot ? '' : handle.path, type: 'dir' }
+  return stat.isFile() ? { asked: input, path: handle.path, type: 'file' } : undefined
 }
 
 /** Entries that exist, in the order of `names`. Everything hidden or outside the workspace is left out. */
 export const resolveNames = (area: FileScope, names: readonly string[]): NamedEntry[] =>
-  [...new Set(names)].flatMap(asked => {
+  [...new Set(names)].flatMap(input => {
     try {
-      return withUserErrors(() => entryOf(area, asked)) ?? []
+      return withUserErrors(() => entryOf(area, input)) ?? []
     } catch (error) {
       // Missing, outside, hidden, or a name that no file can have: not an entry.
       if (error instanceof UserError) return []

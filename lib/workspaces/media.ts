@@ -20,14 +20,14 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
 /** Checked now for its name, and once more when it is opened: the answer may begin later. */
 export const rawFile = (area: FileScope, path: string): RawFile => {
   const name = withUserErrors(() => {
-    using held = openDirHandle(area, path)
-    return basename(held.full)
+    using handle = openDirHandle(area, path)
+    return basename(handle.full)
   })
   const open = () =>
     withUserErrorsAsync(async () => {
-      using held = openDirHandle(area, path)
-      if (!held.isAnchored) closeSync(openEntry(held))
-      return await openFile(held.at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      using handle = openDirHandle(area, path)
+      if (!handle.isAnchored) closeSync(openEntry(handle))
+      return await openFile(handle.at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     })
   return { name, open }
 }

@@ -8,7 +8,7 @@ import type { FileScope } from './file-scope.ts'
 
 const exists = (place: string): boolean => lstatSync(place, { throwIfNoEntry: false }) !== undefined
 
-const taken = () => Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
+const takenError = () => Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 
 /** File systems that have no hard links say so in many ways. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
@@ -23,7 +23,7 @@ export const moveUnlessTaken = (from: string, to: string): void => {
   const isLinkable = stat.isFile() || (stat.isSymbolicLink() && process.platform === 'linux')
   if (isLinkable && tryLink(from, to)) dropName(from, to)
   else {
-    if (exists(to)) throw taken()
+    if (exists(to)) throw takenError()
     renameSync(from, to)
   }
 }
@@ -49,11 +49,11 @@ const dropName = (from: string, to: string): void => {
 }
 
 /** The entry itself, which must be there, must not be the workspace, and must hold nothing of ours. */
-export const requireOwn = (area: FileScope, held: DirHandle): Stats => {
-  const stat = lstatSync(held.at, { throwIfNoEntry: false })
+export const requireOwn = (area: FileScope, handle: DirHandle): Stats => {
+  const stat = lstatSync(handle.at, { throwIfNoEntry: false })
   if (!stat) throw missing('File not found', { code: 'file_not_found' })
-  if (held.isRoot) throw invalid('This is the workspace itself', { code: 'workspace_root' })
-  if (area.containsHidden(held.full))
+  if (handle.isRoot) throw invalid('This is the workspace itself', { code: 'workspace_root' })
+  if (area.containsHidden(handle.full))
     throw forbidden('It holds files of this service', { code: 'own_files' })
   return stat
 }
@@ -70,12 +70,12 @@ const moveNew = (from: string, to: DirHandle): void => {
 
 export const createDirectory = (area: FileScope, path: string): { path: string } =>
   withUserErrors(() => {
-    using held = openDirHandle(area, path, { link: true, create: true })
-    if (held.isRoot) throw invalid('Path already exists', { code: 'file_exists' })
-    validateName(basename(held.full))
-    mkdirSync(held.at)
-    held.sync()
-    return { path: held.path }
+    using handle = openDirHandle(area, path, { link: true, create: true })
+    if (handle.isRoot) throw invalid('Path already exists', { code: 'file_exists' })
+    validateName(basename(handle.full))
+    mkdirSync(handle.at)
+    handle.sync()
+    return { path: handle.path }
   })
 
 export type MovedEntry = { old_path: string; new_path: string }

@@ -12,8 +12,8 @@ import { JsonFile } from '../store/json-file.ts'
 const BATCH_SIZE = 100
 
 const textAt = (value: object, key: string): string => {
-  const found = (value as Readonly<Record<string, unknown>>)[key]
-  return typeof found === 'string' ? found : ''
+  const text = (value as Readonly<Record<string, unknown>>)[key]
+  return typeof text === 'string' ? text : ''
 }
 
 /** Parses a stored project tolerantly; unknown keys are preserved. Entries without id or name are skipped. */
@@ -35,9 +35,9 @@ const parseProject = (raw: unknown): Project[] => {
   ]
 }
 
-type Stored = { raw: readonly unknown[]; projects: Project[] }
+type ProjectFile = { raw: readonly unknown[]; projects: Project[] }
 
-export const parseProjects = (value: unknown): Stored => {
+export const parseProjects = (value: unknown): ProjectFile => {
   if (value === undefined) return { raw: [], projects: [] }
   if (!Array.isArray(value)) throw new Error('it is not a list')
   return { raw: value, projects: value.flatMap(parseProject) }
@@ -68,7 +68,7 @@ export class Projects {
   readonly #members: (id: string) => readonly string[]
   readonly #unassign: (sessionId: string) => void
   readonly #clock: Clock
-  readonly #file: JsonFile<Stored>
+  readonly #file: JsonFile<ProjectFile>
 
   constructor(
     path: string,
@@ -84,9 +84,9 @@ export class Projects {
   }
 
   #find(id: string): Project {
-    const found = this.#file.read().projects.find(project => project.project_id === id)
-    if (!found) throw missing('Project not found', { code: 'project_not_found' })
-    return found
+    const match = this.#file.read().projects.find(project => project.project_id === id)
+    if (!match) throw missing('Project not found', { code: 'project_not_found' })
+    return match
   }
 
   /** Replaces or removes one project; unrecognized entries are preserved. */
@@ -125,12 +125,12 @@ export class Projects {
     id: string,
     { name, color }: { name: string; color?: string | null | undefined },
   ): { name: string; color: string | null; project_id: string; created_at: number } {
-    const wanted = checkProjectName(name)
+    const newName = checkProjectName(name)
     const newColor = color === undefined ? undefined : checkProjectColor(color)
     const project = this.#find(id)
     const next = {
       ...project,
-      name: wanted,
+      name: newName,
       color: newColor === undefined ? project.color : newColor,
     }
     this.#replace(id, next)

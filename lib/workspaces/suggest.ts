@@ -50,17 +50,17 @@ const childrenOf = (
 ): string[] => {
   const real = realDirectory(parent)
   if (real === undefined || !roots.some(root => isInside(root, real))) return []
-  const found: string[] = []
+  const folders: string[] = []
   const names = foldersIn(real)
     .filter(name => startsLike(name, start))
     .filter(name => start.startsWith('.') || !name.startsWith('.'))
   for (const name of names.sort(byName)) {
     const child = realDirectory(join(real, name))
     const isTrusted = child !== undefined && roots.some(root => isInside(root, child))
-    if (isTrusted && !isSystemPath(child, roots)) found.push(child)
-    if (found.length === most) break
+    if (isTrusted && !isSystemPath(child, roots)) folders.push(child)
+    if (folders.length === most) break
   }
-  return found
+  return folders
 }
 
 /** Never refuses: an untrusted, broken or absurd prefix suggests nothing. */

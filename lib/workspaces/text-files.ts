@@ -57,14 +57,14 @@ const versionOf = (stat: BigIntStats, bytes: Buffer): string =>
     ? `${stat.size}-${stat.mtimeNs}`
     : createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
 
-type Found = { stat: BigIntStats; bytes: Buffer; version: string }
+type FileHead = { stat: BigIntStats; bytes: Buffer; version: string }
 
 /** A plain file's beginning, one byte more than is shown. */
 const look = (
-  held: DirHandle,
+  handle: DirHandle,
   directory = missing('Path is a directory', { code: 'is_folder' }),
-): Found => {
-  const fd = openEntry(held)
+): FileHead => {
+  const fd = openEntry(handle)
   try {
     const stat = fstatSync(fd, { bigint: true })
     if (stat.isDirectory()) throw directory
@@ -78,8 +78,8 @@ const look = (
 
 export const readText = (area: FileScope, path: string): TextFile =>
   withUserErrors(() => {
-    using held = openDirHandle(area, path)
-    const { stat, bytes, version } = look(held)
+    using handle = openDirHandle(area, path)
+    const { stat, bytes, version } = look(handle)
     const size = Number(stat.size)
     const file = readTextBytes(bytes)
     if (!file && bytes.subarray(0, HEAD_BYTES).includes(0))
@@ -173,8 +173,8 @@ const readPart = (fd: number, size: number, place: PagePlace) => {
 /** A part of a text file of any size: whole lines, at most as many bytes as a file that is read at once; such a file whole. */
 export const readTextPage = (area: FileScope, path: string, place: PagePlace): TextPage =>
   withUserErrors(() => {
-    using held = openDirHandle(area, path)
-    const { stat, bytes, version } = look(held)
+    using handle = openDirHandle(area, path)
+    const { stat, bytes, version } = look(handle)
     const size = Number(stat.size)
     if (bytes.length <= MAX_TEXT_BYTES)
       return { ...readText(area, path), from: 0, to: size, first_line: 1 }
@@ -182,7 +182,7 @@ export const readTextPage = (area: FileScope, path: string, place: PagePlace): T
       const none = { content: '', lines: 0, from: 0, to: 0, first_line: null }
       return { path, size, version, binary: true, ...none }
     }
-    const fd = openEntry(held)
+    const fd = openEntry(handle)
     try {
       const part = readPart(fd, size, place)
       return { path, size, version, lines: part.content.split('\n').length, ...part }
@@ -195,8 +195,8 @@ export const readTextPage = (area: FileScope, path: string, place: PagePlace): T
  * Written beside and synced; the caller renames it, and removes it should that fail. Null where it cannot belong to the
  * old file's owner.
  */
-const writeBeside = (held: DirHandle, data: Buffer, old: BigIntStats | null): string | null => {
-  const place = held.temporary()
+const writeBeside = (handle: DirHandle, data: Buffer, old: BigIntStats | null): string | null => {
+  const place = handle.temporary()
   const fd = openSync(place, 'wx', 0o666)
   try {
     if (old && !copyOwner(fd, old)) {
@@ -218,21 +218,21 @@ const writeBeside = (held: DirHandle, data: Buffer, old: BigIntStats | null): st
 const isSame = (a: BigIntStats, b: BigIntStats | undefined): boolean =>
   a.dev === b?.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs
 
-const writeInPlace = (held: DirHandle, old: BigIntStats, data: Buffer): void => {
-  const fd = openEntry(held, constants.O_RDWR)
+const writeInPlace = (handle: DirHandle, old: BigIntStats, data: Buffer): void => {
+  const fd = openEntry(handle, constants.O_RDWR)
   try {
-    if (!isSame(old, fstatSync(fd, { bigint: true }))) throw changed(look(held).version)
+    if (!isSame(old, fstatSync(fd, { bigint: true }))) throw changed(look(handle).version)
     overwriteFd(fd, data)
   } finally {
     closeSync(fd)
   }
 }
 
-const putInPlace = (held: DirHandle, old: BigIntStats, temporary: string): void => {
+const putInPlace = (handle: DirHandle, old: BigIntStats, temporary: string): void => {
   try {
-    const now = lstatSync(held.at, { bigint: true, throwIfNoEntry: false })
-    if (!isSame(old, now)) throw changed(now ? look(held).version : '')
-    renameSync(temporary, held.at)
+    const now = lstatSync(handle.at, { bigint: true, throwIfNoEntry: false })
+    if (!isSame(old, now)) throw changed(now ? look(handle).version : '')
+    renameSync(temporary, handle.at)
   } catch (error) {
     rmSync(temporary, { force: true })
     throw error
@@ -254,41 +254,41 @@ export const saveText = (
   expected: string | undefined,
 ): SavedText =>
   withUserErrors(() => {
-    using held = openDirHandle(area, path, { isChange: true })
-    const old = look(held, invalid('Cannot save: path is a directory', { code: 'is_folder' }))
+    using handle = openDirHandle(area, path, { isChange: true })
+    const old = look(handle, invalid('Cannot save: path is a directory', { code: 'is_folder' }))
     if (expected && old.version !== expected) throw changed(old.version)
     // A rename would replace even a file that may not be written.
-    accessSync(held.at, constants.W_OK)
+    accessSync(handle.at, constants.W_OK)
     const data =
       old.bytes.length > MAX_TEXT_BYTES
         ? Buffer.from(content)
         : rewriteText(old.bytes, content, { isReadAsUtf8: true })
     // A file with several names keeps them only when it is written into.
-    const temporary = old.stat.nlink > 1n ? null : writeBeside(held, data, old.stat)
-    if (temporary === null) writeInPlace(held, old.stat, data)
-    else putInPlace(held, old.stat, temporary)
-    held.sync()
-    const { version } = look(held)
+    const temporary = old.stat.nlink > 1n ? null : writeBeside(handle, data, old.stat)
+    if (temporary === null) writeInPlace(handle, old.stat, data)
+    else putInPlace(handle, old.stat, temporary)
+    handle.sync()
+    const { version } = look(handle)
     return { path, size: data.length, version }
   })
 
 /** A new file; directories above it are made. */
 export const createText = (area: FileScope, path: string, content: string): SavedText =>
   withUserErrors(() => {
-    using held = openDirHandle(area, path, { link: true, create: true })
-    if (held.isRoot) throw invalid('File already exists', { code: 'file_exists' })
-    validateName(held.full.slice(held.dir.length).replace(/^[/\\]/, ''))
+    using handle = openDirHandle(area, path, { link: true, create: true })
+    if (handle.isRoot) throw invalid('File already exists', { code: 'file_exists' })
+    validateName(handle.full.slice(handle.dir.length).replace(/^[/\\]/, ''))
     const data = Buffer.from(content)
-    const temporary = writeBeside(held, data, null) ?? ''
+    const temporary = writeBeside(handle, data, null) ?? ''
     try {
-      moveUnlessTaken(temporary, held.at)
+      moveUnlessTaken(temporary, handle.at)
     } catch (error) {
       rmSync(temporary, { force: true })
       if (errorCode(error) === 'EEXIST')
         throw invalid('File already exists', { code: 'file_exists' })
       throw error
     }
-    held.sync()
-    const { version } = look(held)
-    return { path: held.path, size: data.length, version }
+    handle.sync()
+    const { version } = look(handle)
+    return { path: handle.path, size: data.length, version }
   })

@@ -72,8 +72,8 @@ export class Trash {
     recursive: boolean,
   ): Promise<{ path: string; trash_id: string }> {
     return withUserErrorsAsync(async () => {
-      using held = openDirHandle(area, path, { link: true, isChange: true })
-      const stat = requireOwn(area, held)
+      using handle = openDirHandle(area, path, { link: true, isChange: true })
+      const stat = requireOwn(area, handle)
       if (stat.isDirectory() && !recursive)
         throw invalid('Cannot delete a folder unless "recursive" is true', {
           code: 'invalid_request',
@@ -82,26 +82,26 @@ export class Trash {
       mkdirSync(this.#placeOf(id), { recursive: true, mode: 0o700 })
       const about: About = {
         workspace: area.root,
-        path: held.path,
+        path: handle.path,
         at: toSeconds(this.#clock.now()),
       }
       writeAtomic(join(this.#placeOf(id), 'about.json'), JSON.stringify(about))
       try {
-        renameSync(held.at, this.#itemOf(id))
+        renameSync(handle.at, this.#itemOf(id))
       } catch (error) {
         if (errorCode(error) !== 'EXDEV') {
           await rm(this.#placeOf(id), { recursive: true, force: true })
           throw error
         }
-        await this.#carry(held.at, this.#itemOf(id)).catch(async (failure: unknown) => {
+        await this.#carry(handle.at, this.#itemOf(id)).catch(async (failure: unknown) => {
           // The whole copy stays when only the removal failed half-way: it may be the last one.
           if (!isThere(this.#itemOf(id)))
             await rm(this.#placeOf(id), { recursive: true, force: true })
           throw failure
         })
       }
-      held.sync()
-      return { path: held.path, trash_id: id }
+      handle.sync()
+      return { path: handle.path, trash_id: id }
     })
   }
 
@@ -117,25 +117,25 @@ export class Trash {
         if (!about || about.workspace !== area.root || !isThere(this.#itemOf(id)))
           throw missing('It is not in the trash any more', { code: 'trash_entry_gone' })
         mayChange?.([about.path])
-        using held = openDirHandle(area, about.path, { link: true, create: 'any' })
-        const taken = () =>
-          conflict(`There is a "${basename(held.full)}" again`, {
+        using handle = openDirHandle(area, about.path, { link: true, create: 'any' })
+        const nameConflict = () =>
+          conflict(`There is a "${basename(handle.full)}" again`, {
             code: 'restore_taken',
-            values: { name: basename(held.full) },
+            values: { name: basename(handle.full) },
           })
         try {
-          moveUnlessTaken(this.#itemOf(id), held.at)
+          moveUnlessTaken(this.#itemOf(id), handle.at)
         } catch (error) {
-          if (errorCode(error) === 'EEXIST') throw taken()
+          if (errorCode(error) === 'EEXIST') throw nameConflict()
           if (errorCode(error) !== 'EXDEV') throw error
-          if (isThere(held.at)) throw taken()
-          const beside = held.temporary()
+          if (isThere(handle.at)) throw nameConflict()
+          const beside = handle.temporary()
           await this.#carry(this.#itemOf(id), beside)
-          moveUnlessTaken(beside, held.at)
+          moveUnlessTaken(beside, handle.at)
         }
-        held.sync()
+        handle.sync()
         await rm(this.#placeOf(id), { recursive: true, force: true })
-        return { path: held.path }
+        return { path: handle.path }
       }),
     )
   }

@@ -30,9 +30,9 @@ const shorten = (name: string): string => {
 }
 
 /** Letters and digits of any script, `_`, `.` and `-`; everything else becomes `_`. Rejects absolute paths and `..`. */
-export const uploadName = (given: string): string => {
-  if (!given.trim()) throw invalid('No filename in upload')
-  const parts = given.split(/[/\\]/)
+export const uploadName = (path: string): string => {
+  if (!path.trim()) throw invalid('No filename in upload')
+  const parts = path.split(/[/\\]/)
   const leavesFolder = parts.includes('..') || parts[0] === '' || /^[A-Za-z]:$/.test(parts[0] ?? '')
   const last = parts.at(-1) ?? ''
   if ((parts.length > 1 && leavesFolder) || /^\.*$/.test(last))
@@ -77,27 +77,27 @@ const leavesFolder = (folder: string): boolean => {
 }
 
 /** Moves the file at `from` into `folder` (relative to the workspace, made when missing) and says under which name. */
-export const placeUpload = (area: FileScope, from: string, given: string, folder = '.') =>
+export const placeUpload = (area: FileScope, from: string, uploadPath: string, folder = '.') =>
   withUserErrorsAsync(async () => {
-    const name = uploadName(given)
+    const name = uploadName(uploadPath)
     if (leavesFolder(folder)) throw outside()
-    using held = openDirHandle(area, join(folder || '.', name), { link: true, create: true })
+    using handle = openDirHandle(area, join(folder || '.', name), { link: true, create: true })
     const place = async (): Promise<string> => {
       try {
-        return moveToFreeName(from, held, name)
+        return moveToFreeName(from, handle, name)
       } catch (error) {
         if (errorCode(error) !== 'EXDEV') throw error
       }
       // Another disk: copied to a temporary name first, so that no partial file is visible.
-      const beside = held.temporary()
+      const beside = handle.temporary()
       try {
         await copyEntry(from, beside)
-        return moveToFreeName(beside, held, name)
+        return moveToFreeName(beside, handle, name)
       } finally {
         rmSync(beside, { force: true })
       }
     }
     const filename = await place()
-    held.sync()
-    return { filename, path: join(held.dir, basename(filename)) }
+    handle.sync()
+    return { filename, path: join(handle.dir, basename(filename)) }
   })

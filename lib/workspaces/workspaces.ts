@@ -23,12 +23,12 @@ export type WorkspaceHome = {
 }
 
 /** With the keys of other programs, which stay. */
-type Stored = { path: string; name: string; [key: string]: unknown }
+type WorkspaceEntry = { path: string; name: string; [key: string]: unknown }
 
 /** A folder name that an earlier version's tests left in people's lists. */
 const ARTIFACT = 'webui-mvp-test'
 
-const parseEntry = (raw: unknown): Stored[] => {
+const parseEntry = (raw: unknown): WorkspaceEntry[] => {
   if (typeof raw === 'string') return raw ? [{ path: raw, name: basename(raw) || raw }] : []
   if (!isObject(raw)) return []
   const { path, name, label, ...rest } = raw as Readonly<Record<string, unknown>>
@@ -38,13 +38,13 @@ const parseEntry = (raw: unknown): Stored[] => {
 }
 
 /** Undefined when there is no file. */
-const parseList = (value: unknown): { raw: unknown; entries: Stored[] } | undefined => {
+const parseList = (value: unknown): { raw: unknown; entries: WorkspaceEntry[] } | undefined => {
   if (value === undefined) return undefined
   if (!Array.isArray(value)) throw new Error('it is not a list')
   return { raw: value, entries: value.flatMap(parseEntry) }
 }
 
-const toWorkspace = ({ path, name }: Stored): Workspace => ({ path, name, label: name })
+const toWorkspace = ({ path, name }: WorkspaceEntry): Workspace => ({ path, name, label: name })
 
 /** In the home of a profile that is not this one. */
 const belongsToOtherProfile = (profilesDir: string, home: WorkspaceHome, path: string): boolean =>
@@ -52,20 +52,20 @@ const belongsToOtherProfile = (profilesDir: string, home: WorkspaceHome, path: s
 
 /** Keeps existing directories, once each; drops test leftovers and homes of other profiles. */
 const normalizeList = (
-  entries: readonly Stored[],
+  entries: readonly WorkspaceEntry[],
   profilesDir: string,
   home: WorkspaceHome,
-): Stored[] => {
-  const kept = new Map<string, Stored>()
+): WorkspaceEntry[] => {
+  const byPath = new Map<string, WorkspaceEntry>()
   for (const entry of entries) {
     const { path, name } = entry
     const real = realDirectory(path)
     if (real === undefined || resolve(path).split(sep).includes(ARTIFACT)) continue
     if (belongsToOtherProfile(profilesDir, home, real)) continue
     const label = name.trim().toLowerCase() === 'default' ? 'Home' : name
-    if (!kept.has(real)) kept.set(real, { ...entry, path: real, name: label })
+    if (!byPath.has(real)) byPath.set(real, { ...entry, path: real, name: label })
   }
-  return [...kept.values()]
+  return [...byPath.values()]
 }
 
 type Files = {
@@ -100,8 +100,8 @@ export class Workspaces {
   }
 
   #open(dir: string): Files {
-    const known = this.#opened.get(dir)
-    if (known) return known
+    const earlier = this.#opened.get(dir)
+    if (earlier) return earlier
     const lastPath = join(dir, 'last_workspace.txt')
     const files = {
       list: new JsonFile(join(dir, 'workspaces.json'), parseList),
@@ -117,15 +117,15 @@ export class Workspaces {
   }
 
   /** Lists the base profile had before the state directory moved; a named profile inherits none. */
-  #legacy(home: WorkspaceHome): Stored[] {
+  #legacy(home: WorkspaceHome): WorkspaceEntry[] {
     if (home.name !== 'default') return []
     const places = [
       join(this.#config.baseHome, 'webui'),
       join(this.#config.baseHome, 'webui_state'),
     ]
     for (const dir of places) {
-      const found = dir === this.#config.stateDir ? undefined : this.#open(dir).list.read()
-      if (found) return found.entries
+      const list = dir === this.#config.stateDir ? undefined : this.#open(dir).list.read()
+      if (list) return list.entries
     }
     return []
   }
@@ -133,29 +133,29 @@ export class Workspaces {
   /** What the profile's configuration names, else the default of the service. */
   defaultOf(home: WorkspaceHome): string {
     const { workspace, default_workspace, terminal } = home.lenient.config()
-    const wanted = [workspace, default_workspace, terminal.cwd === '.' ? '' : terminal.cwd]
-    for (const path of wanted) {
-      const found = path ? realDirectory(expandPath(path, this.#config.userHome)) : undefined
-      if (found && !isProtectedPath(realPath(this.#config.stateDir), found)) return found
+    const candidates = [workspace, default_workspace, terminal.cwd === '.' ? '' : terminal.cwd]
+    for (const path of candidates) {
+      const folder = path ? realDirectory(expandPath(path, this.#config.userHome)) : undefined
+      if (folder && !isProtectedPath(realPath(this.#config.stateDir), folder)) return folder
     }
     return this.#defaultWorkspace()
   }
 
   /** What is on disk, cleaned; written back when cleaning changed anything. */
-  #stored(home: WorkspaceHome): Stored[] {
+  #cleanList(home: WorkspaceHome): WorkspaceEntry[] {
     const { list } = this.#filesOf(home)
-    const found = list.read()
-    const entries = found?.entries ?? this.#legacy(home)
-    const kept = normalizeList(entries, this.#profilesDir, home)
-    const isChanged = JSON.stringify(kept) !== JSON.stringify(entries)
-    const isMigrated = !found && entries.length > 0
-    if ((isChanged || isMigrated) && list.problem() === null) list.write(kept)
-    return kept
+    const file = list.read()
+    const entries = file?.entries ?? this.#legacy(home)
+    const clean = normalizeList(entries, this.#profilesDir, home)
+    const isChanged = JSON.stringify(clean) !== JSON.stringify(entries)
+    const isMigrated = !file && entries.length > 0
+    if ((isChanged || isMigrated) && list.problem() === null) list.write(clean)
+    return clean
   }
 
-  #shown(home: WorkspaceHome): Stored[] {
-    const kept = this.#stored(home)
-    return kept.length > 0 ? kept : [{ path: this.defaultOf(home), name: 'Home' }]
+  #entriesOf(home: WorkspaceHome): WorkspaceEntry[] {
+    const entries = this.#cleanList(home)
+    return entries.length > 0 ? entries : [{ path: this.defaultOf(home), name: 'Home' }]
   }
 
   get scratch(): string {
@@ -164,10 +164,10 @@ export class Workspaces {
 
   /** Cleaned; a list that has nothing left shows the default workspace as Home. */
   list(home: WorkspaceHome): Workspace[] {
-    return this.#shown(home).map(toWorkspace)
+    return this.#entriesOf(home).map(toWorkspace)
   }
 
-  #write(home: WorkspaceHome, entries: readonly Stored[]): Workspace[] {
+  #write(home: WorkspaceHome, entries: readonly WorkspaceEntry[]): Workspace[] {
     this.#filesOf(home).list.write(entries)
     return this.list(home)
   }
@@ -177,7 +177,7 @@ export class Workspaces {
       userHome: this.#config.userHome,
       defaultWorkspace: this.#defaultWorkspace(),
       stateDir: this.#config.stateDir,
-      saved: this.#shown(home).map(({ path }) => path),
+      saved: this.#entriesOf(home).map(({ path }) => path),
     }
   }
 
@@ -206,7 +206,7 @@ export class Workspaces {
       defaultWorkspace: this.#defaultWorkspace(),
       stateDir: this.#config.stateDir,
     })
-    const entries = this.#shown(home)
+    const entries = this.#entriesOf(home)
     if (entries.some(entry => entry.path === real))
       throw invalid('Workspace already in list', { code: 'workspace_exists' })
     if (belongsToOtherProfile(this.#profilesDir, home, real))
@@ -218,7 +218,7 @@ export class Workspaces {
   }
 
   remove(home: WorkspaceHome, path: string): Workspace[] {
-    const entries = this.#shown(home)
+    const entries = this.#entriesOf(home)
     const rest = entries.filter(entry => entry.path !== path)
     return rest.length === entries.length ? entries.map(toWorkspace) : this.#write(home, rest)
   }
@@ -227,7 +227,7 @@ export class Workspaces {
     const label = name.trim()
     if (!path.trim() || !label)
       throw invalid('path and name are required', { code: 'missing_fields' })
-    const entries = this.#shown(home)
+    const entries = this.#entriesOf(home)
     if (!entries.some(entry => entry.path === path))
       throw missing('Workspace not found', { code: 'workspace_not_found' })
     return this.#write(
@@ -238,8 +238,9 @@ export class Workspaces {
 
   /** In the order of `paths`; what they do not name comes after, in the order it had. */
   reorder(home: WorkspaceHome, paths: readonly string[]): Workspace[] {
-    const entries = this.#shown(home)
-    const placeOf = ({ path }: Stored) => (paths.includes(path) ? paths.indexOf(path) : Infinity)
+    const entries = this.#entriesOf(home)
+    const placeOf = ({ path }: WorkspaceEntry) =>
+      paths.includes(path) ? paths.indexOf(path) : Infinity
     const sorted = entries.toSorted((a, b) => {
       const [left, right] = [placeOf(a), placeOf(b)]
       return left === right ? 0 : left - right
@@ -255,8 +256,8 @@ export class Workspaces {
       ...(this.#hasMembers() ? [] : [this.#global.last]),
     ]) {
       // The service-wide one may have been left there by another profile, and one in a copied home may be the original's.
-      const found = this.allowed(home, file.read())
-      if (found !== undefined) return found
+      const path = this.allowed(home, file.read())
+      if (path !== undefined) return path
     }
     return this.defaultOf(home)
   }
@@ -282,10 +283,10 @@ export class Workspaces {
 
   /** The folders inside of one, to choose a workspace from. */
   folders(home: WorkspaceHome, path: string): FolderList {
-    const found = listFolders(path, this.#trust(home))
+    const list = listFolders(path, this.#trust(home))
     return {
-      ...found,
-      folders: found.folders.filter(
+      ...list,
+      folders: list.folders.filter(
         folder => !belongsToOtherProfile(this.#profilesDir, home, folder.path),
       ),
     }

@@ -68,10 +68,10 @@ export const currentWorktree = async (
   dir: string,
   root: string,
 ): Promise<GitWorktree> => {
-  const found = (await worktrees(git, dir, root)).find(({ current }) => current)
-  if (!found)
+  const worktree = (await worktrees(git, dir, root)).find(({ current }) => current)
+  if (!worktree)
     throw invalid('This workspace is not a worktree of a chat.', { code: 'not_a_worktree' })
-  return found
+  return worktree
 }
 
 const slug = (branch: string): string => branch.replace(/[^\p{L}\p{N}._-]+/gu, '-').slice(0, 60)
@@ -83,9 +83,8 @@ const slug = (branch: string): string => branch.replace(/[^\p{L}\p{N}._-]+/gu, '
 export const createWorktree = async (
   git: PersonGit,
   openAt: (path: string) => Promise<PersonGit>,
-  given: { dir: string; root: string; branch: string; carry: boolean },
+  { dir, root, branch, carry }: { dir: string; root: string; branch: string; carry: boolean },
 ): Promise<{ path: string }> => {
-  const { dir, root, branch, carry } = given
   git.requireOwnFilters()
   await requireBranchName(git, branch)
   if ((await git.try(['rev-parse', '--verify', '--quiet', 'HEAD'])).code !== 0)
@@ -103,8 +102,8 @@ export const createWorktree = async (
     isLong: true,
   })
   if (!changes) return { path }
-  const made = await openAt(path)
-  await made.write(['stash', 'apply', '--quiet', '--index', changes], NO_PATHS)
+  const newGit = await openAt(path)
+  await newGit.write(['stash', 'apply', '--quiet', '--index', changes], NO_PATHS)
   return { path }
 }
 
@@ -174,31 +173,31 @@ const ignoredFiles = async (git: PersonGit, root: string): Promise<IgnoredFiles>
   const { text } = await git.run([
     ...['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'],
   ])
-  const found: IgnoredFiles = { count: 0, largest: null }
+  const files: IgnoredFiles = { count: 0, largest: null }
   const visit = (path: string): void => {
-    if (found.count >= MAX_IGNORED) return
+    if (files.count >= MAX_IGNORED) return
     const stat = lstatSync(join(root, path), { throwIfNoEntry: false })
     if (!stat) return
     if (stat.isDirectory()) {
       for (const name of readdirSync(join(root, path))) visit(join(path, name))
       return
     }
-    found.count++
-    if (stat.size > (found.largest?.bytes ?? -1)) found.largest = { path, bytes: stat.size }
+    files.count++
+    if (stat.size > (files.largest?.bytes ?? -1)) files.largest = { path, bytes: stat.size }
   }
   for (const path of text.split('\0')) if (path) visit(path.replace(/\/$/, ''))
-  return found
+  return files
 }
 
 /** Removes directory and branch. Without `force` only when nothing would be lost. */
 export const removeWorktree = async (
   main: PersonGit,
   openAt: (path: string) => Promise<PersonGit>,
-  found: GitWorktree | undefined,
+  worktree: GitWorktree | undefined,
   force: boolean,
 ): Promise<void> => {
-  if (!found) throw missing('That worktree no longer exists', { code: 'worktree_not_found' })
-  const { path, branch, ahead } = found
+  if (!worktree) throw missing('That worktree no longer exists', { code: 'worktree_not_found' })
+  const { path, branch, ahead } = worktree
   if (!force) {
     const git = await openAt(path)
     const { text } = await git.run(['status', '--porcelain', '--ignore-submodules=none'])

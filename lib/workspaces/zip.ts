@@ -12,7 +12,7 @@ import type { FileScope } from './file-scope.ts'
 export type ZipLimits = { entries: number; bytes: number }
 const ZIP_LIMITS: ZipLimits = { entries: 20_000, bytes: 2 * 1024 ** 3 }
 
-type Entry = {
+type ZipEntry = {
   /** Relative to the workspace. */
   path: string
   /** In the archive, its folder's name first; a folder's ends with a slash. */
@@ -44,18 +44,18 @@ const MAX_WAITING_BYTES = 4 * 1024 * 1024
 const SKIPPED_ERRORS = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO'])
 
 const readFolder = async (area: FileScope, path: string) => {
-  using held = openDirHandle(area, path, { link: true })
+  using handle = openDirHandle(area, path, { link: true })
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
-  const dir = await open(held.at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+  const dir = await open(handle.at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   try {
-    const place = held.isAnchored ? `/proc/self/fd/${dir.fd}` : held.full
-    const names = (await readdir(place)).filter(name => !area.isHidden(join(held.full, name)))
-    const found = []
+    const place = handle.isAnchored ? `/proc/self/fd/${dir.fd}` : handle.full
+    const names = (await readdir(place)).filter(name => !area.isHidden(join(handle.full, name)))
+    const children = []
     for (const name of names.sort()) {
       const stat = await lstat(join(place, name)).catch(() => undefined)
-      if (stat && (stat.isFile() || stat.isDirectory())) found.push({ name, stat })
+      if (stat && (stat.isFile() || stat.isDirectory())) children.push({ name, stat })
     }
-    return found
+    return children
   } finally {
     await dir.close()
   }
@@ -63,20 +63,20 @@ const readFolder = async (area: FileScope, path: string) => {
 
 /** Everything below `path`, counted before the first byte is sent. */
 const collectEntries = async (area: FileScope, path: string, top: string, limits: ZipLimits) => {
-  const entries: Entry[] = []
+  const entries: ZipEntry[] = []
   const waiting = [{ path, name: top }]
   let bytes = 0
   for (let folder = waiting.pop(); folder; folder = waiting.pop()) {
-    let found: Awaited<ReturnType<typeof readFolder>>
+    let children: Awaited<ReturnType<typeof readFolder>>
     try {
-      found = await readFolder(area, folder.path)
+      children = await readFolder(area, folder.path)
     } catch (error) {
       if (folder.path === path || !isSkipped(error)) throw error
       continue
     }
-    for (const { name, stat } of found) {
+    for (const { name, stat } of children) {
       const isDir = stat.isDirectory()
-      const entry: Entry = {
+      const entry: ZipEntry = {
         path: join(folder.path, name),
         name: `${folder.name}/${zipName(name)}${isDir ? '/' : ''}`,
         size: isDir ? 0 : stat.size,
@@ -98,9 +98,9 @@ const isSkipped = (error: unknown): boolean =>
 
 const openEntry = async (area: FileScope, path: string): Promise<FileHandle | undefined> => {
   try {
-    using held = openDirHandle(area, path, { link: true })
+    using handle = openDirHandle(area, path, { link: true })
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
-    return await open(held.at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    return await open(handle.at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
     if (isSkipped(error)) return undefined
     throw error
@@ -110,7 +110,7 @@ const openEntry = async (area: FileScope, path: string): Promise<FileHandle | un
 async function* archive(
   area: FileScope,
   top: string,
-  entries: readonly Entry[],
+  entries: readonly ZipEntry[],
 ): AsyncGenerator<Buffer> {
   // Loaded with the first download: no start needs it.
   const { ZipFile } = await import('yazl')
@@ -171,10 +171,10 @@ async function* archive(
 /** Refuses what is no folder or too large before anything is sent. */
 export const zipFolder = (area: FileScope, path: string, limits = ZIP_LIMITS): Promise<Archive> =>
   withUserErrorsAsync(async () => {
-    using held = openDirHandle(area, path || '.')
-    if (!(await lstat(held.at)).isDirectory())
+    using handle = openDirHandle(area, path || '.')
+    if (!(await lstat(handle.at)).isDirectory())
       throw invalid('Path is not a folder', { code: 'not_a_folder' })
-    const name = zipName(basename(held.full)) || 'workspace'
-    const entries = await collectEntries(area, held.path, name, limits)
+    const name = zipName(basename(handle.full)) || 'workspace'
+    const entries = await collectEntries(area, handle.path, name, limits)
     return { name: `${name}.zip`, chunks: archive(area, name, entries) }
   })

@@ -74,7 +74,7 @@ export class ExternalAgents {
     const agent = `${external.home}\n${endpoint.agent?.id}`
     try {
       if (!running.isStarted) await withStartupNotices(running, say)
-      const done = await work(running).catch((error: unknown) => {
+      const result = await work(running).catch((error: unknown) => {
         const signedOut = error instanceof SignedOut ? error : toSignedOut(error, running)
         if (!signedOut) throw error
         this.#signIns.set(agent, signedOut.signIn)
@@ -85,7 +85,7 @@ export class ExternalAgents {
       if (running.sessions.size > 0) this.#signIns.delete(agent)
       const models = [...running.sessions.values()].map(modelsOf).findLast(list => list.length > 0)
       if (models) this.#offered.set(agent, models)
-      return done
+      return result
     } finally {
       this.#release(running)
     }

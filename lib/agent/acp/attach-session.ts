@@ -182,14 +182,14 @@ const restoreOwn = async (
   place: SessionTarget,
   history: readonly LoopMessage[],
   saved: ExternalSession,
-  known: Session | undefined,
+  current: Session | undefined,
 ): Promise<{ session: Session; mark: string } | null> => {
   const { sent, mark } = saved
-  if (known?.id === saved.session_id) return { session: known, mark: sent || mark }
-  const wanted = collapseSpace(messageTextAt(history, sent) ?? '')
+  if (current?.id === saved.session_id) return { session: current, mark: sent || mark }
+  const sentText = collapseSpace(messageTextAt(history, sent) ?? '')
   const restored = await restore(place, saved, sent !== '')
   if (!restored) return null
-  const isTaken = wanted !== '' && collapseSpace(restored.lastMessage).includes(wanted)
+  const isTaken = sentText !== '' && collapseSpace(restored.lastMessage).includes(sentText)
   return { session: restored.session, mark: isTaken ? sent : mark }
 }
 
@@ -269,8 +269,9 @@ export const attachToCutTurn = async (
   if (!running.connection.capabilities.agentCapabilities.loadSession) return 'lost'
   const restored = await restore(place, saved, true)
   const last = collapseSpace(restored?.lastMessage ?? '')
-  const wanted = collapseSpace(messageTextAt(history, newest) ?? '')
-  const isTaken = (wanted !== '' && last.includes(wanted)) || last.includes(referenceOf(newest))
+  const newestText = collapseSpace(messageTextAt(history, newest) ?? '')
+  const isTaken =
+    (newestText !== '' && last.includes(newestText)) || last.includes(referenceOf(newest))
   if (!restored || !isTaken) return restored && !hasWorked ? 'unsent' : 'lost'
   await restoreChoices(running, restored.session, saved)
   const { mark, cost } = saved
@@ -338,7 +339,7 @@ export const listAgentSessions = async (
 ): Promise<ListedSession[] | null> => {
   if (!connection.capabilities.agentCapabilities.sessionCapabilities.list) return null
   const directory = realPath(cwd)
-  const found = new Map<string, ListedSession>()
+  const sessions = new Map<string, ListedSession>()
   const seen = new Set<string>()
   let cursor: string | null = null
   do {
@@ -352,7 +353,7 @@ export const listAgentSessions = async (
     // Some agents ignore `cwd` and list all sessions.
     for (const { sessionId, title, updatedAt, cwd: own } of page.data.sessions)
       if (own && realPath(own) === directory)
-        found.set(sessionId, {
+        sessions.set(sessionId, {
           id: sessionId,
           title: title ?? '',
           updatedAt: secondsOf(updatedAt),
@@ -361,6 +362,6 @@ export const listAgentSessions = async (
     cursor = page.data.nextCursor || null
     if (cursor === null || seen.has(cursor)) break
     seen.add(cursor)
-  } while (found.size < MAX_SESSIONS && seen.size < MAX_PAGES)
-  return [...found.values()].slice(0, MAX_SESSIONS)
+  } while (sessions.size < MAX_SESSIONS && seen.size < MAX_PAGES)
+  return [...sessions.values()].slice(0, MAX_SESSIONS)
 }

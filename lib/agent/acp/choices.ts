@@ -158,11 +158,11 @@ const applyChoices = async (
       const ids = modelsOf(session).map(({ id }) => id)
       missing(`${name} does not offer the model “${model}” (acp_model); ${listed(ids)}.`)
     })
-  let wanted = mode ?? undefined
+  let modeId = mode ?? undefined
   for (const [id, value] of Object.entries(options)) {
     const option = session.options.find(each => each.id === id)
     if (option?.category === 'mode') {
-      wanted ??= String(value)
+      modeId ??= String(value)
       continue
     }
     const values =
@@ -178,11 +178,11 @@ const applyChoices = async (
     }
   }
   const modes = modesOf(session, connection)
-  const found = modes?.choices.find(({ id }) => id === wanted)
+  const choice = modes?.choices.find(({ id }) => id === modeId)
   const ids = modes?.choices.map(({ id }) => id) ?? []
-  if (wanted !== undefined && !found)
-    missing(`${name} has no mode “${wanted}” (acp_mode); ${listed(ids)}.`)
-  const next = found ?? (modes && mustAsk ? askingMode(modes) : null)
+  if (modeId !== undefined && !choice)
+    missing(`${name} has no mode “${modeId}” (acp_mode); ${listed(ids)}.`)
+  const next = choice ?? (modes && mustAsk ? askingMode(modes) : null)
   if (modes && next && next.id !== modes.current)
     await attempt(`the mode “${next.name}”`, () => modes.set(next.id))
 }
@@ -197,8 +197,8 @@ export const applyFirstChoices = (
   hasModel: boolean,
 ): Promise<void> => {
   const say: Say = words => void session.remarks.push(words)
-  const wanted = { mode, options, model: hasModel ? undefined : model }
-  return applyChoices(running, session, wanted, { missing: say, failed: say, asks: true })
+  const choices = { mode, options, model: hasModel ? undefined : model }
+  return applyChoices(running, session, choices, { missing: say, failed: say, asks: true })
 }
 
 /** Sets the saved mode and options again, which an agent loses with its process. Otherwise a session in plan mode could start to make changes. */

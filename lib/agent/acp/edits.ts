@@ -64,30 +64,30 @@ const isEdit = ({ kind, content }: Call): boolean =>
 /** Tracks the edits of one turn. */
 export class Edits {
   readonly #workspace: string
-  readonly #read: ReadFile
+  readonly #readFile: ReadFile
   /** File texts before the edit, by call and path, read when the call first named them. */
   readonly #seen = new Map<string, Map<string, string | null | undefined>>()
 
-  constructor(workspace: string, read: ReadFile) {
+  constructor(workspace: string, readFile: ReadFile) {
     this.#workspace = workspace
-    this.#read = read
+    this.#readFile = readFile
   }
 
   /** Call it for each update of an unfinished call. */
   recordBefore(call: Call): void {
     if (!isEdit(call)) return
-    const known = this.#seen.get(call.id) ?? new Map<string, string | null | undefined>()
-    this.#seen.set(call.id, known)
+    const texts = this.#seen.get(call.id) ?? new Map<string, string | null | undefined>()
+    this.#seen.set(call.id, texts)
     for (const path of pathsOf(call, this.#workspace).slice(0, MAX_FILES))
-      if (!known.has(path)) known.set(path, this.#read(path))
+      if (!texts.has(path)) texts.set(path, this.#readFile(path))
   }
 
   /** The proposed change; '' if unknown. */
   planned(call: Call): string {
     if (!isEdit(call)) return ''
     const textsOf = (path: string): Texts[] => {
-      const before = this.#read(path)
-      if (this.#partsOf(call, path).length > 0) return this.#shownBy(call, path, before)
+      const before = this.#readFile(path)
+      if (this.#diffParts(call, path).length > 0) return this.#shownBy(call, path, before)
       if (before === undefined) return []
       if (call.kind === 'delete') return [{ before, after: null }]
       const after = afterInput(call.rawInput, before)
@@ -101,8 +101,8 @@ export class Edits {
     if (!isEdit(call)) return ''
     const textsOf = (path: string): Texts[] => {
       const before = this.#seen.get(call.id)?.get(path)
-      if (this.#partsOf(call, path).length > 0) return this.#shownBy(call, path, before)
-      const after = call.status === 'failed' ? before : this.#read(path)
+      if (this.#diffParts(call, path).length > 0) return this.#shownBy(call, path, before)
+      const after = call.status === 'failed' ? before : this.#readFile(path)
       return before === undefined || after === undefined ? [] : [{ before, after }]
     }
     const diff = this.#render(call, textsOf)
@@ -110,7 +110,7 @@ export class Edits {
     return diff || (call.status === 'failed' ? '' : ownDiff(call.rawInput))
   }
 
-  #partsOf(call: Call, path: string) {
+  #diffParts(call: Call, path: string) {
     return call.content.flatMap(part =>
       part.type === 'diff' && resolve(this.#workspace, part.path) === path ? [part] : [],
     )
@@ -118,7 +118,7 @@ export class Edits {
 
   /** The diff parts that the agent sent, applied to the whole file if they are found in it. */
   #shownBy(call: Call, path: string, before: string | null | undefined): Texts[] {
-    const parts = this.#partsOf(call, path)
+    const parts = this.#diffParts(call, path)
     const pieces = parts.map(({ oldText, newText }) => ({
       before: oldText ?? null,
       after: newText,
@@ -141,7 +141,7 @@ export class Edits {
   #render(call: Call, textsOf: (path: string) => Texts[]): string {
     const until = performance.now() + DIFF_MS
     const paths = pathsOf(call, this.#workspace)
-    const shown = paths
+    const patches = paths
       .slice(0, MAX_FILES)
       .flatMap(path =>
         textsOf(path).map(texts =>
@@ -150,6 +150,6 @@ export class Edits {
       )
     const more = paths.length - MAX_FILES
     const note = more > 0 ? `\\ ${more} more files are not shown.\n` : ''
-    return diffToApprove(shown.join('')) + note
+    return diffToApprove(patches.join('')) + note
   }
 }

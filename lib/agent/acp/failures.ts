@@ -84,11 +84,11 @@ export const toSignedOut = (
     : null
 
 export const toTurnFailure = (error: unknown, running: FailedAgent): TurnFailure => {
-  const said = errorText(error)
-  const message = `${running.name}: ${said}`.slice(0, 1_000)
+  const text = errorText(error)
+  const message = `${running.name}: ${text}`.slice(0, 1_000)
   return (
     toSignedOut(error, running) ??
-    new TurnFailure({ type: classify({ message: said }).type, message })
+    new TurnFailure({ type: classify({ message: text }).type, message })
   )
 }
 
@@ -114,13 +114,13 @@ const commandFor = ({ type, args, env, _meta }: Method, command: readonly string
 const GENERAL =
   /^(?:error: )?(?:authentication|authorization|sign-?in|log-?in) (?:is )?required\b[.!]?$/i
 
-/** `said`: the error of the agent. */
+/** `text`: the error of the agent. */
 const signInOf = (
-  said: string,
+  text: string,
   { authMethods }: InitializeResponse,
   command: readonly string[],
 ): SignIn => ({
-  said: GENERAL.test(said.trim()) ? '' : said.trim(),
+  said: GENERAL.test(text.trim()) ? '' : text.trim(),
   methods: authMethods.map(method => ({
     id: method.id,
     name: method.name,

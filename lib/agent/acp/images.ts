@@ -16,7 +16,7 @@ export class Images {
   readonly #save: AgentRequest['saveImage']
   /** By content hash, because agents resend a call's whole content with each update. */
   readonly #saved = new Map<string, string | null>()
-  readonly #shown = new Set<string>()
+  readonly #shownPaths = new Set<string>()
   #bytesLeft = MAX_TOTAL_BYTES
 
   constructor(save: AgentRequest['saveImage']) {
@@ -54,8 +54,8 @@ export class Images {
     if (block.type !== 'image' || !this.#save || block.data.length > (MAX_BYTES / 3) * 4 + 4)
       return null
     const key = createHash('sha256').update(block.data).digest('base64url')
-    const known = this.#saved.get(key)
-    if (known !== undefined) return known
+    const savedPath = this.#saved.get(key)
+    if (savedPath !== undefined) return savedPath
     const bytes = Buffer.from(block.data, 'base64')
     // The declared type is not trusted.
     const type = bytes.length > Math.min(this.#bytesLeft, MAX_BYTES) ? null : imageType(bytes)
@@ -67,8 +67,8 @@ export class Images {
 
   /** Each image is shown once per turn, on its own line. */
   #show(path: string): string {
-    if (this.#shown.has(path)) return ''
-    this.#shown.add(path)
+    if (this.#shownPaths.has(path)) return ''
+    this.#shownPaths.add(path)
     return `\n\n${mediaTag(path)}\n\n`
   }
 }

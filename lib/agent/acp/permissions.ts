@@ -88,11 +88,11 @@ const VERBS: Readonly<Record<string, string>> = {
 const namedAct = (call: Call, workspace: string, name: string, diff: string) => {
   const verb = VERBS[call.kind]
   const paths = pathsOf(call, workspace)
-  const shown = paths.map(path => shownPath(path, workspace))
+  const names = paths.map(path => shownPath(path, workspace))
   const isPathTitle = isAbsolute(call.title)
   const what =
     verb && paths.length > 0
-      ? [verb, ...shown].join(' ')
+      ? [verb, ...names].join(' ')
       : isPathTitle
         ? `access ${call.title}`
         : call.title || call.name || ACTS[call.kind] || 'use a tool'
@@ -122,9 +122,9 @@ const deniedByHome = (guards: Guards | undefined, call: Call, cwd: string): stri
 const MAX_EXPLANATION_CHARS = 1_500
 
 /** Nothing that is shown already. */
-const shownExplanation = (explanation: string, shown: readonly string[]): string => {
+const shownExplanation = (explanation: string, texts: readonly string[]): string => {
   const plain = explanation.replace(/^```\w*\n([\s\S]*?)\n?```$/, '$1').trim()
-  return shown.some(words => words.trim() === plain)
+  return texts.some(words => words.trim() === plain)
     ? ''
     : shortenCounting(plain, MAX_EXPLANATION_CHARS)
 }

@@ -78,7 +78,7 @@ export const answerPlan = async (
   const { planMode } = request
   if (call.kind !== 'switch_mode' || !planMode?.isOn()) return null
   const answer = await planMode.present(planOf(call), callId)
-  const wanted = answer !== null && isPlanApproval(answer) ? 'allow_once' : 'reject_once'
-  const option = options.find(({ kind }) => kind === wanted)
+  const optionKind = answer !== null && isPlanApproval(answer) ? 'allow_once' : 'reject_once'
+  const option = options.find(({ kind }) => kind === optionKind)
   return option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' }
 }

@@ -93,11 +93,11 @@ export const promptOnce = async (
     transcript,
     warn,
     notice(message) {
-      const told = running.told.get(owner) ?? new Set()
-      running.told.set(owner, told)
-      if (!told.has(message)) warn(message)
-      if (told.size > MAX_TOLD) told.clear()
-      told.add(message)
+      const notices = running.notices.get(owner) ?? new Set()
+      running.notices.set(owner, notices)
+      if (!notices.has(message)) warn(message)
+      if (notices.size > MAX_TOLD) notices.clear()
+      notices.add(message)
     },
     allowed: new Set(),
     hooks,

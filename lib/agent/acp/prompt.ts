@@ -50,8 +50,8 @@ export const toPromptBlocks = (
   if (typeof content === 'string') {
     const isSeen = capabilities.agentCapabilities.promptCapabilities.image
     if (!isSeen && images.length > 0) warn(sentence('turn.agent_image_path'))
-    const shown = isSeen ? images.map(picture => ({ type: 'image' as const, ...picture })) : []
-    return [...before, { type: 'text', text: content }, ...shown]
+    const pictures = isSeen ? images.map(picture => ({ type: 'image' as const, ...picture })) : []
+    return [...before, { type: 'text', text: content }, ...pictures]
   }
   const blocks = content.flatMap((part): PromptBlock[] => {
     if (typeof part.text === 'string') return [{ type: 'text', text: part.text }]

@@ -26,7 +26,7 @@ export class RunningAgent {
   /** Attached sessions, by the id of our session. */
   readonly sessions = new Map<string, Session>()
   /** What it has said beside its answers, by the id of our session. */
-  readonly told = new Map<string, Set<string>>()
+  readonly notices = new Map<string, Set<string>>()
   /** `initialize` has been answered. */
   readonly started: Promise<this>
   /** How many work with it now. */
@@ -151,7 +151,7 @@ export class RunningAgent {
 
   /** The chat was deleted: closes its session, with its MCP servers. */
   forget(sessionKey: string): void {
-    this.told.delete(sessionKey)
+    this.notices.delete(sessionKey)
     const session = this.sessions.get(sessionKey)
     if (!session || session.turn) return
     this.close(session)

@@ -151,7 +151,7 @@ export class ClientRequests {
   /** Throws `Refusal` where a hook blocks it. */
   async #askAbout(
     turn: ActiveTurn,
-    asked: {
+    question: {
       call: Call
       id: string
       diff: string
@@ -159,7 +159,7 @@ export class ClientRequests {
       options: acp.PermissionOption[]
     },
   ): Promise<acp.RequestPermissionOutcome> {
-    const { call, id, diff, update, options } = asked
+    const { call, id, diff, update, options } = question
     const { request, warn } = turn
     const plan = await answerPlan(request, call, id, options)
     if (plan) return plan
@@ -173,12 +173,12 @@ export class ClientRequests {
     const approve = await turn.hooks
       .before({ ...described, callId: id, kind: call.kind })
       .catch((error: unknown) => {
-        const shown = described.preview || described.name
+        const label = described.preview || described.name
         if (error instanceof Refusal)
           warn(
             sentence('turn.agent_refused_call', {
               name: this.#name,
-              call: shown,
+              call: label,
               reason: error.message,
             }),
           )
@@ -203,8 +203,8 @@ export class ClientRequests {
 
   /** For files and terminals: those of this machine are not those of an agent on another one, whatever their paths. */
   #requireOwnTurn(id: string): { session: Session; turn: ActiveTurn } {
-    const found = this.#requireTurn(id)
-    if (usesOwnFiles(found.turn.request)) throw new Error('Use your own files and terminals.')
-    return found
+    const active = this.#requireTurn(id)
+    if (usesOwnFiles(active.turn.request)) throw new Error('Use your own files and terminals.')
+    return active
   }
 }

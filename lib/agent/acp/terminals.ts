@@ -83,16 +83,16 @@ export class Terminals {
     // An approval for a control file, or one that a rule requires, is valid once.
     if (isControl || verdict) agent.allowed.delete(key)
     const { callId } = ctx
-    const asked = {
+    const hookedCall = {
       callId,
       name: 'terminal',
       kind: 'execute',
       args: { command: line, workdir: cwd },
     }
     // Hooks have seen a command that the agent asked permission for.
-    const approve = isAllowed ? undefined : await agent.hooks?.before(asked)
+    const approve = isAllowed ? undefined : await agent.hooks?.before(hookedCall)
     if ((labels.length > 0 || verdict) && !isAllowed) {
-      const asked = approvalFor({
+      const approval = approvalFor({
         command: line,
         cwd,
         question: question ?? { labels, isControl, marks: [] },
@@ -100,7 +100,7 @@ export class Terminals {
       })
       const who = `${agent.name} asks to run a command.`
       const needed = {
-        ...asked,
+        ...approval,
         ...addToApproval(verdict, labels, [who, ...stakesOf(labels)]),
       }
       const ask = withRule(ctx.turn.rules, call, needed)
@@ -191,16 +191,16 @@ export class Terminals {
 
   /** The output of these terminals, including released ones. */
   view(ids: readonly string[]): { output: string; exitCode: number | null } | null {
-    const found = ids.flatMap(id => {
+    const views = ids.flatMap(id => {
       const terminal = this.#open.get(id)
       if (!terminal) return this.#released.get(id) ?? []
       const output = stripVTControlCharacters(terminal.output)
       return { output, exitCode: terminal.exit?.exitCode ?? null }
     })
-    if (found.length === 0) return null
+    if (views.length === 0) return null
     return {
-      output: found.map(({ output }) => output).join('\n'),
-      exitCode: found.at(-1)?.exitCode ?? null,
+      output: views.map(({ output }) => output).join('\n'),
+      exitCode: views.at(-1)?.exitCode ?? null,
     }
   }
 

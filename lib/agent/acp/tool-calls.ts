@@ -99,12 +99,12 @@ export const commandOf = ({ rawInput, kind, title, name }: Omit<Call, 'id'>): st
 /** Absolute paths of its files. */
 export const pathsOf = (call: Call, workspace: string): string[] => {
   const raw = asObject(call.rawInput)
-  const named = [
+  const paths = [
     ...call.content.flatMap(part => (part.type === 'diff' ? [part.path] : [])),
     ...call.locations.map(({ path }) => path),
     firstText(raw.path, raw.file_path, raw.filePath, raw.filepath, raw.abs_path, raw.absolute_path),
   ]
-  return [...new Set(named.filter(path => path !== '').map(path => resolve(workspace, path)))]
+  return [...new Set(paths.filter(path => path !== '').map(path => resolve(workspace, path)))]
 }
 
 /** The path to show: relative inside the workspace. */
@@ -126,8 +126,8 @@ const nameInId = (id: string): string => {
 const IDENTIFIER = /^[a-z][\w.:-]*$/i
 
 const plainName = ({ id, name, title, kind, rawInput }: Call): string => {
-  const said = name || firstText(asObject(rawInput).tool) || nameInId(id)
-  const answer = said || (IDENTIFIER.test(title) ? title : '') || (kind === 'other' ? '' : kind)
+  const ownName = name || firstText(asObject(rawInput).tool) || nameInId(id)
+  const answer = ownName || (IDENTIFIER.test(title) ? title : '') || (kind === 'other' ? '' : kind)
   return (
     answer
       .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -183,8 +183,8 @@ export const describe = (
     }
     default: {
       // The name is shown beside it.
-      const shown = [call.kind, call.name].includes(call.title) ? '' : call.title
-      return as(plainName(call), Object.keys(raw).length > 0 ? raw : { title: shown }, shown)
+      const preview = [call.kind, call.name].includes(call.title) ? '' : call.title
+      return as(plainName(call), Object.keys(raw).length > 0 ? raw : { title: preview }, preview)
     }
   }
 }
@@ -215,10 +215,10 @@ const rawText = (rawOutput: unknown): string => {
 
 const exitCodeOf = (rawOutput: unknown): number | null => {
   const raw = asObject(rawOutput)
-  const found = [raw.exit_code, raw.exitCode, raw.exit, asObject(raw.metadata).exit].find(
+  const code = [raw.exit_code, raw.exitCode, raw.exit, asObject(raw.metadata).exit].find(
     Number.isInteger,
   )
-  return typeof found === 'number' ? found : null
+  return typeof code === 'number' ? code : null
 }
 
 /** Some agents send the exit code only as text. */

@@ -66,7 +66,7 @@ export class Transcript {
   readonly #usedIds: Set<string>
   readonly #open = new Map<string, OpenCall>()
   /** The agent's ids of finished calls; later updates are ignored. */
-  readonly #done = new Set<string>()
+  readonly #finishedIds = new Set<string>()
   /** How many calls the agent has started. */
   #calls = 0
   #plan = ''
@@ -91,9 +91,9 @@ export class Transcript {
   }
 
   plan(entries: readonly PlanEntry[]): void {
-    const written = JSON.stringify(entries)
-    if (this.#writer.isClosed || entries.length === 0 || written === this.#plan) return
-    this.#plan = written
+    const text = JSON.stringify(entries)
+    if (this.#writer.isClosed || entries.length === 0 || text === this.#plan) return
+    this.#plan = text
     const { args, preview, content } = planCall(entries)
     const id = this.#idFor('plan')
     const head = { callId: id, name: 'todo', preview, args }
@@ -105,17 +105,17 @@ export class Transcript {
 
   /** Applies an update of a call; the first one starts the call. */
   call(received: CallUpdate): void {
-    if (this.#writer.isClosed || this.#done.has(received.toolCallId)) return
+    if (this.#writer.isClosed || this.#finishedIds.has(received.toolCallId)) return
     const { emit } = this.#turn
     const update = this.#images.inCall(received)
-    const known = this.#open.get(update.toolCallId)
-    if (!known && ++this.#calls > MAX_CALLS) {
+    const openCall = this.#open.get(update.toolCallId)
+    if (!openCall && ++this.#calls > MAX_CALLS) {
       this.#turn.onFlood()
       return
     }
-    const before = known?.call
+    const before = openCall?.call
     const call = mergeCall(before, update)
-    const entry = this.#track(known, call)
+    const entry = this.#track(openCall, call)
     if (!isFinished(call)) this.#edits.recordBefore(call)
     const ids = terminalsOf(call)
     if (ids.length > 0) this.#turn.onTerminals(entry.id, ids)
@@ -136,9 +136,9 @@ export class Transcript {
   /** Shows a call that needs approval. Returns its id in our transcript. */
   awaitApproval(received: CallUpdate): { call: Call; id: string; diff: string } {
     const update = this.#images.inCall(received)
-    const known = this.#open.get(update.toolCallId)
-    const call = mergeCall(known?.call, update)
-    const entry = this.#track(known, call)
+    const openCall = this.#open.get(update.toolCallId)
+    const call = mergeCall(openCall?.call, update)
+    const entry = this.#track(openCall, call)
     this.#edits.recordBefore(call)
     this.#show(entry)
     return { call, id: entry.id, diff: this.#edits.planned(call) }
@@ -170,15 +170,15 @@ export class Transcript {
   }
 
   /** An id that is unique in the journal. */
-  #idFor(wanted: string): string {
-    let id = wanted || 'call'
-    for (let at = 2; this.#usedIds.has(id); at++) id = `${wanted}_${at}`
+  #idFor(base: string): string {
+    let id = base || 'call'
+    for (let at = 2; this.#usedIds.has(id); at++) id = `${base}_${at}`
     this.#usedIds.add(id)
     return id
   }
 
-  #track(known: OpenCall | undefined, call: Call): OpenCall {
-    const entry = known ?? {
+  #track(openCall: OpenCall | undefined, call: Call): OpenCall {
+    const entry = openCall ?? {
       call,
       id: this.#idFor(call.id),
       name: '',
@@ -212,7 +212,7 @@ export class Transcript {
     this.#show(entry)
     const { call, id: callId, name, denied, startedAt } = entry
     this.#open.delete(call.id)
-    this.#done.add(call.id)
+    this.#finishedIds.add(call.id)
     const ids = terminalsOf(call)
     const diff = this.#edits.done(call)
     const refusal = call.status === 'failed' ? denied : null

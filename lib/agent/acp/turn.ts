@@ -79,12 +79,13 @@ const runTurn = async (turn: ExternalTurn): Promise<Outcome> => {
   const warn = (message: Words) =>
     emit({ type: 'warning', kind: 'external_agent', message: changeWords(message, redact) })
 
-  const known = running.sessions.get(owner)
+  const earlier = running.sessions.get(owner)
   // A cancelled prompt may still be running.
-  await known?.busy
+  await earlier?.busy
   const servers = external.mcpServers.map(({ name }) => name).join('\n')
   // A server that a rule has named since then is taken away with the session: it is opened again without it.
-  if (known && known.servers !== '' && known.servers !== servers) running.sessions.delete(owner)
+  if (earlier && earlier.servers !== '' && earlier.servers !== servers)
+    running.sessions.delete(owner)
   // It changes files without asking us about all of them, so the checkpoint comes first.
   if (!usesOwnFiles(request)) await request.beforeChange?.('workspace')
   signal.throwIfAborted()
@@ -140,8 +141,8 @@ const runTurn = async (turn: ExternalTurn): Promise<Outcome> => {
     // Until it answers, it is unknown whether it received this message.
     const sent = isAlone ? { mark } : { mark, sent: newest }
     saveState(sent)
-    const asked = isCommand ? history : withForm(history, request)
-    return promptOnce(turn, { ...attached, context: before }, asked, warn, ({ how, cost }) => {
+    const messages = isCommand ? history : withForm(history, request)
+    return promptOnce(turn, { ...attached, context: before }, messages, warn, ({ how, cost }) => {
       if (how === 'cut') saveState({ ...sent, cost })
       else saveState({ mark: how === 'answered' && !isAlone ? newest : mark, cost })
     })

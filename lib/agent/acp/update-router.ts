@@ -57,8 +57,8 @@ export class UpdateRouter {
 
   /** An unknown id while exactly one turn runs means that the agent has changed that session's id. */
   #findOrAlias(id: string): Session | undefined {
-    const found = this.#find(id)
-    if (found) return found
+    const match = this.#find(id)
+    if (match) return match
     const [only, ...others] = this.opened.filter(session => session.turn !== null)
     if (!only || others.length > 0) return undefined
     only.aliases.add(only.id)

@@ -148,12 +148,12 @@ export const Update = z.discriminatedUnion('sessionUpdate', [
 ])
 export type Update = z.infer<typeof Update>
 
-const known = new Set(Update.options.map(({ shape }) => shape.sessionUpdate.value as string))
+const updateKinds = new Set(Update.options.map(({ shape }) => shape.sessionUpdate.value as string))
 
 /** An update of a kind added to the protocol later. */
 export const isUnknownUpdate = (value: unknown): boolean => {
-  const named = z.object({ sessionUpdate: z.string() }).safeParse(value)
-  return named.success && !known.has(named.data.sessionUpdate)
+  const header = z.object({ sessionUpdate: z.string() }).safeParse(value)
+  return header.success && !updateKinds.has(header.data.sessionUpdate)
 }
 
 export const Notification = z.object({ sessionId: z.string(), update: z.unknown() })

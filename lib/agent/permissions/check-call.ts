@@ -50,7 +50,7 @@ type ShownCall = {
 const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext): ShownCall => {
   const [first] = call.accesses
   const cwd = ctx.turn.workspace
-  const asked = (command: string, at: string, decision: Decision): ShownCall => ({
+  const describe = (command: string, at: string, decision: Decision): ShownCall => ({
     command,
     cwd: at,
     labels: decision.kind === 'run' ? [...(decision.ask?.labels ?? [])] : [],
@@ -58,12 +58,12 @@ const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext
   })
   if (tool.name === 'execute_code') {
     const { code } = input as { code: string }
-    return asked(code, cwd, decideScript(code, ctx.turn, shellContextFor(ctx.turn, cwd)))
+    return describe(code, cwd, decideScript(code, ctx.turn, shellContextFor(ctx.turn, cwd)))
   }
   if (first?.kind === 'command') {
     const { command, shell } = first
     const { access } = input as { access?: 'unconfined' }
-    return asked(command, shell.cwd, decideCommand(command, ctx.turn, shell, access))
+    return describe(command, shell.cwd, decideCommand(command, ctx.turn, shell, access))
   }
   const paths = call.accesses.flatMap(access =>
     'path' in access && access.path ? [access.path] : [],

@@ -7,7 +7,7 @@ import { matchesGlob } from '../glob.ts'
 import { readGit } from '../shell/git.ts'
 import { readingParts } from '../shell/readers.ts'
 import { MAX_COMMAND_CHARS, normalizeCommand } from '../shell/syntax.ts'
-import type { Part, ReadCommand, ShellContext, Value } from '../shell/types.ts'
+import type { CommandPart, ReadCommand, ShellContext, Value } from '../shell/types.ts'
 import { readCommand } from '../shell/read.ts'
 
 /** As globs. `npm run:*` is another spelling of `npm run *`. */
@@ -22,23 +22,23 @@ const wordText = (value: Value): string => value ?? UNKNOWN
 
 /** The arguments, and what is left without the options before a subcommand: `git -C x push` is a `git push`. */
 const withoutLeadingOptions = (args: readonly string[]): string[][] => {
-  const found: string[][] = [[...args]]
+  const forms: string[][] = [[...args]]
   let at = 0
-  while (at < args.length && found.length < 20) {
+  while (at < args.length && forms.length < 20) {
     while (/^-./.test(args[at] ?? '')) at++
     if (at === 0 || at === args.length) break
-    found.push(args.slice(at))
+    forms.push(args.slice(at))
     // The word may be the value of the option before it.
     const before = args[at - 1] ?? ''
     if (!/^-/.test(before) || before.includes('=')) break
     at++
-    if (at < args.length) found.push(args.slice(at))
+    if (at < args.length) forms.push(args.slice(at))
   }
-  return found
+  return forms
 }
 
 /** An alias that `-c alias.x=…` defines for this call. */
-const gitAlias = (part: Part): string[] => {
+const gitAlias = (part: CommandPart): string[] => {
   const git = readGit(part.words)
   const value = git?.options.findLast(option => option.startsWith(`alias.${git.sub}=`))
   return value === undefined
@@ -47,7 +47,7 @@ const gitAlias = (part: Part): string[] => {
 }
 
 /** A program with its arguments, in every form that a pattern may be written for. */
-const linesOf = (part: Part): string[] => {
+const linesOf = (part: CommandPart): string[] => {
   const { name, program, words, redirects } = part
   const args = words.map(({ value }) => wordText(value))
   const forms = withoutLeadingOptions(args)
@@ -62,9 +62,9 @@ const linesOf = (part: Part): string[] => {
 
 /** Whether a value that is unknown before run time could make the line match. */
 const couldMatch = (glob: string, line: string): boolean => {
-  const known = line.slice(0, line.indexOf(UNKNOWN)).toLowerCase()
+  const prefix = line.slice(0, line.indexOf(UNKNOWN)).toLowerCase()
   const fixed = (glob.split('*')[0] ?? '').replace(/\[([?[])\]/g, '$1').toLowerCase()
-  return known.startsWith(fixed) || fixed.startsWith(known)
+  return prefix.startsWith(fixed) || fixed.startsWith(prefix)
 }
 
 /** Programs that run what they read or what was defined before, so that the text does not name it. */
@@ -107,7 +107,7 @@ const STARTS_MANY = /^(?:xargs|parallel)$/
 const STARTS_INSIDE = /^(?:g?find|fd|fdfind)$/
 const STARTS = /^(?:-exec(?:dir)?|-ok(?:dir)?|-x|-X|--exec(?:-batch)?)$/
 
-const knownArgs = ({ words }: Part): string[] | null => {
+const knownArgs = ({ words }: CommandPart): string[] | null => {
   const args = words.map(({ value }) => value)
   return args.includes(null) ? null : args.filter(value => value !== null)
 }
@@ -118,7 +118,7 @@ const patternFor = (line: string, patterns: readonly string[]): string | undefin
   )
 
 /** The pattern that covers the part; null: none does. */
-const covering = (part: Part, patterns: readonly string[]): string | null => {
+const covering = (part: CommandPart, patterns: readonly string[]): string | null => {
   const { program, name, assigns, inputs } = part
   const args = knownArgs(part)
   if (args === null || program === null || /\s/.test(program) || inputs.length > 0) return null
@@ -137,13 +137,13 @@ const covering = (part: Part, patterns: readonly string[]): string | null => {
 export const coveringPatterns = (
   patterns: readonly string[],
   command: string,
-  read: ReadCommand,
+  analysis: ReadCommand,
   shell: ShellContext,
 ): string[] | null => {
-  if (patterns.length === 0 || command.length > MAX_COMMAND_CHARS || !read.isPlain) return null
-  const reading = readingParts(read, shell)
+  if (patterns.length === 0 || command.length > MAX_COMMAND_CHARS || !analysis.isPlain) return null
+  const reading = readingParts(analysis, shell)
   const used = new Set<string>()
-  for (const part of read.parts) {
+  for (const part of analysis.parts) {
     if (part.isInner || reading.has(part)) continue
     const pattern = covering(part, patterns)
     if (pattern === null) return null
@@ -175,8 +175,8 @@ const variantsOf = (command: string): Set<string> => {
 const certainBeginnings = (command: string): string[] =>
   readCommand(command).parts.flatMap(({ name, words }) => {
     const at = words.findIndex(({ value }) => value === null)
-    const known = words.slice(0, Math.max(at, 0)).map(({ value }) => `${value} `)
-    return at < 0 || name === '' ? [] : [`${name} ${known.join('')}`.toLowerCase()]
+    const values = words.slice(0, Math.max(at, 0)).map(({ value }) => `${value} `)
+    return at < 0 || name === '' ? [] : [`${name} ${values.join('')}`.toLowerCase()]
   })
 
 /** Whether such a word may be what the pattern names. */

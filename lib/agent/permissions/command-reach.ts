@@ -10,7 +10,7 @@ const asAccesses = ({ path, kind, isTree, isUnsure }: NamedPath): Access[] => {
   const at = (as: 'read' | 'write', isGuess: boolean): Access => ({
     kind: as,
     path: path === null ? null : realPath(path),
-    ...(path !== null && { named: path }),
+    ...(path !== null && { originalPath: path }),
     reach: isTree ? 'tree' : 'file',
     ...(isGuess && { isUnsure: true as const }),
   })
@@ -26,9 +26,9 @@ const asAccesses = ({ path, kind, isTree, isUnsure }: NamedPath): Access[] => {
 }
 
 /** The files and hosts that a command names. What a program does beyond its arguments is not known. */
-export const commandAccesses = (read: ReadCommand, shell: ShellContext): Access[] => [
-  ...namedPaths(read, shell).flatMap(asAccesses),
-  ...namedHosts(read).map((host): Access => ({ kind: 'host', host })),
+export const commandAccesses = (command: ReadCommand, shell: ShellContext): Access[] => [
+  ...namedPaths(command, shell).flatMap(asAccesses),
+  ...namedHosts(command).map((host): Access => ({ kind: 'host', host })),
 ]
 
 /** As above, for a script of `execute_code`: its literals may be paths, hosts, and commands. */

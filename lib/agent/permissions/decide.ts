@@ -29,7 +29,7 @@ import { MAX_PARTS, readCommand, scriptAsCommand } from '../shell/read.ts'
 import { literalsIn } from '../shell/inner.ts'
 import { readingParts } from '../shell/readers.ts'
 import { isTooLarge, MAX_COMMAND_CHARS } from '../shell/syntax.ts'
-import type { Part, ReadCommand, ShellContext } from '../shell/types.ts'
+import type { CommandPart, ReadCommand, ShellContext } from '../shell/types.ts'
 import type { CommandAccess, CommandRunner, Guards } from '../tool-services.ts'
 import type { TextSpan } from '../../schema/question.ts'
 import type { OutsidePolicy } from '../types.ts'
@@ -74,7 +74,7 @@ const refuse = (by: RefusedBy, sentence: string): Decision => ({
 })
 
 /** `kill -9 123`: whatever the process is called. */
-const endsThisService = ({ name, words }: Part, { isOwnProcess }: ShellContext): boolean =>
+const endsThisService = ({ name, words }: CommandPart, { isOwnProcess }: ShellContext): boolean =>
   name === 'kill' &&
   words.some(({ value }, at) => {
     const isTarget = value !== null && /^-?\d+$/.test(value) && !(at === 0 && value.startsWith('-'))
@@ -92,35 +92,35 @@ const asksThisService = (command: string, { ownAddresses = [] }: ShellContext): 
 /** Why a command that runs with everything the user can do is asked about, apart from the host agent's patterns. */
 const ownReasons = (
   command: string,
-  read: ReadCommand,
+  analysis: ReadCommand,
   shell: ShellContext,
 ): { control: string[]; more: string[] } => {
-  const named = namedPaths(read, shell).flatMap(each =>
+  const files = namedPaths(analysis, shell).flatMap(each =>
     each.path === null ? [] : { ...each, path: realPath(each.path) },
   )
   const control = [
-    ...(read.parts.some(part => endsThisService(part, shell)) ||
-    named.some(({ kind, path }) => kind !== 'read' && isControlled(shell, path))
+    ...(analysis.parts.some(part => endsThisService(part, shell)) ||
+    files.some(({ kind, path }) => kind !== 'read' && isControlled(shell, path))
       ? [CONTROL]
       : []),
     ...(asksThisService(command, shell) ? [OWN_ADDRESS] : []),
   ]
-  const isSecret = named.some(({ path }) => isCredential(shell.home, path))
+  const isSecret = files.some(({ path }) => isCredential(shell.home, path))
   return { control, more: isSecret ? [LOGIN_FILE] : [] }
 }
 
-const lineOf = ({ program, words }: Part): string | null => {
+const lineOf = ({ program, words }: CommandPart): string | null => {
   const all = [program, ...words.map(({ value, isGlob }) => (isGlob ? null : value))]
   return all.includes(null) ? null : all.map(word => shellQuote(word ?? '')).join(' ')
 }
 
 /** The parts that are more than readers, where the text says everything. */
 const changingLines = (
-  read: ReadCommand,
-  reading: ReadonlySet<Part>,
+  command: ReadCommand,
+  reading: ReadonlySet<CommandPart>,
 ): readonly string[] | undefined => {
-  if (!read.isPlain) return undefined
-  const lines = read.parts
+  if (!command.isPlain) return undefined
+  const lines = command.parts
     .filter(part => !part.isInner && !reading.has(part))
     // What it reads from a pipe may be anything, as for a shell.
     .map(part => (part.assigns.length > 0 || part.isPiped ? null : lineOf(part)))
@@ -128,27 +128,27 @@ const changingLines = (
 }
 
 const forbiddenPath = (
-  read: ReadCommand,
+  command: ReadCommand,
   shell: ShellContext,
   { forbidden, readable = [] }: DecisionScope,
 ): string | undefined => {
   const roots = forbidden.map(path => realPath(path))
   const open = readable.map(path => realPath(path))
   const isIn = (all: readonly string[], path: string) => all.some(root => isBelow(root, path))
-  return namedPaths(read, shell)
+  return namedPaths(command, shell)
     .flatMap(({ path }) => (path === null ? [] : realPath(path)))
     .find(path => isIn(roots, path) && !isIn(open, path))
 }
 
 /** A file outside that the words certainly change: inside, that would fail or change a private copy, and seem to have worked. */
 const lostWrite = (
-  read: ReadCommand,
+  command: ReadCommand,
   shell: ShellContext,
   runner: CommandRunner,
 ): string | null => {
   if (runner.hasOwnSystem || runner.isReadOnly || !runner.reach) return null
   const { workspace = shell.cwd } = shell
-  const lost = namedPaths(read, shell).find(({ path, kind, isUnsure }) => {
+  const lost = namedPaths(command, shell).find(({ path, kind, isUnsure }) => {
     if (path === null || isUnsure || (kind !== 'write' && kind !== 'both')) return false
     const real = realPath(runner.hostPath(path))
     return !isInside(workspace, real) && !isBelow('/tmp', path) && runner.reach?.(real) !== 'write'
@@ -161,59 +161,61 @@ const lostWrite = (
 }
 
 /**
- * Decides about a command; `wanted` is what the model asked for. The runner must be able to run something at this moment: see
+ * Decides about a command; `access` is what the model asked for. The runner must be able to run something at this moment: see
  * `unavailableRunner`.
  */
 export const decideCommand = (
   command: string,
   turn: DecisionScope,
   shell: ShellContext,
-  wanted?: CommandAccess,
+  access?: CommandAccess,
 ): Decision => {
   const { guards, runner, canUndo = false, outside = 'changes' } = turn
   const denied = guards?.command(command) ?? null
   if (denied !== null) return refuse('rule', denied)
-  const read = readCommand(command)
-  if (isTooLarge(command) || read.parts.length >= MAX_PARTS) return refuse('checks', TOO_LONG)
-  const floor = floorReason(read, command, shell)
+  const analysis = readCommand(command)
+  if (isTooLarge(command) || analysis.parts.length >= MAX_PARTS) return refuse('checks', TOO_LONG)
+  const floor = floorReason(analysis, command, shell)
   if (floor !== null) return refuse('checks', `Refused, and no approval can allow it: ${floor}.`)
-  const kept = forbiddenPath(read, shell, turn)
-  if (kept !== undefined)
+  const deniedPath = forbiddenPath(analysis, shell, turn)
+  if (deniedPath !== undefined)
     return refuse(
       'checks',
-      `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+      `Access to ${deniedPath} is denied: it may hold secrets or the state of this service.`,
     )
 
-  const reading = readingParts(read, shell)
-  const isReadOnly = reading.size > 0 && read.parts.every(part => part.isInner || reading.has(part))
+  const reading = readingParts(analysis, shell)
+  const isReadOnly =
+    reading.size > 0 && analysis.parts.every(part => part.isInner || reading.has(part))
   const findings = hostFindings(command)
-  const found = [...new Set(findings.map(({ label }) => label))]
+  const hostLabels = [...new Set(findings.map(({ label }) => label))]
   const run = (approved: Approved, labels: readonly string[], isControl = false): Decision => {
-    const lines = changingLines(read, reading)
+    const lines = changingLines(analysis, reading)
     const ask = { labels, isControl, marks: marksOf(findings), ...(lines && { lines }) }
     return { kind: 'run', approved, ask: labels.length > 0 ? ask : null, isReadOnly }
   }
 
-  if (runner && (wanted !== 'unconfined' || runner.isReadOnly)) {
-    const lost = lostWrite(read, shell, runner)
+  if (runner && (access !== 'unconfined' || runner.isReadOnly)) {
+    const lost = lostWrite(analysis, shell, runner)
     if (lost !== null) return refuse('checks', lost)
     // No checkpoint covers other folders that it may change.
     const isUndoable = canUndo && runner.sharesFolders !== true
-    const loses = read.parts.some(losesHistory) || (!isUndoable && read.parts.some(losesWork))
+    const loses =
+      analysis.parts.some(losesHistory) || (!isUndoable && analysis.parts.some(losesWork))
     const labels = runner.isReadOnly
       ? []
       : [
           ...(loses ? [GIT_LOSS] : []),
-          ...(isUndoable ? [] : found.filter(label => DESTRUCTIVE.test(label))),
+          ...(isUndoable ? [] : hostLabels.filter(label => DESTRUCTIVE.test(label))),
         ]
-    return run({ access: 'confined', changesGit: changesOwnGit(read) }, labels)
+    return run({ access: 'confined', changesGit: changesOwnGit(analysis) }, labels)
   }
-  const { control, more } = ownReasons(command, read, shell)
+  const { control, more } = ownReasons(command, analysis, shell)
   // No program was found in the text: it could change anything.
-  const isUnread = read.parts.length === 0 && command.trim() !== ''
+  const isUnread = analysis.parts.length === 0 && command.trim() !== ''
   const isControl = control.length > 0 || isUnread
-  const loses = read.parts.some(part => losesHistory(part) || losesWork(part)) ? [GIT_LOSS] : []
-  const reasons = [...control, ...found, ...loses, ...more]
+  const loses = analysis.parts.some(part => losesHistory(part) || losesWork(part)) ? [GIT_LOSS] : []
+  const reasons = [...control, ...hostLabels, ...loses, ...more]
   const changes = [CHANGES, ...reasons]
   const approved: Approved = { access: 'unconfined' }
   if (runner) return run(approved, [UNCONFINED, ...reasons], isControl)
@@ -242,17 +244,17 @@ export const decideScript = (
     .map(text => floorReason(readCommand(text), text, shell))
     .find(reason => reason !== null)
   if (floor) return refuse('checks', `Refused, and no approval can allow it: ${floor}.`)
-  const kept = forbidden.find(path => code.includes(path))
-  if (kept !== undefined)
+  const deniedPath = forbidden.find(path => code.includes(path))
+  if (deniedPath !== undefined)
     return refuse(
       'checks',
-      `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+      `Access to ${deniedPath} is denied: it may hold secrets or the state of this service.`,
     )
   if (runner) return { kind: 'run', approved: { access: 'confined' }, ask: null, isReadOnly: false }
   const findings = hostFindings(code)
   const { control, more } = ownReasons(code, scriptAsCommand(code), shell)
-  const found = findings.map(({ label }) => label)
-  const labels = [...new Set([...control, CODE_FLAG, ...found, ...more])]
+  const hostLabels = findings.map(({ label }) => label)
+  const labels = [...new Set([...control, CODE_FLAG, ...hostLabels, ...more])]
   return {
     kind: 'run',
     approved: { access: 'unconfined' },

@@ -42,10 +42,10 @@ const withoutBraces = (text: string): string[] => {
   let all = [text]
   for (let depth = 0; depth < 8; depth++) {
     const next = all.flatMap(each => {
-      const found = /\{([^{}]*)\}/.exec(each)
-      if (!found) return [each]
-      const [whole, inner = ''] = found
-      const [before, after] = [each.slice(0, found.index), each.slice(found.index + whole.length)]
+      const match = /\{([^{}]*)\}/.exec(each)
+      if (!match) return [each]
+      const [whole, inner = ''] = match
+      const [before, after] = [each.slice(0, match.index), each.slice(match.index + whole.length)]
       return inner.split(',').map(option => before + option + after)
     })
     if (next.length > MAX_ALTERNATIVES || next.length === all.length)
@@ -124,11 +124,11 @@ const scan = (
   covers: (path: string) => boolean,
   skipsHidden = false,
 ): boolean | null => {
-  let left = MAX_ENTRIES
+  let entriesLeft = MAX_ENTRIES
   const waiting = [dir]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
     for (const entry of entriesIn(next)) {
-      if (left-- <= 0) return null
+      if (entriesLeft-- <= 0) return null
       if (skipsHidden && entry.name.startsWith('.')) continue
       const path = next === '/' ? `/${entry.name}` : `${next}/${entry.name}`
       if (covers(path)) return true
@@ -169,13 +169,13 @@ export const compilePath = (pattern: string, place: PatternBase, isGuard: boolea
   return {
     covers: path => matchesName(path) || isLinked(path),
     isBelow(dir, skipsHidden) {
-      const found = compiled.map(({ base, hasWildcard }) => {
+      const matches = compiled.map(({ base, hasWildcard }) => {
         if (!hasWildcard)
           return base !== dir && isBelow(dir, base) && statIfExists(base) !== undefined
         if (isBelow(dir, base)) return scan(base, matchesName, skipsHidden)
         return isBelow(base, dir) ? scan(dir, matchesName, skipsHidden) : false
       })
-      return found.includes(true) ? true : found.includes(null) ? null : false
+      return matches.includes(true) ? true : matches.includes(null) ? null : false
     },
   }
 }

@@ -54,7 +54,7 @@ const MAX_RULE_CHARS = 2_000
 
 export type ParsedRule = { ok: true; rule: Rule } | { ok: false; problem: Sentence }
 
-const problem = (said: Sentence): ParsedRule => ({ ok: false, problem: said })
+const problem = (reason: Sentence): ParsedRule => ({ ok: false, problem: reason })
 
 /** `*` in the rules of an MCP server: all its tools. */
 const mcpRule = (text: string, name: string): ParsedRule => {
@@ -86,14 +86,14 @@ export const parseRule = (value: unknown): ParsedRule => {
   const isAll = pattern === undefined || pattern === '*' || pattern === '**'
   if (/^mcp__/i.test(name)) return isAll ? mcpRule(text, name) : problem(sentence('rule.mcp'))
   const key = name.toLowerCase()
-  const known = Object.hasOwn(NAMES, key) ? NAMES[key] : undefined
-  if (known === undefined) {
+  const group = Object.hasOwn(NAMES, key) ? NAMES[key] : undefined
+  if (group === undefined) {
     if (!key.startsWith('mcp_') && !isTool(key))
       return problem(sentence('rule.no_tool', { tool: name.slice(0, 80) }))
     if (!isAll) return problem(sentence('rule.no_pattern', { tool: name.slice(0, 80) }))
     return { ok: true, rule: { text, tools: [key], what: null } }
   }
-  const { tools, kind } = known
+  const { tools, kind } = group
   if (isAll) {
     const isGroup = tools.length > 1
     const what = isGroup && kind !== null ? { kind, pattern: null } : null
@@ -123,8 +123,8 @@ export const listProblem = (value: unknown): Words | null => {
   for (const entry of entries) {
     const parsed = parseRule(entry)
     if (!parsed.ok) {
-      const shown = typeof entry === 'string' ? entry : JSON.stringify(entry)
-      return `“${String(shown).slice(0, 120)}”: ${parsed.problem}`
+      const text = typeof entry === 'string' ? entry : JSON.stringify(entry)
+      return `“${String(text).slice(0, 120)}”: ${parsed.problem}`
     }
   }
   return null

@@ -15,8 +15,8 @@ type Lists<T> = Readonly<Record<RuleList, readonly T[]>>
 /** True: it applies. Null: it may apply. */
 type Match = boolean | null
 
-const strongest = (found: readonly Match[]): Match =>
-  found.includes(true) ? true : found.includes(null) ? null : false
+const strongest = (matches: readonly Match[]): Match =>
+  matches.includes(true) ? true : matches.includes(null) ? null : false
 
 /** A rule with its pattern compiled for one workspace. */
 type Compiled = Rule & { path: PathPattern | null }
@@ -46,27 +46,29 @@ const coversHost = (pattern: string, host: string, isGuard: boolean): boolean =>
 
 const matchPath = ({ path: pattern }: Compiled, access: Access): Match => {
   if (access.kind !== 'read' && access.kind !== 'write') return false
-  const { path, named, reach, isUnsure, skipsHidden } = access
+  const { path, originalPath, reach, isUnsure, skipsHidden } = access
   if (path === null) return null
   // Without a pattern, the rule is about every file.
   if (pattern === null) return isUnsure ? null : true
-  const found =
-    pattern.covers(path) || (named !== undefined && named !== path && pattern.covers(named))
+  const match =
+    pattern.covers(path) ||
+    (originalPath !== undefined && originalPath !== path && pattern.covers(originalPath))
       ? true
       : reach === 'file'
         ? false
         : pattern.isBelow(path, skipsHidden)
-  return found === true && (isUnsure || (reach === 'into' && !pattern.covers(path))) ? null : found
+  return match === true && (isUnsure || (reach === 'into' && !pattern.covers(path))) ? null : match
 }
 
-type ReadAccess = { access: Access; read: ReadCommand | null }
+type ReadAccess = { access: Access; analysis: ReadCommand | null }
 
-const matchAccess = (rule: Compiled, { access, read }: ReadAccess): Match => {
+const matchAccess = (rule: Compiled, { access, analysis }: ReadAccess): Match => {
   const { what } = rule
   if (what === null || what.kind !== access.kind) return false
   if (access.kind === 'read' || access.kind === 'write') return matchPath(rule, access)
   if (what.pattern === null) return true
-  if (access.kind === 'command') return read && startsMatch(what.pattern, access.command, read)
+  if (access.kind === 'command')
+    return analysis && startsMatch(what.pattern, access.command, analysis)
   if (access.kind === 'host')
     return access.host === null ? null : coversHost(what.pattern, access.host, true)
   return access.kind === 'agent' && matchesGlob(what.pattern, access.name)
@@ -75,29 +77,29 @@ const matchAccess = (rule: Compiled, { access, read }: ReadAccess): Match => {
 /** Adds what the commands of a call reach. */
 const expand = (accesses: readonly Access[]): ReadAccess[] =>
   accesses.flatMap((access): ReadAccess[] => {
-    if (access.kind !== 'command') return [{ access, read: null }]
-    const read = readCommand(access.command)
+    if (access.kind !== 'command') return [{ access, analysis: null }]
+    const analysis = readCommand(access.command)
     return [
-      { access, read },
-      ...commandAccesses(read, access.shell).map(each => ({ access: each, read: null })),
+      { access, analysis },
+      ...commandAccesses(analysis, access.shell).map(each => ({ access: each, analysis: null })),
     ]
   })
 
 /** A command that could not be followed may reach any file or host. */
 const isOpaque = (accesses: readonly ReadAccess[]): boolean =>
-  accesses.some(({ read }) => read !== null && !read.isFollowed)
+  accesses.some(({ analysis }) => analysis !== null && !analysis.isFollowed)
 
 const matchCall = (rule: Compiled, call: RuledCall, accesses: readonly ReadAccess[]): Match => {
   if (namesTool(rule, call)) return true
-  const found = strongest(accesses.map(access => matchAccess(rule, access)))
+  const match = strongest(accesses.map(access => matchAccess(rule, access)))
   const mayReach = rule.what !== null && rule.what.kind !== 'agent' && isOpaque(accesses)
-  return found === false && mayReach ? null : found
+  return match === false && mayReach ? null : match
 }
 
 const parsed = (values: Readonly<Record<string, unknown>>, list: RuleList): Rule[] =>
   (ruleEntries(values[list]) ?? []).flatMap(entry => {
-    const found = parseRule(entry)
-    return found.ok ? [found.rule] : []
+    const result = parseRule(entry)
+    return result.ok ? [result.rule] : []
   })
 
 /** The rules of a list that deny or ask. Invalid entries are left out. */
@@ -136,9 +138,9 @@ export class Rules {
       ['ask', ask],
     ] as const)
       for (const rule of rules) {
-        const found = matchCall(rule, call, accesses)
-        if (found === true) return { list, rule: rule.text }
-        if (found === null) unsure ??= { list: 'ask', rule: rule.text, isUnsure: true }
+        const match = matchCall(rule, call, accesses)
+        if (match === true) return { list, rule: rule.text }
+        if (match === null) unsure ??= { list: 'ask', rule: rule.text, isUnsure: true }
       }
     return unsure
   }
@@ -147,8 +149,8 @@ export class Rules {
   covers(call: RuledCall, ask: ApprovalRequest): string | null {
     const { allow } = this.#lists()
     if (allow.length === 0 || ask.isControl || ask.rule !== undefined) return null
-    const named = allow.find(rule => namesTool(rule, call))
-    if (named) return named.text
+    const toolRule = allow.find(rule => namesTool(rule, call))
+    if (toolRule) return toolRule.text
     const { accesses } = call
     const has = (kind: Access['kind']) => accesses.some(access => access.kind === kind)
     if (has('command')) return coversCommands(allow, accesses, ask)
@@ -196,8 +198,8 @@ const coversAll = (
   accesses: readonly Access[],
   kind: 'write' | 'read' | 'host',
 ): string | null => {
-  const wanted = accesses.filter(access => access.kind === kind)
-  const rules = wanted.map(access =>
+  const targets = accesses.filter(access => access.kind === kind)
+  const rules = targets.map(access =>
     allow.find(rule => {
       if (rule.what?.kind !== kind) return false
       if (access.kind === 'host')
@@ -205,7 +207,7 @@ const coversAll = (
       return matchPath(rule, access) === true
     }),
   )
-  return wanted.length > 0 && rules.every(rule => rule !== undefined)
+  return targets.length > 0 && rules.every(rule => rule !== undefined)
     ? (rules[0]?.text ?? null)
     : null
 }

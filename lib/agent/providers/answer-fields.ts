@@ -54,8 +54,8 @@ export const ollamaAnswer = (request: ProviderRequest) => {
   return format ? { format: format.schema ?? 'json' } : {}
 }
 
-export const withoutAnswer = (request: ProviderRequest, known: Quirks): ProviderRequest => {
-  if (!known.has('no answer form')) return request
+export const withoutAnswer = (request: ProviderRequest, quirks: Quirks): ProviderRequest => {
+  if (!quirks.has('no answer form')) return request
   const { answer: _, mustCall: __, ...rest } = request
   return rest
 }
@@ -69,10 +69,10 @@ const NAMED =
  */
 export const answerObjection = (
   { message }: ProviderFailure,
-  known: Quirks,
+  quirks: Quirks,
   { answer, mustCall }: ProviderRequest,
   isNamed: boolean,
 ): Objection | null =>
-  (answer || mustCall) && !known.has('no answer form') && (!isNamed || NAMED.test(message))
+  (answer || mustCall) && !quirks.has('no answer form') && (!isNamed || NAMED.test(message))
     ? { quirk: 'no answer form', scope: 'call' }
     : null

@@ -28,14 +28,14 @@ const REASONS: Readonly<Record<string, Finish>> = {
 /** A content block that is being received. */
 type OpenBlock =
   | { kind: 'text' }
-  | { kind: 'call'; index: number; input: JsonObject; written: boolean }
+  | { kind: 'call'; index: number; input: JsonObject; hasFragments: boolean }
   | { kind: 'thought'; placed: PositionedItem }
 
 export class AnthropicReader extends ResponseReader {
   readonly #open = new Map<unknown, OpenBlock>()
   readonly #counts: JsonObject = {}
   #stop: string | null = null
-  #isComplete = false
+  #hasFragments = false
 
   read(event: unknown): ProviderDelta[] {
     if (!isObject(event)) return []
@@ -53,10 +53,10 @@ export class AnthropicReader extends ResponseReader {
       case 'content_block_stop':
         return this.#closeBlock(event.index)
       case 'message_delta':
-        Object.assign(this.#counts, known(asObject(event.usage)))
+        Object.assign(this.#counts, positiveCounts(asObject(event.usage)))
         return this.#stopped(asObject(event.delta))
       case 'message_stop':
-        this.#isComplete = true
+        this.#hasFragments = true
         return []
       default:
         return []
@@ -64,7 +64,7 @@ export class AnthropicReader extends ResponseReader {
   }
 
   progress() {
-    return this.#isComplete ? 'complete' : this.#stop === null ? 'streaming' : 'finished'
+    return this.#hasFragments ? 'complete' : this.#stop === null ? 'streaming' : 'finished'
   }
 
   isIntact(): boolean {
@@ -92,7 +92,12 @@ export class AnthropicReader extends ResponseReader {
         // Some gateways encode the object.
         const input =
           typeof block.input === 'string' ? parseArguments(block.input) : asObject(block.input)
-        this.#open.set(index, { kind: 'call', index: calls, input: input ?? {}, written: false })
+        this.#open.set(index, {
+          kind: 'call',
+          index: calls,
+          input: input ?? {},
+          hasFragments: false,
+        })
         this.calls++
         return [
           { type: 'tool_call', index: calls, id: asString(block.id), name: asString(block.name) },
@@ -112,7 +117,7 @@ export class AnthropicReader extends ResponseReader {
     if (block?.kind === 'call' && delta.type === 'input_json_delta') {
       const piece = asString(delta.partial_json)
       if (piece === '') return []
-      block.written = true
+      block.hasFragments = true
       return [{ type: 'tool_call', index: block.index, arguments: piece }]
     }
     if (block?.kind !== 'thought') return []
@@ -127,7 +132,7 @@ export class AnthropicReader extends ResponseReader {
   #closeBlock(index: unknown): ProviderDelta[] {
     const block = this.#open.get(index)
     this.#open.delete(index)
-    if (block?.kind === 'call' && !block.written && Object.keys(block.input).length > 0)
+    if (block?.kind === 'call' && !block.hasFragments && Object.keys(block.input).length > 0)
       return [{ type: 'tool_call', index: block.index, arguments: JSON.stringify(block.input) }]
     return block?.kind === 'thought' ? [{ type: 'provider_state', item: block.placed }] : []
   }
@@ -145,25 +150,25 @@ export class AnthropicReader extends ResponseReader {
       ...this.#closeBlock(index),
     ])
     Object.assign(this.#counts, asObject(message.usage))
-    this.#isComplete = true
+    this.#hasFragments = true
     return [...deltas, ...this.#stopped(message)]
   }
 }
 
 /** Final counts replace those of `message_start`; zeros and missing ones do not. */
-const known = (usage: JsonObject): JsonObject =>
+const positiveCounts = (usage: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(usage).filter(([, figure]) => asCount(figure) > 0))
 
 /** Anthropic counts cached tokens separately; the whole prompt is the sum. */
 const usageOf = (counts: JsonObject) => {
   if (Object.keys(counts).length === 0) return null
-  const read = asCount(counts.cache_read_input_tokens)
-  const written = asCount(counts.cache_creation_input_tokens)
+  const cacheReads = asCount(counts.cache_read_input_tokens)
+  const cacheWrites = asCount(counts.cache_creation_input_tokens)
   return {
     type: 'usage' as const,
-    inputTokens: asCount(counts.input_tokens) + read + written,
+    inputTokens: asCount(counts.input_tokens) + cacheReads + cacheWrites,
     outputTokens: asCount(counts.output_tokens),
-    ...(read > 0 && { cacheReadTokens: read }),
-    ...(written > 0 && { cacheWriteTokens: written }),
+    ...(cacheReads > 0 && { cacheReadTokens: cacheReads }),
+    ...(cacheWrites > 0 && { cacheWriteTokens: cacheWrites }),
   }
 }

@@ -3,7 +3,7 @@ import { parseDataUrl } from '../../base/data-url.ts'
 import { asString, type JsonObject } from '../../base/json.ts'
 import { parseArguments } from '../tool-calls.ts'
 import type { ProviderRequest } from '../types.ts'
-import { type Part, partsOf } from './content-parts.ts'
+import { type ContentPart, contentParts } from './content-parts.ts'
 import { createIdSanitizer, sanitizeToolName } from './sanitize-ids.ts'
 import { inContentOrder, type PositionedItem, readPositionedItems } from './content-order.ts'
 
@@ -41,7 +41,9 @@ export const toTurns = (
 
   for (const message of messages) {
     if (message.role === 'system')
-      system.push(...partsOf(message.content).flatMap(part => ('text' in part ? [part.text] : [])))
+      system.push(
+        ...contentParts(message.content).flatMap(part => ('text' in part ? [part.text] : [])),
+      )
     else if (message.role === 'user') add('user', blocksOf(message) ?? [emptyBlock()])
     else if (message.role === 'tool')
       add('user', [
@@ -64,11 +66,11 @@ const isError = ({ content }: Message): boolean =>
   typeof content === 'string' && /^\{\s*"error"\s*:\s*"/.test(content)
 
 const blocksOf = ({ content }: Message): Block[] | null => {
-  const blocks = partsOf(content).map(toBlock)
+  const blocks = contentParts(content).map(toBlock)
   return blocks.length > 0 ? blocks : null
 }
 
-const toBlock = (part: Part): Block => {
+const toBlock = (part: ContentPart): Block => {
   if ('text' in part) return { type: 'text', text: part.text }
   const inline = parseDataUrl(part.image)
   return {
@@ -91,8 +93,8 @@ const assistantBlocks = (
 ): Block[] => {
   const { content, tool_calls = [], providerState } = message
   const text = typeof content === 'string' ? content : ''
-  const known = withState ? readPositionedItems(providerState) : []
-  const placed = signedOnly ? known.filter(isSigned) : known
+  const items = withState ? readPositionedItems(providerState) : []
+  const placed = signedOnly ? items.filter(isSigned) : items
   if (blanks && placed.length === 0) placed.unshift({ item: { ...BLANK }, chars: 0, calls: 0 })
   const blocks = inContentOrder(text, placed, tool_calls).map((piece): Block => {
     if ('text' in piece) return { type: 'text', text: piece.text }
@@ -105,5 +107,5 @@ const assistantBlocks = (
       input: parseArguments(fn.arguments) ?? {},
     }
   })
-  return Array.isArray(content) ? [...partsOf(content).map(toBlock), ...blocks] : blocks
+  return Array.isArray(content) ? [...contentParts(content).map(toBlock), ...blocks] : blocks
 }

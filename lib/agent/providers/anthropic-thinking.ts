@@ -33,8 +33,8 @@ export const isClaude = (model: string): boolean => /claude/i.test(model)
 const generationOf = (model: string): number => {
   if (!isClaude(model)) return 0
   // A date in the id has more digits than a version.
-  const found = /claude\D*(\d{1,2})(?!\d)(?:[.-](\d{1,2})(?!\d))?/i.exec(model)
-  return found ? Number(found[1]) * 100 + Number(found[2] ?? 0) : LATEST
+  const match = /claude\D*(\d{1,2})(?!\d)(?:[.-](\d{1,2})(?!\d))?/i.exec(model)
+  return match ? Number(match[1]) * 100 + Number(match[2] ?? 0) : LATEST
 }
 
 const defaultMax = (model: string): number => {
@@ -88,7 +88,7 @@ export const thinkingFields = (
   const mode = modeOf(model, quirks)
   if (mode === null) return { max_tokens: max }
   if (mode === 'adaptive') {
-    const wanted = EFFORTS[effort]
+    const level = EFFORTS[effort]
     const isHidden = generationOf(model) >= HIDDEN_FROM && !quirks.has('no display')
     return {
       max_tokens: max,
@@ -101,7 +101,7 @@ export const thinkingFields = (
           }),
       },
       ...(!quirks.has('no effort') && {
-        output_config: { effort: quirks.has('lower effort') && wanted === 'max' ? 'high' : wanted },
+        output_config: { effort: quirks.has('lower effort') && level === 'max' ? 'high' : level },
       }),
     }
   }

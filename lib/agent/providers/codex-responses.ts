@@ -68,16 +68,16 @@ const limitOf = (endpoint: ModelEndpoint, quirks: Quirks): JsonObject => {
   const { model, maxTokens, effort } = endpoint
   if (!maxTokens || quirks.has('no limit') || isSignedIn(endpoint)) return {}
   const thinksAnyway = effort === 'none' && isReasoning(model) && effortOf(model, effort) !== 'none'
-  const wanted = maxTokens + (thinksAnyway ? REASONING_TOKENS : 0)
-  const most = Math.min(wanted, smallestLimit(quirks, 'at most '))
+  const tokens = maxTokens + (thinksAnyway ? REASONING_TOKENS : 0)
+  const most = Math.min(tokens, smallestLimit(quirks, 'at most '))
   return { max_output_tokens: Math.max(most, MIN_TOKENS) }
 }
 
-const nameOf = (model: string): string => model.slice(model.lastIndexOf('/') + 1).toLowerCase()
+const modelName = (model: string): string => model.slice(model.lastIndexOf('/') + 1).toLowerCase()
 
 /** Unknown models are assumed to be new, and new ones reason. */
 export const isReasoning = (model: string): boolean =>
-  !/^(?:gpt-[34]|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(nameOf(model))
+  !/^(?:gpt-[34]|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(modelName(model))
 
 /** GPT-5 supports `minimal`; its successors support `none` and `xhigh`. */
 const hasMinimal = (name: string) => /^gpt-5(?:-mini|-nano|-\d{4}|$)/.test(name)
@@ -86,7 +86,7 @@ const hasXhigh = (name: string) => /^gpt-5\.(?:[2-9]|1-codex-max|\d\d)|^gpt-[6-9
 
 /** The effort level for the model; undefined: omit it. */
 export const effortOf = (model: string, effort: Effort): string | undefined => {
-  const name = nameOf(model)
+  const name = modelName(model)
   if (/deepseek/.test(name)) return effort === 'none' ? 'none' : UP_TO_MAX[effort]
   if (effort === 'none') {
     if (hasMinimal(name)) return 'minimal'

@@ -11,9 +11,9 @@ export const readPositionedItems = (providerState: ProviderState | undefined): P
     const { item, chars, calls } = asObject(entry)
     if (!isObject(item)) return []
     const before = asCount(calls)
-    const kept =
+    const callCount =
       providerState?.callSources?.filter(([first = 0]) => first < before).length ?? before
-    return [{ item, chars: asCount(chars), calls: kept }]
+    return [{ item, chars: asCount(chars), calls: callCount }]
   })
 
 /** Shifts the positions of a continuation's items by the length of the parts before it. */

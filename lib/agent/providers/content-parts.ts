@@ -2,12 +2,12 @@
 import { asObject, asString } from '../../base/json.ts'
 import type { WireMessage } from '../types.ts'
 
-export type Part = { text: string } | { image: string }
+export type ContentPart = { text: string } | { image: string }
 
 /** `image` is a URL or a `data:` URL. Unsupported parts become a note, so that the model knows something is missing. */
-export const partsOf = (content: WireMessage['content']): Part[] => {
+export const contentParts = (content: WireMessage['content']): ContentPart[] => {
   if (typeof content === 'string') return content.trim() === '' ? [] : [{ text: content }]
-  return content.flatMap((part): Part[] => {
+  return content.flatMap((part): ContentPart[] => {
     const text = asString(part.text)
     if (text !== '') return text.trim() === '' ? [] : [{ text: text }]
     const { image_url } = part

@@ -20,8 +20,8 @@ const plural = (count: unknown, noun: string) => `${Number(count)} ${noun}${coun
 
 /** A code block with a fence longer than any in the text. */
 const fenced = (body: string, max = 4_000): string => {
-  const shown = body.length > max ? `${body.slice(0, max)}\n[…]` : body
-  return codeBlock(shown.replace(/\n$/, ''))
+  const excerpt = body.length > max ? `${body.slice(0, max)}\n[…]` : body
+  return codeBlock(excerpt.replace(/\n$/, ''))
 }
 
 const code = (name: string) => `\`${name.replaceAll('`', "'")}\``
@@ -118,11 +118,11 @@ const STEPS = ['Look at the workspace', 'Choose what to do', 'Report']
 const plan =
   (topic: string): Scene =>
   results => {
-    const todos = (done: number) =>
+    const todos = (count: number) =>
       STEPS.map((content, at) => ({
         id: String(at + 1),
         content,
-        status: at < done ? 'completed' : at === done ? 'in_progress' : 'pending',
+        status: at < count ? 'completed' : at === count ? 'in_progress' : 'pending',
       }))
     const last = results.at(-1)
     const failed = last && failureReply(last)
@@ -146,11 +146,13 @@ const plan =
       },
       { uses: [{ name: 'todo', args: { todos: todos(3), merge: true } }] },
     ]
-    const done = Number((last?.json.summary as { completed?: unknown } | undefined)?.completed ?? 0)
+    const count = Number(
+      (last?.json.summary as { completed?: unknown } | undefined)?.completed ?? 0,
+    )
     const files = plural(results[1]?.json.total_count, 'file')
     return (
       turns[results.length] ?? {
-        text: `The plan is done: ${done} of ${STEPS.length} steps. The workspace holds ${files} that a search would show.`,
+        text: `The plan is done: ${count} of ${STEPS.length} steps. The workspace holds ${files} that a search would show.`,
       }
     )
   }

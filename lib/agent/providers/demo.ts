@@ -13,19 +13,22 @@ const CHARS_PER_TOKEN = 4
 export const demo = (clock: Clock, delayMs = DELAY_MS): Provider =>
   async function* (request) {
     const turn = offered(request, decide(request.messages))
-    let written = 0
+    let answerChars = 0
     for (const delta of toDeltas(turn)) {
       // Checked here as well, because with `delayMs` 0 there is no wait that could abort.
       request.signal.throwIfAborted()
       if (delayMs > 0) await clock.delay(delayMs, request.signal)
-      written += sizeOf(delta)
+      answerChars += deltaChars(delta)
       yield delta
     }
-    const asked = request.messages.reduce((sum, message) => sum + messageText(message).length, 0)
+    const promptChars = request.messages.reduce(
+      (sum, message) => sum + messageText(message).length,
+      0,
+    )
     yield {
       type: 'usage',
-      inputTokens: Math.ceil(asked / CHARS_PER_TOKEN),
-      outputTokens: Math.ceil(written / CHARS_PER_TOKEN),
+      inputTokens: Math.ceil(promptChars / CHARS_PER_TOKEN),
+      outputTokens: Math.ceil(answerChars / CHARS_PER_TOKEN),
       cost: 0,
     }
     yield { type: 'finish', reason: turn.uses?.length ? 'tool_calls' : 'stop' }
@@ -94,7 +97,7 @@ const pieces = (text: string, size = PIECE_CHARS): string[] => {
   )
 }
 
-const sizeOf = (delta: ProviderDelta): number =>
+const deltaChars = (delta: ProviderDelta): number =>
   delta.type === 'tool_call'
     ? (delta.arguments?.length ?? delta.name?.length ?? 0)
     : 'text' in delta

@@ -9,7 +9,7 @@ import { hostname } from './stream-request.ts'
  * prompt cache covers it. `false`: the cache ends at the first reasoning of the last turn, as the model's template or server
  * drops that reasoning anyway.
  */
-type Row = {
+type ReasoningRow = {
   name: string
   format?: HttpApiMode
   /** Matches "provider host", such as "openrouter openrouter.ai". */
@@ -21,7 +21,7 @@ type Row = {
   source: string
 }
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly ReasoningRow[] = [
   {
     name: 'Groq, Cerebras and Mistral reject unknown message fields',
     hosts: /[ .](?:groq\.com|cerebras\.ai|mistral\.ai)$/,
@@ -110,7 +110,7 @@ const ROWS: readonly Row[] = [
 
 const hostOf = ({ provider, baseUrl }: ModelEndpoint) => `${provider} ${hostname(baseUrl)}`
 
-const rowOf = (endpoint: ModelEndpoint): Row | undefined =>
+const rowOf = (endpoint: ModelEndpoint): ReasoningRow | undefined =>
   ROWS.find(
     ({ format = endpoint.apiMode, hosts, models }) =>
       format === endpoint.apiMode &&
@@ -156,14 +156,14 @@ const INVALID_STATE =
  */
 export const earlierReasoningObjection = (
   failure: { message: string },
-  known: Quirks,
+  quirks: Quirks,
   { endpoint, messages }: ProviderRequest,
 ): Objection | null => {
   const message = ownWords(failure)
   if (!messages.some(({ providerState }) => providerState?.isEarlier)) return null
-  if (isReturned(endpoint, known))
+  if (isReturned(endpoint, quirks))
     return INVALID_STATE.test(message) ? { quirk: 'no earlier reasoning', scope: 'session' } : null
-  return MISSING_REASONING.test(message) && !known.has('earlier reasoning')
+  return MISSING_REASONING.test(message) && !quirks.has('earlier reasoning')
     ? { quirk: 'earlier reasoning', scope: 'endpoint' }
     : null
 }

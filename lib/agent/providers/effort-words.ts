@@ -43,15 +43,15 @@ export const supportedEfforts = (message: string): `efforts ${string}` | null =>
       .find(Boolean)
       ?.toLowerCase()
       .match(/[a-z]+/g) ?? []
-  const known = ASCENDING.filter(word => words.includes(word))
-  return known.length > 0 ? `efforts ${known.join(',')}` : null
+  const efforts = ASCENDING.filter(word => words.includes(word))
+  return efforts.length > 0 ? `efforts ${efforts.join(',')}` : null
 }
 
 /** The supported effort that is nearest to the wanted one, the higher of two. */
-export const nearestEffort = (wanted: string, quirks: Quirks): string => {
+export const nearestEffort = (effort: string, quirks: Quirks): string => {
   const list = [...quirks].find(quirk => quirk.startsWith('efforts '))
-  const known = list?.slice('efforts '.length).split(',') ?? []
-  if (known.length === 0 || known.includes(wanted) || !ASCENDING.includes(wanted)) return wanted
-  const distance = (word: string) => Math.abs(ASCENDING.indexOf(word) - ASCENDING.indexOf(wanted))
-  return known.reduce((best, word) => (distance(word) <= distance(best) ? word : best))
+  const efforts = list?.slice('efforts '.length).split(',') ?? []
+  if (efforts.length === 0 || efforts.includes(effort) || !ASCENDING.includes(effort)) return effort
+  const distance = (word: string) => Math.abs(ASCENDING.indexOf(word) - ASCENDING.indexOf(effort))
+  return efforts.reduce((best, word) => (distance(word) <= distance(best) ? word : best))
 }

@@ -139,7 +139,7 @@ const NOTHING = /^\s*(?:null|true|false|\d+|""|\{\s*\}|\[\s*\])\s*$/
 
 /** The error message in a response body of any shape; for HTML, the page title. */
 export const errorMessageIn = (text: string): string => {
-  const sentence = findMessage(parse(text)) ?? titleOf(text) ?? text.replace(NOTHING, '')
+  const sentence = findMessage(parse(text)) ?? pageTitle(text) ?? text.replace(NOTHING, '')
   return oneLine(sentence).slice(0, MAX_MESSAGE_CHARS)
 }
 
@@ -155,7 +155,7 @@ const parse = (text: string): unknown => {
 /** Neither JSON nor server-sent events begin like this. A byte order mark counts as white space. */
 export const isPage = (text: string): boolean => /^\s*</.test(text)
 
-const titleOf = (text: string): string | null =>
+const pageTitle = (text: string): string | null =>
   isPage(text) ? (/<title[^>]*>([^<]*)/i.exec(text)?.[1] ?? '') : null
 
 const findMessage = (value: unknown): string | null => {
@@ -268,7 +268,7 @@ const ESCAPE = /\\(?:\\|ud[89a-f][0-9a-f]{2})/g
 /** Truncation can cut a character of two code units. Anthropic rejects such a request: "no low surrogate in string". */
 const withoutHalves = (json: string): string =>
   json.includes('\\ud')
-    ? json.replace(ESCAPE, found => (found === '\\\\' ? found : '\ufffd'))
+    ? json.replace(ESCAPE, match => (match === '\\\\' ? match : '\ufffd'))
     : json
 
 /** Memory grows to the next power of two from here on, so that the memory of one body fits the next, which is a little longer. */
@@ -286,10 +286,10 @@ const grown = (memory: Buffer, used: number, needed: number): Buffer => {
 }
 
 /** Text, the value after it if there is one, and where the bytes of both end. */
-type Part = { text: string; value: unknown; end: number }
+type EncodedPart = { text: string; value: unknown; end: number }
 
 /** `memory` begins with `bytes`. */
-export type EncodedJson = { bytes: Buffer; memory: Buffer; parts: readonly Part[] }
+export type EncodedJson = { bytes: Buffer; memory: Buffer; parts: readonly EncodedPart[] }
 
 const NONE = Buffer.alloc(0)
 
@@ -304,20 +304,20 @@ export const encodeJson = (
   let { memory } = earlier
   let at = 0
   let isSame = true
-  const parts: Part[] = []
+  const parts: EncodedPart[] = []
   const write = (json: string): void => {
     const whole = withoutHalves(json)
-    const left = memory.length - at
-    if (whole.length * MAX_UTF8 > left) {
+    const room = memory.length - at
+    if (whole.length * MAX_UTF8 > room) {
       const bytes = Buffer.byteLength(whole)
-      if (bytes > left) memory = grown(memory, at, bytes)
+      if (bytes > room) memory = grown(memory, at, bytes)
     }
     at += memory.write(whole, at)
   }
   const add = (text: string, value?: unknown): void => {
-    const known = isSame ? earlier.parts[parts.length] : undefined
-    isSame = known?.text === text && isSameJson(known.value, value)
-    if (known && isSame) at = known.end
+    const part = isSame ? earlier.parts[parts.length] : undefined
+    isSame = part?.text === text && isSameJson(part.value, value)
+    if (part && isSame) at = part.end
     else write(value === undefined ? text : `${text}${JSON.stringify(value)}`)
     parts.push({ text, value, end: at })
   }

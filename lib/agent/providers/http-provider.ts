@@ -38,30 +38,29 @@ export type KeySource = (endpoint: ModelEndpoint, isRejected: boolean) => Promis
 /** What of a rejection is understood, most specific first. */
 const objectionIn =
   (format: () => WireFormat): ObjectionOf =>
-  (failure, known, request, attempts) => {
+  (failure, quirks, request, attempts) => {
     const { headers, body, imagesInResults: inResults } = format()
-    const images = imageObjection(failure, known, request, { inResults, attempts })
+    const images = imageObjection(failure, quirks, request, { inResults, attempts })
     if (images || !isObjection(failure)) return images
-    const sent = (quirks: Quirks) =>
-      JSON.stringify([headers(request, quirks), body(request, quirks)])
-    const present = sent(known)
+    const sent = (all: Quirks) => JSON.stringify([headers(request, all), body(request, all)])
+    const present = sent(quirks)
     return (
-      rejectedToolObjection(failure, known, withoutRejectedTools(request, known)) ??
-      earlierReasoningObjection(failure, known, request) ??
-      answerObjection(failure, known, request, true) ??
+      rejectedToolObjection(failure, quirks, withoutRejectedTools(request, quirks)) ??
+      earlierReasoningObjection(failure, quirks, request) ??
+      answerObjection(failure, quirks, request, true) ??
       requestObjection(
         failure,
-        known,
+        quirks,
         request,
-        quirk => sent(new Set([...known, quirk])) !== present,
+        quirk => sent(new Set([...quirks, quirk])) !== present,
       ) ??
-      answerObjection(failure, known, request, false)
+      answerObjection(failure, quirks, request, false)
     )
   }
 
 /** The request without what the endpoint is known not to take, in any format. */
-const adapted = (request: ProviderRequest, known: Quirks): ProviderRequest =>
-  withoutAnswer(withEarlierReasoning(withoutRejectedTools(request, known), known), known)
+const adapted = (request: ProviderRequest, quirks: Quirks): ProviderRequest =>
+  withoutAnswer(withEarlierReasoning(withoutRejectedTools(request, quirks), quirks), quirks)
 
 /**
  * A call is repeated before its first delta only: adapted, when the endpoint rejects something that can be changed, and once
@@ -81,20 +80,20 @@ export const httpProvider = (
 
   const send = (
     request: ProviderRequest,
-    known: Quirks,
+    quirks: Quirks,
     begin: () => ProviderDelta[],
   ): Promise<AsyncGenerator<ProviderDelta>> => {
     const format = load()
     const { endpoint, traceparent } = request
     const own = {
-      ...format.headers(request, known),
-      ...imageHeaders(request, known),
+      ...format.headers(request, quirks),
+      ...imageHeaders(request, quirks),
       ...(traceparent !== undefined && { traceparent }),
     }
     return streamRequest({
       url: format.url(endpoint),
       headers: withHeaders(own, endpoint.headers),
-      body: format.body(withImages(request, known, format.imagesInResults), known),
+      body: format.body(withImages(request, quirks, format.imagesInResults), quirks),
       request,
       terminating,
       reader: format.createReader(),
@@ -105,38 +104,38 @@ export const httpProvider = (
   }
 
   /** A lack of tools is told in every turn, anything else once. */
-  const noticesOf = (request: ProviderRequest, known: Quirks): Sentence[] => {
-    const others = [imageNotice(request, known), rejectedToolNotice(request, known)].flatMap(
-      said => (said === null || shownNotices.has(said.text) ? [] : [said]),
+  const noticesOf = (request: ProviderRequest, quirks: Quirks): Sentence[] => {
+    const others = [imageNotice(request, quirks), rejectedToolNotice(request, quirks)].flatMap(
+      notice => (notice === null || shownNotices.has(notice.text) ? [] : [notice]),
     )
     for (const { text } of others) shownNotices.add(text)
-    return [...others, toolLimitNotice(request, known) ?? []].flat()
+    return [...others, toolLimitNotice(request, quirks) ?? []].flat()
   }
 
-  return async given => {
-    const keyFor = given.endpoint.signIn && keySource
-    let asked = keyFor ? await withKey(given, false, keyFor) : given
-    let call = memory.begin(asked)
+  return async original => {
+    const keyFor = original.endpoint.signIn && keySource
+    let current = keyFor ? await withKey(original, false, keyFor) : original
+    let call = memory.begin(current)
     let isKeyRenewed = false
     for (;;) {
-      const { quirks: known, accepted } = call
-      const request = adapted(asked, known)
+      const { quirks, accepted } = call
+      const request = adapted(current, quirks)
       // Not before the first delta: until there, the server may reject the request.
       const begin = (): ProviderDelta[] => {
         accepted()
-        return noticesOf(request, known).map(text => ({ type: 'notice', text }))
+        return noticesOf(request, quirks).map(text => ({ type: 'notice', text }))
       }
       try {
-        return await send(request, known, begin)
+        return await send(request, quirks, begin)
       } catch (error) {
         if (!(error instanceof ProviderFailure)) throw error
         if (call.rejected(error)) continue
-        const { endpoint, signal } = asked
+        const { endpoint, signal } = current
         if (!keyFor || error.status !== 401 || isKeyRenewed || signal.aborted) throw error
-        asked = await withKey(asked, true, keyFor)
+        current = await withKey(current, true, keyFor)
         isKeyRenewed = true
-        if (asked.endpoint.apiKey === endpoint.apiKey) throw error
-        call = memory.begin(asked)
+        if (current.endpoint.apiKey === endpoint.apiKey) throw error
+        call = memory.begin(current)
       }
     }
   }
@@ -174,6 +173,6 @@ const imageHeaders = (
   quirks: Quirks,
 ): Readonly<Record<string, string>> => {
   if (!/(?:^|\.)githubcopilot\.com$/.test(hostname(request.endpoint.baseUrl))) return {}
-  const { stored, raw } = sentImages(request, quirks)
-  return stored.length > 0 || raw ? { 'copilot-vision-request': 'true' } : {}
+  const { files, raw } = sentImages(request, quirks)
+  return files.length > 0 || raw ? { 'copilot-vision-request': 'true' } : {}
 }

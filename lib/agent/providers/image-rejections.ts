@@ -55,12 +55,12 @@ const countIn = (message: string): number | null => {
 }
 
 /**
- * The next quirk to apply after a rejection; null when images are not the reason. `known` includes the quirks that were
+ * The next quirk to apply after a rejection; null when images are not the reason. `quirks` includes the quirks that were
  * learned earlier. `attempts`: rejections of this call so far.
  */
 export const imageObjection = (
   failure: ProviderFailure,
-  known: Quirks,
+  quirks: Quirks,
   request: ProviderRequest,
   { inResults, attempts }: { inResults: boolean; attempts: number },
 ): Objection | null => {
@@ -69,8 +69,8 @@ export const imageObjection = (
     return null
   // Some servers quote the request.
   const message = ownWords(failure).replace(/data:image\/\S+/g, '')
-  const sent = sentImages(request, known)
-  if (sent.stored.length === 0 && !sent.raw) return null
+  const sent = sentImages(request, quirks)
+  if (sent.files.length === 0 && !sent.raw) return null
   const learn = (quirk: Quirk): Objection => ({
     quirk,
     scope: 'endpoint',
@@ -82,13 +82,13 @@ export const imageObjection = (
   const isUnsupported = UNSUPPORTED.some(pattern => pattern.test(message))
   if (!isUnsupported && !ABOUT_IMAGES.test(message) && !IN_RESULTS.test(message)) return null
   const most = countIn(message)
-  if (most !== null && most < sent.stored.length)
+  if (most !== null && most < sent.files.length)
     return learn(most === 0 ? 'no images' : `images ${most}`)
-  if (inResults && sent.isInResults && !known.has('images apart') && IN_RESULTS.test(message))
+  if (inResults && sent.isInResults && !quirks.has('images apart') && IN_RESULTS.test(message))
     return learn('images apart')
   const isOne = ONE_IMAGE.test(message)
   if (isUnsupported && !isOne) return learn('no images')
-  const newest = sent.stored.at(-1)
+  const newest = sent.files.at(-1)
   if (isOne && newest && attempts < MAX_SINGLE) return learn(`without ${newest.file}`)
   // The message may mention images for another reason: nothing is concluded for later calls.
   return ABOUT_IMAGES.test(message) ? { quirk: 'no images', scope: 'call' } : null

@@ -11,7 +11,7 @@ import { isClaude } from './anthropic-thinking.ts'
 import { type Quirks, smallestLimit } from './quirks.ts'
 
 type Message = ProviderRequest['messages'][number]
-type Part = Exclude<Message['content'], string>[number]
+type MessagePart = Exclude<Message['content'], string>[number]
 
 /** Sizes are those of base64, which is what providers limit. */
 type Limits = { images: number; bytes: number; imageBytes: number; side: number }
@@ -114,7 +114,7 @@ const refusals = ({ endpoint, messages }: ProviderRequest, quirks: Quirks): (str
   )
 }
 
-const isRawImage = ({ type }: Part): boolean => type === 'image_url'
+const isRawImage = ({ type }: MessagePart): boolean => type === 'image_url'
 
 const hasRawImages = ({ content }: Message): boolean =>
   typeof content !== 'string' && content.some(isRawImage)
@@ -123,17 +123,17 @@ const hasRawImages = ({ content }: Message): boolean =>
 export const sentImages = (
   request: ProviderRequest,
   quirks: Quirks,
-): { stored: StoredImage[]; raw: boolean; bytes: number; isInResults: boolean } => {
-  const none = { stored: [], raw: false, bytes: 0, isInResults: false }
+): { files: StoredImage[]; raw: boolean; bytes: number; isInResults: boolean } => {
+  const none = { files: [], raw: false, bytes: 0, isInResults: false }
   if (!request.images?.isSent || quirks.has('no images')) return none
   const reasons = refusals(request, quirks)
   const isSent = (_: unknown, at: number): boolean => reasons[at] === null
-  const stored = request.messages.flatMap(({ images = [] }) => images).filter(isSent)
+  const files = request.messages.flatMap(({ images = [] }) => images).filter(isSent)
   const roles = request.messages.flatMap(({ role, images = [] }) => images.map(() => role))
   return {
-    stored,
+    files,
     raw: request.messages.some(hasRawImages),
-    bytes: stored.reduce((sum, image) => sum + base64Size(image), 0),
+    bytes: files.reduce((sum, image) => sum + base64Size(image), 0),
     isInResults: roles.filter(isSent).includes('tool'),
   }
 }
@@ -145,9 +145,9 @@ const FROM_RESULTS = '[Images of the tool results above, not from the user:]'
 
 const note = ({ name }: StoredImage, reason: string): string => `[${name} is not shown: ${reason}]`
 
-const text = (value: string): Part => ({ type: 'text', text: value })
+const text = (value: string): MessagePart => ({ type: 'text', text: value })
 
-const partsOf = (content: Message['content']): Part[] =>
+const messageParts = (content: Message['content']): MessagePart[] =>
   typeof content === 'string' ? (content === '' ? [] : [text(content)]) : content
 
 const append = (content: Message['content'], more: readonly string[]): Message['content'] => {
@@ -177,13 +177,16 @@ const withoutImages = (request: ProviderRequest, quirks: Quirks): Message[] => {
   const isLearned = quirks.has('no images')
   return request.messages.map(message => {
     const { role, images = [], content } = message
-    const shown =
+    const plainContent =
       typeof content === 'string'
         ? content
         : content.map(part => (isRawImage(part) ? text('[image]') : part))
     const isNoted = images.length > 0 && (role === 'tool' || isLearned)
     const labels = role === 'tool' ? [] : images.map(imageLabel)
-    return plain({ ...message, content: isNoted ? append(shown, [...labels, blind]) : shown })
+    return plain({
+      ...message,
+      content: isNoted ? append(plainContent, [...labels, blind]) : plainContent,
+    })
   })
 }
 
@@ -202,7 +205,7 @@ export const withImages = (
   const mayBeInResults = inResults && !quirks.has('images apart')
   const all: Message[] = []
   /** Images of the current batch of results, which follow the batch: nothing may separate results from their calls. */
-  let later: Part[] = []
+  let later: MessagePart[] = []
   const flush = (): void => {
     if (later.length > 0) all.push({ role: 'user', content: [text(FROM_RESULTS), ...later] })
     later = []
@@ -211,30 +214,30 @@ export const withImages = (
   for (const message of messages) {
     const { role, images = [] } = message
     if (role !== 'tool') flush()
-    const shown: Part[] = []
+    const pictures: MessagePart[] = []
     const notes: string[] = []
     for (const image of images) {
       const reason = reasons[at++] ?? null
       const bytes = reason === null ? source.load(image.file) : null
-      if (bytes) shown.push(text(imageLabel(image)), imagePart(image, bytes))
+      if (bytes) pictures.push(text(imageLabel(image)), imagePart(image, bytes))
       else notes.push(note(image, reason ?? 'its file was removed'))
     }
     const content = append(message.content, notes)
-    if (shown.length === 0) all.push(plain({ ...message, content }))
+    if (pictures.length === 0) all.push(plain({ ...message, content }))
     else if (role !== 'tool')
-      all.push(plain({ ...message, content: [...shown, ...partsOf(content)] }))
+      all.push(plain({ ...message, content: [...pictures, ...messageParts(content)] }))
     else if (mayBeInResults)
-      all.push(plain({ ...message, content: [...partsOf(content), ...shown] }))
+      all.push(plain({ ...message, content: [...messageParts(content), ...pictures] }))
     else {
       all.push(plain({ ...message, content }))
-      later.push(...shown)
+      later.push(...pictures)
     }
   }
   flush()
   return { ...request, messages: all }
 }
 
-const imagePart = ({ file }: StoredImage, bytes: Buffer): Part => ({
+const imagePart = ({ file }: StoredImage, bytes: Buffer): MessagePart => ({
   type: 'image_url',
   image_url: { url: `data:${typeOfFile(file)};base64,${bytes.toString('base64')}` },
 })

@@ -28,8 +28,8 @@ export const offeredEfforts = (endpoint: ModelEndpoint): Effort[] => {
     JSON.stringify(FIELDS[apiMode]({ ...endpoint, effort })),
   )
   if (alike.size < 2) return []
-  return [...alike].flatMap(([said, efforts]) => {
-    const sameWord = efforts.find(effort => said.includes(`"${effort}"`))
+  return [...alike].flatMap(([fields, efforts]) => {
+    const sameWord = efforts.find(effort => fields.includes(`"${effort}"`))
     return sameWord ?? NAMING.find(effort => efforts.includes(effort)) ?? []
   })
 }

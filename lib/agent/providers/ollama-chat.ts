@@ -14,7 +14,7 @@ import {
 } from '../../base/json.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
 import { ollamaAnswer } from './answer-fields.ts'
-import { type Part, partsOf } from './content-parts.ts'
+import { type ContentPart, contentParts } from './content-parts.ts'
 import { authHeaders } from './http-post.ts'
 import type { WireFormat } from './http-provider.ts'
 import { type ChatMessage, type ChatShape, toChatMessages } from './openai-messages.ts'
@@ -41,10 +41,10 @@ const urlOf = (baseUrl: string): string =>
   `${baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '')}/api/chat`
 
 /** The base64 data of an image; undefined for an address, which Ollama does not fetch. */
-const imageData = (part: Part): string | undefined =>
+const imageData = (part: ContentPart): string | undefined =>
   'image' in part ? parseDataUrl(part.image)?.data : undefined
 
-const textPart = (part: Part): string | undefined => {
+const textPart = (part: ContentPart): string | undefined => {
   if ('text' in part) return part.text
   return imageData(part) === undefined ? `[image: ${part.image}]` : undefined
 }
@@ -54,7 +54,7 @@ const toMessage = (
   { role, content, tool_calls, tool_call_id, name }: ChatMessage,
   thinking: string,
 ) => {
-  const parts = partsOf(content ?? '')
+  const parts = contentParts(content ?? '')
   const images = parts.flatMap(part => imageData(part) ?? [])
   return {
     role,

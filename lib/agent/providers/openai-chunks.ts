@@ -127,10 +127,14 @@ const firstCount = (...figures: unknown[]): number =>
 /** Cached tokens are part of the prompt. OpenAI, DeepSeek, and Moonshot name those read; OpenRouter and Qwen those written. */
 const readUsage = (usage: JsonObject): Usage => {
   const details = asObject(usage.prompt_tokens_details)
-  const read = firstCount(details.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens)
-  const written = firstCount(details.cache_write_tokens, details.cache_creation_input_tokens)
+  const cacheReads = firstCount(
+    details.cached_tokens,
+    usage.prompt_cache_hit_tokens,
+    usage.cached_tokens,
+  )
+  const cacheWrites = firstCount(details.cache_write_tokens, details.cache_creation_input_tokens)
   const prompt = asCount(usage.prompt_tokens ?? usage.input_tokens)
-  const cached = read + written
+  const cached = cacheReads + cacheWrites
   // Some gateways count cached tokens apart from the prompt, as Anthropic does.
   const inputTokens = cached > prompt ? prompt + cached : prompt
   return {
@@ -141,8 +145,8 @@ const readUsage = (usage: JsonObject): Usage => {
       input: inputTokens,
       cached,
     }),
-    ...(read > 0 && { cacheReadTokens: read }),
-    ...(written > 0 && { cacheWriteTokens: written }),
+    ...(cacheReads > 0 && { cacheReadTokens: cacheReads }),
+    ...(cacheWrites > 0 && { cacheWriteTokens: cacheWrites }),
     ...(typeof usage.cost === 'number' && { cost: asCount(usage.cost) }),
   }
 }
@@ -194,18 +198,14 @@ class ObjectEnd {
   }
 }
 
-type TrackedCall = { id: string; index: unknown; name: string; written: string; end: ObjectEnd }
+type TrackedCall = { id: string; index: unknown; name: string; args: string; end: ObjectEnd }
 
 const isWhole = (call: TrackedCall | undefined): boolean =>
-  call?.end.isClosed === true && isJsonObject(call.written)
+  call?.end.isClosed === true && isJsonObject(call.args)
 
 /** A whole call after a whole one is another one, unless it says the same again. */
-const isNext = (call: TrackedCall | undefined, name: string, written: string): boolean =>
-  name !== '' &&
-  isWhole(call) &&
-  call?.written !== '{}' &&
-  call?.written !== written &&
-  isJsonObject(written)
+const isNext = (call: TrackedCall | undefined, name: string, args: string): boolean =>
+  name !== '' && isWhole(call) && call?.args !== '{}' && call?.args !== args && isJsonObject(args)
 
 /** Separates parallel calls by index, or by id for servers that omit the index or always send 0. */
 class CallTracker {
@@ -216,25 +216,25 @@ class CallTracker {
   }
 
   areWhole(): boolean {
-    return this.#calls.every(({ name, written }) => name !== '' && isJsonObject(written))
+    return this.#calls.every(({ name, args }) => name !== '' && isJsonObject(args))
   }
 
   /** The call a fragment belongs to; -1: a new one. */
-  #find(index: unknown, id: string, name: string, written: string): number {
+  #find(index: unknown, id: string, name: string, args: string): number {
     const calls = this.#calls
     const last = index === undefined ? -1 : calls.findLastIndex(call => call.index === index)
-    const known = id === '' ? -1 : calls.findLastIndex(call => call.id === id)
-    if (known >= 0) {
-      const call = calls[known]
+    const sameId = id === '' ? -1 : calls.findLastIndex(call => call.id === id)
+    if (sameId >= 0) {
+      const call = calls[sameId]
       // Two calls with one id: the index decides, where there is one.
       const isOther = index !== undefined && call?.index !== undefined && call.index !== index
-      if (!isOther) return isNext(call, name, written) ? -1 : known
+      if (!isOther) return isNext(call, name, args) ? -1 : sameId
       if (last >= 0) return last
-      return name === '' ? known : -1
+      return name === '' ? sameId : -1
     }
     // Neither index nor id: a name starts a call, anything else continues the last one.
     if (index === undefined && id === '')
-      return name !== '' && calls.at(-1)?.written !== '' ? -1 : calls.length - 1
+      return name !== '' && calls.at(-1)?.args !== '' ? -1 : calls.length - 1
     // Servers without reliable indexes: a name after a complete call starts another one.
     if (last >= 0 && name !== '' && isWhole(calls[last])) return -1
     if (last < 0) return -1
@@ -247,25 +247,25 @@ class CallTracker {
     const fn = isObject(delta.function) ? delta.function : {}
     const id = asString(delta.id)
     const name = asString(fn.name)
-    const written = isObject(fn.arguments) ? JSON.stringify(fn.arguments) : asString(fn.arguments)
+    const args = isObject(fn.arguments) ? JSON.stringify(fn.arguments) : asString(fn.arguments)
     const index = delta.index ?? undefined
-    const found = this.#find(index, id, name, written)
-    const known = this.#calls[found]
-    const call = known ?? { id: '', index, name: '', written: '', end: new ObjectEnd() }
-    const at = known ? found : this.#calls.push(call) - 1
+    const position = this.#find(index, id, name, args)
+    const earlier = this.#calls[position]
+    const call = earlier ?? { id: '', index, name: '', args: '', end: new ObjectEnd() }
+    const at = earlier ? position : this.#calls.push(call) - 1
     // Some servers repeat the whole call in the last chunk.
-    if (known && written !== '' && call.written === written && isWhole(call)) return []
+    if (earlier && args !== '' && call.args === args && isWhole(call)) return []
     const added = { id: call.id === '' ? id : '', name: name === call.name ? '' : name }
     call.id ||= id
     call.name += added.name
     // An empty object before the arguments is a placeholder of some gateways. Without arguments, it is the default.
-    const isPlaceholder = call.written === '' && written === '{}'
-    if (call.written === '{}' && written !== '') {
-      call.written = ''
+    const isPlaceholder = call.args === '' && args === '{}'
+    if (call.args === '{}' && args !== '') {
+      call.args = ''
       call.end = new ObjectEnd()
     }
-    call.written += written
-    call.end.push(written)
+    call.args += args
+    call.end.push(args)
     mark(at, call.id)
     return [
       {
@@ -273,7 +273,7 @@ class CallTracker {
         index: at,
         ...(added.id !== '' && { id: added.id }),
         ...(added.name !== '' && { name: added.name }),
-        ...(written !== '' && !isPlaceholder && { arguments: written }),
+        ...(args !== '' && !isPlaceholder && { arguments: args }),
       },
     ]
   }
@@ -282,11 +282,11 @@ class CallTracker {
 /** Fields of `reasoning_details` that arrive in fragments. */
 const GROWING = ['text', 'summary', 'data'] as const
 
-const grow = (known: JsonObject, piece: JsonObject): void => {
+const grow = (target: JsonObject, piece: JsonObject): void => {
   for (const [key, value] of Object.entries(piece)) {
     const grows = GROWING.some(name => name === key)
-    if (grows) known[key] = asString(known[key]) + asString(value)
-    else if (value !== null && value !== undefined) known[key] = value
+    if (grows) target[key] = asString(target[key]) + asString(value)
+    else if (value !== null && value !== undefined) target[key] = value
   }
 }
 
@@ -338,8 +338,8 @@ class ReasoningCollector {
       this.#thoughts,
       this.#part,
     ]
-    const found = details.length + blocks.length + this.#marks.size + Object.keys(thoughts).length
-    if (found === 0 && inline === '' && part === '') return []
+    const count = details.length + blocks.length + this.#marks.size + Object.keys(thoughts).length
+    if (count === 0 && inline === '' && part === '') return []
     const marks = Object.fromEntries(this.#marks)
     const ofCalls = details.some(({ id }) => id) ? { ids: Object.fromEntries(this.#ids) } : {}
     const item = { details, blocks, marks, thoughts, part, inline, ...ofCalls, chars: 0, calls: 0 }

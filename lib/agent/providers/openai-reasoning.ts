@@ -19,10 +19,10 @@ export const FIELDS = [
 ] as const
 export type Field = (typeof FIELDS)[number]
 
-type Part = { type: string; [key: string]: unknown }
+type ContentPart = { type: string; [key: string]: unknown }
 
 export type ReturnedFields = {
-  content?: string | Part[]
+  content?: string | ContentPart[]
   tool_calls?: ToolCall[]
   reasoning_content?: string
   reasoning?: string
@@ -52,7 +52,7 @@ export const returnedFields = (
   const thoughts = shape.thoughts ? thoughtsOf(items, details.length > 0) : {}
   const whole = shape.thoughts && typeof content === 'string' ? contentOf(items, content) : content
   return {
-    ...(whole !== content && { content: whole as string | Part[] }),
+    ...(whole !== content && { content: whole as string | ContentPart[] }),
     ...thoughts,
     ...(tool_calls && shape.details && { tool_calls: marked(tool_calls, items, providerState) }),
     ...(details.length > 0 && {
@@ -72,7 +72,7 @@ const thoughtsOf = (items: readonly JsonObject[], hasDetails: boolean): Returned
   )
 
 /** Restores reasoning that was part of the content: as tags before the text, or as parts. */
-const contentOf = (items: readonly JsonObject[], content: string): string | Part[] => {
+const contentOf = (items: readonly JsonObject[], content: string): string | ContentPart[] => {
   const part = items.map(item => asString(item.part)).join('')
   if (part !== '')
     return [
@@ -110,9 +110,9 @@ const withNewIds = (
   providerState: ProviderState,
   calls: readonly ToolCall[],
 ): JsonObject[] => {
-  const given = Object.entries(asObject(items.at(-1)?.ids))
+  const entries = Object.entries(asObject(items.at(-1)?.ids))
   const newIdOf = (id: unknown): string | undefined => {
-    const place = Number(given.find(([, known]) => known === id)?.[0] ?? -1)
+    const place = Number(entries.find(([, oldId]) => oldId === id)?.[0] ?? -1)
     return calls.find((_, at) => (providerState.callSources?.[at] ?? [at]).includes(place))?.id
   }
   return details.map(detail => {

@@ -102,7 +102,7 @@ export type Objection = {
 /** Maps a rejection to the next quirk to apply; null when that would not help. `attempts`: earlier rejections of the call. */
 export type ObjectionOf = (
   failure: ProviderFailure,
-  known: Quirks,
+  quirks: Quirks,
   request: ProviderRequest,
   attempts: number,
 ) => Objection | null

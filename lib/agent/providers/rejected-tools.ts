@@ -19,11 +19,11 @@ const ABOUT_ANSWER = /response_format|text\.format|output_(?:config|format)/i
 const INDEX =
   /(?:function_?declarations|functionDeclarations)[.[](\d+)|(?:tools|functions)[.[](\d+)/g
 
-const namesIn = (known: Quirks): string[] =>
-  [...known].flatMap(quirk => (quirk.startsWith(MARK) ? [quirk.slice(MARK.length)] : []))
+const namesIn = (quirks: Quirks): string[] =>
+  [...quirks].flatMap(quirk => (quirk.startsWith(MARK) ? [quirk.slice(MARK.length)] : []))
 
-export const withoutRejectedTools = (request: ProviderRequest, known: Quirks): ProviderRequest => {
-  const rejected = namesIn(known)
+export const withoutRejectedTools = (request: ProviderRequest, quirks: Quirks): ProviderRequest => {
+  const rejected = namesIn(quirks)
   if (rejected.length === 0) return request
   const tools = request.tools.filter(
     ({ name }) => !rejected.includes(name) && !(rejected.includes(ALL) && name.startsWith(ALL)),
@@ -34,17 +34,17 @@ export const withoutRejectedTools = (request: ProviderRequest, known: Quirks): P
 /** `request` as it was sent, without those that were rejected before. */
 export const rejectedToolObjection = (
   { message }: ProviderFailure,
-  known: Quirks,
+  quirks: Quirks,
   { tools }: ProviderRequest,
 ): Objection | null => {
   const strange = tools.filter(({ name }) => name.startsWith(ALL))
   if (strange.length === 0) return null
-  const named = strange.find(({ name }) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(message))
-  const found = named?.name ?? (ABOUT_SCHEMA.test(message) ? atIndex(message, tools) : undefined)
+  const tool = strange.find(({ name }) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(message))
+  const toolName = tool?.name ?? (ABOUT_SCHEMA.test(message) ? atIndex(message, tools) : undefined)
   const isAboutTools = NO_SCHEMA.test(message) && !ABOUT_ANSWER.test(message)
-  if (found === undefined && !isAboutTools) return null
-  const isEnough = namesIn(known).length >= MAX_SINGLE
-  return { quirk: `${MARK}${isEnough ? ALL : (found ?? ALL)}`, scope: 'session' }
+  if (toolName === undefined && !isAboutTools) return null
+  const isEnough = namesIn(quirks).length >= MAX_SINGLE
+  return { quirk: `${MARK}${isEnough ? ALL : (toolName ?? ALL)}`, scope: 'session' }
 }
 
 /** The MCP tool at the place that the message names: `tools[3].function.parameters`. */
@@ -61,9 +61,9 @@ const byDeclaration = (a: RegExpExecArray, b: RegExpExecArray): number =>
 /** Null when none is left out. */
 export const rejectedToolNotice = (
   { endpoint: { model, provider, providerName: name = provider } }: ProviderRequest,
-  known: Quirks,
+  quirks: Quirks,
 ): Sentence | null => {
-  const rejected = namesIn(known)
+  const rejected = namesIn(quirks)
   if (rejected.length === 0) return null
   return rejected.includes(ALL)
     ? sentence('model.mcp_rejected', { name, model })

@@ -243,36 +243,37 @@ const answerObjection = ({ message }: ProviderFailure): Objection | null => {
       )?.[1] ??
       0,
   )
-  const left = window - prompt - MARGIN_TOKENS
-  return prompt === 0 || left < MIN_TOKENS ? null : { quirk: `at most ${left}`, scope: 'call' }
+  const room = window - prompt - MARGIN_TOKENS
+  return prompt === 0 || room < MIN_TOKENS ? null : { quirk: `at most ${room}`, scope: 'call' }
 }
 
 const toolObjection = (
   failure: ProviderFailure,
-  known: Quirks,
+  quirks: Quirks,
   request: ProviderRequest,
 ): Objection | null => {
-  const most = toolLimitIn(failure, offeredTools(request, known).length)
+  const most = toolLimitIn(failure, offeredTools(request, quirks).length)
   return most === null ? null : { quirk: `tools ${most}`, scope: 'endpoint' }
 }
 
 /** The next quirk to apply after a rejection; null when that would not help. `changes`: whether a quirk changes the request. */
 export const requestObjection = (
   failure: ProviderFailure,
-  known: Quirks,
+  quirks: Quirks,
   request: ProviderRequest,
   changes: (quirk: Quirk) => boolean,
 ): Objection | null => {
   const limit = answerObjection(failure)
-  if (limit && !known.has(limit.quirk) && changes(limit.quirk)) return limit
-  if (failure.code === 'invalid_encrypted_content' && !known.has('no reasoning state'))
+  if (limit && !quirks.has(limit.quirk) && changes(limit.quirk)) return limit
+  if (failure.code === 'invalid_encrypted_content' && !quirks.has('no reasoning state'))
     return { quirk: 'no reasoning state', scope: 'call' }
-  const found =
-    toolObjection(failure, known, request) ?? findObjection(ROWS, failure, known, request, changes)
-  if (found?.quirk !== 'no effort') return found
+  const objection =
+    toolObjection(failure, quirks, request) ??
+    findObjection(ROWS, failure, quirks, request, changes)
+  if (objection?.quirk !== 'no effort') return objection
   // A server that names the efforts it knows gets the nearest of them, unless it rejected that as well.
   const efforts = supportedEfforts(failure.message)
-  return efforts !== null && !known.has(efforts) && changes(efforts)
-    ? { ...found, quirk: efforts }
-    : found
+  return efforts !== null && !quirks.has(efforts) && changes(efforts)
+    ? { ...objection, quirk: efforts }
+    : objection
 }

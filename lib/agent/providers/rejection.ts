@@ -82,9 +82,9 @@ export const paramIs = (failure: ProviderFailure, field: RegExp): boolean => {
 
 const namedIn = (words: string): { path: string; words: string }[] =>
   NAMING.flatMap(pattern =>
-    [...words.matchAll(pattern)].map(found => ({
-      path: normalized(found[1] ?? ''),
-      words: found[0],
+    [...words.matchAll(pattern)].map(match => ({
+      path: normalized(match[1] ?? ''),
+      words: match[0],
     })),
   )
 
@@ -105,29 +105,31 @@ const isFromConversation = (words: string, { messages }: ProviderRequest): boole
 export const findObjection = (
   rows: readonly QuirkRow[],
   failure: ProviderFailure,
-  known: Quirks,
+  quirks: Quirks,
   request: ProviderRequest,
   changes: (quirk: Objection['quirk']) => boolean,
 ): Objection | null => {
-  const left = rows.filter(({ quirk }) => !known.has(quirk))
+  const candidates = rows.filter(({ quirk }) => !quirks.has(quirk))
   const words = ownWords(failure)
   const param = paramOf(failure)
   if (param !== null) {
     if (isPromptPath(param)) return null
-    const found = left.find(
+    const match = candidates.find(
       ({ field, says, quirk }) =>
         field.test(param) && (says?.test(words) ?? true) && changes(quirk),
     )
-    return found ? toObjection(found) : null
+    return match ? toObjection(match) : null
   }
-  const named = namedIn(words)
+  const fields = namedIn(words)
   const mentioned = mentionedIn(words)
-  const prompt = [...named.map(({ path }) => path), ...mentioned].find(isPromptPath)
+  const prompt = [...fields.map(({ path }) => path), ...mentioned].find(isPromptPath)
   // It may be about the messages themselves, such as their roles and signatures; anything else in it is a quotation.
-  const possible = prompt ? left.filter(({ says, field }) => says && field.test(prompt)) : left
+  const possible = prompt
+    ? candidates.filter(({ says, field }) => says && field.test(prompt))
+    : candidates
   for (const row of possible) {
     const sentence = row.says?.exec(words)?.[0]
-    const naming = row.says ? undefined : named.find(({ path }) => row.field.test(path))
+    const naming = row.says ? undefined : fields.find(({ path }) => row.field.test(path))
     const evidence = sentence ?? naming?.words
     // The server may name the field without saying what is wrong with it.
     const isMentioned = !row.says && mentioned.some(path => row.field.test(path))

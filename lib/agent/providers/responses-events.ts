@@ -20,7 +20,7 @@ import {
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 
 /** An output item and what of it was already emitted. */
-type ItemState = { call: number; named: boolean; text: string; reasoning: string; refusal: string }
+type ItemState = { call: number; text: string; reasoning: string; refusal: string }
 
 export class ResponsesReader extends ResponseReader {
   readonly #items = new Map<unknown, ItemState>()
@@ -54,11 +54,13 @@ export class ResponsesReader extends ResponseReader {
       }
       case 'response.function_call_arguments.delta': {
         const item = this.#itemAt(key)
-        return item.named ? this.#addArguments(item, delta) : []
+        return item.call >= 0 ? this.#addArguments(item, delta) : []
       }
       case 'response.function_call_arguments.done': {
         const item = this.#itemAt(key)
-        return item.named && item.text === '' ? this.#addArguments(item, argumentsOf(event)) : []
+        return item.call >= 0 && item.text === ''
+          ? this.#addArguments(item, argumentsOf(event))
+          : []
       }
       case 'response.output_item.done':
         return this.#complete(key, asObject(event.item))
@@ -83,15 +85,14 @@ export class ResponsesReader extends ResponseReader {
   }
 
   #itemAt(key: unknown): ItemState {
-    const found = this.#items.get(key) ?? {
+    const item = this.#items.get(key) ?? {
       call: -1,
-      named: false,
       text: '',
       reasoning: '',
       refusal: '',
     }
-    this.#items.set(key, found)
-    return found
+    this.#items.set(key, item)
+    return item
   }
 
   #add(type: 'text' | 'reasoning' | 'refusal', item: ItemState, words: string): ProviderDelta[] {
@@ -101,8 +102,7 @@ export class ResponsesReader extends ResponseReader {
   }
 
   #startCall(item: ItemState, call: JsonObject): ProviderDelta[] {
-    if (item.named) return []
-    item.named = true
+    if (item.call >= 0) return []
     item.call = this.calls++
     const id = asString(call.call_id) || asString(call.id)
     return [{ type: 'tool_call', index: item.call, id, name: asString(call.name) }]
@@ -177,8 +177,8 @@ export class ResponsesReader extends ResponseReader {
 }
 
 /** Text in the API; an object at some servers. */
-const argumentsOf = ({ arguments: given }: JsonObject): string =>
-  isObject(given) ? JSON.stringify(given) : asString(given)
+const argumentsOf = ({ arguments: value }: JsonObject): string =>
+  isObject(value) ? JSON.stringify(value) : asString(value)
 
 /** The whole text of an item, unless it was streamed already. */
 const rest = (all: string, emitted: string): string => (emitted === '' ? all : '')
@@ -191,16 +191,16 @@ const finishOf = (response: JsonObject, hasCalls: boolean): Finish => {
 }
 
 const usageOf = (usage: JsonObject) => {
-  const read = asCount(asObject(usage.input_tokens_details).cached_tokens)
+  const cacheReads = asCount(asObject(usage.input_tokens_details).cached_tokens)
   return {
     type: 'usage' as const,
     inputTokens: asCount(usage.input_tokens),
     outputTokens: withReasoning(asCount(usage.output_tokens), {
       total: asCount(usage.total_tokens),
       input: asCount(usage.input_tokens),
-      cached: read,
+      cached: cacheReads,
     }),
-    ...(read > 0 && { cacheReadTokens: read }),
+    ...(cacheReads > 0 && { cacheReadTokens: cacheReads }),
     ...(typeof usage.cost === 'number' && { cost: asCount(usage.cost) }),
   }
 }

@@ -1,7 +1,7 @@
 /** Converts a conversation to the input items of the format `codex_responses`. */
 import type { JsonObject } from '../../base/json.ts'
 import type { ProviderRequest } from '../types.ts'
-import { type Part, partsOf } from './content-parts.ts'
+import { type ContentPart, contentParts } from './content-parts.ts'
 import { createIdSanitizer, sanitizeToolName } from './sanitize-ids.ts'
 import { inContentOrder, readPositionedItems } from './content-order.ts'
 
@@ -31,7 +31,7 @@ export const toItems = (
 }
 
 const plainText = ({ content }: Message): string =>
-  partsOf(content)
+  contentParts(content)
     .flatMap(part => ('text' in part ? [part.text] : []))
     .join('\n')
 
@@ -40,7 +40,7 @@ const itemsOf = (
   sanitizeId: (id: string) => string,
   shape: InputShape,
 ): JsonObject[] => {
-  const parts = partsOf(message.content)
+  const parts = contentParts(message.content)
   switch (message.role) {
     case 'system':
       return [{ type: 'message', role: 'developer', content: parts.map(toInput) }]
@@ -59,7 +59,7 @@ const itemsOf = (
   }
 }
 
-const toInput = (part: Part): JsonObject =>
+const toInput = (part: ContentPart): JsonObject =>
   'text' in part
     ? { type: 'input_text', text: part.text }
     : { type: 'input_image', image_url: part.image, detail: 'auto' }

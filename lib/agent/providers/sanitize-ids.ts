@@ -10,15 +10,15 @@ export const sanitizeToolName = (name: string | undefined): string =>
 
 /** Returns a function that maps the call ids of one conversation to valid ids, one to one. */
 export const createIdSanitizer = () => {
-  const known = new Map<string, string>()
-  const taken = new Set<string>()
+  const names = new Map<string, string>()
+  const usedNames = new Set<string>()
   return (id: string): string => {
-    const found = known.get(id)
-    if (found !== undefined) return found
+    const earlier = names.get(id)
+    if (earlier !== undefined) return earlier
     let name = sanitize(id) || 'call'
-    for (let copy = 2; taken.has(name); copy++) name = `${sanitize(id).slice(0, 58)}_${copy}`
-    known.set(id, name)
-    taken.add(name)
+    for (let copy = 2; usedNames.has(name); copy++) name = `${sanitize(id).slice(0, 58)}_${copy}`
+    names.set(id, name)
+    usedNames.add(name)
     return name
   }
 }

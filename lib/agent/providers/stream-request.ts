@@ -89,9 +89,9 @@ class SpareBodies {
 
   /** Nobody else gets it until it is given back. */
   take(turn: AbortSignal, url: string): EncodedJson | undefined {
-    const found = this.#spare.get(turn)
+    const spare = this.#spare.get(turn)
     this.#spare.delete(turn)
-    return found?.url === url ? found.body : undefined
+    return spare?.url === url ? spare.body : undefined
   }
 
   /** Call when the body was answered in full. */
@@ -260,16 +260,16 @@ async function* events(
 /** Newline-delimited JSON, the framing of Ollama's own API: one event per line. */
 async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string | null> {
   const decoder = new TextDecoder()
-  let held = ''
+  let tail = ''
   for await (const bytes of body) {
-    const ready = (held + decoder.decode(bytes, { stream: true })).split('\n')
-    held = ready.pop() ?? ''
-    if (held.length > MAX_EVENT_CHARS)
+    const ready = (tail + decoder.decode(bytes, { stream: true })).split('\n')
+    tail = ready.pop() ?? ''
+    if (tail.length > MAX_EVENT_CHARS)
       throw new ProviderFailure('error', sentence('turn.too_large'))
     if (ready.length === 0) yield null
     yield* ready
   }
-  if (held.trim() !== '') yield held
+  if (tail.trim() !== '') yield tail
 }
 
 /** One document, or JSON lines that a proxy labels as one. */

@@ -8,14 +8,14 @@ export class ThinkSplitter {
   /** The text has begun: what follows is text, and needs no splitting. */
   isOver = false
   #state: 'start' | 'thinking' | 'text' = 'start'
-  #held = ''
+  #buffer = ''
   #close = ''
   #seen = ''
   #textChars = 0
 
   push(text: string): TextDelta[] {
     this.#seen += text
-    this.#held += text
+    this.#buffer += text
     const pieces =
       this.#state === 'start'
         ? this.#atStart()
@@ -41,12 +41,12 @@ export class ThinkSplitter {
   }
 
   #atStart(): TextDelta[] {
-    const trimmed = this.#held.trimStart()
+    const trimmed = this.#buffer.trimStart()
     const open = OPEN.find(tag => trimmed.startsWith(tag))
     if (open) {
       this.#state = 'thinking'
       this.#close = open.replace('<', '</')
-      this.#held = trimmed.slice(open.length)
+      this.#buffer = trimmed.slice(open.length)
       return this.#thinking()
     }
     if (OPEN.some(tag => tag.startsWith(trimmed))) return []
@@ -55,25 +55,25 @@ export class ThinkSplitter {
   }
 
   #thinking(): TextDelta[] {
-    const [held, close] = [this.#held, this.#close]
-    const end = held.indexOf(close)
+    const [buffer, close] = [this.#buffer, this.#close]
+    const end = buffer.indexOf(close)
     if (end >= 0) {
-      this.#held = held.slice(end + close.length).trimStart()
+      this.#buffer = buffer.slice(end + close.length).trimStart()
       // White space after the tag may still follow.
-      this.#state = this.#held === '' ? 'start' : 'text'
-      return [...pieceOf('reasoning', held.slice(0, end)), ...this.#take('text')]
+      this.#state = this.#buffer === '' ? 'start' : 'text'
+      return [...pieceOf('reasoning', buffer.slice(0, end)), ...this.#take('text')]
     }
     // Hold back a possible start of the closing tag.
-    let size = Math.min(close.length - 1, held.length)
-    while (size > 0 && !close.startsWith(held.slice(-size))) size--
-    const safe = held.length - size
-    this.#held = held.slice(safe)
-    return pieceOf('reasoning', held.slice(0, safe))
+    let size = Math.min(close.length - 1, buffer.length)
+    while (size > 0 && !close.startsWith(buffer.slice(-size))) size--
+    const safe = buffer.length - size
+    this.#buffer = buffer.slice(safe)
+    return pieceOf('reasoning', buffer.slice(0, safe))
   }
 
   #take(type: 'text' | 'reasoning'): TextDelta[] {
-    const text = this.#held
-    this.#held = ''
+    const text = this.#buffer
+    this.#buffer = ''
     if (type === 'text') this.#textChars += text.length
     return pieceOf(type, text)
   }

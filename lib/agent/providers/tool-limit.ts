@@ -13,11 +13,11 @@ export const offeredTools = (
 
 /** Null when all tools are included. */
 export const toolLimitNotice = (request: ProviderRequest, quirks: Quirks): Sentence | null => {
-  const left = request.tools.length - offeredTools(request, quirks).length
-  if (left === 0) return null
+  const more = request.tools.length - offeredTools(request, quirks).length
+  if (more === 0) return null
   const { model, provider, providerName: name = provider } = request.endpoint
   if (quirks.has('no tools')) return sentence('model.no_tools', { model })
   return quirks.has('tools refused')
     ? sentence('model.tools_refused', { name, model })
-    : sentence('model.tool_limit', { model, limit: smallestLimit(quirks, 'tools '), count: left })
+    : sentence('model.tool_limit', { model, limit: smallestLimit(quirks, 'tools '), count: more })
 }

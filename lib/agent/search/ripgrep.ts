@@ -28,10 +28,10 @@ export const findRipgrep = async (
   } = {},
 ): Promise<Ripgrep | null> => {
   const packaged = packagePath(beside) ?? unpack?.()
-  const found = packaged ?? findProgram(path, PROGRAM)
-  if (found === undefined) return null
-  const version = await versionOf(found)
-  return version === null ? null : { path: found, version, from: packaged ? 'package' : 'PATH' }
+  const program = packaged ?? findProgram(path, PROGRAM)
+  if (program === undefined) return null
+  const version = await versionOf(program)
+  return version === null ? null : { path: program, version, from: packaged ? 'package' : 'PATH' }
 }
 
 const packagePath = (beside: string): string | undefined => {
@@ -169,13 +169,13 @@ export const countMatches = async (
     isPartial: false,
   }
   for (const batch of batchesOf(files)) {
-    const found = await runFor(search, ['--files-with-matches', '-e', '\\x00'], batch)
-    for (const path of found.text.split('\0')) if (path) all.binary.add(path.slice('./'.length))
+    const binaries = await runFor(search, ['--files-with-matches', '-e', '\\x00'], batch)
+    for (const path of binaries.text.split('\0')) if (path) all.binary.add(path.slice('./'.length))
     const text = batch.filter(({ relative }) => !all.binary.has(relative))
     const counted = await runFor(search, ['--count', '-e', source], text)
     for (const [, path = '', count] of counted.text.matchAll(/\.\/([^\0]*)\0(\d+)\r?\n/g))
       all.counts.set(path, Number(count))
-    if (found.isPartial || counted.isPartial) return { ...all, isPartial: true }
+    if (binaries.isPartial || counted.isPartial) return { ...all, isPartial: true }
     all.searched += batch.length
     if (!counted.isReadable) all.unreadable += await unreadableOf(text)
   }
@@ -197,8 +197,8 @@ export const findLines = async (
   for (const batch of batchesOf(files)) {
     const { text } = await runFor(search, [...args, '-e', source], batch)
     // No column: the match includes the end of the line.
-    const found = text.matchAll(/\.\/([^\0]*)\0(\d+):(?:(\d+):)?[^\n]*\n/g)
-    for (const [, path = '', line, column = 1] of found)
+    const matches = text.matchAll(/\.\/([^\0]*)\0(\d+):(?:(\d+):)?[^\n]*\n/g)
+    for (const [, path = '', line, column = 1] of matches)
       places.get(path)?.push({ line: Number(line), column: Number(column) })
   }
   return places

@@ -16,8 +16,8 @@ const cut = (line: string, at: number): string => {
   const first = Math.min(at - Math.floor(MAX_LINE_CHARS / 3), line.length - MAX_LINE_CHARS)
   const from = Math.max(0, first)
   const to = from + MAX_LINE_CHARS
-  const shown = line.slice(from, to).toWellFormed()
-  return `${from > 0 ? '[…] ' : ''}${shown}${to < line.length ? ' […]' : ''}`
+  const excerpt = line.slice(from, to).toWellFormed()
+  return `${from > 0 ? '[…] ' : ''}${excerpt}${to < line.length ? ' […]' : ''}`
 }
 
 /** Null: larger than what is read at once. */
@@ -38,11 +38,11 @@ const smallLines = (fullPath: string): string[] | null => {
 const largeLines = async (
   ctx: ToolContext,
   fullPath: string,
-  wanted: readonly [first: number, last: number][],
+  ranges: readonly [first: number, last: number][],
 ): Promise<Map<number, string>> => {
   const lines = new Map<number, string>()
   let next = 1
-  for (const [first, last] of wanted) {
+  for (const [first, last] of ranges) {
     const offset = Math.max(first, next)
     if (last < offset) continue
     const limit = last - offset + 1
@@ -79,11 +79,11 @@ export const showLines = async (
     if (text === undefined) return []
     const [first = line, last = line] = around[at] ?? []
     const matchAt = Buffer.from(text).toString('utf8', 0, column - 1).length
-    const shown: string[] = []
+    const excerpt: string[] = []
     for (let number = first; number <= last; number++) {
       const one = number === line ? cut(text, matchAt) : lineAt(number)
-      if (one !== undefined) shown.push(number === line ? one : cut(one, 0))
+      if (one !== undefined) excerpt.push(number === line ? one : cut(one, 0))
     }
-    return [{ line, content: shown.join('\n') }]
+    return [{ line, content: excerpt.join('\n') }]
   })
 }

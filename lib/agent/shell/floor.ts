@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path/posix'
 import { fromEnvironment } from './paths.ts'
-import type { Part, ReadCommand, ShellContext } from './types.ts'
+import type { CommandPart, ReadCommand, ShellContext } from './types.ts'
 
 const SYSTEM = new Set(
   '/ /applications /bin /boot /dev /etc /home /lib /lib32 /lib64 /library /opt /proc /root /run /sbin /srv /sys /system /users /usr /usr/bin /usr/lib /usr/local /usr/sbin /usr/share /var /var/lib /var/log'.split(
@@ -33,7 +33,7 @@ export const floorReason = (
   return null
 }
 
-const reasonOf = ({ name, words, redirects }: Part, shell: ShellContext): string | null => {
+const reasonOf = ({ name, words, redirects }: CommandPart, shell: ShellContext): string | null => {
   const { home, cwd } = shell
   const args = words.map(({ value, raw }) => value ?? fromEnvironment(raw, shell) ?? '')
   const operands = args.filter(arg => arg !== '' && !arg.startsWith('-'))

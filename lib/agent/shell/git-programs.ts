@@ -45,20 +45,20 @@ const configsOf = (gitDir: string): string[] => {
 
 /** The configuration files that may apply in a directory, which may also be in a bare repository. */
 const configFiles = (start: string): string[] => {
-  const found: string[] = []
+  const files: string[] = []
   let dir = start
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     const path = join(dir, '.git')
-    found.push(join(dir, '.gitmodules'))
+    files.push(join(dir, '.gitmodules'))
     // A worktree or a submodule has a file that names the directory.
     const target = /^gitdir: (.+)$/m.exec(readScript(path)?.text ?? '')?.[1]
-    if (target !== undefined) return [...found, ...configsOf(resolve(dir, target))]
-    found.push(...configsOf(path), ...configsOf(dir))
+    if (target !== undefined) return [...files, ...configsOf(resolve(dir, target))]
+    files.push(...configsOf(path), ...configsOf(dir))
     const parent = dirname(dir)
     if (isGitDir(path) || isGitDir(dir) || parent === dir) break
     dir = parent
   }
-  return found
+  return files
 }
 
 /** Whether Git would take a folder below the workspace for a repository: the agent could have made it. */

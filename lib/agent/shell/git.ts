@@ -1,5 +1,5 @@
 /** What the words of a `git` say: the subcommand, and whether it is about the repository of the working directory only. */
-import type { Part, ReadCommand, Word } from './types.ts'
+import type { CommandPart, ReadCommand, Word } from './types.ts'
 
 /** Options before the subcommand with a value of their own. */
 const WITH_VALUE =
@@ -14,13 +14,13 @@ export type GitCall = {
 
 /** Null where a word is known only at run time. */
 export const readGit = (words: readonly Word[]): GitCall | null => {
-  const known = words.flatMap(({ value }) => (value === null ? [] : [value]))
-  if (known.length < words.length) return null
+  const args = words.flatMap(({ value }) => (value === null ? [] : [value]))
+  if (args.length < words.length) return null
   let at = 0
-  while (at < known.length && known[at]?.startsWith('-'))
-    at += WITH_VALUE.test(known[at] ?? '') ? 2 : 1
-  const [sub = '', ...rest] = known.slice(at)
-  return { sub, rest, options: known.slice(0, at) }
+  while (at < args.length && args[at]?.startsWith('-'))
+    at += WITH_VALUE.test(args[at] ?? '') ? 2 : 1
+  const [sub = '', ...rest] = args.slice(at)
+  return { sub, rest, options: args.slice(0, at) }
 }
 
 /** Not `-C`, `--git-dir`, or `-c`: it works where it is started, with the settings that are there. */
@@ -38,7 +38,7 @@ const BESIDE = /^(?:echo|printf|pwd|true|ls|cat|head|tail|wc|grep)$/
 
 const TAKES_MESSAGE = /^(?:commit|merge|tag|stash|notes)$/
 /** Without `-m "$(cat …)"`: in quotes it is one word, and Git only keeps it. */
-const withoutMessages = (part: Part): Part => {
+const withoutMessages = (part: CommandPart): CommandPart => {
   if (!part.words.some(({ value }) => value !== null && TAKES_MESSAGE.test(value))) return part
   const isMessage = ({ value, raw = '' }: Word, at: number): boolean =>
     value === null &&
@@ -48,7 +48,7 @@ const withoutMessages = (part: Part): Part => {
   return { ...part, words: part.words.filter((word, at) => !isMessage(word, at)) }
 }
 
-const writesGit = ({ redirects }: Part): boolean =>
+const writesGit = ({ redirects }: CommandPart): boolean =>
   redirects.some(({ target }) => target === null || /(?:^|\/)\.git(?:\/|$)/i.test(target))
 
 /** Only Git in the workspace's own repository, with harmless programs beside it: its `.git` may change. */
@@ -95,13 +95,13 @@ const LOSES_WORK: Readonly<Record<string, (rest: Rest) => boolean>> = {
   rm: has(/^-[a-z]*f|^--force$/),
 }
 
-const loses = (table: typeof LOSES_WORK, part: Part): boolean => {
+const loses = (table: typeof LOSES_WORK, part: CommandPart): boolean => {
   const git = part.name === 'git' ? readGit(part.words) : null
   return git !== null && Object.hasOwn(table, git.sub) && table[git.sub]?.(git.rest) === true
 }
 
 /** Loses what no checkpoint of the workspace brings back: commits, stashes, or what others have. */
-export const losesHistory = (part: Part): boolean => loses(LOSES_HISTORY, part)
+export const losesHistory = (part: CommandPart): boolean => loses(LOSES_HISTORY, part)
 
 /** Discards work of the folder, which a checkpoint brings back where there is one. */
-export const losesWork = (part: Part): boolean => loses(LOSES_WORK, part)
+export const losesWork = (part: CommandPart): boolean => loses(LOSES_WORK, part)

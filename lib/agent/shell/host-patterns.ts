@@ -173,18 +173,18 @@ export type HostFinding = { label: string; span: TextSpan }
 export const hostFindings = (command: string): HostFinding[] => {
   const find = (text: string): HostFinding[] =>
     PATTERNS.flatMap(({ label, text: pattern }) =>
-      [...text.matchAll(pattern)].map(({ 0: found, index }) => {
-        const lead = found.length - found.replace(/^[\s;&|({`$]+/, '').length
-        return { label, span: { start: index + lead, end: index + found.trimEnd().length } }
+      [...text.matchAll(pattern)].map(({ 0: match, index }) => {
+        const lead = match.length - match.replace(/^[\s;&|({`$]+/, '').length
+        return { label, span: { start: index + lead, end: index + match.trimEnd().length } }
       }),
     )
   const plain = normalizeCommand(command).replace(/\\\r?\n/g, '  ')
-  const found = find(command.replace(/\\\r?\n/g, match => ' '.repeat(match.length)))
-  if (plain === command) return found
-  const labels = new Set(found.map(({ label }) => label))
+  const findings = find(command.replace(/\\\r?\n/g, match => ' '.repeat(match.length)))
+  if (plain === command) return findings
+  const labels = new Set(findings.map(({ label }) => label))
   // Shown nowhere in particular: the text that is shown has other places.
   return [
-    ...found,
+    ...findings,
     ...find(plain)
       .filter(({ label }) => !labels.has(label))
       .map(({ label }) => ({ label, span: { start: 0, end: 0 } })),

@@ -2,7 +2,7 @@
  * What a part starts besides itself: the command of `sudo`, `env`, `xargs`, `find -exec`, and the text of `bash -c` or `eval`. A
  * guess that finds too much: a rule that forbids a command must hold for it, and no rule that allows one counts it.
  */
-import type { Part, Value, Word } from './types.ts'
+import type { CommandPart, Value, Word } from './types.ts'
 
 /** Print their words, or read what they name: a command among their arguments is only text. */
 const ONLY_TEXT =
@@ -13,7 +13,7 @@ const SHELL = /^(?:(?:ba|z|k|mk|da|a|c|tc|fi)?sh|busybox)$/
 const EVALUATES = /^(?:eval|watch)$/
 
 /** Every rest of the words that could be a command: after options and their values, whatever these are. */
-export const innerWords = ({ name, words, program }: Part): readonly (readonly Word[])[] => {
+export const innerWords = ({ name, words, program }: CommandPart): readonly (readonly Word[])[] => {
   if (program === null || ONLY_TEXT.test(name)) return []
   return words.flatMap(({ value }, at) =>
     at < 40 && value !== null && /^[\w./+@-]+$/.test(value) && !/^[-+\d]/.test(value)
@@ -44,7 +44,7 @@ const perhapsIn = (value: Value): string[] => {
 }
 
 /** The texts that it gives to a shell, or may give to one. */
-export const innerTexts = ({ name, words, inputs }: Part): readonly InnerText[] => {
+export const innerTexts = ({ name, words, inputs }: CommandPart): readonly InnerText[] => {
   if (SHELL.test(name)) {
     const at = words.findIndex(({ value }) => value !== null && /^-[a-zA-Z]*c$/.test(value))
     const hasFile = words.some(({ value }) => value !== null && !value.startsWith('-'))

@@ -3,7 +3,7 @@ import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { followPath } from '../../store/path-within.ts'
 import { statIfExists } from '../hard-links.ts'
-import type { Part, ReadCommand, ShellContext } from './types.ts'
+import type { CommandPart, ReadCommand, ShellContext } from './types.ts'
 
 export type NamedPath = {
   /** Absolute; null: known only at run time. */
@@ -33,7 +33,7 @@ const LISTS =
 const READS =
   /^(?:cat|head|tail|wc|nl|tac|less|more|grep|egrep|fgrep|rg|ag|ack|sort|uniq|cut|diff|cmp|comm|file|strings|od|xxd|hexdump|base64|md5sum|sha\d*sum|jq|bat|source|\.)$/
 
-const inPlace = ({ name, words }: Part): boolean =>
+const inPlace = ({ name, words }: CommandPart): boolean =>
   /^(?:g?sed|perl|ruby)$/.test(name) &&
   words.some(({ value }) => value !== null && /^-[a-zA-Z]*i|^--in-?p/.test(value))
 
@@ -63,51 +63,51 @@ const TAKES_NAMES = /^(?:xargs|parallel|cpio|pax)$/
 
 /** The folders in which a part may run: where the command starts, and where a `cd` in it leads. */
 const foldersOf = ({ parts }: ReadCommand, shell: ShellContext): (string | null)[] => {
-  const found: (string | null)[] = [shell.cwd]
+  const folders: (string | null)[] = [shell.cwd]
   for (const { name, words } of parts) {
     const dirs =
       name === 'cd' || name === 'pushd'
         ? words.slice(0, 1)
         : words.filter((_, at) => /^(?:-C|--chdir|--directory)$/.test(words[at - 1]?.value ?? ''))
-    for (const { value: known, raw } of dirs) {
-      const value = known ?? fromEnvironment(raw, shell)
+    for (const { value: literal, raw } of dirs) {
+      const value = literal ?? fromEnvironment(raw, shell)
       const to = value?.replace(/^~(?=\/|$)/, () => shell.home)
-      found.push(...(to === undefined ? [null] : found.map(dir => dir && resolve(dir, to))))
+      folders.push(...(to === undefined ? [null] : folders.map(dir => dir && resolve(dir, to))))
     }
-    if (found.length > 16) return [...found.slice(0, 16), null]
+    if (folders.length > 16) return [...folders.slice(0, 16), null]
   }
-  return [...new Set(found)]
+  return [...new Set(folders)]
 }
 
 /** Every file that the words name, in every folder in which the command may run. */
 export const namedPaths = (command: ReadCommand, shell: ShellContext): NamedPath[] => {
   const folders = foldersOf(command, shell)
-  const known = folders.filter(dir => dir !== null)
-  const found: NamedPath[] = folders.length > known.length ? [UNKNOWN] : []
-  const add = (value: string | null, given: Omit<NamedPath, 'path'>, isGlob = false): void => {
-    if (value === null) return void found.push({ ...UNKNOWN, kind: given.kind })
+  const dirs = folders.filter(dir => dir !== null)
+  const paths: NamedPath[] = folders.length > dirs.length ? [UNKNOWN] : []
+  const add = (value: string | null, access: Omit<NamedPath, 'path'>, isGlob = false): void => {
+    if (value === null) return void paths.push({ ...UNKNOWN, kind: access.kind })
     if (value === '' || value === '-' || value.length > MAX_WORD_CHARS || value.includes('\0'))
       return
     if (/^\w+:\/\//.test(value) || /^\/dev\/(?!shm)/.test(value)) return
     const text = value.replace(/^~(?=\/|$)/, () => shell.home)
-    if (RUN_TIME.test(text)) return void found.push({ ...UNKNOWN, kind: given.kind })
-    for (const dir of known) {
+    if (RUN_TIME.test(text)) return void paths.push({ ...UNKNOWN, kind: access.kind })
+    for (const dir of dirs) {
       const names = isGlob ? globSync(text, { cwd: dir }).slice(0, MAX_NAMES) : [text]
       for (const name of names) {
         const path = name.includes('..') ? followPath(dir, name) : resolve(dir, name)
-        found.push({ ...given, path, isTree: given.isTree && isTree(path) })
+        paths.push({ ...access, path, isTree: access.isTree && isTree(path) })
       }
     }
   }
   for (const part of command.parts) {
     const { name, words, redirects, inputs, assigns } = part
-    for (const { op, target: known, raw } of redirects) {
-      const target = known ?? fromEnvironment(raw, shell)
+    for (const { op, target: literal, raw } of redirects) {
+      const target = literal ?? fromEnvironment(raw, shell)
       if (!(op === '>&' && target !== null && /^[\d-]+$/.test(target)))
         add(target, { kind: op.includes('>') ? 'write' : 'read', isTree: false, isUnsure: false })
     }
     if (PRINTS.test(name)) continue
-    if (TAKES_NAMES.test(name)) found.push(UNKNOWN)
+    if (TAKES_NAMES.test(name)) paths.push(UNKNOWN)
     const runsOthers = words.some(({ value }) => /^-(?:exec|ok)|^-x$/i.test(value ?? ''))
     const operands = words.filter(({ value }) => value === null || !value.startsWith('-'))
     const searchesHere =
@@ -139,7 +139,7 @@ export const namedPaths = (command: ReadCommand, shell: ShellContext): NamedPath
         for (const token of tokensIn(text))
           add(token, { kind: 'either', isTree: false, isUnsure: true })
   }
-  return found
+  return paths
 }
 
 const UNKNOWN: NamedPath = { path: null, kind: 'either', isTree: false, isUnsure: true }

@@ -12,7 +12,7 @@ import {
 } from 'unbash'
 import { MAX_COMMAND_CHARS, normalizeCommand, parseShell } from './syntax.ts'
 import { innerTexts, innerWords } from './inner.ts'
-import type { Part, ReadCommand, Redirect, Value, Word } from './types.ts'
+import type { CommandPart, ReadCommand, Redirect, Value, Word } from './types.ts'
 
 /** `bash -c` in `bash -c` … */
 const MAX_DEPTH = 4
@@ -25,13 +25,13 @@ const UNREADABLE: ReadCommand = { parts: [], isPlain: false, isFollowed: false }
 export const readCommand = (command: string): ReadCommand => {
   if (command.length > MAX_COMMAND_CHARS) return UNREADABLE
   const plain = normalizeCommand(command)
-  const read = readText(plain, 0)
-  if (plain === command) return read
+  const analysis = readText(plain, 0)
+  if (plain === command) return analysis
   const raw = readText(command, 0)
   return {
-    parts: [...raw.parts, ...read.parts],
+    parts: [...raw.parts, ...analysis.parts],
     isPlain: false,
-    isFollowed: raw.isFollowed && read.isFollowed,
+    isFollowed: raw.isFollowed && analysis.isFollowed,
   }
 }
 
@@ -56,37 +56,37 @@ const PLAIN = new Set([
 type Variables = ReadonlyMap<string, Value>
 
 const variablesIn = (tree: SyntaxNode): Variables => {
-  const found = new Map<string, Value>()
+  const values = new Map<string, Value>()
   const visit = (node: SyntaxNode): void => {
     if (node.type === 'Assignment') {
-      const value = node.value.type === 'Word' && !node.append ? wordText(node.value, found) : null
-      found.set(node.name, found.has(node.name) && found.get(node.name) !== value ? null : value)
+      const value = node.value.type === 'Word' && !node.append ? wordText(node.value, values) : null
+      values.set(node.name, values.has(node.name) && values.get(node.name) !== value ? null : value)
     }
-    if (node.type === 'For' || node.type === 'Select') found.set(node.name.value, null)
+    if (node.type === 'For' || node.type === 'Select') values.set(node.name.value, null)
     forEachChild(node, visit)
   }
   visit(tree)
-  return found
+  return values
 }
 
 const readText = (text: string, depth: number): ReadCommand => {
   const tree = parseShell(text)
   if (!tree) return UNREADABLE
   const variables = variablesIn(tree)
-  const parts: Part[] = []
+  const parts: CommandPart[] = []
   /** What reads the output of another program. */
   const piped = new Set<SyntaxNode>()
   let isPlain = tree.errors === undefined || tree.errors.length === 0
   let isFollowed = isPlain
-  const add = (part: Part): void => {
+  const add = (part: CommandPart): void => {
     if (parts.length >= MAX_PARTS || part.program === null) isFollowed = false
     if (parts.length >= MAX_PARTS) return
     parts.push(part)
     for (const words of innerWords(part)) add({ ...fromWords(words), isInner: true })
     for (const { text: inner, isCertain } of innerTexts(part)) {
-      const read = inner === null || depth >= MAX_DEPTH ? UNREADABLE : readText(inner, depth + 1)
-      if (isCertain) isFollowed &&= read.isFollowed
-      for (const each of read.parts)
+      const nested = inner === null || depth >= MAX_DEPTH ? UNREADABLE : readText(inner, depth + 1)
+      if (isCertain) isFollowed &&= nested.isFollowed
+      for (const each of nested.parts)
         if (parts.length < MAX_PARTS) parts.push({ ...each, isInner: true })
     }
   }
@@ -106,7 +106,14 @@ const readText = (text: string, depth: number): ReadCommand => {
   return { parts, isPlain: isPlain && parts.every(({ program }) => program !== null), isFollowed }
 }
 
-const EMPTY: Part = { program: '', name: '', words: [], redirects: [], assigns: [], inputs: [] }
+const EMPTY: CommandPart = {
+  program: '',
+  name: '',
+  words: [],
+  redirects: [],
+  assigns: [],
+  inputs: [],
+}
 
 /** A script of an interpreter, whose literals may be paths and hosts. */
 export const scriptAsCommand = (code: string): ReadCommand => {
@@ -122,12 +129,12 @@ export const scriptAsCommand = (code: string): ReadCommand => {
 const baseName = (program: Value): string =>
   program === null ? '' : program.slice(program.lastIndexOf('/') + 1).toLowerCase()
 
-const fromWords = ([first, ...words]: readonly Word[]): Part => {
+const fromWords = ([first, ...words]: readonly Word[]): CommandPart => {
   const program = first?.value ?? null
   return { ...EMPTY, program, name: baseName(program), words }
 }
 
-const toPart = (command: Command, variables: Variables): Part => {
+const toPart = (command: Command, variables: Variables): CommandPart => {
   const assigns: [string, Value][] = []
   const words: Word[] = []
   for (const each of [...command.prefix, ...command.args])
@@ -184,10 +191,10 @@ const isQuiet = (
     : operator === '>&' && to !== null && /^[12]$/.test(to)
 }
 
-const partsOf = (node: Node): readonly WordPart[] => node.parts ?? []
+const wordParts = (node: Node): readonly WordPart[] => node.parts ?? []
 
 const isGlob = (node: Node): boolean =>
-  partsOf(node).some(
+  wordParts(node).some(
     ({ type }) => type === 'Glob' || type === 'ExtendedGlob' || type === 'BraceExpansion',
   ) ||
   (node.parts === undefined && /^[^'"\\]*[*?[]/.test(node.text))
@@ -204,10 +211,10 @@ const KNOWN = new Set([
 /** A tilde stays one; the value of a wildcard is its pattern. */
 const wordText = (node: Node, variables: Variables): Value => {
   let text = ''
-  for (const part of partsOf(node)) {
-    const known = partText(part, variables)
-    if (known === null) return null
-    text += known
+  for (const part of wordParts(node)) {
+    const value = partText(part, variables)
+    if (value === null) return null
+    text += value
   }
   return node.parts === undefined || text === '' ? node.value : text
 }

@@ -10,7 +10,7 @@ import { isDirectory } from '../../base/directories.ts'
 import { readGit } from './git.ts'
 import { hasProgramConfig, isInNestedRepository } from './git-programs.ts'
 import { findRoots, READER_OPTIONS } from './reader-options.ts'
-import type { Part, ReadCommand, ShellContext } from './types.ts'
+import type { CommandPart, ReadCommand, ShellContext } from './types.ts'
 
 const set = (names: string): ReadonlySet<string> => new Set(names.trim().split(/\s+/))
 
@@ -51,15 +51,15 @@ const VERSIONED = set('git node npm python python3 ruby perl php gcc g++ clang m
 
 /** The program is the one that its name stands for, not a file that the agent can write. */
 const isSystemProgram = (
-  { name, program }: Part,
+  { name, program }: CommandPart,
   { env, cwd, workspace = cwd }: ShellContext,
 ): boolean => {
   if (program === `/bin/${name}` || program === `/usr/bin/${name}`) return true
   const searchPath = env?.PATH ?? ''
   if (program !== name || !searchPath.split(delimiter).every(isAbsolute)) return false
-  const found = findProgram(searchPath, name)
+  const path = findProgram(searchPath, name)
   // Undefined: built into the shell.
-  return found === undefined || !isInside(workspace, realPath(dirname(found)))
+  return path === undefined || !isInside(workspace, realPath(dirname(path)))
 }
 
 /** A word that leads out of the workspace, also through a link, as the kernel follows it. */
@@ -71,7 +71,7 @@ const isUncertain = (pattern: string): boolean =>
   /^~|\.\.|\*\*|(?:^|\/)\.[^\w/]/.test(pattern) || isAbsolute(pattern)
 
 /** The words as the program gets them; null where a wildcard may become an option, or stands for too much. */
-const expanded = ({ words }: Part, { cwd }: ShellContext): string[] | null => {
+const expanded = ({ words }: CommandPart, { cwd }: ShellContext): string[] | null => {
   const all: string[] = []
   for (const { value, isGlob } of words) {
     if (value === null) return null
@@ -91,9 +91,9 @@ const expanded = ({ words }: Part, { cwd }: ShellContext): string[] | null => {
 /** The words that are paths; null where an option is not known to only read. */
 const readPaths = (name: string, args: readonly string[]): readonly string[] | null => {
   if (name === 'find') return findRoots(args)
-  const known = Object.hasOwn(READER_OPTIONS, name) ? READER_OPTIONS[name] : undefined
-  if (!known) return null
-  const { options, takes, pattern, isText, holds } = known
+  const grammar = Object.hasOwn(READER_OPTIONS, name) ? READER_OPTIONS[name] : undefined
+  if (!grammar) return null
+  const { options, takes, pattern, isText, holds } = grammar
   const operands: string[] = []
   let needsPattern = pattern !== undefined
   for (let at = 0; at < args.length; at++) {
@@ -125,7 +125,7 @@ const readsOwnGit = (args: readonly string[], { cwd, workspace = cwd }: ShellCon
 const gitPaths = (args: readonly string[]): string[] =>
   args.flatMap(arg => (arg.startsWith('-') ? arg.replace(/^--?[\w-]*=?/, '') : arg))
 
-const readsHere = (part: Part, shell: ShellContext): boolean => {
+const readsHere = (part: CommandPart, shell: ShellContext): boolean => {
   const { name, program, assigns, inputs } = part
   if (program === '' || assigns.length > 0 || inputs.length > 0 || !isSystemProgram(part, shell))
     return false
@@ -152,7 +152,7 @@ const isIn = (path: string, { cwd, workspace = cwd }: ShellContext): boolean =>
   isInside(realPath(workspace), realPath(path))
 
 /** Null: it goes somewhere else. */
-const afterCd = ({ words }: Part, folders: Folders, shell: ShellContext): Folders | null => {
+const afterCd = ({ words }: CommandPart, folders: Folders, shell: ShellContext): Folders | null => {
   const [to, ...more] = words
   if (!to || to.value === null || to.isGlob || more.length > 0 || /^[-~]/.test(to.value))
     return null
@@ -168,28 +168,28 @@ const afterCd = ({ words }: Part, folders: Folders, shell: ShellContext): Folder
 export const readingParts = (
   { parts, isPlain }: ReadCommand,
   shell: ShellContext,
-): ReadonlySet<Part> => {
-  const found = new Set<Part>()
-  if (!isPlain || !isIn(shell.cwd, shell)) return found
+): ReadonlySet<CommandPart> => {
+  const readers = new Set<CommandPart>()
+  if (!isPlain || !isIn(shell.cwd, shell)) return readers
   let folders: Folders | null = [shell.cwd]
   for (const part of parts) {
     if (folders === null) break
     if (part.isInner) continue
     if (part.name === 'cd') {
       folders = afterCd(part, folders, shell)
-      if (folders !== null) found.add(part)
+      if (folders !== null) readers.add(part)
     } else if (
       folders.every(cwd =>
         readsHere(part, { ...shell, workspace: shell.workspace ?? shell.cwd, cwd }),
       )
     )
-      found.add(part)
+      readers.add(part)
   }
-  return found
+  return readers
 }
 
 /** Whether the whole command certainly changes nothing and reads the workspace only. */
 export const onlyReads = (command: ReadCommand, shell: ShellContext): boolean => {
-  const found = readingParts(command, shell)
-  return found.size > 0 && command.parts.every(part => part.isInner || found.has(part))
+  const readers = readingParts(command, shell)
+  return readers.size > 0 && command.parts.every(part => part.isInner || readers.has(part))
 }

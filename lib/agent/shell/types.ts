@@ -30,7 +30,7 @@ export type Word = {
 export type Redirect = { op: string; target: Value; raw?: string }
 
 /** One program with its arguments, wherever it stands in the text. */
-export type Part = {
+export type CommandPart = {
   /** The program as it is written; null: known only at run time. */
   program: Value
   /** Its base name, in lower case; '' for assignments alone. */
@@ -49,7 +49,7 @@ export type Part = {
 
 export type ReadCommand = {
   /** Every program that the text names, in order: in substitutions, loops, and functions, and those that wrappers start. */
-  parts: readonly Part[]
+  parts: readonly CommandPart[]
   /** Programs, words, `|`, `&&`, `||`, `;`, and redirections to nowhere: nothing whose meaning depends on the run. */
   isPlain: boolean
   /** Every program that it starts is named in the text; what those programs do themselves is never known. */

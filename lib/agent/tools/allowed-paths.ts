@@ -54,7 +54,7 @@ const readGuard = (ctx: ReadScope): ((fullPath: string) => boolean) => {
   const home = ctx.env.HOME ?? ''
   const forbidden = realPaths(ctx.forbidden)
   const readable = realPaths(ctx.readable ?? [])
-  let kept: ReadonlySet<string> | undefined
+  let inodes: ReadonlySet<string> | undefined
   let isFirst = true
   const isLinked = (fullPath: string): boolean => {
     // A file with one name has no other one to be reached by. The first file is checked by its own link count; from the second on, the forbidden inodes are collected once.
@@ -62,10 +62,10 @@ const readGuard = (ctx: ReadScope): ((fullPath: string) => boolean) => {
       isFirst = false
       if ((inodeOf(fullPath)?.links ?? 0) < 2) return false
     }
-    kept ??= linkedInodes(forbidden)
-    if (kept.size === 0) return false
+    inodes ??= linkedInodes(forbidden)
+    if (inodes.size === 0) return false
     const inode = inodeOf(fullPath)
-    return inode !== null && inode.links > 1 && kept.has(inode.key)
+    return inode !== null && inode.links > 1 && inodes.has(inode.key)
   }
   const isIn = (paths: string[], fullPath: string) => paths.some(path => isBelow(path, fullPath))
   return fullPath =>
@@ -110,8 +110,8 @@ export const guardWrite = (turn: TurnServices, fullPath: string): void => {
   const forbidden = turn.guards?.write(fullPath) ?? null
   if (forbidden !== null) throw new Refusal('rule', forbidden)
   const real = realPath(fullPath)
-  const kept = realPaths(turn.forbidden).some(path => isBelow(real, path))
-  if (kept)
+  const isServiceState = realPaths(turn.forbidden).some(path => isBelow(real, path))
+  if (isServiceState)
     throw new Refusal(
       'checks',
       `Writing to ${fullPath} is denied: it would replace the state of this service.`,
@@ -166,20 +166,23 @@ export const mayWrite = async (
       !isInside(ctx.turn.workspace, fullPath) &&
       !isInside('/tmp', fullPath),
   )
-  const kept = fullPaths.filter(
+  const protectedPaths = fullPaths.filter(
     fullPath =>
       isInside(ctx.turn.workspace, fullPath) &&
       ((ctx.turn.runner?.reach?.(fullPath) ?? 'write') !== 'write' ||
         isRunByOthers(relative(realPath(ctx.turn.workspace), fullPath))),
   )
-  const labels = [...(outside.length > 0 ? [OUTSIDE] : []), ...(kept.length > 0 ? [PROTECTED] : [])]
-  const asked = [...outside, ...kept]
+  const labels = [
+    ...(outside.length > 0 ? [OUTSIDE] : []),
+    ...(protectedPaths.length > 0 ? [PROTECTED] : []),
+  ]
+  const paths = [...outside, ...protectedPaths]
   if (labels.length === 0) return true
-  const change = diff(asked)
-  return askAbout(ctx, `${verb} ${asked.join(' ')}`, labels, {
+  const change = diff(paths)
+  return askAbout(ctx, `${verb} ${paths.join(' ')}`, labels, {
     ...shownDiff(change),
     whole: change,
-    any: { of: 'changes', name: asked.join(' '), key: `change ${JSON.stringify(asked)}` },
+    any: { of: 'changes', name: paths.join(' '), key: `change ${JSON.stringify(paths)}` },
   })
 }
 

@@ -6,7 +6,7 @@ import type { ToolContext } from '../types.ts'
 /** Larger files are not checked. */
 const MAX_BYTES = 1024 * 1024
 
-type Change = {
+type EditedFile = {
   fullPath: string
   /** Null: there was no file. Undefined: it is not known. */
   before: Buffer | null | undefined
@@ -14,7 +14,7 @@ type Change = {
 }
 
 /** Undefined: not a text that a language server reads. */
-const toText = (bytes: Change['before']): string | null | undefined => {
+const toText = (bytes: EditedFile['before']): string | null | undefined => {
   if (!bytes) return bytes
   if (bytes.length > MAX_BYTES) return undefined
   const file = readTextBytes(bytes)
@@ -24,7 +24,7 @@ const toText = (bytes: Change['before']): string | null | undefined => {
 /** The fields for the result. Call it after the files were written. Never rejects. */
 export const checkEdits = async (
   { signal, turn: { checkEdits: check } }: ToolContext,
-  changes: readonly Change[],
+  changes: readonly EditedFile[],
 ): Promise<EditDiagnostics> => {
   if (!check) return {}
   const edits = changes.flatMap(({ fullPath, ...bytes }) => {

@@ -49,12 +49,12 @@ export const approvalFor = ({
 /** Asks; null if approved. */
 export const askApproval = async (
   ctx: ToolContext,
-  asked: CommandQuestion,
+  request: CommandQuestion,
 ): Promise<ToolResult | null> =>
-  (await ctx.approve(approvalFor(asked))) === 'deny'
+  (await ctx.approve(approvalFor(request))) === 'deny'
     ? notRun(
         'user',
-        `The user denied this command (${asked.question.labels.join('; ')}).`,
+        `The user denied this command (${request.question.labels.join('; ')}).`,
         'Do not try the same by another way.',
       )
     : null
@@ -91,17 +91,17 @@ export const approveCommand = async (
   command: string,
   {
     cwd,
-    shown = command,
-    wanted,
+    approvalText = command,
+    access,
   }: {
     cwd: string
     /** What an approval shows and remembers, where the command alone does not say what it does. */
-    shown?: string
+    approvalText?: string
     /** What the model asked for. */
-    wanted?: CommandAccess | undefined
+    access?: CommandAccess | undefined
   },
 ): Promise<Approved | { refused: ToolResult }> => {
-  const decision = decideCommand(command, ctx.turn, shellContextFor(ctx.turn, cwd), wanted)
+  const decision = decideCommand(command, ctx.turn, shellContextFor(ctx.turn, cwd), access)
   if (decision.kind === 'refuse') return { refused: refusedResult(decision.refusal) }
   const unavailable = await unavailableRunner(ctx.turn)
   if (unavailable) return { refused: unavailable }
@@ -109,14 +109,14 @@ export const approveCommand = async (
   // What is shown says more than the command, so its parts are not all that is approved.
   const { lines, ...whole } = ask ?? { labels: [], isControl: false, marks: [] }
   const question =
-    lines && shown === command
+    lines && approvalText === command
       ? { ...whole, lines }
-      : { ...whole, marks: shown === command ? whole.marks : [] }
+      : { ...whole, marks: approvalText === command ? whole.marks : [] }
   const refused =
     ask === null
       ? null
       : await askApproval(ctx, {
-          command: shown,
+          command: approvalText,
           cwd,
           question,
           runsIn: runsIn(ctx.turn.runner, approved.access),

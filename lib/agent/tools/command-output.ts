@@ -23,11 +23,11 @@ export class CommandOutput {
   readonly #screen = new TerminalScreen(text => this.#keep(text))
   #head = ''
   #tail = ''
-  #left = 0
+  #cutChars = 0
   #whole: string[] = []
-  #held = 0
+  #totalChars = 0
   #pending = ''
-  #shown = 0
+  #liveChars = 0
   #cancel: (() => void) | undefined
 
   constructor(clock: Clock, live: (text: string) => void) {
@@ -51,8 +51,8 @@ export class CommandOutput {
     this.#screen.flush()
     this.#flush()
     const output =
-      this.#held > MAX_WHOLE_CHARS
-        ? { text: this.#tail, omitted: this.#held - this.#tail.length }
+      this.#totalChars > MAX_WHOLE_CHARS
+        ? { text: this.#tail, omitted: this.#totalChars - this.#tail.length }
         : { text: this.#whole.join(''), omitted: 0 }
     return { decoder: this.#decoder, output }
   }
@@ -60,9 +60,9 @@ export class CommandOutput {
   /** The text for the model and, with colors, for the page: long output without its middle, with the path of the full text. */
   text(spill: (text: string) => string | null = () => null): CapturedOutput {
     const over = Math.max(0, this.#tail.length - TAIL_CHARS)
-    const missing = this.#left + over
+    const missing = this.#cutChars + over
     const path =
-      missing > 0 ? spill(stripVTControlCharacters(toWhole(this.#whole, this.#held))) : null
+      missing > 0 ? spill(stripVTControlCharacters(toWhole(this.#whole, this.#totalChars))) : null
     this.#whole = []
     const where = path === null ? '' : `; all of it is in ${path}`
     const note = missing > 0 ? `\n[… ${missing} characters left out${where} …]\n` : ''
@@ -78,7 +78,7 @@ export class CommandOutput {
   #add(text: string): void {
     this.#screen.write(text)
     // Not cut here: each cut would copy what is pending.
-    if (this.#shown + this.#pending.length >= MAX_LIVE_CHARS) return
+    if (this.#liveChars + this.#pending.length >= MAX_LIVE_CHARS) return
     this.#pending += text
     this.#cancel ??= this.#clock.timer(LIVE_EVERY_MS, () => this.#flush())
   }
@@ -87,24 +87,25 @@ export class CommandOutput {
     this.#cancel?.()
     this.#cancel = undefined
     if (this.#pending === '') return
-    const text = this.#pending.slice(0, MAX_LIVE_CHARS - this.#shown)
-    this.#shown += text.length
+    const text = this.#pending.slice(0, MAX_LIVE_CHARS - this.#liveChars)
+    this.#liveChars += text.length
     this.#pending = ''
     this.#live(
-      this.#shown >= MAX_LIVE_CHARS ? `${text}\n[… more output is not shown live …]\n` : text,
+      this.#liveChars >= MAX_LIVE_CHARS ? `${text}\n[… more output is not shown live …]\n` : text,
     )
   }
 
   #keep(text: string): void {
-    if (this.#held < MAX_WHOLE_CHARS) this.#whole.push(text.slice(0, MAX_WHOLE_CHARS - this.#held))
-    this.#held += text.length
+    if (this.#totalChars < MAX_WHOLE_CHARS)
+      this.#whole.push(text.slice(0, MAX_WHOLE_CHARS - this.#totalChars))
+    this.#totalChars += text.length
     const free = Math.max(0, HEAD_CHARS - this.#head.length)
     this.#head += text.slice(0, free)
     this.#tail += text.slice(free)
     // Trim in large steps; trimming on every chunk would copy the tail each time.
     if (this.#tail.length > TAIL_CHARS * 4) {
       // A little more, to detect a cut escape sequence.
-      this.#left += this.#tail.length - TAIL_CHARS - 64
+      this.#cutChars += this.#tail.length - TAIL_CHARS - 64
       this.#tail = this.#tail.slice(-TAIL_CHARS - 64)
     }
   }

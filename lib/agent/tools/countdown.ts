@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 export class Countdown {
   readonly #clock: Clock
   readonly #onEnd: () => void
-  #left: number
+  #remainingMs: number
   #since = 0
   #pauses = 0
   #cancel: (() => void) | undefined
@@ -12,7 +12,7 @@ export class Countdown {
 
   constructor(clock: Clock, totalMs: number, onEnd: () => void) {
     this.#clock = clock
-    this.#left = totalMs
+    this.#remainingMs = totalMs
     this.#onEnd = onEnd
     this.#start()
   }
@@ -35,12 +35,12 @@ export class Countdown {
 
   #start(): void {
     this.#since = this.#clock.monotonic()
-    this.#cancel = this.#clock.timer(Math.max(0, this.#left), this.#onEnd)
+    this.#cancel = this.#clock.timer(Math.max(0, this.#remainingMs), this.#onEnd)
   }
 
   #halt(): void {
     this.#cancel?.()
-    if (this.#cancel) this.#left -= this.#clock.monotonic() - this.#since
+    if (this.#cancel) this.#remainingMs -= this.#clock.monotonic() - this.#since
     this.#cancel = undefined
   }
 }

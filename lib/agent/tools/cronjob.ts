@@ -60,9 +60,9 @@ const fieldsOf = ({ action: _, job_id: __, schedule, model, ...rest }: Input): C
 })
 
 export const cronjobTool = (store: CronStore): Tool<typeof input> => {
-  const verbs: Record<Input['action'], (given: Input) => Promise<Job> | Job> = {
-    async create(given) {
-      const { schedule, ...fields } = fieldsOf(given)
+  const verbs: Record<Input['action'], (args: Input) => Promise<Job> | Job> = {
+    async create(args) {
+      const { schedule, ...fields } = fieldsOf(args)
       if (!schedule) throw new Error('schedule is required for create.')
       const job = await store.create({ ...fields, schedule })
       return { message: 'The task is scheduled.', job }
@@ -71,10 +71,10 @@ export const cronjobTool = (store: CronStore): Tool<typeof input> => {
       const jobs = store.list()
       return { count: jobs.length, jobs }
     },
-    async update(given) {
-      const fields = fieldsOf(given)
+    async update(args) {
+      const fields = fieldsOf(args)
       if (Object.keys(fields).length === 0) throw new Error('Nothing to change was given.')
-      return { message: 'The task was changed.', job: await store.update(given.job_id, fields) }
+      return { message: 'The task was changed.', job: await store.update(args.job_id, fields) }
     },
     pause: async ({ job_id }) => ({ message: 'Paused.', job: await store.pause(job_id) }),
     resume: async ({ job_id }) => ({ message: 'Resumed.', job: await store.resume(job_id) }),
@@ -94,11 +94,11 @@ export const cronjobTool = (store: CronStore): Tool<typeof input> => {
     preview: ({ action, name, job_id, schedule }) =>
       [action, name || job_id, schedule].filter(Boolean).join(' · '),
     onlyReads: ({ action }) => action === 'list',
-    async run(_ctx, given) {
-      const needsId = given.action !== 'create' && given.action !== 'list'
-      if (needsId && !given.job_id) throw new Error(`job_id is required for ${given.action}.`)
+    async run(_ctx, args) {
+      const needsId = args.action !== 'create' && args.action !== 'list'
+      if (needsId && !args.job_id) throw new Error(`job_id is required for ${args.action}.`)
       return {
-        content: JSON.stringify({ success: true, ...(await verbs[given.action](given)) }),
+        content: JSON.stringify({ success: true, ...(await verbs[args.action](args)) }),
       }
     },
   }

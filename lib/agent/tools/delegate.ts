@@ -50,10 +50,10 @@ const maskedTrace = (trace: readonly TraceEntry[], mask: (text: string) => strin
 const toResult = (
   { goal, agent }: z.output<typeof Task>,
   task_index: number,
-  done: SubagentResult,
+  result: SubagentResult,
   mask: (text: string) => string,
 ) => {
-  const { outcome, reason, trace } = done
+  const { outcome, reason, trace } = result
   const { text, steps, usage, model, failure, status } = outcome
   return {
     task_index,
@@ -63,7 +63,7 @@ const toResult = (
     summary: bounded(mask(text)),
     ...(failure && { error: mask(`${failure.message}`) }),
     api_calls: steps,
-    duration_seconds: seconds(done.durationMs),
+    duration_seconds: seconds(result.durationMs),
     model,
     exit_reason: reason,
     tokens: { input: usage.input_tokens, output: usage.output_tokens },

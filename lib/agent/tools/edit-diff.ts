@@ -31,7 +31,7 @@ export const diffToApprove = (diff: string): string => {
   if (/^\(too many changes to show\)$/m.test(diff))
     return `${diff}\\ The change is too large to be shown.\n`
   if (diff.length <= MAX_DIFF_CHARS) return diff
-  const shown = diff.slice(0, diff.lastIndexOf('\n', MAX_DIFF_CHARS) + 1)
-  const left = diff.slice(shown.length).split('\n').length - 1
-  return `${shown}\\ ${left} more lines of this change are not shown.\n`
+  const start = diff.slice(0, diff.lastIndexOf('\n', MAX_DIFF_CHARS) + 1)
+  const more = diff.slice(start.length).split('\n').length - 1
+  return `${start}\\ ${more} more lines of this change are not shown.\n`
 }

@@ -10,15 +10,15 @@ const isPlain = ({ encoding, bom }: TextBytes): boolean => encoding === 'UTF-8' 
 export const withUnsaved = async (
   { turn: { editor } }: ToolContext,
   fullPath: string,
-  stored: TextFile,
+  diskFile: TextFile,
 ): Promise<TextFile> => {
-  if (!editor || !isPlain(stored.file)) return stored
+  if (!editor || !isPlain(diskFile.file)) return diskFile
   const text = await editor.read(fullPath)
-  if (text === null) return stored
+  if (text === null) return diskFile
   // Editors have their own line ends; those of the file are kept.
-  const bytes = rewriteText(stored.file.bytes, text)
-  const file = bytes.equals(stored.file.bytes) ? null : readTextBytes(bytes)
-  return file ? { ...stored, file, text: displayText(file), sizeBytes: bytes.length } : stored
+  const bytes = rewriteText(diskFile.file.bytes, text)
+  const file = bytes.equals(diskFile.file.bytes) ? null : readTextBytes(bytes)
+  return file ? { ...diskFile, file, text: displayText(file), sizeBytes: bytes.length } : diskFile
 }
 
 /** Call it after the file was written. */

@@ -71,8 +71,8 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
     if (unavailable) return unavailable
     const { approved, ask: question } = decision
     const place = runsIn(ctx.turn.runner, approved.access)
-    const asked = question && { command: code, cwd: ctx.turn.workspace, question, runsIn: place }
-    const refused = asked ? await askApproval(ctx, asked) : null
+    const request = question && { command: code, cwd: ctx.turn.workspace, question, runsIn: place }
+    const refused = request ? await askApproval(ctx, request) : null
     if (refused) return refused
     await ctx.beforeChange?.('workspace')
     const dir = mkdtempSync(join(ctx.turn.runner?.sharedDir() ?? tmpdir(), 'agent-code-'))
@@ -98,17 +98,17 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
   const over = Promise.withResolvers<void>()
   const countdown = new Countdown(ctx.turn.clock, limits.timeoutMs, over.resolve)
   const where = runsIn(ctx.turn.runner, run.approved.access)
-  const asked = { command: code, cwd: ctx.turn.workspace, runsIn: where }
-  const gate = new NetworkGate(ctx, asked)
+  const request = { command: code, cwd: ctx.turn.workspace, runsIn: where }
+  const gate = new NetworkGate(ctx, request)
   gate.pauses(countdown)
   const token = randomBytes(24).toString('hex')
   const failures: string[] = []
-  const socket = new ToolSocket(token, limits.maxCalls, async (tool, given) => {
+  const socket = new ToolSocket(token, limits.maxCalls, async (tool, toolArgs) => {
     if (!tools.includes(tool) || !ctx.call)
       return JSON.stringify({ error: `There is no tool "${tool}" for scripts.` })
     // A background process of a script would have no owner.
     const args = Object.fromEntries(
-      Object.entries(given).filter(([name]) => !/background$/i.test(name)),
+      Object.entries(toolArgs).filter(([name]) => !/background$/i.test(name)),
     )
     ctx.output(toLine(tool, args))
     // The tool may wait for an approval, so the script's time limit is paused.

@@ -72,13 +72,13 @@ export const existingPath = (path: string): string => {
   const name = path.slice(parent.length).replace(/^[\\/]/, '')
   const exact = join(dir, name)
   if (dir !== parent && isThere(exact)) return exact
-  const wanted = toPlainName(name)
-  const found = namesIn(dir).filter(other => toPlainName(other) === wanted)
-  if (found.length > 1)
+  const plainName = toPlainName(name)
+  const matches = namesIn(dir).filter(other => toPlainName(other) === plainName)
+  if (matches.length > 1)
     throw new Error(
-      `${found.length} names in ${dir} look like ${name}: ${found.map(other => JSON.stringify(escaped(other))).join(', ')}. Rename them in the terminal first.`,
+      `${matches.length} names in ${dir} look like ${name}: ${matches.map(other => JSON.stringify(escaped(other))).join(', ')}. Rename them in the terminal first.`,
     )
-  return join(dir, found[0] ?? name)
+  return join(dir, matches[0] ?? name)
 }
 
 const escaped = (name: string): string =>

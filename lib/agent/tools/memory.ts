@@ -48,13 +48,13 @@ export const memoryTool = ({ targets, change }: MemoryStore): Tool<typeof input>
   kind: 'write',
   preview: ({ action, target, content, old_text }) =>
     `${action} ${target}: ${(content || old_text).slice(0, 80)}`,
-  async run(_ctx, given) {
-    if (!targets.includes(given.target))
-      throw invalid(`The note "${given.target}" is switched off in this profile.`)
-    const answer = await change(given.target, toChange(given))
+  async run(_ctx, args) {
+    if (!targets.includes(args.target))
+      throw invalid(`The note "${args.target}" is switched off in this profile.`)
+    const answer = await change(args.target, toChange(args))
     return {
       content: JSON.stringify(answer),
-      ...(answer.success ? { preview: `${given.action} ${given.target} · ${answer.usage}` } : {}),
+      ...(answer.success ? { preview: `${args.action} ${args.target} · ${answer.usage}` } : {}),
       ...(answer.success ? {} : { isError: true }),
     }
   },

@@ -12,7 +12,7 @@ import type { ToolContext } from '../types.ts'
 const MAX_SHOWN = 60
 
 /** The first line, short enough for a sentence. */
-const nameOf = (command: string): string => {
+const commandTitle = (command: string): string => {
   const [line = '', ...more] = command.trim().split('\n')
   return line.length > MAX_SHOWN || more.length > 0
     ? `${line.slice(0, MAX_SHOWN).trimEnd()} …`
@@ -21,7 +21,7 @@ const nameOf = (command: string): string => {
 
 const reasonOf = (command: string, target: NetworkTarget): Reason => ({
   reaches: {
-    command: nameOf(command),
+    command: commandTitle(command),
     place: placeOf(target),
     ...(target.isPrivate && { private: true as const }),
     ...(target.address !== undefined && { address: target.address }),

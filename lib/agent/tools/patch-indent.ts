@@ -13,23 +13,23 @@ const unclear = () =>
 /** The shift from the quoted indentation to the file's; null if no single shift fits. */
 export const indentShift = (
   quoted: readonly string[],
-  found: readonly string[],
+  window: readonly string[],
   file: readonly string[],
 ): Reindent | null => {
-  const known = new Map<string, string>()
+  const pairs = new Map<string, string>()
   for (const [at, line] of quoted.entries()) {
     if (line.trim() === '') continue
-    const [from, to] = [indentOf(line), indentOf(found[at] ?? '')]
-    if ((known.get(from) ?? to) !== to) return null
-    known.set(from, to)
+    const [from, to] = [indentOf(line), indentOf(window[at] ?? '')]
+    if ((pairs.get(from) ?? to) !== to) return null
+    pairs.set(from, to)
   }
-  const move = added(known) ?? dropped(known) ?? converted(known)
+  const move = added(pairs) ?? dropped(pairs) ?? converted(pairs)
   if (!move) return null
-  const used = [...known.values()].join('') || file.map(indentOf).join('')
+  const used = [...pairs.values()].join('') || file.map(indentOf).join('')
   return line => {
     if (line.trim() === '') return ''
     const from = indentOf(line)
-    const to = known.get(from) ?? move(from)
+    const to = pairs.get(from) ?? move(from)
     // Never mixes tabs and spaces where the file doesn't.
     if (used !== '' && [...to].some(sign => !used.includes(sign))) throw unclear()
     return to + line.slice(from.length)
@@ -40,17 +40,17 @@ type Move = (indent: string) => string
 type IndentPairs = ReadonlyMap<string, string>
 
 /** Every line is indented further, by the same text. */
-const added = (known: IndentPairs): Move | null => {
-  const [[from, to] = ['', '']] = known
+const added = (pairs: IndentPairs): Move | null => {
+  const [[from, to] = ['', '']] = pairs
   const more = to.slice(0, to.length - from.length)
-  return [...known].every(([a, b]) => b === more + a) ? indent => more + indent : null
+  return [...pairs].every(([a, b]) => b === more + a) ? indent => more + indent : null
 }
 
 /** Every line is indented less, by the same text. */
-const dropped = (known: IndentPairs): Move | null => {
-  const [[from, to] = ['', '']] = known
+const dropped = (pairs: IndentPairs): Move | null => {
+  const [[from, to] = ['', '']] = pairs
   const less = from.slice(0, from.length - to.length)
-  if (![...known].every(([a, b]) => a === less + b)) return null
+  if (![...pairs].every(([a, b]) => a === less + b)) return null
   return indent => {
     if (!indent.startsWith(less)) throw unclear()
     return indent.slice(less.length)
@@ -58,8 +58,8 @@ const dropped = (known: IndentPairs): Move | null => {
 }
 
 /** Spaces in the quotation are tabs in the file or vice versa, with one ratio everywhere. */
-const converted = (known: IndentPairs): Move | null => {
-  const deep = [...known].filter(([from, to]) => from !== '' || to !== '')
+const converted = (pairs: IndentPairs): Move | null => {
+  const deep = [...pairs].filter(([from, to]) => from !== '' || to !== '')
   const isTabs = deep.every(([from, to]) => /^ +$/.test(from) && /^\t+$/.test(to))
   if (!isTabs && !deep.every(([from, to]) => /^\t+$/.test(from) && /^ +$/.test(to))) return null
   const ratios = new Set(deep.map(([from, to]) => to.length / from.length))

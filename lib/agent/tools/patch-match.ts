@@ -8,15 +8,15 @@ import type { Edit } from '../../store/text-bytes.ts'
 import { keepCharacters, toPlainSigns } from './look-alike.ts'
 import { indentOf, type Reindent, indentShift } from './patch-indent.ts'
 
-type Line = { text: string; start: number; eol: string }
+type SourceLine = { text: string; start: number; eol: string }
 
 /** The text of a file and its lines. Offsets are in `text`. */
-export type Source = { text: string; lines: Line[]; eol: string }
+export type Source = { text: string; lines: SourceLine[]; eol: string }
 
 export const openSource = (text: string): Source => {
   // A lone carriage return is a line break only in files without `\n`.
   const breaks = text.includes('\n') ? /\r?\n/g : /\r/g
-  const lines: Line[] = []
+  const lines: SourceLine[] = []
   let start = 0
   for (const { index, 0: eol } of text.matchAll(breaks)) {
     lines.push({ text: text.slice(start, index), start, eol })
@@ -39,13 +39,13 @@ export type Match = { line: number; edits: () => Edit[] }
 /** Matches of a part of the text, which may begin and end within a line. */
 const exact = ({ text, lines, eol }: Source, old: string, fresh: string): Match[] => {
   const parts = old.split('\n').map(part => RegExp.escape(part))
-  const wanted = new RegExp(parts.join(eol === '\r' ? '\r' : '\r?\n'), 'g')
+  const pattern = new RegExp(parts.join(eol === '\r' ? '\r' : '\r?\n'), 'g')
   const matches: Match[] = []
   let line = 0
-  for (const { index: start, 0: found } of text.matchAll(wanted)) {
+  for (const { index: start, 0: whole } of text.matchAll(pattern)) {
     while ((lines[line + 1]?.start ?? Infinity) <= start) line++
     const next = fresh.replaceAll('\n', lines[line]?.eol || eol)
-    matches.push({ line, edits: () => [{ start, end: start + found.length, text: next }] })
+    matches.push({ line, edits: () => [{ start, end: start + whole.length, text: next }] })
   }
   return matches
 }
@@ -77,19 +77,19 @@ export const findLines = (
 ): Match[] => {
   const file = source.lines.map(({ text }) => text)
   for (const { key, isShifted } of READINGS) {
-    const read = (line: string) => (isShifted ? key(line).trimStart() : key(line))
-    const wanted = quoted.map(read)
-    if (wanted.every(line => line === '')) continue
-    const seen = file.map(read)
+    const keyOf = (line: string) => (isShifted ? key(line).trimStart() : key(line))
+    const keys = quoted.map(keyOf)
+    if (keys.every(line => line === '')) continue
+    const seen = file.map(keyOf)
     const matches: Match[] = []
-    for (let line = from; line + wanted.length <= seen.length; line++) {
-      if (!wanted.every((each, offset) => seen[line + offset] === each)) continue
-      const there = file.slice(line, line + wanted.length)
+    for (let line = from; line + keys.length <= seen.length; line++) {
+      if (!keys.every((each, offset) => seen[line + offset] === each)) continue
+      const there = file.slice(line, line + keys.length)
       const reindent = isShifted ? indentShift(quoted, there, file) : asWritten
       if (!reindent) continue
       const at = line
       matches.push({ line: at, edits: () => lineEdits(source, { at, quoted, fresh, reindent }) })
-      line += wanted.length - 1
+      line += keys.length - 1
     }
     if (matches.length > 0) return matches
   }
@@ -155,11 +155,11 @@ export const replaceLines = (
     const own = nth < added.length - 1 ? Math.min(from + nth, to - 1) : to - 1
     return lines[own]?.eol || eol
   })
-  const written = added.map((line, nth) => line + ends[nth]).join('')
+  const addedText = added.map((line, nth) => line + ends[nth]).join('')
   const isOpen = end === text.length && text !== '' && lines.at(-1)?.eol === ''
-  if (!isOpen || added.length === 0) return { start, end, text: written }
+  if (!isOpen || added.length === 0) return { start, end, text: addedText }
   // A file without a final line break stays without one.
-  const body = written.slice(0, written.length - (ends.at(-1)?.length ?? 0))
+  const body = addedText.slice(0, addedText.length - (ends.at(-1)?.length ?? 0))
   return { start, end, text: start === text.length ? eol + body : body }
 }
 

@@ -25,7 +25,7 @@ export const describeMiss = ({ text, lines }: Source, old: string): string => {
   const start =
     alike < 0 ? nearest(file, quoted) : (plain.slice(0, alike).match(/\n/g)?.length ?? 0)
   if (start === null) return 'Nothing in the file is like it.'
-  const shown = file
+  const excerpt = file
     .slice(start, start + Math.min(quoted.length, MAX_LINES))
     .map(
       (line, at) =>
@@ -35,7 +35,7 @@ export const describeMiss = ({ text, lines }: Source, old: string): string => {
     alike < 0
       ? why(file, quoted, start)
       : 'It is there with other characters that look the same (accents, quotation marks, dashes): quote whole lines.'
-  return `${reason} The nearest text is:\n${shown.join('\n')}`
+  return `${reason} The nearest text is:\n${excerpt.join('\n')}`
 }
 
 const why = (file: readonly string[], quoted: readonly string[], start: number): string => {
@@ -44,25 +44,25 @@ const why = (file: readonly string[], quoted: readonly string[], start: number):
   if (theirs === undefined) return 'The file ends before the quoted text does.'
   if (!theirs.isWellFormed())
     return `In line ${start + at + 1} the file holds bytes that are not text; quote around them.`
-  const [there, given] = [theirs, mine].map(line => JSON.stringify(line.slice(0, MAX_LINE_CHARS)))
-  return `Line ${start + at + 1} is ${there} in the file and ${given} in the quotation.`
+  const [there, here] = [theirs, mine].map(line => JSON.stringify(line.slice(0, MAX_LINE_CHARS)))
+  return `Line ${start + at + 1} is ${there} in the file and ${here} in the quotation.`
 }
 
 /** First line of the most similar window; null if none is similar enough. */
 const nearest = (file: readonly string[], quoted: readonly string[]): number | null => {
-  const wanted = quoted.map(fold)
+  const texts = quoted.map(fold)
   const scores = new Map<number, number>()
   const add = (at: number, score: number) => scores.set(at, (scores.get(at) ?? 0) + score)
-  const offsets = Map.groupBy(wanted.keys(), offset => wanted[offset] ?? '')
+  const offsets = Map.groupBy(texts.keys(), offset => texts[offset] ?? '')
   for (const [at, line] of file.entries())
     for (const offset of (fold(line) !== '' && offsets.get(fold(line))) || [])
       if (at >= offset) add(at - offset, 1)
   if (scores.size === 0) {
-    const longest = wanted.reduce((best, line) => (line.length > best.length ? line : best), '')
+    const longest = texts.reduce((best, line) => (line.length > best.length ? line : best), '')
     const pairs = pairsOf(longest)
     for (const [at, line] of file.slice(0, MAX_LINES_COMPARED).entries()) {
       const score = likeness(pairs, pairsOf(fold(line)))
-      if (score >= LIKE_ENOUGH) add(Math.max(0, at - wanted.indexOf(longest)), score)
+      if (score >= LIKE_ENOUGH) add(Math.max(0, at - texts.indexOf(longest)), score)
     }
   }
   const [best] = [...scores].toSorted(([, a], [, b]) => b - a)

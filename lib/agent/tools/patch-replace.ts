@@ -18,11 +18,11 @@ export const planReplacement = (text: string, { old, fresh, all, name }: Replace
   const matches = findMatches(source, quoted, next)
   if (matches.length === 0) {
     const [before] = next.trim().length < MIN_CHARS ? [] : findMatches(source, next, next)
-    const made = before
+    const hint = before
       ? `new_string is already in the file at line ${before.line + 1}: the change may have been made before.\n`
       : ''
     throw new Error(
-      `old_string was not found in ${name}. ${describeMiss(source, quoted)}\n${made}Quote the text exactly as it is in the file, or read the file again.`,
+      `old_string was not found in ${name}. ${describeMiss(source, quoted)}\n${hint}Quote the text exactly as it is in the file, or read the file again.`,
     )
   }
   if (matches.length > 1 && !all) {

@@ -118,16 +118,16 @@ const planHunk = (source: Source, hunk: Hunk, from: number, path: string): Plann
   // A trailing empty line of a patch has no meaning.
   const [old, fresh] = withoutBlankTail(hunk)
   if (old.length === 0) return insert(source, { ...hunk, fresh }, anchors, path)
-  const found = findLines(source, old, fresh, from)
+  const matches = findLines(source, old, fresh, from)
   const quoted = old.join('\n')
-  if (found.length === 0)
+  if (matches.length === 0)
     throw new Error(
       `${path}: these lines were not found:\n${quoted.slice(0, 600)}\n${describeMiss(source, quoted)}`,
     )
-  const match = pick(source, { ...hunk, old }, found, anchors)
+  const match = pick(source, { ...hunk, old }, matches, anchors)
   if (!match)
     throw new Error(
-      `${path}: these lines are at ${found.length} places:\n${quoted.slice(0, 600)}\nAdd lines around them, or an @@ line that is there once.`,
+      `${path}: these lines are at ${matches.length} places:\n${quoted.slice(0, 600)}\nAdd lines around them, or an @@ line that is there once.`,
     )
   return { edits: match.edits(), end: match.line + old.length }
 }
@@ -136,20 +136,20 @@ const planHunk = (source: Source, hunk: Hunk, from: number, path: string): Plann
 const pick = (
   { lines }: Source,
   { atEnd, line, old }: Hunk,
-  found: readonly Match[],
+  matches: readonly Match[],
   anchors: readonly number[] | null,
 ): Match | undefined => {
   if (atEnd) {
-    const last = found.at(-1)
+    const last = matches.at(-1)
     const rest = lines.slice((last?.line ?? 0) + old.length)
     return rest.every(({ text }) => text.trim() === '') ? last : undefined
   }
-  if (found.length === 1) return found[0]
-  if (!anchors) return found.find(match => match.line + 1 === line)
+  if (matches.length === 1) return matches[0]
+  if (!anchors) return matches.find(match => match.line + 1 === line)
   // Models sometimes repeat the anchor as the first line of the hunk.
   const behind = anchors.flatMap((anchor, at) => {
     const next = anchors[at + 1] ?? Infinity
-    return found.find(match => match.line >= anchor && match.line < next) ?? []
+    return matches.find(match => match.line >= anchor && match.line < next) ?? []
   })
   return behind.length === 1 ? behind[0] : undefined
 }
@@ -162,13 +162,13 @@ const passAnchors = (
   path: string,
 ): number[] | null => {
   if (anchors.length === 0) return null
-  return anchors.reduce<number[] | null>((known, anchor) => {
+  return anchors.reduce<number[] | null>((places, anchor) => {
     const all = findMatches(source, anchor, anchor).flatMap(({ line }) =>
       line >= from ? [line] : [],
     )
     const after =
-      known?.flatMap((line, at) => {
-        const next = known[at + 1] ?? Infinity
+      places?.flatMap((line, at) => {
+        const next = places[at + 1] ?? Infinity
         return all.find(each => each > line && each < next) ?? []
       }) ?? all
     if (after.length > 0) return after

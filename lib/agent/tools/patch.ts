@@ -49,10 +49,10 @@ const input = z.object({
 type Input = z.output<typeof input>
 
 /** Every file that a patch names. An invalid one is refused when it is applied. */
-const patchedFiles = (given: Input): string[] => {
-  if (!isPatchCall(given)) return given.path === undefined ? [] : [given.path]
+const patchedFiles = (args: Input): string[] => {
+  if (!isPatchCall(args)) return args.path === undefined ? [] : [args.path]
   try {
-    return parsePatch(given.patch ?? '').flatMap(operation => [
+    return parsePatch(args.patch ?? '').flatMap(operation => [
       operation.path,
       ...('moveTo' in operation && operation.moveTo !== null ? [operation.moveTo] : []),
     ])
@@ -63,7 +63,7 @@ const patchedFiles = (given: Input): string[] => {
 }
 
 /** One file before and after; null if it doesn't exist. */
-type Change = FileChange & {
+type PatchChange = FileChange & {
   path: string
   /** The file with unsaved changes of the editor, which `before` does not have. */
   edited?: Buffer
@@ -76,27 +76,28 @@ export const patch: Tool<typeof input> = {
     'Change parts of files. mode replace: replace old_string by new_string in path. Line endings, trailing white space, and one shift of the indentation may differ from the file; everything else must match exactly, and only one place may match. The encoding and line endings of the file are kept. mode patch: apply a V4A patch to one or more files. Returns a unified diff.',
   input,
   kind: 'write',
-  preview: given =>
-    given.path ??
-    /^(?:\*\*\* \w+ File:|\+\+\+) (?:b\/)?(.+)$/m.exec(given.patch ?? '')?.[1] ??
+  preview: args =>
+    args.path ??
+    /^(?:\*\*\* \w+ File:|\+\+\+) (?:b\/)?(.+)$/m.exec(args.patch ?? '')?.[1] ??
     'files',
   // Its result shows lines of the file.
-  reaches: (given, call) =>
-    patchedFiles(given).flatMap(path => [
+  reaches: (args, call) =>
+    patchedFiles(args).flatMap(path => [
       ...reachesFile('write', path, call),
       ...reachesFile('read', path, call),
     ]),
-  run: refuseChangedFile(async (ctx, given) => {
-    const changes = await (isPatchCall(given) ? planPatch(ctx, given) : planReplace(ctx, given))
+  run: refuseChangedFile(async (ctx, args) => {
+    const changes = await (isPatchCall(args) ? planPatch(ctx, args) : planReplace(ctx, args))
     for (const { fullPath } of changes) guardWrite(ctx.turn, fullPath)
     const fullPaths = changes.map(change => change.fullPath)
     const knowledge = new Map(changes.map(change => [change.fullPath, knowledgeOf(ctx, change)]))
     const lost = changes.find(isDeletion(changes))?.fullPath
     if (lost !== undefined && knowledge.get(lost) === 'changed')
       return refusal(ctx, lost, 'changed')
-    const diffOf = (shown: readonly Change[]) => shown.map(change => toDiff(ctx, change)).join('')
-    const diff = (asked: readonly string[]) =>
-      diffOf(changes.filter(({ fullPath }) => asked.includes(fullPath)))
+    const diffOf = (list: readonly PatchChange[]) =>
+      list.map(change => toDiff(ctx, change)).join('')
+    const diff = (paths: readonly string[]) =>
+      diffOf(changes.filter(({ fullPath }) => paths.includes(fullPath)))
     if (!(await mayWrite(ctx, fullPaths, 'change', diff)))
       return deniedResult('changing these files')
     await ctx.beforeChange?.(fullPaths)
@@ -112,15 +113,15 @@ export const patch: Tool<typeof input> = {
       else ctx.onFile?.(fullPath)
     for (const { fullPath, after } of changes)
       if (after !== null) await showInEditor(ctx, fullPath, after)
-    const found = await checkEdits(ctx, changes)
-    const names = (of: (change: Change) => boolean) =>
+    const checks = await checkEdits(ctx, changes)
+    const names = (of: (change: PatchChange) => boolean) =>
       changes.filter(of).map(change => displayPath(ctx.turn, change.fullPath))
     return {
       preview: fullPaths.map(fullPath => displayPath(ctx.turn, fullPath)).join(', '),
       content: JSON.stringify({
         success: true,
         // First, so that the page has it where a long result is cut.
-        ...found,
+        ...checks,
         diff: clipDiff(diffOf(changes)),
         files_modified: names(({ before, after }) => before !== null && after !== null),
         files_created: names(({ before }) => before === null),
@@ -134,13 +135,13 @@ export const patch: Tool<typeof input> = {
 const CHANGED =
   'The file was changed by someone else since you last read it; these changes are kept.'
 
-const knowledgeOf = (ctx: ToolContext, { fullPath, before, edited }: Change): Knowledge =>
+const knowledgeOf = (ctx: ToolContext, { fullPath, before, edited }: PatchChange): Knowledge =>
   before === null ? 'known' : knowledgeAt(ctx, fullPath, edited ?? before)
 
 /** A moved file is not lost. */
 const isDeletion =
-  (changes: readonly Change[]) =>
-  ({ fullPath, after }: Change): boolean =>
+  (changes: readonly PatchChange[]) =>
+  ({ fullPath, after }: PatchChange): boolean =>
     after === null && !changes.some(({ movedFrom }) => movedFrom === fullPath)
 
 type OpenFile = {
@@ -155,9 +156,9 @@ const open = async (ctx: ToolContext, path: string): Promise<OpenFile> => {
   const fullPath = resolvePath(ctx.turn, path)
   guardWrite(ctx.turn, fullPath)
   refuseDocument(fullPath, 'Change')
-  const stored = readTextFile(fullPath)
-  const { file, text } = await withUnsaved(ctx, fullPath, stored)
-  const versions = { before: stored.file.bytes, edited: file.bytes }
+  const diskFile = readTextFile(fullPath)
+  const { file, text } = await withUnsaved(ctx, fullPath, diskFile)
+  const versions = { before: diskFile.file.bytes, edited: file.bytes }
   return {
     fullPath,
     file,
@@ -166,8 +167,8 @@ const open = async (ctx: ToolContext, path: string): Promise<OpenFile> => {
   }
 }
 
-const planReplace = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
-  const { path, old_string: old, new_string: fresh, replace_all: all } = given
+const planReplace = async (ctx: ToolContext, args: Input): Promise<PatchChange[]> => {
+  const { path, old_string: old, new_string: fresh, replace_all: all } = args
   if (!path || old === undefined || fresh === undefined)
     throw new Error('Give path, old_string and new_string to replace text, or patch.')
   if (old.trim() === '') throw new Error('old_string is blank. Use write_file to create a file.')
@@ -181,9 +182,9 @@ const planReplace = async (ctx: ToolContext, given: Input): Promise<Change[]> =>
   return [{ path, fullPath, ...versions, after: splice(file, edits) }]
 }
 
-const planPatch = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
-  const changes: Change[] = []
-  for (const operation of parsePatch(given.patch ?? '')) {
+const planPatch = async (ctx: ToolContext, args: Input): Promise<PatchChange[]> => {
+  const changes: PatchChange[] = []
+  for (const operation of parsePatch(args.patch ?? '')) {
     const { path } = operation
     const isNamed = (fullPath: string) => changes.some(change => change.fullPath === fullPath)
     const twice = new Error(`The patch names ${path} twice. Put its hunks together.`)
@@ -195,7 +196,7 @@ const planPatch = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
   return changes
 }
 
-const planOperation = async (ctx: ToolContext, operation: Operation): Promise<Change[]> => {
+const planOperation = async (ctx: ToolContext, operation: Operation): Promise<PatchChange[]> => {
   const { kind, path } = operation
   if (kind === 'add') {
     const fullPath = resolvePath(ctx.turn, path)
@@ -219,7 +220,7 @@ const planOperation = async (ctx: ToolContext, operation: Operation): Promise<Ch
 }
 
 /** The old file is removed last, so that the content exists at any moment. */
-const moved = (change: Change, to: string, ctx: ToolContext): Change[] => {
+const moved = (change: PatchChange, to: string, ctx: ToolContext): PatchChange[] => {
   const fullPath = resolvePath(ctx.turn, to)
   if (fullPath === change.fullPath) return [change]
   guardWrite(ctx.turn, fullPath)
@@ -236,7 +237,7 @@ const decodeText = (bytes: Buffer | null): string => {
   return file ? displayText(file) : ''
 }
 
-const toDiff = (ctx: ToolContext, { fullPath, before, edited, after }: Change): string =>
+const toDiff = (ctx: ToolContext, { fullPath, before, edited, after }: PatchChange): string =>
   diffOfFile(
     displayPath(ctx.turn, fullPath),
     before === null ? null : decodeText(edited ?? before),

@@ -55,8 +55,8 @@ const log = (processes: Processes, id: string, { offset, limit }: Input) => {
 const shownEnd = ({ turn: { secrets } }: ToolContext, text: string, chars: number): string =>
   (secrets?.mask(text) ?? text).slice(-chars)
 
-const act = async (ctx: ToolContext, processes: Processes, given: Input): Promise<ToolResult> => {
-  const { action, session_id: id, data, timeout } = given
+const act = async (ctx: ToolContext, processes: Processes, args: Input): Promise<ToolResult> => {
+  const { action, session_id: id, data, timeout } = args
   if (action === 'list')
     return answer({
       processes: processes.list().map(view => ({
@@ -72,7 +72,7 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
     const output = lastChars(processes.poll(id), MAX_POLL_CHARS)
     return answer({ ...stateOf(processes.view(id)), output })
   }
-  if (action === 'log') return answer(log(processes, id, given))
+  if (action === 'log') return answer(log(processes, id, args))
   if (action === 'wait') {
     const view = await processes.wait(id, timeout * 1_000, ctx.signal)
     return answer({
@@ -115,16 +115,16 @@ export const processTool: Tool<typeof input> = {
     if (action !== 'write' && action !== 'submit') return []
     const { processes } = call.turn
     // An unknown process is refused when the call runs.
-    const known = processes?.list().find(view => view.session_id === id)
-    return known && processes
-      ? reachesByCommand(processes.pendingInput(known.session_id) + data, known.cwd, call)
+    const target = processes?.list().find(view => view.session_id === id)
+    return target && processes
+      ? reachesByCommand(processes.pendingInput(target.session_id) + data, target.cwd, call)
       : []
   },
-  run(ctx, given) {
+  run(ctx, args) {
     const {
       turn: { processes },
     } = ctx
     if (!processes) throw new Error('Programs cannot run in the background here.')
-    return act(ctx, processes, given)
+    return act(ctx, processes, args)
   },
 }

@@ -65,10 +65,10 @@ export const readDocument = async (
     if (stat.size > MAX_BYTES)
       throw new Error(`${fullPath} has ${stat.size} bytes, more than can be read at once.`)
     const key = [fullPath, stat.mtimeMs, stat.size, range.from, range.to].join('\0')
-    const known = ctx.memo.get('document') as { key: string; text: ExtractedText } | undefined
+    const memo = ctx.memo.get('document') as { key: string; text: ExtractedText } | undefined
     const text =
-      known?.key === key
-        ? known.text
+      memo?.key === key
+        ? memo.text
         : toLines(
             kind,
             range,

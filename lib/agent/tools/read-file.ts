@@ -43,20 +43,20 @@ export const readFile: Tool<typeof input> = {
   kind: 'read',
   preview: ({ path }) => path,
   reaches: ({ path }, call) => reachesFile('read', path, call),
-  async run(ctx, given) {
-    const fullPath = resolvePath(ctx.turn, given.path)
+  async run(ctx, args) {
+    const fullPath = resolvePath(ctx.turn, args.path)
     guardRead(ctx.turn, fullPath)
     if (!(await mayRead(ctx, fullPath, 'read'))) return deniedResult(`reading ${fullPath}`)
     if (hasImageName(fullPath)) return readImage(ctx, fullPath)
     const preview = displayPath(ctx.turn, fullPath)
-    const document = await readDocument(ctx, fullPath, given.pages)
-    const large = document ? null : await readLarge(ctx, fullPath, given)
+    const document = await readDocument(ctx, fullPath, args.pages)
+    const large = document ? null : await readLarge(ctx, fullPath, args)
     if (large) return { preview, content: JSON.stringify(large) }
-    const read: ReadText = document ?? (await readText(ctx, fullPath))
-    const { lines, facts, bytes } = read
-    const wanted = lines.slice(given.offset - 1, given.offset - 1 + given.limit)
-    const { page, shown } = pageOf(ctx, wanted, lines.length, given)
-    if (bytes) noteShown(ctx, fullPath, bytes, shown, lines.length)
+    const source: ReadText = document ?? (await readText(ctx, fullPath))
+    const { lines, facts, bytes } = source
+    const pageLines = lines.slice(args.offset - 1, args.offset - 1 + args.limit)
+    const { page, ranges } = pageOf(ctx, pageLines, lines.length, args)
+    if (bytes) noteShown(ctx, fullPath, bytes, ranges, lines.length)
     return { preview, content: JSON.stringify({ ...page, ...facts }) }
   },
 }
@@ -65,8 +65,8 @@ export const readFile: Tool<typeof input> = {
 type ReadText = ExtractedText & { bytes?: Buffer }
 
 const readText = async (ctx: ToolContext, fullPath: string): Promise<ReadText> => {
-  const stored = readStored(ctx, fullPath)
-  const current = await withUnsaved(ctx, fullPath, stored)
+  const diskFile = readStored(ctx, fullPath)
+  const current = await withUnsaved(ctx, fullPath, diskFile)
   const { text, file, sizeBytes } = current
   const { bytes } = file
   const notebook = fullPath.endsWith('.ipynb') ? readNotebook(text) : null
@@ -74,7 +74,7 @@ const readText = async (ctx: ToolContext, fullPath: string): Promise<ReadText> =
     file_size: sizeBytes,
     ...(file.encoding !== 'UTF-8' && { encoding: file.encoding }),
     // Commands and searches see the file on the disk.
-    ...(current !== stored && { unsaved_changes: true }),
+    ...(current !== diskFile && { unsaved_changes: true }),
   }
   return notebook
     ? { lines: notebook.lines, facts: { ...facts, ...notebook.facts }, bytes }
@@ -82,15 +82,15 @@ const readText = async (ctx: ToolContext, fullPath: string): Promise<ReadText> =
 }
 
 /** Null: it is small enough to be read at once. */
-const readLarge = async (ctx: ToolContext, fullPath: string, given: Input) => {
-  const found = await readLargePage(ctx, fullPath, MAX_TEXT_BYTES, given)
-  if (!found) return null
-  const { page, shown } = pageOf(ctx, found.lines, found.totalLines, given)
-  noteShown(ctx, fullPath, undefined, shown, found.totalLines)
+const readLarge = async (ctx: ToolContext, fullPath: string, args: Input) => {
+  const largePage = await readLargePage(ctx, fullPath, MAX_TEXT_BYTES, args)
+  if (!largePage) return null
+  const { page, ranges } = pageOf(ctx, largePage.lines, largePage.totalLines, args)
+  noteShown(ctx, fullPath, undefined, ranges, largePage.totalLines)
   return {
     ...page,
-    file_size: found.sizeBytes,
-    ...(found.encoding !== 'UTF-8' && { encoding: found.encoding }),
+    file_size: largePage.sizeBytes,
+    ...(largePage.encoding !== 'UTF-8' && { encoding: largePage.encoding }),
   }
 }
 
@@ -104,15 +104,17 @@ const readStored = (ctx: ToolContext, fullPath: string): TextFile => {
   }
 }
 
-/** `total`: the lines of the whole file; null: more than these, and not counted. `shown`: those of which nothing is left out. */
+/** `total`: the lines of the whole file; null: more than these, and not counted. `ranges`: those of which nothing is left out. */
 const pageOf = (
   ctx: ToolContext,
-  wanted: readonly string[],
+  pageLines: readonly string[],
   total: number | null,
   { offset }: Input,
 ) => {
-  const width = String(offset + wanted.length - 1).length + 2
-  const numbered = wanted.map((line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`)
+  const width = String(offset + pageLines.length - 1).length + 2
+  const numbered = pageLines.map(
+    (line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`,
+  )
   const maxChars = Math.min(MAX_CHARS, (ctx.maxResultChars ?? MAX_CHARS) * TEXT_SHARE)
   const lines = fittingLines(numbered, maxChars)
   const next = offset + lines.length
@@ -126,10 +128,10 @@ const pageOf = (
     ...(isBeyond && { note: `offset ${offset} is beyond the end: there are ${total} lines.` }),
     ...(total === 0 && { note: 'There is no text in it.' }),
   }
-  const shown = wanted
+  const ranges = pageLines
     .slice(0, lines.length)
     .flatMap((line, at): Lines[] => (isClipped(line) ? [] : [[offset + at, offset + at + 1]]))
-  return { page, shown }
+  return { page, ranges }
 }
 
 /** The first lines that fit, one at least. */

@@ -13,10 +13,10 @@ export const readImage = (ctx: ToolContext, fullPath: string): ToolResult => {
   const name = displayPath(ctx.turn, fullPath)
   const bytes = readImageBytes(fullPath)
   noteKnown(ctx, fullPath, bytes)
-  const found = readImageFile(bytes)
-  if (!found) throw unusableBytes(bytes)
+  const info = readImageFile(bytes)
+  if (!info) throw unusableBytes(bytes)
   const image = ctx.keepImage?.(bytes, name)
-  const { width, height } = found
+  const { width, height } = info
   return {
     preview: name,
     content: imageLabel({ name, width, height, bytes: bytes.length }),

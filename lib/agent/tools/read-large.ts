@@ -42,18 +42,18 @@ export const readLargePage = async (
     const file = readTextBytes(wholeLines(head))
     if (!file) throw new BinaryFile(fullPath, head)
     const key = [fullPath, stat.size, stat.mtimeMs].join('\0')
-    const known = ctx.memo.get('large file') as LineStart | undefined
+    const memo = ctx.memo.get('large file') as LineStart | undefined
     const start =
-      known?.key === key && known.line <= page.offset ? known : { key, line: 1, at: file.bom }
+      memo?.key === key && memo.line <= page.offset ? memo : { key, line: 1, at: file.bom }
     const { encoding } = file
-    const found = await readLines(ctx.signal, handle, start, page, lineEndOf(encoding))
-    ctx.memo.set('large file', { key, line: found.line, at: found.at } satisfies LineStart)
+    const result = await readLines(ctx.signal, handle, start, page, lineEndOf(encoding))
+    ctx.memo.set('large file', { key, line: result.line, at: result.at } satisfies LineStart)
     const mark = file.bytes.subarray(0, file.bom)
     return {
-      lines: found.lines.map(({ bytes, left }) => decodeLine(mark, bytes, left)),
+      lines: result.lines.map(({ bytes, moreBytes }) => decodeLine(mark, bytes, moreBytes)),
       sizeBytes: stat.size,
       encoding,
-      totalLines: found.isEnd ? found.line - 1 : null,
+      totalLines: result.isEnd ? result.line - 1 : null,
     }
   } finally {
     await handle?.close()
@@ -73,10 +73,10 @@ const lineEndOf = (encoding: string): Buffer =>
       ? Buffer.of(0, 10)
       : Buffer.of(10)
 
-const decodeLine = (mark: Buffer, bytes: Buffer, left: number): string => {
+const decodeLine = (mark: Buffer, bytes: Buffer, moreBytes: number): string => {
   const file = readTextBytes(Buffer.concat([mark, bytes]))
   const text = file ? displayText(file) : bytes.toString('latin1')
-  return left > 0 ? `${text} [… ${left} bytes left out]` : text.replace(/\r$/, '')
+  return moreBytes > 0 ? `${text} [… ${moreBytes} bytes left out]` : text.replace(/\r$/, '')
 }
 
 const endAt = (chunk: Buffer, from: number, lineEnd: Buffer): number => {
@@ -85,7 +85,7 @@ const endAt = (chunk: Buffer, from: number, lineEnd: Buffer): number => {
   return at
 }
 
-type Line = { bytes: Buffer; left: number }
+type LineBytes = { bytes: Buffer; moreBytes: number }
 
 const readLines = async (
   signal: AbortSignal,
@@ -93,24 +93,24 @@ const readLines = async (
   start: { line: number; at: number },
   { offset, limit }: Page,
   lineEnd: Buffer,
-): Promise<{ lines: Line[]; line: number; at: number; isEnd: boolean }> => {
-  const lines: Line[] = []
+): Promise<{ lines: LineBytes[]; line: number; at: number; isEnd: boolean }> => {
+  const lines: LineBytes[] = []
   let { line, at: position } = start
   let next = position
-  let begun: Line = { bytes: Buffer.alloc(0), left: 0 }
+  let begun: LineBytes = { bytes: Buffer.alloc(0), moreBytes: 0 }
   let size = 0
   const add = (part: Buffer): void => {
     if (line < offset) return
     const free = Math.max(0, MAX_LINE_BYTES - begun.bytes.length)
     begun = {
       bytes: Buffer.concat([begun.bytes, part.subarray(0, free)]),
-      left: begun.left + Math.max(0, part.length - free),
+      moreBytes: begun.moreBytes + Math.max(0, part.length - free),
     }
   }
   const finish = (): void => {
     if (line >= offset) lines.push(begun)
     size += line >= offset ? begun.bytes.length : 0
-    begun = { bytes: Buffer.alloc(0), left: 0 }
+    begun = { bytes: Buffer.alloc(0), moreBytes: 0 }
     line++
   }
   const chunk = Buffer.alloc(CHUNK_BYTES)

@@ -88,7 +88,7 @@ const describeOutput = ({
 const shorten = (output: string): string => {
   const lines = output.split('\n')
   const half = MAX_OUTPUT_LINES / 2
-  const kept =
+  const text =
     lines.length > MAX_OUTPUT_LINES
       ? [
           ...lines.slice(0, half),
@@ -96,7 +96,7 @@ const shorten = (output: string): string => {
           ...lines.slice(-half),
         ].join('\n')
       : output
-  return kept.length > MAX_OUTPUT_CHARS
-    ? `${kept.slice(0, MAX_OUTPUT_CHARS / 2).toWellFormed()}\n[… ${kept.length - MAX_OUTPUT_CHARS} characters left out …]\n${kept.slice(-MAX_OUTPUT_CHARS / 2).toWellFormed()}`
-    : kept
+  return text.length > MAX_OUTPUT_CHARS
+    ? `${text.slice(0, MAX_OUTPUT_CHARS / 2).toWellFormed()}\n[… ${text.length - MAX_OUTPUT_CHARS} characters left out …]\n${text.slice(-MAX_OUTPUT_CHARS / 2).toWellFormed()}`
+    : text
 }

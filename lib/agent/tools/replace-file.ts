@@ -37,7 +37,7 @@ const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants
 export const applyChanges = (changes: readonly FileChange[]): { createdDirs: boolean } => {
   for (const change of changes) checkUnchanged(change)
   const staged: Staged[] = []
-  const done: FileChange[] = []
+  const appliedChanges: FileChange[] = []
   try {
     for (const { fullPath, after, mode } of changes)
       if (after !== null) staged.push(stage(fullPath, after, mode))
@@ -46,17 +46,17 @@ export const applyChanges = (changes: readonly FileChange[]): { createdDirs: boo
       // Once more: writing the new contents took time.
       checkUnchanged(change)
       staged[at]?.commit()
-      done.push(change)
+      appliedChanges.push(change)
     }
     for (const change of changes) {
       if (change.after !== null) continue
       checkUnchanged(change)
       rmSync(change.fullPath)
-      done.push(change)
+      appliedChanges.push(change)
     }
   } catch (error) {
     for (const one of staged) one.discard()
-    for (const change of done.toReversed()) putBack(change)
+    for (const change of appliedChanges.toReversed()) putBack(change)
     throw error
   }
   return { createdDirs: staged.some(({ createdDirs }) => createdDirs) }
@@ -101,16 +101,16 @@ const stage = (fullPath: string, bytes: Buffer, mode?: number): Staged => {
   if (old && !old.isFile()) throw new Error(`${fullPath} is not a regular file.`)
   // A rename would replace even a read-only file.
   if (old) checkWritable(fullPath)
-  const made = mkdirSync(dir, { recursive: true })
+  const createdDir = mkdirSync(dir, { recursive: true })
   const beside = hasOneName(old) ? writeBeside(fullPath, bytes, old, mode) : null
   if (old && beside === null)
     return { createdDirs: false, commit: () => writeInPlace(fullPath, bytes), discard: () => {} }
   return {
-    createdDirs: made !== undefined,
+    createdDirs: createdDir !== undefined,
     commit: () => renameSync(beside ?? '', fullPath),
     discard() {
       rmSync(beside ?? '', { force: true })
-      if (made !== undefined) removeEmpty(made, dir)
+      if (createdDir !== undefined) removeEmpty(createdDir, dir)
     },
   }
 }
@@ -157,8 +157,8 @@ const writeBeside = (
       return null
     }
     writeFileSync(fd, bytes)
-    const kept = old?.mode ?? mode
-    if (kept !== undefined) fchmodSync(fd, kept & 0o7777)
+    const permissions = old?.mode ?? mode
+    if (permissions !== undefined) fchmodSync(fd, permissions & 0o7777)
     fsyncSync(fd)
     return temporary
   } catch (error) {

@@ -51,14 +51,14 @@ export const searchFilesTool = (limits = LIMITS): Tool<typeof input> => ({
   preview: ({ pattern, path }) => (path === '.' ? pattern : `${pattern} in ${path}`),
   // The files of a directory are checked one by one while it is listed.
   reaches: ({ path }, call) => reachesFile('read', path || '.', call),
-  async run(ctx, given) {
-    const root = resolvePath(ctx.turn, given.path)
+  async run(ctx, args) {
+    const root = resolvePath(ctx.turn, args.path)
     guardRead(ctx.turn, root)
     if (!(await mayRead(ctx, root, 'search'))) return deniedResult(`searching ${root}`)
     const info = await stat(root).catch(() => null)
-    if (!info) throw new Error(`${given.path} does not exist.`)
+    if (!info) throw new Error(`${args.path} does not exist.`)
     if (!info.isFile() && !info.isDirectory())
-      throw new Error(`${given.path} is neither a file nor a directory.`)
+      throw new Error(`${args.path} is neither a file nor a directory.`)
     const startedAt = performance.now()
     const until = startedAt + limits.read
     const listing: Listing = info.isFile()
@@ -69,8 +69,8 @@ export const searchFilesTool = (limits = LIMITS): Tool<typeof input> => ({
           signal: ctx.signal,
           until: startedAt + limits.list,
         })
-    const search = { ctx, given, root, listing, isFile: info.isFile(), until, limits }
-    const result = given.target === 'files' ? await byName(search) : await byContent(search)
+    const search = { ctx, args, root, listing, isFile: info.isFile(), until, limits }
+    const result = args.target === 'files' ? await byName(search) : await byContent(search)
     return { content: JSON.stringify(result) }
   },
 })
@@ -81,7 +81,7 @@ const NOTHING_LEFT_OUT = { ignored: 0, unreadable: 0, isPartial: false }
 
 type Search = {
   ctx: ToolContext
-  given: Input
+  args: Input
   /** A real path. */
   root: string
   listing: Listing
@@ -91,7 +91,7 @@ type Search = {
 }
 
 /** A glob without a slash matches names, one with a slash matches paths relative to the root. */
-const matcher = (glob: string): ((found: ListedFile) => boolean) => {
+const matcher = (glob: string): ((file: ListedFile) => boolean) => {
   const [test, alike] = [glob, toPlainName(glob)].map(one => globToRegExp(one.replace(/^\.\//, '')))
   if (!test) throw new Error(`The glob ${glob} cannot be read.`)
   return ({ relative }) => {
@@ -103,26 +103,26 @@ const matcher = (glob: string): ((found: ListedFile) => boolean) => {
 /** Files whose times are read concurrently. */
 const TOGETHER = 256
 
-const byName = async ({ ctx, given, listing }: Search) => {
-  const { pattern, limit, offset } = given
+const byName = async ({ ctx, args, listing }: Search) => {
+  const { pattern, limit, offset } = args
   // A bare word matches part of a name.
   const fits = matcher(/[*?[{]/.test(pattern) ? pattern : `*${pattern}*`)
-  const found = listing.files.filter(fits)
+  const files = listing.files.filter(fits)
   const times = new Map<ListedFile, number>()
-  for (let at = 0; at < found.length; at += TOGETHER)
+  for (let at = 0; at < files.length; at += TOGETHER)
     await Promise.all(
-      found.slice(at, at + TOGETHER).map(async file => {
+      files.slice(at, at + TOGETHER).map(async file => {
         const info = await stat(file.fullPath).catch(() => null)
         times.set(file, info?.mtimeMs ?? 0)
       }),
     )
   // Newest first.
   const timeOf = (file: ListedFile) => times.get(file) ?? 0
-  const page = found.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(offset, offset + limit)
+  const page = files.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(offset, offset + limit)
   return {
-    total_count: found.length,
+    total_count: files.length,
     files: page.map(({ fullPath }) => displayPath(ctx.turn, fullPath)),
-    truncated: offset + limit < found.length || listing.isPartial,
+    truncated: offset + limit < files.length || listing.isPartial,
     ...leftOut(listing),
     ...notes(listing.isPartial && 'Not all directories were listed in time. Narrow path.'),
   }
@@ -133,13 +133,13 @@ const NO_RIPGREP =
 
 /** Looked for once in a run. */
 const ripgrepFor = async (ctx: ToolContext): Promise<Ripgrep> => {
-  const known = ctx.memo.get('ripgrep')
-  const found =
-    known instanceof Promise
-      ? known
+  const memo = ctx.memo.get('ripgrep')
+  const promise =
+    memo instanceof Promise
+      ? memo
       : findRipgrep(ctx.turn.env.PATH ?? '', { unpack: ctx.turn.unpackRipgrep })
-  ctx.memo.set('ripgrep', found)
-  const ripgrep = await (found as Promise<Ripgrep | null>)
+  ctx.memo.set('ripgrep', promise)
+  const ripgrep = await (promise as Promise<Ripgrep | null>)
   if (!ripgrep) throw new Error(NO_RIPGREP)
   return ripgrep
 }
@@ -147,27 +147,27 @@ const ripgrepFor = async (ctx: ToolContext): Promise<Ripgrep> => {
 /** A file with matches. */
 type Matching = { file: ListedFile; count: number }
 
-const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: Search) => {
-  const { file_glob: glob, limit, offset, output_mode: mode, pattern, context } = given
+const byContent = async ({ ctx, args, listing, root, isFile, until, limits }: Search) => {
+  const { file_glob: glob, limit, offset, output_mode: mode, pattern, context } = args
   const files = glob === undefined ? listing.files : listing.files.filter(matcher(glob))
   const cwd = isFile ? dirname(root) : root
   const search = { ripgrep: await ripgrepFor(ctx), cwd, signal: ctx.signal, until }
   const regular = inEitherForm(pattern.replaceAll('\0', '\\x00'))
   const isText = !(await isPattern(search, regular))
   const source = isText ? inEitherForm(literally(pattern)) : regular
-  const found = await countMatches(search, source, files)
-  if (isFile && found.binary.size > 0) throw new Error(`${given.path} is a binary file.`)
-  if (isFile && found.unreadable > 0) throw new Error(`${given.path} cannot be read.`)
+  const result = await countMatches(search, source, files)
+  if (isFile && result.binary.size > 0) throw new Error(`${args.path} is a binary file.`)
+  if (isFile && result.unreadable > 0) throw new Error(`${args.path} cannot be read.`)
   const matching = files.flatMap((file): Matching[] => {
-    const count = found.counts.get(file.relative)
+    const count = result.counts.get(file.relative)
     return count === undefined ? [] : [{ file, count }]
   })
   const total = matching.reduce((sum, { count }) => sum + count, 0)
-  const isPartial = listing.isPartial || found.isPartial
-  const shown = mode === 'content' ? total : matching.length
+  const isPartial = listing.isPartial || result.isPartial
+  const entryCount = mode === 'content' ? total : matching.length
   const listed = matching.slice(offset, offset + limit)
-  const isEnd = offset > 0 && offset >= shown
-  const searched = Math.max(found.searched, matching.length + found.binary.size)
+  const isEnd = offset > 0 && offset >= entryCount
+  const searched = Math.max(result.searched, matching.length + result.binary.size)
   const forLines = { ...search, until: performance.now() + limits.lines }
   const pathOf = ({ file }: Matching) => displayPath(ctx.turn, file.fullPath)
   return {
@@ -180,11 +180,11 @@ const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: S
     ...(mode === 'count' && {
       counts: Object.fromEntries(listed.map(one => [pathOf(one), one.count])),
     }),
-    truncated: offset + limit < shown || isPartial,
+    truncated: offset + limit < entryCount || isPartial,
     ...leftOut(listing, {
-      binary: found.binary.size,
-      unreadable: found.unreadable,
-      outOfTime: found.isPartial ? files.length - searched : 0,
+      binary: result.binary.size,
+      unreadable: result.unreadable,
+      outOfTime: result.isPartial ? files.length - searched : 0,
     }),
     ...notes(
       isText && 'The pattern is no regular expression; it was searched as plain text.',
@@ -193,7 +193,7 @@ const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: S
         'A match is within one line: search for one of them.',
       isPartial &&
         `Only ${searched} of ${listing.isPartial ? `more than ${files.length}` : files.length} files were searched to their end: the time was up. Narrow path or file_glob.`,
-      isEnd && `offset ${offset} is beyond the end: there are ${shown} results.`,
+      isEnd && `offset ${offset} is beyond the end: there are ${entryCount} results.`,
     ),
   }
 }
@@ -204,17 +204,17 @@ const notes = (...sentences: (string | false)[]) => {
 }
 
 /** The part of a page that is in one file. */
-type Part = Matching & { skip: number; take: number }
+type PagePart = Matching & { skip: number; take: number }
 
-const partsOf = (matching: readonly Matching[], offset: number, limit: number): Part[] => {
+const pageParts = (matching: readonly Matching[], offset: number, limit: number): PagePart[] => {
   let passed = 0
-  let left = limit
+  let room = limit
   return matching.flatMap(one => {
     const skip = Math.max(0, offset - passed)
-    const take = Math.min(left, one.count - skip)
+    const take = Math.min(room, one.count - skip)
     passed += one.count
     if (take <= 0) return []
-    left -= take
+    room -= take
     return [{ ...one, skip, take }]
   })
 }
@@ -226,19 +226,19 @@ const hitsOf = async (
   source: string,
   page: { matching: readonly Matching[]; offset: number; limit: number; context: number },
 ): Promise<Hit[]> => {
-  const parts = partsOf(page.matching, page.offset, page.limit)
+  const parts = pageParts(page.matching, page.offset, page.limit)
   const hits: Hit[] = []
   // The lines before the page are in the first of its files only.
   for (const group of [parts.slice(0, 1), parts.slice(1)]) {
     const files = group.map(({ file }) => file)
     const max = Math.max(0, ...group.map(({ skip, take }) => skip + take))
-    const found = await findLines(search, source, { files, max })
+    const lines = await findLines(search, source, { files, max })
     for (const { file, skip, take } of group) {
       if (performance.now() > search.until) return hits
-      const places = (found.get(file.relative) ?? []).slice(skip, skip + take)
+      const places = (lines.get(file.relative) ?? []).slice(skip, skip + take)
       const path = displayPath(ctx.turn, file.fullPath)
-      const shown = await showLines(ctx, file.fullPath, { places, context: page.context })
-      hits.push(...shown.map(hit => ({ path, ...hit })))
+      const excerpts = await showLines(ctx, file.fullPath, { places, context: page.context })
+      hits.push(...excerpts.map(hit => ({ path, ...hit })))
     }
   }
   return hits

@@ -48,22 +48,22 @@ export const standingAt = (fullPath: string): FileAtPath | null => {
 
 /** The same with the unsaved changes of the editor, which the model has read instead. */
 const standingFor = async (ctx: ToolContext, fullPath: string) => {
-  const stored = standingAt(fullPath)
-  const text = stored?.bytes && ctx.turn.editor ? toTextFile(stored.bytes) : null
-  if (!stored || !text) return { stored, version: stored?.version ?? null }
+  const diskFile = standingAt(fullPath)
+  const text = diskFile?.bytes && ctx.turn.editor ? toTextFile(diskFile.bytes) : null
+  if (!diskFile || !text) return { diskFile, version: diskFile?.version ?? null }
   const current = await withUnsaved(ctx, fullPath, text)
-  const version = current === text ? stored.version : versionOf(NO_FACTS, current.file.bytes)
-  return { stored, version }
+  const version = current === text ? diskFile.version : versionOf(NO_FACTS, current.file.bytes)
+  return { diskFile, version }
 }
 
 const NO_FACTS: Facts = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0 }
 
 const knownIn = ({ chatMemo, memo }: Memos): Map<string, FileKnowledge> => {
-  const kept = chatMemo ?? memo
-  const found = kept.get('files')
-  if (found instanceof Map) return found
+  const store = chatMemo ?? memo
+  const files = store.get('files')
+  if (files instanceof Map) return files
   const created = new Map<string, FileKnowledge>()
-  kept.set('files', created)
+  store.set('files', created)
   return created
 }
 
@@ -82,12 +82,12 @@ export const noteShown = (
   ctx: ToolContext,
   fullPath: string,
   bytes: Buffer | undefined,
-  shown: readonly Lines[],
+  ranges: readonly Lines[],
   total: number | null,
 ): void => {
   const version = bytes ? versionOf(NO_FACTS, bytes) : standingAt(fullPath)?.version
   const before = knownIn(ctx).get(fullPath)
-  const unread = shown.reduce(
+  const unread = ranges.reduce(
     without,
     before?.version === version ? (before?.unread ?? [ALL]) : [ALL],
   )
@@ -96,10 +96,10 @@ export const noteShown = (
 
 /** The result did not fit: nobody knows which lines of the files the model has seen. */
 export const noteCut = (memos: Memos, fullPaths: readonly string[]): void => {
-  const known = knownIn(memos)
+  const files = knownIn(memos)
   for (const fullPath of fullPaths) {
-    const { version } = known.get(fullPath) ?? {}
-    if (version !== undefined) known.set(fullPath, { version, unread: [ALL] })
+    const { version } = files.get(fullPath) ?? {}
+    if (version !== undefined) files.set(fullPath, { version, unread: [ALL] })
   }
 }
 
@@ -117,43 +117,43 @@ const note = (
   version: string | undefined,
   unread: readonly Lines[],
 ): void => {
-  const known = knownIn(ctx)
-  known.delete(fullPath)
+  const files = knownIn(ctx)
+  files.delete(fullPath)
   if (version === undefined) return
-  known.set(fullPath, { version, unread })
+  files.set(fullPath, { version, unread })
   ctx.onFile?.(fullPath)
-  for (const oldest of known.keys()) {
-    if (known.size <= MAX_FILES) break
-    known.delete(oldest)
+  for (const oldest of files.keys()) {
+    if (files.size <= MAX_FILES) break
+    files.delete(oldest)
   }
 }
 
 export type Knowledge = 'known' | 'partly' | 'changed' | 'unread'
 
 const knowledgeOf = (ctx: ToolContext, fullPath: string, version: string): Knowledge => {
-  const known = knownIn(ctx).get(fullPath)
-  if (known === undefined) return 'unread'
-  if (known.version !== version) return 'changed'
-  return known.unread.length === 0 ? 'known' : 'partly'
+  const file = knownIn(ctx).get(fullPath)
+  if (file === undefined) return 'unread'
+  if (file.version !== version) return 'changed'
+  return file.unread.length === 0 ? 'known' : 'partly'
 }
 
 /** What the model knows of a file with this content. */
 export const knowledgeAt = (ctx: ToolContext, fullPath: string, bytes: Buffer): Knowledge =>
   knowledgeOf(ctx, fullPath, versionOf(NO_FACTS, bytes))
 
-type Overwrite = { stored: FileAtPath | null; refused?: ToolResult }
+type Overwrite = { diskFile: FileAtPath | null; refused?: ToolResult }
 
 /** What a whole file may be written over. `refused`: something stands there that the model has not read. */
 export const checkOverwrite = async (ctx: ToolContext, fullPath: string): Promise<Overwrite> => {
-  const { stored, version } = await standingFor(ctx, fullPath)
-  if (!stored || version === null) return { stored }
+  const { diskFile, version } = await standingFor(ctx, fullPath)
+  if (!diskFile || version === null) return { diskFile }
   const knowledge = knowledgeOf(ctx, fullPath, version)
-  const isFree = knowledge === 'known' || (stored.isEmpty && version === stored.version)
-  return { stored, ...(!isFree && { refused: refusal(ctx, fullPath, knowledge) }) }
+  const isFree = knowledge === 'known' || (diskFile.isEmpty && version === diskFile.version)
+  return { diskFile, ...(!isFree && { refused: refusal(ctx, fullPath, knowledge) }) }
 }
 
 const MAX_NAMED = 20
-const nameOf = ([from, to]: Lines): string =>
+const rangeText = ([from, to]: Lines): string =>
   to === Infinity ? `${from} to the end` : from + 1 === to ? `${from}` : `${from}-${to - 1}`
 
 const REFUSALS = {
@@ -182,7 +182,7 @@ export const refusal = (
 ): ToolResult => {
   const name = displayPath(ctx.turn, fullPath)
   const { code, error } = REFUSALS[why]
-  const lines = knownIn(ctx).get(fullPath)?.unread.slice(0, MAX_NAMED).map(nameOf).join(', ')
+  const lines = knownIn(ctx).get(fullPath)?.unread.slice(0, MAX_NAMED).map(rangeText).join(', ')
   return {
     content: JSON.stringify({
       success: false,

@@ -27,9 +27,9 @@ export type FoundSession = {
 
 export type SessionSearchStore = {
   recent: (limit: number) => Promise<FoundSession[]>
-  find: (asked: { query: string; roles: string[]; limit: number }) => Promise<FoundSession[]>
+  find: (search: { query: string; roles: string[]; limit: number }) => Promise<FoundSession[]>
   /** One session: matching messages with a query, else its last ones. Throws a UserError for an id that is not in this profile. */
-  read: (asked: { id: string; query: string; roles: string[] }) => FoundSession
+  read: (request: { id: string; query: string; roles: string[] }) => FoundSession
 }
 
 const ROLES = ['user', 'assistant', 'tool', 'system']
@@ -49,8 +49,8 @@ const input = z.object({
 })
 
 const rolesOf = (text: string): string[] => {
-  const given = text.toLowerCase().split(/[\s,]+/)
-  return ROLES.filter(role => given.includes(role))
+  const roles = text.toLowerCase().split(/[\s,]+/)
+  return ROLES.filter(role => roles.includes(role))
 }
 
 export const sessionSearchTool = (store: SessionSearchStore): Tool<typeof input> => ({
@@ -60,8 +60,8 @@ export const sessionSearchTool = (store: SessionSearchStore): Tool<typeof input>
   input,
   kind: 'read',
   preview: ({ query, session_id }) => query || session_id || 'recent conversations',
-  async run(_ctx, { query: asked, role_filter, session_id, limit }) {
-    const query = asked.trim()
+  async run(_ctx, { query: text, role_filter, session_id, limit }) {
+    const query = text.trim()
     const id = session_id.trim().replace(/^chat:/, '')
     const results = id
       ? [store.read({ id, query, roles: rolesOf(role_filter) })]

@@ -64,8 +64,8 @@ const TOOL_DIRECTORY =
 
 /** Directories that PATH had before are as trusted as before, in any order. */
 const isLoadedPath = (value: string, before: string): boolean => {
-  const known = new Set(before.split(':'))
-  const added = value.split(':').filter(dir => !known.has(dir))
+  const dirs = new Set(before.split(':'))
+  const added = value.split(':').filter(dir => !dirs.has(dir))
   return added.some(dir => !TOOL_DIRECTORY.test(dir) || dir.includes('..'))
 }
 
@@ -109,18 +109,18 @@ export const nextState = (
     return value === (env[name] ?? null) ? [] : [[name, value]]
   })
   const isLasting = ([name, value]: [string, string | null]) => isKept(name, value, env[name] ?? '')
-  const kept = changed.flatMap((entry): [string, string | null][] => {
+  const changes = changed.flatMap((entry): [string, string | null][] => {
     const [name] = entry
     const last = before.changes.get(name)
     return isLasting(entry) ? [entry] : last === undefined ? [] : [[name, last]]
   })
   const dropped = changed.filter(entry => !isLasting(entry)).map(([name]) => name)
-  const chars = kept.reduce((sum, [name, value]) => sum + name.length + (value?.length ?? 0), 0)
+  const chars = changes.reduce((sum, [name, value]) => sum + name.length + (value?.length ?? 0), 0)
   const fits = chars <= MAX_CHARS
   return {
     state: {
       cwd: keepsCwd ? asSeenFrom(workspace, after.cwd) : before.cwd,
-      changes: fits ? new Map(kept) : before.changes,
+      changes: fits ? new Map(changes) : before.changes,
     },
     dropped: fits ? dropped : ['all, because they are too long'],
   }
@@ -144,10 +144,10 @@ const assignment = ([name, value]: readonly [string, string | null]): string =>
  * does not cover another DIR.
  */
 export const withAssignments = (command: string, { changes }: ShellState): string => {
-  const [hidden, shown] = [true, false].map(isHidden =>
+  const [hidden, visible] = [true, false].map(isHidden =>
     [...changes].filter(([name]) => SELECTS_VERSION.test(name) === isHidden).map(assignment),
   ) as [string[], string[]]
-  const text = [...shown, command].join('\n')
+  const text = [...visible, command].join('\n')
   return NAMES_VERSION.test(text) ? [...hidden, text].join('\n') : text
 }
 
@@ -161,8 +161,8 @@ type SavedState = { workspace: string; state: ShellState }
 
 /** The state of one chat, or of a subagent. Another workspace begins anew. */
 export const shellStateOf = ({ memo, chatMemo, turn: { workspace } }: CallScope): ShellState => {
-  const kept = (chatMemo ?? memo).get('shell') as SavedState | undefined
-  return kept?.workspace === workspace ? kept.state : { cwd: workspace, changes: new Map() }
+  const shell = (chatMemo ?? memo).get('shell') as SavedState | undefined
+  return shell?.workspace === workspace ? shell.state : { cwd: workspace, changes: new Map() }
 }
 
 export const saveShellState = (memo: Memos['memo'], workspace: string, state: ShellState): void => {
@@ -188,7 +188,7 @@ export const restoreDirectory = (
   if (chatMemo.has('shell')) return
   const calls = new Set(
     history
-      .flatMap(({ tool_calls: made = [] }) => made)
+      .flatMap(({ tool_calls: list = [] }) => list)
       .flatMap(({ id, function: { name } }) => (name === 'terminal' ? [id] : [])),
   )
   const cwds = history.flatMap(({ role, tool_call_id: id, content }) =>
@@ -196,7 +196,7 @@ export const restoreDirectory = (
   )
   // A result without it says nothing: the command was refused, or it went on in the background.
   const last = cwds.at(-1)
-  const named = last === undefined ? workspace : String(JSON.parse(last))
-  if (named === workspace || !isInside(workspace, runner?.hostPath(named) ?? named)) return
-  saveShellState(chatMemo, workspace, { cwd: named, changes: new Map() })
+  const dir = last === undefined ? workspace : String(JSON.parse(last))
+  if (dir === workspace || !isInside(workspace, runner?.hostPath(dir) ?? dir)) return
+  saveShellState(chatMemo, workspace, { cwd: dir, changes: new Map() })
 }

@@ -8,7 +8,7 @@ import { mayControl } from './allowed-paths.ts'
 
 /** Every method throws an error with a sentence for the model; nothing is written then. */
 export type SkillManageStore = {
-  create: (given: { name: string; content: string; category: string | null }) => { path: string }
+  create: (skill: { name: string; content: string; category: string | null }) => { path: string }
   edit: (name: string, content: string) => { path: string }
   /** Null means SKILL.md. */
   text: (name: string, file: string | null) => string
@@ -71,7 +71,7 @@ const patched = (text: string, { old_string, new_string, replace_all }: Input): 
 }
 
 /** A checked change: what it does when it is applied, which returns the path that the result names. */
-type Change = {
+type SkillChange = {
   /** Real paths of every file that changes. */
   paths: string[]
   /** The linked file that changes. Scripts of skills run later, so they need the same approval as write_file to that path. */
@@ -87,22 +87,22 @@ const revealed = (
   { edited, name, file }: { edited: string; name: string; file: string | null },
 ): string => {
   if (!secrets) return edited
-  let stored = ''
+  let text = ''
   try {
-    stored = store.text(name, file)
+    text = store.text(name, file)
   } catch {
     // A new file.
   }
-  return secrets.reveal(edited, stored)
+  return secrets.reveal(edited, text)
 }
 
-const planChange = (store: SkillManageStore, given: Input, ctx: ToolContext): Change => {
-  const { action, name, category, file_path: file } = given
+const planChange = (store: SkillManageStore, args: Input, ctx: ToolContext): SkillChange => {
+  const { action, name, category, file_path: file } = args
   const reveal = (edited: string, of: string | null = null) =>
     revealed(store, ctx, { edited, name, file: of })
   switch (action) {
     case 'create': {
-      const content = reveal(need(given.content, 'content', action))
+      const content = reveal(need(args.content, 'content', action))
       const skill = { name, content, category: category || null }
       return {
         paths: [store.skillPath(name, skill.category)],
@@ -111,7 +111,7 @@ const planChange = (store: SkillManageStore, given: Input, ctx: ToolContext): Ch
       }
     }
     case 'edit': {
-      const content = reveal(need(given.content, 'content', action))
+      const content = reveal(need(args.content, 'content', action))
       return {
         paths: [store.skillPath(name)],
         message: `The skill "${name}" was rewritten.`,
@@ -121,9 +121,9 @@ const planChange = (store: SkillManageStore, given: Input, ctx: ToolContext): Ch
     case 'patch': {
       const of = file || null
       const text = patched(store.text(name, of), {
-        ...given,
-        old_string: reveal(given.old_string, of),
-        new_string: reveal(given.new_string, of),
+        ...args,
+        old_string: reveal(args.old_string, of),
+        new_string: reveal(args.new_string, of),
       })
       const path = file ? store.targetPath(name, file, text) : store.skillPath(name)
       return {
@@ -141,9 +141,9 @@ const planChange = (store: SkillManageStore, given: Input, ctx: ToolContext): Ch
       }
     case 'write_file': {
       need(file, 'file_path', action)
-      if (given.file_content === undefined)
+      if (args.file_content === undefined)
         throw new Error('file_content is required for write_file.')
-      const text = reveal(given.file_content, file)
+      const text = reveal(args.file_content, file)
       const path = store.targetPath(name, file, text)
       return {
         paths: [path],
@@ -172,8 +172,8 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
   kind: 'write',
   preview: ({ action, name, file_path }) =>
     file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
-  async run(ctx, given) {
-    const { paths, linked } = planChange(store, given, ctx)
+  async run(ctx, args) {
+    const { paths, linked } = planChange(store, args, ctx)
     for (const path of paths) {
       const refused = ctx.turn.guards?.write(path) ?? null
       if (refused !== null) throw new Refusal('rule', refused)
@@ -182,9 +182,9 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
       return deniedResult('changing this file')
     await ctx.beforeChange?.(paths)
     // Planned again: the path may have become a symlink while the approval was open.
-    const now = planChange(store, given, ctx)
+    const now = planChange(store, args, ctx)
     if (now.linked?.path !== linked?.path)
-      throw new Error(`${given.file_path} now leads to a different file.`)
+      throw new Error(`${args.file_path} now leads to a different file.`)
     const path = now.apply()
     const { message } = now
     return {

@@ -102,15 +102,15 @@ export const terminalTool = (
     ),
   async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify, access }) {
     const isOutside = ctx.turn.runner !== undefined && access === 'unconfined'
-    const kept = shellStateOf(ctx)
+    const state = shellStateOf(ctx)
     // Variables that a command of the sandbox has set could make an approved program run another one outside.
-    const before: ShellState = isOutside ? { ...kept, changes: new Map() } : kept
+    const before: ShellState = isOutside ? { ...state, changes: new Map() } : state
     const cwd = directoryFor(ctx, workdir)
     const env = environmentAfter(startEnvironment(ctx.turn), before)
     const approval = await approveCommand({ ...ctx, turn: { ...ctx.turn, env } }, command, {
       cwd,
-      shown: withAssignments(command, before),
-      wanted: access,
+      approvalText: withAssignments(command, before),
+      access,
     })
     if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()

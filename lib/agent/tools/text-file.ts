@@ -73,8 +73,8 @@ export const openPlain = (fullPath: string): number => {
 }
 
 const similarNames = (fullPath: string): string => {
-  const wanted = basename(fullPath).toLowerCase()
-  const stem = wanted.replace(/\.[^.]*$/, '')
+  const ownName = basename(fullPath).toLowerCase()
+  const stem = ownName.replace(/\.[^.]*$/, '')
   let names: string[]
   try {
     names = readdirSync(dirname(fullPath))
@@ -88,7 +88,7 @@ const similarNames = (fullPath: string): string => {
       return (
         other.includes(stem) ||
         stem.includes(other.replace(/\.[^.]*$/, '') || '\0') ||
-        distance(wanted, other) <= 2
+        distance(ownName, other) <= 2
       )
     })
     .slice(0, 5)
@@ -108,14 +108,14 @@ export const asFile = (fullPath: string, content: string): AsFile => {
   const file = old.size > MAX_TEXT_BYTES ? null : readTextBytes(readPlain(fullPath))
   if (!file) return { ...plain, isText: false, kept: NOTHING }
   const bytes = rewriteText(file.bytes, content)
-  const kept = [
+  const parts = [
     ...(file.encoding === 'UTF-8' ? [] : [file.encoding]),
     ...(file.bom > 0 ? ['byte order mark'] : []),
     ...(file.text.includes('\r') && !content.includes('\r')
       ? ['line ends with carriage return']
       : []),
   ]
-  return { bytes, isText: true, ...(kept.length > 0 && { kept: kept.join(', ') }) }
+  return { bytes, isText: true, ...(parts.length > 0 && { kept: parts.join(', ') }) }
 }
 
 const readPlain = (fullPath: string): Buffer => {

@@ -24,9 +24,9 @@ export const todo: Tool<typeof input> = {
   input,
   kind: 'think',
   preview: ({ todos }) => (todos ? `${todos.length} steps` : 'read the list'),
-  run(ctx, { todos: given, merge }) {
+  run(ctx, { todos: items, merge }) {
     const old = listIn(ctx)
-    const todos = given && withIds(given, merge ? old : [])
+    const todos = items && withIds(items, merge ? old : [])
     const list = todos ? (merge ? mergeInto(old, todos) : unique(todos)) : old
     ctx.memo.set('todo', list)
     const count = (status: Item['status']) => list.filter(item => item.status === status).length
@@ -44,12 +44,12 @@ export const todo: Tool<typeof input> = {
   },
 }
 
-const Shown = z.object({ todos: z.array(Item) })
+const TodoResult = z.object({ todos: z.array(Item) })
 
 const shownIn = ({ role, name, content }: LoopMessage): Item[] | null => {
   if (role !== 'tool' || name !== todo.name || typeof content !== 'string') return null
   try {
-    return Shown.parse(JSON.parse(content)).todos
+    return TodoResult.parse(JSON.parse(content)).todos
   } catch {
     // The sentence of a call that failed.
     return null
@@ -71,14 +71,14 @@ const listIn = (ctx: ToolContext): Item[] => {
 }
 
 /** An entry without an id has that of the entry with the same content, else the next free number. */
-const withIds = (given: readonly z.infer<typeof GivenItem>[], old: readonly Item[]): Item[] => {
-  const taken = new Set([...old, ...given].flatMap(({ id }) => id ?? []))
-  return given.map(item => {
+const withIds = (items: readonly z.infer<typeof GivenItem>[], old: readonly Item[]): Item[] => {
+  const usedIds = new Set([...old, ...items].flatMap(({ id }) => id ?? []))
+  return items.map(item => {
     const same = old.find(({ content }) => content === item.content)
     let id = item.id ?? same?.id
     for (let number = 1; id === undefined; number++)
-      if (!taken.has(String(number))) id = String(number)
-    taken.add(id)
+      if (!usedIds.has(String(number))) id = String(number)
+    usedIds.add(id)
     return { ...item, id }
   })
 }

@@ -42,21 +42,21 @@ export const toolSearch = (
   preview: ({ query }) => query,
   run(_ctx, { query, max_results: limit }) {
     const ranked = rankTools(query, tools)
-    const found: unknown[] = []
+    const matches: unknown[] = []
     let chars = 0
     for (const tool of ranked.slice(0, limit)) {
       const description = describeTool(tool)
       chars += JSON.stringify(description).length
-      if (found.length > 0 && chars > MAX_CHARS) break
-      found.push(description)
+      if (matches.length > 0 && chars > MAX_CHARS) break
+      matches.push(description)
     }
-    const more = ranked.slice(found.length, found.length + 20).map(({ name }) => name)
+    const more = ranked.slice(matches.length, matches.length + 20).map(({ name }) => name)
     return {
-      preview: `${query} · ${found.length} found`,
+      preview: `${query} · ${matches.length} found`,
       content: JSON.stringify({
-        tools: found,
+        tools: matches,
         ...(more.length > 0 && { also_matching: more }),
-        ...(found.length === 0 && { hint: 'No tool matches. Try other words.' }),
+        ...(matches.length === 0 && { hint: 'No tool matches. Try other words.' }),
         ...(unavailable.length > 0 && { unavailable }),
       }),
     }

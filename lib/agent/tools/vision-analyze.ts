@@ -14,7 +14,7 @@ import { readImageBytes } from './read-image.ts'
 
 export type VisionStore = {
   /** Throws if no vision model is available. `image` is a `data:` URL. */
-  look: (asked: { image: string; question: string }, signal: AbortSignal) => Promise<string>
+  look: (request: { image: string; question: string }, signal: AbortSignal) => Promise<string>
   /** Fetches an image from the public internet. Throws for forbidden URLs; null if fetching is disabled. */
   fetch: ((url: string, maxBytes: number, signal: AbortSignal) => Promise<Buffer>) | null
 }
@@ -59,17 +59,17 @@ export const visionAnalyzeTool = (
   input,
   kind: 'read',
   preview: ({ image_url }) => (image_url.startsWith('data:') ? 'a picture' : image_url),
-  reaches({ image_url: given }, call) {
-    if (/^data:/i.test(given)) return []
-    if (/^https?:/i.test(given)) return [reachesHost(given)]
-    return reachesFile('read', given.replace(/^file:\/\//i, ''), call)
+  reaches({ image_url: url }, call) {
+    if (/^data:/i.test(url)) return []
+    if (/^https?:/i.test(url)) return [reachesHost(url)]
+    return reachesFile('read', url.replace(/^file:\/\//i, ''), call)
   },
-  async run(ctx, { image_url: given, question }) {
+  async run(ctx, { image_url: url, question }) {
     const read = async (): Promise<Buffer> => {
-      if (/^data:/i.test(given)) return readData(given)
-      if (!/^https?:/i.test(given)) return readLocal(ctx, given.replace(/^file:\/\//i, ''))
+      if (/^data:/i.test(url)) return readData(url)
+      if (!/^https?:/i.test(url)) return readLocal(ctx, url.replace(/^file:\/\//i, ''))
       if (!fetch) throw new Error('Pictures of the web are switched off; give a file instead.')
-      return fetch(given, MAX_BYTES, ctx.signal)
+      return fetch(url, MAX_BYTES, ctx.signal)
     }
     const bytes = await read()
     if (bytes.length > MAX_BYTES) throw new Error(`The picture has more than ${MAX_MB} MB.`)

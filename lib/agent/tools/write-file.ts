@@ -28,11 +28,11 @@ export const writeFile: Tool<typeof input> = {
   kind: 'write',
   preview: ({ path }) => path,
   reaches: ({ path }, call) => reachesFile('write', path, call),
-  run: refuseChangedFile(async (ctx, { path, content: given }) => {
+  run: refuseChangedFile(async (ctx, { path, content: text }) => {
     const fullPath = resolvePath(ctx.turn, path)
     guardWrite(ctx.turn, fullPath)
-    if (!given.startsWith('%PDF-')) refuseDocument(fullPath, 'Write')
-    const content = ctx.turn.secrets?.reveal(given, textAt(fullPath)) ?? given
+    if (!text.startsWith('%PDF-')) refuseDocument(fullPath, 'Write')
+    const content = ctx.turn.secrets?.reveal(text, textAt(fullPath)) ?? text
     const diff = () =>
       diffOfFile(
         displayPath(ctx.turn, fullPath),
@@ -47,16 +47,16 @@ export const writeFile: Tool<typeof input> = {
     if (resolvePath(ctx.turn, path) !== fullPath)
       throw new Error(`${path} now leads to a different file.`)
     // The person may have saved the file while the approval was open.
-    const { stored, refused } = await checkOverwrite(ctx, fullPath)
+    const { diskFile, refused } = await checkOverwrite(ctx, fullPath)
     if (refused) return refused
     const { bytes, kept } = asFile(fullPath, content)
-    const before = stored ? (stored.bytes ?? null) : null
-    const large = stored && !stored.bytes ? { version: stored.version } : {}
+    const before = diskFile ? (diskFile.bytes ?? null) : null
+    const large = diskFile && !diskFile.bytes ? { version: diskFile.version } : {}
     const { createdDirs } = applyChanges([{ fullPath, before, after: bytes, ...large }])
     noteKnown(ctx, fullPath, bytes)
     await showInEditor(ctx, fullPath, bytes)
-    const found = await checkEdits(ctx, [
-      { fullPath, before: stored ? stored.bytes : null, after: bytes },
+    const checks = await checkEdits(ctx, [
+      { fullPath, before: diskFile ? diskFile.bytes : null, after: bytes },
     ])
     return {
       preview: displayPath(ctx.turn, fullPath),
@@ -64,7 +64,7 @@ export const writeFile: Tool<typeof input> = {
         bytes_written: bytes.length,
         dirs_created: createdDirs,
         ...(kept && { kept }),
-        ...found,
+        ...checks,
       }),
     }
   }),

@@ -77,13 +77,13 @@ export class ContainerFiles {
       isInside(this.#plan.workspace, mount.target)
         ? [{ ...mount, target: join('/workspace', relative(this.#plan.workspace, mount.target)) }]
         : []
-    const shown = this.#plan.shows().map(toMount)
+    const visible = this.#plan.shows().map(toMount)
     const all = [
       { source: tmp, target: '/tmp' },
       ...(this.#settings.keepsHome ? [{ source: homeDir, target: CONTAINER_HOME }] : []),
-      ...shown,
+      ...visible,
       // With what is read-only or hidden in it: a mount of the workspace does not contain other mounts.
-      ...(this.#settings.hasWorkspaceAlias ? shown.flatMap(aliasOf) : []),
+      ...(this.#settings.hasWorkspaceAlias ? visible.flatMap(aliasOf) : []),
       { source: shared, target: shared, isReadOnly: true },
       { source: exchange, target: exchange },
     ]

@@ -64,7 +64,7 @@ export class Container {
   readonly name: string
   readonly #plan: ContainerPlan
   readonly #settings: ContainerSettings
-  readonly #given: ContainerServices
+  readonly #services: ContainerServices
   readonly #files: ContainerFiles
   #cli: EngineCli | undefined
   #running: RunningContainer | undefined
@@ -72,13 +72,13 @@ export class Container {
   #starting: Promise<RunningContainer> | undefined
   #lastUsed: number
 
-  constructor(plan: ContainerPlan, given: ContainerServices) {
+  constructor(plan: ContainerPlan, services: ContainerServices) {
     this.name = plan.name
     this.#plan = plan
     this.#settings = plan.settings
-    this.#given = given
+    this.#services = services
     this.#files = new ContainerFiles(plan)
-    this.#lastUsed = given.clock.monotonic()
+    this.#lastUsed = services.clock.monotonic()
   }
 
   async #userOf(engine: EngineCli): Promise<{ user: string | null; more: string[] }> {
@@ -95,7 +95,7 @@ export class Container {
   /** Runs the container, without the limits that the system cannot apply, unless the file names them. */
   async #create(engine: EngineCli): Promise<void> {
     const { user, more } = await this.#userOf(engine)
-    const { named } = this.#settings
+    const { namedLimits } = this.#settings
     const limits = { hasLimits: true, hasDiskLimit: this.#settings.diskMb > 0, hasTried: false }
     for (;;) {
       const args = runArguments({
@@ -112,17 +112,19 @@ export class Container {
       // A failed start may leave a container that was created.
       await engine.run(['rm', '--force', this.name])
       if (limits.hasDiskLimit && isDiskLimitUnsupported(stderr)) {
-        if (named.has('container_disk') && this.#settings.diskMb !== USUAL_DISK_MB)
+        if (namedLimits.has('container_disk') && this.#settings.diskMb !== USUAL_DISK_MB)
           throw this.#refusal('terminal.container_disk', stderr)
-        if (named.has('container_disk'))
-          this.#given.warn(
+        if (namedLimits.has('container_disk'))
+          this.#services.warn(
             `the container runs without the limit terminal.container_disk: ${reasonIn(stderr)}`,
           )
         limits.hasDiskLimit = false
       } else if (limits.hasLimits && isLimitUnsupported(stderr)) {
-        if (named.has('container_cpu') || named.has('container_memory'))
+        if (namedLimits.has('container_cpu') || namedLimits.has('container_memory'))
           throw this.#refusal('terminal.container_cpu or terminal.container_memory', stderr)
-        this.#given.warn(`the container runs without limits of CPU and memory: ${reasonIn(stderr)}`)
+        this.#services.warn(
+          `the container runs without limits of CPU and memory: ${reasonIn(stderr)}`,
+        )
         limits.hasLimits = false
       } else if (isNameTaken(stderr) && !limits.hasTried) limits.hasTried = true
       else throw unavailable(sentence('container.no_start', { reason: reasonIn(stderr) }))
@@ -156,12 +158,12 @@ export class Container {
   }
 
   async #start(): Promise<RunningContainer> {
-    this.#cli = await this.#given.engine()
+    this.#cli = await this.#services.engine()
     const state = await this.#isRunning(this.#cli)
     if (state && this.#running) return this.#running
     if (OF_IMAGE.test(this.#plan.workspace))
       throw unavailable(sentence('container.workspace', { folder: this.#plan.workspace }))
-    await this.#given.images.require(this.#cli, this.#settings.image)
+    await this.#services.images.require(this.#cli, this.#settings.image)
     if (this.#settings.outlasts) this.#files.claim()
     if (state !== null && this.#settings.outlasts) {
       const started = state ? null : await this.#cli.run(['start', this.name], START_TIMEOUT_MS)
@@ -197,18 +199,18 @@ export class Container {
 
   /** Rejects with a sentence when it cannot run. Cheap while it runs. */
   async ensure(): Promise<RunningContainer> {
-    this.#lastUsed = this.#given.clock.monotonic()
-    if (this.#running && this.#given.clock.monotonic() - this.#checkedAt < CHECK_VALID_MS)
+    this.#lastUsed = this.#services.clock.monotonic()
+    if (this.#running && this.#services.clock.monotonic() - this.#checkedAt < CHECK_VALID_MS)
       return this.#running
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined
-      this.#checkedAt = this.#given.clock.monotonic()
+      this.#checkedAt = this.#services.clock.monotonic()
     })
     return this.#starting
   }
 
   /** What is known since the last `ensure`. */
-  known(): RunningContainer | undefined {
+  current(): RunningContainer | undefined {
     return this.#running
   }
 
@@ -222,7 +224,7 @@ export class Container {
 
   /** Milliseconds without a command; 0 while one runs. */
   async idleMs(): Promise<number> {
-    const since = this.#given.clock.monotonic() - this.#lastUsed
+    const since = this.#services.clock.monotonic() - this.#lastUsed
     if (!this.#cli || this.#starting) return 0
     const { code, stdout } = await this.#cli.run([
       'exec',

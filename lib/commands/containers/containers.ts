@@ -65,9 +65,9 @@ export class Containers {
   }
 
   /** The program is looked for once; whether its service answers is found out with each use. */
-  #engineFor(env: Readonly<Record<string, string>>, wanted: Engine): Promise<EngineCli> {
-    const key = JSON.stringify([wanted, env.PATH, env.DOCKER_HOST, env.HERMES_DOCKER_BINARY])
-    const opened = this.#engines.get(key) ?? openEngine(env, wanted)
+  #engineFor(env: Readonly<Record<string, string>>, engine: Engine): Promise<EngineCli> {
+    const key = JSON.stringify([engine, env.PATH, env.DOCKER_HOST, env.HERMES_DOCKER_BINARY])
+    const opened = this.#engines.get(key) ?? openEngine(env, engine)
     this.#engines.set(key, opened)
     opened.catch(() => this.#engines.delete(key))
     return opened
@@ -103,16 +103,16 @@ export class Containers {
     )
     const format = `{{.State.Running}} ${names.join(' ')}`
     for (const id of ids) {
-      const found = await cli.run(['container', 'inspect', '--format', format, id])
-      const [, isRunning, owner = '', computer = '', made = '', dir = ''] =
-        /^(true|false) (\d*) (\w*) (\w*) (.*)$/.exec(found.stdout.toString().trim()) ?? []
+      const result = await cli.run(['container', 'inspect', '--format', format, id])
+      const [, isRunning, owner = '', computer = '', settingsDigest = '', dir = ''] =
+        /^(true|false) (\d*) (\w*) (\w*) (.*)$/.exec(result.stdout.toString().trim()) ?? []
       // Process ids of another computer, such as the container of another service, say nothing here.
       if (isRunning === undefined || (computer !== '' && computer !== digest(hostname()))) continue
       const outlasts = owner === ''
       const user = Number(outlasts ? userOf(dir) : owner)
       // This runs before the first one of this process is created.
       if (user !== process.pid && isAlive(user)) continue
-      if (outlasts && settings.outlasts && made === digest(settings)) {
+      if (outlasts && settings.outlasts && settingsDigest === digest(settings)) {
         if (isRunning === 'true') await cli.run(['stop', '--time', '1', id])
         continue
       }
@@ -136,16 +136,16 @@ export class Containers {
     env: Readonly<Record<string, string>>,
   ): Promise<void> {
     if (!settings.removesLeftovers) return Promise.resolve()
-    const known = this.#cleaned.get(home)
-    if (known) return known
-    const done = this.#engineFor(env, settings.engine)
+    const earlier = this.#cleaned.get(home)
+    if (earlier) return earlier
+    const cleanup = this.#engineFor(env, settings.engine)
       .then(cli => this.#removeLeftovers(cli, home, settings))
       .catch((error: unknown) => {
         this.#cleaned.delete(home)
         throw error
       })
-    this.#cleaned.set(home, done)
-    return done
+    this.#cleaned.set(home, cleanup)
+    return cleanup
   }
 
   /** The container for this request, which may not have been started yet. */
@@ -155,8 +155,8 @@ export class Containers {
     // Services in containers may share one docker service, and have the same home and process id.
     const place = owner === null ? home : [hostname(), home]
     const name = `agent-webui-${digest([place, owner, settings, workspace, readable])}`
-    const known = this.#open.get(name)
-    if (known) return known.container
+    const entry = this.#open.get(name)
+    if (entry) return entry.container
     const labels = containerLabels({ home, owner, settings })
     const container = new Container(
       { ...request, name, labels },

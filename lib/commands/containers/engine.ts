@@ -45,10 +45,11 @@ export const isDiskLimitUnsupported = (stderr: string): boolean =>
 
 /** The line of an error that says what is wrong, without what only a terminal user can use, and without a full stop. */
 export const reasonIn = (stderr: string): Words => {
-  const lines = stderr.split('\n').map(line => line.trim())
-  const said = lines.filter(line => line !== '' && !/^(?:Run|See) '/.test(line))
-  const found = said.findLast(line => /error|denied|cannot|failed/i.test(line)) ?? said.at(-1) ?? ''
-  const cause = found.replace(/^(?:docker: |Error: )+/i, '').slice(0, 400)
+  const all = stderr.split('\n').map(line => line.trim())
+  const lines = all.filter(line => line !== '' && !/^(?:Run|See) '/.test(line))
+  const text =
+    lines.findLast(line => /error|denied|cannot|failed/i.test(line)) ?? lines.at(-1) ?? ''
+  const cause = text.replace(/^(?:docker: |Error: )+/i, '').slice(0, 400)
   return (
     cause.replace(/[.\s]*(?:Is the docker daemon running\?)?[.\s]*$/, '') ||
     sentence('container.no_reason')
@@ -58,24 +59,24 @@ export const reasonIn = (stderr: string): Words => {
 const unreachable = (engine: Engine, reason: Words) =>
   unavailable(sentence('container.unreachable', { engine: NAMES[engine], reason }))
 
-const candidates = (env: Env, wanted: Engine): string[] => {
+const candidates = (env: Env, engine: Engine): string[] => {
   const path = `${env.PATH ?? ''}${MORE_DIRECTORIES}`
   // The host agent's name for it.
-  const named = env.HERMES_DOCKER_BINARY
-  const names = wanted === 'docker' ? [...(named ? [named] : []), 'docker', 'podman'] : ['podman']
+  const binary = env.HERMES_DOCKER_BINARY
+  const names = engine === 'docker' ? [...(binary ? [binary] : []), 'docker', 'podman'] : ['podman']
   return names.flatMap(name => findProgram(path, name) ?? [])
 }
 
 /** Throws a sentence when no program is installed. */
-const findEngine = (env: Env, wanted: Engine): string => {
-  const [program] = candidates(env, wanted)
+const findEngine = (env: Env, engine: Engine): string => {
+  const [program] = candidates(env, engine)
   if (program !== undefined) return program
-  throw unavailable(sentence(wanted === 'docker' ? 'container.no_engine' : 'container.no_podman'))
+  throw unavailable(sentence(engine === 'docker' ? 'container.no_engine' : 'container.no_podman'))
 }
 
 /** Rejects with a sentence when the program or its service cannot be used. */
-export const openEngine = async (env: Env, wanted: Engine): Promise<EngineCli> => {
-  const program = findEngine(env, wanted)
+export const openEngine = async (env: Env, choice: Engine): Promise<EngineCli> => {
+  const program = findEngine(env, choice)
   const runProgram = (args: readonly string[], timeoutMs: number, signal?: AbortSignal) =>
     run(program, args, { cwd: '/', env, timeoutMs, signal }).catch((error: unknown) => {
       throw unavailable(sentence('container.not_started', { program, reason: messageOf(error) }))

@@ -50,11 +50,11 @@ export class Images {
 
   /** Resolves when the image is here. Rejects with a sentence while a long download runs, and when it failed. */
   async require(cli: EngineCli, image: string): Promise<void> {
-    const found = await cli.run(['image', 'inspect', '--format', '{{.Id}}', image])
-    if (found.code === 0) return
-    if (!isMissingImage(found.stderr))
+    const result = await cli.run(['image', 'inspect', '--format', '{{.Id}}', image])
+    if (result.code === 0) return
+    if (!isMissingImage(result.stderr))
       throw unavailable(
-        sentence('container.image_unreadable', { image, reason: reasonIn(found.stderr) }),
+        sentence('container.image_unreadable', { image, reason: reasonIn(result.stderr) }),
       )
     const { done, startedAt } = this.#start(cli, image)
     const late = Promise.withResolvers<never>()

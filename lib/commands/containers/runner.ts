@@ -102,9 +102,9 @@ export class ContainerRunner implements CommandRunner {
   }
 
   /** What every command starts with. */
-  #ownEnv({ env }: RunningContainer, given: Env): Env {
+  #ownEnv({ env }: RunningContainer, outer: Env): Env {
     const { forwards, env: configured } = this.#options.settings()
-    const facts = Object.fromEntries(Object.entries(given).filter(([name]) => belongsInside(name)))
+    const facts = Object.fromEntries(Object.entries(outer).filter(([name]) => belongsInside(name)))
     return {
       ...env,
       HOME: CONTAINER_HOME,
@@ -114,10 +114,10 @@ export class ContainerRunner implements CommandRunner {
     }
   }
 
-  #envOf(running: RunningContainer, given: Env): Env {
-    const own = this.#ownEnv(running, given)
+  #envOf(running: RunningContainer, outer: Env): Env {
+    const own = this.#ownEnv(running, outer)
     // A value of this computer, such as PATH, means nothing in the container; one that a command was given does.
-    const added = Object.entries(given).filter(
+    const added = Object.entries(outer).filter(
       ([name, value]) => value !== this.#options.env[name] && value !== own[name],
     )
     return { ...own, ...Object.fromEntries(added) }
@@ -202,9 +202,9 @@ export class ContainerRunner implements CommandRunner {
     }
   }
 
-  environment(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-    const known = this.#containerNow()?.known()
-    return known ? this.#ownEnv(known, given) : given
+  environment(outer: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const running = this.#containerNow()?.current()
+    return running ? this.#ownEnv(running, outer) : outer
   }
 
   sharedDir(): string {
@@ -212,9 +212,9 @@ export class ContainerRunner implements CommandRunner {
   }
 
   hostPath(path: string): string {
-    const found = this.#containerNow()
+    const place = this.#containerNow()
       ?.places()
       .find(({ target }) => isBelow(target, path))
-    return found ? `${found.source}${path.slice(found.target.length)}` : path
+    return place ? `${place.source}${path.slice(place.target.length)}` : path
   }
 }

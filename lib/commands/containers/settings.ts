@@ -18,7 +18,7 @@ export type ContainerSettings = {
   memoryMb: number
   diskMb: number
   /** Limits that the file names: they are applied, or commands are refused. Defaults apply where the system allows them. */
-  named: ReadonlySet<'container_cpu' | 'container_memory' | 'container_disk'>
+  namedLimits: ReadonlySet<'container_cpu' | 'container_memory' | 'container_disk'>
   /** Blank: the engine's default. */
   shmSize: string
   hasNetwork: boolean
@@ -112,15 +112,15 @@ class TerminalKeys {
 
 const volumesOf = (keys: TerminalKeys, userHome: string): Volume[] =>
   keys.list('docker_volumes').map(text => {
-    const [given = '', target = '', options = '', ...more] = text.split(':')
-    if (!given || !isAbsolute(target) || more.length > 0)
+    const [raw = '', target = '', options = '', ...more] = text.split(':')
+    if (!raw || !isAbsolute(target) || more.length > 0)
       return keys.refuse(
         'docker_volumes',
         `has "${text}", which is not of the form /path/here:/path/there, with :ro at the end for read-only.`,
       )
-    const source = given.replace(/^~(?=\/|$)/, () => userHome)
+    const source = raw.replace(/^~(?=\/|$)/, () => userHome)
     if (source.startsWith('.'))
-      return keys.refuse('docker_volumes', `has the relative path ${given}. Write an absolute one.`)
+      return keys.refuse('docker_volumes', `has the relative path ${raw}. Write an absolute one.`)
     return { source: source.includes('/') ? normalize(source) : source, target, options }
   })
 
@@ -131,12 +131,12 @@ const environmentOf = (
   const value = terminal.docker_env ?? {}
   if (!isObject(value)) return keys.refuse('docker_env', 'must be a mapping from names to values.')
   return Object.fromEntries(
-    Object.entries(value).map(([name, given]) => {
+    Object.entries(value).map(([name, raw]) => {
       if (!VARIABLE.test(name))
         return keys.refuse('docker_env', `has "${name}", which is no name of a variable.`)
-      if (!['string', 'number', 'boolean'].includes(typeof given))
+      if (!['string', 'number', 'boolean'].includes(typeof raw))
         return keys.refuse('docker_env', `has a value for ${name} that is no text.`)
-      return [name, String(given)]
+      return [name, String(raw)]
     }),
   )
 }
@@ -187,7 +187,7 @@ export const readContainerSettings = (
     cpus: keys.number('container_cpu', 1),
     memoryMb: keys.number('container_memory', 5_120),
     diskMb: keys.number('container_disk', 51_200),
-    named: new Set(LIMITS.filter(key => keys.isSet(key))),
+    namedLimits: new Set(LIMITS.filter(key => keys.isSet(key))),
     shmSize: shmSize === '0' ? '' : shmSize,
     hasNetwork,
     volumes: volumesOf(keys, userHome),

@@ -48,9 +48,9 @@ export class AcceptedGuards {
   }
 
   /** Throws a UserError (409) when the value has changed since it was shown. */
-  set(profile: string, guard: UnsupportedGuard, shown: string, accepted: boolean): void {
+  set(profile: string, guard: UnsupportedGuard, seenId: string, accepted: boolean): void {
     const id = valueId(guard)
-    if (shown !== id)
+    if (seenId !== id)
       throw conflict(`${guard.key} has changed. Review its value again.`, {
         code: 'guard_changed',
       })

@@ -18,7 +18,7 @@ import { guardedPart, mergeEdit, type SettingChange, withAccepted } from './guar
 
 const Profiles = z.record(z.string(), z.record(z.string(), z.unknown()))
 type Profiles = z.output<typeof Profiles>
-const Stored = z.object({ digest: z.string(), version: z.literal(2), profiles: Profiles })
+const SettingsFile = z.object({ digest: z.string(), version: z.literal(2), profiles: Profiles })
 
 type Values = Readonly<JsonObject>
 const NOTHING: JsonObject = Object.freeze({})
@@ -94,7 +94,7 @@ export class AcceptedSettings {
       .digest('hex')
   }
 
-  #isOurs({ digest, profiles }: z.output<typeof Stored>): boolean {
+  #isOurs({ digest, profiles }: z.output<typeof SettingsFile>): boolean {
     const key = this.#signing.key()
     return key !== undefined && isSameSecret(digest, this.#digestOf(key, profiles))
   }
@@ -105,9 +105,9 @@ export class AcceptedSettings {
         problem: problem ?? (this.#good === undefined && this.#signing.isMarked() ? MISSING : null),
       }
     try {
-      const stored = Stored.parse(JSON.parse(text))
-      if (!this.#isOurs(stored)) return { problem: FOREIGN }
-      this.#good = stored.profiles
+      const file = SettingsFile.parse(JSON.parse(text))
+      if (!this.#isOurs(file)) return { problem: FOREIGN }
+      this.#good = file.profiles
       return { problem: null }
     } catch (error) {
       return { problem: jsonReason(error, text) }
@@ -124,8 +124,8 @@ export class AcceptedSettings {
     this.#good = profiles
     const key = this.#signing.key()
     if (!key || !this.#mayConfirm) return
-    const stored = { digest: this.#digestOf(key, profiles), version: 2, profiles }
-    writeAtomic(this.path, `${JSON.stringify(stored, null, 1)}\n`)
+    const file = { digest: this.#digestOf(key, profiles), version: 2, profiles }
+    writeAtomic(this.path, `${JSON.stringify(file, null, 1)}\n`)
     this.#signing.mark()
   }
 

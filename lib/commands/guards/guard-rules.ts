@@ -341,7 +341,7 @@ const RULES: readonly Rule[] = [
 
 const valueAt = (home: GuardedHome, { key, variable }: Rule): unknown => {
   if (variable) return Object.hasOwn(home.env, key) ? home.env[key] : undefined
-  return key.split('.').reduce<unknown>((found, name) => bag(found)[name], home.values)
+  return key.split('.').reduce<unknown>((value, name) => bag(value)[name], home.values)
 }
 
 /** The unsupported guards of a home; with `what`, only those that refuse it. */

@@ -191,13 +191,13 @@ const matches = (pattern: Path, nodes: readonly unknown[]): string[][] => {
 
 /** The paths that are guarded in any of these. */
 const guardedPaths = (nodes: readonly unknown[]): { path: Path; tightens: Tightens }[] => {
-  const found = new Map<string, { path: Path; tightens: Tightens | null }>()
+  const paths = new Map<string, { path: Path; tightens: Tightens | null }>()
   for (const [pattern, tightens] of RULES)
     for (const path of matches(pattern.split('.'), nodes)) {
       const id = JSON.stringify(path)
-      if (!found.has(id)) found.set(id, { path, tightens })
+      if (!paths.has(id)) paths.set(id, { path, tightens })
     }
-  return [...found.values()].flatMap(({ path, tightens }) => (tightens ? { path, tightens } : []))
+  return [...paths.values()].flatMap(({ path, tightens }) => (tightens ? { path, tightens } : []))
 }
 
 /** A copy with `value` at `path`; undefined removes it. What is no mapping on the way is replaced for a value. */
@@ -317,11 +317,11 @@ export const mergeEdit = (accepted: unknown, before: unknown, after: unknown): u
   if (isDeepStrictEqual(before, after)) return accepted
   const all = [accepted, before, after].filter(value => value !== undefined)
   if (all.every(Array.isArray)) {
-    const [kept, old, now] = [accepted ?? [], before ?? [], after ?? []] as unknown[][]
+    const [base, old, now] = [accepted ?? [], before ?? [], after ?? []] as unknown[][]
     const isIn = (list: unknown[] = [], value: unknown) =>
       list.some(each => isDeepStrictEqual(each, value))
-    const left = kept?.filter(value => isIn(now, value) || !isIn(old, value)) ?? []
-    return [...left, ...(now ?? []).filter(value => !isIn(old, value) && !isIn(left, value))]
+    const rest = base?.filter(value => isIn(now, value) || !isIn(old, value)) ?? []
+    return [...rest, ...(now ?? []).filter(value => !isIn(old, value) && !isIn(rest, value))]
   }
   if (all.every(isObject) && after !== undefined) {
     const keys = new Set(all.flatMap(value => Object.keys(value as JsonObject)))

@@ -55,15 +55,15 @@ export const shownChanges = (home: Home, accepted: AcceptedSettings): ChangedSet
   }
 }
 
-/** `shown`: the id of the changes that the person saw. Throws a UserError (409) when the file has changed since. */
+/** `changeId`: the id of the changes that the person saw. Throws a UserError (409) when the file has changed since. */
 export const answerChanges = (
   { strict: home }: Home,
   accepted: AcceptedSettings,
-  { shown, accepts }: { shown: string; accepts: boolean },
+  { changeId, accepts }: { changeId: string; accepts: boolean },
 ): void => {
   const values = home.configFile.read()
   const look = lookAt(accepted, home)
-  if (changesId(look.changes) !== shown)
+  if (changesId(look.changes) !== changeId)
     throw conflict(`${home.configFile.path} has changed. Review its values again.`, {
       code: 'guard_changed',
     })
@@ -87,7 +87,7 @@ export class SettingChanges {
   readonly #options: SettingChangesOptions
   readonly #accepted: AcceptedSettings
   /** What was reported, by profile. */
-  #known = new Map<string, string>()
+  #changeIds = new Map<string, string>()
   /** What the files held at the last look: a file that is only half written must not count as tightened. */
   readonly #seen = new Map<string, Readonly<JsonObject>>()
   #knownProblem: string | null = null
@@ -111,12 +111,12 @@ export class SettingChanges {
 
   /** Once something is tightened, the looser value needs a person again. */
   #tighten(home: Home): void {
-    const written = home.configFile.peek()
+    const values = home.configFile.peek()
     if (home.configFile.problem() !== null || !existsSync(home.configFile.path)) return
     const { inForce } = lookAt(this.#accepted, home)
-    if (this.#seen.get(home.name) === written && this.#accepted.knows(home.name))
+    if (this.#seen.get(home.name) === values && this.#accepted.knows(home.name))
       this.#accepted.accept(home.name, inForce)
-    this.#seen.set(home.name, written)
+    this.#seen.set(home.name, values)
   }
 
   #check(): void {
@@ -133,14 +133,14 @@ export class SettingChanges {
       })
     }
     this.#knownProblem = problem && `${problem}`
-    const found = new Map<string, string>()
+    const changeIds = new Map<string, string>()
     for (const home of homes()) {
-      const shown = this.of(home)
-      if (shown) found.set(home.name, shown.change_id)
-      if (shown && this.#known.get(home.name) !== shown.change_id) this.#report(shown)
+      const changes = this.of(home)
+      if (changes) changeIds.set(home.name, changes.change_id)
+      if (changes && this.#changeIds.get(home.name) !== changes.change_id) this.#report(changes)
       if (problem === null) this.#tighten(home)
     }
-    this.#known = found
+    this.#changeIds = changeIds
   }
 
   #attempt(): void {
@@ -158,7 +158,7 @@ export class SettingChanges {
     return shownChanges(home, this.#accepted)
   }
 
-  settle(home: Home, shown: string, accepts: boolean): void {
-    answerChanges(home, this.#accepted, { shown, accepts })
+  settle(home: Home, changeId: string, accepts: boolean): void {
+    answerChanges(home, this.#accepted, { changeId, accepts })
   }
 }

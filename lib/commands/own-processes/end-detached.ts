@@ -20,13 +20,13 @@ const detached = (nonce: string): number[] =>
 /** How many were ended. `nonce`: the value of MARK_VARIABLE; undefined where a process marks nothing. */
 export const endDetached = async (nonce: string | undefined): Promise<number> => {
   if (process.platform !== 'linux' || nonce === undefined) return 0
-  const found = detached(nonce).length
+  const count = detached(nonce).length
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     for (const pid of detached(nonce)) signalProcess(pid, signal)
     for (let waited = 0; waited < GRACE_MS; waited += LOOK_EVERY_MS) {
-      if (detached(nonce).length === 0) return found
+      if (detached(nonce).length === 0) return count
       await delay(LOOK_EVERY_MS)
     }
   }
-  return found
+  return count
 }

@@ -46,14 +46,14 @@ export const eraseSecrets = (
     entriesOf(readFileSync('/proc/self/environ')).filter(
       ({ name, length }) => length > 0 && isSecret(name),
     )
-  const found = readable()
-  if (found.length === 0) return []
+  const secrets = readable()
+  if (secrets.length === 0) return []
   const { start, end } = addressOf(readFileSync('/proc/self/stat', 'latin1'))
-  if (!(start > 0 && end > start)) return found.map(({ name }) => name)
+  if (!(start > 0 && end > start)) return secrets.map(({ name }) => name)
   try {
     const memory = openSync('/proc/self/mem', 'r+')
     try {
-      for (const { at, length } of found)
+      for (const { at, length } of secrets)
         writeSync(memory, Buffer.alloc(length), 0, length, start + at)
     } finally {
       closeSync(memory)

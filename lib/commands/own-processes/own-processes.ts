@@ -60,11 +60,11 @@ export const childrenOf = (pid: number): number[] =>
 
 /** Undefined when the descriptors of the process are not readable: another user, a program that forbids it, or it has exited. */
 const holds = (pid: number, inode: number): boolean | undefined => {
-  const wanted = `socket:[${inode}]`
+  const link = `socket:[${inode}]`
   try {
     return readdirSync(`/proc/${pid}/fd`).some(fd => {
       try {
-        return readlinkSync(`/proc/${pid}/fd/${fd}`) === wanted
+        return readlinkSync(`/proc/${pid}/fd/${fd}`) === link
       } catch {
         // Closed since readdir.
         return false
@@ -140,14 +140,14 @@ export const markOwnProcesses = async ({
       : (hardLimitOf(pid) ?? Number.POSITIVE_INFINITY) <= mark
 
   const descendants = (): number[] => {
-    const found: number[] = []
+    const pids: number[] = []
     const open = childrenOf(process.pid)
     for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
       if (isOutside(pid)) continue
-      found.push(pid)
+      pids.push(pid)
       open.push(...childrenOf(pid))
     }
-    return found
+    return pids
   }
 
   /** Processes found before that are none of them: browsers and proxies. Their next connection is found at once. */
@@ -165,9 +165,9 @@ export const markOwnProcesses = async ({
     }
     if (process.getuid?.() !== 0 && process.getuid?.() !== uid) return 'hidden'
     const others = new Set(all).difference(new Set(marked))
-    const known = outsiders.intersection(others)
+    const first = outsiders.intersection(others)
     let isHidden = false
-    for (const pid of [...known, ...others.difference(known)]) {
+    for (const pid of [...first, ...others.difference(first)]) {
       const isHeld = holds(pid, inode)
       if (isHeld) {
         outsiders.add(pid)
@@ -223,13 +223,13 @@ const statOf = (pid: number): Stat | undefined => {
 
 /** By pid, with the process group; outside of Linux the service and its parent alone, without groups. */
 const serviceProcesses = (): Map<number, number | undefined> => {
-  const found = new Map<number, number | undefined>()
-  for (let pid = process.pid; pid > 0 && !found.has(pid); ) {
+  const processes = new Map<number, number | undefined>()
+  for (let pid = process.pid; pid > 0 && !processes.has(pid); ) {
     const stat = statOf(pid)
-    found.set(pid, stat?.group)
+    processes.set(pid, stat?.group)
     pid = stat?.parent ?? (pid === process.pid ? process.ppid : 0)
   }
-  return found
+  return processes
 }
 
 /** Whether a signal to `target` reaches the service, as kill(2) reads it: below 0 a process group, -1 every process. */

@@ -28,10 +28,10 @@ const formsOf = ({ address, port }: Endpoint): [v4: string | undefined, v6: stri
 }
 
 /** The inode is 0 when the socket has been closed. */
-type Row = { inode: number; uid: number }
+type SocketRow = { inode: number; uid: number }
 
 /** Undefined when the table does not list the socket. */
-const rowIn = (table: string, local: string, remote: string): Row | undefined => {
+const rowIn = (table: string, local: string, remote: string): SocketRow | undefined => {
   const at = table.indexOf(` ${local} ${remote} `)
   if (at < 0) return undefined
   const line = table.slice(at + 1, table.indexOf('\n', at))

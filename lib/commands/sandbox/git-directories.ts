@@ -69,9 +69,9 @@ const inspect = (root: string, changeable: readonly string[]): GitDirectories | 
       repository: head.isFile() ? { common: path, worktree: null } : null,
     }
   if (!stat?.isFile()) return null
-  const named = /^gitdir: (.+)$/.exec(lineOf(path) ?? '')?.[1]
-  if (named === undefined) return { root, paths: [path], repository: null }
-  const own = realPath(resolve(root, named))
+  const target = /^gitdir: (.+)$/.exec(lineOf(path) ?? '')?.[1]
+  if (target === undefined) return { root, paths: [path], repository: null }
+  const own = realPath(resolve(root, target))
   const repository = worktreeOf(path, own, changeable)
   if (repository) return { root, paths: [path, repository.common], repository }
   // Also a directory in the workspace: Git reads its configuration.

@@ -26,7 +26,7 @@ export const readIndex = (bytes: Buffer, hashBytes: number): IndexEntry[] | null
     if (flagsAt + 4 > end) return null
     const isExtended = version >= 3 && (bytes.readUInt16BE(flagsAt) & EXTENDED) !== 0
     at = flagsAt + (isExtended ? 4 : 2)
-    let kept = 0
+    let prefix = 0
     if (version === 4) {
       // How much of the previous path is dropped, in the format of offsets in packs.
       let byte = bytes[at++] ?? 0
@@ -35,12 +35,12 @@ export const readIndex = (bytes: Buffer, hashBytes: number): IndexEntry[] | null
         byte = bytes[at++] ?? 0
         dropped = (dropped + 1) * 128 + (byte & 0x7f)
       }
-      kept = path.length - dropped
-      if (kept < 0) return null
+      prefix = path.length - dropped
+      if (prefix < 0) return null
     }
     const close = bytes.indexOf(0, at)
     if (close === -1 || close >= end) return null
-    path = path.slice(0, kept) + bytes.toString('latin1', at, close)
+    path = path.slice(0, prefix) + bytes.toString('latin1', at, close)
     at = version === 4 ? close + 1 : start + Math.ceil((close + 1 - start) / 8) * 8
     entries.push({
       path: Buffer.from(path, 'latin1').toString(),

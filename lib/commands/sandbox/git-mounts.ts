@@ -37,7 +37,7 @@ type GitMountInput = GitPlan & {
 }
 
 /** What a private Git directory takes the place of, as real paths, and where the real one is visible instead. */
-type Private = PrivateGit & { at: string; below: string | null; shown: Mount[] }
+type Private = PrivateGit & { at: string; below: string | null; more: Mount[] }
 
 const REAL_GIT = '/run/repository.git'
 
@@ -46,22 +46,22 @@ const privateGit = (repository: Repository, mounts: readonly Mount[]): Private[]
   const at = realPath(repository.common)
   if (!mounts.some(({ path, source = path, access }) => source === at && access === 'read'))
     return []
-  const shown = [{ path: REAL_GIT, access: 'read', source: at } as const]
-  return [{ ...privateGitFor(repository, { shown: REAL_GIT }), at, below: null, shown }]
+  const more = [{ path: REAL_GIT, access: 'read', source: at } as const]
+  return [{ ...privateGitFor(repository, { visibleAt: REAL_GIT }), at, below: null, more }]
 }
 
 const firstGit = (workspace: string, parent: string): Private => {
   const at = join(workspace, '.git')
-  return { ...firstGitIn(at, parent), at, below: workspace, shown: [] }
+  return { ...firstGitIn(at, parent), at, below: workspace, more: [] }
 }
 
-const withPrivate = (mounts: Mount[], { dir, at, below, shown }: Private): Mount[] => {
+const withPrivate = (mounts: Mount[], { dir, at, below, more }: Private): Mount[] => {
   const places = mounts.flatMap(({ path, source = path }) =>
     source === at ? [path] : source === below ? [join(path, '.git')] : [],
   )
   return [
     ...mounts.filter(({ path }) => !places.includes(path)),
-    ...shown,
+    ...more,
     ...places.map((path): Mount => ({ path, access: 'write', source: dir })),
   ]
 }
@@ -96,7 +96,7 @@ export const nameGit = ({ git, mounts, workspace, changesGit }: GitMountInput): 
   )
   if (!changesGit || !git?.repository)
     return { mounts: [...mounts, ...guarded], env: {}, finish: async () => null }
-  const { dir, finish } = privateGitFor(git.repository, { shown: git.repository.common })
+  const { dir, finish } = privateGitFor(git.repository, { visibleAt: git.repository.common })
   return {
     mounts: [...mounts, ...guarded, { path: dir, access: 'write' }],
     env: variablesFor(git, dir),

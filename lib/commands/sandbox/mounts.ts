@@ -242,10 +242,10 @@ export const reachOf = (
   path: string,
   system: readonly string[] = SYSTEM,
 ): 'read' | 'write' | null => {
-  const found = effective(mounts, path)
-  if (found === undefined) return isBelowAny(system, path) ? 'read' : null
-  const isElsewhere = found.source !== undefined && found.source !== found.path
-  return found.access === 'hide' || isElsewhere ? null : found.access
+  const mount = effective(mounts, path)
+  if (mount === undefined) return isBelowAny(system, path) ? 'read' : null
+  const isElsewhere = mount.source !== undefined && mount.source !== mount.path
+  return mount.access === 'hide' || isElsewhere ? null : mount.access
 }
 
 /** The same mounts under the other names that lead to them, unless the symlinks themselves are visible. */

@@ -36,8 +36,8 @@ const NAMED_ADDRESS =
  */
 const namesNever = (host: string): boolean =>
   [...host.matchAll(NAMED_ADDRESS)].some(
-    ([found, separator]) =>
-      kindOfAddress(separator ? found.replaceAll('-', '.') : `0x${found}`) === 'never',
+    ([text, separator]) =>
+      kindOfAddress(separator ? text.replaceAll('-', '.') : `0x${text}`) === 'never',
   )
 
 /**

@@ -75,17 +75,17 @@ const HOP_HEADERS =
 
 /** The names in `Connection` are about one connection as well. */
 const forwarded = ({ rawHeaders, headers }: IncomingMessage, keepsLength: boolean) => {
-  const named = new Set((headers.connection ?? '').toLowerCase().split(/\s*,\s*/))
-  const kept: OutgoingHttpHeaders = {}
+  const names = new Set((headers.connection ?? '').toLowerCase().split(/\s*,\s*/))
+  const copy: OutgoingHttpHeaders = {}
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
-    if (HOP_HEADERS.test(name) || named.has(name.toLowerCase())) continue
-    const before = kept[name]
-    kept[name] = before === undefined ? value : [before, value].flat().map(String)
+    if (HOP_HEADERS.test(name) || names.has(name.toLowerCase())) continue
+    const before = copy[name]
+    copy[name] = before === undefined ? value : [before, value].flat().map(String)
   }
   // The body is sent on in chunks of its own.
-  if (keepsLength && headers['transfer-encoding']) kept['Transfer-Encoding'] = 'chunked'
-  return kept
+  if (keepsLength && headers['transfer-encoding']) copy['Transfer-Encoding'] = 'chunked'
+  return copy
 }
 
 /** The last words. A client that does not close in time is cut off. */

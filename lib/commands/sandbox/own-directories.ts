@@ -64,7 +64,7 @@ const isUsable = (own: string, home: string | undefined): boolean => {
 export class SandboxDirectories {
   readonly #linksTools: boolean
   #root: string | null = null
-  readonly #made = new Map<string, OwnDirectories>()
+  readonly #byOwner = new Map<string, OwnDirectories>()
 
   constructor(linksTools: boolean) {
     this.#linksTools = linksTools
@@ -72,10 +72,10 @@ export class SandboxDirectories {
 
   /** The directories of an owner. `home` is the real one, whose Git identity is copied. */
   of(owner: string, home: string | undefined): OwnDirectories {
-    const known = this.#made.get(owner)
-    if (known && (this.#linksTools || isUsable(known.home, home))) return known
+    const earlier = this.#byOwner.get(owner)
+    if (earlier && (this.#linksTools || isUsable(earlier.home, home))) return earlier
     // A command made it unusable: the next one gets a new home. The old one may still be mounted, so it is only renamed.
-    if (known) renameSync(known.home, `${known.home}-${randomUUID()}`)
+    if (earlier) renameSync(earlier.home, `${earlier.home}-${randomUUID()}`)
     this.#root ??= realpathSync(mkdtempSync(join(parentDir(), 'agent-sandbox-')))
     const name = sha256(owner).slice(0, 12)
     const dir = join(this.#root, name)
@@ -91,13 +91,13 @@ export class SandboxDirectories {
     const text = home === undefined ? null : gitConfiguration(home)
     if (text !== null) writeFileSync(join(own.home, '.gitconfig'), text, { flag: 'wx' })
     if (this.#linksTools && home !== undefined) linkTools(home, own.home)
-    this.#made.set(owner, own)
+    this.#byOwner.set(owner, own)
     return own
   }
 
   close(): void {
     if (this.#root !== null) rmSync(this.#root, { recursive: true, force: true })
     this.#root = null
-    this.#made.clear()
+    this.#byOwner.clear()
   }
 }

@@ -113,10 +113,10 @@ function* filesIn(dir: string, below = '', depth = 0): Generator<FileBelow> {
   try {
     const here = process.platform === 'linux' ? `/proc/self/fd/${descriptor}` : dir
     for (const entry of readdirSync(here, { withFileTypes: true })) {
-      const found = { name: below + entry.name, path: `${here}/${entry.name}` }
-      if (entry.isFile()) yield found
+      const file = { name: below + entry.name, path: `${here}/${entry.name}` }
+      if (entry.isFile()) yield file
       else if (entry.isDirectory() && depth < MAX_DEPTH)
-        yield* filesIn(found.path, `${found.name}/`, depth + 1)
+        yield* filesIn(file.path, `${file.name}/`, depth + 1)
     }
   } finally {
     closeSync(descriptor)
@@ -267,17 +267,17 @@ const kindOf = (name: string, { worktree }: Repository): 'log' | 'ref' | 'file' 
 const objectionTo = (
   name: string,
   { bytes }: Content,
-  given: { hashBytes: number; repositories: readonly string[] },
+  index: { hashBytes: number; repositories: readonly string[] },
 ): string | null => {
   if (/(?:^|\/)(?:HEAD$|refs\/)/.test(name) && !name.includes('logs/'))
     return REF.test(bytes.toString('latin1', 0, 4_096)) ? null : 'it is no ref'
   if (!/(?:^|\/)(?:shared)?index[^/]*$/.test(name)) return null
-  const entries = readIndex(bytes, given.hashBytes)
+  const entries = readIndex(bytes, index.hashBytes)
   if (entries === null) return 'Git could not read it'
   const forbidden = entries.find(({ path }) => isForbiddenPath(path))
   if (forbidden) return `it contains ${forbidden.path}`
   const added = entries.find(
-    ({ path, isRepository }) => isRepository && !given.repositories.includes(path),
+    ({ path, isRepository }) => isRepository && !index.repositories.includes(path),
   )
   return added ? `it contains ${added.path}, which is a repository of its own` : null
 }
@@ -309,18 +309,18 @@ type CopiedState = {
  */
 const compareRefs = (
   real: string,
-  given: { known: CopiedState; loose: ReadonlyMap<string, string>; packed: Content | null },
+  copy: { state: CopiedState; loose: ReadonlyMap<string, string>; packed: Content | null },
 ) => {
-  const [packedBefore, packedInside] = [packedIn(given.known.packed), packedIn(given.packed)]
+  const [packedBefore, packedInside] = [packedIn(copy.state.packed), packedIn(copy.packed)]
   const path = join(real, 'packed-refs')
-  let read: { stamp: string | undefined; refs: ReadonlyMap<string, string> } | null = null
+  let cache: { stamp: string | undefined; refs: ReadonlyMap<string, string> } | null = null
   const packedNow = (): ReadonlyMap<string, string> => {
     const stamp = stampAt(path)?.text
-    if (read?.stamp !== stamp || read === null) read = { stamp, refs: packedIn(contentOf(path)) }
-    return read.refs
+    if (cache?.stamp !== stamp || cache === null) cache = { stamp, refs: packedIn(contentOf(path)) }
+    return cache.refs
   }
-  const before = (name: string) => given.known.loose.get(name) ?? packedBefore.get(name)
-  const inside = (name: string) => given.loose.get(name) ?? packedInside.get(name)
+  const before = (name: string) => copy.state.loose.get(name) ?? packedBefore.get(name)
+  const inside = (name: string) => copy.loose.get(name) ?? packedInside.get(name)
   const looseNow = (name: string) => refValueOf(contentOf(join(real, name), MAX_TEXT_BYTES))
   const now = (name: string) => looseNow(name) ?? packedNow().get(name)
   return {
@@ -330,7 +330,7 @@ const compareRefs = (
     looseNow,
     packedNow,
     set: () =>
-      [...new Set([...given.loose.keys(), ...packedInside.keys()])].filter(
+      [...new Set([...copy.loose.keys(), ...packedInside.keys()])].filter(
         name => inside(name) !== before(name),
       ),
     /** No longer in packed-refs, nor in a file. */
@@ -354,7 +354,7 @@ const ORDER_LAST = { packed: 7, remove: 8, removeLog: 9 }
 const takeOver = async (
   repository: Repository,
   own: string,
-  known: CopiedState,
+  state: CopiedState,
 ): Promise<string[]> => {
   const { common: real, worktree } = repository
   const head = worktree === null ? 'HEAD' : `worktrees/${worktree}/HEAD`
@@ -365,25 +365,25 @@ const takeOver = async (
     const kind = kindOf(name, repository)
     if (kind === null) continue
     present.add(name)
-    if (stampAt(path)?.text !== known.files.get(name)?.own.text)
+    if (stampAt(path)?.text !== state.files.get(name)?.own.text)
       changed.set(name, contentOf(path, LASTING.test(name) ? MAX_BYTES : MAX_TEXT_BYTES))
     if (kind === 'ref')
       loose.set(
         name,
-        (changed.has(name) ? refValueOf(changed.get(name) ?? null) : known.loose.get(name)) ?? '',
+        (changed.has(name) ? refValueOf(changed.get(name) ?? null) : state.loose.get(name)) ?? '',
       )
   }
   const refs = compareRefs(real, {
-    known,
+    state,
     loose,
-    packed: changed.get('packed-refs') ?? known.packed,
+    packed: changed.get('packed-refs') ?? state.packed,
   })
-  const given = {
+  const index = {
     hashBytes: hashBytesOf(real),
     repositories: repositoriesInIndex(repository),
   }
   const isSame = (name: string): boolean =>
-    stampAt(join(real, name))?.text === known.files.get(name)?.real.text
+    stampAt(join(real, name))?.text === state.files.get(name)?.real.text
   /** Another program has made it the current branch since. */
   const isInUse = (name: string): boolean =>
     !isSame(head) &&
@@ -397,11 +397,11 @@ const takeOver = async (
     isUnchanged = () => isSame(name),
   ): Promise<string | null> => {
     if (content === null) return 'it is no plain file'
-    const objection = objectionTo(name, content, given)
+    const objection = objectionTo(name, content, index)
     if (objection !== null) return objection
     if (!makeParents(real, name)) return 'there is a link on the way'
     const path = join(real, name)
-    const before = known.files.get(name)
+    const before = state.files.get(name)
     // Git adds to logs. What others have added meanwhile stays.
     if (before?.own.file === content.stamp.file && kindOf(name, repository) === 'log') {
       writeFileSync(path, content.bytes.subarray(before.own.size), { flag: 'a' })
@@ -491,7 +491,7 @@ const takeOver = async (
           : ORDER.file
       steps.push({ name, order, run: () => take(name, content) })
     }
-  for (const name of known.files.keys()) {
+  for (const name of state.files.keys()) {
     if (present.has(name) || LASTING.test(name)) continue
     const kind = kindOf(name, repository)
     const first = isInTheWay(name)
@@ -525,8 +525,8 @@ const takeOver = async (
 const setTime = (set: (seconds: number) => void, mtimeMs: number): void =>
   set(Math.floor(mtimeMs) / 1_000)
 
-/** Copies what is on the list, and links to the rest, as commands see it at `shown`. */
-const fill = (repository: Repository, own: string, shown: string): CopiedState => {
+/** Copies what is on the list, and links to the rest, as commands see it at `visibleAt`. */
+const fill = (repository: Repository, own: string, visibleAt: string): CopiedState => {
   const { common: real, worktree } = repository
   const files = new Map<string, { real: Stamp; own: Stamp }>()
   const loose = new Map<string, string>()
@@ -559,13 +559,13 @@ const fill = (repository: Repository, own: string, shown: string): CopiedState =
       else if (worktree !== null && name === 'worktrees') fillDirectory(`${name}/`, [])
       else if (worktree !== null && name === `worktrees/${worktree}`)
         fillDirectory(`${name}/`, REFUSED)
-      else symlinkSync(join(shown, name), join(own, name))
+      else symlinkSync(join(visibleAt, name), join(own, name))
     }
   }
   fillDirectory('', REFUSED)
   mkdirSync(join(own, 'objects', 'info'), { recursive: true })
   mkdirSync(join(own, 'objects', 'pack'))
-  writeFileSync(join(own, 'objects', 'info', 'alternates'), `${join(shown, 'objects')}\n`)
+  writeFileSync(join(own, 'objects', 'info', 'alternates'), `${join(visibleAt, 'objects')}\n`)
   return { files, loose, packed: contentOf(join(own, 'packed-refs')) }
 }
 
@@ -612,21 +612,21 @@ const leftOver = (dir: string): string[] =>
   })
 
 /**
- * `shown`: the path under which commands see the real common directory, read-only. `parent`: where the private one is made;
+ * `visibleAt`: the path under which commands see the real common directory, read-only. `parent`: where the private one is made;
  * in the real one by default, because nothing has to be copied there.
  */
 export const privateGitFor = (
   repository: Repository,
-  { shown, parent = repository.common }: { shown: string; parent?: string },
+  { visibleAt, parent = repository.common }: { visibleAt: string; parent?: string },
 ): PrivateGit => {
   removeOld(parent)
   const dir = nameIn(parent)
-  const known = fill(repository, dir, shown)
+  const state = fill(repository, dir, visibleAt)
   return {
     dir,
     finish: finishing(dir, async () => {
       await takeObjects(dir, repository.common)
-      return [...(await takeOver(repository, dir, known)), ...leftOver(dir)]
+      return [...(await takeOver(repository, dir, state)), ...leftOver(dir)]
     }),
   }
 }

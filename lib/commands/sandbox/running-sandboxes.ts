@@ -35,32 +35,32 @@ const toShown = (mounts: readonly Mount[]): VisiblePath[] =>
   mounts.map(({ path, access, source = path }) => ({ source, path, canWrite: access === 'write' }))
 
 /** Whether a command in that sandbox could rename the path or a directory above it. A mount point cannot be renamed. */
-const canReplace = (shown: readonly VisiblePath[], real: string): boolean =>
-  shown.some(mount => {
+const canReplace = (paths: readonly VisiblePath[], real: string): boolean =>
+  paths.some(mount => {
     if (!mount.canWrite || mount.source === real || !isBelow(mount.source, real)) return false
     const path = mount.path + real.slice(mount.source.length)
-    return !shown.some(other => other.path.length > mount.path.length && isBelow(other.path, path))
+    return !paths.some(other => other.path.length > mount.path.length && isBelow(other.path, path))
   })
 
 export class MountCheck {
   /** Mounts of sandboxes that may not have started yet. */
-  #starting: { at: number; shown: VisiblePath[] }[] = []
+  #starting: { at: number; paths: VisiblePath[] }[] = []
 
   /** Without those inside the workspace that a running command can replace. What only hides something stays: it shows nothing. */
   withoutReplaceable(mounts: readonly Mount[]): Mount[] {
     const now = performance.now()
     this.#starting = this.#starting.filter(({ at }) => now - at < START_MS)
-    const others = [...this.#starting.map(({ shown }) => shown), ...runningSandboxes()]
+    const others = [...this.#starting.map(({ paths }) => paths), ...runningSandboxes()]
     const changeable = mounts.filter(({ access, source }) => access === 'write' && !source)
     return mounts.filter(({ path, access, source = path }) => {
       const isInWorkspace = changeable.some(each => each.path !== path && isBelow(each.path, path))
       const isFixed = access === 'hide' || !isInWorkspace
-      return isFixed || !others.some(shown => canReplace(shown, source))
+      return isFixed || !others.some(paths => canReplace(paths, source))
     })
   }
 
   /** A sandbox with these is about to start. */
   starts(mounts: readonly Mount[]): void {
-    this.#starting.push({ at: performance.now(), shown: toShown(mounts) })
+    this.#starting.push({ at: performance.now(), paths: toShown(mounts) })
   }
 }

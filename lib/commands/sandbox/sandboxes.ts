@@ -181,10 +181,10 @@ export class Sandboxes {
     if (this.#checked && (await this.#checked.result).problem !== null && isStale(this.#checked.at))
       this.#checked = null
     this.#checked ??= { at: performance.now(), result: checkSandbox(this.#env, this.#system) }
-    const found = await this.#checked.result
+    const result = await this.#checked.result
     // For the life of the process: a sandbox that stops working refuses, and is not left instead.
-    if (this.#problem !== null) this.#problem = found.problem
-    return found
+    if (this.#problem !== null) this.#problem = result.problem
+    return result
   }
 
   /** Null: the command shares the network of this computer, or has none. */
@@ -238,11 +238,11 @@ export class Sandboxes {
         !isVisibleInTmp(scope, path)
           ? join(own().tmp, relative('/tmp', path))
           : path,
-      place: async ({ program, cwd, env: given, access, changesGit, readable = [], onTarget }) => {
-        const found = await this.availability()
-        const why = found.problem ?? (await problem())
-        if (found.problem !== null || why !== null) throw failed(why ?? '')
-        const variables = withoutSockets(given)
+      place: async ({ program, cwd, env, access, changesGit, readable = [], onTarget }) => {
+        const result = await this.availability()
+        const why = result.problem ?? (await problem())
+        if (result.problem !== null || why !== null) throw failed(why ?? '')
+        const variables = withoutSockets(env)
         const hasNetwork = !isReadOnly && (access === 'network' || scope.network === true)
         const network = isReadOnly || hasNetwork ? null : await this.#openNetwork(scope, onTarget)
         // Node may be in a directory that is not shown otherwise.
@@ -264,10 +264,10 @@ export class Sandboxes {
         }
         const { workspace } = scope
         const all = [...mounts, ...(network?.mounts ?? [])]
-        const shown = this.#isSeatbelt ? all : this.#running.withoutReplaceable(all)
-        const withGit = { ...git, mounts: shown, workspace, changesGit: changesGit === true }
+        const visible = this.#isSeatbelt ? all : this.#running.withoutReplaceable(all)
+        const withGit = { ...git, mounts: visible, workspace, changesGit: changesGit === true }
         const gitPlace = isReadOnly
-          ? { mounts: shown, env: {}, finish: async () => null }
+          ? { mounts: visible, env: {}, finish: async () => null }
           : this.#isSeatbelt
             ? nameGit(withGit)
             : mountGit(withGit, own().root)
@@ -278,8 +278,8 @@ export class Sandboxes {
           env: { ...variables, ...network?.env, ...gitPlace.env },
         }
         const placed = this.#isSeatbelt
-          ? underSeatbelt(planned, found, here)
-          : underBubblewrap(planned, found)
+          ? underSeatbelt(planned, result, here)
+          : underBubblewrap(planned, result)
         const onEnd = () => {
           network?.close()
           return gitPlace.finish()

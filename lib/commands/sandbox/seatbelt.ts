@@ -14,14 +14,15 @@ const depth = (path: string): number => (path === '/' ? 0 : path.split('/').leng
  * would replace is hidden.
  */
 const visibleOf = (mounts: readonly Mount[]): Visible[] => {
-  const found = new Map<string, Access>()
-  for (const { path, access, source = path } of mounts) if (source === path) found.set(path, access)
+  const accesses = new Map<string, Access>()
+  for (const { path, access, source = path } of mounts)
+    if (source === path) accesses.set(path, access)
   for (const { path, access, source = path } of mounts) {
     if (source === path) continue
-    if (!found.has(path)) found.set(path, 'hide')
-    if (!found.has(source)) found.set(source, access)
+    if (!accesses.has(path)) accesses.set(path, 'hide')
+    if (!accesses.has(source)) accesses.set(source, access)
   }
-  return [...found]
+  return [...accesses]
     .map(([path, access]) => ({ path, access }))
     .toSorted((a, b) => depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1))
 }

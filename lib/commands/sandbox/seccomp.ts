@@ -62,9 +62,9 @@ const stepsFor = ({ audit, socket, refused }: Architecture): Step[] => [
 
 /** Null: there is none for this architecture. */
 export const seccompFilter = (architecture: string = process.arch): Buffer | null => {
-  const known = ARCHITECTURES[architecture]
-  if (!known) return null
-  const steps = stepsFor(known)
+  const target = ARCHITECTURES[architecture]
+  if (!target) return null
+  const steps = stepsFor(target)
   const bytes = Buffer.alloc(steps.length * 8)
   for (const [at, [code, value, then = 0, otherwise = 0]] of steps.entries()) {
     bytes.writeUInt16LE(code, at * 8)

@@ -48,14 +48,14 @@ export const requireTls = (url: URL): URL => {
 const readBody = async (
   chunks: AsyncIterable<Uint8Array> | [],
 ): Promise<Uint8Array<ArrayBuffer>> => {
-  const read: Uint8Array[] = []
+  const parts: Uint8Array[] = []
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.byteLength
     if (size > MAX_BYTES) throw unavailable(sentence('oauth.too_large'))
-    read.push(chunk)
+    parts.push(chunk)
   }
-  return Buffer.concat(read)
+  return Buffer.concat(parts)
 }
 
 export class AuthFetch {

@@ -17,11 +17,11 @@ const SCOPE_OF_REFRESH = 'offline_access'
 /** Configured, else what the server asked for, else all that it knows; with a refresh token where the server knows that scope. */
 const scopeOf = (
   configured: string | null,
-  asked: string | undefined,
-  known: readonly string[] | undefined,
+  challengeScope: string | undefined,
+  resourceScopes: readonly string[] | undefined,
   { scopes_supported: offered }: AuthorizationServerMetadata,
 ): string | undefined => {
-  const scope = configured ?? (asked || known?.join(' '))
+  const scope = configured ?? (challengeScope || resourceScopes?.join(' '))
   if (!scope || scope.split(' ').includes(SCOPE_OF_REFRESH)) return scope || undefined
   return offered?.includes(SCOPE_OF_REFRESH) && !configured ? `${scope} ${SCOPE_OF_REFRESH}` : scope
 }
@@ -29,13 +29,13 @@ const scopeOf = (
 /** Throws a UserError with a sentence. */
 export const discover = async (
   { url, oauth }: HttpServer,
-  { resourceMetadataUrl, scope: asked }: Challenge,
+  { resourceMetadataUrl, scope: challengeScope }: Challenge,
   options: AuthFetchOptions,
 ): Promise<SignInTarget> => {
   requireTls(new URL(url))
   const library = await import('@modelcontextprotocol/client')
   const auth = new AuthFetch(options)
-  const found = await library
+  const serverInfo = await library
     .discoverOAuthServerInfo(url, {
       ...(resourceMetadataUrl && { resourceMetadataUrl }),
       fetchFn: auth.fetch,
@@ -54,7 +54,7 @@ export const discover = async (
         values: { reason },
       })
     })
-  const { authorizationServerMetadata: metadata, resourceMetadata } = found
+  const { authorizationServerMetadata: metadata, resourceMetadata } = serverInfo
   if (!metadata)
     throw (
       auth.refusal ??
@@ -73,6 +73,6 @@ export const discover = async (
   return {
     metadata,
     resource: configuredResource ?? null,
-    scope: scopeOf(oauth.scope, asked, resourceMetadata?.scopes_supported, metadata),
+    scope: scopeOf(oauth.scope, challengeScope, resourceMetadata?.scopes_supported, metadata),
   }
 }

@@ -136,8 +136,8 @@ export class McpSignIns {
     const options = { ...this.#fetchOptions(home, server), signal }
     const target = await discover(server, challenge, options)
     const { metadata, resource, scope } = target
-    const wanted = server.oauth.redirectUri ?? at.redirectUri
-    const { client, redirectUri } = await this.#client(server, metadata, wanted, scope, options)
+    const uri = server.oauth.redirectUri ?? at.redirectUri
+    const { client, redirectUri } = await this.#client(server, metadata, uri, scope, options)
     const { startAuthorization } = await import('@modelcontextprotocol/client')
     const state = randomBytes(32).toString('base64url')
     const { authorizationUrl, codeVerifier } = await startAuthorization(metadata.issuer, {
@@ -201,8 +201,8 @@ export class McpSignIns {
 
   /** Ends a sign-in that waits for the browser, and forgets why the last one failed. */
   cancel(home: Home, name: string): void {
-    const found = this.#find(home, name)
-    if (found) this.#pending.delete(found[0])
+    const pending = this.#find(home, name)
+    if (pending) this.#pending.delete(pending[0])
     this.#failures.delete(keyOf(home, name))
   }
 
@@ -212,18 +212,18 @@ export class McpSignIns {
     if (!server) return null
     this.cancel(home, name)
     const file = new SignInFile(home.dir, server)
-    const stored = file.read()
+    const signIn = file.read()
     file.remove()
-    const problem = stored && (await this.#revoke(home, server, stored))
+    const problem = signIn && (await this.#revoke(home, server, signIn))
     await this.#servers.running(home, name)?.restart()
     return problem
   }
 
   /** RFC 7009. Null, or why it could not. */
-  async #revoke(home: Home, server: HttpServer, stored: StoredSignIn): Promise<string | null> {
-    const token = stored.grant?.refresh_token ?? stored.grant?.access_token
+  async #revoke(home: Home, server: HttpServer, signIn: StoredSignIn): Promise<string | null> {
+    const token = signIn.grant?.refresh_token ?? signIn.grant?.access_token
     if (token === undefined) return null
-    const { client, metadata } = stored
+    const { client, metadata } = signIn
     if (metadata.revocation_endpoint === undefined)
       return 'The authorization server offers no way to revoke tokens; they end by themselves.'
     const form = new URLSearchParams({ token, client_id: client.client_id })
@@ -288,8 +288,8 @@ export class McpSignIns {
         },
       } as unknown as Parameters<typeof resolveClientMetadata>[0])
       const { fetch: fetchFn } = new AuthFetch(options)
-      const known = { metadata, clientMetadata, ...(scope !== undefined && { scope }), fetchFn }
-      return { client: await registerClient(metadata.issuer, known), redirectUri: uri }
+      const request = { metadata, clientMetadata, ...(scope !== undefined && { scope }), fetchFn }
+      return { client: await registerClient(metadata.issuer, request), redirectUri: uri }
     }
     try {
       return await register(redirectUri).catch((error: unknown) => {

@@ -23,7 +23,7 @@ const Tokens = z.looseObject({
   expires_at: z.number().nullable(),
 })
 
-const Stored = z.looseObject({
+const StoredSignIn = z.looseObject({
   version: z.literal(1),
   /** The address of the MCP server. The tokens are sent nowhere else. */
   url: z.string(),
@@ -44,14 +44,14 @@ const Stored = z.looseObject({
   /** Null after the authorization server has rejected it. Not `tokens`: every word in an object of that name counts as secret. */
   grant: Tokens.nullable(),
 })
-export type StoredSignIn = z.infer<typeof Stored>
+export type StoredSignIn = z.infer<typeof StoredSignIn>
 export type StoredTokens = z.infer<typeof Tokens>
 
 /** Names that differ only in characters that a file name cannot have get different files. */
 const fileOf = (homeDir: string, name: string): string => {
   const mark = sha256(name).slice(0, 12)
-  const shown = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60)
-  return join(homeDir, 'mcp-tokens', 'agent-webui', `${shown}-${mark}.json`)
+  const safeName = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60)
+  return join(homeDir, 'mcp-tokens', 'agent-webui', `${safeName}-${mark}.json`)
 }
 
 /** The sign-in of one server of a home. */
@@ -64,14 +64,14 @@ export class SignInFile {
     this.path = fileOf(homeDir, name)
     this.#url = url
     this.#file = new JsonFile<StoredSignIn | null>(this.path, value =>
-      value === undefined ? null : Stored.parse(value),
+      value === undefined ? null : StoredSignIn.parse(value),
     )
   }
 
   /** Null when there is none, it cannot be read, or it belongs to another address. */
   read(): StoredSignIn | null {
-    const stored = this.#file.problem() === null ? this.#file.read() : null
-    return stored?.url === this.#url ? stored : null
+    const signIn = this.#file.problem() === null ? this.#file.read() : null
+    return signIn?.url === this.#url ? signIn : null
   }
 
   /** On disk when this returns. A damaged file is replaced: it is of no use to anyone. */

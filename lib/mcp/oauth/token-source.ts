@@ -56,10 +56,10 @@ export const reasonOf = (error: unknown): Words =>
 
 /** `now`: milliseconds since 1970. Seconds are what authorization servers count in; a missing or invalid lifetime means that there is none. */
 export const toStoredTokens = (
-  given: { access_token: string; refresh_token?: string; expires_in?: number; scope?: string },
+  reply: { access_token: string; refresh_token?: string; expires_in?: number; scope?: string },
   now: number,
 ): StoredTokens => {
-  const { access_token, refresh_token, expires_in, scope } = given
+  const { access_token, refresh_token, expires_in, scope } = reply
   const issued_at = Math.floor(toSeconds(now))
   return {
     access_token,
@@ -75,8 +75,8 @@ export type SignInState = 'none' | 'offered' | 'needed' | 'signed_in'
 
 /** As the files say; the server may have rejected it since. */
 export const signInState = (homeDir: string, server: HttpServer): SignInState => {
-  const stored = new SignInFile(homeDir, server).read()
-  if (stored) return stored.grant ? 'signed_in' : 'needed'
+  const signIn = new SignInFile(homeDir, server).read()
+  if (signIn) return signIn.grant ? 'signed_in' : 'needed'
   return server.oauth.isExpected ? 'offered' : 'none'
 }
 
@@ -109,9 +109,9 @@ export class TokenSource implements AuthProvider {
 
   /** For a request: renewed if need be. Undefined without a sign-in. */
   async token(): Promise<string | undefined> {
-    const stored = this.#file.read()
-    if (!stored?.grant) return undefined
-    return this.#isFresh(stored.grant, null) ? stored.grant.access_token : this.#renew(null)
+    const signIn = this.#file.read()
+    if (!signIn?.grant) return undefined
+    return this.#isFresh(signIn.grant, null) ? signIn.grant.access_token : this.#renew(null)
   }
 
   /** The server has answered 401. The request is sent once more when this resolves. */
@@ -163,17 +163,17 @@ export class TokenSource implements AuthProvider {
     const { path } = this.#file
     return locks.run(path, () =>
       withFileLock(`${path}.lock`, { timeoutMs: LOCK_WAIT_MS }, async () => {
-        const stored = this.#file.read()
-        if (!stored?.grant) throw this.needed()
+        const signIn = this.#file.read()
+        if (!signIn?.grant) throw this.needed()
         // Renewed by another request or program while this one waited.
-        if (this.#isFresh(stored.grant, rejected)) return stored.grant.access_token
-        return this.#exchange(stored, stored.grant, rejected)
+        if (this.#isFresh(signIn.grant, rejected)) return signIn.grant.access_token
+        return this.#exchange(signIn, signIn.grant, rejected)
       }),
     )
   }
 
   async #exchange(
-    stored: StoredSignIn,
+    signIn: StoredSignIn,
     tokens: StoredTokens,
     rejected: string | null,
   ): Promise<string> {
@@ -185,32 +185,32 @@ export class TokenSource implements AuthProvider {
         fromSeconds(tokens.expires_at ?? Infinity) > clock.now()
       )
         return tokens.access_token
-      this.#file.write({ ...stored, grant: null })
+      this.#file.write({ ...signIn, grant: null })
       throw this.needed()
     }
     const { refreshAuthorization } = await import('@modelcontextprotocol/client')
-    const { url: serverUrl } = stored
+    const { url: serverUrl } = signIn
     const { fetch } = new AuthFetch({ serverUrl, allowPrivate: allowPrivate(), dispatcher })
     // A disk that accepts no writes must be noticed before the refresh token is used up.
-    this.#file.write(stored)
+    this.#file.write(signIn)
     try {
-      const renewed = await refreshAuthorization(stored.metadata.issuer, {
-        metadata: stored.metadata as unknown as AuthorizationServerMetadata,
-        clientInformation: stored.client,
+      const renewed = await refreshAuthorization(signIn.metadata.issuer, {
+        metadata: signIn.metadata as unknown as AuthorizationServerMetadata,
+        clientInformation: signIn.client,
         refreshToken,
-        ...(stored.resource !== null && { resource: stored.resource }),
+        ...(signIn.resource !== null && { resource: signIn.resource }),
         fetchFn: fetch,
       })
       const next = { ...toStoredTokens(renewed, clock.now()), scope: renewed.scope ?? tokens.scope }
       if (!this.#isStill(tokens)) return this.#changed()
-      this.#file.write({ ...stored, grant: next })
+      this.#file.write({ ...signIn, grant: next })
       this.#renewedAt = clock.monotonic()
       this.#isNeeded = false
       return next.access_token
     } catch (error) {
       if (!this.#isStill(tokens)) return this.#changed()
       if (REJECTED.has(codeOf(error))) {
-        this.#file.write({ ...stored, grant: null })
+        this.#file.write({ ...signIn, grant: null })
         throw this.needed()
       }
       this.#retryAt = clock.monotonic() + RETRY_MS

@@ -16,11 +16,11 @@ const partText = (part: unknown): string => {
 }
 
 /** The text of stored content, to show, search and send. */
-export const readContent = (stored: unknown): string => {
-  if (typeof stored !== 'string') return ''
-  if (!stored.startsWith(PARTS_PREFIX)) return stored
+export const readContent = (content: unknown): string => {
+  if (typeof content !== 'string') return ''
+  if (!content.startsWith(PARTS_PREFIX)) return content
   try {
-    const value: unknown = JSON.parse(stored.slice(PARTS_PREFIX.length))
+    const value: unknown = JSON.parse(content.slice(PARTS_PREFIX.length))
     if (typeof value === 'string') return value
     return (Array.isArray(value) ? value : [value]).map(partText).filter(Boolean).join('\n')
   } catch {

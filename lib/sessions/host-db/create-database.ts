@@ -79,8 +79,8 @@ export const ensureStateDb = (file: string, addon: string | undefined): void => 
     chmodSync(file, 0o600)
     db.transaction(() => {
       db.exec(TABLES)
-      const known = db.prepare('select 1 from schema_version').get()
-      if (!known) db.prepare('insert into schema_version (version) values (?)').run(SCHEMA_VERSION)
+      const row = db.prepare('select 1 from schema_version').get()
+      if (!row) db.prepare('insert into schema_version (version) values (?)').run(SCHEMA_VERSION)
     }).immediate()
   } finally {
     db.close()

@@ -7,7 +7,7 @@ export const POLL_MS = 5_000
 export const FALLBACK_POLL_MS = 30_000
 const HEARTBEAT_MS = 15_000
 
-type Parts = {
+type WatcherParts = {
   /** Returns the same array, cheaply, while nothing changed. */
   rowsOf: (home: HostHome) => readonly SessionRow[]
   /** Why the rows cannot be read; null when they can. */
@@ -15,7 +15,7 @@ type Parts = {
   /** Polling is skipped while this is false. */
   enabled: () => boolean
   /** Publishes whether a home can be read, and that its sessions changed. */
-  publish: (said: { alive: boolean; profile: string; changed?: boolean }) => void
+  publish: (event: { alive: boolean; profile: string; changed?: boolean }) => void
   clock: Clock
 }
 
@@ -30,11 +30,11 @@ type Watched = {
 }
 
 export class HostSessionWatcher {
-  readonly #parts: Parts
+  readonly #parts: WatcherParts
   readonly #watched = new Map<string, Watched>()
   #stopPolling: (() => void) | null = null
 
-  constructor(parts: Parts) {
+  constructor(parts: WatcherParts) {
     this.#parts = parts
   }
 

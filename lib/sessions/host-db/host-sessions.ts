@@ -29,7 +29,7 @@ import {
 } from './state-db.ts'
 import { mirrorUsage } from './usage-mirror.ts'
 
-type Parts = {
+type HostParts = {
   sessions: Sessions
   /** True while a turn runs: nothing may then be appended after its messages. */
   isActive: (sessionId: string) => boolean
@@ -63,7 +63,7 @@ const untitledOf = ({ source_tag, title }: SessionRow): string =>
   source_tag === 'cli' ? 'CLI Session' : title
 
 export class HostSessions {
-  readonly #parts: Parts
+  readonly #parts: HostParts
   readonly #lists = new Map<string, List>()
   /** The homes whose missing columns were logged. */
   readonly #warned = new Set<string>()
@@ -72,7 +72,7 @@ export class HostSessions {
   /** The database stamp each session was last synced with. */
   readonly #syncedAt = new Map<string, string>()
 
-  constructor(parts: Parts) {
+  constructor(parts: HostParts) {
     this.#parts = parts
   }
 
@@ -113,7 +113,7 @@ export class HostSessions {
 
   #readList(home: HostHome): readonly SessionRow[] {
     const { addon, log } = this.#parts
-    const read = readState(stateDbPath(home), addon, db => {
+    const rows = readState(stateDbPath(home), addon, db => {
       const missed = missingColumns(db).join(', ')
       const key = `${home.dir}\n${missed}`
       if (missed !== '' && !this.#warned.has(key)) {
@@ -125,7 +125,7 @@ export class HostSessions {
       }
       return readRows(db, this.#rowOptions(home))
     })
-    return read ?? []
+    return rows ?? []
   }
 
   #list(home: HostHome): List {
@@ -160,18 +160,18 @@ export class HostSessions {
     return this.#list(home).problem
   }
 
-  #stored(home: HostHome, id: string) {
+  #readSession(home: HostHome, id: string) {
     return this.#read(home, db => {
-      const stored = readRow(db, id, this.#rowOptions(home))
-      return stored && { ...stored, messages: readMessages(db, id) }
+      const row = readRow(db, id, this.#rowOptions(home))
+      return row && { ...row, messages: readMessages(db, id) }
     })
   }
 
   /** The row and all messages of a session that is not imported, redacted. */
   session(home: HostHome, id: string): { row: SessionRow; messages: Message[] } | undefined {
-    const found = SESSION_ID.test(id) && this.#stored(home, id)
-    if (!found) return undefined
-    const { row, hasTitle, messages } = found
+    const hostSession = SESSION_ID.test(id) && this.#readSession(home, id)
+    if (!hostSession) return undefined
+    const { row, hasTitle, messages } = hostSession
     const title = hasTitle ? row.title : untitledOf(row)
     const model = row.model ?? 'unknown'
     return {
@@ -194,10 +194,10 @@ export class HostSessions {
     )
     for (let at = 0; at < rows.length && hits.length < query.limit; at += SEARCH_BATCH) {
       const batch = rows.slice(at, at + SEARCH_BATCH)
-      const found = this.#readIfAny(home, db =>
+      const matches = this.#readIfAny(home, db =>
         batch.map(row => ({ row, messages: findMessages(db, row.session_id, query) })),
       )
-      hits.push(...(found ?? []).filter(({ messages }) => messages.length > 0))
+      hits.push(...(matches ?? []).filter(({ messages }) => messages.length > 0))
       await setImmediate()
     }
     return hits.slice(0, query.limit)
@@ -205,9 +205,9 @@ export class HostSessions {
 
   #importNew(home: HostHome, id: string): void {
     const { sessions } = this.#parts
-    const found = this.#stored(home, id)
-    if (!found) throw missing('Session not found in CLI store', { code: 'session_not_found' })
-    const { row, hasTitle, messages } = found
+    const session = this.#readSession(home, id)
+    if (!session) throw missing('Session not found in CLI store', { code: 'session_not_found' })
+    const { row, hasTitle, messages } = session
     const first = messages.find(({ role }) => role === 'user')
     const firstText = typeof first?.content === 'string' ? first.content.trim() : ''
     const beginning = [...firstText.replace(/\s+/g, ' ')].slice(0, TITLE_CHARS).join('')
@@ -259,14 +259,14 @@ export class HostSessions {
    * there is named. Any other id is returned as it is. `imported`: all messages of the session have other ids now.
    */
   ownMessage(home: HostHome, id: string, message: string): { id: string; imported: boolean } {
-    const given = { id: message, imported: false }
-    if (!SESSION_ID.test(id) || !/^c\d+$/.test(message)) return given
-    const found = this.#read(home, db => readMessages(db, id)) ?? []
-    const at = found.findIndex(each => each.id === message)
-    if (at < 0) return given
+    const original = { id: message, imported: false }
+    if (!SESSION_ID.test(id) || !/^c\d+$/.test(message)) return original
+    const messages = this.#read(home, db => readMessages(db, id)) ?? []
+    const at = messages.findIndex(each => each.id === message)
+    if (at < 0) return original
     const { id: own, imported } = this.importSession(home, id)
     const same = this.#parts.sessions.load(own).messages[at]
-    return same && isSameMessage(same, found[at]!) ? { id: same.id, imported } : given
+    return same && isSameMessage(same, messages[at]!) ? { id: same.id, imported } : original
   }
 
   /** Imports a session that a message is sent to. False when it is ours already, or unknown. */
@@ -287,10 +287,10 @@ export class HostSessions {
     if (stamp === '' || (stamp !== undefined && this.#syncedAt.get(id) === stamp)) return true
     const transcript = this.#readIfAny(home, db => {
       const tip = readLineageTip(db, id)
-      const stored = readRow(db, tip, this.#rowOptions(home))
+      const row = readRow(db, tip, this.#rowOptions(home))
       return {
         messages: readMessages(db, tip),
-        title: stored?.hasTitle ? stored.row.title : '',
+        title: row?.hasTitle ? row.row.title : '',
         compacted: isCompacted(db, id),
       }
     })
@@ -366,7 +366,7 @@ export class HostSessions {
   }
 
   /** The path of the deleted rows of a session, and what is in it. */
-  #kept(id: string): { path: string; profile: string; rows: string } | undefined {
+  #readDump(id: string): { path: string; profile: string; rows: string } | undefined {
     const path = join(this.#trashOf(id), DUMP_FILE)
     if (!SESSION_ID.test(id) || !existsSync(path)) return undefined
     const text = readWholeText(path)
@@ -376,10 +376,10 @@ export class HostSessions {
 
   /** Restores deleted rows to the database they came from. Undefined when the trash has none. */
   async restore(homeOf: (profile: string) => HostHome, id: string): Promise<HostHome | undefined> {
-    const kept = this.#kept(id)
-    if (!kept) return undefined
-    const home = homeOf(kept.profile)
-    const dump = parseDump(kept.rows)
+    const file = this.#readDump(id)
+    if (!file) return undefined
+    const home = homeOf(file.profile)
+    const dump = parseDump(file.rows)
     const done = await this.#write(home, db => {
       restoreDump(db, dump)
       return true
@@ -388,14 +388,14 @@ export class HostSessions {
       throw missing('The database this session came from no longer exists', {
         code: 'session_not_found',
       })
-    rmSync(kept.path, { force: true })
+    rmSync(file.path, { force: true })
     this.#changed(home)
     return home
   }
 
   /** The profile whose deleted rows `restore` would find. */
   trashedProfile(id: string): string | undefined {
-    return this.#kept(id)?.profile
+    return this.#readDump(id)?.profile
   }
 
   /** Deletes the trash directory of a session that had only database rows in it. */

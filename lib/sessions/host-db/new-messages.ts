@@ -52,12 +52,12 @@ export const planSync = (own: Folded, host: HostTranscript, now: number): NewEnt
   const { messages, title, compacted } = host
   // The database was replaced, or the session was deleted there. Nothing of ours is deleted with it.
   if (messages.length === 0) return []
-  const known = parseSyncState(own.meta._cli)
+  const state = parseSyncState(own.meta._cli)
   const shared = commonLength(own.messages, messages)
   const isWhole = shared === own.messages.length
-  const isOurs = own.turn !== null || (known ? own.messages.length !== known.count : !isWhole)
-  const unseen = known
-    ? messages.filter(({ id }) => Number(id.slice(1)) > known.seen)
+  const isOurs = own.turn !== null || (state ? own.messages.length !== state.count : !isWhole)
+  const unseen = state
+    ? messages.filter(({ id }) => Number(id.slice(1)) > state.seen)
     : isWhole
       ? messages.slice(shared)
       : []
@@ -68,7 +68,7 @@ export const planSync = (own: Folded, host: HostTranscript, now: number): NewEnt
     if (added.length > 0) entries.push({ t: 'message', message: divider(now) })
     entries.push(...added.map(toEntry))
     // Once a message was written here, both sides diverge: the count never matches again.
-    count = known?.count ?? -1
+    count = state?.count ?? -1
   } else if (isWhole) {
     entries.push(...messages.slice(shared).map(toEntry))
     count = messages.length
@@ -81,12 +81,14 @@ export const planSync = (own: Folded, host: HostTranscript, now: number): NewEnt
     entries.push(...messages.slice(shared).map(toEntry))
     count = messages.length
   }
-  const seen = Math.max(known?.seen ?? 0, newestNumber(messages))
-  const named = title || known?.title || ''
-  const isRenamed = known !== undefined && own.meta.title !== known.title
-  const next: SyncState = { seen, count, title: named }
-  const isSameState = known && known.seen === seen && known.count === count && known.title === named
+  const seen = Math.max(state?.seen ?? 0, newestNumber(messages))
+  const newTitle = title || state?.title || ''
+  const isRenamed = state !== undefined && own.meta.title !== state.title
+  const next: SyncState = { seen, count, title: newTitle }
+  const isSameState =
+    state && state.seen === seen && state.count === count && state.title === newTitle
   if (isSameState) return entries
-  const name = !isRenamed && known && named !== own.meta.title && named ? { title: named } : {}
+  const name =
+    !isRenamed && state && newTitle !== own.meta.title && newTitle ? { title: newTitle } : {}
   return [...entries, { t: 'meta', patch: { _cli: next, ...name } }]
 }

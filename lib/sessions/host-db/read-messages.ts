@@ -38,11 +38,11 @@ const toCall = (value: unknown): ToolCall[] => {
   if (!isObject(value) || !('function' in value)) return []
   const { function: called, id, call_id } = value as MessageColumns
   if (!isObject(called)) return []
-  const { name, arguments: given } = called as MessageColumns
+  const { name, arguments: args } = called as MessageColumns
   const callId = asString(id) || asString(call_id)
   if (!callId || typeof name !== 'string') return []
-  const written = typeof given === 'string' ? given : JSON.stringify(given ?? {})
-  return [{ id: callId, type: 'function', function: { name, arguments: written } }]
+  const text = typeof args === 'string' ? args : JSON.stringify(args ?? {})
+  return [{ id: callId, type: 'function', function: { name, arguments: text } }]
 }
 
 const toCalls = (json: unknown): ToolCall[] => {
@@ -57,11 +57,11 @@ const toCalls = (json: unknown): ToolCall[] => {
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
-const toMessage = (stored: MessageColumns): Message[] => {
-  const { id, role, content, timestamp, tool_call_id, tool_name, reasoning } = stored
+const toMessage = (row: MessageColumns): Message[] => {
+  const { id, role, content, timestamp, tool_call_id, tool_name, reasoning } = row
   // Rows with other roles are internal notes of the agent.
   if (!ROLES.has(role)) return []
-  const calls = role === 'assistant' ? toCalls(stored.tool_calls) : []
+  const calls = role === 'assistant' ? toCalls(row.tool_calls) : []
   return [
     {
       id: `c${String(id)}`,

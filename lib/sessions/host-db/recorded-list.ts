@@ -40,7 +40,7 @@ export const listRecorded = (
   addon: string | undefined,
   sources: readonly SessionSource[],
 ): RecordedEntry[] => {
-  const stored =
+  const rows =
     readState(file, addon, db => {
       const place = columnsOf(db, 'sessions').has('cwd') ? 's.cwd' : 'null'
       return db
@@ -53,7 +53,7 @@ export const listRecorded = (
         )
         .all(...sources)
     }) ?? []
-  return stored.map(({ id, title, place, config, at }) => ({
+  return rows.map(({ id, title, place, config, at }) => ({
     id,
     title,
     cwd: asString(place) || cwdIn(config),
@@ -68,10 +68,10 @@ export const readRecorded = (
   id: string,
 ): { model: string | null; messages: Message[] } | undefined =>
   readState(file, addon, db => {
-    const found = db
+    const row = db
       .prepare<[string], { model: string | null }>('select model from sessions where id = ?')
       .get(id)
-    return found && { model: found.model, messages: readMessages(db, id) }
+    return row && { model: row.model, messages: readMessages(db, id) }
   })
 
 /** Whether the session comes from one of these programs. */

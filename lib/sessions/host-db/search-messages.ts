@@ -55,17 +55,17 @@ export const findMessages = (db: Database, id: string, query: MessageQuery): Mes
        where session_id = ? and id ${sign} ? ${active} and coalesce(length(cast(content as blob)), 0) > 0
        order by id ${order} limit 1`,
     )
-  const found: Row[] = []
+  const hits: Row[] = []
   for (const row of rows) {
     const text = readContent(row.content)
     if (text === row.content || matches(text))
-      found.push({ ...row, content: text.slice(0, MAX_CHARS) })
-    if (found.length >= maxMessages) break
+      hits.push({ ...row, content: text.slice(0, MAX_CHARS) })
+    if (hits.length >= maxMessages) break
   }
   const rowText = (row: { content: string | null } | undefined) =>
     row ? readContent(row.content).slice(0, MAX_CHARS) : null
   const [before, after] = [neighbor('<', 'desc'), neighbor('>', 'asc')]
-  return found.map(({ id: at, session_id, role, content, timestamp }) => ({
+  return hits.map(({ id: at, session_id, role, content, timestamp }) => ({
     role,
     text: content,
     timestamp: typeof timestamp === 'number' ? timestamp : null,

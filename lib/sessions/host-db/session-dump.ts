@@ -3,10 +3,10 @@ import { isObject } from '../../base/json.ts'
 import { columnsOf, type Database } from './state-db.ts'
 import { readLineage } from './read-messages.ts'
 
-type Row = Record<string, unknown>
+type TableRow = Record<string, unknown>
 /** Rows by table, in the order they are deleted in, and the child sessions that lose their parent. */
 export type SessionDump = {
-  tables: { name: string; rows: Row[] }[]
+  tables: { name: string; rows: TableRow[] }[]
   children: { id: string; parent: string }[]
 }
 
@@ -18,7 +18,7 @@ const references = (db: Database): { table: string; column: string }[] => {
     .prepare<[], { name: string }>("select name from sqlite_master where type = 'table'")
     .all()
     .map(({ name }) => name)
-  const found = tables.flatMap(table =>
+  const keys = tables.flatMap(table =>
     db
       .prepare<[string], { from: string }>(
         `select "from" from pragma_foreign_key_list(?) where "table" = 'sessions'`,
@@ -28,15 +28,15 @@ const references = (db: Database): { table: string; column: string }[] => {
       .map(({ from }) => ({ table, column: from })),
   )
   // Schema version 6 declares this key; a file created by another tool may not.
-  const known = found.some(({ table }) => table === 'messages')
-  return known ? found : [...found, { table: 'messages', column: 'session_id' }]
+  const hasMessages = keys.some(({ table }) => table === 'messages')
+  return hasMessages ? keys : [...keys, { table: 'messages', column: 'session_id' }]
 }
 
 const placeholders = (ids: readonly string[]): string => ids.map(() => '?').join(', ')
 
-const select = (db: Database, table: string, column: string, ids: readonly string[]): Row[] =>
+const select = (db: Database, table: string, column: string, ids: readonly string[]): TableRow[] =>
   db
-    .prepare<string[], Row>(
+    .prepare<string[], TableRow>(
       `select * from ${quoted(table)} where ${quoted(column)} in (${placeholders(ids)})`,
     )
     .all(...ids)
@@ -82,9 +82,9 @@ export const restoreDump = (db: Database, { tables, children }: SessionDump): vo
   // Sessions first, because the others refer to them. A parent may come after its children.
   db.pragma('defer_foreign_keys = ON')
   for (const { name, rows } of tables.toReversed()) {
-    const known = columnsOf(db, name)
+    const names = columnsOf(db, name)
     for (const row of rows) {
-      const columns = Object.keys(row).filter(column => known.has(column))
+      const columns = Object.keys(row).filter(column => names.has(column))
       if (columns.length === 0) continue
       db.prepare(
         `insert or ignore into ${quoted(name)} (${columns.map(quoted).join(', ')})

@@ -11,7 +11,7 @@ import {
   addToColumns,
   type Database,
   insertRow,
-  type Row,
+  type Columns,
   setColumns,
   writeState,
 } from './state-db.ts'
@@ -19,7 +19,7 @@ import {
 /** What a session was started with: a terminal, an editor (Agent Client Protocol), or a client of our MCP server. */
 export type SessionSource = 'cli' | 'acp' | 'mcp'
 
-type Parts = {
+type RecorderParts = {
   file: string
   /** Of new sessions; that of an existing one stays. */
   source: SessionSource
@@ -63,14 +63,14 @@ const recordedText = (content: RecordedMessage['content']): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
 
 export class SessionRecorder {
-  readonly #parts: Parts
+  readonly #parts: RecorderParts
   /** The host agent orders messages by it. */
   readonly #nextMs: () => number
   #queue: Promise<unknown> | null = null
   /** Tool name by call id: a tool result does not contain the name. */
   readonly #callNames = new Map<string, string>()
 
-  constructor(parts: Parts) {
+  constructor(parts: RecorderParts) {
     this.#parts = parts
     this.#nextMs = rising(parts.clock)
   }
@@ -93,14 +93,14 @@ export class SessionRecorder {
         onError(error)
       }
     }
-    const done: Promise<unknown> = this.#queue ? this.#queue.then(run) : run()
-    this.#queue = done
-    void done.then(() => {
-      if (this.#queue === done) this.#queue = null
+    const task: Promise<unknown> = this.#queue ? this.#queue.then(run) : run()
+    this.#queue = task
+    void task.then(() => {
+      if (this.#queue === task) this.#queue = null
     })
   }
 
-  #ensureRow(db: Database, id: string, more: Row = {}): void {
+  #ensureRow(db: Database, id: string, more: Columns = {}): void {
     const row = { id, source: this.#parts.source, started_at: this.#at(), ...more }
     insertRow(db, 'sessions', row, 'insert or ignore')
   }
@@ -171,12 +171,12 @@ export class SessionRecorder {
   /** Sets the title if there is none; a number suffix makes it unique. */
   title(id: string, text: string): void {
     this.#write(db => {
-      const stored = db
+      const row = db
         .prepare<[string], { title: string | null }>('select title from sessions where id = ?')
         .get(id)
-      const wanted = cleanTitle(text)
-      if (!stored || stored.title !== null || !wanted) return
-      const title = freeTitle(db, id, wanted)
+      const name = cleanTitle(text)
+      if (!row || row.title !== null || !name) return
+      const title = freeTitle(db, id, name)
       if (title) setColumns(db, id, { title, title_source: 'derived' })
     })
   }

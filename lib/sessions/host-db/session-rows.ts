@@ -99,30 +99,29 @@ const number = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) ? value : 0
 
 /** `telegram` → `Telegram Session`. */
-const titleOf = ({ title, source }: SessionColumns): string =>
+const sessionTitle = ({ title, source }: SessionColumns): string =>
   title?.trim() ||
   `${source.replace(/(?:^|[_\s-])\p{L}/gu, first => first.toUpperCase()).replaceAll('_', ' ')} Session`
 
 export type RowOptions = { workspace: string; profile: string }
 
-const toRow = (stored: SessionColumns, { workspace, profile }: RowOptions): SessionRow => ({
-  session_id: stored.id,
-  title: redact(titleOf(stored)),
+const toRow = (row: SessionColumns, { workspace, profile }: RowOptions): SessionRow => ({
+  session_id: row.id,
+  title: redact(sessionTitle(row)),
   workspace,
-  model: stored.model,
-  message_count: stored.messages,
-  created_at: number(stored.started_at),
-  updated_at: number(stored.last_at),
-  pinned: Boolean(stored.pinned),
-  archived: Boolean(stored.archived),
+  model: row.model,
+  message_count: row.messages,
+  created_at: number(row.started_at),
+  updated_at: number(row.last_at),
+  pinned: Boolean(row.pinned),
+  archived: Boolean(row.archived),
   project_id: null,
   profile,
   // The host agent counts cached tokens apart from the input.
-  input_tokens:
-    number(stored.input_tokens) + number(stored.cache_read) + number(stored.cache_write),
-  output_tokens: number(stored.output_tokens),
-  estimated_cost: number(stored.cost),
-  ...cacheTokens(number(stored.cache_read), number(stored.cache_write)),
+  input_tokens: number(row.input_tokens) + number(row.cache_read) + number(row.cache_write),
+  output_tokens: number(row.output_tokens),
+  estimated_cost: number(row.cost),
+  ...cacheTokens(number(row.cache_read), number(row.cache_write)),
   personality: null,
   compression_anchor_visible_idx: null,
   compression_anchor_message_key: null,
@@ -131,7 +130,7 @@ const toRow = (stored: SessionColumns, { workspace, profile }: RowOptions): Sess
   waiting: 0,
   last_turn: null,
   preview: '',
-  source_tag: stored.source,
+  source_tag: row.source,
   is_cli_session: true,
 })
 
@@ -156,7 +155,7 @@ export const readRows = (db: Database, options: RowOptions): SessionRow[] =>
     .prepare<[], SessionColumns>(select(db, listed(db), MAX_ROWS))
     .all()
     .filter(hasValidId)
-    .map(stored => toRow(stored, options))
+    .map(row => toRow(row, options))
 
 /** One session by id, listed or not. `hasTitle`: the title is stored, not derived from the source. */
 export const readRow = (
@@ -164,7 +163,7 @@ export const readRow = (
   id: string,
   options: RowOptions,
 ): { row: SessionRow; hasTitle: boolean } | undefined => {
-  const found = db.prepare<[string], SessionColumns>(select(db, 's.id = ?', 1)).get(id)
-  if (!found || !hasValidId(found)) return undefined
-  return { row: toRow(found, options), hasTitle: Boolean(found.title?.trim()) }
+  const row = db.prepare<[string], SessionColumns>(select(db, 's.id = ?', 1)).get(id)
+  if (!row || !hasValidId(row)) return undefined
+  return { row: toRow(row, options), hasTitle: Boolean(row.title?.trim()) }
 }

@@ -115,7 +115,7 @@ export const columnsOf = (db: Database, table: string): ReadonlySet<string> =>
       .map(({ name }) => name),
   )
 
-export type Row = Readonly<Record<string, string | number | null>>
+export type Columns = Readonly<Record<string, string | number | null>>
 
 /** The values whose columns exist in this version of the schema; others are dropped without an error. */
 const existing = <T>(
@@ -127,7 +127,7 @@ const existing = <T>(
   return Object.entries(row).filter(([name]) => columns.has(name))
 }
 
-export const insertRow = (db: Database, table: string, row: Row, verb = 'insert'): void => {
+export const insertRow = (db: Database, table: string, row: Columns, verb = 'insert'): void => {
   const pairs = existing(db, table, row)
   const names = pairs.map(([name]) => name).join(', ')
   db.prepare(`${verb} into ${table} (${names}) values (${pairs.map(() => '?').join(', ')})`).run(
@@ -136,19 +136,24 @@ export const insertRow = (db: Database, table: string, row: Row, verb = 'insert'
 }
 
 /** `value`: the SQL of the new value of a column, with one parameter. */
-const change = (db: Database, id: string, row: Row, value: (column: string) => string): void => {
-  for (const [name, given] of existing(db, 'sessions', row))
-    db.prepare(`update sessions set ${name} = ${value(name)} where id = ?`).run(given, id)
+const change = (
+  db: Database,
+  id: string,
+  row: Columns,
+  value: (column: string) => string,
+): void => {
+  for (const [name, newValue] of existing(db, 'sessions', row))
+    db.prepare(`update sessions set ${name} = ${value(name)} where id = ?`).run(newValue, id)
 }
 
-export const setColumns = (db: Database, id: string, row: Row): void =>
+export const setColumns = (db: Database, id: string, row: Columns): void =>
   change(db, id, row, () => '?')
 
 /** Adds to counters, because another program may update the same row. */
-export const addToColumns = (db: Database, id: string, row: Row): void =>
+export const addToColumns = (db: Database, id: string, row: Columns): void =>
   change(db, id, row, name => `coalesce(${name}, 0) + ?`)
 
-export const raiseColumns = (db: Database, id: string, row: Row): void =>
+export const raiseColumns = (db: Database, id: string, row: Columns): void =>
   change(db, id, row, name => `max(coalesce(${name}, 0), ?)`)
 
 /** File times have a limited resolution: a file changed this recently may change again with the same time and size. */
@@ -161,10 +166,10 @@ const TICK_MS = 50
 export const dbStamp = (file: string): string | undefined => {
   const parts: string[] = []
   for (const path of [file, `${file}-wal`]) {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-    if (!found) continue
-    if (Math.abs(Date.now() - Number(found.mtimeMs)) <= TICK_MS) return undefined
-    parts.push(`${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`)
+    const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
+    if (!stat) continue
+    if (Math.abs(Date.now() - Number(stat.mtimeMs)) <= TICK_MS) return undefined
+    parts.push(`${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`)
   }
   return parts.join('|')
 }

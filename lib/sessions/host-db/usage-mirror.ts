@@ -21,27 +21,27 @@ export const cleanTitle = (title: string): string =>
 
 /** The first free title of `Name`, `Name #2`, …; undefined when none is free. */
 export const freeTitle = (db: Database, id: string, title: string): string | undefined => {
-  const taken = db.prepare<[string, string]>('select 1 from sessions where title = ? and id <> ?')
+  const lookup = db.prepare<[string, string]>('select 1 from sessions where title = ? and id <> ?')
   for (let number = 1; number <= MAX_TITLE_ATTEMPTS; number += 1) {
     const suffix = number === 1 ? '' : ` #${number}`
     const tried = `${[...title].slice(0, TITLE_CHARS - suffix.length).join('')}${suffix}`
-    if (!taken.get(tried, id)) return tried
+    if (!lookup.get(tried, id)) return tried
   }
   return undefined
 }
 
 /** Updates the title of our own rows; the CLI manages the titles of its sessions. */
 const mirrorTitle = (db: Database, row: SessionRow): void => {
-  const stored = db
+  const mirror = db
     .prepare<[string], { title: string | null; source: string }>(
       'select title, source from sessions where id = ?',
     )
     .get(row.session_id)
-  const wanted = cleanTitle(row.title)
-  if (!stored || !wanted || wanted === 'Untitled') return
-  if (stored.title !== null && stored.source !== 'webui') return
-  if (stored.title === wanted || stored.title?.startsWith(`${wanted} #`)) return
-  const title = freeTitle(db, row.session_id, wanted)
+  const name = cleanTitle(row.title)
+  if (!mirror || !name || name === 'Untitled') return
+  if (mirror.title !== null && mirror.source !== 'webui') return
+  if (mirror.title === name || mirror.title?.startsWith(`${name} #`)) return
+  const title = freeTitle(db, row.session_id, name)
   if (title) setColumns(db, row.session_id, { title })
 }
 

@@ -116,16 +116,16 @@ const blocksOf = (id: string, message: JsonObject, context: ReadContext): Block[
     asObject,
   ) as [JsonObject, JsonObject, JsonObject]
   const kind = asString(content.content_type)
-  const left = (code: Parameters<typeof leaveOut>[0]): null => {
+  const skip = (code: Parameters<typeof leaveOut>[0]): null => {
     leaveOut(code)
     return null
   }
   if (kind === 'user_editable_context' || metadata.is_user_system_message === true)
-    return left('instructions')
-  if (kind === 'model_editable_context' || author.name === 'bio') return left('memory')
+    return skip('instructions')
+  if (kind === 'model_editable_context' || author.name === 'bio') return skip('memory')
   const isHidden = metadata.is_visually_hidden_from_conversation === true
   const role = asString(author.role)
-  if (isHidden || role === 'system') return left('hidden')
+  if (isHidden || role === 'system') return skip('hidden')
   if (kind === 'thoughts') return thoughts(content)
   // "Thought for 5 seconds".
   if (kind === 'reasoning_recap') return null
@@ -174,9 +174,9 @@ const blocksOf = (id: string, message: JsonObject, context: ReadContext): Block[
         : callBlocks(id, recipient === 'all' || recipient === '' ? 'python' : recipient, words)
     return [...text(withCitations(words, metadata)), ...others]
   }
-  const shown = new Set(others.flatMap(block => (block.type === 'file' ? [block.file.id] : [])))
+  const fileIds = new Set(others.flatMap(block => (block.type === 'file' ? [block.file.id] : [])))
   const more = attachments
-    .filter(each => !shown.has(asString(each.id)))
+    .filter(each => !fileIds.has(asString(each.id)))
     .map(each =>
       file({ id: asString(each.id) || undefined, name: asString(each.name) || asString(each.id) }),
     )

@@ -29,13 +29,13 @@ const withArtifacts = (words: string): Block[] =>
       /^<antArtifact\b([^>]*)>([\s\S]*?)(?:<\/antArtifact>)?$/.exec(part) ?? []
     if (attributes === '')
       return text(part.replace(/<antThinking>[\s\S]*?(?:<\/antThinking>|$)/g, ''))
-    const named = Object.fromEntries(
+    const attrs = Object.fromEntries(
       [...attributes.matchAll(/\b(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [
         name,
         value,
       ]),
     )
-    return artifact(named.title ?? '', content.trim(), languageOf(named.language, named.type))
+    return artifact(attrs.title ?? '', content.trim(), languageOf(attrs.language, attrs.type))
   })
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -123,7 +123,7 @@ const attached = (message: JsonObject): Block[] => [
 
 export const readClaude: ReadConversation = (value, { leaveOut, projects }) => {
   const messages = asObjects(value.chat_messages)
-  const known = new Set(messages.flatMap(({ uuid }) => asString(uuid) || []))
+  const ids = new Set(messages.flatMap(({ uuid }) => asString(uuid) || []))
   const nodes = messages.map((message, index): ConversationNode => {
     const parts = asObjects(message.content)
     const spoken = parts.length > 0 ? parts.flatMap(part => partBlocks(part, leaveOut)) : []
@@ -135,7 +135,7 @@ export const readClaude: ReadConversation = (value, { leaveOut, projects }) => {
     const before = index === 0 ? null : asString(messages[index - 1]?.uuid) || `${index - 1}`
     return {
       id: asString(message.uuid) || `${index}`,
-      parent: parent === NO_PARENT ? null : known.has(parent) ? parent : before,
+      parent: parent === NO_PARENT ? null : ids.has(parent) ? parent : before,
       role: blocks.length === 0 ? null : message.sender === 'human' ? 'user' : 'assistant',
       at: toTime(message.created_at),
       blocks,

@@ -1,7 +1,7 @@
 /** Writes the turns of a chat as the lines of a session. Pure. */
 import { codeBlock } from '../../base/code-block.ts'
 import { withFiles } from '../../base/draft-message.ts'
-import type { Entry } from '../entries.ts'
+import type { JournalEntry } from '../entries.ts'
 import type { Message, NewMessage, ToolCall } from '../../schema/message.ts'
 import { type Block, type ConversationNode, type FileRef, toText } from './conversation.ts'
 import type { Turn } from './turns.ts'
@@ -29,8 +29,8 @@ export const toEntries = (
     /** The path of a file relative to the workspace, or null and its name is shown only. */
     pathOf: (ref: FileRef) => string | null
   },
-): { entries: Entry[]; versions: number } => {
-  const entries: Entry[] = [{ n: 1, t: 'session', at: created, v: 1, id, meta }]
+): { entries: JournalEntry[]; versions: number } => {
+  const entries: JournalEntry[] = [{ n: 1, t: 'session', at: created, v: 1, id, meta }]
   let time = created
   let versions = 0
   const next = () => entries.length + 1
@@ -64,7 +64,7 @@ export const toEntries = (
     let calls: ToolCall[] = []
     let model: string | undefined
     /** Calls without a result. */
-    const open: { id: string; given: string; name: string }[] = []
+    const open: { id: string; exportId: string; name: string }[] = []
     const flush = () => {
       if (content.length + thoughts.length + calls.length === 0) return
       say({
@@ -104,14 +104,16 @@ export const toEntries = (
         case 'call': {
           const name = block.name.replace(/[^\w.-]/g, '_').slice(0, 64) || 'tool'
           const own = `call_${next()}_${calls.length + 1}`
-          open.push({ id: own, given: block.id, name })
+          open.push({ id: own, exportId: block.id, name })
           const input =
             typeof block.input === 'string' ? block.input : JSON.stringify(block.input ?? {})
           calls.push({ id: own, type: 'function', function: { name, arguments: input } })
           return
         }
         case 'result': {
-          const at = open.findLastIndex(({ given }) => block.id === undefined || given === block.id)
+          const at = open.findLastIndex(
+            ({ exportId }) => block.id === undefined || exportId === block.id,
+          )
           const [call] = at < 0 ? [] : open.splice(at, 1)
           if (call) flush()
           else write(codeBlock(block.text))
@@ -143,15 +145,15 @@ export const toEntries = (
       time = group.time
       entries.push({ n: next(), t: 'cut', at: now(), after: group.after })
     }
-    const asked = turn.user ? ask(turn.user) : undefined
+    const messageId = turn.user ? ask(turn.user) : undefined
     const stream_id = `import-${next()}`
     const about = { model: turn.answers.at(-1)?.model ?? '', provider: '' }
-    if (first !== undefined && asked !== undefined) {
-      const started = { stream_id, ...about, message_id: asked, replaces: first }
+    if (first !== undefined && messageId !== undefined) {
+      const started = { stream_id, ...about, message_id: messageId, replaces: first }
       entries.push({ n: next(), t: 'turn_started', at: now(), ...started })
       versions += 1
     }
-    group.first ??= asked
+    group.first ??= messageId
     answer(turn.answers)
     // Open turns are taken for interrupted ones.
     if (first !== undefined)

@@ -117,8 +117,8 @@ const indexOf = (zip: ZipFile, entries: readonly Entry[]): Omit<ExportFile, 'clo
       if (id !== undefined && (each === name || !byId.has(id))) byId.set(id, file)
     }
   }
-  const named = json.filter(({ path }) => CHATS.test(path))
-  const parts = (named.length > 0 ? named : json)
+  const chats = json.filter(({ path }) => CHATS.test(path))
+  const parts = (chats.length > 0 ? chats : json)
     .toSorted((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }))
     .map(({ file }) => file)
   const bytes = parts.reduce((sum, { size }) => sum + size, 0)

@@ -11,8 +11,8 @@ const MAX_STEM_BYTES = 180
 export type PlannedFile = { path: string; open: () => Promise<Readable> }
 
 /** Letters and digits of any script, `_`, `.` and `-` of the last part of a path. */
-const safeName = (given: string): string => {
-  const name = (given.split(/[/\\]/).at(-1) ?? '')
+const safeName = (path: string): string => {
+  const name = (path.split(/[/\\]/).at(-1) ?? '')
     .toWellFormed()
     .normalize('NFC')
     .replace(/[^\p{L}\p{M}\p{N}_.-]/gu, '_')
@@ -37,8 +37,8 @@ export class FilePlan {
   readonly #sessionId: string
   readonly #exported: ExportFile
   readonly #leaveOut: LeaveOut
-  readonly #known = new Map<unknown, string | null>()
-  readonly #taken = new Set<string>()
+  readonly #paths = new Map<unknown, string | null>()
+  readonly #names = new Set<string>()
 
   constructor(sessionId: string, exported: ExportFile, leaveOut: LeaveOut) {
     this.#sessionId = sessionId
@@ -46,41 +46,41 @@ export class FilePlan {
     this.#leaveOut = leaveOut
   }
 
-  /** `wanted`, or with a number what no other file of the chat has. */
-  #freeName(wanted: string): string {
-    const dot = wanted.lastIndexOf('.')
-    const [stem, ending] = dot > 0 ? [wanted.slice(0, dot), wanted.slice(dot)] : [wanted, '']
-    let free = wanted
-    for (let n = 2; this.#taken.has(free.toLowerCase()); n++) free = `${stem}-${n}${ending}`
-    this.#taken.add(free.toLowerCase())
+  /** `name`, or with a number what no other file of the chat has. */
+  #freeName(name: string): string {
+    const dot = name.lastIndexOf('.')
+    const [stem, ending] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, '']
+    let free = name
+    for (let n = 2; this.#names.has(free.toLowerCase()); n++) free = `${stem}-${n}${ending}`
+    this.#names.add(free.toLowerCase())
     return free
   }
 
   #plan({ name, id, data, isImage }: FileRef): string | null {
-    const found = data ? undefined : this.#exported.find(name, id)
-    if (!data && !found) {
+    const file = data ? undefined : this.#exported.find(name, id)
+    if (!data && !file) {
       this.#leaveOut('file_missing', name)
       return null
     }
-    if ((found?.size ?? 0) > MAX_FILE_BYTES) {
+    if ((file?.size ?? 0) > MAX_FILE_BYTES) {
       this.#leaveOut('file_too_large', name)
       return null
     }
     // A reference without a name has that of the file.
     const isNamed = name !== id && /\.\w+$/.test(name)
-    const given = safeName(found && !isNamed ? nameIn(found.name, id) : name)
-    const own = isImage ? given.replace(/\.dat$|(?<!\.\w+)$/i, '.png') : given
+    const safe = safeName(file && !isNamed ? nameIn(file.name, id) : name)
+    const own = isImage ? safe.replace(/\.dat$|(?<!\.\w+)$/i, '.png') : safe
     const path = `imported-files/${this.#sessionId}/${this.#freeName(own)}`
-    this.planned.push({ path, open: found ? found.open : async () => Readable.from([data]) })
+    this.planned.push({ path, open: file ? file.open : async () => Readable.from([data]) })
     return path
   }
 
   pathOf(ref: FileRef): string | null {
     const key = ref.data ?? ref.id ?? ref.name
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
+    const earlier = this.#paths.get(key)
+    if (earlier !== undefined) return earlier
     const path = this.#plan(ref)
-    this.#known.set(key, path)
+    this.#paths.set(key, path)
     return path
   }
 }

@@ -38,8 +38,8 @@ export class ImportJobs {
   }
 
   #save(person: string, state: ImportState): void {
-    const stored = this.#file.read()
-    this.#file.write({ ...stored, people: { ...stored.people, [person]: state } })
+    const all = this.#file.read()
+    this.#file.write({ ...all, people: { ...all.people, [person]: state } })
   }
 
   async #perform(state: ImportState, options: ImportOptions): Promise<void> {
@@ -74,8 +74,8 @@ export class ImportJobs {
   state(person: string): ImportState {
     const job = this.#jobs.get(person)
     if (job) return job.state
-    const stored = this.#file.read().people[person] ?? NONE
-    return stored.status === 'running' ? { ...stored, status: 'interrupted' } : stored
+    const last = this.#file.read().people[person] ?? NONE
+    return last.status === 'running' ? { ...last, status: 'interrupted' } : last
   }
 
   /** Starts the import of a file, which `discard` removes afterwards. */

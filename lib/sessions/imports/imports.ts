@@ -12,7 +12,7 @@ import { toTime } from '../../base/to-time.ts'
 import { messageOf, UserError, invalid } from '../../errors.ts'
 import type { ImportReport, ImportResult, ImportSource, LeftOutCode } from '../../schema/import.ts'
 import type { NewMessage } from '../../schema/message.ts'
-import { type Entry, messageEntries } from '../entries.ts'
+import { type JournalEntry, messageEntries } from '../entries.ts'
 import type { StoredImport } from '../imported.ts'
 import { readChatGpt } from './chatgpt.ts'
 import { readClaude, readClaudeProjects } from './claude.ts'
@@ -40,7 +40,7 @@ export type ImportTarget = {
   /** What an earlier import wrote; null: there is no such session. */
   find: (id: string) => StoredImport | null
   /** Writes the session, or replaces one that an earlier import wrote. */
-  write: (id: string, entries: readonly Entry[]) => void
+  write: (id: string, entries: readonly JournalEntry[]) => void
   /** Stores a file, whose path is relative to the workspace. False: a file is there already, and stays. */
   store: (path: string, open: () => Promise<Readable>) => Promise<boolean>
   /** The id of the project of this name, created when missing; null: not allowed. */
@@ -219,7 +219,7 @@ type Chat = {
   id: string
   title: string
   updated: number
-  entries: Entry[]
+  entries: JournalEntry[]
   files: readonly PlannedFile[]
   versions: number
   /** Its name. */
@@ -238,7 +238,7 @@ const asTag = (tag: string): string =>
     .replace(/^-+|-+$/g, '')}`
 
 /** Tags are the `#words` of a title; those that do not fit are left out. */
-const titleOf = (
+const chatTitle = (
   { title, tags = [], nodes }: Conversation,
   leaveOut: ReadContext['leaveOut'],
 ): string => {
@@ -266,12 +266,12 @@ const foreignChats = (
   }: Work & { source: ImportSource; digest: string; leaveOut: ReadContext['leaveOut'] },
 ): Chat[] => {
   const key = conversation.id || digest
-  const title = titleOf(conversation, leaveOut)
+  const title = chatTitle(conversation, leaveOut)
   // Some programs write 0 for a time that they do not know, and a clock may have been ahead.
-  const known = (at: number | undefined) => (at && at < target.now() + DAY_SECONDS ? at : undefined)
-  const nodes = conversation.nodes.map(node => ({ ...node, at: known(node.at) }))
+  const valid = (at: number | undefined) => (at && at < target.now() + DAY_SECONDS ? at : undefined)
+  const nodes = conversation.nodes.map(node => ({ ...node, at: valid(node.at) }))
   const times = nodes.flatMap(({ at }) => at ?? []).toSorted((a, b) => a - b)
-  const [first, last] = [known(conversation.created), known(conversation.updated)]
+  const [first, last] = [valid(conversation.created), valid(conversation.updated)]
   const created = first ?? times[0] ?? last ?? target.now()
   const updated = Math.max(created, last ?? times.at(-1) ?? 0)
   const idOf = (index: number) =>
@@ -313,7 +313,7 @@ const ownChat = (
   { fromExport, profile, workspace, now }: ImportTarget,
 ): Chat => {
   const { meta, messages } = fromExport(value)
-  const idOf = (given: string) => sessionId(profile, 'agent-webui', given)
+  const idOf = (externalId: string) => sessionId(profile, 'agent-webui', externalId)
   const id = idOf(asString(value.session_id) || digest)
   const parent = asString(meta.parent_session_id)
   const created = toTime(value.created_at) ?? now()
@@ -323,7 +323,7 @@ const ownChat = (
     ...{ ...meta, profile, workspace, created_at: created, updated_at: updated },
     ...(parent !== '' && { parent_session_id: idOf(parent) }),
   }
-  const entries: Entry[] = [
+  const entries: JournalEntry[] = [
     { n: 1, t: 'session', at: created, v: 1, id, meta: own },
     ...messageEntries(messages, updated),
   ]
@@ -351,9 +351,9 @@ const storeFiles = async (
 }
 
 /** Without times, which may be those of the import, and without what belongs to this service. */
-const digestOf = (entries: readonly Entry[]): string => {
-  const left = new Set(['at', 'timestamp', 'created_at', 'updated_at', 'workspace', 'project_id'])
-  const text = JSON.stringify(entries, (key, value: unknown) => (left.has(key) ? undefined : value))
+const digestOf = (entries: readonly JournalEntry[]): string => {
+  const skip = new Set(['at', 'timestamp', 'created_at', 'updated_at', 'workspace', 'project_id'])
+  const text = JSON.stringify(entries, (key, value: unknown) => (skip.has(key) ? undefined : value))
   return sha256(text).slice(0, 32)
 }
 
@@ -370,29 +370,29 @@ const writeChat = async (
   const [header] = entries
   if (header?.t === 'session')
     Object.assign(header.meta, { imported: digest, imported_lines: entries.length })
-  const found = target.find(id)
+  const previous = target.find(id)
   const result: ImportResult =
-    found === null
+    previous === null
       ? 'new'
-      : found.digest === digest
+      : previous.digest === digest
         ? 'unchanged'
-        : found.digest === '' || found.changes === null
+        : previous.digest === '' || previous.changes === null
           ? 'kept'
           : // An older export must not take away what a newer one has brought.
-            updated < found.updated
+            updated < previous.updated
             ? 'unchanged'
             : 'updated'
-  let stored = files.length
+  let fileCount = files.length
   if (!isDryRun && (result === 'new' || result === 'updated')) {
     const counts = await storeFiles(files, work)
-    stored = counts.stored
+    fileCount = counts.stored
     // Another import tries again.
     if (counts.failed > 0 && header?.t === 'session')
       header.meta.imported = `${digest} without files`
     const last = entries.length
     // What was changed here meanwhile still holds. It is looked up again: storing files takes its time.
     const current = target.find(id)
-    const changes = current === null && found === null ? [] : current?.changes
+    const changes = current === null && previous === null ? [] : current?.changes
     if (!changes) return reporting.chat({ id, title, result: 'kept', versions: 0, files: 0 })
     // Not earlier: one that was renamed here is not created again for chats that stay as they are.
     const projectId = project && target.project(project)
@@ -400,5 +400,5 @@ const writeChat = async (
     if (projectId && header?.t === 'session') header.meta.project_id = projectId
     target.write(id, [...entries, ...changes.map((entry, at) => ({ ...entry, n: last + at + 1 }))])
   }
-  reporting.chat({ id, title, result, versions, files: stored })
+  reporting.chat({ id, title, result, versions, files: fileCount })
 }

@@ -34,7 +34,7 @@ export async function* jsonValues(
   },
 ): AsyncGenerator<JsonValue> {
   const { '{': open, '}': close, '[': openList, ']': closeList } = BRACKETS
-  let kept: Buffer[] = []
+  let parts: Buffer[] = []
   let size = 0
   let depth = 0
   const openers: number[] = []
@@ -48,9 +48,9 @@ export async function* jsonValues(
   const keep = (part: Buffer) => {
     size += part.length
     if (size > maxBytes) problem ??= 'too_large'
-    if (problem) kept = []
+    if (problem) parts = []
     else {
-      kept.push(part)
+      parts.push(part)
       onKept?.(size)
     }
   }
@@ -81,9 +81,11 @@ export async function* jsonValues(
         depth = Math.max(0, depth - 1)
         if (depth > 0 || start < 0) continue
         keep(chunk.subarray(start, at + 1))
-        yield problem ? { problem } : { bytes: kept.length === 1 ? kept[0]! : Buffer.concat(kept) }
+        yield problem
+          ? { problem }
+          : { bytes: parts.length === 1 ? parts[0]! : Buffer.concat(parts) }
         start = -1
-        kept = []
+        parts = []
         size = 0
         problem = null
       } else if (byte === QUOTE && isList !== null) isInString = true

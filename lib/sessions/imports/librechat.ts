@@ -101,8 +101,8 @@ const flatten = (roots: readonly JsonObject[]): JsonObject[] => {
 
 export const readLibreChat: ReadConversation = (value, { leaveOut }) => {
   const messages = flatten(asObjects(value.messagesTree ?? value.messages))
-  const known = new Set(messages.map(({ messageId }) => messageId))
-  const isTree = messages.some(({ parentMessageId: id }) => known.has(id))
+  const ids = new Set(messages.map(({ messageId }) => messageId))
+  const isTree = messages.some(({ parentMessageId: id }) => ids.has(id))
   const nodes = messages.map((message, index): ConversationNode => {
     const blocks = blocksOf(message, leaveOut)
     const isUser =
@@ -111,7 +111,7 @@ export const readLibreChat: ReadConversation = (value, { leaveOut }) => {
     const before = index === 0 || isTree ? null : asString(messages[index - 1]?.messageId)
     return {
       id: asString(message.messageId),
-      parent: known.has(parentMessageId) ? asString(parentMessageId) : before,
+      parent: ids.has(parentMessageId) ? asString(parentMessageId) : before,
       role: blocks.length === 0 ? null : isUser ? 'user' : 'assistant',
       at: toTime(message.createdAt),
       model: asString(message.model) || undefined,

@@ -120,18 +120,18 @@ const outputBlocks = (item: JsonObject, leaveOut: LeaveOut): Block[] => {
 }
 
 /** With its content: a picture in the export itself, or the text that was taken from a document. */
-const fileRef = (given: JsonObject): FileRef => {
-  const inner = asObject(given.file)
-  const url = asString(given.url)
+const fileRef = (ref: JsonObject): FileRef => {
+  const inner = asObject(ref.file)
+  const url = asString(ref.url)
   const picture = parseDataUrl(url)
-  const name = [given.name, inner.filename, asObject(inner.meta).name].map(asString).find(Boolean)
+  const name = [ref.name, inner.filename, asObject(inner.meta).name].map(asString).find(Boolean)
   if (picture)
     return {
       name: name ?? `image.${picture.mediaType.split('/')[1]?.replace(/\W.*/, '') ?? 'png'}`,
       data: Buffer.from(picture.data, 'base64'),
     }
   const content = asString(asObject(inner.data).content)
-  const id = asString(given.id) || asString(inner.id) || undefined
+  const id = asString(ref.id) || asString(inner.id) || undefined
   if (content !== '') return textFile(name ?? 'document', content)
   return { name: name ?? (url || id || 'file'), id }
 }
@@ -172,8 +172,8 @@ const blocksOf = (message: JsonObject, leaveOut: LeaveOut): Block[] => {
     ...text(asString(asObject(message.merged).content)),
     ...runs.flatMap(text),
     ...sources(sourceLinks(message)),
-    ...[...asObjects(message.files), ...asObjects(message.images), ...pictures].map(given =>
-      file(fileRef(given)),
+    ...[...asObjects(message.files), ...asObjects(message.images), ...pictures].map(ref =>
+      file(fileRef(ref)),
     ),
   ]
 }

@@ -28,13 +28,13 @@ export class Reporting {
 
   leaveOut(code: LeftOutCode, name = ''): void {
     const { left_out } = this.report
-    const found = left_out.find(each => each.code === code)
-    const known = found ?? { code, count: 0, names: [] }
-    if (!found) left_out.push(known)
-    known.count += 1
-    const shown = shorten(name)
-    if (shown !== '' && known.names.length < MAX_NAMES && !known.names.includes(shown))
-      known.names.push(shown)
+    const earlier = left_out.find(each => each.code === code)
+    const entry = earlier ?? { code, count: 0, names: [] }
+    if (!earlier) left_out.push(entry)
+    entry.count += 1
+    const label = shorten(name)
+    if (label !== '' && entry.names.length < MAX_NAMES && !entry.names.includes(label))
+      entry.names.push(label)
   }
 
   problem(name: string, code: ImportProblemCode): void {

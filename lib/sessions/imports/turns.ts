@@ -57,8 +57,8 @@ const childrenOf = (nodes: readonly ConversationNode[]): Children => {
   const children = new Map<string | null, ConversationNode[]>([[null, []]])
   /** Of nodes that were looked at: the nearest one above them with content. */
   const above = new Map<string, string | null>()
-  const shown = [...byId.values()].filter(({ role }) => role !== null)
-  for (const node of shown) {
+  const visible = [...byId.values()].filter(({ role }) => role !== null)
+  for (const node of visible) {
     let parent = node.parent
     const seen = new Set([node.id])
     while (parent !== null && !seen.has(parent) && (byId.get(parent)?.role ?? null) === null) {
@@ -81,8 +81,8 @@ const childrenOf = (nodes: readonly ConversationNode[]): Children => {
     }
   }
   reach(children.get(null)!)
-  if (reached.size < shown.length)
-    for (const node of shown) {
+  if (reached.size < visible.length)
+    for (const node of visible) {
       if (reached.has(node.id)) continue
       const siblings = children.get(above.get(node.id) ?? null)!
       siblings.splice(siblings.indexOf(node), 1)

@@ -10,13 +10,13 @@ import { escapeHtml } from '../../http/html-template.ts'
 
 type Notes = ReadonlyMap<string, number>
 
-const nameOf = (path: string): string =>
+const fileName = (path: string): string =>
   path
     .replace(/[?#].*$/s, '')
     .split(/[\\/]/)
     .at(-1) ?? ''
 
-const named = (kind: 'Picture' | 'File', name: string): string =>
+const labelHtml = (kind: 'Picture' | 'File', name: string): string =>
   `<span class="named">${escapeHtml(name ? `${kind}: ${name}` : kind)}</span>`
 
 const inline = (tokens: readonly Token[] | undefined, notes: Notes): string =>
@@ -29,8 +29,8 @@ const link = ({ href, text, tokens }: Tokens.Link, notes: Notes): string => {
   if (!safe) return children
   const host = hiddenHost(decodeEntities(text), safe)
   const url = escapeHtml(safe)
-  const shown = host ? ` <bdi class="host">(${escapeHtml(host)})</bdi>` : ''
-  return `<a href="${url}" title="${url}" target="_blank" rel="noopener noreferrer nofollow">${children}</a>${shown}`
+  const hostHtml = host ? ` <bdi class="host">(${escapeHtml(host)})</bdi>` : ''
+  return `<a href="${url}" title="${url}" target="_blank" rel="noopener noreferrer nofollow">${children}</a>${hostHtml}`
 }
 
 const inlineHtml = (token: Token, notes: Notes): string => {
@@ -55,9 +55,9 @@ const inlineHtml = (token: Token, notes: Notes): string => {
     case 'link':
       return link(token as Tokens.Link, notes)
     case 'image':
-      return named('Picture', decodeEntities(token.text))
+      return labelHtml('Picture', decodeEntities(token.text))
     case 'media':
-      return named('File', nameOf(token.text))
+      return labelHtml('File', fileName(token.text))
     case 'footnoteRef': {
       const number = notes.get(token.label)
       return number === undefined ? escapeHtml(token.raw) : `<sup>${number}</sup>`
@@ -75,8 +75,8 @@ const blocks = (tokens: readonly Token[] | undefined, notes: Notes): string =>
     .join('\n')
 
 const details = ({ summary, tokens, open }: DetailsToken, notes: Notes): string => {
-  const shown = summary ? `<summary>${inline(summary, notes)}</summary>` : ''
-  return `<details dir="auto"${open ? ' open' : ''}>${shown}${blocks(tokens, notes)}</details>`
+  const summaryHtml = summary ? `<summary>${inline(summary, notes)}</summary>` : ''
+  return `<details dir="auto"${open ? ' open' : ''}>${summaryHtml}${blocks(tokens, notes)}</details>`
 }
 
 const list = ({ ordered, start, items }: Tokens.List, notes: Notes): string => {
@@ -160,6 +160,6 @@ export const markdownHtml = (text: string): string => {
 }
 
 export const decisionHtml = ({ lead, what, isCode, end }: DecisionSentence): string => {
-  const shown = isCode ? `<code>${escapeHtml(what)}</code>` : escapeHtml(what)
-  return `<p class="decision"><b>${escapeHtml(lead)}</b> ${shown} ${escapeHtml(end)}</p>`
+  const whatHtml = isCode ? `<code>${escapeHtml(what)}</code>` : escapeHtml(what)
+  return `<p class="decision"><b>${escapeHtml(lead)}</b> ${whatHtml} ${escapeHtml(end)}</p>`
 }

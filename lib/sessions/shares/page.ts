@@ -89,8 +89,8 @@ const documentOf = (title: string, body: string): string => `<!doctype html>
 const stepHtml = ({ words, input, output }: SharedStep, count: number): string => {
   const line = escapeHtml(count > 1 ? `${words} (${count} times)` : words)
   if (input === '' && output === '') return `<li>${line}</li>`
-  const shown = [input, output].filter(text => text !== '').map(codeBlock)
-  return `<li><details><summary>${line}</summary>${shown.join('')}</details></li>`
+  const blocks = [input, output].filter(text => text !== '').map(codeBlock)
+  return `<li><details><summary>${line}</summary>${blocks.join('')}</details></li>`
 }
 
 /** Equal steps in a row become one line with their number. */
@@ -108,13 +108,13 @@ const stepsHtml = (steps: readonly SharedStep[]): string => {
 
 const requestHtml = (part: SharedPart & { kind: 'request' }): string => {
   const { at, text, files, pictures } = part
-  const shown = pictures.map(
+  const figures = pictures.map(
     (url, index) =>
       `<figure><img src="${escapeHtml(url)}" alt="Picture ${index + 1} of this message"></figure>`,
   )
   const names =
     files.length > 0 ? `<p class="files">Attached: ${escapeHtml(files.join(', '))}</p>` : ''
-  return `<article class="request"><h2>Message ${timeHtml(at)}</h2>${text === '' ? '' : plainHtml(text)}${shown.join('')}${names}</article>`
+  return `<article class="request"><h2>Message ${timeHtml(at)}</h2>${text === '' ? '' : plainHtml(text)}${figures.join('')}${names}</article>`
 }
 
 const answerHtml = (parts: readonly SharedPart[], botName: string): string => {
@@ -173,11 +173,11 @@ export const sharePage = (chat: SharedChat): string => {
     ? 'Kept up to date: reload the page to see newer messages.'
     : `As it was on ${timeHtml(created_at)}. Later messages aren’t included.`
   const end = expires_at === null ? '' : ` This link works until ${timeHtml(expires_at)}.`
-  const shown = articles(parts, botName) || '<p>This chat has no messages.</p>'
+  const main = articles(parts, botName) || '<p>This chat has no messages.</p>'
   return documentOf(
     title,
     `<header><h1 dir="auto">${escapeHtml(title)}</h1><p>Read-only copy of a chat. ${state}</p></header>
-<main>${shown}</main>
+<main>${main}</main>
 <footer><p>Answers were written by AI and may be wrong.${end}</p></footer>`,
   )
 }

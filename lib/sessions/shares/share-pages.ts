@@ -78,7 +78,7 @@ export class SharePages {
 
   /** The title of a chat as a link shows it, and the position up to which a new link shows it. */
   state(sessionId: string): { title: string; before: number } {
-    return { title: this.#titleOf(sessionId), before: this.#sessions.head(sessionId).nextN }
+    return { title: this.#chatTitle(sessionId), before: this.#sessions.head(sessionId).nextN }
   }
 
   /** What a link that is made now will show. */
@@ -87,7 +87,7 @@ export class SharePages {
       ...options,
       session_id: sessionId,
       before: null,
-      title: this.#titleOf(sessionId),
+      title: this.#chatTitle(sessionId),
       created_at: Math.floor(toSeconds(this.#clock.now())),
       expires_at: null,
     })
@@ -102,13 +102,13 @@ export class SharePages {
     const html = await this.#renderOnce(share.id, {
       ...share,
       before: live ? null : share.before,
-      title: live ? this.#titleOf(share.session_id) : this.#hide(redact(share.title)),
+      title: live ? this.#chatTitle(share.session_id) : this.#hide(redact(share.title)),
     })
     if (address !== null) this.#shares.noteOpened(share, address)
     return html
   }
 
-  #titleOf(sessionId: string): string {
+  #chatTitle(sessionId: string): string {
     const { title } = this.#sessions.require(sessionId)
     return this.#hide(redact(title || UNTITLED).replace(/\s+/g, ' '))
   }
@@ -136,11 +136,11 @@ export class SharePages {
             .filter((_, index) => (folded.numbers[index] ?? Infinity) < before)
             .map(message => withoutLater(message, options.created_at))
     const sent = new Map(folded.sent.map(({ id, images }) => [id, images ?? []]))
-    let left = MAX_PICTURE_BYTES
+    let bytesLeft = MAX_PICTURE_BYTES
     const picturesOf = ({ id }: Message): string[] =>
       (sent.get(id) ?? []).flatMap(({ file, bytes }) => {
-        if (bytes > left) return []
-        left -= bytes
+        if (bytes > bytesLeft) return []
+        bytesLeft -= bytes
         return this.#dataUrl(folded.id, file) ?? []
       })
     return sharePage({

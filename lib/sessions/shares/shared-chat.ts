@@ -79,7 +79,7 @@ const sharedDecision = (
 
 const timeOf = ({ timestamp, _ts }: Message): number | null => timestamp ?? _ts ?? null
 
-const nameOf = (path: string): string => path.split(/[\\/]/).at(-1) ?? ''
+const fileName = (path: string): string => path.split(/[\\/]/).at(-1) ?? ''
 
 /**
  * `messages` are redacted already. `clean` removes what else must not be shown, such as paths of the home. `picturesOf` returns
@@ -122,14 +122,14 @@ export const toSharedParts = (
   return messages.flatMap((message): SharedPart[] => {
     const at = timeOf(message)
     calls = message.role === 'tool' ? calls : (message.tool_calls ?? [])
-    for (const { id, function: made } of calls) called.set(id, made.name)
+    for (const { id, function: fn } of calls) called.set(id, fn.name)
     const decisions = decisionsOf(message)
     const text = clean(contentText(message.content)).trim()
     if (message.role === 'user') {
       // A hook wrote it, not the person.
       if (message._hooks) return []
       const pictures = options.pictures ? picturesOf(message) : []
-      const files = (message.attachments ?? []).map(path => clean(nameOf(path)))
+      const files = (message.attachments ?? []).map(path => clean(fileName(path)))
       return [{ kind: 'request', at, text, files, pictures }, ...decisions]
     }
     if (message.role !== 'assistant') return decisions
@@ -146,8 +146,8 @@ export const toSharedParts = (
       const { words, input, output } = step
       return [{ kind: 'step', at, step: { words, input: clean(input), output: clean(output) } }]
     })
-    const shown = [...decisions, ...steps]
-    return text === '' ? shown : [{ kind: 'text', at, text }, ...shown]
+    const parts = [...decisions, ...steps]
+    return text === '' ? parts : [{ kind: 'text', at, text }, ...parts]
   })
 }
 

@@ -57,9 +57,9 @@ export class Shares {
     this.#path = path
     this.#clock = clock
     this.#log = log
-    const found = read(path)
-    this.#isDamaged = found === 'damaged'
-    this.#state = found === 'damaged' ? NONE : found
+    const file = read(path)
+    this.#isDamaged = file === 'damaged'
+    this.#state = file === 'damaged' ? NONE : file
   }
 
   #isCurrent({ expires_at }: StoredShare): boolean {
@@ -79,9 +79,9 @@ export class Shares {
         values: { path },
       })
     const state = { ...this.#state, ...next }
-    const kept = { ...state, shares: this.#current(state.shares) }
-    writeAtomic(path, `${JSON.stringify(kept, null, 1)}\n`)
-    this.#state = kept
+    const file = { ...state, shares: this.#current(state.shares) }
+    writeAtomic(path, `${JSON.stringify(file, null, 1)}\n`)
+    this.#state = file
   }
 
   /** Removes matching links; returns how many there were. */
@@ -111,7 +111,7 @@ export class Shares {
   }
 
   /** `token` is not stored, so this is the only time it can be shown. */
-  create({ days, ...given }: NewShare): { share: Share; token: string } {
+  create({ days, ...fields }: NewShare): { share: Share; token: string } {
     if (!this.#state.enabled)
       throw conflict('Share links are off. Turn them on in Settings → Access.', {
         code: 'shares_off',
@@ -124,7 +124,7 @@ export class Shares {
     const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
     const now = this.#clock.now()
     const share: StoredShare = {
-      ...given,
+      ...fields,
       id: randomBytes(8).toString('hex'),
       created_at: Math.floor(toSeconds(now)),
       expires_at: Math.floor(toSeconds(now + days * DAY_MS)),

@@ -24,7 +24,7 @@ export const approvalTimeoutMs = ({ approvals }: ProfileConfig): number =>
   approvals.gateway_timeout * 1_000
 
 /** A command as shown for approval: known secrets masked, invisible characters made visible, nothing else changed. */
-const shown = (text: string): string => visibleText(redactKnown(text))
+const visible = (text: string): string => visibleText(redactKnown(text))
 
 /** Marks in the command as it is shown. Empty where its parts cannot be shown one by one, as with a secret across them. */
 const shownMarks = (command: string, marks: readonly TextSpan[]): TextSpan[] => {
@@ -32,13 +32,13 @@ const shownMarks = (command: string, marks: readonly TextSpan[]): TextSpan[] => 
   let text = ''
   let from = 0
   for (const { start, end } of marks) {
-    text += shown(command.slice(from, start))
+    text += visible(command.slice(from, start))
     const at = text.length
-    text += shown(command.slice(start, end))
+    text += visible(command.slice(start, end))
     moved.push({ start: at, end: text.length })
     from = end
   }
-  return text + shown(command.slice(from)) === shown(command) ? moved : []
+  return text + visible(command.slice(from)) === visible(command) ? moved : []
 }
 
 /** The prefix rule to suggest. None for a command that is not shown verbatim. */
@@ -51,7 +51,7 @@ const suggestion = ({
   network,
   any,
 }: ApprovalRequest): { suggested_rule?: string } => {
-  const isVerbatim = shown(command) === command && (choices?.includes('always') ?? true)
+  const isVerbatim = visible(command) === command && (choices?.includes('always') ?? true)
   if (network || any || isControl || !isVerbatim) return {}
   const words = suggestedPrefix(lines?.length === 1 ? (lines[0] ?? '') : command, patternKeys)
   return words ? { suggested_rule: ruleText(words) } : {}
@@ -154,10 +154,10 @@ export class Approver {
     const { unattended, workspace } = this.#scope
     const marks = shownMarks(ask.command, ask.marks ?? [])
     const question = {
-      ...this.#shown(ask),
+      ...this.#display(ask),
       ...(marks.length > 0 && { marks }),
-      ...(ask.diff !== undefined && { diff: shown(ask.diff) }),
-      ...(ask.any && { any: { of: ask.any.of, name: shown(ask.any.name) } }),
+      ...(ask.diff !== undefined && { diff: visible(ask.diff) }),
+      ...(ask.any && { any: { of: ask.any.of, name: visible(ask.any.name) } }),
       ...((ask.isControl || ask.leavesSandbox) && { needs_owner: true as const }),
       ...(ask.choices && { choices: [...ask.choices] }),
       ...suggestion(ask),
@@ -175,19 +175,19 @@ export class Approver {
   }
 
   #note(ask: ApprovalRequest, auto: AutoApproval): void {
-    this.#questions.noteAllowed(this.#shown(ask), auto)
+    this.#questions.noteAllowed(this.#display(ask), auto)
   }
 
   /** What is shown of a request, whether it is asked or allowed. */
-  #shown(ask: ApprovalRequest) {
+  #display(ask: ApprovalRequest) {
     return {
       session_id: this.#scope.sessionId,
-      command: shown(ask.command),
+      command: visible(ask.command),
       pattern_key: ask.patternKeys[0] ?? '',
       pattern_keys: ask.patternKeys,
-      description: shown(ask.description),
-      ...(ask.reasons && { reasons: ask.reasons.map(each => shownReason(each, shown)) }),
-      cwd: shown(ask.cwd),
+      description: visible(ask.description),
+      ...(ask.reasons && { reasons: ask.reasons.map(each => shownReason(each, visible)) }),
+      cwd: visible(ask.cwd),
       ...(ask.runsIn && { runs_in: ask.runsIn }),
       ...(ask.network && { network: shownTarget(ask.network) }),
       ...(ask.waitingCall !== undefined && { call_id: ask.waitingCall }),
@@ -225,7 +225,7 @@ export class Approver {
       const [key = ''] = ask.patternKeys
       this.#grants.add(home.name, {
         id: networkGrantId(key, workspace),
-        command: shown(key),
+        command: visible(key),
         cwd: workspace,
         scope: 'workspace',
         reasons: [key],
@@ -233,7 +233,7 @@ export class Approver {
     } else if (any) {
       this.#grants.add(home.name, {
         id: anyId(any),
-        command: shown(any.name),
+        command: visible(any.name),
         cwd: ask.cwd,
         scope: 'profile',
         any: any.of,
@@ -243,7 +243,7 @@ export class Approver {
       const scope = rule && !ask.any ? rule.scope : undefined
       this.#grants.add(home.name, {
         id: rule && !ask.any ? ruleId(ask, rule, workspace) : grantId(ask),
-        command: shown(rule?.words ? ruleText(rule.words) : ask.command),
+        command: visible(rule?.words ? ruleText(rule.words) : ask.command),
         cwd: scope === 'workspace' ? workspace : ask.cwd,
         ...(scope && { scope }),
         reasons: ask.patternKeys,

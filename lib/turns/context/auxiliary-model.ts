@@ -74,17 +74,19 @@ const hostOf = (url: string): string => URL.parse(url)?.host ?? ''
 
 /** The endpoint of a configured base URL. Our key is sent there only when it is configured for the task or belongs to that host. */
 const atAddress = (
-  said: AuxiliarySettings,
+  settings: AuxiliarySettings,
   own: ModelEndpoint | null,
   config: ProfileConfig,
 ): ModelEndpoint => ({
-  provider: said.provider ?? 'custom',
-  model: said.model || (own?.model ?? ''),
-  apiMode: /\/anthropic$/.test(said.baseUrl) ? 'anthropic_messages' : 'chat_completions',
-  baseUrl: said.baseUrl,
-  apiKey: said.apiKey ?? (own && hostOf(own.baseUrl) === hostOf(said.baseUrl) ? own.apiKey : null),
+  provider: settings.provider ?? 'custom',
+  model: settings.model || (own?.model ?? ''),
+  apiMode: /\/anthropic$/.test(settings.baseUrl) ? 'anthropic_messages' : 'chat_completions',
+  baseUrl: settings.baseUrl,
+  apiKey:
+    settings.apiKey ??
+    (own && hostOf(own.baseUrl) === hostOf(settings.baseUrl) ? own.apiKey : null),
   contextLength: 0,
-  ...routingOf(config, said.provider ?? 'custom', said.baseUrl),
+  ...routingOf(config, settings.provider ?? 'custom', settings.baseUrl),
 })
 
 /** The one remaining retry is for an empty response; it fails instead. */
@@ -106,21 +108,21 @@ export class AuxiliaryModels {
   }
 
   /**
-   * Binds a task to a home and the session's model; `given` is null or a UserError when that cannot be called. `asked` is a
+   * Binds a task to a home and the session's model; `model` is null or a UserError when that cannot be called. `modelId` is a
    * model that was asked for: no other one is tried then. Throws UserError when there is no model.
    */
   for(
     task: AuxiliaryTask,
     home: Home,
-    given: ModelEndpoint | UserError | null,
-    asked?: string,
+    model: ModelEndpoint | UserError | null,
+    modelId?: string,
   ): Auxiliary {
     // The session's endpoint as its turns call it: with the real window, in the format that requests it.
-    const own = given instanceof UserError || !given ? null : this.#models.windows.apply(given)
-    const said = auxiliarySettings(home.config(), task)
+    const own = model instanceof UserError || !model ? null : this.#models.windows.apply(model)
+    const settings = auxiliarySettings(home.config(), task)
     /** Usable endpoints, best first: the task's, the session's, the home's default. */
     const candidates: ModelEndpoint[] = []
-    let refusal = given instanceof UserError ? given : null
+    let refusal = model instanceof UserError ? model : null
     const add = (find: () => ModelEndpoint | null): void => {
       try {
         const endpoint = find()
@@ -132,12 +134,12 @@ export class AuxiliaryModels {
         refusal ??= error
       }
     }
-    if (asked) add(() => this.#models.endpoint(home, asked))
+    if (modelId) add(() => this.#models.endpoint(home, modelId))
     else {
-      add(() => this.#configured(home, said, own))
+      add(() => this.#configured(home, settings, own))
       add(() => own)
     }
-    if (!asked && candidates.length === 0) add(() => this.#models.endpoint(home, ''))
+    if (!modelId && candidates.length === 0) add(() => this.#models.endpoint(home, ''))
     const [first, second] = candidates
     if (!first)
       throw (
@@ -147,8 +149,8 @@ export class AuxiliaryModels {
 
     const limitFor = ({ baseUrl: url }: ModelEndpoint): number =>
       task === 'compression' && isLocalUrl(url)
-        ? Math.max(said.timeoutMs, LOCAL_SUMMARY_MS)
-        : said.timeoutMs
+        ? Math.max(settings.timeoutMs, LOCAL_SUMMARY_MS)
+        : settings.timeoutMs
     return {
       endpoint: first,
       ask: async (messages, options) => {
@@ -162,13 +164,13 @@ export class AuxiliaryModels {
     }
   }
 
-  #configured(home: Home, said: AuxiliarySettings, own: ModelEndpoint | null) {
-    if (said.baseUrl) return atAddress(said, own, home.config())
+  #configured(home: Home, settings: AuxiliarySettings, own: ModelEndpoint | null) {
+    if (settings.baseUrl) return atAddress(settings, own, home.config())
     // A provider without a model is not enough.
-    if (!said.model) return null
-    const id = said.provider ? `@${said.provider}:${said.model}` : said.model
+    if (!settings.model) return null
+    const id = settings.provider ? `@${settings.provider}:${settings.model}` : settings.model
     const endpoint = this.#models.endpoint(home, id)
-    return said.apiKey ? { ...endpoint, apiKey: said.apiKey } : endpoint
+    return settings.apiKey ? { ...endpoint, apiKey: settings.apiKey } : endpoint
   }
 
   /** Calls one model. The text is not streamed to a client, so a retry has nothing to withdraw. */

@@ -10,8 +10,8 @@ export class ChatMemos {
 
   /** `messages` of the chat: where that of the last turn was taken back, the model does not know what happened then. */
   of(sessionId: string, messageId: string, messages: readonly { id: string }[]): Memo {
-    const known = this.#chats.get(sessionId)
-    const memo = known && messages.some(({ id }) => id === known.messageId) ? known.memo : new Map()
+    const chat = this.#chats.get(sessionId)
+    const memo = chat && messages.some(({ id }) => id === chat.messageId) ? chat.memo : new Map()
     this.#chats.delete(sessionId)
     this.#chats.set(sessionId, { messageId, memo })
     const [oldest] = this.#chats.keys()

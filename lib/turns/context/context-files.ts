@@ -59,8 +59,8 @@ export const projectRoot = (workspace: string): string =>
 
 const fileIn = (bounds: Bounds, dir: string): InstructionFile | undefined => {
   for (const name of NAMES) {
-    const found = readContextFile(bounds, join(dir, name))
-    if (found) return found
+    const file = readContextFile(bounds, join(dir, name))
+    if (file) return file
   }
   return undefined
 }
@@ -74,16 +74,16 @@ const cursorFiles = (bounds: Bounds, dir: string): InstructionFile[] => {
 
 /** Cuts to the total size, from the outermost file on: the files of a deeper directory matter more. */
 const fit = (files: readonly ProjectFile[], { each, total }: Limits): ProjectFile[] => {
-  let left = total
+  let budget = total
   return files
     .toReversed()
     .map(file => {
       const { name, text } = file
-      const isTooMuch = text.length > left && left < MIN_CHARS
+      const isTooMuch = text.length > budget && budget < MIN_CHARS
       const cut = isTooMuch
         ? `[${name} was left out: together the instruction files are longer than ${total} characters. Read it if it matters for the task.]`
-        : truncateText(text, name, Math.min(each, left))
-      left = Math.max(0, left - cut.length)
+        : truncateText(text, name, Math.min(each, budget))
+      budget = Math.max(0, budget - cut.length)
       return { ...file, text: cut }
     })
     .toReversed()
@@ -97,19 +97,19 @@ const boundsOf = (workspace: string, scope: ReadScope): Bounds | undefined => {
 
 /** Reads the files of these directories, each with its imports after it. */
 const load = (
-  found: readonly InstructionFile[],
+  list: readonly InstructionFile[],
   workspace: string,
   bounds: Bounds,
   loaded: Set<string>,
   { env }: ReadScope,
 ): ProjectFile[] => {
-  for (const { path } of found) loaded.add(path)
-  return found.flatMap(file => {
+  for (const { path } of list) loaded.add(path)
+  return list.flatMap(file => {
     const name = relative(workspace, file.name)
     const dir = dirname(file.name)
     const { files, note } = importsOf(file, { bounds, loaded, home: env.HOME ?? '' })
-    const imported = files.map(({ path, text, name: found }) => {
-      const importedName = `${relative(workspace, found)} (imported by ${name})`
+    const imported = files.map(({ path, text, name: fullName }) => {
+      const importedName = `${relative(workspace, fullName)} (imported by ${name})`
       return { path, dir, name: importedName, text: checked(importedName, text) }
     })
     const own = checked(name, file.text)
@@ -123,20 +123,20 @@ export const contextFiles = (workspace: string, scope: ReadScope): ProjectFile[]
   const bounds = boundsOf(workspace, scope)
   if (!bounds) return []
   const dirs = upToRepository(root).toReversed()
-  const found = dirs.flatMap(dir => fileIn(bounds, dir) ?? [])
-  const files = found.length > 0 ? found : cursorFiles(bounds, root)
+  const agentFiles = dirs.flatMap(dir => fileIn(bounds, dir) ?? [])
+  const files = agentFiles.length > 0 ? agentFiles : cursorFiles(bounds, root)
   const unique = files.filter(({ path }, at) => files.findIndex(each => each.path === path) === at)
   return fit(load(unique, root, bounds, new Set(), scope), PROMPT_LIMITS)
 }
 
 /**
- * The files that apply to one file of the project, outermost first, without those in `known` (real paths). Empty for a file
+ * The files that apply to one file of the project, outermost first, without those in `knownFiles` (real paths). Empty for a file
  * outside the project.
  */
 export const instructionsFor = (
   workspace: string,
   file: string,
-  known: ReadonlySet<string>,
+  knownFiles: ReadonlySet<string>,
   scope: ReadScope,
 ): DirectoryInstructions[] => {
   const bounds = boundsOf(workspace, scope)
@@ -146,10 +146,10 @@ export const instructionsFor = (
   if (way.some(name => FOREIGN.has(name))) return []
   const dirs = [bounds.root, ...way.map((_, at) => join(bounds.root, ...way.slice(0, at + 1)))]
   const root = realPath(workspace)
-  const found = dirs
+  const list = dirs
     .flatMap(dir => fileIn(bounds, dir) ?? [])
-    .filter(({ path }) => !known.has(path) && path !== file)
-  const files = fit(load(found, root, bounds, new Set(known), scope), RESULT_LIMITS)
+    .filter(({ path }) => !knownFiles.has(path) && path !== file)
+  const files = fit(load(list, root, bounds, new Set(knownFiles), scope), RESULT_LIMITS)
   return files.map(({ path, dir, text }) => ({
     file: path,
     applies_to: dir.endsWith(sep) ? dir : dir + sep,

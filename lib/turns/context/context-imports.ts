@@ -36,10 +36,10 @@ const isPath = (path: string): boolean => /^(?:~|\.{1,2})?\//.test(path) || PROS
 
 /** The imported paths as written, each once. A blank in a path is written `\ `. */
 const importedPaths = (text: string): string[] => {
-  const found = linesWithoutCode(text).flatMap(line => [
+  const matches = linesWithoutCode(text).flatMap(line => [
     ...line.matchAll(/(?<=^|[\s(])@((?:\\ |[^\s\\`])+)/g),
   ])
-  const paths = found.map(([, path = '']) =>
+  const paths = matches.map(([, path = '']) =>
     path.replaceAll('\\ ', ' ').replace(/[.,;:!?)\]}'"]+$/, ''),
   )
   return [...new Set(paths.filter(path => path !== ''))].slice(0, MAX_IMPORTS)
@@ -59,13 +59,13 @@ export type Imports = { files: InstructionFile[]; note: string }
 
 type Target = { bounds: Bounds; path: string } | { refused: string }
 
-const targetOf = (written: string, from: string, options: ImportScope): Target => {
+const targetOf = (mention: string, from: string, options: ImportScope): Target => {
   const { bounds } = options
   const home = options.home === '' ? null : realPath(options.home)
   const path = realPath(
-    written.startsWith('~/') && home !== null
-      ? join(home, written.slice(2))
-      : resolve(dirname(from), written),
+    mention.startsWith('~/') && home !== null
+      ? join(home, mention.slice(2))
+      : resolve(dirname(from), mention),
   )
   const isBelow = (root: string) => path.startsWith(root.endsWith(sep) ? root : root + sep)
   if (bounds.isHidden(path) || basename(path).startsWith('.env'))
@@ -80,22 +80,22 @@ const targetOf = (written: string, from: string, options: ImportScope): Target =
 /** The files that `file` imports, and those they import, in the order of the text. */
 export const importsOf = (file: InstructionFile, options: ImportScope, depth = 1): Imports => {
   const notes: string[] = []
-  const files = importedPaths(file.text).flatMap((written): InstructionFile[] => {
+  const files = importedPaths(file.text).flatMap((mention): InstructionFile[] => {
     const leave = (why: string): [] => {
-      if (isPath(written)) notes.push(`[@${written} was not imported: ${why}.]`)
+      if (isPath(mention)) notes.push(`[@${mention} was not imported: ${why}.]`)
       return []
     }
     if (depth > MAX_DEPTH) return leave(`imports are followed ${MAX_DEPTH} times in a row at most`)
     if (options.loaded.size >= MAX_FILES) return leave(`${MAX_FILES} files are read at most`)
-    const target = targetOf(written, file.path, options)
+    const target = targetOf(mention, file.path, options)
     if ('refused' in target) return leave(target.refused)
-    const found = readContextFile(target.bounds, target.path)
-    if (!found) return leave('there is no such text file')
-    if (options.loaded.has(found.path)) return []
-    options.loaded.add(found.path)
-    const inner = importsOf(found, options, depth + 1)
-    const text = inner.note === '' ? found.text : `${found.text}\n\n${inner.note}`
-    return [{ ...found, text }, ...inner.files]
+    const importFile = readContextFile(target.bounds, target.path)
+    if (!importFile) return leave('there is no such text file')
+    if (options.loaded.has(importFile.path)) return []
+    options.loaded.add(importFile.path)
+    const inner = importsOf(importFile, options, depth + 1)
+    const text = inner.note === '' ? importFile.text : `${importFile.text}\n\n${inner.note}`
+    return [{ ...importFile, text }, ...inner.files]
   })
   return { files, note: notes.join('\n') }
 }

@@ -192,12 +192,12 @@ const withoutStubs = (history: LoopMessage[], { resumed }: Turn): LoopMessage[] 
 const recordMessage = (
   sessions: Sessions,
   { sessionId: id, userMessageId }: Turn,
-  said: string,
+  text: string,
   context: MessageContext,
 ): SentText => {
   const { meta } = sessions.head(id)
   const undone = meta.undone ? unreportedChanges(sessions, id, meta) : []
-  const annotated = annotateMessage(said, { ...context, undone })
+  const annotated = annotateMessage(text, { ...context, undone })
   const patch = reportedPatch(meta, undone, userMessageId)
   sessions.append(id, [
     { t: 'sent', id: userMessageId, ...annotated },
@@ -248,7 +248,7 @@ export class SessionTurnContext implements TurnContext {
   readonly #scope: TurnScope
   readonly #questions: Asker
   /** The message of the user; null where the turn has none. */
-  readonly #said: string | null
+  readonly #text: string | null
   readonly #messageContext: MessageContext
   /** How steering messages were sent, by their key in the queue. */
   readonly #steered = new Map<string, SentText>()
@@ -257,7 +257,7 @@ export class SessionTurnContext implements TurnContext {
   /** What was recorded about that since the session was read. */
   readonly #recorded: Sent[] = []
 
-  constructor(services: Services, turn: Turn, questions: Questions, said: string | null) {
+  constructor(services: Services, turn: Turn, questions: Questions, message: string | null) {
     const { sessions, homes, observer } = services
     const { sessionId, endpoint, unattended, client } = turn
     const { meta, created_at } = sessions.head(sessionId)
@@ -268,12 +268,12 @@ export class SessionTurnContext implements TurnContext {
     const scope = { turn, sessionId, home, workspace, meta, config, unattended }
     this.#services = services
     this.#scope = scope
-    this.#said = said
+    this.#text = message
     const asker = observer ?? questions
     this.#questions = {
-      approve: client?.approvals === 'deny' ? deny : (...asked) => asker.approve(...asked),
-      clarify: (...asked) => asker.clarify(...asked),
-      noteAllowed: (...asked) => questions.noteAllowed(...asked),
+      approve: client?.approvals === 'deny' ? deny : (...args) => asker.approve(...args),
+      clarify: (...args) => asker.clarify(...args),
+      noteAllowed: (...args) => questions.noteAllowed(...args),
     }
     const files = services.missingFiles.tell('person', sessionId, workspace)
     if (files !== '')
@@ -292,10 +292,10 @@ export class SessionTurnContext implements TurnContext {
       expand: text => services.skills.expand(home, text),
     }
     this.#sent =
-      said === null
+      message === null
         ? null
         : ((turn.resumed && sentBefore(sessions, turn)) ??
-          recordMessage(sessions, turn, said, this.#messageContext))
+          recordMessage(sessions, turn, message, this.#messageContext))
     const agent: Agent = isExternal(turn)
       ? (request, emit) => services.external.run(request, emit)
       : services.agent
@@ -315,8 +315,8 @@ export class SessionTurnContext implements TurnContext {
     const env = home.childEnv(variablesOf(this.#scope))
     const rules = rulesFor(home, workspace, env)
     const hooks = hooksFor(this.#scope, services, fitted.endpoint.model, env)
-    const read = await sessions.loadForModel(sessionId)
-    const messages = read.folded.messages.filter(({ role }) => role === 'user')
+    const session = await sessions.loadForModel(sessionId)
+    const messages = session.folded.messages.filter(({ role }) => role === 'user')
     await this.#askHooks(hooks, messages.length === 1 ? 'first' : 'later')
     const readable = [toolOutput.dirOf(sessionId)]
     const images: ImageStore = {
@@ -356,14 +356,15 @@ export class SessionTurnContext implements TurnContext {
       providers: services.providers,
       ...fitted,
       history: historyOf(
-        read,
-        [...read.folded.sent, ...this.#recorded],
+        session,
+        [...session.folded.sent, ...this.#recorded],
         turn,
         this.#messageContext.expand,
       ),
       instructions: {
         inPrompt: promptFiles,
-        of: (file, known) => instructionsFor(workspace, file, known, { env, forbidden, rules }),
+        of: (file, knownFiles) =>
+          instructionsFor(workspace, file, knownFiles, { env, forbidden, rules }),
       },
       secrets: { mask: redact, reveal, commandError: unusableCommand },
       readDocument: services.readDocument,
@@ -422,7 +423,7 @@ export class SessionTurnContext implements TurnContext {
     const { sessionId } = this.#scope
     const message = withoutKnown(original)
     // One append: after a kill the message is either in the queue or in the transcript.
-    const taken =
+    const fromQueue =
       key === undefined
         ? []
         : [{ t: 'meta' as const, patch: withoutQueued(sessions.head(sessionId).meta, key) }]
@@ -434,9 +435,9 @@ export class SessionTurnContext implements TurnContext {
       { t: 'message', message: withoutHalfSecrets(message) },
       ...toStateEntry(message.id, unmasked, redactKnown),
       ...sent,
-      ...taken,
+      ...fromQueue,
     ])
-    if (taken.length > 0) onQueue?.(sessionId)
+    if (fromQueue.length > 0) onQueue?.(sessionId)
     if (entry?.t !== 'message') throw new Error('Expected the appended message back')
     observer?.message(sessionId, original)
     return redactValue(entry.message)
@@ -453,9 +454,9 @@ export class SessionTurnContext implements TurnContext {
 
   /** Adds what hooks say about the message of the user. Throws UserError when one blocks it. */
   async #askHooks(hooks: TurnHooks, moment: 'first' | 'later'): Promise<void> {
-    if (this.#said === null || !this.#sent) return
-    const answer = await hooks.submitted(this.#said, moment, this.#scope.turn.controller.signal)
-    const sent = withHookAnswer(this.#said, this.#sent, answer)
+    if (this.#text === null || !this.#sent) return
+    const answer = await hooks.submitted(this.#text, moment, this.#scope.turn.controller.signal)
+    const sent = withHookAnswer(this.#text, this.#sent, answer)
     if (sent !== this.#sent) this.#recordSent(sent)
     if (answer.blocked !== null)
       throw invalid(`A hook blocked this message: ${answer.blocked}`, {
@@ -484,18 +485,18 @@ export class SessionTurnContext implements TurnContext {
     const prepared = new Map<string, AttachedImages & { text: string; answer: PromptAnswer }>()
     for (const { id: key, text, attachments } of waiting()) {
       const answer = await hooks.submitted(text, 'steering', turn.controller.signal)
-      const stored = answer.blocked === null ? await storeImages(attachments) : NO_IMAGES
-      prepared.set(key, { text, ...stored, answer })
+      const pictures = answer.blocked === null ? await storeImages(attachments) : NO_IMAGES
+      prepared.set(key, { text, ...pictures, answer })
     }
     // As it is in the queue at this moment: it may have been edited or removed since.
     return waiting().flatMap(({ id: key, text, attachments }) => {
-      const known = prepared.get(key)
+      const steering = prepared.get(key)
       // An edited text is taken before the next step, after hooks have seen it.
-      if (!known || known.text !== text) return []
+      if (!steering || steering.text !== text) return []
       const annotated = annotateMessage(text, this.#messageContext)
-      const how = sentWith(withHookAnswer(text, annotated, known.answer), known)
+      const how = sentWith(withHookAnswer(text, annotated, steering.answer), steering)
       this.#steered.set(key, how)
-      return [{ key, text, modelText: modelText(text, how), attachments, images: known.images }]
+      return [{ key, text, modelText: modelText(text, how), attachments, images: steering.images }]
     })
   }
 }

@@ -66,6 +66,6 @@ export const hiddenBySandbox = (home: Home): string[] => {
 /** Ports through which a command could reach this service. */
 export const ownPorts = (stateDir: string, port: number): string[] => {
   const address = announcedAddress(stateDir)
-  const found = [port > 0 ? String(port) : '', address === null ? '' : new URL(address).port]
-  return [...new Set(found)].filter(one => one !== '')
+  const ports = [port > 0 ? String(port) : '', address === null ? '' : new URL(address).port]
+  return [...new Set(ports)].filter(one => one !== '')
 }

@@ -31,8 +31,8 @@ const namesIn = (value: unknown): string[] | null => {
 
 /** Plain toolsets if any are named, else the contents of the composites. */
 const expand = (names: readonly string[]): string[] => {
-  const named = names.filter(isToolset)
-  return named.length > 0 ? named : [...new Set(names.flatMap(name => composite(name) ?? []))]
+  const plain = names.filter(isToolset)
+  return plain.length > 0 ? plain : [...new Set(names.flatMap(name => composite(name) ?? []))]
 }
 
 const isOurs = (name: string): boolean => isToolset(name) || composite(name) !== null
@@ -48,10 +48,10 @@ export const isKnownName = (config: ProfileConfig, name: string): boolean =>
 
 /** All servers, unless some are named or `no_mcp` is. */
 const mcpOf = (config: ProfileConfig, names: readonly string[]) => {
-  const known = servers(config)
-  const named = names.filter(name => known.includes(name) && !isOurs(name))
+  const all = servers(config)
+  const matches = names.filter(name => all.includes(name) && !isOurs(name))
   return (server: string): boolean =>
-    !names.includes(NO_MCP) && (named.length === 0 || named.includes(server))
+    !names.includes(NO_MCP) && (matches.length === 0 || matches.includes(server))
 }
 
 export const selectToolsets = (config: ProfileConfig, override?: unknown): ToolsetSelection => {

@@ -12,9 +12,9 @@ const isWhole = ({ include, exclude }: ToolFilter): boolean =>
   include.length === 0 && exclude.length === 0
 
 /** Whether a rule may be about a tool of the server. A glob counts by its text before the first wildcard. */
-const mayName = ({ tools, server: named }: Rule, server: string): boolean => {
+const mayName = ({ tools, server: ruleServer }: Rule, server: string): boolean => {
   const safe = server.replace(/[^A-Za-z0-9_-]/g, '_').toLowerCase()
-  if (named !== undefined) return named === safe
+  if (ruleServer !== undefined) return ruleServer === safe
   const prefix = `mcp_${safe}_`
   return tools.some(tool => {
     const start = tool.split(/[*?[]/)[0] ?? ''

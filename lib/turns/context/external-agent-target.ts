@@ -41,11 +41,11 @@ export const callAgent = async <T>(name: string, work: Promise<T>): Promise<T> =
   try {
     return await work
   } catch (error) {
-    const said =
+    const text =
       error instanceof SignedOut
         ? `${error.failure.message} ${error.failure.hint ?? ''}`
         : errorText(error)
-    const reason = redact(said).slice(0, error instanceof SignedOut ? 2_000 : 500)
+    const reason = redact(text).slice(0, error instanceof SignedOut ? 2_000 : 500)
     throw unavailable(`${name}: ${reason}`, { code: 'agent_failed', values: { name, reason } })
   }
 }

@@ -44,8 +44,8 @@ export const takeTitle = (sessionId: string, agentTitle: string, sessions: Sessi
   if (!row || sessions.head(sessionId).meta.acp_title !== undefined) return
   const title = [...oneLine(agentTitle)].slice(0, MAX_TITLE_CHARS).join('')
   const { messages } = sessions.load(sessionId)
-  const { asked } = firstExchange(messages)
-  const isReplaceable = isProvisional(row.title, asked) || row.title === fallbackTitle(asked)
+  const { question } = firstExchange(messages)
+  const isReplaceable = isProvisional(row.title, question) || row.title === fallbackTitle(question)
   const isMessage = messages.some(
     ({ role, content }) =>
       role === 'user' && typeof content === 'string' && isBeginningOf(title, content),

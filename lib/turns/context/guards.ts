@@ -41,8 +41,8 @@ const guardedHome = (home: Home, skills: Skills): GuardedHome => {
       return problem && `${problem}`
     },
     unknownSkills(names) {
-      const known = skills.names(home)
-      return names.filter(name => !known.has(name))
+      const all = skills.names(home)
+      return names.filter(name => !all.has(name))
     },
     hookProblems: parseHooks,
     hasProgram: name => findProgram(env.PATH ?? '', name) !== undefined,
@@ -109,12 +109,12 @@ export class HomeGuards {
     }))
   }
 
-  /** `shown` is the `value_id` that the user saw. */
-  accept(home: Home, key: string, shown: string, yes: boolean): void {
+  /** `valueId` is the `value_id` that the user saw. */
+  accept(home: Home, key: string, valueId: string, yes: boolean): void {
     const guards = unsupportedGuards(guardedHome(home, this.#skills))
     const guard = guards.find(each => each.key === key)
     if (!guard) throw missing(`${key} asks for nothing that is refused here.`)
-    this.#accepted.set(home.name, guard, shown, yes)
+    this.#accepted.set(home.name, guard, valueId, yes)
   }
 
   /** The error of the first guard that blocks this and was not accepted; null when none does. */

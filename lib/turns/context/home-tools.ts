@@ -33,8 +33,8 @@ const memoryOf = ({ home }: TurnScope): Tool[] => {
 /** The fields of a skill that the agent reads. */
 const forAgent = (skill: ReturnType<AgentSkills['view']>) => {
   const { enabled: _, compatible: _c, read_only: _r, slug: _s, mtime: _m, ...rest } = skill
-  const { version: _v, linked_files: files, ...shown } = rest
-  return { ...shown, linked_files: Object.keys(files).length > 0 ? files : null }
+  const { version: _v, linked_files: files, ...fields } = rest
+  return { ...fields, linked_files: Object.keys(files).length > 0 ? files : null }
 }
 
 /** Not described in each conversation: few need it. `about`: what it is for. */

@@ -150,35 +150,35 @@ export const listTools = (
   const { sessionId } = scope
   const { own, tools, missing, warnings } = offer
   const basis = basisOf(scope, sessions)
-  const stored = promptCache.tools(sessionId, basis)
-  const sent = stored ?? build(offer, scope)
-  if (!stored && tools.length === 0 && missing.length === 0 && sent.deferred.length === 0)
+  const earlier = promptCache.tools(sessionId, basis)
+  const sent = earlier ?? build(offer, scope)
+  if (!earlier && tools.length === 0 && missing.length === 0 && sent.deferred.length === 0)
     return [...own]
   const isSent = ({ name }: Tool) => sent.tools.some(each => each.name === name)
   const others = tools.filter(tool => !isSent(tool))
   // Without search there is no other way to offer what a server announces later.
   const added = sent.catalog === null ? others.map(describeTool) : []
   const list = { ...sent, tools: [...sent.tools, ...added] as StoredTools['tools'] }
-  if (!stored || added.length > 0) promptCache.saveTools(sessionId, basis, list)
+  if (!earlier || added.length > 0) promptCache.saveTools(sessionId, basis, list)
   const described = list.tools.map(description => {
     const running = tools.find(({ name }) => name === description.name)
     return running ? asDescribed(running, description) : unavailableTool(description, warnings)
   })
   // By name: what is seldom needed may change, and what was sent must not.
   const isSeldom = ({ name }: Tool) => sent.deferred.includes(name)
-  const shown = own.filter(tool => !isSeldom(tool))
+  const visible = own.filter(tool => !isSeldom(tool))
   const hidden = own.filter(isSeldom)
   const { catalog } = list
-  if (catalog === null && hidden.length === 0) return [...shown, ...described]
+  if (catalog === null && hidden.length === 0) return [...visible, ...described]
   const deferred = [...hidden, ...(catalog === null ? [] : others)].map(
     (tool): Tool => ({ ...tool, deferred: true }),
   )
-  const found = { tools: deferred, unavailable: warnings.map(String) }
+  const findable = { tools: deferred, unavailable: warnings.map(String) }
   const catalogs = [catalog ?? '', ownCatalog(hidden)].filter(text => text !== '').join(' ')
   return [
-    ...shown,
-    asTool(toolSearch(found, catalogs)),
-    asTool(callTool(found, leavesObjectsEmpty(scope))),
+    ...visible,
+    asTool(toolSearch(findable, catalogs)),
+    asTool(callTool(findable, leavesObjectsEmpty(scope))),
     // Last, because some may be added.
     ...described,
     ...deferred,

@@ -8,7 +8,7 @@ const MAX_NAMED = 20
 
 export class MissingFiles {
   readonly #paths: readonly string[]
-  readonly #told = new Set<string>()
+  readonly #keys = new Set<string>()
 
   /** Absolute paths; empty where this machine is not the next owner of a cell. */
   constructor(paths: readonly string[]) {
@@ -18,8 +18,8 @@ export class MissingFiles {
   /** Names in this workspace, with how many more there are; empty when that one was told, or nothing of it is missing. */
   tell(who: 'person' | 'model', sessionId: string, workspace: string): string {
     const key = `${who} ${sessionId}`
-    if (this.#paths.length === 0 || this.#told.has(key)) return ''
-    this.#told.add(key)
+    if (this.#paths.length === 0 || this.#keys.has(key)) return ''
+    this.#keys.add(key)
     const names = this.#paths
       .filter(path => isBelow(workspace, path))
       .map(path => visibleName(relative(workspace, path)))

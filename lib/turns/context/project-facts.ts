@@ -42,32 +42,32 @@ type Entries = { names: ReadonlySet<string>; listing: string }
 
 /** Directories end with `/`. Null for an unreadable directory. */
 const readEntries = (dir: string): Entries | null => {
-  const found: { name: string; isDir: boolean }[] = []
+  const entries: { name: string; isDir: boolean }[] = []
   try {
     using opened = opendirSync(dir)
     for (let entry = opened.readSync(); entry; entry = opened.readSync()) {
-      if (entry.name !== '.git') found.push({ name: entry.name, isDir: entry.isDirectory() })
-      if (found.length >= MAX_ENTRIES) break
+      if (entry.name !== '.git') entries.push({ name: entry.name, isDir: entry.isDirectory() })
+      if (entries.length >= MAX_ENTRIES) break
     }
   } catch {
     // Missing or not readable: the tools will say so.
     return null
   }
-  found.sort((a, b) => Number(b.isDir) - Number(a.isDir) || (a.name < b.name ? -1 : 1))
-  const shown: string[] = []
+  entries.sort((a, b) => Number(b.isDir) - Number(a.isDir) || (a.name < b.name ? -1 : 1))
+  const names: string[] = []
   let chars = 0
-  for (const { name, isDir } of found.slice(0, MAX_NAMES)) {
+  for (const { name, isDir } of entries.slice(0, MAX_NAMES)) {
     const text = shorten(visibleName(name), MAX_NAME_CHARS) + (isDir ? '/' : '')
     chars += text.length + 2
     if (chars > MAX_LISTING_CHARS) break
-    shown.push(text)
+    names.push(text)
   }
-  const left = found.length - shown.length
+  const count = entries.length - names.length
   const more =
-    left > 0 ? ` … and ${left}${found.length >= MAX_ENTRIES ? ' or more' : ''} others` : ''
+    count > 0 ? ` … and ${count}${entries.length >= MAX_ENTRIES ? ' or more' : ''} others` : ''
   return {
-    names: new Set(found.map(({ name }) => name)),
-    listing: shown.length === 0 ? 'empty' : shown.join(', ') + more,
+    names: new Set(entries.map(({ name }) => name)),
+    listing: names.length === 0 ? 'empty' : names.join(', ') + more,
   }
 }
 

@@ -119,10 +119,10 @@ export class PromptCache {
     basis: string,
   ): z.output<S> | null {
     try {
-      const stored = schema.parse(JSON.parse(readWholeText(path)))
-      if (stored.basis !== basis) return null
+      const entry = schema.parse(JSON.parse(readWholeText(path)))
+      if (entry.basis !== basis) return null
       this.#touch(path)
-      return stored
+      return entry
     } catch {
       // Missing or malformed: rebuild it.
       return null

@@ -21,18 +21,18 @@ export type InstructionFile = { path: string; name: string; text: string }
 export const readContextFile = (bounds: Bounds, path: string): InstructionFile | undefined => {
   let fd: number | undefined
   try {
-    using held = openDirHandle(bounds, path)
-    fd = openEntry(held)
+    using handle = openDirHandle(bounds, path)
+    fd = openEntry(handle)
     const stat = fstatSync(fd)
     if (!stat.isFile()) return undefined
     const isLarge = stat.size > 2 * PART_BYTES
-    const read = isLarge
+    const content = isLarge
       ? `${readAt(fd, 0, PART_BYTES)}\n${readAt(fd, stat.size - PART_BYTES, PART_BYTES)}`
       : readAt(fd, 0, 2 * PART_BYTES)
-    const text = read.replace(/^\uFEFF/, '').trim()
+    const text = content.replace(/^\uFEFF/, '').trim()
     return text === '' || text.includes('\0')
       ? undefined
-      : { path: held.full, name: resolve(bounds.root, path), text }
+      : { path: handle.full, name: resolve(bounds.root, path), text }
   } catch {
     // Missing, not readable, or a link out of the bounds: treated as absent.
     return undefined

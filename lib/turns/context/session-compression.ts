@@ -126,11 +126,11 @@ export class Compressions {
 
   /** For a turn; `own` is the model that answers it. */
   forTurn(sessionId: string, home: Home, own: ModelEndpoint | UserError): Compression {
-    let found: Auxiliary | null = null
+    let model: Auxiliary | null = null
     // Looked up on first use: most turns never compact.
     const auxiliary = () => {
-      found ??= this.#auxiliary.for('compression', home, own)
-      return found
+      model ??= this.#auxiliary.for('compression', home, own)
+      return model
     }
     const models = this.#models
     const cooldowns = this.#cooldowns
@@ -161,8 +161,8 @@ export class Compressions {
   }
 
   /** Manual compaction. Aborting `signal` leaves the session unchanged. */
-  async compress(given: string, topic: string, signal: AbortSignal): Promise<CompressionResult> {
-    const { session_id, active_stream_id } = this.#sessions.require(given)
+  async compress(session: string, topic: string, signal: AbortSignal): Promise<CompressionResult> {
+    const { session_id, active_stream_id } = this.#sessions.require(session)
     if (active_stream_id) throw conflict(STREAMING, { code: 'session_busy', active_stream_id })
     return this.#turns().runExclusive(session_id, async ending => {
       this.#hub.publish(`session:${session_id}`, compressingEvent)
@@ -181,8 +181,8 @@ export class Compressions {
   }
 
   /** Removes a summary: the model reads the messages again, or an older summary. Aborts a running compaction. */
-  undo(given: string, n: number | undefined): void {
-    const { session_id } = this.#sessions.require(given)
+  undo(session: string, n: number | undefined): void {
+    const { session_id } = this.#sessions.require(session)
     if (this.#turns().interrupt(session_id)) return
     this.#turns().requireIdle(session_id)
     const folded = this.#sessions.load(session_id)
@@ -232,7 +232,7 @@ export class Compressions {
     const plan = planManual(messages, engine.settings, endpoint, before)
     if (!plan) throw invalid(TOO_LITTLE, { code: 'too_little_to_compact' })
     const used: Usage[] = []
-    const done = await compress(messages, plan, {
+    const result = await compress(messages, plan, {
       ...engine,
       window: engine.window,
       signal,
@@ -248,20 +248,20 @@ export class Compressions {
     })
     // Aborted in the tick of the response: nothing is written.
     signal.throwIfAborted()
-    if (!this.record(sessionId, done))
+    if (!this.record(sessionId, result))
       throw conflict('The chat changed in the meantime. Try again.', { code: 'session_changed' })
     const now = this.#sessions.load(sessionId)
     const patch = {
       ...(used.length > 0 && used.reduce<Totals>(addToTotals, row)),
-      ...usageAfter(now, done.beforeTokens, done.afterTokens),
+      ...usageAfter(now, result.beforeTokens, result.afterTokens),
       ...anchorOf(now),
     }
     this.#sessions.append(sessionId, [{ t: 'meta', patch }])
     return {
       session_id: sessionId,
-      messages: [messages.length, done.messages.length],
-      tokens: [before, done.afterTokens],
-      text: done.text,
+      messages: [messages.length, result.messages.length],
+      tokens: [before, result.afterTokens],
+      text: result.text,
       topic,
     }
   }

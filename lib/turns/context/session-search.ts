@@ -53,17 +53,17 @@ const matchesIn = (
   words: readonly string[],
   roles: readonly string[],
 ): MessageHit[] => {
-  const wanted = words.map(fold)
-  const said = messages.filter(message => !message._error && messageText(message) !== '')
-  const found: MessageHit[] = []
-  for (let at = said.length - 1; at >= 0 && found.length < MAX_MATCHES; at -= 1) {
-    const message = said[at] as Message
+  const needles = words.map(fold)
+  const candidates = messages.filter(message => !message._error && messageText(message) !== '')
+  const hits: MessageHit[] = []
+  for (let at = candidates.length - 1; at >= 0 && hits.length < MAX_MATCHES; at -= 1) {
+    const message = candidates[at] as Message
     if (roles.length > 0 && !roles.includes(message.role)) continue
     const text = messageText(message)
     const folded = fold(text)
-    if (!wanted.every(word => folded.includes(word))) continue
-    const [before, after] = [said[at - 1], said[at + 1]]
-    found.push({
+    if (!needles.every(word => folded.includes(word))) continue
+    const [before, after] = [candidates[at - 1], candidates[at + 1]]
+    hits.push({
       role: message.role,
       text,
       timestamp: message.timestamp ?? null,
@@ -71,7 +71,7 @@ const matchesIn = (
       after: after ? messageText(after) : null,
     })
   }
-  return found
+  return hits
 }
 
 const head = (row: SessionRow): FoundSession => ({
@@ -100,21 +100,21 @@ const toFound = (row: SessionRow, messages: readonly MessageHit[], words: string
 
 /** The last messages of a conversation, as many as fit. Without tool results, unless they are asked for. */
 const lastOf = (messages: readonly Message[], roles: readonly string[]) => {
-  const wanted = roles.length > 0 ? roles : ['user', 'assistant']
-  const said = messages.filter(
+  const senders = roles.length > 0 ? roles : ['user', 'assistant']
+  const candidates = messages.filter(
     message =>
-      !message._error && wanted.includes(message.role) && messageText(message).trim() !== '',
+      !message._error && senders.includes(message.role) && messageText(message).trim() !== '',
   )
-  const shown: NonNullable<FoundSession['messages']> = []
+  const excerpts: NonNullable<FoundSession['messages']> = []
   let chars = 0
-  for (const message of said.toReversed()) {
+  for (const message of candidates.toReversed()) {
     const text = shorten(redact(messageText(message).trim()), READ_MESSAGE_CHARS)
     chars += text.length
-    if (chars > MAX_READ_CHARS && shown.length > 0) break
+    if (chars > MAX_READ_CHARS && excerpts.length > 0) break
     const { role, timestamp } = message
-    shown.unshift({ role, when: timestamp ? toIso(timestamp) : null, text })
+    excerpts.unshift({ role, when: timestamp ? toIso(timestamp) : null, text })
   }
-  return { messages: shown, earlier: said.length - shown.length }
+  return { messages: excerpts, earlier: candidates.length - excerpts.length }
 }
 
 /** The sessions of a home; the current one is never among the results. */
@@ -141,16 +141,16 @@ export class HomeSessionSearch implements SessionSearchStore {
       .map(row => ({ ...head(row), preview: row.preview, message_count: row.message_count }))
   }
 
-  async find(asked: { query: string; roles: string[]; limit: number }): Promise<FoundSession[]> {
+  async find(search: { query: string; roles: string[]; limit: number }): Promise<FoundSession[]> {
     await this.#sessions.catchUp()
-    const words = toWords(asked.query)
+    const words = toWords(search.query)
     const [own, theirs] = await Promise.all([
-      this.#findOwn(asked, words),
-      this.#hostSessions.find(this.#home, { ...asked, words, maxMessages: MAX_MATCHES }),
+      this.#findOwn(search, words),
+      this.#hostSessions.find(this.#home, { ...search, words, maxMessages: MAX_MATCHES }),
     ])
-    const found = theirs.map(({ row, messages }) => toFound(row, messages, words))
+    const more = theirs.map(({ row, messages }) => toFound(row, messages, words))
     // Our results are ranked by relevance; the host agent's follow, newest first.
-    return [...own, ...found].slice(0, asked.limit)
+    return [...own, ...more].slice(0, search.limit)
   }
 
   read({ id, query, roles }: { id: string; query: string; roles: string[] }): FoundSession {
@@ -158,16 +158,17 @@ export class HomeSessionSearch implements SessionSearchStore {
     if (own?.session_id === this.#current || id === this.#current)
       throw invalid('This is the current conversation. You have it already.')
     // A session of another profile is as unknown as one that does not exist.
-    const found = own
+    const session = own
       ? own.profile === this.#home.name && {
           row: own,
           messages: this.#sessions.load(own.session_id).messages,
         }
       : this.#hostSessions.session(this.#home, id)
-    if (!found) throw missing('There is no conversation with this id in this profile.')
+    if (!session) throw missing('There is no conversation with this id in this profile.')
     const words = toWords(query)
-    if (words.length > 0) return toFound(found.row, matchesIn(found.messages, words, roles), words)
-    return { ...head(found.row), ...lastOf(found.messages, roles) }
+    if (words.length > 0)
+      return toFound(session.row, matchesIn(session.messages, words, roles), words)
+    return { ...head(session.row), ...lastOf(session.messages, roles) }
   }
 
   async #findOwn(
@@ -175,21 +176,21 @@ export class HomeSessionSearch implements SessionSearchStore {
     words: string[],
   ): Promise<FoundSession[]> {
     const options = { q: query, content: true, limit: MAX_SCANNED, profile: this.#home.name }
-    const found: FoundSession[] = []
+    const hits: FoundSession[] = []
     for (const hit of await this.#sessions.search(options)) {
       if (hit.session_id === this.#current) continue
-      if (found.length === limit) break
+      if (hits.length === limit) break
       // One transcript in memory at a time.
       const messages = matchesIn(this.#sessions.load(hit.session_id).messages, words, roles)
       await setImmediate()
       if (messages.length > 0 || (roles.length === 0 && hit.match_type === 'title'))
-        found.push(toFound(hit, messages, words))
+        hits.push(toFound(hit, messages, words))
       else if (roles.length === 0) {
         // The index matched a prefix or another spelling.
         const text = hit.snippet.map(part => part.text).join('')
-        found.push({ ...head(hit), preview: text })
+        hits.push({ ...head(hit), preview: text })
       }
     }
-    return found
+    return hits
   }
 }

@@ -9,7 +9,7 @@ const MAX_SESSIONS = 200
 export class SessionWarnings {
   readonly #type: string
   readonly #onWarning: ((message: string) => void) | undefined
-  readonly #shown = new Map<string, string>()
+  readonly #texts = new Map<string, string>()
 
   /** `type` is that of the event. `onWarning` receives the warnings where the turn's log is not shown. */
   constructor(type: string, onWarning?: (message: string) => void) {
@@ -19,15 +19,15 @@ export class SessionWarnings {
 
   show({ sessionId, over, log }: Turn, warnings: readonly Words[]): void {
     const text = warnings.join('\n')
-    if (text === (this.#shown.get(sessionId) ?? '') || over) return
-    this.#shown.delete(sessionId)
-    if (text !== '') this.#shown.set(sessionId, text)
-    for (const said of warnings) {
-      const message = changeWords(said, redact)
+    if (text === (this.#texts.get(sessionId) ?? '') || over) return
+    this.#texts.delete(sessionId)
+    if (text !== '') this.#texts.set(sessionId, text)
+    for (const warning of warnings) {
+      const message = changeWords(warning, redact)
       log.append({ type: 'warning', data: withCodes({ message, type: this.#type }) })
       this.#onWarning?.(`${message}`)
     }
-    const [oldest] = this.#shown.keys()
-    if (this.#shown.size > MAX_SESSIONS && oldest !== undefined) this.#shown.delete(oldest)
+    const [oldest] = this.#texts.keys()
+    if (this.#texts.size > MAX_SESSIONS && oldest !== undefined) this.#texts.delete(oldest)
   }
 }

@@ -27,9 +27,9 @@ const unknown = (name: string) =>
 
 const serversOf = (home: Home): string[] => Object.keys(asObject(home.config().mcp_servers))
 
-const checked = (home: Home, given: readonly string[]): string[] => {
+const checked = (home: Home, input: readonly string[]): string[] => {
   const servers = serversOf(home)
-  const names = [...new Set(given.map(name => name.trim()))]
+  const names = [...new Set(input.map(name => name.trim()))]
   if (names.length > MAX_NAMES) throw invalid(`At most ${MAX_NAMES} toolsets can be named.`)
   const unknownName = names.find(
     name =>

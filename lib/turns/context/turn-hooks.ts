@@ -15,11 +15,11 @@ const parsed = new WeakMap<object, ParsedHooks>()
 /** The hooks of a home, parsed again only when its file has changed. Throws when the file cannot be read. */
 const hooksOf = (home: Home): ParsedHooks => {
   const values = home.values()
-  const known = parsed.get(values)
-  if (known) return known
-  const found = parseHooks(values.hooks)
-  parsed.set(values, found)
-  return found
+  const earlier = parsed.get(values)
+  if (earlier) return earlier
+  const hooks = parseHooks(values.hooks)
+  parsed.set(values, hooks)
+  return hooks
 }
 
 /** The hooks of a home, and what they have done since the service started. */
@@ -29,9 +29,9 @@ export const hookRows = (home: Home, records: HookRecords): HookRow[] =>
 /** The files that the hooks of a home name, as absolute paths. */
 export const hookScripts = (home: Home, workspace: string): string[] => {
   const place = { cwd: workspace, env: home.env() }
-  const named = new Set(hooksOf(home).hooks.flatMap(({ command }) => scriptsOf(command, place)))
+  const scripts = new Set(hooksOf(home).hooks.flatMap(({ command }) => scriptsOf(command, place)))
   // `cd "$CLAUDE_PROJECT_DIR" && npm test` does not make a script of the workspace.
-  return [...named].filter(path => !isDirectory(path))
+  return [...scripts].filter(path => !isDirectory(path))
 }
 
 /** Names under which scripts for other agents look for the project. */
@@ -59,12 +59,12 @@ const WITHHELD = '[A hook of the user withheld this message.]'
 
 /** How a message is sent to the model, given what hooks said about it. */
 export const withHookAnswer = (
-  said: string,
+  message: string,
   how: Omit<Sent, 'id'>,
   { blocked, context }: PromptAnswer,
 ): Omit<Sent, 'id'> => {
   if (blocked !== null) return { before: how.before, text: WITHHELD }
   if (context.length === 0) return how
   const added = context.map(text => `[Added by a hook of the user:\n${text}\n]`)
-  return { ...how, text: [how.text ?? said, ...added].join('\n\n') }
+  return { ...how, text: [how.text ?? message, ...added].join('\n\n') }
 }

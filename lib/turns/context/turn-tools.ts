@@ -24,11 +24,11 @@ const isSelected = ({ name }: Tool, { toolsets, allowsTool }: ToolsetSelection):
  * Questions have no card in the client; the model asks in its answer instead.
  */
 const usableBeside = ({ tools: theirs, approvals }: TurnClient) => {
-  const taken = new Set(theirs.map(({ name }) => name))
+  const names = new Set(theirs.map(({ name }) => name))
   // A plan is approved on the page, like a command.
   const isUnanswered = ({ name, kind }: Tool) =>
     kind === 'ask' && (name === clarify.name || approvals === 'deny')
-  return (tool: Tool): boolean => !isUnanswered(tool) && !taken.has(tool.name)
+  return (tool: Tool): boolean => !isUnanswered(tool) && !names.has(tool.name)
 }
 
 const usableIn = ({ turn: { client }, unattended }: TurnScope): ((tool: Tool) => boolean) => {

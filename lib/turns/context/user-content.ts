@@ -33,8 +33,8 @@ const fileList = (changes: readonly UndoneChange[]): string => {
   )
   const unique = [...new Set(files)]
   const more = unique.length - MAX_NAMED_FILES
-  const named = unique.slice(0, MAX_NAMED_FILES).join(', ')
-  return more > 0 ? `${named}, and ${more} more` : named
+  const names = unique.slice(0, MAX_NAMED_FILES).join(', ')
+  return more > 0 ? `${names}, and ${more} more` : names
 }
 
 /**
@@ -54,18 +54,18 @@ const undoneNote = (changes: readonly UndoneChange[]): string => {
 }
 
 /** The additions to a new message. The transcript stores what the user wrote. */
-export const annotateMessage = (said: string, context: MessageContext): SentText => {
+export const annotateMessage = (message: string, context: MessageContext): SentText => {
   const { workspace, at, createdAt, zone, mode, expand, undone = [], missing = '' } = context
   const day = dayOf(at, zone)
   const date = day === dayOf(createdAt, zone) ? '' : `[Date: ${day}]\n`
-  const text = missingNote(missing) + undoneNote(undone) + expand(said)
+  const text = missingNote(missing) + undoneNote(undone) + expand(message)
   return {
     before: `[Workspace: ${workspace}]\n${date}${mode?.() ?? ''}`,
-    ...(text !== said && { text }),
+    ...(text !== message && { text }),
   }
 }
 
-export const modelText = (said: string, { before, text = said }: SentText): string =>
+export const modelText = (message: string, { before, text = message }: SentText): string =>
   `${before}${text}`
 
 /** Expands skill calls with the skills' current text. */
@@ -87,11 +87,11 @@ export const replaySent = (
   sent: readonly Sent[],
   expand: (text: string) => string,
 ): LoopMessage[] => {
-  const known = new Map(sent.map(how => [how.id, how]))
+  const byId = new Map(sent.map(how => [how.id, how]))
   return history.map(message => {
     const { role, content, id = '', summary } = message
     if (summary || typeof content !== 'string') return message
-    const how = known.get(id)
+    const how = byId.get(id)
     // A result with the warning that steps run out.
     if (role === 'tool' && how?.text !== undefined) return { ...message, content: how.text }
     if (role !== 'user') return message

@@ -36,8 +36,8 @@ const openWeb = async (home: Home, dispatcher: Dispatcher | undefined) => {
 type Check = (url: URL) => void
 
 /** Adds the permission rules, for the first address and every redirection. */
-const withRules = (check: Check, home: Home, tool: string, asked: string): Check => {
-  const first = URL.parse(asked)?.hostname ?? ''
+const withRules = (check: Check, home: Home, tool: string, address: string): Check => {
+  const first = URL.parse(address)?.hostname ?? ''
   return url => {
     check(url)
     const denied = hostDenial(home, tool, url.hostname, first)
@@ -114,8 +114,8 @@ export class WebServices {
   /** Null when no model is available, or only the demo model. */
   #modelFor(task: 'vision' | 'web_extract', home: Home, own: Own): Auxiliary | null {
     try {
-      const found = this.#auxiliary.for(task, home, own)
-      return found.endpoint.apiMode === 'demo' ? null : found
+      const model = this.#auxiliary.for(task, home, own)
+      return model.endpoint.apiMode === 'demo' ? null : model
     } catch (error) {
       if (error instanceof UserError) return null
       throw error

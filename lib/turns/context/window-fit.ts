@@ -39,13 +39,13 @@ const keptFor = (
   { meta }: TurnScope,
   { provider, model, contextLength }: ModelEndpoint,
 ): Reduced | null => {
-  const kept = meta.small_window
+  const last = meta.small_window
   const isSame =
-    kept?.provider === provider &&
-    kept.model === model &&
-    contextLength <= kept.context_length &&
-    contextLength > kept.context_length * SAME_SHARE
-  return isSame ? kept : null
+    last?.provider === provider &&
+    last.model === model &&
+    contextLength <= last.context_length &&
+    contextLength > last.context_length * SAME_SHARE
+  return isSame ? last : null
 }
 
 const fixedTokens = ({ system, tools }: PromptParts): number =>
@@ -117,8 +117,8 @@ export const fitWindow = async (
   const choose = async (contextLength: number, extents: readonly Extent[]) => {
     const most = contextLength * FIXED_SHARE || Number.POSITIVE_INFINITY
     for (const extent of extents) {
-      const given = await build(extent, contextLength)
-      if (fixedTokens(given) <= most || extent === extents.at(-1)) return { extent, given }
+      const parts = await build(extent, contextLength)
+      if (fixedTokens(parts) <= most || extent === extents.at(-1)) return { extent, parts }
     }
     throw new Error('There is nothing to choose from.')
   }
@@ -129,19 +129,19 @@ export const fitWindow = async (
     extents: readonly Extent[],
     advice = sentence('window.choose_larger'),
   ): Promise<Fitted> => {
-    const { extent, given } = await choose(contextLength, extents)
-    if (extent === 'whole') return withServices(extent, given)
-    const kept: Reduced = { provider, model, context_length: contextLength, extent }
+    const { extent, parts } = await choose(contextLength, extents)
+    if (extent === 'whole') return withServices(extent, parts)
+    const reduction: Reduced = { provider, model, context_length: contextLength, extent }
     if (provider === endpoint.provider && model === endpoint.model)
-      services.sessions.append(scope.sessionId, [{ t: 'meta', patch: { small_window: kept } }])
-    services.warnings.reduced.show(scope.turn, [reductionNote(kept, given.tools, advice)])
-    return withServices(extent, given)
+      services.sessions.append(scope.sessionId, [{ t: 'meta', patch: { small_window: reduction } }])
+    services.warnings.reduced.show(scope.turn, [reductionNote(reduction, parts.tools, advice)])
+    return withServices(extent, parts)
   }
 
-  const withServices = (extent: Extent, given: PromptParts): Fitted => {
+  const withServices = (extent: Extent, parts: PromptParts): Fitted => {
     const smaller = EXTENTS.slice(EXTENTS.indexOf(extent) + 1)
     return {
-      ...given,
+      ...parts,
       endpoint,
       windows: services.models.windows,
       ...(smaller.length > 0 && {
@@ -152,8 +152,8 @@ export const fitWindow = async (
 
   if (endpoint.apiMode === 'acp' || endpoint.apiMode === 'demo')
     return withServices('whole', await build('whole', 0))
-  const kept = keptFor(scope, endpoint)
-  return kept
-    ? withServices(kept.extent, await build(kept.extent, kept.context_length))
+  const last = keptFor(scope, endpoint)
+  return last
+    ? withServices(last.extent, await build(last.extent, last.context_length))
     : reduced(endpoint, EXTENTS)
 }

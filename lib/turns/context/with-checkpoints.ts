@@ -13,7 +13,7 @@ export type CheckpointSource = {
 const MAX_TITLE_CHARS = 120
 
 /** The first line of the user's message, without our workspace tag. */
-const titleOf = (history: readonly LoopMessage[]): string => {
+const checkpointTitle = (history: readonly LoopMessage[]): string => {
   const last = history.findLast(({ role }) => role === 'user')?.content
   const text = typeof last === 'string' ? last.replace(/^\[Workspace: [^\n]*\]\n/, '') : ''
   return (text.trim().split('\n')[0] ?? '').slice(0, MAX_TITLE_CHARS)
@@ -35,7 +35,7 @@ export const withCheckpoints = (
       streamId: turn.streamId,
       messageId: turn.userMessageId,
       isContinued: turn.resumed !== null,
-      title: titleOf(request.history),
+      title: checkpointTitle(request.history),
       maxTurns: config.checkpoints.max_snapshots,
     })
     const beforeChange = async (what: ChangeScope) => {

@@ -73,7 +73,7 @@ export const deleteOpenRecord = (dir: string, id: string): void =>
 /** The workspace `bounds.root`, without what is hidden from requests. */
 export type CheckpointContext = { store: CheckpointStore; bounds: Bounds; limits: ScanLimits }
 
-type Known = { stamp: string; version: Version }
+type StampedVersion = { stamp: string; version: Version }
 
 /** How many names one note lists. */
 const MAX_LISTED_NAMES = 5
@@ -96,7 +96,7 @@ const notesOf = ({ large, unreadable, withoutBuildFolders }: Scan): Sentence[] =
 export class CheckpointStore {
   readonly dir: string
   /** The files of the last snapshot, which need not be read again while their stamp is the same. In memory while a turn runs. */
-  #known: Map<string, Known> | undefined
+  #lastFiles: Map<string, StampedVersion> | undefined
 
   /** `root`: the real path of the workspace. */
   constructor(dir: string, root: string) {
@@ -111,10 +111,10 @@ export class CheckpointStore {
     return join(this.dir, 'webui', ...names)
   }
 
-  #readKnown(): Map<string, Known> {
-    const read = (value: unknown) => new Map(value as [string, Known][])
-    this.#known ??= readRecord(this.#own('known.json'), read) ?? new Map()
-    return this.#known
+  #readKnown(): Map<string, StampedVersion> {
+    const read = (value: unknown) => new Map(value as [string, StampedVersion][])
+    this.#lastFiles ??= readRecord(this.#own('known.json'), read) ?? new Map()
+    return this.#lastFiles
   }
 
   #store(bytes: Buffer): string {
@@ -137,8 +137,8 @@ export class CheckpointStore {
       if (!BLOB.test(id)) throw new Error(`${id} is no id`)
       return await decompress(await readFile(this.#own('blobs', id)))
     } catch {
-      const found = BLOB.test(id) ? await this.#getOld(id) : undefined
-      if (found) return found
+      const old = BLOB.test(id) ? await this.#getOld(id) : undefined
+      if (old) return old
       // Deleted by hand, or the disk is damaged.
       throw missing('The stored version of this file no longer exists.', {
         code: 'checkpoint_not_found',
@@ -154,8 +154,8 @@ export class CheckpointStore {
     const env = { ...localGitEnv(undefined), HOME: this.dir, GIT_DIR: this.dir }
     const options = { cwd: this.dir, env, maxBytes: MAX_GIT_BYTES, timeoutMs: GIT_MS }
     // Without git, what it has cannot be had.
-    const done = await runGit(['cat-file', 'blob', id], options).catch(() => undefined)
-    return done?.code === 0 ? done.stdout : undefined
+    const result = await runGit(['cat-file', 'blob', id], options).catch(() => undefined)
+    return result?.code === 0 ? result.stdout : undefined
   }
 
   /** Stores the files of the workspace as they are now. `notes`: what is not among them. */
@@ -164,27 +164,27 @@ export class CheckpointStore {
     limits,
   }: CheckpointContext): Promise<Snapshot & { notes: Sentence[] }> {
     const scan = await scanWorkspace({ root: bounds.root, isHidden: bounds.isHidden, limits })
-    const known = this.#readKnown()
+    const last = this.#readKnown()
     const files = new Map<string, Version>()
-    const next = new Map<string, Known>()
+    const next = new Map<string, StampedVersion>()
     const pause = slices()
     for (const [path, { stamp, changedAt }] of scan.files) {
       await pause()
-      const before = known.get(path)
+      const before = last.get(path)
       if (before?.stamp === stamp) {
         files.set(path, before.version)
         next.set(path, before)
         continue
       }
       const readAt = systemClock.now()
-      const found = readContent(bounds, path, limits.fileBytes)
-      if ('problem' in found) scan.unreadable.push(path)
-      if ('problem' in found || !found.content) continue
-      const version = this.put(found.content)
+      const result = readContent(bounds, path, limits.fileBytes)
+      if ('problem' in result) scan.unreadable.push(path)
+      if ('problem' in result || !result.content) continue
+      const version = this.put(result.content)
       files.set(path, version)
       if (readAt - changedAt > RECENT_MS) next.set(path, { stamp, version })
     }
-    this.#known = next
+    this.#lastFiles = next
     const { folders, large, unreadable, withoutBuildFolders } = scan
     const skipped = new Map([...large, ...unreadable.map(path => [path, ''] as const)])
     return { files, folders, skipped, withoutBuildFolders, notes: notesOf(scan) }
@@ -224,9 +224,9 @@ export class CheckpointStore {
 
   /** After a turn: the next one need not read all files again. */
   saveKnown(): void {
-    if (this.#known)
-      writeAtomic(this.#own('known.json'), JSON.stringify([...this.#known]), { sync: false })
-    this.#known = undefined
+    if (this.#lastFiles)
+      writeAtomic(this.#own('known.json'), JSON.stringify([...this.#lastFiles]), { sync: false })
+    this.#lastFiles = undefined
   }
 
   /** Deletes records and the versions only they refer to. */

@@ -54,7 +54,7 @@ const storeDirs = (home: CheckpointHome): string[] => {
 /** The turns of all workspaces. */
 const recordsOf = (home: CheckpointHome): TurnRecord[] => storeDirs(home).flatMap(readTurnRecords)
 
-type Part = { path: string; hunks: readonly string[] | 'all' }
+type UndoPart = { path: string; hunks: readonly string[] | 'all' }
 
 /** Null: whole files are restored. Undoing the undo of a hunk keeps what else has changed in the file. */
 const partOf = (
@@ -64,7 +64,7 @@ const partOf = (
     hunks,
     force,
   }: { path: string | undefined; hunks: readonly string[] | undefined; force: boolean },
-): Part | null => {
+): UndoPart | null => {
   if (hunks && path !== undefined) return { path, hunks }
   return is_partial && first && !force ? { path: first.path, hunks: 'all' } : null
 }
@@ -95,9 +95,9 @@ export class Checkpoints {
   }
 
   #find(home: CheckpointHome, sessionId: string, checkpoint: string): TurnRecord {
-    const found = this.#recordsOfSession(home, sessionId).find(({ id }) => id === checkpoint)
-    if (!found) throw missing('Checkpoint not found', { code: 'checkpoint_not_found' })
-    return found
+    const record = this.#recordsOfSession(home, sessionId).find(({ id }) => id === checkpoint)
+    if (!record) throw missing('Checkpoint not found', { code: 'checkpoint_not_found' })
+    return record
   }
 
   #pastOf(home: CheckpointHome, sessionId: string, checkpoint: string, point: Point) {
@@ -108,12 +108,12 @@ export class Checkpoints {
 
   async #recoverOne(home: CheckpointHome, dir: string, id: string): Promise<void> {
     if (this.#workspaces.isRunning(id)) return
-    const found = readOpenRecord(dir, id)
-    if (!found) return deleteOpenRecord(dir, id)
+    const record = readOpenRecord(dir, id)
+    if (!record) return deleteOpenRecord(dir, id)
     try {
-      const { root } = this.#workspaces.boundsOf(home, found.workspace)
+      const { root } = this.#workspaces.boundsOf(home, record.workspace)
       await this.#workspaces.exclusive(home, root, async () =>
-        saveTurn(this.#workspaces.contextOf(home, root), found, {
+        saveTurn(this.#workspaces.contextOf(home, root), record, {
           now: this.#workspaces.now(),
           interrupted: true,
           maxTurns: MAX_TURNS,
@@ -165,8 +165,7 @@ export class Checkpoints {
     const change = turn.changes.find(each => each.path === path)
     if (!change) throw missing('Change not found', { code: 'checkpoint_not_found' })
     const context = this.#workspaces.contextOf(home, turn.workspace)
-    const found = await diffOf(context.store, change)
-    return { ...found, undone: await undoneHunks(context, change) }
+    return { ...(await diffOf(context.store, change)), undone: await undoneHunks(context, change) }
   }
 
   /** The files of the workspace at a point of a turn. */

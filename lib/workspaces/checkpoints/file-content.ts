@@ -29,24 +29,24 @@ export type ReadResult = { content: Content | null } | { problem: string; isFold
 const ABSENT = new Set(['ENOENT', 'ENOTDIR'])
 
 const openExactDirHandle = (bounds: Bounds, path: string, create: boolean): DirHandle => {
-  const held = openDirHandle(bounds, path, { link: true, create: create && 'any' })
+  const handle = openDirHandle(bounds, path, { link: true, create: create && 'any' })
   // A folder above it has become a symlink, so the path leads to another file now.
-  if (held.path === path) return held
-  held[Symbol.dispose]()
+  if (handle.path === path) return handle
+  handle[Symbol.dispose]()
   throw new UserError('conflict', 'a folder above it now leads elsewhere', {
     code: 'path_not_allowed',
   })
 }
 
-const readHeldFile = (held: DirHandle, maxBytes: number): ReadResult => {
-  const stat = lstatSync(held.at)
+const readHandle = (handle: DirHandle, maxBytes: number): ReadResult => {
+  const stat = lstatSync(handle.at)
   if (stat.isSymbolicLink())
     return {
-      content: { kind: 'link', perm: 0, bytes: readlinkSync(held.at, { encoding: 'buffer' }) },
+      content: { kind: 'link', perm: 0, bytes: readlinkSync(handle.at, { encoding: 'buffer' }) },
     }
   if (stat.isDirectory()) return { problem: 'there is a folder with this name', isFolder: true }
   if (!stat.isFile()) return { problem: 'it is not a regular file' }
-  const fd = openEntry(held)
+  const fd = openEntry(handle)
   try {
     const { size, mode } = fstatSync(fd)
     if (size > maxBytes)
@@ -60,8 +60,8 @@ const readHeldFile = (held: DirHandle, maxBytes: number): ReadResult => {
 /** `path` is relative to the root of `bounds`. Never throws: an unreadable file is a problem with a sentence. */
 export const readContent = (bounds: Bounds, path: string, maxBytes = Infinity): ReadResult => {
   try {
-    using held = openExactDirHandle(bounds, path, false)
-    return readHeldFile(held, maxBytes)
+    using handle = openExactDirHandle(bounds, path, false)
+    return readHandle(handle, maxBytes)
   } catch (error) {
     if (ABSENT.has(errorCode(error))) return { content: null }
     if (error instanceof UserError && error.kind === 'missing')
@@ -89,23 +89,23 @@ const writeTemporary = (handle: DirHandle, { kind, perm, bytes }: Content): stri
 
 /** Writes atomically and creates missing parent folders. Throws a UserError or the system's error. */
 export const writeContent = (bounds: Bounds, path: string, content: Content): void => {
-  using held = openExactDirHandle(bounds, path, true)
-  const temporary = writeTemporary(held, content)
+  using handle = openExactDirHandle(bounds, path, true)
+  const temporary = writeTemporary(handle, content)
   try {
-    renameSync(temporary, held.at)
+    renameSync(temporary, handle.at)
   } catch (error) {
     rmSync(temporary, { force: true })
     throw error
   }
-  held.sync()
+  handle.sync()
 }
 
 /** Deletes a file or symlink. A missing one is not an error. */
 export const removeContent = (bounds: Bounds, path: string): void => {
   try {
-    using held = openExactDirHandle(bounds, path, false)
-    unlinkSync(held.at)
-    held.sync()
+    using handle = openExactDirHandle(bounds, path, false)
+    unlinkSync(handle.at)
+    handle.sync()
   } catch (error) {
     if (!ABSENT.has(errorCode(error))) throw error
   }
@@ -114,17 +114,17 @@ export const removeContent = (bounds: Bounds, path: string): void => {
 /** Deletes a folder if it is empty. */
 export const removeFolder = (bounds: Bounds, path: string): void => {
   try {
-    using held = openExactDirHandle(bounds, path, false)
-    rmdirSync(held.at)
+    using handle = openExactDirHandle(bounds, path, false)
+    rmdirSync(handle.at)
   } catch {
     // Not empty, or already deleted.
   }
 }
 
 export const makeFolder = (bounds: Bounds, path: string): void => {
-  using held = openExactDirHandle(bounds, path, true)
+  using handle = openExactDirHandle(bounds, path, true)
   try {
-    mkdirSync(held.at)
+    mkdirSync(handle.at)
   } catch (error) {
     // Another program created it at the same moment.
     if (errorCode(error) !== 'EEXIST') throw error

@@ -53,15 +53,16 @@ const toPieces = (before: string, after: string, hunks: readonly Hunk[]): Piece[
 const offsetsOf = (pieces: readonly Piece[], now: string): Set<number>[] => {
   const ends = ({ old, text }: Piece, at: number): number[] =>
     [...new Set([text, old])].filter(side => now.startsWith(side, at)).map(side => at + side.length)
-  const found = [new Set([0])]
-  for (const piece of pieces) found.push(new Set([...found.at(-1)!].flatMap(at => ends(piece, at))))
-  found[pieces.length] = new Set(found[pieces.length]!.has(now.length) ? [now.length] : [])
+  const offsets = [new Set([0])]
+  for (const piece of pieces)
+    offsets.push(new Set([...offsets.at(-1)!].flatMap(at => ends(piece, at))))
+  offsets[pieces.length] = new Set(offsets[pieces.length]!.has(now.length) ? [now.length] : [])
   for (let index = pieces.length - 1; index >= 0; index--) {
-    const next = found[index + 1]!
+    const next = offsets[index + 1]!
     const leads = (at: number) => ends(pieces[index]!, at).some(end => next.has(end))
-    found[index] = new Set([...found[index]!].filter(leads))
+    offsets[index] = new Set([...offsets[index]!].filter(leads))
   }
-  return found
+  return offsets
 }
 
 /** `now` without one hunk, where nothing but hunks differs from the changed text. Null: other lines differ, or it is ambiguous. */
@@ -147,9 +148,9 @@ export const withoutHunks = (
   const patch = patchOf(before, after, DIFF_OPTIONS.context)
   if (!patch) return 'unknown'
   const pieces = toPieces(before, after, patch.hunks)
-  const wanted = headers === 'all' ? patch.hunks.map(headerOf) : headers
+  const list = headers === 'all' ? patch.hunks.map(headerOf) : headers
   let text = now
-  for (const header of wanted) {
+  for (const header of list) {
     const index = pieces.findIndex(piece => piece.header === header)
     const hunk = patch.hunks.find(each => headerOf(each) === header)
     if (!hunk) return 'unknown'

@@ -44,10 +44,10 @@ const stateInTurn = ({ changes, steps = [], ...turn }: TurnRecord, point: Point)
   for (const { path, before } of changes) files.set(path, before)
   add(past)
   const lost = past.findLastIndex(each => each.files === null)
-  const known = new Set(
+  const knownPaths = new Set(
     past.slice(lost + 1).flatMap(step => (step.files ?? []).map(([path]) => path)),
   )
-  const unknown = lost < 0 ? [] : [...files.keys()].filter(path => !known.has(path))
+  const unknown = lost < 0 ? [] : [...files.keys()].filter(path => !knownPaths.has(path))
   return { at: reached.at, files, unknown: new Set(unknown) }
 }
 
@@ -123,7 +123,7 @@ export const listPast = async (context: CheckpointContext, past: PastState) => {
   return { files: files.slice(0, MAX_LISTED), truncated: !isWhole || files.length > MAX_LISTED }
 }
 
-const textOf = (bytes: Buffer): string | null =>
+const utf8Text = (bytes: Buffer): string | null =>
   bytes.includes(0) || !isUtf8(bytes) ? null : bytes.toString()
 
 /** As git writes a name that would break a line. */
@@ -171,7 +171,7 @@ export const readPast = async (
   const current = content?.bytes ?? Buffer.alloc(0)
   const bytes = version ? await store.get(version.id) : current
   if (bytes.length + current.length > MAX_TEXT_BYTES) return { ...nothing, state, truncated: true }
-  const [text, textNow] = [textOf(bytes), textOf(current)]
+  const [text, textNow] = [utf8Text(bytes), utf8Text(current)]
   if (text === null || textNow === null) return { ...nothing, state, text, binary: true }
   const diff = diffTexts(path, text, textNow)
   return { ...nothing, state, text, diff: diff ?? '', truncated: diff === undefined }

@@ -14,7 +14,7 @@ import {
 } from './checkpoint-store.ts'
 import { readContent } from './file-content.ts'
 import {
-  type Change,
+  type FileChange,
   type OpenRecord,
   type Snapshot,
   sameVersion,
@@ -30,8 +30,8 @@ export const resolvePath = (bounds: Bounds, path: string): [Bounds, string] =>
   path.startsWith('/') ? [{ ...bounds, root: '/' }, path.slice(1)] : [bounds, path]
 
 /** The path to record: relative to the workspace, or absolute for a file outside it. */
-export const recordedPath = (root: string, given: string): string => {
-  const real = realPath(given)
+export const recordedPath = (root: string, fullPath: string): string => {
+  const real = realPath(fullPath)
   const path = relative(root, real)
   return path !== '' && path !== '..' && !path.startsWith('../') ? path : real
 }
@@ -54,17 +54,17 @@ export const captureFiles = (
   snapshot: Snapshot | null,
   paths: readonly string[],
 ): Sentence[] => {
-  const known = new Set(open.touched.map(([path]) => path))
+  const recorded = new Set(open.touched.map(([path]) => path))
   const notes: Sentence[] = []
   for (const path of paths.map(each => recordedPath(bounds.root, each))) {
-    if (known.has(path) || (snapshot && isCovered(snapshot, path))) continue
-    known.add(path)
-    const found = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
-    if ('problem' in found) {
-      notes.push(sentence('checkpoint.file', { file: path, reason: found.problem }))
+    if (recorded.has(path) || (snapshot && isCovered(snapshot, path))) continue
+    recorded.add(path)
+    const result = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
+    if ('problem' in result) {
+      notes.push(sentence('checkpoint.file', { file: path, reason: result.problem }))
       continue
     }
-    open.touched.push([path, found.content && store.put(found.content)])
+    open.touched.push([path, result.content && store.put(result.content)])
     // Folders are recorded inside the workspace only.
     if (!path.startsWith('/'))
       open.absent.push(
@@ -101,9 +101,9 @@ const countLines = async (store: CheckpointStore, { before, after }: Pair) => {
 export const toChanges = async (
   store: CheckpointStore,
   pairs: ReadonlyMap<string, Pair>,
-): Promise<Change[]> => {
+): Promise<FileChange[]> => {
   const until = performance.now() + COUNT_MS
-  const changes: Change[] = []
+  const changes: FileChange[] = []
   for (const [path, pair] of [...pairs].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (sameVersion(pair.before, pair.after)) continue
     const isCounted =
@@ -143,10 +143,10 @@ const finishRecord = async (
   const before = snapshot === null ? null : await store.readSnapshot(snapshot)
   const after = before && (await store.takeSnapshot(context))
   const pairs = before && after ? differences(before, after) : new Map<string, Pair>()
-  const made = absent.filter(folder => existsSync(join(bounds.root, folder)))
+  const newFolders = absent.filter(folder => existsSync(join(bounds.root, folder)))
   const gone: string[] = []
   if (before && after) {
-    made.push(...after.folders.difference(before.folders))
+    newFolders.push(...after.folders.difference(before.folders))
     gone.push(...before.folders.difference(after.folders))
     const grown = [...after.skipped].filter(([path, stamp]) => before.skipped.get(path) !== stamp)
     const lost = [...before.skipped.keys()].filter(
@@ -156,21 +156,21 @@ const finishRecord = async (
     if (names.length > 0) notes.push(`Changed, but too large to undo: ${listNames(names)}.`)
   }
   for (const [path, version] of touched) {
-    const found = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
-    if ('problem' in found) {
-      notes.push(`${sentence('checkpoint.file', { file: path, reason: found.problem })}`)
+    const result = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
+    if ('problem' in result) {
+      notes.push(`${sentence('checkpoint.file', { file: path, reason: result.problem })}`)
       pairs.delete(path)
     } else
       pairs.set(path, {
         before: version,
-        after: found.content && store.put(found.content),
+        after: result.content && store.put(result.content),
       })
   }
   return {
     ...about,
     ended_at: toSeconds(now),
     changes: await toChanges(store, pairs),
-    folders_made: [...new Set(made)],
+    folders_made: [...new Set(newFolders)],
     folders_gone: gone,
     notes: [...new Set(notes)],
     interrupted,

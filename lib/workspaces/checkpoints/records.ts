@@ -13,7 +13,7 @@ export type Version = z.infer<typeof Version>
 /** Null: the file does not exist. */
 export type Versions = Map<string, Version | null>
 
-const Change = z.object({
+const FileChange = z.object({
   /** Relative to the workspace, or absolute for a file outside it. */
   path: z.string(),
   before: Version.nullable(),
@@ -22,7 +22,7 @@ const Change = z.object({
   added: z.number().nullable(),
   removed: z.number().nullable(),
 })
-export type Change = z.infer<typeof Change>
+export type FileChange = z.infer<typeof FileChange>
 
 const RecordHeader = z.object({
   /** The turn's stream id; an undo has an id of its own. */
@@ -49,7 +49,7 @@ export type StepRecord = z.infer<typeof StepRecord>
 
 export const TurnRecord = RecordHeader.extend({
   ended_at: z.number(),
-  changes: z.array(Change),
+  changes: z.array(FileChange),
   folders_made: z.array(z.string()),
   folders_gone: z.array(z.string()),
   /** Sentences about what could not be recorded. */

@@ -1,28 +1,28 @@
 /** Converts a turn record to its wire form: one entry per file, renames detected. */
 import type { Checkpoint, CheckpointFile, CheckpointStep } from '../../schema/checkpoint.ts'
-import type { Change, StepRecord, TurnRecord } from './records.ts'
+import type { FileChange, StepRecord, TurnRecord } from './records.ts'
 
 const MAX_FILES = 500
 
-const statusOf = ({ before, after }: Change): CheckpointFile['status'] => {
+const statusOf = ({ before, after }: FileChange): CheckpointFile['status'] => {
   if (!before) return 'added'
   if (!after) return 'deleted'
   return before.kind === after.kind ? 'modified' : 'typechange'
 }
 
 /** Pairs a deleted with an added file of the same bytes as a rename. Empty files are skipped: they all have the same bytes. */
-const moves = (changes: readonly Change[]): Map<Change, Change> => {
+const moves = (changes: readonly FileChange[]): Map<FileChange, FileChange> => {
   const deleted = changes.filter(({ before, after }) => before && !after)
-  const found = new Map<Change, Change>()
+  const pairs = new Map<FileChange, FileChange>()
   for (const change of changes) {
     const { before, after } = change
     if (before || !after || after.id === EMPTY_BLOB_ID) continue
     const from = deleted.find(
-      each => each.before?.id === after.id && ![...found.values()].includes(each),
+      each => each.before?.id === after.id && ![...pairs.values()].includes(each),
     )
-    if (from) found.set(change, from)
+    if (from) pairs.set(change, from)
   }
-  return found
+  return pairs
 }
 
 /** Git's object id of an empty blob. */
@@ -40,10 +40,10 @@ const toStep = ({ calls, at, files }: StepRecord): CheckpointStep => ({
 
 export const toCheckpoint = (record: TurnRecord): Checkpoint => {
   const { id, changes, folders_made: _made, folders_gone: _gone, steps, ...rest } = record
-  const moved = changes.length > MAX_PAIRED ? new Map<Change, Change>() : moves(changes)
-  const left = new Set(moved.values())
+  const moved = changes.length > MAX_PAIRED ? new Map<FileChange, FileChange>() : moves(changes)
+  const sources = new Set(moved.values())
   const files = changes
-    .filter(change => !left.has(change))
+    .filter(change => !sources.has(change))
     .map(change => {
       const { path, before, after } = change
       // Only its permissions changed: no line did.

@@ -218,12 +218,12 @@ export class CheckpointRecorder implements TurnRecorder {
     if (target !== 'workspace') notes = captureFiles(context, open, this.#before, target)
     else {
       if (this.#before) return []
-      const taken = await store.takeSnapshot(context)
+      const snapshot = await store.takeSnapshot(context)
       // The timeout has passed and the command is running, so this is not the state before it.
       if (this.#gaveUp) return []
-      this.#before = taken
-      open.snapshot = store.putSnapshot(taken)
-      notes = taken.notes
+      this.#before = snapshot
+      open.snapshot = store.putSnapshot(snapshot)
+      notes = snapshot.notes
       if (this.#workspaces.turnCount(bounds.root) > 1)
         open.notes.push('Another chat worked in this folder at the same time.')
     }
@@ -254,17 +254,17 @@ export class CheckpointRecorder implements TurnRecorder {
     const now: Versions = new Map()
     if (workspace && this.#before) {
       const startedAt = performance.now()
-      const taken = await store.takeSnapshot(context)
+      const snapshot = await store.takeSnapshot(context)
       this.#isSlow = performance.now() - startedAt > limits.stepMs
-      for (const [path, { after }] of differences(this.#last ?? this.#before, taken))
+      for (const [path, { after }] of differences(this.#last ?? this.#before, snapshot))
         now.set(path, after)
-      this.#last = taken
+      this.#last = snapshot
     }
     const touched = new Map(open.touched)
     for (const path of [...paths].map(each => recordedPath(bounds.root, each))) {
-      const found = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
-      if ('problem' in found) return null
-      now.set(path, found.content && store.put(found.content))
+      const result = readContent(...resolvePath(bounds, path), MAX_TOUCHED_BYTES)
+      if ('problem' in result) return null
+      now.set(path, result.content && store.put(result.content))
     }
     for (const [path, version] of now) {
       const before = [this.#latest, touched, this.#before?.files].find(each => each?.has(path))

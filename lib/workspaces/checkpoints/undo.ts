@@ -12,7 +12,7 @@ import {
   writeContent,
 } from './file-content.ts'
 import { blobId, type CheckpointContext, type CheckpointStore } from './checkpoint-store.ts'
-import { type Change, sameVersion, type TurnRecord, type Version } from './records.ts'
+import { type FileChange, sameVersion, type TurnRecord, type Version } from './records.ts'
 import { hunksTakenBack, withoutHunks } from './hunks.ts'
 import { diffTexts } from './past-files.ts'
 import { resolvePath, toChanges } from './record-changes.ts'
@@ -29,9 +29,9 @@ export type RestoreResult = {
 }
 
 /** Compares kind, permissions and content, regardless of where the bytes are stored. */
-const matchesVersion = (found: ReadResult, version: Version | null): boolean => {
-  if ('problem' in found) return false
-  const { content } = found
+const matchesVersion = (file: ReadResult, version: Version | null): boolean => {
+  if ('problem' in file) return false
+  const { content } = file
   if (!content || !version) return !content && !version
   return sameVersion({ ...content, id: blobId(content.bytes) }, version)
 }
@@ -47,27 +47,27 @@ export type UndoInput = {
   beforeFiles?: ((paths: string[]) => void) | undefined
 }
 
-type Plan = { change: Change; found: ReadResult }
+type Plan = { change: FileChange; file: ReadResult }
 
 /** A folder the turn created where a file was: its content is removed with it, so the path counts as empty. */
-const withoutMade = ({ folders_made }: TurnRecord, path: string, found: ReadResult): ReadResult =>
-  'isFolder' in found && folders_made.includes(path) ? { content: null } : found
+const withoutMade = ({ folders_made }: TurnRecord, path: string, file: ReadResult): ReadResult =>
+  'isFolder' in file && folders_made.includes(path) ? { content: null } : file
 
 /** Which files to restore. Throws a conflict with the paths when files have changed since and `force` is not set. */
 const plan = ({ bounds }: CheckpointContext, turn: TurnRecord, { paths, force }: UndoInput) => {
-  const wanted = new Set(paths ?? turn.changes.map(({ path }) => path))
-  const chosen = turn.changes.filter(({ path }) => wanted.has(path))
-  if (chosen.length < wanted.size || chosen.length === 0)
+  const pathSet = new Set(paths ?? turn.changes.map(({ path }) => path))
+  const chosen = turn.changes.filter(({ path }) => pathSet.has(path))
+  if (chosen.length < pathSet.size || chosen.length === 0)
     throw missing('Change not found', { code: 'checkpoint_not_found' })
   const unchanged: string[] = []
   const todo: Plan[] = []
   const conflicts: string[] = []
   for (const change of chosen) {
-    const found = withoutMade(turn, change.path, readContent(...resolvePath(bounds, change.path)))
-    if (matchesVersion(found, change.before)) unchanged.push(change.path)
+    const file = withoutMade(turn, change.path, readContent(...resolvePath(bounds, change.path)))
+    if (matchesVersion(file, change.before)) unchanged.push(change.path)
     else {
-      todo.push({ change, found })
-      if (!matchesVersion(found, change.after)) conflicts.push(change.path)
+      todo.push({ change, file })
+      if (!matchesVersion(file, change.after)) conflicts.push(change.path)
     }
   }
   if (conflicts.length > 0 && !force)
@@ -82,7 +82,7 @@ const plan = ({ bounds }: CheckpointContext, turn: TurnRecord, { paths, force }:
 
 const apply = async (
   { store, bounds }: CheckpointContext,
-  { path, before }: Change,
+  { path, before }: FileChange,
 ): Promise<void> => {
   const [within, name] = resolvePath(bounds, path)
   if (!before) return removeContent(within, name)
@@ -109,15 +109,15 @@ export const undoTurn = async (
   if (todo.length === 0) return { restored: [], unchanged, failed: [], checkpoint: null }
   const pairs = new Map<string, { before: Version | null; after: Version | null }>()
   const failed: RestoreResult['failed'] = []
-  const ready: Change[] = []
-  for (const { change, found } of todo) {
-    if ('problem' in found) {
-      failed.push({ path: change.path, error: found.problem })
+  const ready: FileChange[] = []
+  for (const { change, file } of todo) {
+    if ('problem' in file) {
+      failed.push({ path: change.path, error: file.problem })
       continue
     }
     ready.push(change)
     pairs.set(change.path, {
-      before: found.content && store.put(found.content),
+      before: file.content && store.put(file.content),
       after: change.before,
     })
   }
@@ -142,7 +142,7 @@ export const undoTurn = async (
   const order = ready.toSorted((a, b) => Number(a.before !== null) - Number(b.before !== null))
   const removing = order.filter(({ before }) => !before)
   const writing = order.filter(({ before }) => before)
-  const each = async (change: Change) => {
+  const each = async (change: FileChange) => {
     try {
       await apply(context, change)
       restored.push(change.path)
@@ -162,8 +162,8 @@ export const undoTurn = async (
       }
     }
   if (failed.length > 0) {
-    const done = new Set(restored)
-    store.writeTurn({ ...record, changes: record.changes.filter(({ path }) => done.has(path)) })
+    const paths = new Set(restored)
+    store.writeTurn({ ...record, changes: record.changes.filter(({ path }) => paths.has(path)) })
   }
   return { restored, unchanged, failed, checkpoint: restored.length > 0 ? input.id : null }
 }
@@ -198,8 +198,8 @@ export const undoHunks = async (
   const { before, after } = change
   const whole = { ...input, paths: [path], force: false }
   if (before?.kind !== 'file' || after?.kind !== 'file') return undoTurn(context, turn, whole)
-  const found = readContent(...resolvePath(bounds, path))
-  if (matchesVersion(found, before))
+  const file = readContent(...resolvePath(bounds, path))
+  if (matchesVersion(file, before))
     return { restored: [], unchanged: [path], failed: [], checkpoint: null }
   const changed = (): UserError =>
     conflict(`These lines of ${path} have changed since. Nothing was restored.`, {
@@ -207,8 +207,8 @@ export const undoHunks = async (
       values: { paths: [path] },
       conflicts: [path],
     })
-  if ('problem' in found || found.content?.kind !== 'file') throw changed()
-  const { content } = found
+  if ('problem' in file || file.content?.kind !== 'file') throw changed()
+  const { content } = file
   const texts = toText(await store.get(before.id), await store.get(after.id), content.bytes)
   if (!texts)
     throw invalid(`${path} can only be restored as a whole.`, {
@@ -239,12 +239,12 @@ export const undoHunks = async (
 /** Headers of the parts of a changed file that its current text no longer has. */
 export const undoneHunks = async (
   { store, bounds }: CheckpointContext,
-  { path, before, after }: Change,
+  { path, before, after }: FileChange,
 ): Promise<string[]> => {
   if (before?.kind !== 'file' || after?.kind !== 'file') return []
-  const found = readContent(...resolvePath(bounds, path))
-  if ('problem' in found || found.content?.kind !== 'file') return []
-  const versions = [await store.get(before.id), await store.get(after.id), found.content.bytes]
+  const file = readContent(...resolvePath(bounds, path))
+  if ('problem' in file || file.content?.kind !== 'file') return []
+  const versions = [await store.get(before.id), await store.get(after.id), file.content.bytes]
   const [old, current, now] = toText(...versions) ?? []
   if (old === undefined || current === undefined || now === undefined) return []
   return hunksTakenBack({ before: old, after: current, now })
@@ -253,7 +253,7 @@ export const undoneHunks = async (
 export type ChangeDiff = { path: string; diff: string; binary: boolean; truncated: boolean }
 
 /** The unified diff of one change, from the stored versions. */
-export const diffOf = async (store: CheckpointStore, change: Change): Promise<ChangeDiff> => {
+export const diffOf = async (store: CheckpointStore, change: FileChange): Promise<ChangeDiff> => {
   const { path, before, after } = change
   const [old, current] = await Promise.all(
     [before, after].map(async version => (version ? store.get(version.id) : Buffer.alloc(0))),
@@ -272,7 +272,7 @@ const modeOf = ({ kind, perm }: Version): string =>
   kind === 'link' ? '120000' : `100${perm.toString(8).padStart(3, '0')}`
 
 /** Changed permissions in git's format. */
-const modeLines = ({ before, after }: Change): string => {
+const modeLines = ({ before, after }: FileChange): string => {
   if (!before || !after || modeOf(before) === modeOf(after)) return ''
   return `old mode ${modeOf(before)}\nnew mode ${modeOf(after)}\n`
 }

@@ -57,9 +57,9 @@ export class CheckpointWorkspaces {
 
   storeOf(home: CheckpointHome, root: string): CheckpointStore {
     const dir = checkpointDir(home.dir, root)
-    const known = this.#stores.get(dir)
+    const earlier = this.#stores.get(dir)
     // The directory may have been deleted since it was opened.
-    if (known && existsSync(join(dir, 'webui', 'turns'))) return known
+    if (earlier && existsSync(join(dir, 'webui', 'turns'))) return earlier
     const store = new CheckpointStore(dir, root)
     this.#stores.set(dir, store)
     return store
@@ -109,8 +109,8 @@ export class CheckpointWorkspaces {
   /** Makes `settled` wait for this. */
   track(work: Promise<unknown>): void {
     this.#pending.add(work)
-    const done = () => void this.#pending.delete(work)
-    work.then(done, done)
+    const remove = () => void this.#pending.delete(work)
+    work.then(remove, remove)
   }
 
   /** Resolves when all work tracked before the call has ended, however it ended. */

@@ -60,28 +60,28 @@ export const newDiagnostics = (
   after: readonly Diagnostic[],
 ): Diagnostic[] => {
   const key = ({ path, kind, text }: Diagnostic) => JSON.stringify([path, kind, text])
-  const left = new Map<string, number>()
-  for (const one of before) left.set(key(one), (left.get(key(one)) ?? 0) + 1)
-  const known = new Set(before.map(one => key(one) + one.source))
-  const isKnown = (one: Diagnostic) => (known.has(key(one) + one.source) ? 0 : 1)
+  const counts = new Map<string, number>()
+  for (const one of before) counts.set(key(one), (counts.get(key(one)) ?? 0) + 1)
+  const keys = new Set(before.map(one => key(one) + one.source))
+  const isKnown = (one: Diagnostic) => (keys.has(key(one) + one.source) ? 0 : 1)
   return after
     .toSorted((a, b) => isKnown(a) - isKnown(b))
     .filter(one => {
-      const count = left.get(key(one)) ?? 0
-      if (count > 0) left.set(key(one), count - 1)
+      const count = counts.get(key(one)) ?? 0
+      if (count > 0) counts.set(key(one), count - 1)
       return count === 0
     })
 }
 
 /** Errors first, files of the edit first. */
 export const toLines = (
-  found: readonly Diagnostic[],
+  diagnostics: readonly Diagnostic[],
   display: (path: string) => string,
   edited: ReadonlySet<string>,
 ): string[] => {
   const rank = ({ path, kind }: Diagnostic) =>
     (edited.has(path) ? 0 : 2) + (kind === 'error' ? 0 : 1)
-  const sorted = found.toSorted(
+  const sorted = diagnostics.toSorted(
     (a, b) => rank(a) - rank(b) || a.path.localeCompare(b.path) || a.line - b.line,
   )
   const lines = sorted

@@ -119,9 +119,9 @@ export const connect = async (
     const timer = setTimeout(kill, EXIT_WAIT_MS, 'it closed its input')
     void ended.then(() => clearTimeout(timer))
   })
-  rpcConnection.onError(([error, written]) => {
+  rpcConnection.onError(([error, message]) => {
     // A failed write is reported by the end of the process or of its input.
-    if (!written && !isSystemError(error))
+    if (!message && !isSystemError(error))
       kill(`it sent something that is not a message (${error.message})`)
   })
   const abort = () => connection.stop('kill')
@@ -169,9 +169,9 @@ export const connect = async (
   }
   const folder = { uri: pathToFileURL(root).href, name: 'workspace' }
   rpcConnection.onRequest((method, params) => {
-    const given = asObject(params)
+    const input = asObject(params)
     if (method === 'workspace/configuration')
-      return asObjects(given.items).map(({ section }) => sectionOf(options, asString(section)))
+      return asObjects(input.items).map(({ section }) => sectionOf(options, asString(section)))
     if (method === 'workspace/workspaceFolders') return [folder]
     // Only the agent changes files.
     if (method === 'workspace/applyEdit') return { applied: false }

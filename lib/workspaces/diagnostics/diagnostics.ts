@@ -20,7 +20,7 @@ const MAX_SERVERS = 6
 /** Those that cannot be used are remembered as well. */
 const MAX_ENTRIES = 200
 
-type Entry = { server: SessionServer; cancelIdle?: () => void }
+type ServerEntry = { server: SessionServer; cancelIdle?: () => void }
 
 type Group = { server: Server; root: string; edits: EditedFile[] }
 
@@ -63,7 +63,7 @@ export class LanguageServers {
   readonly #clock: Clock
   readonly #warn: (message: string, fields: Record<string, unknown>) => void
   /** The least recently used first. */
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, ServerEntry>()
   #isClosed = false
 
   constructor(clock: Clock, warn: (message: string, fields: Record<string, unknown>) => void) {
@@ -132,20 +132,22 @@ export class LanguageServers {
       const results = await Promise.all(
         groups.map(async group => {
           const server = this.#serverFor(group, scope, servers)
-          const found = await server.check(group.edits, late)
+          const result = await server.check(group.edits, late)
           return {
-            found: found && newDiagnostics(found.before, found.after),
+            diagnostics: result && newDiagnostics(result.before, result.after),
             failure: server.takeFailure(),
           }
         }),
       )
       release()
-      const found = results.flatMap(each => each.found ?? [])
-      const isKnown = found.length > 0 || results.every(each => each.found !== null)
+      const diagnostics = results.flatMap(each => each.diagnostics ?? [])
+      const isKnown = diagnostics.length > 0 || results.every(each => each.diagnostics !== null)
       const failures = results.flatMap(({ failure }) => failure ?? [])
       const edited = new Set(edits.map(({ fullPath }) => fullPath))
       return {
-        ...(isKnown && { diagnostics: toLines(found, path => relative(workspace, path), edited) }),
+        ...(isKnown && {
+          diagnostics: toLines(diagnostics, path => relative(workspace, path), edited),
+        }),
         ...(failures.length > 0 && { diagnostics_note: failures.join(' ') }),
       }
     }

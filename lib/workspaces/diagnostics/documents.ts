@@ -127,17 +127,17 @@ export class OpenDocuments {
         else reject(new Error('nothing was sent'))
       }
       let cancel = this.#clock.timer(isQuiet ? UNCHANGED_MS : SILENT_MS, silent)
-      const done = () => {
+      const finish = () => {
         cancel()
         one.onPublish = () => undefined
         resolve(one.published ?? [])
       }
       one.onPublish = () => {
         cancel()
-        if (this.#isOver || one.published === null) done()
-        else cancel = this.#clock.timer(QUIET_MS, done)
+        if (this.#isOver || one.published === null) finish()
+        else cancel = this.#clock.timer(QUIET_MS, finish)
       }
-      if (this.#isOver) done()
+      if (this.#isOver) finish()
     })
   }
 
@@ -156,13 +156,13 @@ export class OpenDocuments {
 
   /** Errors and warnings of all open documents. */
   async collect(): Promise<Diagnostic[]> {
-    const found = await Promise.all(
+    const lists = await Promise.all(
       [...this.#open].map(([path, one]) => {
         if (this.#canAsk) return this.#ask(path, one)
         return one.published ?? this.#awaitPublished(one)
       }),
     )
-    return found.flat()
+    return lists.flat()
   }
 }
 

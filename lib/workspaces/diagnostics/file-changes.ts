@@ -59,19 +59,19 @@ export class FileChanges {
   /** The changes since the last call; the first call lists none. */
   async list(): Promise<FileEvent[]> {
     const now = await stampsOf(this.#root, this.#endings)
-    const known = this.#last
+    const last = this.#last
     this.#last = now
-    if (!now || !known) return []
+    if (!now || !last) return []
     const event = (path: string, type: FileEvent['type']) => ({
       uri: pathToFileURL(path).href,
       type,
     })
     return [
       ...[...now].flatMap(([path, time]) => {
-        const old = known.get(path)
+        const old = last.get(path)
         return old === time ? [] : [event(path, old === undefined ? 1 : 2)]
       }),
-      ...[...known.keys()].filter(path => !now.has(path)).map(path => event(path, 3)),
+      ...[...last.keys()].filter(path => !now.has(path)).map(path => event(path, 3)),
     ]
   }
 }

@@ -19,7 +19,7 @@ export type Server = {
   options: JsonObject
 }
 
-type Row = Pick<Server, 'id' | 'commands' | 'languages' | 'rootMarkers' | 'runsProject'>
+type ServerRow = Pick<Server, 'id' | 'commands' | 'languages' | 'rootMarkers' | 'runsProject'>
 
 const TYPESCRIPT = {
   '.ts': 'typescript',
@@ -33,7 +33,7 @@ const TYPESCRIPT = {
 }
 
 /** Names as the host agent has them. */
-const ROWS: readonly Row[] = [
+const ROWS: readonly ServerRow[] = [
   {
     id: 'typescript',
     // Since version 7 the compiler is the server; older ones exit at once, because they do not know the option.
@@ -90,25 +90,25 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-const isDisabled = (given: JsonObject): boolean => yamlFlag(given.disabled) === true
+const isDisabled = (entry: JsonObject): boolean => yamlFlag(entry.disabled) === true
 
 /** What a person can change about any server. */
-const settingsOf = (given: JsonObject) => {
-  const command = asStrings(given.command)
+const settingsOf = (entry: JsonObject) => {
+  const command = asStrings(entry.command)
   return {
     ...(command.length > 0 && { commands: [command], isConfigured: true as const }),
     env: Object.fromEntries(
-      Object.entries(asObject(given.env)).map(([name, value]) => [name, String(value)]),
+      Object.entries(asObject(entry.env)).map(([name, value]) => [name, String(value)]),
     ),
-    options: asObject(given.initialization_options),
+    options: asObject(entry.initialization_options),
   }
 }
 
-const ownServer = (id: string, given: JsonObject): Server[] => {
-  const endings = asStrings(given.extensions)
-  const settings = settingsOf(given)
+const ownServer = (id: string, entry: JsonObject): Server[] => {
+  const endings = asStrings(entry.extensions)
+  const settings = settingsOf(entry)
   if (!settings.isConfigured || endings.length === 0) return []
-  const language = asString(given.language_id)
+  const language = asString(entry.language_id)
   return [
     {
       id,
@@ -116,7 +116,7 @@ const ownServer = (id: string, given: JsonObject): Server[] => {
       languages: Object.fromEntries(
         endings.map(ending => [ending, language || ending.replace(/^\./, '')]),
       ),
-      rootMarkers: asStrings(given.root_markers),
+      rootMarkers: asStrings(entry.root_markers),
       ...settings,
     },
   ]
@@ -124,13 +124,13 @@ const ownServer = (id: string, given: JsonObject): Server[] => {
 
 /** The servers of `lsp.servers` before the built-in ones. */
 export const serversOf = (configured: unknown): Server[] => {
-  const given = asObject(configured)
+  const entries = asObject(configured)
   const isBuiltIn = (id: string) => ROWS.some(row => row.id === id)
-  const own = Object.entries(given).flatMap(([id, entry]) =>
+  const own = Object.entries(entries).flatMap(([id, entry]) =>
     !isBuiltIn(id) && isObject(entry) && !isDisabled(entry) ? ownServer(id, entry) : [],
   )
   const builtIn = ROWS.flatMap((row, at) => {
-    const entry = asObject(given[row.id])
+    const entry = asObject(entries[row.id])
     const settings = settingsOf(entry)
     // One command replaces those of all rows of this name.
     const isRepeated = settings.isConfigured && ROWS.findIndex(({ id }) => id === row.id) < at

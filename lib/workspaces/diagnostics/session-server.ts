@@ -24,7 +24,7 @@ type Started = {
 }
 
 export class SessionServer {
-  readonly #given
+  readonly #options
   #connection: Connection | undefined
   readonly #killed = new AbortController()
   #id: string
@@ -35,7 +35,7 @@ export class SessionServer {
   #lateChecks = 0
   readonly #started: Promise<Started | null>
 
-  constructor(given: {
+  constructor(options: {
     /** Those that read the files, best first. */
     servers: readonly Server[]
     root: string
@@ -43,8 +43,8 @@ export class SessionServer {
     clock: Clock
     warn: (message: string, fields: Record<string, unknown>) => void
   }) {
-    this.#given = given
-    this.#id = given.servers[0]?.id ?? ''
+    this.#options = options
+    this.#id = options.servers[0]?.id ?? ''
     this.#started = this.#start()
   }
 
@@ -53,19 +53,19 @@ export class SessionServer {
     this.#state = 'failed'
     this.#failure = `The language server ${this.#id} cannot be used: ${reason}. Edits of this session are not checked by it any more.`
     this.#killed.abort()
-    this.#given.warn('language server', { server: this.#id, reason })
+    this.#options.warn('language server', { server: this.#id, reason })
   }
 
   async #start(): Promise<Started | null> {
     let problem: string | undefined
-    for (const server of this.#given.servers) {
-      for (const candidate of candidatesFor(server, this.#given.root, this.#given.place)) {
+    for (const server of this.#options.servers) {
+      for (const candidate of candidatesFor(server, this.#options.root, this.#options.place)) {
         if (this.#state !== 'running') return null
         this.#id = server.id
         try {
           this.#connection = await connect(
             await candidate(),
-            this.#given.root,
+            this.#options.root,
             server.options,
             this.#killed.signal,
           )
@@ -76,10 +76,10 @@ export class SessionServer {
         void this.#connection.ended.then(reason => this.#fail(reason))
         return {
           connection: this.#connection,
-          documents: new OpenDocuments(this.#given.clock, this.#connection, path =>
+          documents: new OpenDocuments(this.#options.clock, this.#connection, path =>
             languageOf(server, path),
           ),
-          changes: new FileChanges(this.#given.root, new Set(Object.keys(server.languages))),
+          changes: new FileChanges(this.#options.root, new Set(Object.keys(server.languages))),
         }
       }
     }
@@ -95,7 +95,7 @@ export class SessionServer {
     const events = await server.changes.list()
     if (events.length > 0)
       void server.connection.notify('workspace/didChangeWatchedFiles', { changes: events })
-    const cancel = this.#given.clock.timer(CHECK_MS, () => this.#fail('it does not answer'))
+    const cancel = this.#options.clock.timer(CHECK_MS, () => this.#fail('it does not answer'))
     return compareEdits(server.documents, edits).finally(cancel)
   }
 
@@ -135,9 +135,9 @@ export class SessionServer {
 
   /** Why it is not asked any more, once. */
   takeFailure(): string | undefined {
-    const said = this.#failure
+    const failure = this.#failure
     this.#failure = undefined
-    return said
+    return failure
   }
 
   hasFailed(): boolean {

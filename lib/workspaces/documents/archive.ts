@@ -18,14 +18,14 @@ export type Archive = {
 export const openArchive = async (bytes: Buffer): Promise<Archive> => {
   const zip = await open(bytes)
   const entries = await readDirectory(zip)
-  let left = MAX_BYTES
+  let bytesLeft = MAX_BYTES
   return {
     names: [...entries.keys()],
     async read(name) {
       const entry = entries.get(name)
       if (!entry) return null
-      const content = await readEntry(zip, entry, Math.min(left, MAX_FILE_BYTES))
-      left -= content.length
+      const content = await readEntry(zip, entry, Math.min(bytesLeft, MAX_FILE_BYTES))
+      bytesLeft -= content.length
       return decodeXml(content)
     },
   }

@@ -6,7 +6,7 @@ import type { OnPart, Range } from './types.ts'
 export const readPdf = async (bytes: Uint8Array, range: Range, onPart: OnPart): Promise<void> => {
   const pdf = await open(bytes)
   for (let number = range.from; number <= Math.min(range.to, pdf.numPages); number++)
-    onPart({ title: `page ${number}`, text: await textOf(pdf, number) }, pdf.numPages)
+    onPart({ title: `page ${number}`, text: await pageText(pdf, number) }, pdf.numPages)
 }
 
 /** Nothing of a PDF is run, drawn, or fetched. */
@@ -29,7 +29,7 @@ const open = async (bytes: Uint8Array): Promise<PDFDocumentProxy> => {
   }
 }
 
-const textOf = async (pdf: PDFDocumentProxy, number: number): Promise<string> => {
+const pageText = async (pdf: PDFDocumentProxy, number: number): Promise<string> => {
   const page = await pdf.getPage(number)
   const { items } = await page.getTextContent()
   const text = items

@@ -14,11 +14,11 @@ export const readRequired = async (archive: Archive, name: string): Promise<stri
 
 /** Attributes of all elements with this name, in document order. */
 export const attributesOf = (xml: string, element: string): Attributes[] => {
-  const found: Attributes[] = []
+  const list: Attributes[] = []
   readXml(xml, {
-    open: (name, attributes) => void (name === element && found.push(attributes)),
+    open: (name, attributes) => void (name === element && list.push(attributes)),
   })
-  return found
+  return list
 }
 
 /** Targets of the relationships of a part, by id; paths from the root of the archive. */
@@ -99,8 +99,8 @@ export const readPptx = async (archive: Archive, range: Range, onPart: OnPart): 
       if (type !== 'notesSlide') continue
       // The last line is the number of the slide.
       const notes = readLines((await archive.read(target)) ?? '', SLIDE)
-      const said = notes.filter(line => line !== String(at + 1))
-      if (said.length > 0) lines.push('Notes:', ...said)
+      const texts = notes.filter(line => line !== String(at + 1))
+      if (texts.length > 0) lines.push('Notes:', ...texts)
     }
     onPart({ title: `slide ${at + 1}`, text: lines.join('\n') }, slides.length)
   }

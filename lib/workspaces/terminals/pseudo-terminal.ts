@@ -58,9 +58,9 @@ const FIRST_LINE = /^(\d+) (\/dev\/\S+)\r*\n/
 export const terminalProblem = (path: string | undefined): Words | null => {
   if (process.platform === 'win32')
     return 'The terminal is not available on Windows. Run the server in WSL to use it.'
-  const found = (name: string) => findProgram(path ?? '', name) !== undefined
-  if (!found('script')) return sentence('terminal.no_script')
-  return found('stty') ? null : sentence('terminal.no_stty')
+  const has = (name: string) => findProgram(path ?? '', name) !== undefined
+  if (!has('script')) return sentence('terminal.no_script')
+  return has('stty') ? null : sentence('terminal.no_stty')
 }
 
 /** Processes of a session (setsid(2)), by field 6 of /proc/<pid>/stat (proc_pid_stat(5)). Empty where there is no /proc. */
@@ -73,7 +73,7 @@ const processesOf = (sessionId: number): number[] =>
   })
 
 /** The name of a process (proc_pid_comm(5)); nothing when it has ended. */
-const nameOf = (pid: number): string[] => {
+const processName = (pid: number): string[] => {
   const name = readProc(`${pid}/comm`)
   return name === undefined ? [] : [Buffer.from(name, 'latin1').toString().trim()]
 }
@@ -195,7 +195,7 @@ export class PseudoTerminal {
   programs(): string[] | null {
     if (process.platform !== 'linux') return null
     const others = processesOf(this.#pid).filter(pid => pid !== this.#pid)
-    return others.flatMap(nameOf)
+    return others.flatMap(processName)
   }
 
   /** The program waits when its output is not read. */
@@ -205,9 +205,9 @@ export class PseudoTerminal {
   }
 
   resize(size: TerminalSize): Promise<void> {
-    const done = this.#resizing.then(() => this.#setSize(size))
-    this.#resizing = done.catch(() => undefined)
-    return done
+    const work = this.#resizing.then(() => this.#setSize(size))
+    this.#resizing = work.catch(() => undefined)
+    return work
   }
 
   async #setSize({ cols, rows }: TerminalSize): Promise<void> {

@@ -42,8 +42,8 @@ export const personShell = (
   env: Readonly<Record<string, string>>,
   userHome: string,
 ): PersonShell => {
-  const wanted = [env.SHELL, passwdShell(), '/bin/bash'].filter(isShell)
-  const shell = wanted.find(isInteractive) ?? '/bin/sh'
+  const shells = [env.SHELL, passwdShell(), '/bin/bash'].filter(isShell)
+  const shell = shells.find(isInteractive) ?? '/bin/sh'
   const hasLocale = Boolean(env.LC_ALL || env.LC_CTYPE || env.LANG)
   return {
     // A login shell on macOS, where profile files set the search path and other terminals do the same.
@@ -79,7 +79,7 @@ const UNITS_PER_SLICE = 1_000_000
 const SLICE_MS = 50
 const MAX_CLIENTS = 50
 
-type Entry = {
+type TerminalEntry = {
   id: string
   /** The folder, and the profile whose chats work in it. */
   place: string
@@ -111,7 +111,7 @@ export type OpenTerminal = {
 export type TerminalInput = { client: string; n: number; data: string }
 export type TerminalRead = { after: number; signal: AbortSignal }
 
-const toView = (entry: Entry): Terminal => ({
+const toView = (entry: TerminalEntry): Terminal => ({
   terminal_id: entry.id,
   shell: entry.shell,
   cwd: entry.cwd,
@@ -121,11 +121,11 @@ const toView = (entry: Entry): Terminal => ({
   started_at: toSeconds(entry.startedAt),
 })
 
-const wake = (entry: Entry): void => {
+const wake = (entry: TerminalEntry): void => {
   for (const resume of entry.waiting) resume()
 }
 
-const addOutput = (entry: Entry, text: string): void => {
+const addOutput = (entry: TerminalEntry, text: string): void => {
   if (text === '') return
   entry.output.append(text)
   entry.usedAtMs = entry.clock.monotonic()
@@ -144,25 +144,25 @@ const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
   if (map.size > MAX_CLIENTS) map.delete(map.keys().next().value!)
 }
 
-const waitForOutput = (entry: Entry, waitMs: number, signal: AbortSignal): Promise<void> =>
+const waitForOutput = (entry: TerminalEntry, waitMs: number, signal: AbortSignal): Promise<void> =>
   new Promise(resolve => {
-    const done = () => {
+    const finish = () => {
       cancel()
       entry.waiting.delete(settle)
-      signal.removeEventListener('abort', done)
+      signal.removeEventListener('abort', finish)
       resolve()
     }
-    const settle = () => void entry.clock.timer(SETTLE_MS, done)
-    const cancel = entry.clock.timer(waitMs, done)
+    const settle = () => void entry.clock.timer(SETTLE_MS, finish)
+    const cancel = entry.clock.timer(waitMs, finish)
     entry.waiting.add(settle)
-    signal.addEventListener('abort', done, { once: true })
-    if (signal.aborted) done()
+    signal.addEventListener('abort', finish, { once: true })
+    if (signal.aborted) finish()
   })
 
 export class Terminals {
   readonly #options
   readonly #clock: Clock
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, TerminalEntry>()
   /** Places of terminals that are being opened. */
   readonly #opening: string[] = []
   #openedAtMs: number[] = []
@@ -181,7 +181,7 @@ export class Terminals {
     this.#stopChecks = every(this.#clock, CHECK_MS, () => this.#dropUnused())
   }
 
-  #in(place: string): Entry[] {
+  #in(place: string): TerminalEntry[] {
     return [...this.#entries.values()].filter(entry => entry.place === place)
   }
 
@@ -190,7 +190,7 @@ export class Terminals {
     return this.#options.isEnabled ? terminalProblem(this.#options.path) : sentence('terminal.off')
   }
 
-  async #remove(entry: Entry): Promise<void> {
+  async #remove(entry: TerminalEntry): Promise<void> {
     await entry.pty.kill()
     this.#entries.delete(entry.id)
     wake(entry)
@@ -227,7 +227,7 @@ export class Terminals {
     this.#openedAtMs.push(at)
   }
 
-  async #open(place: string, given: OpenTerminal): Promise<Terminal> {
+  async #open(place: string, options: OpenTerminal): Promise<Terminal> {
     if (this.#isClosed) throw unavailable('The server is shutting down.', { code: 'shutting_down' })
     const reason = this.problem()
     if (reason) throw unavailable(reason, { code: 'terminal_unavailable', values: { reason } })
@@ -240,15 +240,15 @@ export class Terminals {
     this.#opening.push(place)
     try {
       const pty = await PseudoTerminal.open({
-        ...given,
+        ...options,
         onOutput: text => receive(text),
       })
-      const entry: Entry = {
+      const entry: TerminalEntry = {
         id: `term_${randomBytes(8).toString('hex')}`,
         place,
-        shell: basename(given.command[0]),
-        cwd: given.cwd,
-        size: given.size,
+        shell: basename(options.command[0]),
+        cwd: options.cwd,
+        size: options.size,
         clock: this.#clock,
         startedAt: this.#clock.now(),
         pty,
@@ -276,13 +276,13 @@ export class Terminals {
     }
   }
 
-  #find(place: string, id: string): Entry {
+  #find(place: string, id: string): TerminalEntry {
     const entry = this.#entries.get(id)
     if (entry?.place !== place) throw missing('Terminal not found', { code: 'terminal_not_found' })
     return entry
   }
 
-  async #read(entry: Entry, { after, signal }: TerminalRead): Promise<TerminalOutput> {
+  async #read(entry: TerminalEntry, { after, signal }: TerminalRead): Promise<TerminalOutput> {
     entry.usedAtMs = this.#clock.monotonic()
     if (after === entry.output.end && entry.endedAt === null)
       await waitForOutput(entry, READ_WAIT_MS, signal)
@@ -299,9 +299,9 @@ export class Terminals {
           const programs = entry.endedAt === null ? entry.pty.programs() : []
           return { ...toView(entry), ...(programs && { programs }) }
         }),
-      open: (given: OpenTerminal) => this.#open(place, given),
+      open: (options: OpenTerminal) => this.#open(place, options),
       /** Output after a position; waits up to 20 s for some. */
-      read: (id: string, given: TerminalRead) => this.#read(this.#find(place, id), given),
+      read: (id: string, options: TerminalRead) => this.#read(this.#find(place, id), options),
       /** Writes input once: a client numbers its inputs, and repeats one whose reply was lost under the same number. */
       write: (id: string, { client, n, data }: TerminalInput): void => {
         const entry = this.#find(place, id)

@@ -35,7 +35,7 @@ test('`recover` gets back the endpoint it returned, although its window was corr
       ask: async () => null,
       apply: given => ({ ...given, contextLength: 500 }),
       learn: () => undefined,
-      read: () => undefined,
+      noteRead: () => undefined,
     },
     recovery: {
       recover: async (_, endpoint) => {

@@ -42,7 +42,7 @@ const windowsOf = (asked: AskedWindow | null = null) => {
     ask: async () => asked,
     apply: endpoint => endpoint,
     learn: (_, tokens) => void learned.push(tokens),
-    read: () => undefined,
+    noteRead: () => undefined,
   }
   return { windows, learned }
 }

@@ -257,9 +257,9 @@ test('a window that was learned too small is forgotten when a longer prompt was 
   const windows = new ServedWindows({ clock: createTestClock() })
   const endpoint = endpointAt('https://api.example.com/v1', { contextLength: 200_000 })
   windows.learn(endpoint, 8_192)
-  windows.read(endpoint, 8_000)
+  windows.noteRead(endpoint, 8_000)
   assert.is(windows.apply(endpoint).contextLength, 8_192)
-  windows.read(endpoint, 20_000)
+  windows.noteRead(endpoint, 20_000)
   assert.is(windows.apply(endpoint).contextLength, 200_000)
 })
 

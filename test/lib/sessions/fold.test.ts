@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  type Entry,
+  type JournalEntry,
   formatEntry,
   isPlainMessage,
   messageHead,
@@ -29,7 +29,7 @@ const toLines = (texts: readonly string[]): Line[] =>
 const KEYS = ['title', 'model', 'pinned', 'composer_draft', 'odd']
 const draft = (text: string) => ({ text, files: [] })
 
-const randomEntry = (n: number, roll: (below: number) => number, seed: number): Entry => {
+const randomEntry = (n: number, roll: (below: number) => number, seed: number): JournalEntry => {
   const at = 1_000 + roll(500)
   const stream_id = `s${roll(4)}`
   const question = (id: string) => ({
@@ -58,7 +58,7 @@ const randomEntry = (n: number, roll: (below: number) => number, seed: number): 
         ...{ n, t: 'answered', at, id: `q${roll(5)}`, kind: 'clarify', answer: 'a' },
         ...(roll(3) === 0 && { answer: '', by: 'timeout' }),
         ...(roll(4) === 0 && { auto: 'rule' }),
-      } as Entry
+      } as JournalEntry
     case 6:
       return {
         ...({ n, t: 'turn_started', at, stream_id, model: 'm', provider: 'p' } as const),

@@ -37,19 +37,19 @@ const refusalOf = (rules: Rules, call: RuledCall): string | null => {
 }
 
 /**
- * Why a page of this host is not fetched; null when it may be. `asked`: the host of the address that was asked for: rules that
+ * Why a page of this host is not fetched; null when it may be. `first`: the host of the address that was asked for: rules that
  * need an approval were applied to it before, and a redirection must not lead to another one that needs it.
  */
 export const hostDenial = (
   home: RulesHome,
   tool: string,
   host: string,
-  asked: string,
+  first: string,
 ): string | null => {
   const rules = rulesFor(home, home.dir, {})
   const call: RuledCall = { tool, accesses: [{ kind: 'host', host }] }
   const verdict = rules.decide(call)
-  return verdict?.list === 'deny' || (verdict && host !== asked) ? refusalOf(rules, call) : null
+  return verdict?.list === 'deny' || (verdict && host !== first) ? refusalOf(rules, call) : null
 }
 
 /** Why the script of a scheduled task does not run; null when it may. `mayApprove`: `approvals.cron_mode` answers for the user. */

@@ -59,13 +59,13 @@ const entriesOf = (home: Home, list: RuleList): readonly unknown[] => {
 }
 
 export const showPermissions = (home: Home): z.output<typeof PermissionsOut> => {
-  const shown = (list: RuleList) =>
+  const rows = (list: RuleList) =>
     entriesOf(home, list).map(entry => {
       const parsed = parseRule(entry)
       const problem = parsed.ok ? null : parsed.problem
       return withCodes({ rule: visibleText(shownEntry(entry)), problem })
     })
-  const lists = { deny: shown('deny'), ask: shown('ask'), allow: shown('allow') }
+  const lists = { deny: rows('deny'), ask: rows('ask'), allow: rows('allow') }
   return { profile: home.name, source: home.configFile.path, lists }
 }
 
@@ -147,19 +147,19 @@ const callFor = (
 /** What would happen to a call, without running it, and what decides that. */
 export const checkPermission = (
   home: Home,
-  given: z.output<typeof PermissionCheck>,
+  check: z.output<typeof PermissionCheck>,
   { workspace, controlPaths, guards, runner, outsideSandbox, isRemembered }: CheckPlace,
 ): z.output<typeof PermissionOutcome> => {
   const env = home.childEnv()
   const shell = { home: env.HOME ?? '', cwd: workspace, workspace, env, controlPaths }
   const rules: Rules = rulesFor(home, workspace, env)
   const { approvals, command_allowlist: allowlist } = home.config()
-  const call = callFor(given, shell)
+  const call = callFor(check, shell)
   const verdict = rules.decide(call)
   const outside = approvals.outside_sandbox ?? outsideSandbox
   const decision =
-    given.kind === 'command'
-      ? decideCommand(given.value, { guards, runner, outside, forbidden: [], canUndo: true }, shell)
+    check.kind === 'command'
+      ? decideCommand(check.value, { guards, runner, outside, forbidden: [], canUndo: true }, shell)
       : null
   const question = decision?.kind === 'run' ? decision.ask : null
   const reasons = [...(question?.labels ?? [])]
@@ -176,9 +176,9 @@ export const checkPermission = (
   if (verdict) return because(verdict.isUnsure ? 'unsure' : 'ask', verdict.rule)
   if (reasons.length === 0) {
     const place = runner ? `sandbox.enabled, terminal.backend: ${runner.kind}` : null
-    return because('free', given.kind === 'command' ? place : null)
+    return because('free', check.kind === 'command' ? place : null)
   }
-  const ask = { command: given.value, patternKeys: reasons, description: '', cwd: workspace }
+  const ask = { command: check.value, patternKeys: reasons, description: '', cwd: workspace }
   const lines = question?.lines && { lines: question.lines }
   if (question?.isControl) return because('approval', null)
   const covering = rules.covers(call, { ...ask, ...lines })

@@ -39,7 +39,7 @@ const meanwhile = async (
   if (packs) outside('pack-refs', '--all')
   prepare?.(outside)
   const common = join(dir, '.git')
-  const own = privateGitFor({ common, worktree: null }, { shown: common })
+  const own = privateGitFor({ common, worktree: null }, { visibleAt: common })
   const place: Place = {
     dir,
     outside,

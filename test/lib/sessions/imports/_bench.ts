@@ -15,7 +15,7 @@ import { importTarget } from '../../../../lib/app/import-target.ts'
 import { type ImportOptions, importExport } from '../../../../lib/sessions/imports/imports.ts'
 import type { Project } from '../../../../lib/schema/project.ts'
 import type { Message } from '../../../../lib/schema/message.ts'
-import { type Entry, parseEntry } from '../../../../lib/sessions/entries.ts'
+import { type JournalEntry, parseEntry } from '../../../../lib/sessions/entries.ts'
 import { idOfName, SessionFiles, writeJournal } from '../../../../lib/sessions/files.ts'
 import type { Folded } from '../../../../lib/sessions/fold.ts'
 import { readImported } from '../../../../lib/sessions/imported.ts'
@@ -83,7 +83,7 @@ export const openImports = () => {
     return read.folded
   }
 
-  const entriesOf = (id: string): Entry[] =>
+  const entriesOf = (id: string): JournalEntry[] =>
     readFileSync(files.jsonl(id), 'utf8')
       .split('\n')
       .filter(Boolean)
