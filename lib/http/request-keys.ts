@@ -66,9 +66,9 @@ export class RequestKeys implements KeyStore {
 
   find(id: string): KnownRequest | undefined {
     this.#read()
-    const known = this.#requests.get(id)
-    if (!known || known.at < this.#clock.now() - KEPT_MS) return undefined
-    const { fingerprint, isDone } = known
+    const request = this.#requests.get(id)
+    if (!request || request.at < this.#clock.now() - KEPT_MS) return undefined
+    const { fingerprint, isDone } = request
     return { fingerprint, isDone, reply: this.#replies.get(id) ?? null }
   }
 
@@ -94,8 +94,8 @@ export class RequestKeys implements KeyStore {
     this.#chars -= this.#replies.get(id)?.text.length ?? 0
     this.#replies.delete(id)
     if (line.t === 'ended') {
-      const known = this.#requests.get(id)
-      if (known) known.isDone = true
+      const request = this.#requests.get(id)
+      if (request) request.isDone = true
       if (line.reply) this.#keepReply(id, line.reply)
       return
     }
@@ -164,9 +164,9 @@ export class RequestKeys implements KeyStore {
   }
 
   #removeOld(): void {
-    const kept = this.#nameOf(this.#clock.now() - KEPT_MS)
+    const oldest = this.#nameOf(this.#clock.now() - KEPT_MS)
     for (const name of this.#names()) {
-      if (name >= kept) continue
+      if (name >= oldest) continue
       rmSync(join(this.#dir, name), { force: true })
       reportWrite(join(this.#dir, name))
     }

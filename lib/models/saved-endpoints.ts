@@ -9,7 +9,7 @@ import { type ModelSetup, firstTrimmed } from './provider-config.ts'
 const plain = (url: string): string => url.replace(/\/+$/, '')
 
 /** Settings of the current endpoint as written: variables are not expanded. */
-const written = (config: Readonly<JsonObject>) => {
+const currentEndpoint = (config: Readonly<JsonObject>) => {
   const model = asObject(config.model)
   return {
     base_url: plain(firstTrimmed(model.base_url, config.base_url)),
@@ -46,11 +46,11 @@ export const saveEndpointEdits = (
 ): YamlEdit[] => {
   const { active } = setup
   if (active === null || active === 'demo') return []
-  const found = written(config)
+  const current = currentEndpoint(config)
   const own = {
-    ...found,
-    base_url: ifInForce(setup, found.base_url, setup.baseUrl),
-    api_key: ifInForce(setup, found.api_key, setup.apiKey),
+    ...current,
+    base_url: ifInForce(setup, current.base_url, setup.baseUrl),
+    api_key: ifInForce(setup, current.api_key, setup.apiKey),
   }
   const isOther = toProviderId(provider) !== active
   const isMoved = !isOther && Boolean(baseUrl && own.base_url && plain(baseUrl) !== own.base_url)

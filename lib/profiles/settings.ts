@@ -96,18 +96,18 @@ export const parseSettings = (value: unknown): Stored => {
 }
 
 /** Invalid values in the file count as absent. */
-const toSettings = (stored: Stored, texts: Texts, botName: string): Settings => {
-  const known: Partial<Settings> = Object.fromEntries(
+const toSettings = (values: Stored, texts: Texts, botName: string): Settings => {
+  const valid: Partial<Settings> = Object.fromEntries(
     SETTING_NAMES.flatMap(name => {
-      const value = name in stored ? acceptValue(texts, name, stored[name]) : undefined
+      const value = name in values ? acceptValue(texts, name, values[name]) : undefined
       return value === undefined ? [] : [[name, value]]
     }),
   )
-  const all: Settings = { ...DEFAULT_SETTINGS, bot_name: botName, ...known }
+  const all: Settings = { ...DEFAULT_SETTINGS, bot_name: botName, ...valid }
   return {
     ...all,
-    language_from: known.language_from ?? (known.language === undefined ? 'browser' : 'setting'),
-    skin: known.skin ?? SKIN_OF_THEME.get(all.theme) ?? all.skin,
+    language_from: valid.language_from ?? (valid.language === undefined ? 'browser' : 'setting'),
+    skin: valid.skin ?? SKIN_OF_THEME.get(all.theme) ?? all.skin,
   }
 }
 
@@ -117,7 +117,7 @@ export class SettingsStore {
   readonly #file
   readonly #texts: Texts
   #hasRead = false
-  #last: { stored: Stored; settings: Settings } | undefined
+  #last: { raw: Stored; settings: Settings } | undefined
   /** A copy of the password hash; `lib/people/password-record.ts` is authoritative. */
   readonly password: {
     read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
@@ -132,7 +132,7 @@ export class SettingsStore {
     this.#texts = textsOf(options)
     this.password = {
       read: () => {
-        const { password_hash: hash } = this.#stored()
+        const { password_hash: hash } = this.#values()
         // Treating a damaged file as "no password" would let everyone in.
         if (!this.#hasRead) return { kind: 'damaged', why: `${path} cannot be read` }
         if (hash === undefined || hash === null || hash === '') return { kind: 'none' }
@@ -142,7 +142,7 @@ export class SettingsStore {
       },
       store: hash => {
         lookAgain()
-        const { password_hash: before, ...rest } = this.#stored()
+        const { password_hash: before, ...rest } = this.#values()
         if (hash === null ? before !== undefined : before !== hash)
           this.#file.write(hash === null ? rest : { ...rest, password_hash: hash })
       },
@@ -150,9 +150,9 @@ export class SettingsStore {
   }
 
   get(): Settings {
-    const raw = this.#stored()
-    if (this.#last?.stored !== raw)
-      this.#last = { stored: raw, settings: toSettings(raw, this.#texts, this.#options.botName) }
+    const raw = this.#values()
+    if (this.#last?.raw !== raw)
+      this.#last = { raw: raw, settings: toSettings(raw, this.#texts, this.#options.botName) }
     const { defaultWorkspace } = this.#options
     const saved = this.#texts.default_workspace(raw.default_workspace) || undefined
     return {
@@ -203,7 +203,7 @@ export class SettingsStore {
     }
   }
 
-  #stored(): Stored {
+  #values(): Stored {
     const raw = this.#file.read()
     const isWhole = this.#file.problem() === null
     this.#hasRead ||= isWhole
@@ -215,7 +215,7 @@ export class SettingsStore {
   /** Stores only what was set, so that defaults from the environment still apply to the rest. */
   #write(patch: Stored): void {
     lookAgain()
-    const remaining = Object.entries(this.#stored()).filter(([key]) => !OBSOLETE_KEYS.has(key))
+    const remaining = Object.entries(this.#values()).filter(([key]) => !OBSOLETE_KEYS.has(key))
     this.#file.write({ ...Object.fromEntries(remaining), ...patch })
   }
 

@@ -78,11 +78,11 @@ const candidates = (env: Variables): string[] => {
 export const missingToolDirectories = (env: Variables): string[] => {
   // Without PATH the shell has a default of its own, which a value would replace.
   if (process.platform === 'win32' || !env.PATH) return []
-  const known = new Set(env.PATH.split(delimiter).map(dir => dir.replace(/\/+$/, '')))
+  const present = new Set(env.PATH.split(delimiter).map(dir => dir.replace(/\/+$/, '')))
   return [...new Set(candidates(env))].filter(dir => {
     const bare = dir.replace(/\/+$/, '')
     return (
-      bare.startsWith('/') && !known.has(bare) && !bare.includes(delimiter) && isDirectory(bare)
+      bare.startsWith('/') && !present.has(bare) && !bare.includes(delimiter) && isDirectory(bare)
     )
   })
 }

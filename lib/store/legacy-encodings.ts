@@ -15,7 +15,7 @@ export const LEGACY = [
 export type LegacyEncoding = (typeof LEGACY)[number]
 
 export const isLegacy = (encoding: string): encoding is LegacyEncoding =>
-  LEGACY.some(known => known === encoding)
+  LEGACY.some(name => name === encoding)
 
 /** How common a character is by its place in the table, from 0 to 1, and the most frequent ones of the language. */
 type Kind = { common: (lead: number, trail: number) => number; frequent: string }
@@ -88,8 +88,8 @@ const tables = new Map<LegacyEncoding, Uint16Array>()
 
 /** The bytes of each character, by its code point; 0: it has none. The platform only decodes, so all are decoded once. */
 const tableOf = (encoding: LegacyEncoding): Uint16Array => {
-  const known = tables.get(encoding)
-  if (known) return known
+  const cached = tables.get(encoding)
+  if (cached) return cached
   const units: Buffer[] = []
   for (let lead = 0x80; lead <= 0xff; lead++) {
     units.push(Buffer.of(lead))

@@ -89,18 +89,18 @@ type Part = { raw: string } & (
 /** A block of HTML ends at a blank line, and may begin and end several of them with text between. */
 const partsOf = (token: Token, lex: Lex): Part[] => {
   const { raw } = token
-  const found = token.type === 'html' && !raw.startsWith('<!--') ? [...raw.matchAll(DETAILS)] : []
-  if (found.length === 0) return [{ raw, token }]
+  const tags = token.type === 'html' && !raw.startsWith('<!--') ? [...raw.matchAll(DETAILS)] : []
+  if (tags.length === 0) return [{ raw, token }]
   const between = (from: number, to = raw.length): Part[] =>
     lex(raw.slice(from, to).trim()).map(each => ({ raw: each.raw, token: each }))
-  return found.flatMap((match, n) => {
+  return tags.flatMap((match, n) => {
     const end = match.index + match[0].length
     const { open, summary } = match.groups!
     const begins = !match[0].startsWith('</')
     return [
       ...(n === 0 ? between(0, match.index) : []),
       { raw: match[0], token: null, begins, open: open !== undefined, summary },
-      ...between(end, found[n + 1]?.index),
+      ...between(end, tags[n + 1]?.index),
     ]
   })
 }

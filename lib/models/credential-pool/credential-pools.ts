@@ -73,7 +73,7 @@ const seedId = (text: string): string => sha256(text).slice(0, 6)
 export class CredentialPools {
   readonly #log: (line: string, extra?: Record<string, unknown>) => void
   readonly #clock: Clock
-  readonly #known = new Map<string, KeyUse>()
+  readonly #uses = new Map<string, KeyUse>()
   readonly #lastChosen = new Map<string, string>()
   readonly #writing = new Set<Promise<void>>()
   readonly #mutex = new Mutex()
@@ -93,14 +93,14 @@ export class CredentialPools {
   }
 
   #knownOf(name: string): KeyUse {
-    const found = this.#known.get(name) ?? { used: 0 }
-    this.#known.set(name, found)
-    return found
+    const use = this.#uses.get(name) ?? { used: 0 }
+    this.#uses.set(name, use)
+    return use
   }
 
   #withKnown(home: PoolHome, provider: string) {
     return (candidate: Candidate): Candidate => {
-      const beyond = this.#known.get(this.#nameOf(home, provider, candidate))
+      const beyond = this.#uses.get(this.#nameOf(home, provider, candidate))
       if (!beyond) return candidate
       return {
         ...candidate,
@@ -153,8 +153,8 @@ export class CredentialPools {
 
   /** Chooses by the home's strategy; for `resolveEndpoint`. */
   pickerFor(home: PoolHome): PickKey {
-    return (_setup, provider, found) =>
-      this.choose(home, provider, found.map(this.#withKnown(home, provider)))
+    return (_setup, provider, credentials) =>
+      this.choose(home, provider, credentials.map(this.#withKnown(home, provider)))
   }
 
   /** The provider rejected the key: it cools down until the given reset time. */

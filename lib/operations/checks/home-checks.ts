@@ -228,7 +228,7 @@ export const secretChecks = ({ config }: CheckContext): Check[] => {
   const about = 'secrets'
   const open = findExposed(config)
   if (open.length === 0) return [ok(about, 'no file with secrets is open to other users')]
-  return open.map(({ path, said, mode }) => {
+  return open.map(({ path, message: said, mode }) => {
     if (mode === null) return found('file_exposed', about, `${path} ${said}`)
     const octal = mode.toString(8)
     const fix = {
