@@ -122,9 +122,9 @@ export class Conversations {
 
   /** `body`: what is returned for it later, as JSON text. */
   save(token: string, key: string, { session, message }: Head, body?: string): void {
-    const kept = body !== undefined && body.length <= MAX_BODY_CHARS ? body : null
+    const text = body !== undefined && body.length <= MAX_BODY_CHARS ? body : null
     this.#use(({ put, trim }) => {
-      put.run(token, key, session, message, kept)
+      put.run(token, key, session, message, text)
       trim.run(MAX_ENTRIES)
     })
   }

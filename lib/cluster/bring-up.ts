@@ -114,7 +114,7 @@ const readRows = async (sides: Sides) => {
   const { files } = sides
   let count = 0
   const gone: Stored[] = []
-  const stored: Stored[] = []
+  const storedFiles: Stored[] = []
   let newest = 0
   for await (const row of rowsOf(sides)) {
     count += 1
@@ -122,7 +122,7 @@ const readRows = async (sides: Sides) => {
     const path = files.pathOf(key)
     newest = Math.max(newest, Number(row.epoch))
     if (path === null) continue
-    ;(row.is_gone === true ? gone : stored).push({
+    ;(row.is_gone === true ? gone : storedFiles).push({
       key,
       path,
       version: Number(row.version),
@@ -133,7 +133,7 @@ const readRows = async (sides: Sides) => {
       baseEpoch: Number(row.base_epoch),
     })
   }
-  return { stored, gone, newest, count }
+  return { storedFiles, gone, newest, count }
 }
 
 /** Files that are read together: none after `bytes`, and a large one alone. */
@@ -182,8 +182,8 @@ const readTogether = async (
      order by f.path, c.at`,
     [cell, keys, epoch],
   )
-  const found = Map.groupBy(rows, ({ path }) => String(path))
-  return ({ key }) => (found.get(key) ?? []).map(row => pieceOf(sealer, key, row))
+  const byPath = Map.groupBy(rows, ({ path }) => String(path))
+  return ({ key }) => (byPath.get(key) ?? []).map(row => pieceOf(sealer, key, row))
 }
 
 /** The same of one large file, without all of it in memory. */
@@ -268,9 +268,9 @@ const hasMode = ({ key, path, mode }: Stored, { files }: Pick<Sides, 'files'>): 
 }
 
 /** The local files win: their differences are sent. */
-const keepLocal = async (sides: Sides, stored: readonly Stored[]): Promise<void> => {
+const keepLocal = async (sides: Sides, storedFiles: readonly Stored[]): Promise<void> => {
   const { files, mirror } = sides
-  for (const [at, file] of stored.entries()) {
+  for (const [at, file] of storedFiles.entries()) {
     // Signs of life are sent meanwhile.
     if (at % SLICE === SLICE - 1) await setImmediate()
     const isEqual = files.isAppended(file.key)
@@ -383,7 +383,10 @@ const guarded = async (
 }
 
 /** Reads what the local files lack, and writes it. The keys of those that cannot be had. */
-const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promise<Set<string>> => {
+const takeStored = async (
+  takeover: Takeover,
+  storedFiles: readonly Stored[],
+): Promise<Set<string>> => {
   const { files, mirror, note, conflicts } = takeover
   const since = note?.epoch ?? 0
   const [whole, tails]: [Stored[], Stored[]] = [[], []]
@@ -391,7 +394,7 @@ const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promis
   const take = async (file: Stored, work: () => unknown): Promise<void> => {
     if (!(await guarded(takeover, file.key, 'is left out here', work))) failed.add(file.key)
   }
-  for (const [at, file] of stored.entries()) {
+  for (const [at, file] of storedFiles.entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
     if (isFolder(file))
       await take(file, () => {
@@ -422,13 +425,13 @@ const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promis
     for (const { file } of group) await take(file, () => takeOne(takeover, file, read(file)))
   }
   // Last, and what is in a folder first: a closed one could not be written into.
-  for (const file of stored.toSorted((a, b) => b.path.length - a.path.length))
+  for (const file of storedFiles.toSorted((a, b) => b.path.length - a.path.length))
     if (!hasMode(file, takeover))
       await take(file, () => {
         requireReal(takeover, file)
         chmodSync(file.path, file.mode & 0o777)
       })
-  for (const file of stored)
+  for (const file of storedFiles)
     if (!failed.has(file.key)) mirror.load(file.key, file, true)
     // What is here instead is older than what the database has.
     else mirror.skip(file.key)
@@ -462,9 +465,9 @@ const removeGone = async (takeover: Takeover, gone: readonly Stored[]): Promise<
 }
 
 /** Files and empty folders that were made or deleted while another process was the owner. */
-const removeOthers = async (takeover: Takeover, stored: readonly Stored[]): Promise<void> => {
+const removeOthers = async (takeover: Takeover, storedFiles: readonly Stored[]): Promise<void> => {
   const { files, conflicts, onlyHere } = takeover
-  const keys = new Set(stored.map(({ key }) => key))
+  const keys = new Set(storedFiles.map(({ key }) => key))
   for (const [at, key] of (await files.list()).entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
     const path = files.pathOf(key)
@@ -488,14 +491,14 @@ export const compareLocal = async (sides: Sides): Promise<void> =>
  */
 export const bringUp = async (options: Options): Promise<ReadonlySet<string> | null> => {
   const { cell, files, stateDir, note } = options
-  const { stored, gone, newest, count } = await readRows(options)
+  const { storedFiles, gone, newest, count } = await readRows(options)
   if (count === 0) return null
   if (!note && (await files.list()).some(key => key.startsWith('state/sessions/')))
     throw new ClusterError(
       `${stateDir} has chats of its own, and the cluster has others for the cell "${cell}". Use an empty state directory, or another name in AGENT_WEBUI_CLUSTER_CELL.`,
     )
   if (note && note.epoch > 0 && newest <= note.epoch) {
-    await keepLocal(options, stored)
+    await keepLocal(options, storedFiles)
     return null
   }
   const conflicts = new Conflicts(stateDir, options.now)
@@ -503,11 +506,11 @@ export const bringUp = async (options: Options): Promise<ReadonlySet<string> | n
   if (note) {
     await openFolders(takeover)
     await removeGone(takeover, gone)
-    await removeOthers(takeover, stored)
+    await removeOthers(takeover, storedFiles)
     // Streams of turns that another owner continued or ended.
     rmSync(join(stateDir, 'live'), { recursive: true, force: true })
   }
-  const failed = await takeStored(takeover, stored)
+  const failed = await takeStored(takeover, storedFiles)
   conflicts.report(options.warn)
   return failed
 }

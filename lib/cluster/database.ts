@@ -40,10 +40,10 @@ const PROBLEMS: readonly [state: RegExp, sentence: string][] = [
 
 /** What is wrong with the database, as a sentence without a period: away, or what it says. */
 export const databaseProblem = (error: unknown): string => {
-  const found = PROBLEMS.find(([state]) => state.test(sqlState(error)))
+  const problem = PROBLEMS.find(([state]) => state.test(sqlState(error)))
   // One for each address of a host.
   const first = error instanceof AggregateError ? error.errors[0] : error
-  return `${found?.[1] ?? 'The database of the cluster does not answer'}: ${messageOf(first)}`
+  return `${problem?.[1] ?? 'The database of the cluster does not answer'}: ${messageOf(first)}`
 }
 
 /** Throws a ClusterError for what waiting does not end: a wrong password, a missing database, missing rights. */
@@ -136,11 +136,11 @@ export class Reader {
   }
 
   async #current(): Promise<Database> {
-    const found = this.#opened
-    if (found) {
-      const db = await found.catch(() => null)
+    const opening = this.#opened
+    if (opening) {
+      const db = await opening.catch(() => null)
       if (db?.ended.aborted === false) return db
-      if (this.#opened === found) this.#opened = null
+      if (this.#opened === opening) this.#opened = null
     }
     this.#opened ??= this.#open()
     return this.#opened

@@ -207,7 +207,7 @@ export class Mirror {
   /** Large files that changed while they were sent: how often in a row, and how many looks at everything pass until the next time. */
   readonly #restless = new Map<string, { times: number; rest: number }>()
   /** Names that differ, as the last look found them. */
-  readonly #named = new Map<string, string>()
+  readonly #names = new Map<string, string>()
   /** Of the work. */
   #work = { files: 0, bytes: 0 }
 
@@ -240,8 +240,8 @@ export class Mirror {
   }
 
   /** Called when what these files name is to be sent before them. */
-  noteNames(found: readonly Found[]): void {
-    for (const { key, rank, stamp } of found) if (rank === 'names') this.#named.set(key, stamp)
+  noteNames(changes: readonly Found[]): void {
+    for (const { key, rank, stamp } of changes) if (rank === 'names') this.#names.set(key, stamp)
   }
 
   /**
@@ -251,7 +251,7 @@ export class Mirror {
   readName(key: string): Change | null {
     const change = this.read(key)
     if (!change || change.kind === 'gone' || change.at > 0) return change
-    if (this.#look(key)?.stamp === this.#named.get(key)) return change
+    if (this.#look(key)?.stamp === this.#names.get(key)) return change
     this.#endSending(key)
     return null
   }
@@ -294,9 +294,9 @@ export class Mirror {
     }: { size: number; mode: number; digest: Buffer | null; version: number },
     isSame: boolean,
   ): void {
-    const found = this.#look(key)
+    const look = this.#look(key)
     this.#loaded.set(key, version)
-    const seen = isSame && found ? { id: found.id, stamp: found.stamp } : NOWHERE
+    const seen = isSame && look ? { id: look.id, stamp: look.stamp } : NOWHERE
     this.#remember(key, { ...seen, size, mode, version, digest: isSame ? digest : null })
   }
 
@@ -353,12 +353,12 @@ export class Mirror {
   expand(key: string): string[] {
     if (this.#known.has(key) || key.endsWith(FOLDER)) return [key]
     const path = this.#files.pathOf(key)
-    const found = this.#look(key)
-    if (path && found && (!found.isFolder || isLink(path))) return [key]
+    const look = this.#look(key)
+    if (path && look && (!look.isFolder || isLink(path))) return [key]
     const below = [...this.#known.keys()].filter(each => each.startsWith(`${key}/`))
-    if (!path || !found) return below
-    const kept = namesBelow(path).filter(name => this.#files.keyOf(join(path, name)) !== null)
-    const names = kept.flatMap(name => [`${key}/${name}`, `${key}/${name}${FOLDER}`])
+    if (!path || !look) return below
+    const members = namesBelow(path).filter(name => this.#files.keyOf(join(path, name)) !== null)
+    const names = members.flatMap(name => [`${key}/${name}`, `${key}/${name}${FOLDER}`])
     return [...new Set([...below, ...names, key + FOLDER])]
   }
 
@@ -377,7 +377,7 @@ export class Mirror {
     const present = new Set(now)
     const isHere = (key: string) =>
       (part === undefined || this.#files.isOfTools(key)) && !this.#files.isHidden(key)
-    const found: Found[] = []
+    const changes: Found[] = []
     const folders = new Set<string>()
     let count = 0
     const pause = async () => {
@@ -392,24 +392,25 @@ export class Mirror {
       const stamp = seenOf(path, this.#files.isWork(key))?.stamp ?? ''
       const isSame = stamp === (this.#known.get(key)?.stamp ?? '')
       if (isSame || (!isFinal && this.#rests(key, part === undefined))) continue
-      const named = namedBy(key)
-      if (named !== undefined) folders.add(named)
-      found.push({ key, rank: named === undefined ? 'content' : 'names', stamp })
+      const owner = namedBy(key)
+      if (owner !== undefined) folders.add(owner)
+      changes.push({ key, rank: owner === undefined ? 'content' : 'names', stamp })
     }
     // What was made after the first list, and before its name was looked at.
     for (const folder of folders)
       for (const key of await this.#files.listBelow(folder))
         if (!present.has(key) && namedBy(key) === undefined)
-          found.push({ key, rank: 'content', stamp: '' })
+          changes.push({ key, rank: 'content', stamp: '' })
     for (const key of [...this.#known.keys()]) {
       if (present.has(key) || !isHere(key)) continue
       await pause()
       // Else it is there and not listed any more, such as in a folder that programs make again.
-      if (key.endsWith(FOLDER) || this.#isMissing(key)) found.push({ key, rank: 'gone', stamp: '' })
+      if (key.endsWith(FOLDER) || this.#isMissing(key))
+        changes.push({ key, rank: 'gone', stamp: '' })
     }
     for (const key of this.#skipped.keys())
       if (!present.has(key) && isHere(key)) this.#skipped.delete(key)
-    return found
+    return changes
   }
 
   #look(key: string): Look | null {
@@ -441,9 +442,9 @@ export class Mirror {
   }
 
   #rests(key: string, isSweep: boolean): boolean {
-    const found = this.#restless.get(key)
-    if (!found || found.rest <= 0) return false
-    if (isSweep) found.rest -= 1
+    const entry = this.#restless.get(key)
+    if (!entry || entry.rest <= 0) return false
+    if (isSweep) entry.rest -= 1
     return true
   }
 
@@ -461,7 +462,7 @@ export class Mirror {
   }
 
   #forgetOne(key: string): void {
-    this.#named.delete(key)
+    this.#names.delete(key)
     const before = this.#known.get(key)
     this.#known.delete(key)
     if (!before || !this.#files.isWork(key)) return
@@ -498,13 +499,13 @@ export class Mirror {
   }
 
   #readFile(key: string, path: string): Change | null {
-    const found = this.#lookAt(key, path)
-    if (!found) return this.#gone(key)
+    const look = this.#lookAt(key, path)
+    if (!look) return this.#gone(key)
     if (key.endsWith(FOLDER)) {
-      const hasKey = isEmpty(path) || (this.#files.isWork(key) && found.mode !== FOLDER_MODE)
-      return hasKey ? this.#readFolder(key, found) : this.#gone(key)
+      const hasKey = isEmpty(path) || (this.#files.isWork(key) && look.mode !== FOLDER_MODE)
+      return hasKey ? this.#readFolder(key, look) : this.#gone(key)
     }
-    if (found.isFolder) {
+    if (look.isFolder) {
       if (!isLink(path)) return this.#gone(key)
       const gone = this.#gone(key)
       this.skip(key, 'it is a link to a folder')
@@ -512,16 +513,16 @@ export class Mirror {
     }
     const sending = this.#sending.get(key)
     // What was begun is sent to its end, or a file that something writes to would begin again and again. The next look sees the rest.
-    if (sending && this.#continues(key, sending, found)) return this.#next(key, sending)
+    if (sending && this.#continues(key, sending, look)) return this.#next(key, sending)
     this.#endSending(key)
     return this.#files.isAppended(key)
-      ? this.#readJournal(key, path, found)
-      : this.#readOther(key, path, found)
+      ? this.#readJournal(key, path, look)
+      : this.#readOther(key, path, look)
   }
 
   /** A journal that is another one has lines that must be sent, not the ones before. */
-  #continues(key: string, { seen, end }: Sending, found: Look): boolean {
-    return !this.#files.isAppended(key) || (seen.id === found.id && found.size >= end)
+  #continues(key: string, { seen, end }: Sending, look: Look): boolean {
+    return !this.#files.isAppended(key) || (seen.id === look.id && look.size >= end)
   }
 
   #readFolder(key: string, { mode, isFolder, size: _, ...seen }: Look): Change | null {
@@ -534,11 +535,11 @@ export class Mirror {
     }
   }
 
-  #readJournal(key: string, path: string, found: Look): Change | null {
+  #readJournal(key: string, path: string, look: Look): Change | null {
     const before = this.#known.get(key)
-    const { id, stamp, size } = found
+    const { id, stamp, size } = look
     const seen = { id, stamp }
-    if (before?.id !== id || size < before.size) return this.#begin(key, path, found)
+    if (before?.id !== id || size < before.size) return this.#begin(key, path, look)
     const fd = openFile(path)
     try {
       const { size: at, version } = before
@@ -556,16 +557,16 @@ export class Mirror {
     }
   }
 
-  #readOther(key: string, path: string, found: Look): Change | null {
+  #readOther(key: string, path: string, look: Look): Change | null {
     const isWork = this.#files.isWork(key)
-    const { id, stamp, size, mode } = found
+    const { id, stamp, size, mode } = look
     if (size > MAX_FILE_BYTES)
       return this.#leave(key, `it is larger than ${MAX_FILE_BYTES >> 20} MB`)
     if (isWork && this.#exceeds(key, size)) return this.#leave(key, WORK_IS_FULL)
     const before = this.#known.get(key)
     const isLink = isLinkMode(mode)
     // Most that differ do so in their size.
-    if (!isLink && before?.size !== size) return this.#begin(key, path, found)
+    if (!isLink && before?.size !== size) return this.#begin(key, path, look)
     const bytes = contentOf(path, mode, isWork)
     const digest = this.#sealer.digest(bytes)
     const isSame = before?.digest?.equals(digest) === true && !(isWork && before.mode !== mode)
@@ -574,7 +575,7 @@ export class Mirror {
       this.#skipped.delete(key)
       return null
     }
-    if (!isLink) return this.#begin(key, path, found)
+    if (!isLink) return this.#begin(key, path, look)
     const version = (before?.version ?? 0) + 1
     const common = { key, seen: { id, stamp }, at: 0, bytes, version, size, mode, digest }
     return { ...common, kind: 'write', isPartial: false }
@@ -586,15 +587,15 @@ export class Mirror {
     return null
   }
 
-  #begin(key: string, path: string, found: Look): Change {
+  #begin(key: string, path: string, look: Look): Change {
     const fd = openFor(path, this.#files.isWork(key))
     const isJournal = this.#files.isAppended(key)
     const { size } = fstatSync(fd)
     const end = isJournal ? endOfLines(fd, 0, size) : Math.min(size, MAX_FILE_BYTES)
     const version = (this.#known.get(key)?.version ?? 0) + 1
-    const seen = { id: found.id, stamp: found.stamp }
+    const seen = { id: look.id, stamp: look.stamp }
     const hash = isJournal ? null : this.#sealer.hash()
-    const sending: Sending = { fd, seen, mode: found.mode, at: 0, end, version, hash, last: null }
+    const sending: Sending = { fd, seen, mode: look.mode, at: 0, end, version, hash, last: null }
     const first = this.#next(key, sending)
     if (first.isPartial) this.#sending.set(key, sending)
     else closeSync(fd)

@@ -28,11 +28,11 @@ export class AgentJobs implements CronStore {
     this.#role = role
   }
 
-  #show(stored: Stored): Job {
-    const job = toWireJob(stored, {
+  #show(record: Stored): Job {
+    const job = toWireJob(record, {
       now: this.#clock.now(),
       zone: this.#cron.zone(),
-      running: this.#cron.scheduler.isBusy(stored.id),
+      running: this.#cron.scheduler.isBusy(record.id),
     })
     return {
       job_id: job.id,
@@ -57,7 +57,7 @@ export class AgentJobs implements CronStore {
   }
 
   list(): Job[] {
-    return this.#cron.jobs.list().map(stored => this.#show(stored))
+    return this.#cron.jobs.list().map(record => this.#show(record))
   }
 
   async create(fields: CronFields & { schedule: string }) {

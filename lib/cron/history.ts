@@ -155,14 +155,14 @@ export class History {
   shorten(): void {
     if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= MAX_BYTES) return
     const content = readWholeText(this.#path)
-    const kept = new Set(
+    const ids = new Set(
       fold(content)
         .slice(0, MAX_RUNS)
         .map(run => run.run_id),
     )
     const lines = content
       .split('\n')
-      .filter(line => kept.has(stringOrNull(parseLine(line)?.run) ?? ''))
+      .filter(line => ids.has(stringOrNull(parseLine(line)?.run) ?? ''))
     writeAtomic(this.#path, `${lines.join('\n')}\n`)
   }
 

@@ -75,8 +75,8 @@ export class ServedWindows implements Windows {
   }
 
   #entryOf({ baseUrl, model }: ModelEndpoint): WindowEntry {
-    const found = this.#find(baseUrl, model)
-    if (found) return found
+    const existing = this.#find(baseUrl, model)
+    if (existing) return existing
     const [oldest] = this.#entries.keys()
     if (this.#entries.size >= MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest)
     const entry = {

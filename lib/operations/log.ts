@@ -96,12 +96,12 @@ class MaskedPaths {
   readonly #masked = new Map<string, string>()
 
   of(path: string): string {
-    const known = this.#masked.get(path)
-    if (known !== undefined) return known
+    const cached = this.#masked.get(path)
+    if (cached !== undefined) return cached
     if (this.#masked.size >= MAX_MASKED) this.#masked.clear()
-    const shown = jsonLine(redact(shorten(path, MAX_PATH)))
-    this.#masked.set(path, shown)
-    return shown
+    const line = jsonLine(redact(shorten(path, MAX_PATH)))
+    this.#masked.set(path, line)
+    return line
   }
 }
 

@@ -45,13 +45,13 @@ const fileOf = ({ stateDir }: Config): string => join(stateDir, 'location.json')
 const KEYS = ['state', 'home', 'user_home'] as const
 
 const here = ({ stateDir, baseHome, userHome }: Config): Location => {
-  const named = { home: resolve(baseHome), state: resolve(stateDir), user_home: resolve(userHome) }
+  const paths = { home: resolve(baseHome), state: resolve(stateDir), user_home: resolve(userHome) }
   const real = {
     home: realPath(baseHome),
     state: realPath(stateDir),
     user_home: realPath(userHome),
   }
-  return { ...real, ...(KEYS.some(key => named[key] !== real[key]) && { named }) }
+  return { ...real, ...(KEYS.some(key => paths[key] !== real[key]) && { named: paths }) }
 }
 
 /** Undefined where none was noted, by an earlier version, or where it cannot be read. */
@@ -262,9 +262,9 @@ const moveWorktree = (tree: string, moved: Moved): void => {
   if (repository === undefined) return
   const own = existsSync(moved(repository)) ? moved(repository) : repository
   const back = join(own, 'gitdir')
-  const known = readText(back).text?.trim()
-  if (known === undefined) return
-  if (own === repository && known !== link && existsSync(known)) return
+  const current = readText(back).text?.trim()
+  if (current === undefined) return
+  if (own === repository && current !== link && existsSync(current)) return
   changeText(back, () => `${link}\n`)
   changeText(link, () => `gitdir: ${own}\n`)
 }
@@ -306,9 +306,11 @@ const nameLeft = (home: string, roots: readonly Root[], log: Log): void => {
   const names = new RegExp(`(?<![\\w/.-])(?:${former.join('|')})(?![^/\\s"',:;)\\]}])`)
   for (const path of [join(home, 'config.yaml'), join(home, '.env')]) {
     const lines = (readText(path).text ?? '').split('\n')
-    const found = lines.flatMap((line, at) => (names.test(line) ? [at + 1] : []))
-    if (found.length > 0)
-      log.warn(`${path} names the former place; adapt what is there: line ${found.join(', ')}`)
+    const lineNumbers = lines.flatMap((line, at) => (names.test(line) ? [at + 1] : []))
+    if (lineNumbers.length > 0)
+      log.warn(
+        `${path} names the former place; adapt what is there: line ${lineNumbers.join(', ')}`,
+      )
   }
 }
 

@@ -128,8 +128,8 @@ export class TurnUpdates {
     const result = readResult(redact(content))
     const isError = call?.isError ?? result.isError
     const changes = isError ? [] : (call?.edit.done() ?? [])
-    const shown = call?.hasTerminal ? [] : codeContent(result.text)
-    this.#endCall(callId, isError, changes.length > 0 ? changes : shown, result.raw)
+    const output = call?.hasTerminal ? [] : codeContent(result.text)
+    this.#endCall(callId, isError, changes.length > 0 ? changes : output, result.raw)
     const entries = planOf(this.#names.get(callId) ?? '', result.raw)
     if (entries) this.#push({ sessionUpdate: 'plan', entries })
   }

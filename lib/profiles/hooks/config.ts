@@ -145,11 +145,11 @@ export const parseHooks = (section: unknown): ParsedHooks => {
       lists.refused.push(`${name} should be a list of hooks.`)
       continue
     }
-    list.forEach((given: unknown, index) => {
+    list.forEach((value: unknown, index) => {
       const where = `${name}[${index}]`
       const entries = attempt(() => {
-        if (!isObject(given)) throw new Unsupported('should be a mapping with a command')
-        return entriesOf(given)
+        if (!isObject(value)) throw new Unsupported('should be a mapping with a command')
+        return entriesOf(value)
       })
       const results =
         'problem' in entries

@@ -51,17 +51,17 @@ export const checkCategory = (input: string | null | undefined): string | null =
 }
 
 /** Validates SKILL.md as the host agent does; text without front matter gets one with its first line as description. */
-export const checkContent = (given: string, name: string): string => {
-  const matter = parseFrontMatter(given)
+export const checkContent = (text: string, name: string): string => {
+  const matter = parseFrontMatter(text)
   if (matter.body.trim() === '')
     throw invalid('A skill needs a text after its front matter', { code: 'skill_empty' })
-  const hasHead = /^\uFEFF?---[ \t]*\r?\n/.test(given)
+  const hasHead = /^\uFEFF?---[ \t]*\r?\n/.test(text)
   const description = hasHead
     ? scalarText(matter.values.description)
     : descriptionOf(matter) || name
   const content = hasHead
-    ? given
-    : `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n\n${given}`
+    ? text
+    : `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n\n${text}`
   if (hasHead) {
     if (matter.problem)
       throw invalid(`The skill was not saved. ${matter.problem}`, {
