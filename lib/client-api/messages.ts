@@ -177,7 +177,7 @@ const toolChanges = (messages: readonly Message[]) => {
       for (const { type, tool_name } of asObjects(block.content))
         if (type === 'tool_reference') references.add(String(tool_name))
   }
-  return { added, found: references, removed }
+  return { added, references, removed }
 }
 
 /** Tools that are loaded later are described once they were found; without a search of the client they never would be. */
@@ -186,7 +186,7 @@ const offeredTools = ({
   tools: requestTools,
   tool_choice: choice,
 }: z.output<typeof Body>): OfferedTools => {
-  const { added, found: references, removed } = toolChanges(messages)
+  const { added, references, removed } = toolChanges(messages)
   const names = new Set(requestTools.map(({ name }) => name))
   const others = [...added].flatMap(([name, tool]) => (names.has(name) ? [] : [tool]))
   const tools = [...requestTools, ...parseBody(z.array(AnyTool), others, ['messages'])]

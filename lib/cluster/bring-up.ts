@@ -483,7 +483,7 @@ const removeOthers = async (takeover: Takeover, storedFiles: readonly Stored[]):
 
 /** Compares the local files, which are right, with what the database has. */
 export const compareLocal = async (sides: Sides): Promise<void> =>
-  keepLocal(sides, (await readRows(sides)).stored)
+  keepLocal(sides, (await readRows(sides)).storedFiles)
 
 /**
  * The keys of files that cannot be had here; null when the local files decided. Throws with a sentence when the directory and the

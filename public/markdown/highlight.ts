@@ -233,8 +233,8 @@ export const paintLater = async (
 }
 
 const registered = (name: string): Highlight => {
-  const known = CSS.highlights.get(name)
-  if (known) return known
+  const existing = CSS.highlights.get(name)
+  if (existing) return existing
   const highlight = new Highlight()
   // Inner scopes (an escape in a string) must win over outer ones.
   highlight.priority = name === 'code-string' || name === 'code-tag' ? 0 : 1

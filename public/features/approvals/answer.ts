@@ -35,7 +35,7 @@ const ANSWER_MS = 35_000
 /** By the id of the question: null while its answer is under way, or why it failed. */
 const unsettled = signal<ReadonlyMap<string, string | null>>(new Map())
 /** What is being written as the answer, by the id of the question: its card is gone while another chat is shown. */
-const written = signal<ReadonlyMap<string, string>>(new Map())
+const answers = signal<ReadonlyMap<string, string>>(new Map())
 /** By the question as it was shown: one that is asked anew has the same id. */
 const settled = new WeakMap<Question, string>()
 
@@ -60,13 +60,13 @@ export const answerState = (question: Question): AnswerState => {
 }
 
 export const writtenAnswer = (question: Question): string =>
-  written.value.get(questionId(question)) ?? ''
+  answers.value.get(questionId(question)) ?? ''
 
 export const writeAnswer = (question: Question, text: string): void => {
-  const next = new Map(written.value)
+  const next = new Map(answers.value)
   if (text) next.set(questionId(question), text)
   else next.delete(questionId(question))
-  written.value = next
+  answers.value = next
 }
 
 /** `undefined`: settled. */

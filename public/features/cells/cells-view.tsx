@@ -137,7 +137,7 @@ export const CellsView = ({ state }: { state: Cells }) => {
   const late = useSignal('')
   useEffect(() => state.watch(), [])
   const cells = state.cells.value
-  const found = cells.flatMap((cell): Found[] => {
+  const pairs = cells.flatMap((cell): Found[] => {
     const work = state.works.value.get(cell.path)
     return work ? [{ cell, work }] : []
   })
@@ -145,12 +145,13 @@ export const CellsView = ({ state }: { state: Cells }) => {
     work.sessions.find(each => each.session_id === id) ??
     work.turns.find(each => each.session_id === id) ?? { session_id: id, title: '', profile: '' }
   // The newest last: what is shown keeps its place.
-  const waiting = found
+  const waiting = pairs
     .flatMap(each => each.work.questions.map(question => ({ each, question })))
     .sort((a, b) => a.question.requested_at - b.question.requested_at)
-  const asked = new Set(waiting.map(({ question }) => question.session_id))
-  const isAbove = ({ doing, session_id }: Turn) => doing.kind === 'waiting' && asked.has(session_id)
-  const running = found
+  const waitingIds = new Set(waiting.map(({ question }) => question.session_id))
+  const isAbove = ({ doing, session_id }: Turn) =>
+    doing.kind === 'waiting' && waitingIds.has(session_id)
+  const running = pairs
     .flatMap(each => each.work.turns.map(turn => ({ each, turn })))
     .filter(({ turn }) => !isAbove(turn))
     .sort((a, b) => a.turn.started_at - b.turn.started_at)

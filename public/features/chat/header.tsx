@@ -136,9 +136,9 @@ export const Header = () => {
       )}
       <IconButton
         icon="panel"
-        label={t(app.panel.shown.value ? 'panel.hide' : 'panel.show')}
+        label={t(app.panel.isShown.value ? 'panel.hide' : 'panel.show')}
         keys={formatKeys('mod+shift+e', layout.mac)}
-        aria-expanded={app.panel.shown.value}
+        aria-expanded={app.panel.isShown.value}
         onClick={() => app.panel.toggle()}
       />
       {row && (

@@ -31,17 +31,17 @@ const Chip = ({ path }: { path: string }) => {
   const { transcript: chat } = useChat()
   const { base } = useShell()
   const session_id = chat.sessionId.value
-  const known = attachments.arrived.value.get(path)
+  const arrival = attachments.arrived.value.get(path)
   const isPicture = isImagePath(path) && session_id !== ''
   const query = { session_id, path }
   // A pasted picture is kept with the chat and named by its whole path.
   const route = path.startsWith('/') ? 'api/media' : 'api/file/raw'
-  const src = known?.picture ?? (isPicture ? urlOf(base, route, query) : null)
+  const src = arrival?.picture ?? (isPicture ? urlOf(base, route, query) : null)
   return (
     <li class="file" title={visibleName(path)}>
       <Thumb src={src} />
       <bdi class="file-name">{visibleName(nameOf(path))}</bdi>
-      {known && <span class="file-size">{formatBytes(known.sizeBytes)}</span>}
+      {arrival && <span class="file-size">{formatBytes(arrival.sizeBytes)}</span>}
       <IconButton
         icon="close"
         size={12}

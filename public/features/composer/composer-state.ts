@@ -113,36 +113,36 @@ export class ComposerState {
       .filter(Boolean)
   }
 
-  async showThinking(shown: boolean): Promise<void> {
-    await this.#options.settings.save('show_thinking', shown)
-    await this.reasoning.setShown(shown)
+  async showThinking(isOn: boolean): Promise<void> {
+    await this.#options.settings.save('show_thinking', isOn)
+    await this.reasoning.setShown(isOn)
   }
 
   async #send(steer: boolean): Promise<void> {
     const { draft } = this
     const { shell, chat, turns, runCommand } = this.#options
     const names = draft.names()
-    const taken = draft.takeDraft()
+    const contents = draft.takeDraft()
     try {
-      const isPlain = taken.files.length + (taken.comments?.length ?? 0) === 0
-      if (isPlain && (await runCommand(taken.text))) {
-        draft.forget(taken, false)
+      const isPlain = contents.files.length + (contents.comments?.length ?? 0) === 0
+      if (isPlain && (await runCommand(contents.text))) {
+        draft.forget(contents, false)
         return
       }
     } catch (error) {
       shell.toasts.showError(error)
-      draft.restoreDraft(taken)
+      draft.restoreDraft(contents)
       return
     }
-    const text = messageOf(taken)
+    const text = messageOf(contents)
     const isBusy = chat.busy.peek()
     const sent = isBusy
-      ? turns.enqueue(text, taken.files, { steer, names })
-      : turns.startTurn(text, taken.files, names)
+      ? turns.enqueue(text, contents.files, { steer, names })
+      : turns.startTurn(text, contents.files, names)
     // A message is in the outbox now; guidance of a turn is not.
     const isStored = !(isBusy && steer)
-    if (isStored) draft.forget(taken, true)
-    if (!(await sent)) draft.restoreDraft(taken)
-    else if (!isStored) draft.forget(taken, true)
+    if (isStored) draft.forget(contents, true)
+    if (!(await sent)) draft.restoreDraft(contents)
+    else if (!isStored) draft.forget(contents, true)
   }
 }

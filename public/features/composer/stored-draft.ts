@@ -82,11 +82,11 @@ export class StoredDraft {
   load(): { draft: Written; isUnsaved: boolean } {
     const id = this.#place.sessionId.peek()
     const { drafts } = this.#platform
-    const found = id ? this.#unsaved()[id] : drafts.read(this.#place.key, noDraft)
-    const draft = found ?? noDraft
-    this.#own = found
+    const unsaved = id ? this.#unsaved()[id] : drafts.read(this.#place.key, noDraft)
+    const draft = unsaved ?? noDraft
+    this.#own = unsaved
     this.adopt(draft)
-    const isUnsaved = id !== '' && found !== undefined
+    const isUnsaved = id !== '' && unsaved !== undefined
     if (isUnsaved) this.#saved = UNKNOWN
     return { draft, isUnsaved }
   }
@@ -174,10 +174,10 @@ export class StoredDraft {
   }
 
   async #send(input: { session_id: string } & Draft): Promise<void> {
-    const named = { ...input, client_message_id: this.#messageId }
+    const body = { ...input, client_message_id: this.#messageId }
     // `keepalive` sends the draft even while the tab closes; a longer one is in the browser if that is too soon.
-    const keepalive = new Blob([JSON.stringify(named)]).size <= KEEPALIVE_BYTES
-    await this.#platform.api('POST /api/session/draft', named, { keepalive })
+    const keepalive = new Blob([JSON.stringify(body)]).size <= KEEPALIVE_BYTES
+    await this.#platform.api('POST /api/session/draft', body, { keepalive })
   }
 
   /** What was only chosen is not worth keeping. */
@@ -198,19 +198,19 @@ export class StoredDraft {
     return this.#platform.drafts.read<Record<string, Draft>>(UNSAVED, {})
   }
 
-  #isOwn(found: Draft | undefined): boolean {
-    return found !== undefined && this.#own !== undefined && isSame(found, this.#own)
+  #isOwn(draft: Draft | undefined): boolean {
+    return draft !== undefined && this.#own !== undefined && isSame(draft, this.#own)
   }
 
   #keep(id: string, draft: Written): void {
     this.#own = draft
     // With the name that the server may have it under: its reply may never be seen.
-    const named = { ...draft, client_message_id: this.#messageId }
-    this.#platform.drafts.write(UNSAVED, { ...this.#unsaved(), [id]: named })
+    const record = { ...draft, client_message_id: this.#messageId }
+    this.#platform.drafts.write(UNSAVED, { ...this.#unsaved(), [id]: record })
   }
 
   #forget(id: string): void {
-    const { [id]: found, ...others } = this.#unsaved()
-    if (this.#isOwn(found)) this.#platform.drafts.write(UNSAVED, others)
+    const { [id]: draft, ...others } = this.#unsaved()
+    if (this.#isOwn(draft)) this.#platform.drafts.write(UNSAVED, others)
   }
 }

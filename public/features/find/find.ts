@@ -27,13 +27,13 @@ export const foldCase = (text: string): string => {
 export const MAX_MATCHES = 10_000
 
 /** Offsets of non-overlapping matches, the first `limit` of them. */
-export const indexesOf = (text: string, wanted: string, limit = MAX_MATCHES): number[] => {
+export const indexesOf = (text: string, needle: string, limit = MAX_MATCHES): number[] => {
   const places: number[] = []
-  if (!wanted) return places
-  let at = text.indexOf(wanted)
+  if (!needle) return places
+  let at = text.indexOf(needle)
   while (at >= 0 && places.length < limit) {
     places.push(at)
-    at = text.indexOf(wanted, at + wanted.length)
+    at = text.indexOf(needle, at + needle.length)
   }
   return places
 }
@@ -58,7 +58,7 @@ export class Find {
   #closed = false
   #isLoading = false
   /** Folded text by row key, valid until the row's text changes. */
-  readonly #known = new Map<string, { raw: string; folded: string }>()
+  readonly #folded = new Map<string, { raw: string; folded: string }>()
   readonly #messages
   readonly #rows = computed(() =>
     toRows({
@@ -69,11 +69,11 @@ export class Find {
       showThinking: false,
     }),
   )
-  readonly wanted = computed(() => foldCase(this.query.value.trim()))
+  readonly needle = computed(() => foldCase(this.query.value.trim()))
   readonly #matches = computed((): Match[] => {
-    if (!this.wanted.value) return []
+    if (!this.needle.value) return []
     return this.#rows.value.flatMap(row =>
-      indexesOf(this.#foldedOf(row), this.wanted.value).map((_, n) => ({ key: row.key, n })),
+      indexesOf(this.#foldedOf(row), this.needle.value).map((_, n) => ({ key: row.key, n })),
     )
   })
   /** Index of the current match, or -1. */
@@ -92,7 +92,7 @@ export class Find {
     this.#options = options
     this.#messages = computed(() => chat.value.messages)
     this.loading = computed(
-      () => this.wanted.value !== '' && chat.value.before > 0 && !this.failed.value,
+      () => this.needle.value !== '' && chat.value.before > 0 && !this.failed.value,
     )
   }
 
@@ -144,10 +144,10 @@ export class Find {
 
   #foldedOf(row: Row): string {
     const raw = rawOf(row)
-    const found = this.#known.get(row.key)
-    if (found?.raw === raw) return found.folded
+    const cached = this.#folded.get(row.key)
+    if (cached?.raw === raw) return cached.folded
     const folded = raw && foldCase(row.kind === 'text' ? toPlainText(raw) : raw)
-    this.#known.set(row.key, { raw, folded })
+    this.#folded.set(row.key, { raw, folded })
     return folded
   }
 }

@@ -98,7 +98,7 @@ export const openSecond = (page: Page): Pane => {
 /** Closes a side, which stops nothing in its session; its draft is stored first. */
 const close = async (page: Page, closing: Pane): Promise<void> => {
   const { route, toasts } = page.shell
-  const { draft, panel } = closing.shown.peek()
+  const { draft, panel } = closing.openChat.peek()
   if (panel.contents.peek()?.openFile.dirty.peek()) {
     toasts.show(t('split.unsaved'), { kind: 'error' })
     return

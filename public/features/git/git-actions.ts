@@ -122,8 +122,8 @@ export class GitActions {
       return
     }
     try {
-      const found = await this.api('GET /api/git/overview', this.session)
-      if (isNewest()) this.overview.value = found
+      const overview = await this.api('GET /api/git/overview', this.session)
+      if (isNewest()) this.overview.value = overview
     } catch {
       // The list of changes reports that Git cannot be used; without this the tools are not shown.
       if (isNewest()) this.overview.value = null
@@ -157,8 +157,8 @@ export class GitActions {
 
   async discard(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
     await this.run('discard', async () => {
-      const found = await this.api('POST /api/git/discard', this.#selection(change, loaded, lines))
-      const input = { ...this.session, ...found }
+      const result = await this.api('POST /api/git/discard', this.#selection(change, loaded, lines))
+      const input = { ...this.session, ...result }
       this.#toasts.show(t('git.discarded', { name: nameOf(change.path) }), {
         action: {
           label: t('git.undo'),

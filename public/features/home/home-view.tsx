@@ -97,9 +97,9 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
     isSettled.value = !mayStart
     if (!mayStart) return
     api('GET /api/workspaces/facts', { path }).then(
-      found => {
+      reply => {
         if (!isCurrent) return
-        facts.value = found
+        facts.value = reply
         isSettled.value = true
       },
       // Suggestions only: a directory that cannot be read is reported where it is used.

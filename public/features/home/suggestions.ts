@@ -46,7 +46,7 @@ const ofFacts = (facts: Facts): Suggestion[] => {
         prompt: t('suggest.start.prompt'),
       },
     ]
-  const found: (Suggestion | null)[] = [
+  const suggestions: (Suggestion | null)[] = [
     facts.changed_files
       ? {
           icon: 'diff',
@@ -85,7 +85,7 @@ const ofFacts = (facts: Facts): Suggestion[] => {
           prompt: t('suggest.readme.prompt'),
         },
   ]
-  return found.filter(one => one !== null)
+  return suggestions.filter(one => one !== null)
 }
 
 /** `rows`: the chats, newest first. `facts`: null until they are loaded, or when they could not be. */

@@ -165,8 +165,8 @@ export const InboxView = () => {
   }, [count])
 
   /** With its profile, if that is not the one of the page. */
-  const nameOf = (id: string, known?: { title: string; profile: string }): string => {
-    const row = known ??
+  const nameOf = (id: string, session?: { title: string; profile: string }): string => {
+    const row = session ??
       sessions.row(id) ??
       state.sessions.value.get(id) ?? { title: '', profile: '' }
     const title = titleOf(row)

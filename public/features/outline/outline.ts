@@ -51,18 +51,18 @@ const entriesOf = (message: Message): OutlineEntry[] => {
   if (message.role === 'assistant') return message._error ? [] : headingsOf(message)
   if (message.role !== 'user' || message._hooks || isCompaction(message)) return []
   const text = textOf(message)
-  const shown = oneLine(message.attachments?.length ? withoutFiles(text) : text)
-  return [{ row: message.id, heading: null, level: 0, text: shown, at: secondsOf(message) }]
+  const line = oneLine(message.attachments?.length ? withoutFiles(text) : text)
+  return [{ row: message.id, heading: null, level: 0, text: line, at: secondsOf(message) }]
 }
 
 /** Messages do not change, so each is parsed once. */
-const known = new WeakMap<Message, OutlineEntry[]>()
+const cache = new WeakMap<Message, OutlineEntry[]>()
 
 export const outlineOf = (messages: readonly Message[]): OutlineEntry[] =>
   messages.flatMap(message => {
-    const found = known.get(message) ?? entriesOf(message)
-    known.set(message, found)
-    return found
+    const entries = cache.get(message) ?? entriesOf(message)
+    cache.set(message, entries)
+    return entries
   })
 
 /** The entry that contains the message at the top of the viewport: the last one that does not follow it. -1 before the first. */

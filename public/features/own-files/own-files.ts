@@ -93,7 +93,7 @@ export class OwnFilesState extends EditedFile<OwnDraft> {
   readonly open: Signal<OwnFile | null> = signal(null)
   readonly opening: Signal<LoadState> = signal('ready')
   readonly kind: OwnFileKind
-  readonly shown: ReadonlySignal<OwnFileRow[]> = computed(() =>
+  readonly visible: ReadonlySignal<OwnFileRow[]> = computed(() =>
     this.rows.value.filter(row => matches(row, this.query.value.trim())),
   )
 
@@ -125,8 +125,8 @@ export class OwnFilesState extends EditedFile<OwnDraft> {
     }
   }
 
-  create(given: Partial<OwnDraft> = {}): void {
-    this.begin({ ...blank, ...given })
+  create(fields: Partial<OwnDraft> = {}): void {
+    this.begin({ ...blank, ...fields })
   }
 
   edit(): void {

@@ -40,17 +40,17 @@ const Row = ({ row, chosen }: { row: OwnFileRow; chosen: string | null }) => {
 const List = ({ files, chosen }: { files: OwnFilesState; chosen: string | null }) => {
   const { kind } = files
   const state = files.state.value
-  const shown = files.shown.value
+  const visible = files.visible.value
   if (state !== 'ready')
     return (
       <LoadNote state={state} failed={t(`own.${kind}.failed`)} onRetry={() => void files.load()} />
     )
   if (files.rows.value.length === 0) return <EmptyNote title={t(`own.${kind}.empty`)} />
-  if (shown.length === 0)
+  if (visible.length === 0)
     return <EmptyNote title={t('own.none', { query: files.query.value.trim() })} />
   return (
     <ul>
-      {shown.map(row => (
+      {visible.map(row => (
         <Row key={row.name} row={row} chosen={chosen} />
       ))}
     </ul>

@@ -24,8 +24,8 @@ const runSlash = async (app: App, name: string, argument = ''): Promise<void> =>
     return
   }
   const { commands } = await import('../composer/slash-commands.ts')
-  const said = await commands.find(command => command.name === name)?.run(app, '')
-  if (said) app.shell.toasts.show(said)
+  const message = await commands.find(command => command.name === name)?.run(app, '')
+  if (message) app.shell.toasts.show(message)
 }
 
 /** Those that only a slash command does. */

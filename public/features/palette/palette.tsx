@@ -30,7 +30,7 @@ export const Palette = () => {
     return new PaletteSearch({
       platform: app.shell.platform,
       local: () => [...localEntries(app), ...loaded.value],
-      remote: (query, wanted) => searchServer(app, query, wanted),
+      remote: (query, signal) => searchServer(app, query, signal),
       recentLabel: t('palette.recent'),
       first: () => chatBefore(app),
     })

@@ -89,7 +89,7 @@ const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
   const profile = app.profiles.active.value
   const input = { q, content: '1', limit: MAX_CHATS, ...(profile ? { profile } : {}) }
   const { sessions, more } = await app.shell.api('GET /api/sessions/search', input, { signal })
-  const found: Entry[] = (sessions as unknown as SearchHit[]).map(hit => ({
+  const entries: Entry[] = (sessions as unknown as SearchHit[]).map(hit => ({
     id: `chat:${hit.session_id}`,
     section: t('palette.found'),
     label: titleOf(hit),
@@ -113,7 +113,7 @@ const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
       app.shell.layout.focusSearch()
     },
   }
-  return more ? [...found, all] : found
+  return more ? [...entries, all] : entries
 }
 
 const filesFound = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
@@ -136,8 +136,8 @@ const filesFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
 
 /** Fails only when both searches fail. */
 export const searchServer = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
-  const found = await Promise.allSettled([filesFound(app, q, signal), chatsFound(app, q, signal)])
-  if (found.every(one => one.status === 'rejected'))
-    throw (found[0] as PromiseRejectedResult).reason
-  return found.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
+  const results = await Promise.allSettled([filesFound(app, q, signal), chatsFound(app, q, signal)])
+  if (results.every(one => one.status === 'rejected'))
+    throw (results[0] as PromiseRejectedResult).reason
+  return results.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
 }

@@ -51,7 +51,7 @@ const ChangeView = ({ change }: { change: Change }) => {
   const isWide = useWide()
   const { key, path, from, mark } = change
   const open = changes.opened.value.has(key)
-  const isShown = isWide && review.shown.value?.key === key
+  const isShown = isWide && review.current.value?.key === key
   return (
     <li class="change">
       <div class="change-line">

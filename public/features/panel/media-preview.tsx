@@ -77,10 +77,10 @@ export const SvgView = ({ doc }: { doc: Doc }) => {
   const url = useSignal('')
   const broken = useSignal(false)
   useEffect(() => {
-    const made = URL.createObjectURL(new Blob([doc.content], { type: 'image/svg+xml' }))
-    url.value = made
+    const objectUrl = URL.createObjectURL(new Blob([doc.content], { type: 'image/svg+xml' }))
+    url.value = objectUrl
     broken.value = false
-    return () => URL.revokeObjectURL(made)
+    return () => URL.revokeObjectURL(objectUrl)
   }, [doc.content])
   if (broken.value) return <p class="panel-note">{t('preview.svg.broken')}</p>
   return (

@@ -24,9 +24,9 @@ const Picture = ({ data, type }: { data: string; type: string }) => {
   const url = useSignal('')
   useEffect(() => {
     const blob = toBlob(data, type)
-    const made = blob ? URL.createObjectURL(blob) : ''
-    url.value = made
-    return () => URL.revokeObjectURL(made)
+    const objectUrl = blob ? URL.createObjectURL(blob) : ''
+    url.value = objectUrl
+    return () => URL.revokeObjectURL(objectUrl)
   }, [data, type])
   return url.value === '' ? null : (
     <img class="cell-picture" src={url.value} alt={t('cell.picture')} />

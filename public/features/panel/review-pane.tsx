@@ -87,7 +87,7 @@ export const ReviewPane = () => {
   const { review } = useWorkspacePanel()
   useKeys(review)
   const body = useRef<HTMLDivElement>(null)
-  const item = review.shown.value
+  const item = review.current.value
   useEffect(() => {
     review.load()
     if (body.current) body.current.scrollTop = 0

@@ -30,7 +30,7 @@ export class Review {
     ]
   })
   /** A file that was staged meanwhile stays chosen: it is the same file in another list. */
-  readonly shown = computed((): ReviewItem | null => {
+  readonly current = computed((): ReviewItem | null => {
     const items = this.items.value
     const path = this.#chosen.value.slice(this.#chosen.value.indexOf(':') + 1)
     return (
@@ -52,14 +52,14 @@ export class Review {
 
   step(by: 1 | -1): void {
     const { value: items } = this.items
-    const at = items.findIndex(({ key }) => key === this.shown.value?.key) + by
+    const at = items.findIndex(({ key }) => key === this.current.value?.key) + by
     const next = items[(at + items.length) % items.length]
     if (next) this.choose(next.key)
   }
 
   /** Loads the diff of what is shown. */
   load(): void {
-    const item = this.shown.peek()
+    const item = this.current.peek()
     if (!item) return
     if ('change' in item) this.#changes.show(item.change)
     else if (!this.#turns.diffs.peek().has(item.key))

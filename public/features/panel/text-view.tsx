@@ -137,8 +137,8 @@ export const TextView = ({ doc }: { doc: Doc }) => {
           onClick={event => {
             const from = event.currentTarget.getBoundingClientRect().top
             const pressed = Math.floor((event.clientY - from) / LINE_PX) + 1
-            const wanted = Math.max(1, Math.min(count, pressed))
-            if (first !== null) preview.select(wanted === line ? null : wanted + first - 1)
+            const target = Math.max(1, Math.min(count, pressed))
+            if (first !== null) preview.select(target === line ? null : target + first - 1)
           }}
         >
           {numbers}

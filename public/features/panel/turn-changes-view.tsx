@@ -29,7 +29,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
   const { path, old_path, status } = file
   const key = keyOf(turn, file)
   const loaded = turns.diffs.value.get(key)
-  const isShown = isWide && review.shown.value?.key === key
+  const isShown = isWide && review.current.value?.key === key
   const place = useRef<HTMLLIElement>(null)
   const isTarget = turns.target.value === key && loaded?.state === 'ready'
   useEffect(() => {

@@ -61,26 +61,26 @@ export const steeringActions = {
     const { transcript: chat } = app.chat
     const { draft: composer } = app.composer
     const { platform } = app.shell
-    const known = chat.chat.peek().queued.find(each => each.id === item)
-    const held = known && draftOf(known)
+    const entry = chat.chat.peek().queued.find(each => each.id === item)
+    const draft = entry && draftOf(entry)
     const remove = () => app.shell.api('POST /api/queue/remove', { session_id: id, id: item })
     const again = new TryAgain(platform.clock)
     const repeat = () =>
       void remove().catch((error: unknown) => isUnreachable(error) && again.later(repeat))
     // Removed there, it would be nowhere if the page were left before the reply.
-    if (held) composer.hold(held)
+    if (draft) composer.hold(draft)
     try {
       const { removed } = await remove()
       // As it is by now: other clients may change it.
-      composer.restoreDraft(draftOf(removed), held)
+      composer.restoreDraft(draftOf(removed), draft)
     } catch (error) {
-      if (!held) throw error
+      if (!draft) throw error
       if (isUnreachable(error)) {
         // It may have been removed all the same: it is kept here, and removed there when that can be asked.
-        composer.restoreDraft(held)
+        composer.restoreDraft(draft)
         again.later(repeat)
       } else {
-        composer.forget(held, false)
+        composer.forget(draft, false)
         throw error
       }
     }

@@ -108,15 +108,15 @@ const referenceAt = (text: string, from: number, word: string): Reference | null
 
 /** References in the order of the text; they do not overlap. */
 export const findReferences = (text: string): Reference[] => {
-  const found: Reference[] = []
+  const references: Reference[] = []
   const seen = text.length > MAX_CHARS ? text.slice(0, MAX_CHARS) : text
   for (const { 0: word, index } of seen.matchAll(WORD)) {
     if (word.length < 3) continue
     const reference = referenceAt(seen, index, word)
-    if (reference) found.push(reference)
-    if (found.length === MAX_REFERENCES) break
+    if (reference) references.push(reference)
+    if (references.length === MAX_REFERENCES) break
   }
-  return found
+  return references
 }
 
 /** The text of inline code as one name, which may contain spaces: `docs/release notes.md:3`. */

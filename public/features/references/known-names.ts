@@ -50,11 +50,11 @@ export class KnownNames {
 
   /** What the server said about a name; the first use asks for it. */
   look(session: string, name: string): Entry {
-    const asked = { session, name }
-    const key = keyOf(asked)
-    const known = this.#entries.get(key)
-    if (known) return known
-    this.#waiting.set(key, asked)
+    const request = { session, name }
+    const key = keyOf(request)
+    const cached = this.#entries.get(key)
+    if (cached) return cached
+    this.#waiting.set(key, request)
     if (!this.#state.scheduled) {
       this.#state.scheduled = true
       this.#options.platform.clock.timer(WAIT_MS, () => void this.#askAll())
@@ -62,9 +62,9 @@ export class KnownNames {
     return this.#keep(key)
   }
 
-  #answer(asked: readonly Asked[], { entries: found }: Reply): void {
-    const paths = new Map(found.map(({ asked: name, path, type }) => [name, { path, type }]))
-    for (const each of asked) {
+  #answer(requests: readonly Asked[], { entries }: Reply): void {
+    const paths = new Map(entries.map(({ asked: name, path, type }) => [name, { path, type }]))
+    for (const each of requests) {
       const entry = this.#entries.get(keyOf(each))
       if (entry) entry.value = paths.get(each.name) ?? null
     }
@@ -73,11 +73,11 @@ export class KnownNames {
   /** The names of one session that fit into one request. */
   #takeBatch(): Asked[] {
     const session = this.#waiting.values().next().value?.session
-    const taken = [...this.#waiting.values()]
-      .filter(asked => asked.session === session)
+    const batch = [...this.#waiting.values()]
+      .filter(request => request.session === session)
       .slice(0, MAX_ASKED)
-    for (const asked of taken) this.#waiting.delete(keyOf(asked))
-    return taken
+    for (const request of batch) this.#waiting.delete(keyOf(request))
+    return batch
   }
 
   async #askAll(): Promise<void> {
@@ -96,7 +96,7 @@ export class KnownNames {
         )
       } catch {
         // Offline, or the workspace is missing: the names stay plain text until they are asked for again.
-        for (const asked of batch) this.#entries.delete(keyOf(asked))
+        for (const request of batch) this.#entries.delete(keyOf(request))
       }
     }
     this.#state.asking = false

@@ -148,18 +148,18 @@ const ShareDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () =>
   const { attempt, api, toasts } = useShell()
   const [links] = useLoaded(() => api('GET /api/shares'))
   const url = useSignal('')
-  const shown = links.value
-  const own = shown?.shares.filter(link => link.session_id === sessionId) ?? []
+  const reply = links.value
+  const own = reply?.shares.filter(link => link.session_id === sessionId) ?? []
 
   return (
     <Dialog title={t('share.title')} closeLabel={t('app.close')} onClose={onClose}>
       <div class="share-body">
-        {!shown && <LoadingNote />}
+        {!reply && <LoadingNote />}
         {url.value && <Made url={url.value} />}
-        {shown && !url.value && (
+        {reply && !url.value && (
           <ShareForm
             sessionId={sessionId}
-            isOn={shown.enabled}
+            isOn={reply.enabled}
             onMade={(next, token) => {
               links.value = next
               url.value = new URL(`share/${token}`, document.baseURI).href

@@ -52,8 +52,8 @@ const sectionOf = (text: string): Section =>
   SECTIONS.find(name => name === text) ?? EARLIER[text] ?? 'general'
 
 const query = (values: Readonly<Record<string, string | null>>): string => {
-  const given = Object.entries(values).filter((pair): pair is [string, string] => !!pair[1])
-  return given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+  const pairs = Object.entries(values).filter((pair): pair is [string, string] => !!pair[1])
+  return pairs.length > 0 ? `?${new URLSearchParams(pairs)}` : ''
 }
 
 /** `/tasks/<id>`, as a person may write it; the page itself writes `?task=<id>`. */
@@ -160,13 +160,13 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     const url = urlOf(base, pathOf(route))
     return parts.length > 0 ? `${url}?${parts.join('&')}` : url
   }
-  let shown = address(current.value)
+  let shownUrl = address(current.value)
 
   const go = (route: Route, { replace = false } = {}): void => {
     const url = address(route)
     if (replace) history.replaceState(null, '', url)
-    else if (url !== shown) history.pushState(null, '', url)
-    shown = url
+    else if (url !== shownUrl) history.pushState(null, '', url)
+    shownUrl = url
     place.value = null
     file = null
     set(route)
@@ -182,7 +182,7 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
   const readLocation = (at: string): void => {
     set(parseRoute(base, at))
     readBeside(at)
-    shown = address(current.value)
+    shownUrl = address(current.value)
     place.value = placeOf(at)
   }
 

@@ -147,7 +147,7 @@ function Matches({ matches, openFile }: { matches: readonly Match[]; openFile: O
   return (
     <>
       <ul class="hits">
-        {more.shown.map(({ path, line, text }, index) => {
+        {more.visible.map(({ path, line, text }, index) => {
           const name = visibleName(path)
           const place = line === null ? name : `${name}:${line}`
           return (
@@ -182,7 +182,7 @@ function Items({ items }: { items: readonly Item[] }) {
   return (
     <>
       <ul class="result-list">
-        {more.shown.map((one, index) => (
+        {more.visible.map((one, index) => (
           <li key={index}>
             {(one.title || one.note) && (
               <p class="result-name">
@@ -226,7 +226,7 @@ function Fields({ fields }: { fields: readonly Field[] }) {
   return (
     <>
       <dl class="tool-args">
-        {more.shown.map(({ label, value }, index) => (
+        {more.visible.map(({ label, value }, index) => (
           <div key={index}>
             <dt>{visibleText(label)}</dt>
             <dd>{isObjectOrArray(value) ? <Nested value={value} /> : scalar(value)}</dd>

@@ -24,7 +24,7 @@ export const startAnnouncing = (pane: Pane): void => {
   /** Null: no chat was shown. */
   let session: string | null = null
   /** Messages that were on the page when it was opened, or were announced. */
-  let known = new Set<string>()
+  let ids = new Set<string>()
   let streamed: { id: string; sentences: SpokenSentences } | null = null
   let isPlanned = false
 
@@ -42,12 +42,12 @@ export const startAnnouncing = (pane: Pane): void => {
       speak(sentencesOf(live.message_id).update(live.text, true))
   }
   const skip = ({ messages, live }: TranscriptState): void => {
-    known = new Set(messages.map(({ id }) => id).filter(id => !isBeingSent(id)))
+    ids = new Set(messages.map(({ id }) => id).filter(id => !isBeingSent(id)))
     streamed = null
     if (live?.message_id) sentencesOf(live.message_id).update(live.text, true)
   }
   const finish = (message: Message): void => {
-    known.add(message.id)
+    ids.add(message.id)
     if (message.role === 'assistant' && !message._error)
       speak(sentencesOf(message.id).update(textOf(message), false))
   }
@@ -60,10 +60,10 @@ export const startAnnouncing = (pane: Pane): void => {
       session = null
       return
     }
-    const isNew = session === '' && known.size === 0
+    const isNew = session === '' && ids.size === 0
     if (session === null || (session !== value.sessionId && !isNew)) skip(value)
     session = value.sessionId
-    const first = value.messages.findLastIndex(({ id }) => known.has(id)) + 1
+    const first = value.messages.findLastIndex(({ id }) => ids.has(id)) + 1
     for (const message of value.messages.slice(first)) if (!isBeingSent(message.id)) finish(message)
     if (!value.live?.text || isPlanned) return
     isPlanned = true

@@ -30,8 +30,8 @@ export const splitText = (text: string): string[] => {
   let fence = ''
   let blank = false
   for (let at = 0; at < text.length; ) {
-    const found = text.indexOf('\n', at)
-    const end = found < 0 ? text.length : found
+    const index = text.indexOf('\n', at)
+    const end = index < 0 ? text.length : index
     const line = text.slice(at, Math.min(end, at + 120))
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? ''
     if (!fence && blank && at - start >= PIECE && (mark || /^[\p{L}\p{N}#*_"“(`[]/u.test(line))) {

@@ -81,10 +81,10 @@ export function RowView({ row }: { row: Row }) {
 function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
   const { chat, actions } = useTranscript()
   const error = usePart(chat, ({ error }) => error)
-  const known = row.last ? error : null
+  const current = row.last ? error : null
   return (
     <ErrorCard
-      error={known ?? row.message}
+      error={current ?? row.message}
       onRetry={row.last ? () => actions.retry(row.message.id) : null}
       onSwitchModel={actions.switchModel}
       onAddKey={actions.addKey}

@@ -28,7 +28,7 @@ export type ToolStep = {
   tid: string
   name: string
   /** Arguments as JSON text; empty while only the preview of the event is known. */
-  written: string
+  argsText: string
   short: Readonly<Record<string, string>> | null
   result: Message | null
   state: 'running' | 'queued' | 'ended'
@@ -82,7 +82,7 @@ export type FootRow = {
   /** The user's message and everything that followed it. */
   turn: readonly Message[]
   /** Ids of the user messages whose turn ends here: more than one when the turn was steered. */
-  asked: readonly string[]
+  userIds: readonly string[]
   usage: TurnUsage | null
   last: boolean
 }
@@ -151,19 +151,19 @@ export const toRows = (input: RowsInput): Row[] => {
   }
   const rows: Row[] = []
   const turns = toTurns(input.messages)
-  let asked: string[] = []
+  let userIds: string[] = []
   for (const [index, turn] of turns.entries()) {
     const last = index === turns.length - 1
     const usage = usageOf(turn, turns[index + 1], input.turnUsage)
-    if (turn.user) asked.push(turn.user.id)
+    if (turn.user) userIds.push(turn.user.id)
     const continues = last ? input.live !== null : !usage && endsLater(turn, input)
-    const ended = continues ? [] : asked
-    if (!continues) asked = []
+    const ended = continues ? [] : userIds
+    if (!continues) userIds = []
     const live = last ? input.live : null
-    addTurn(rows, turn, { ...input, results, live, last, usage, asked: ended })
+    addTurn(rows, turn, { ...input, results, live, last, usage, userIds: ended })
   }
-  const known = new Set(input.messages.map(({ id }) => id))
-  const others = input.notices?.filter(({ after }) => !after || !known.has(after)) ?? []
+  const ids = new Set(input.messages.map(({ id }) => id))
+  const others = input.notices?.filter(({ after }) => !after || !ids.has(after)) ?? []
   return [...rows, ...others.map(noticeRow)]
 }
 
@@ -204,7 +204,7 @@ const endsLater = (turn: Turn, { turnUsage = [], live }: RowsInput): boolean =>
 
 type TurnInput = RowsInput & {
   results: ReadonlyMap<string, Message>
-  asked: readonly string[]
+  userIds: readonly string[]
   last: boolean
   usage: TurnUsage | null
 }
@@ -323,8 +323,8 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     const calls = message.tool_calls ?? []
     for (const call of calls) {
       const isOwn = ({ call_id: id }: Decision) => (id ?? (calls[1] ? '' : call.id)) === call.id
-      const { name: called, arguments: written } = call.function
-      const step = toolStep(call.id, called, written, input, decisions.filter(isOwn))
+      const { name: called, arguments: argsText } = call.function
+      const step = toolStep(call.id, called, argsText, input, decisions.filter(isOwn))
       if (step) {
         steps.push(step)
         now = (step.result && secondsOf(step.result)) ?? now
@@ -349,7 +349,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       key: `${name}:foot`,
       messages: spoken,
       turn: user ? [user, ...replies] : replies,
-      asked: input.asked,
+      userIds: input.userIds,
       usage: input.usage,
       last,
     })
@@ -361,9 +361,9 @@ type Rest = { steps: Step[]; flush: (live: boolean) => void; first: boolean; inp
 
 /** Adds the rows of the running turn after the stored ones. */
 const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: Rest) => {
-  const known = new Set(steps.map(step => step.key))
+  const keys = new Set(steps.map(step => step.key))
   for (const { tid, name, args } of live.tools) {
-    if (known.has(tid) || input.results.has(tid)) continue
+    if (keys.has(tid) || input.results.has(tid)) continue
     const step = toolStep(tid, name, '', input)
     if (step) steps.push({ ...step, short: args })
   }
@@ -428,7 +428,7 @@ const writtenStep = (
 const toolStep = (
   tid: string,
   name: string,
-  written: string,
+  argsText: string,
   input: TurnInput,
   decisions: readonly Decision[] = [],
 ): ToolStep | null => {
@@ -442,8 +442,8 @@ const toolStep = (
     key: tid,
     tid,
     name,
-    written,
-    short: running && !written ? running.args : null,
+    argsText,
+    short: running && !argsText ? running.args : null,
     result,
     state,
     startedAt: running?.started_at ?? null,

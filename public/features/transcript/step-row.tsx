@@ -51,7 +51,7 @@ export function RunningStep({
   onOpen: (() => void) | undefined
 }) {
   const { clock } = useTranscript()
-  const args = step.short ?? parseArgs(step.written)
+  const args = step.short ?? parseArgs(step.argsText)
   const { does, object, code } = describeToolCall(step.name, args)
   const waited = waitedSeconds(step.decisions)
   const isDelegation = step.name === 'delegate_task'
@@ -84,8 +84,8 @@ function LineCount() {
   return <span class="act-part">{t('tool.lines', { count: usePerFrame(source, 1) })}</span>
 }
 
-const textInArgs = ({ name, written }: ToolStep): string => {
-  const args = parseArgs(written)
+const textInArgs = ({ name, argsText }: ToolStep): string => {
+  const args = parseArgs(argsText)
   return (toolInfo(name)?.texts ?? []).map(key => asString(args[key])).find(Boolean) ?? ''
 }
 
@@ -95,7 +95,7 @@ const textInArgs = ({ name, written }: ToolStep): string => {
  */
 function Tail({ step }: { step: ToolStep }) {
   const { live } = useTranscript()
-  const inArgs = useMemo(() => textInArgs(step), [step.name, step.written])
+  const inArgs = useMemo(() => textInArgs(step), [step.name, step.argsText])
   const source = useComputed(() =>
     isWritten(step)
       ? (live.value?.writing?.text ?? '')
@@ -179,7 +179,7 @@ function Tool({ rowKey, step, alone }: StepProps<ToolStep>) {
   return (
     <ToolCard
       name={step.name}
-      written={step.written}
+      argsText={step.argsText}
       short={step.short}
       content={result ? textOf(result) : null}
       colored={result?._output ?? null}

@@ -219,8 +219,8 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
     const turn = live.value
     if (!turn) return null
     const spoken = [turn.message_id, turn.text.trim() !== '', turn.reasoning !== '']
-    const written = [turn.writing?.index, turn.writing?.path]
-    return [turn.stream_id, ...spoken, ...written, ...turn.tools.map(tool => tool.tid)].join('\n')
+    const writing = [turn.writing?.index, turn.writing?.path]
+    return [turn.stream_id, ...spoken, ...writing, ...turn.tools.map(tool => tool.tid)].join('\n')
   })
   const shape = computed((): LiveShape | null => {
     if (shapeKey.value === null) return null
@@ -233,7 +233,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
       writing: turn.writing,
     }
   })
-  let known: ReadonlyMap<string, Row> = new Map()
+  let previous: ReadonlyMap<string, Row> = new Map()
   const rows = computed(() => {
     const input = {
       messages: messages.value,
@@ -246,8 +246,8 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
     const all = opened.value
     const open = { has: (key: string) => all.has(key) !== showSteps }
     const fresh = toRows({ ...input, open, showThinking, showSteps })
-    const list = reuseRows(known, fresh)
-    known = new Map(list.map(row => [row.key, row]))
+    const list = reuseRows(previous, fresh)
+    previous = new Map(list.map(row => [row.key, row]))
     return list
   })
   return {

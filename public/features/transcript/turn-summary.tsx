@@ -84,12 +84,12 @@ export const noteKeptFiles = (app: App, id: string): void => {
 const FILES_AT_ONCE = 50
 
 /** Reads the changes of the chat, and again when this turn has ended. */
-const useTurnChange = (turns: TurnChanges, { asked, last, turn }: FootRow): TurnChange | null => {
+const useTurnChange = (turns: TurnChanges, { userIds, last, turn }: FootRow): TurnChange | null => {
   const newest = last ? (turn.at(-1)?.id ?? '') : ''
   useEffect(() => void turns.follow(newest), [newest])
   return (
     turns.list.value.find(
-      ({ message_id: id, undo_of }) => undo_of === null && id !== null && asked.includes(id),
+      ({ message_id: id, undo_of }) => undo_of === null && id !== null && userIds.includes(id),
     ) ?? null
   )
 }
@@ -200,11 +200,11 @@ const Details = ({ change, state }: Shown) => (
 type FilesProps = { change: TurnChange; state: UndoState }
 
 const Files = ({ change, state }: FilesProps) => {
-  const { shown, button } = useShowMore(change.files, FILES_AT_ONCE)
+  const { visible, button } = useShowMore(change.files, FILES_AT_ONCE)
   return (
     <div>
       <ul aria-label={t('files.label')}>
-        {shown.map(file => (
+        {visible.map(file => (
           <FileLine key={file.path} change={change} file={file} state={state} />
         ))}
       </ul>

@@ -35,10 +35,10 @@ export function UserEditor({ id }: { id: string }) {
     await actions.edit(id, draft.trim(), names)
   }
   const onPaste = (event: Event, data: DataTransfer | null) => {
-    const given = data?.getData('text/plain') ?? ''
-    if (given.length <= ATTACHED_CHARS || isSending) return
+    const text = data?.getData('text/plain') ?? ''
+    if (text.length <= ATTACHED_CHARS || isSending) return
     event.preventDefault()
-    attach(given)
+    attach(text)
   }
   const onKey = (event: KeyboardEvent) => {
     if (isComposing(event)) return
@@ -105,9 +105,9 @@ const usePastedFiles = (id: string) => {
   const count = (by: number) => change({ uploads: Math.max(0, (now()?.uploads ?? 0) + by) })
   return {
     change,
-    attach: (given: string) =>
+    attach: (raw: string) =>
       void app.shell.attempt(async () => {
-        const text = given.replace(/\r\n?/g, '\n')
+        const text = raw.replace(/\r\n?/g, '\n')
         const file = toPastedFile(text)
         const sessionId = app.chat.transcript.sessionId.peek()
         count(1)

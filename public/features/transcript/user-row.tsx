@@ -77,11 +77,13 @@ const isLong = (text: string): boolean => text.length > 1400 || text.split('\n',
 export function UserRowView({ message }: { message: Message }) {
   const { actions } = useTranscript()
   const whole = useSignal(false)
-  const named = (message.attachments?.length ?? 0) > 0
+  const hasFiles = (message.attachments?.length ?? 0) > 0
   // Files are listed below as links, so their names are removed from the text.
-  const { text, comments } = splitComments(named ? withoutFiles(textOf(message)) : textOf(message))
+  const { text, comments } = splitComments(
+    hasFiles ? withoutFiles(textOf(message)) : textOf(message),
+  )
   const long = isLong(text)
-  const stored = !message.id.startsWith('sent-') && may('POST /api/chat/start')
+  const isStored = !message.id.startsWith('sent-') && may('POST /api/chat/start')
   // A hook wrote it, to make the agent continue.
   if (message._hooks) return <HookNotes notes={message._hooks} />
   if (editOf(actions.editing.value, message.id)) return <UserEditor id={message.id} />
@@ -105,7 +107,7 @@ export function UserRowView({ message }: { message: Message }) {
           </button>
         )}
         {comments.length > 0 && <SentComments comments={comments} openFile={actions.openFile} />}
-        {message.attachments && named && (
+        {message.attachments && hasFiles && (
           <div
             class={message.attachments.some(isImagePath) ? 'user-attached-high' : 'user-attached'}
           >
@@ -128,7 +130,7 @@ export function UserRowView({ message }: { message: Message }) {
         >
           <Icon name="copy" />
         </button>
-        {stored && (
+        {isStored && (
           <button
             type="button"
             class="tx-tool"

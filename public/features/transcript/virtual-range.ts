@@ -40,9 +40,9 @@ const guessHeight = (row: Row, width: number): number => {
 const contentOf = (content: unknown): string => (typeof content === 'string' ? content : '')
 
 const count = (text: string, mark: string): number => {
-  let found = 0
-  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) found++
-  return found
+  let total = 0
+  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) total++
+  return total
 }
 
 /** Row heights by key: measured, else estimated. */
@@ -51,8 +51,8 @@ export class Heights {
   #guessed = new WeakMap<Row, number>()
 
   of(row: Row, width: number): number {
-    const known = this.#measured.get(row.key) ?? this.#guessed.get(row)
-    if (known !== undefined) return known
+    const height = this.#measured.get(row.key) ?? this.#guessed.get(row)
+    if (height !== undefined) return height
     const guess = guessHeight(row, width)
     this.#guessed.set(row, guess)
     return guess

@@ -72,19 +72,19 @@ export class GitChanges {
   readonly opened = signal<ReadonlySet<string>>(new Set())
   readonly #newest = createResponseOrder()
   readonly marks = computed(() => {
-    const found = new Map<string, Mark>()
-    for (const file of this.status.value?.files ?? []) found.set(file.path, markOf(file))
-    return found
+    const marks = new Map<string, Mark>()
+    for (const file of this.status.value?.files ?? []) marks.set(file.path, markOf(file))
+    return marks
   })
   /** Directories that contain a change. */
   readonly touched = computed(() => {
-    const found = new Set<string>()
+    const paths = new Set<string>()
     for (const path of this.marks.value.keys()) {
       for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) {
-        found.add(path.slice(0, at))
+        paths.add(path.slice(0, at))
       }
     }
-    return found
+    return paths
   })
   readonly lines = computed(() => splitChanges(this.status.value?.files ?? []))
   readonly #nothing = { diff: '', binary: false, truncated: false }
@@ -100,8 +100,8 @@ export class GitChanges {
     if (!this.diffs.value.has(key)) this.#put(key, { state: 'loading', ...this.#nothing })
     const isNewest = this.#newest(key)
     try {
-      const found = await api('GET /api/git/diff', { ...this.#session, path, kind })
-      const { diff, binary, truncated, id } = found
+      const reply = await api('GET /api/git/diff', { ...this.#session, path, kind })
+      const { diff, binary, truncated, id } = reply
       const part = id ? { id } : {}
       if (isNewest()) this.#put(key, { state: 'ready', diff, binary, truncated, ...part })
     } catch {
@@ -115,9 +115,9 @@ export class GitChanges {
     if (!this.status.value) this.state.value = 'loading'
     const isNewest = this.#newest('')
     try {
-      const found = await api('GET /api/git/status', this.#session)
+      const reply = await api('GET /api/git/status', this.#session)
       if (!isNewest()) return
-      this.status.value = found
+      this.status.value = reply
       this.state.value = 'ready'
       const all = [...this.lines.value.staged, ...this.lines.value.unstaged]
       const keys = new Set(all.map(({ key }) => key))

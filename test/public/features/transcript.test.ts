@@ -659,7 +659,7 @@ transcript('subagents that run have a lane each, with what they do now', () => {
     ...{ text: '', reasoning: '', tools: [], subagents },
   })
   const call: ToolStep = {
-    ...{ kind: 'tool', key: 'c1', tid: 'c1', name: 'delegate_task', written: '', short: null },
+    ...{ kind: 'tool', key: 'c1', tid: 'c1', name: 'delegate_task', argsText: '', short: null },
     ...{ result: null, state: 'running', startedAt: 0, finished: null, decisions: [] },
   }
   const html = within(h(Lanes, { step: call }), live)

@@ -40,7 +40,7 @@ const usage = (n: number) => ({
   cache_write_tokens: 0,
 })
 const asked = (rows: readonly Row[]) =>
-  rows.flatMap(row => (row.kind === 'foot' ? [row.asked] : []))
+  rows.flatMap(row => (row.kind === 'foot' ? [row.userIds] : []))
 
 test('the changes of a steered turn belong to its last answer, those of a failed turn to its steps', () => {
   const input = { live: null, finished: {}, open: new Set<string>(), showThinking: false }
