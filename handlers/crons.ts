@@ -27,9 +27,9 @@ const inOwnWords = async (ctx: Ctx, schedule: string, zone: string): Promise<str
   return (await scheduleIn(language, schedule, ctx.app.clock.now(), zone)) ?? schedule
 }
 
-type Stored = Parameters<typeof toWireJob>[0]
+type StoredJob = Parameters<typeof toWireJob>[0]
 
-const show = (ctx: Ctx, job: Stored) => {
+const show = (ctx: Ctx, job: StoredJob) => {
   const cron = cronOf(ctx)
   const wire = toWireJob(job, {
     now: ctx.app.clock.now(),
@@ -55,7 +55,7 @@ const text = z.string().optional()
 const requirePlain = (
   ctx: Ctx,
   fields: { script?: string | undefined; base_url?: string | undefined },
-  before?: Stored,
+  before?: StoredJob,
 ): void => {
   // Clients may send the stored values back.
   const current = before && show(ctx, before)

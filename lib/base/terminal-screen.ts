@@ -21,18 +21,18 @@ const COLORS = new RegExp(COLOR, 'g')
 /** A character and the color codes in force. */
 type Cell = { char: string; style: string }
 /** `cells`: of a line that was partly written again; else `text` is as it was printed. */
-type Row = {
+type ScreenRow = {
   text: string
   cells: Cell[] | null
   /** Until something else is written there, the text that was erased says more than an empty line. */
   isErased?: true
 }
 
-const blank = (): Row => ({ text: '', cells: null })
+const blank = (): ScreenRow => ({ text: '', cells: null })
 
 const visibleText = (text: string): string => stripVTControlCharacters(text).replace(/\r$/, '')
 
-const widthOf = ({ text, cells, isErased }: Row): number =>
+const widthOf = ({ text, cells, isErased }: ScreenRow): number =>
   isErased ? 0 : (cells?.length ?? visibleText(text).length)
 
 /** Programs that never reset add codes for ever. */
@@ -44,7 +44,7 @@ const styleAfter = (style: string, code: string): string => {
   return codes.slice(-MAX_CODES).join('')
 }
 
-const toCells = ({ text, cells }: Row): Cell[] => {
+const toCells = ({ text, cells }: ScreenRow): Cell[] => {
   if (cells) return cells
   let style = ''
   return text.split(COLOR).flatMap((part, at) => {
@@ -54,7 +54,7 @@ const toCells = ({ text, cells }: Row): Cell[] => {
   })
 }
 
-const toText = ({ text, cells }: Row): string => {
+const toText = ({ text, cells }: ScreenRow): string => {
   if (!cells) return text
   let style = ''
   const parts = cells.map(cell => {
@@ -68,7 +68,7 @@ const toText = ({ text, cells }: Row): string => {
 /** `emit` gets text that does not change any more. */
 export class TerminalScreen {
   readonly #emit: (text: string) => void
-  #rows: Row[] = [blank()]
+  #rows: ScreenRow[] = [blank()]
   #row = 0
   /** Null: behind the last character of the row. */
   #column: number | null = null
@@ -83,7 +83,7 @@ export class TerminalScreen {
     this.#emit = emit
   }
 
-  #current(): Row {
+  #current(): ScreenRow {
     return this.#rows[this.#row] ?? blank()
   }
 

@@ -55,7 +55,7 @@ const checkPerson = (config: Config): void => {
 }
 
 /** From the file, the variable, or the terminal; null when none of them has one. */
-const givenPassphrase = (file: string | null, { config, cwd }: CommandContext): string | null => {
+const presetPassphrase = (file: string | null, { config, cwd }: CommandContext): string | null => {
   if (file === null) return config.env[VARIABLE] ?? null
   const { text, problem } = readText(resolve(cwd, file))
   if (text === null) throw invalid(`${file}: ${problem ?? 'there is no such file'}`)
@@ -66,7 +66,7 @@ const HOW = `Put the passphrase into a file and use --passphrase-file, or set ${
 
 const newPassphrase = async (file: string | null, place: CommandContext): Promise<string> => {
   const { terminal } = place
-  const preset = givenPassphrase(file, place)
+  const preset = presetPassphrase(file, place)
   if (preset === null && !terminal.interactive)
     throw invalid(`Keys are encrypted with a passphrase. ${HOW}`)
   const first = preset ?? (await terminal.askHidden('Passphrase for the keys: '))
@@ -179,7 +179,7 @@ export const restore = async (
     async passphrase() {
       if (withoutKeys) return null
       const secret =
-        givenPassphrase(passphraseFile, place) ??
+        presetPassphrase(passphraseFile, place) ??
         (terminal.interactive ? await terminal.askHidden('Passphrase of the keys: ') : null)
       if (!secret)
         throw invalid(

@@ -48,11 +48,11 @@ const identity = (message: ApiMessage): unknown[] => {
 export const historyKey = (messages: readonly ApiMessage[]): string =>
   `history:${sha256(JSON.stringify(messages.map(identity)))}`
 
-type Row = Head & { body: string | null }
+type ConversationRow = Head & { body: string | null }
 
 const prepare = (db: Database) => ({
   close: () => db.close(),
-  find: db.prepare<[string, string], Row>(
+  find: db.prepare<[string, string], ConversationRow>(
     'select session, message, body from entries where token = ? and key = ?',
   ),
   put: db.prepare(
@@ -116,7 +116,7 @@ export class Conversations {
     }
   }
 
-  find(token: string, key: string): Row | undefined {
+  find(token: string, key: string): ConversationRow | undefined {
     return this.#use(({ find }) => find.get(token, key))
   }
 

@@ -196,7 +196,7 @@ const referenceIn = (item: unknown): string | null => {
 }
 
 /**
- * The body with the items of stored responses that it names instead of repeating them, as the AI SDK does. `stored`: the JSON text
+ * The body with the items of stored responses that it names instead of repeating them, as the AI SDK does. `bodyOf`: the JSON text
  * of a response by its id. Throws a 404.
  */
 export const withItems = (

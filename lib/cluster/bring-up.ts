@@ -27,14 +27,14 @@ import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readWhole } from '../store/read-text.ts'
-import type { Database, Row } from './database.ts'
+import type { Database, DatabaseRow } from './database.ts'
 import type { DirectoryNote } from './directory-note.ts'
 import { contentOf, isBelowLink, isLinkMode, type Mirror, SLICE } from './mirror.ts'
 import { onlyHere } from './not-copied.ts'
 import type { Sealer } from './seal.ts'
 import { type CellFiles, ClusterError, FOLDER, FOLDER_MODE } from './cluster.ts'
 
-type Stored = {
+type StoredFile = {
   key: string
   path: string
   version: number
@@ -74,7 +74,7 @@ const MAX_PATH_BYTES = process.platform === 'darwin' ? 900 : 3_900
 /** Beside the file that it becomes, whose own name may have no room for more. One at a time. */
 const TEMPORARY = '.cluster.tmp'
 
-const isFolder = ({ key }: Stored): boolean => key.endsWith(FOLDER)
+const isFolder = ({ key }: StoredFile): boolean => key.endsWith(FOLDER)
 
 const sizeOf = (path: string): number => {
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -97,7 +97,7 @@ const isOfFile = (error: unknown): boolean =>
 export const placeOf = (key: string, at: number): string => `${key}\0${at}`
 
 /** In several statements: all of a large cell at once would outlast a sign of life over a slow line. */
-async function* rowsOf({ db, cell }: Sides): AsyncGenerator<Row> {
+async function* rowsOf({ db, cell }: Sides): AsyncGenerator<DatabaseRow> {
   for (let last = Buffer.alloc(0); ; ) {
     const rows = await db.query(
       `select key, path, version, size, mode, digest, epoch, base_epoch, is_gone
@@ -113,8 +113,8 @@ async function* rowsOf({ db, cell }: Sides): AsyncGenerator<Row> {
 const readRows = async (sides: Sides) => {
   const { files } = sides
   let count = 0
-  const gone: Stored[] = []
-  const storedFiles: Stored[] = []
+  const gone: StoredFile[] = []
+  const storedFiles: StoredFile[] = []
   let newest = 0
   for await (const row of rowsOf(sides)) {
     count += 1
@@ -152,7 +152,8 @@ function* groups<T extends { bytes: number }>(files: readonly T[]): Generator<T[
   if (group.length > 0) yield group
 }
 
-const filesOf = (group: readonly { file: Stored }[]): Stored[] => group.map(({ file }) => file)
+const filesOf = (group: readonly { file: StoredFile }[]): StoredFile[] =>
+  group.map(({ file }) => file)
 
 type Piece = { at: number; bytes: Buffer }
 
@@ -161,7 +162,7 @@ const CHUNKS = `select f.path, c.at, c.bytes from agent_webui.chunk c
   where c.cell = $1 and c.epoch > $3`
 
 /** Throws `Damaged` when the bytes are not those that were sealed for this place. */
-const pieceOf = (sealer: Sealer, key: string, row: Row): Piece => {
+const pieceOf = (sealer: Sealer, key: string, row: DatabaseRow): Piece => {
   const at = Number(row.at)
   try {
     return { at, bytes: sealer.open(row.bytes as Buffer, placeOf(key, at)) }
@@ -173,9 +174,9 @@ const pieceOf = (sealer: Sealer, key: string, row: Row): Piece => {
 /** What these files have since `epoch`, in order. */
 const readTogether = async (
   { db, cell, sealer }: Options,
-  group: readonly Stored[],
+  group: readonly StoredFile[],
   epoch: number,
-): Promise<(file: Stored) => Piece[]> => {
+): Promise<(file: StoredFile) => Piece[]> => {
   const keys = group.map(({ key }) => key)
   const rows = await db.query(
     `${CHUNKS} and f.key in (select sha256(convert_to(p, 'UTF8')) from unnest($2::text[]) p)
@@ -189,7 +190,7 @@ const readTogether = async (
 /** The same of one large file, without all of it in memory. */
 async function* readInPieces(
   { db, cell, sealer }: Options,
-  { key }: Stored,
+  { key }: StoredFile,
   epoch: number,
 ): AsyncGenerator<Piece> {
   for (let next = -1; ; ) {
@@ -245,7 +246,7 @@ const isLinkAt = (path: string): boolean =>
 const isFolderAt = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
-const isSame = (file: Stored, { files, sealer }: Pick<Sides, 'files' | 'sealer'>): boolean => {
+const isSame = (file: StoredFile, { files, sealer }: Pick<Sides, 'files' | 'sealer'>): boolean => {
   const { key, path, size, mode, digest } = file
   const isWork = files.isWork(key)
   if (isWork && isBelowLink(path)) return false
@@ -262,13 +263,13 @@ const isSame = (file: Stored, { files, sealer }: Pick<Sides, 'files' | 'sealer'>
 }
 
 /** Where there is one, and a copy would keep it. */
-const hasMode = ({ key, path, mode }: Stored, { files }: Pick<Sides, 'files'>): boolean => {
+const hasMode = ({ key, path, mode }: StoredFile, { files }: Pick<Sides, 'files'>): boolean => {
   const stat = files.isWork(key) ? lstatSync(path, { throwIfNoEntry: false }) : undefined
   return !stat || stat.isSymbolicLink() || (stat.mode & 0o777) === (mode & 0o777)
 }
 
 /** The local files win: their differences are sent. */
-const keepLocal = async (sides: Sides, storedFiles: readonly Stored[]): Promise<void> => {
+const keepLocal = async (sides: Sides, storedFiles: readonly StoredFile[]): Promise<void> => {
   const { files, mirror } = sides
   for (const [at, file] of storedFiles.entries()) {
     // Signs of life are sent meanwhile.
@@ -306,7 +307,7 @@ const requireReal = ({ files }: Sides, { key, path }: { key: string; path: strin
 /** Takes one file of the database. Not synced: the database has it, and a start after a power failure reads all of it again. */
 const takeOne = async (
   takeover: Takeover,
-  file: Stored,
+  file: StoredFile,
   pieces: Iterable<Piece> | AsyncIterable<Piece>,
 ): Promise<void> => {
   const { note, files, conflicts, onlyHere } = takeover
@@ -349,7 +350,7 @@ const takeOne = async (
 
 /** Adds to a journal what it lacks. False when it is shorter than what it had as the owner. */
 const takeTail = (
-  { key, path, size, mode }: Stored,
+  { key, path, size, mode }: StoredFile,
   pieces: readonly Piece[],
   conflicts: Conflicts,
 ): boolean => {
@@ -385,13 +386,13 @@ const guarded = async (
 /** Reads what the local files lack, and writes it. The keys of those that cannot be had. */
 const takeStored = async (
   takeover: Takeover,
-  storedFiles: readonly Stored[],
+  storedFiles: readonly StoredFile[],
 ): Promise<Set<string>> => {
   const { files, mirror, note, conflicts } = takeover
   const since = note?.epoch ?? 0
-  const [whole, tails]: [Stored[], Stored[]] = [[], []]
+  const [whole, tails]: [StoredFile[], StoredFile[]] = [[], []]
   const failed = new Set<string>()
-  const take = async (file: Stored, work: () => unknown): Promise<void> => {
+  const take = async (file: StoredFile, work: () => unknown): Promise<void> => {
     if (!(await guarded(takeover, file.key, 'is left out here', work))) failed.add(file.key)
   }
   for (const [at, file] of storedFiles.entries()) {
@@ -452,7 +453,7 @@ const openFolders = async (takeover: Takeover): Promise<void> => {
 }
 
 /** What was deleted while another process was the owner. What the database never had is not: `removeOthers` sets it aside. */
-const removeGone = async (takeover: Takeover, gone: readonly Stored[]): Promise<void> => {
+const removeGone = async (takeover: Takeover, gone: readonly StoredFile[]): Promise<void> => {
   const { files, note, onlyHere } = takeover
   for (const [at, file] of gone.entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
@@ -465,7 +466,10 @@ const removeGone = async (takeover: Takeover, gone: readonly Stored[]): Promise<
 }
 
 /** Files and empty folders that were made or deleted while another process was the owner. */
-const removeOthers = async (takeover: Takeover, storedFiles: readonly Stored[]): Promise<void> => {
+const removeOthers = async (
+  takeover: Takeover,
+  storedFiles: readonly StoredFile[],
+): Promise<void> => {
   const { files, conflicts, onlyHere } = takeover
   const keys = new Set(storedFiles.map(({ key }) => key))
   for (const [at, key] of (await files.list()).entries()) {

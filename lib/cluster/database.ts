@@ -4,10 +4,10 @@ import { STATEMENT_MS } from '../base/cluster-settings.ts'
 import { messageOf } from '../errors.ts'
 import { ClusterError } from './cluster.ts'
 
-export type Row = Readonly<Record<string, unknown>>
+export type DatabaseRow = Readonly<Record<string, unknown>>
 
 export type Database = {
-  query(text: string, values?: readonly unknown[]): Promise<Row[]>
+  query(text: string, values?: readonly unknown[]): Promise<DatabaseRow[]>
   /** Aborted when the connection has ended for any reason. */
   readonly ended: AbortSignal
   end(): void
@@ -81,9 +81,9 @@ export const connect = async (url: string, onNotice?: () => void): Promise<Datab
     end()
     throw error
   }
-  const ask = async (text: string, values: readonly unknown[]): Promise<Row[]> => {
+  const ask = async (text: string, values: readonly unknown[]): Promise<DatabaseRow[]> => {
     try {
-      const { rows } = await client.query<Row>(text, [...values])
+      const { rows } = await client.query<DatabaseRow>(text, [...values])
       return rows
     } catch (error) {
       // Without a state it is not the server's answer: the connection broke, or the answer did not come in time.
@@ -115,7 +115,7 @@ export class Reader {
     this.#prepare = prepare
   }
 
-  async query(text: string, values?: readonly unknown[]): Promise<Row[]> {
+  async query(text: string, values?: readonly unknown[]): Promise<DatabaseRow[]> {
     return (await this.#current()).query(text, values)
   }
 

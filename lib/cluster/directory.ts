@@ -4,7 +4,7 @@
  */
 import { STALE_MS } from '../base/cluster-settings.ts'
 import { conflict, missing } from '../errors.ts'
-import { type Database, Reader, type Row } from './database.ts'
+import { type Database, Reader, type DatabaseRow } from './database.ts'
 import { isMigrated, migrate } from './migrations.ts'
 import { type AskResult, askFor, IS_STARTING, type Owner, ownerOf } from './placement.ts'
 import type { CellStatus } from './cluster.ts'
@@ -57,7 +57,7 @@ const namedOf = ({
   name,
   title,
   is_awake,
-}: Row): Pick<CellEntry, 'name' | 'title' | 'isAwake'> => ({
+}: DatabaseRow): Pick<CellEntry, 'name' | 'title' | 'isAwake'> => ({
   name: String(name),
   title: String(title ?? ''),
   isAwake: is_awake === true,

@@ -12,7 +12,7 @@ import { compareLocal } from './bring-up.ts'
 import { connect, type Database, databaseProblem, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
 import { type Claim, dropTraces, giveUp, reclaim, type ShownOwner, showOwner } from './ownership.ts'
-import type { Found, Mirror } from './mirror.ts'
+import type { Difference, Mirror } from './mirror.ts'
 import { Backlog } from './backlog.ts'
 import { noteLeftOut } from './not-copied.ts'
 import { Pending } from './pending.ts'
@@ -344,7 +344,7 @@ export class PostgresOwned implements Owned {
     mirror.forget()
     await compareLocal({ db, cell, files, mirror, sealer })
     const changes = await mirror.changed({ isFinal: true })
-    this.#addFound(changes.filter(({ key }) => files.isOfTools(key)))
+    this.#addDifferences(changes.filter(({ key }) => files.isOfTools(key)))
     for (const { key } of changes) if (!files.isOfTools(key)) this.#pending.mark(key)
     this.#ownerState.forget()
     this.#sender.repaired()
@@ -422,7 +422,7 @@ export class PostgresOwned implements Owned {
     }
   }
 
-  #addFound(changes: readonly Found[]): void {
+  #addDifferences(changes: readonly Difference[]): void {
     const { mirror, files } = this.#options
     for (const { key, rank } of changes) this.#backlog.add(key, rank)
     mirror.noteNames(changes)
@@ -435,7 +435,7 @@ export class PostgresOwned implements Owned {
   async #look(which: Parameters<Mirror['changed']>[0]): Promise<void> {
     const { mirror, log } = this.#options
     try {
-      this.#addFound(await mirror.changed(which))
+      this.#addDifferences(await mirror.changed(which))
       this.#kick()
     } catch (error) {
       log.warn(`Couldn't look for changed files: ${messageOf(error)}`)

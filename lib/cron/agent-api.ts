@@ -8,7 +8,7 @@ import type { HomeCron } from './cron.ts'
 import type { Clock } from '../base/clock.ts'
 import { toWireJob } from './job.ts'
 
-type Stored = Parameters<typeof toWireJob>[0]
+type StoredJob = Parameters<typeof toWireJob>[0]
 
 /** The prompt was written by a model and runs unattended with tools: check it for prompt injection. */
 const checkPrompt = ({ prompt }: CronFields): void => {
@@ -28,7 +28,7 @@ export class AgentJobs implements CronStore {
     this.#role = role
   }
 
-  #show(record: Stored): Job {
+  #show(record: StoredJob): Job {
     const job = toWireJob(record, {
       now: this.#clock.now(),
       zone: this.#cron.zone(),

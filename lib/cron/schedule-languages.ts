@@ -80,7 +80,7 @@ const WORDS: Readonly<Partial<Record<Language, Words>>> = {
   },
 }
 
-type Found = ReturnType<Chrono['parse']>[number]['start']
+type Moment = ReturnType<Chrono['parse']>[number]['start']
 
 /** The one date or time that the whole text is about. */
 const read = (
@@ -89,7 +89,7 @@ const read = (
   text: string,
   now: number,
   zone: string,
-): Found | undefined => {
+): Moment | undefined => {
   const reference = { instant: new Date(now), timezone: offsetMinutes(now, zone) }
   const [result, ...others] = parse(text, reference, { forwardDate: true })
   if (!result || result.end || others.length > 0) return undefined

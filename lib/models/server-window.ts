@@ -163,7 +163,7 @@ const ASK: Readonly<Record<ServerKind, (server: ServerRequest) => Promise<Server
   openai: askOpenAi,
 }
 
-/** Null when no known program answers. `known`: what answered before, so that only its own paths are requested. */
+/** Null when no known program answers. `kind`: what answered before, so that only its own paths are requested. */
 export const askServerWindow = async (
   server: ServerRequest,
   kind?: ServerKind,

@@ -16,17 +16,22 @@ export type FileSources = {
   jobsOf: (home: Home) => { problem: () => Words | null; isLost: () => boolean }
 }
 
-type Found = UnreadableFile & { profile: FileProblem['profile'] }
+type HomeProblem = UnreadableFile & { profile: FileProblem['profile'] }
 
 /** Everything a person or another program may write, at this moment. */
-export const findFileProblems = ({ homes, workspaces, jobsOf, own }: FileSources): Found[] => {
+export const findFileProblems = ({
+  homes,
+  workspaces,
+  jobsOf,
+  own,
+}: FileSources): HomeProblem[] => {
   const jobsProblem = (home: Home) => {
     const jobs = jobsOf(home)
     const reason = jobs.problem()
     if (reason === null) return null
     return { file: join(home.dir, 'cron', 'jobs.json'), reason, in_force: !jobs.isLost() }
   }
-  const ofHome = (home: Home): Found[] =>
+  const ofHome = (home: Home): HomeProblem[] =>
     [...home.problems(), workspaces.problem(home), jobsProblem(home)].flatMap(problem =>
       problem ? [{ profile: home.name, ...problem }] : [],
     )
@@ -39,7 +44,7 @@ export const findFileProblems = ({ homes, workspaces, jobsOf, own }: FileSources
 
 const CHECK_MS = 2_000
 
-const keyOf = ({ file, reason, in_force }: Found): string => `${file}\0${reason}\0${in_force}`
+const keyOf = ({ file, reason, in_force }: HomeProblem): string => `${file}\0${reason}\0${in_force}`
 
 /** The problem and its consequence. */
 export const toSentence = ({ file, reason, in_force }: UnreadableFile): string =>
@@ -54,7 +59,7 @@ export class FileProblems {
   readonly #log: (line: string) => void
   readonly #notify: Notify
   readonly #stopChecks: () => void
-  #problems = new Map<string, Found>()
+  #problems = new Map<string, HomeProblem>()
 
   constructor(sources: FileSources, log: (line: string) => void, notify: Notify, clock: Clock) {
     this.#sources = sources

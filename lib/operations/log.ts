@@ -140,9 +140,9 @@ const stackOf = (error: unknown): string | undefined => {
 }
 
 /** What one line says besides time and level; everything in it is masked. */
-type Line = { text: string; extra: unknown; error: string | undefined; id: string | undefined }
+type LogLine = { text: string; extra: unknown; error: string | undefined; id: string | undefined }
 
-type Format = (head: { ts: string; level: LogLevel; cell: string | null }, line: Line) => string
+type Format = (head: { ts: string; level: LogLevel; cell: string | null }, line: LogLine) => string
 
 /** What the text form of each line begins with. */
 const markOf = (cell: string | null): string => (cell === null ? '[webui]' : `[webui ${cell}]`)
@@ -199,7 +199,7 @@ export const createLog = ({
     batch.add(line)
     timer ??= setTimeout(flush, JOIN_MS)
   }
-  const lineOf = (level: LogLevel, line: Omit<Line, 'id'>) =>
+  const lineOf = (level: LogLevel, line: Omit<LogLine, 'id'>) =>
     toLine({ ts: stamps.now(), level, cell }, { ...line, id: requestId() })
   const write = (level: LogLevel, text: string, extra?: unknown, error?: string) => {
     if (!isShown(level)) return

@@ -30,11 +30,11 @@ import { rowsOf } from '../sessions/listing.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
-const Place = z.object({ home: z.string(), state: z.string(), user_home: z.string() })
-type Place = z.infer<typeof Place>
-const Location = Place.extend({
+const Directories = z.object({ home: z.string(), state: z.string(), user_home: z.string() })
+type Directories = z.infer<typeof Directories>
+const Location = Directories.extend({
   /** As they were configured, where that leads to them by links. */
-  named: Place.optional(),
+  named: Directories.optional(),
   /** By a backup, where no start has looked yet whether it is elsewhere. */
   by_backup: z.literal(true).optional(),
 })
@@ -94,7 +94,7 @@ export const noteFirstLocation = (config: Config): void => {
 /** A directory that was elsewhere before. */
 type Root = { key: (typeof KEYS)[number]; from: string; to: string }
 
-const rootsOf = (former: readonly Partial<Place>[], now: Place): Root[] =>
+const rootsOf = (former: readonly Partial<Directories>[], now: Directories): Root[] =>
   former.flatMap(place =>
     KEYS.flatMap(key => {
       const from = place[key]
@@ -148,7 +148,7 @@ const begins = (place: string, path: string): boolean =>
  * Where it was, by the folders of its chats that are not here: an earlier version, and Hermes WebUI, noted nothing. A path is then
  * changed only when the new one is there and it is not itself.
  */
-const guessedPlaces = ({ stateDir }: Config, now: Place): Partial<Place>[] => {
+const guessedPlaces = ({ stateDir }: Config, now: Directories): Partial<Directories>[] => {
   const inside = relative(now.home, now.state)
   const paths = [
     readText(join(stateDir, 'last_workspace.txt')).text?.trim() ?? '',
@@ -160,7 +160,7 @@ const guessedPlaces = ({ stateDir }: Config, now: Place): Partial<Place>[] => {
   const wasHere = paths.some(path => begins(now.user_home, path))
   return [...new Set(paths)]
     .filter(path => path.startsWith('/') && !existsSync(path))
-    .flatMap((path): Partial<Place>[] => {
+    .flatMap((path): Partial<Directories>[] => {
       const [user_home] = wasHere ? [] : (USER_HOME.exec(path) ?? [])
       const state = IN_STATE.test(path) ? path.replace(IN_STATE, '') : undefined
       const isAlike = state !== undefined && basename(state) === basename(now.state)

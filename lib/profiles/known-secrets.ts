@@ -44,7 +44,7 @@ const inArguments = (args: readonly unknown[]): unknown[] =>
   )
 
 /**
- * Strings whose key is the name of a secret. `given`: the value is in `env` or `headers`, where names say less, so anything
+ * Strings whose key is the name of a secret. `isEnvOrHeader`: the value is in `env` or `headers`, where names say less, so anything
  * that looks random counts as well.
  */
 const secretsIn = (value: unknown, name = '', isEnvOrHeader = false): string[] => {

@@ -22,7 +22,7 @@ export type SettingsOptions = {
   migrateDefaultModel: (model: string) => void
 }
 
-type Stored = Readonly<Record<string, unknown>>
+type StoredSettings = Readonly<Record<string, unknown>>
 
 /** Keys of earlier versions, removed with the next save. */
 const OBSOLETE_KEYS: ReadonlySet<string> = new Set([
@@ -89,14 +89,14 @@ const acceptValue = (
   return isObjectOrArray(value) ? undefined : toBoolean(value)
 }
 
-export const parseSettings = (value: unknown): Stored => {
+export const parseSettings = (value: unknown): StoredSettings => {
   if (value === undefined) return {}
   if (!isObject(value)) throw new Error('settings.json is not an object')
-  return value as Stored
+  return value as StoredSettings
 }
 
 /** Invalid values in the file count as absent. */
-const toSettings = (values: Stored, texts: Texts, botName: string): Settings => {
+const toSettings = (values: StoredSettings, texts: Texts, botName: string): Settings => {
   const valid: Partial<Settings> = Object.fromEntries(
     SETTING_NAMES.flatMap(name => {
       const value = name in values ? acceptValue(texts, name, values[name]) : undefined
@@ -117,7 +117,7 @@ export class SettingsStore {
   readonly #file
   readonly #texts: Texts
   #hasRead = false
-  #last: { raw: Stored; settings: Settings } | undefined
+  #last: { raw: StoredSettings; settings: Settings } | undefined
   /** A copy of the password hash; `lib/people/password-record.ts` is authoritative. */
   readonly password: {
     read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
@@ -128,7 +128,10 @@ export class SettingsStore {
   constructor(path: string, options: SettingsOptions) {
     this.#path = path
     this.#options = options
-    this.#file = new JsonFile<Stored>(path, parseSettings, { mayDangle: true, looks: 'watched' })
+    this.#file = new JsonFile<StoredSettings>(path, parseSettings, {
+      mayDangle: true,
+      looks: 'watched',
+    })
     this.#texts = textsOf(options)
     this.password = {
       read: () => {
@@ -171,12 +174,12 @@ export class SettingsStore {
   }
 
   /** With a person's own choices, as they are stored with the person. Invalid ones count as absent. */
-  of(own: Stored): Settings {
+  of(own: StoredSettings): Settings {
     return { ...this.get(), ...this.#validate(own, PERSONAL_SETTINGS).valid }
   }
 
   /** The valid personal settings of a patch, as they are stored, and the keys of everything else. */
-  acceptPersonal(patch: Stored): { accepted: Stored; ignored: string[] } {
+  acceptPersonal(patch: StoredSettings): { accepted: StoredSettings; ignored: string[] } {
     const { valid, ignored } = this.#validate(patch, PERSONAL_SETTINGS)
     return { accepted: valid, ignored }
   }
@@ -203,7 +206,7 @@ export class SettingsStore {
     }
   }
 
-  #values(): Stored {
+  #values(): StoredSettings {
     const raw = this.#file.read()
     const isWhole = this.#file.problem() === null
     this.#hasRead ||= isWhole
@@ -213,14 +216,14 @@ export class SettingsStore {
   }
 
   /** Stores only what was set, so that defaults from the environment still apply to the rest. */
-  #write(patch: Stored): void {
+  #write(patch: StoredSettings): void {
     lookAgain()
     const remaining = Object.entries(this.#values()).filter(([key]) => !OBSOLETE_KEYS.has(key))
     this.#file.write({ ...Object.fromEntries(remaining), ...patch })
   }
 
   /** Valid values of these keys; everything else is ignored. */
-  #validate(patch: Stored, names: readonly SettingName[]) {
+  #validate(patch: StoredSettings, names: readonly SettingName[]) {
     const valid: Record<string, unknown> = {}
     const ignored: string[] = []
     for (const [key, value] of Object.entries(patch)) {

@@ -91,7 +91,7 @@ onWrite(() => forget(null))
 type LookUp = (path: string) => { stats: FileStat; isLink?: boolean }
 
 /** `isReported`: whether changes below a directory are reported from now on. */
-const keptStats = (lookUp: LookUp, isReported: (dir: string) => boolean) => {
+const statCache = (lookUp: LookUp, isReported: (dir: string) => boolean) => {
   const cache = new Map<string, { stats: FileStat; until: number }>()
   caches.add(cache)
 
@@ -115,11 +115,11 @@ export const lookAgain = (): void => forget(null)
 
 /** `stat`, and `lstat`, which answers for a link itself. */
 const bothStats = (isReported: (dir: string) => boolean) => ({
-  stat: keptStats(path => {
+  stat: statCache(path => {
     const entry = lstatNow(path)
     return entry?.isSymbolicLink() ? { stats: statNow(path), isLink: true } : { stats: entry }
   }, isReported),
-  lstat: keptStats(path => ({ stats: lstatNow(path) }), isReported),
+  lstat: statCache(path => ({ stats: lstatNow(path) }), isReported),
 })
 
 /** What is asked for several times in an iteration of the event loop is looked up once in it, and again after a write of ours. */

@@ -28,7 +28,7 @@ const CHUNK_BYTES = 65_536
 /** Identifies a state of a file: inode, size and modification time in one string. */
 export type Stamp = string
 
-export type Line = {
+export type JournalLine = {
   /** Byte offset of the line in the file. */
   offset: number
   /** Without the LF. */
@@ -108,7 +108,7 @@ const readAt = (fd: number, from: number, length: number, begin?: Buffer): Buffe
 }
 
 /** Every complete line from byte `from`. Bytes after the last LF are not a line yet. */
-export function* readLines(fd: number, from = 0): Generator<Line> {
+export function* readLines(fd: number, from = 0): Generator<JournalLine> {
   let chunkBytes = CHUNK_BYTES
   let rest: Buffer = Buffer.alloc(0)
   let restAt = from
@@ -128,7 +128,7 @@ export function* readLines(fd: number, from = 0): Generator<Line> {
 }
 
 /** Every complete line that ends before byte `before`, last first. Reads lazily. */
-export function* readLinesBackward(fd: number, before?: number): Generator<Line> {
+export function* readLinesBackward(fd: number, before?: number): Generator<JournalLine> {
   const end = before ?? fstatSync(fd).size
   let chunkBytes = CHUNK_BYTES
   let buffer: Buffer = Buffer.alloc(0)

@@ -18,7 +18,7 @@ export const isLegacy = (encoding: string): encoding is LegacyEncoding =>
   LEGACY.some(name => name === encoding)
 
 /** How common a character is by its place in the table, from 0 to 1, and the most frequent ones of the language. */
-type Kind = { common: (lead: number, trail: number) => number; frequent: string }
+type EncodingKind = { common: (lead: number, trail: number) => number; frequent: string }
 
 const CHINESE =
   '的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产新数据件测试'
@@ -31,7 +31,7 @@ const KOREAN =
 
 const within = (value: number, from: number, to: number): boolean => value >= from && value <= to
 
-const KINDS: Readonly<Record<LegacyEncoding, Kind>> = {
+const KINDS: Readonly<Record<LegacyEncoding, EncodingKind>> = {
   GBK: {
     common: (lead, trail) =>
       trail < 0xa1 ? 0.1 : within(lead, 0xb0, 0xd7) ? 1 : within(lead, 0xa1, 0xa3) ? 1 : 0.3,

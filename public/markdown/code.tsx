@@ -126,7 +126,7 @@ const useLanguageName = (lang: string): string => {
         () => undefined,
       )
   }, [])
-  return loaded.highlighter?.nameOf(lang.toLowerCase()) ?? (lang || t('code.plain'))
+  return loaded.highlighter?.languageName(lang.toLowerCase()) ?? (lang || t('code.plain'))
 }
 
 type CodeBlockProps = { text: string; lang: string; open: boolean }

@@ -101,7 +101,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ...{ yaml: 'YAML', yml: 'YAML' },
 }
 
-export const nameOf = (label: string): string | null =>
+export const languageName = (label: string): string | null =>
   Object.hasOwn(NAMES, label) ? NAMES[label]! : null
 
 /** A highlighted range; offsets in UTF-16 code units. */

@@ -10,7 +10,7 @@ import type { Frame } from '../../lib/schema/event.ts'
 
 export type Source = Frame['source']
 export type Cursor = { boot: string; n: number }
-export type Wanted = ReadonlyMap<string, string>
+export type Positions = ReadonlyMap<string, string>
 
 export type StreamState =
   | { kind: 'idle' }
@@ -99,7 +99,7 @@ export class Stream {
    * Sets the subscriptions. A new session, or one needed from an earlier position, requires a new
    * connection; an unsubscribed one is dropped with the next change.
    */
-  watch(positions: Wanted, list = ''): void {
+  watch(positions: Positions, list = ''): void {
     let changed = rewind(this.#fixed, list)
     for (const [id, at] of positions) {
       const position = this.#positions.get(id)

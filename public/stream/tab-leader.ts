@@ -8,9 +8,9 @@
  */
 import type { Clock } from '../../lib/base/clock.ts'
 import type { Frame } from '../../lib/schema/event.ts'
-import { earlier, type Stream, type StreamState, type Wanted } from './stream.ts'
+import { earlier, type Stream, type StreamState, type Positions } from './stream.ts'
 
-export type Subscriptions = { positions: Wanted; list: string }
+export type Subscriptions = { positions: Positions; list: string }
 
 type Post =
   | { kind: 'frame'; frame: Frame }

@@ -14,7 +14,7 @@ export type Word<T> = {
 }
 
 export type Automaton<T> = {
-  /** Calls `found` for every match, ordered by end. Returns the index from which a stream must hold back. */
+  /** Calls `onMatch` for every match, ordered by end. Returns the index from which a stream must hold back. */
   scan: (text: string, onMatch: (from: number, to: number, tag: T) => void) => number
 }
 
@@ -146,11 +146,11 @@ const link = ({ kids, fail, ends, more }: Nodes): void => {
 }
 
 export const createAutomaton = <T>(
-  given: readonly Word<T>[],
+  list: readonly Word<T>[],
   /** Whether a word with `waits: 'whole'` may begin here. */
   begins: (text: string, at: number) => boolean,
 ): Automaton<T> => {
-  const words = given
+  const words = list
     .map(word => ({ ...word, text: comparable(word.text) }))
     .filter(({ text }) => text.length > 1)
   const nodes = buildTrie(words)

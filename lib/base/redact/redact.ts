@@ -236,7 +236,7 @@ const oneDot = (mask: string): string => mask.replace('...', '…')
 
 /**
  * Restores the secrets in a text that was read redacted, edited, and sent back, so that an edit destroys no secret of
- * `stored`. The k-th of equal masks stands for the k-th secret it hides.
+ * `original`. The k-th of equal masks stands for the k-th secret it hides.
  */
 export const unredact = (edited: string, original: string): string => {
   const hidden = new Map<string, string[]>()

@@ -15,7 +15,7 @@ import { redact } from '../../base/redact/redact.ts'
 export const kindOf = (name: string): ToolKind => toolInfo(name)?.kind ?? 'other'
 
 /** Editors show the title of a command as the command. */
-export const titleOf = (name: string, preview: string | null): string => {
+export const callTitle = (name: string, preview: string | null): string => {
   const subject = visibleName(redact(preview ?? ''))
   if (name === 'terminal' && subject !== '') return subject
   return `${toolInfo(name)?.title ?? name} ${subject}`.trim()

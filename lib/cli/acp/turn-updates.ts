@@ -13,7 +13,7 @@ import {
   kindOf,
   locationsOf,
   readResult,
-  titleOf,
+  callTitle,
 } from './tool-updates.ts'
 
 type Event<T extends AgentEvent['type']> = Extract<AgentEvent, { type: T }>
@@ -77,7 +77,7 @@ export class TurnUpdates {
     this.#push({
       sessionUpdate: 'tool_call',
       toolCallId: callId,
-      title: titleOf(name, preview),
+      title: callTitle(name, preview),
       name,
       kind: kindOf(name),
       status: 'in_progress',

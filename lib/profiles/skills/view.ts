@@ -17,7 +17,7 @@ import { listLinkedFiles } from './linked-files.ts'
 import { readWholeText } from '../../store/read-text.ts'
 
 type Values = Readonly<Record<string, unknown>>
-type Wanted = { name: string; [key: string]: unknown }
+type RequiredVariable = { name: string; [key: string]: unknown }
 
 export const versionOf = (text: string): string => sha256(text).slice(0, 16)
 
@@ -47,10 +47,10 @@ export const toSkillRow = ({ name, description, category, ...skill }: FoundSkill
 })
 
 /** Names alone or with what to ask for; the older place is `prerequisites`. */
-const wantedVariables = ({ required_environment_variables: list, prerequisites }: Values) => {
+const requiredVariables = ({ required_environment_variables: list, prerequisites }: Values) => {
   const older = isObject(prerequisites) ? listOfTexts(prerequisites.env_vars) : []
   const items: unknown[] = [...(Array.isArray(list) ? list : listOfTexts(list)), ...older]
-  const variables = items.flatMap((item): Wanted[] => {
+  const variables = items.flatMap((item): RequiredVariable[] => {
     const name = isObject(item) ? scalarText(item.name) : scalarText(item)
     return name === '' ? [] : [isObject(item) ? { ...item, name } : { name }]
   })
@@ -74,7 +74,7 @@ const isThere = (dir: string, file: string): boolean => {
 
 const needsOf = (home: Home, values: Values) => {
   const env = home.env()
-  const variables = wantedVariables(values)
+  const variables = requiredVariables(values)
   const { prerequisites, required_credential_files: files } = values
   const commands = isObject(prerequisites) ? listOfTexts(prerequisites.commands) : []
   const missing = variables.filter(({ name }) => !env[name]?.trim())

@@ -1,5 +1,5 @@
 /** Answers to approvals and questions, from every place that shows one. The first answer counts, on whichever device it was given. */
-import type { GivenRule } from '../messages/transcript-context.ts'
+import type { RuleAnswer } from '../messages/transcript-context.ts'
 import { signal } from '@preact/signals'
 import type { Question, Unanswered, ApprovalChoice } from '../../../lib/schema/question.ts'
 import { type ApiCall, isUnreachable } from '../../api.ts'
@@ -83,7 +83,7 @@ const send = (
   api: ApiCall,
   question: Question,
   answer: string,
-  rule: GivenRule | undefined,
+  rule: RuleAnswer | undefined,
 ): Promise<Reply> => {
   const { session_id } = question
   const options = { signal: AbortSignal.timeout(ANSWER_MS) }
@@ -123,7 +123,7 @@ export const answerQuestion = async (
   api: ApiCall,
   question: Question,
   answer: string,
-  rule?: GivenRule,
+  rule?: RuleAnswer,
 ): Promise<Outcome | null> => {
   if (answerState(question).isSent) return null
   note(question, null)
@@ -140,7 +140,7 @@ export const answerQuestion = async (
 /** Also says what became of it where its card is gone by then. */
 export const answerWithToast = async (
   { api, toasts }: { api: ApiCall; toasts: Pick<Toasts, 'show' | 'showError'> },
-  ...args: [question: Question, answer: string, rule?: GivenRule]
+  ...args: [question: Question, answer: string, rule?: RuleAnswer]
 ): Promise<void> => {
   const outcome = await answerQuestion(api, ...args)
   if (outcome?.kind === 'late') toasts.show(outcome.words)

@@ -20,7 +20,7 @@ import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
 import { AnswerNote } from './answer-note.tsx'
 import { answerState, writeAnswer, writtenAnswer } from './answer.ts'
-import type { GivenRule } from '../messages/transcript-context.ts'
+import type { RuleAnswer } from '../messages/transcript-context.ts'
 
 /** Keys are ignored for this long after the card appears, and after a press that was meant for something else: a message is often sent with two. */
 const QUIET_MS = 1_000
@@ -46,7 +46,7 @@ const isFree = (card: HTMLElement): boolean => {
 export type RuleFormProps = {
   approval: Approval
   disabled: boolean
-  onAllow: (rule: GivenRule) => void
+  onAllow: (rule: RuleAnswer) => void
   onBack: () => void
 }
 
@@ -55,7 +55,7 @@ export type ApprovalCardProps = {
   /** Only the first of several cards listens to keys. */
   keys: boolean
   clock: ServerClock
-  onAnswer: (choice: ApprovalChoice, rule?: GivenRule) => void
+  onAnswer: (choice: ApprovalChoice, rule?: RuleAnswer) => void
 }
 
 export function ApprovalCard({ approval: original, keys, clock, onAnswer }: ApprovalCardProps) {
@@ -133,7 +133,7 @@ export function ApprovalCard({ approval: original, keys, clock, onAnswer }: Appr
   const { any, network } = approval
   const lasts = offers('always') || offers('session')
   const isRule = !isBudget && !any && !network
-  const ruleFor = (choice: ApprovalChoice): GivenRule | undefined =>
+  const ruleFor = (choice: ApprovalChoice): RuleAnswer | undefined =>
     isAny.value && (choice === 'session' || choice === 'always') ? { any: true } : undefined
   const title = t(network ? 'ask.network' : 'ask.approval')
   const labelOf = (choice: ApprovalChoice) => {

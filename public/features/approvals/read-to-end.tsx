@@ -28,7 +28,7 @@ const scrollerIn = (frame: HTMLElement | null) => frame?.querySelector('[role="g
 const moreIn = (frame: HTMLElement | null) =>
   frame?.querySelector<HTMLButtonElement>('.tx-more') ?? null
 
-/** `shown` identifies the content; new content counts as unread. */
+/** `content` identifies the content; new content counts as unread. */
 export const useReadToEnd = (content: unknown): ReadToEnd => {
   const frame = useRef<HTMLDivElement>(null)
   const edge = useRef<HTMLSpanElement>(null)

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { visibleName } from '../../../lib/base/visible.ts'
 
 import { urlOf } from '../../api.ts'
-import { formatBytes, isImagePath, nameOf } from '../../parts/file-kind.ts'
+import { formatBytes, isImagePath, fileName } from '../../parts/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Attachment } from './attachments.ts'
@@ -40,7 +40,7 @@ const Chip = ({ path }: { path: string }) => {
   return (
     <li class="file" title={visibleName(path)}>
       <Thumb src={src} />
-      <bdi class="file-name">{visibleName(nameOf(path))}</bdi>
+      <bdi class="file-name">{visibleName(fileName(path))}</bdi>
       {arrival && <span class="file-size">{formatBytes(arrival.sizeBytes)}</span>}
       <IconButton
         icon="close"

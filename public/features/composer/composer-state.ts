@@ -1,6 +1,6 @@
 /** State of the composer: draft, attachments, completion, reasoning and personalities; and sending. */
 import { t } from '../../strings/t.ts'
-import { type Transcript, textOf } from '../messages/transcript.ts'
+import type { Transcript } from '../messages/transcript.ts'
 import type { SessionChoices } from './session-choices.ts'
 import type { TurnActions } from './turn-actions.ts'
 import type { SettingsState } from '../settings/settings.ts'
@@ -13,7 +13,7 @@ import { type Signal, signal } from '@preact/signals'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import { messageOf } from '../../../lib/base/draft-message.ts'
 import type { Composer } from './composer.ts'
-import { withoutFiles } from '../messages/message-text.ts'
+import { messageText, withoutFiles } from '../messages/message-text.ts'
 import type { SlashCommands } from './lazy-slash-commands.ts'
 import type { Personalities } from './personalities.ts'
 import type { ReasoningState } from './reasoning.ts'
@@ -109,7 +109,7 @@ export class ComposerState {
   prompts(): string[] {
     return this.#options.chat.chat.value.messages
       .filter(({ role }) => role === 'user')
-      .map(message => splitComments(withoutFiles(textOf(message))).text)
+      .map(message => splitComments(withoutFiles(messageText(message))).text)
       .filter(Boolean)
   }
 

@@ -4,10 +4,10 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 import { type Choice, noChoice } from '../messages/outbox.ts'
-import { type DraftPlace, noDraft, StoredDraft, type Written } from './stored-draft.ts'
+import { type DraftPlace, noDraft, StoredDraft, type DraftContent } from './stored-draft.ts'
 
 /** Of two drafts, the second was begun after the first was taken. */
-const joined = (first: Written, second: Written): Written => {
+const joined = (first: DraftContent, second: DraftContent): DraftContent => {
   const comments = [...(first.comments ?? []), ...(second.comments ?? [])]
   return {
     ...second,
@@ -36,9 +36,9 @@ export class Composer {
   #restored = ''
   #recallAt = -1
   /** On its way, and stored nowhere else: it comes back when the page is left before that is known. */
-  readonly #inFlight = new Set<Written>()
+  readonly #inFlight = new Set<DraftContent>()
   readonly #storedDraft: StoredDraft
-  readonly #draft: Written
+  readonly #draft: DraftContent
   readonly #isUnsaved: boolean
   /** For a session that does not exist yet. */
   readonly choice: ReadonlySignal<Choice> = this.#choice
@@ -57,7 +57,7 @@ export class Composer {
     if (this.#isUnsaved) this.#changed()
   }
 
-  readonly #withInFlight = (): Written =>
+  readonly #withInFlight = (): DraftContent =>
     [...this.#inFlight].reduceRight((rest, draft) => joined(draft, rest), this.#now())
 
   choose(value: Choice): void {
@@ -146,20 +146,20 @@ export class Composer {
   }
 
   /** This is about to be put back: it is stored with the draft until then. */
-  hold(draft: Written): void {
+  hold(draft: DraftContent): void {
     this.#inFlight.add(draft)
     void this.#storedDraft.save()
   }
 
   /** What was taken is stored elsewhere: as a message, which takes the place of its draft, or as what a command did. */
-  forget(draft: Written, isMessage: boolean): void {
+  forget(draft: DraftContent, isMessage: boolean): void {
     this.#inFlight.delete(draft)
     if (isMessage) this.#storedDraft.forget()
     else void this.#storedDraft.save()
   }
 
   /** Returns the draft and clears the composer, to send it. It stays stored until `forget`. */
-  takeDraft(): Written {
+  takeDraft(): DraftContent {
     const draft = this.#now()
     this.text.value = ''
     this.#restored = ''
@@ -174,8 +174,8 @@ export class Composer {
     return draft
   }
 
-  /** Puts an unsent draft back, before text written since. `held`: what was stored for it until now. */
-  restoreDraft(draft: Written, original = draft): void {
+  /** Puts an unsent draft back, before text written since. `original`: what was stored for it until now. */
+  restoreDraft(draft: DraftContent, original = draft): void {
     this.#inFlight.delete(original)
     if (draft.choice && !this.#hasChoice()) this.#choice.value = draft.choice
     // Behind what was put back before: messages are refused in the order in which they were written.
@@ -199,7 +199,7 @@ export class Composer {
     return Object.values(this.#choice.value).some(Boolean)
   }
 
-  #now(): Written {
+  #now(): DraftContent {
     return {
       text: this.text.value,
       files: [...this.files.value],
@@ -213,7 +213,7 @@ export class Composer {
     this.#storedDraft.changed()
   }
 
-  #put(draft: Written): void {
+  #put(draft: DraftContent): void {
     this.text.value = draft.text
     this.files.value = draft.files
     this.comments.value = draft.comments ?? []

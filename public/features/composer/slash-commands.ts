@@ -8,7 +8,7 @@ import { isEffortChoice } from './reasoning.ts'
 import { mayRun } from './slash-routes.ts'
 import { USAGE_DAYS } from '../shell/route.ts'
 import { isTheme, THEMES } from '../settings/settings.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import type { SteeringCommand } from '../queue/actions.ts'
 import { t as described } from './slash-strings.ts'
 import { t } from './strings.ts'
@@ -112,7 +112,7 @@ const status = inSession(async (app, id) => {
   const { agent_running } = await app.shell.api('GET /api/session/status', { session_id: id })
   const row = app.sessions.row(id)
   return t('command.status', {
-    title: titleOf(row ?? { title: '' }),
+    title: sessionTitle(row ?? { title: '' }),
     messages: t('list.messages', { count: row?.message_count ?? 0 }),
     model: app.models.labelOf(row?.model ?? null),
     state: t(agent_running ? 'command.status.running' : 'command.status.idle'),

@@ -16,12 +16,12 @@ const KEEPALIVE_BYTES = 30_000
 /** Drafts by session that the server does not have yet. */
 const UNSAVED = 'unsaved-drafts'
 /** What is written, and in a new chat what was chosen for it. */
-export type Written = Draft & { choice?: Choice }
-export const noDraft: Written = { text: '', files: [] }
+export type DraftContent = Draft & { choice?: Choice }
+export const noDraft: DraftContent = { text: '', files: [] }
 /** Of the draft of a new chat in this browser, followed by the client's id of the chat. */
 const NEW = 'draft:'
 /** Equals no draft. */
-const UNKNOWN: Written = { text: '\0', files: [], comments: [] }
+const UNKNOWN: DraftContent = { text: '\0', files: [], comments: [] }
 
 const isSame = (a: Draft, b: Draft): boolean =>
   a.text === b.text &&
@@ -53,10 +53,10 @@ export class StoredDraft {
   readonly #platform: Platform
   readonly #place: Required<DraftPlace>
   /** The draft as it is written now. */
-  readonly #now: () => Written
-  #saved: Written = noDraft
+  readonly #now: () => DraftContent
+  #saved: DraftContent = noDraft
   /** The one that was saved last when the draft was taken. */
-  #savedBefore: Written | undefined
+  #savedBefore: DraftContent | undefined
   /** What this browser has of it, unless another page that shows the chat has stored its own since. */
   #own: Draft | undefined
   /** What the draft will be sent as; see docs/decisions/0003. */
@@ -70,7 +70,7 @@ export class StoredDraft {
   constructor(
     platform: Platform,
     { sessionId, key, savesDraft = () => true }: DraftPlace,
-    now: () => Written,
+    now: () => DraftContent,
   ) {
     this.#platform = platform
     this.#again = new TryAgain(platform.clock)
@@ -79,7 +79,7 @@ export class StoredDraft {
   }
 
   /** What this browser has of it. A draft that the server does not have is saved again with the next `save`. */
-  load(): { draft: Written; isUnsaved: boolean } {
+  load(): { draft: DraftContent; isUnsaved: boolean } {
     const id = this.#place.sessionId.peek()
     const { drafts } = this.#platform
     const unsaved = id ? this.#unsaved()[id] : drafts.read(this.#place.key, noDraft)
@@ -92,7 +92,7 @@ export class StoredDraft {
   }
 
   /** A stored draft is shown. */
-  adopt(draft: Written): void {
+  adopt(draft: DraftContent): void {
     this.#saved = draft
     this.#shownId = draft.client_message_id
     this.#messageId = randomId()
@@ -181,7 +181,7 @@ export class StoredDraft {
   }
 
   /** What was only chosen is not worth keeping. */
-  #storeNew(draft: Written): void {
+  #storeNew(draft: DraftContent): void {
     const { drafts } = this.#platform
     if (!isSame(draft, noDraft)) drafts.write(this.#place.key, draft)
     else if (this.#isOwn(drafts.read<Draft | undefined>(this.#place.key, undefined)))
@@ -202,7 +202,7 @@ export class StoredDraft {
     return draft !== undefined && this.#own !== undefined && isSame(draft, this.#own)
   }
 
-  #keep(id: string, draft: Written): void {
+  #keep(id: string, draft: DraftContent): void {
     this.#own = draft
     // With the name that the server may have it under: its reply may never be seen.
     const record = { ...draft, client_message_id: this.#messageId }

@@ -2,9 +2,8 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import type { TranscriptState } from '../messages/chat-reducer.ts'
-import { withoutFiles } from '../messages/message-text.ts'
-import { textOf } from '../transcript/content.ts'
-import { type Row, toRows } from '../transcript/rows.ts'
+import { messageText, withoutFiles } from '../messages/message-text.ts'
+import { type TranscriptRow, toRows } from '../transcript/rows.ts'
 
 /** The `n`-th match in a row, from 0. */
 export type Match = { key: string; n: number }
@@ -38,9 +37,9 @@ export const indexesOf = (text: string, needle: string, limit = MAX_MATCHES): nu
   return places
 }
 
-const rawOf = (row: Row): string => {
+const rawOf = (row: TranscriptRow): string => {
   if (row.kind === 'text') return row.text
-  if (row.kind === 'user') return withoutFiles(textOf(row.message))
+  if (row.kind === 'user') return withoutFiles(messageText(row.message))
   return ''
 }
 
@@ -142,7 +141,7 @@ export class Find {
     this.#closed = true
   }
 
-  #foldedOf(row: Row): string {
+  #foldedOf(row: TranscriptRow): string {
     const raw = rawOf(row)
     const cached = this.#folded.get(row.key)
     if (cached?.raw === raw) return cached.folded

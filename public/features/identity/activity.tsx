@@ -11,7 +11,7 @@ import { OWNER_NAME } from '../../../lib/base/owner-name.ts'
 import { deviceName } from './device-name.ts'
 import { t } from './strings.ts'
 
-type Entry = Api['GET /api/auth/audit']['output']['entries'][number]
+type AuditEntry = Api['GET /api/auth/audit']['output']['entries'][number]
 
 const PAGE = 20
 const GROUPS = {
@@ -71,10 +71,10 @@ const SHOWN = new Set([
   'approval',
 ])
 
-const titleOf = ({ what, detail }: Entry): string =>
+const titleOf = ({ what, detail }: AuditEntry): string =>
   (SPECIAL[`${what} ${detail}`] ?? TITLES[what])?.() ?? what
 
-const lineOf = ({ at, address, device, person, what, detail }: Entry): string =>
+const lineOf = ({ at, address, device, person, what, detail }: AuditEntry): string =>
   [
     // Who acted; absent while there is only one person.
     person === OWNER_NAME ? t('activity.owner') : person ? visibleName(person) : '',
@@ -90,7 +90,7 @@ const lineOf = ({ at, address, device, person, what, detail }: Entry): string =>
 export const Activity = () => {
   const { attempt, api } = useShell()
   const group = useSignal('')
-  const entries = useSignal<readonly Entry[] | null>(null)
+  const entries = useSignal<readonly AuditEntry[] | null>(null)
   const total = useSignal(0)
   const load = (skip: number) =>
     attempt(async () => {

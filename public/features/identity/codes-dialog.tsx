@@ -10,10 +10,10 @@ import type { Shell } from './confirm-password.tsx'
 import { QrCode } from './qr-code.tsx'
 import { t } from './strings.ts'
 
-type Made = Api['POST /api/auth/totp/start']['output']
+type TotpSetup = Api['POST /api/auth/totp/start']['output']
 
 type SetupProps = {
-  setup: Made
+  setup: TotpSetup
   onDone: (recovery: readonly string[]) => void
   onClose: () => void
 }
@@ -92,7 +92,7 @@ export const openRecovery = (
   )
 }
 
-export const openSetup = (shell: Shell, setup: Made, onClose: () => void): void => {
+export const openSetup = (shell: Shell, setup: TotpSetup, onClose: () => void): void => {
   shell.layout.overlay.value = (
     <Setup
       setup={setup}

@@ -14,7 +14,7 @@ import { Button } from '../../parts/button.tsx'
 import { Beginning, LoadNote } from '../../parts/view-state.tsx'
 import { questionId } from '../messages/chat-reducer.ts'
 import { formatAgo } from '../../parts/relative-time.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import { useApp } from '../shell/context.ts'
 import { View } from '../shell/view.tsx'
 import { inboxOf, type Troubled } from './inbox-state.ts'
@@ -169,7 +169,7 @@ export const InboxView = () => {
     const row = session ??
       sessions.row(id) ??
       state.sessions.value.get(id) ?? { title: '', profile: '' }
-    const title = titleOf(row)
+    const title = sessionTitle(row)
     return row.profile && row.profile !== profiles.active.value
       ? t('waiting.profile', { title, profile: row.profile })
       : title

@@ -12,7 +12,7 @@ import { withSubagentEvent, withoutSubagents } from './subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
 /** `after`: the message that was the last one when it arrived. */
-export type Notice = Said & { id: string; after: string | undefined }
+export type Notice = NoticeText & { id: string; after: string | undefined }
 /** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
@@ -448,9 +448,10 @@ const without = (notices: Notice[], id: string): Notice[] =>
   notices.some(notice => notice.id === id) ? notices.filter(notice => notice.id !== id) : notices
 
 /** What the server says below the transcript. */
-type Said = { message: string; sentences?: Readonly<Record<string, Coded>> | undefined }
+type NoticeText = { message: string; sentences?: Readonly<Record<string, Coded>> | undefined }
 
-const withNotice = ({ notices, messages }: TranscriptState, id: string, notice: Said): Notice[] => [
-  ...without(notices, id),
-  { ...notice, id, after: messages.at(-1)?.id },
-]
+const withNotice = (
+  { notices, messages }: TranscriptState,
+  id: string,
+  notice: NoticeText,
+): Notice[] => [...without(notices, id), { ...notice, id, after: messages.at(-1)?.id }]

@@ -9,10 +9,10 @@ import { ApiError, type ApiCall, isTemporary, isUnreachable, SEND_MS } from '../
 import type { JsonStorage } from '../../platform.ts'
 
 /** Where a new session is created. */
-export type Place = { profile: string; project: string }
+export type NewChatPlace = { profile: string; project: string }
 
 /** Choices for a session that does not exist yet. `place`: of a message that was taken back; absent: that of the page. */
-export type Choice = { model: string; workspace: string; personality: string; place?: Place }
+export type Choice = { model: string; workspace: string; personality: string; place?: NewChatPlace }
 export const noChoice: Choice = { model: '', workspace: '', personality: '' }
 
 /** A message as it is stored. */
@@ -24,7 +24,7 @@ export type Outgoing = {
   /** The client's id of the chat: messages with the same one belong to the same new session. */
   chat: string
   choice: Choice
-  place?: Place
+  place?: NewChatPlace
   text: string
   files: readonly string[]
   /** The stored draft that it was, of another device or from before a reload. */
@@ -62,7 +62,7 @@ export type OutboxOptions = {
   storage: JsonStorage
   clock: Clock
   newId: () => string
-  place: () => Place
+  place: () => NewChatPlace
   /** Runs the work of one name one at a time in all pages of this browser. */
   exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
   /** A session was created for the messages of a new chat. */

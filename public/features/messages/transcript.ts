@@ -73,14 +73,6 @@ export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 const MAX_LIMIT = 500
 const sourceOf = (id: string): Source => `session:${id}`
 
-export const textOf = (message: Message): string =>
-  typeof message.content === 'string'
-    ? message.content
-    : message.content
-        .map(part => (typeof part.text === 'string' ? part.text : ''))
-        .filter(Boolean)
-        .join('\n')
-
 /** The client's id of a message, which the server stores with it. */
 const clientId = ({ client_message_id: id }: Pick<Queued, 'client_message_id'>): string[] =>
   id === undefined ? [] : [id]

@@ -7,7 +7,7 @@ import { Beginning, EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 import { useApp } from '../shell/context.ts'
 import { ListView } from '../shell/view.tsx'
 import { ListSearch, SkillTabs } from '../skills/tabs.tsx'
-import { type OwnFilesState, ownFilesOf, titleOf } from './own-files.ts'
+import { type OwnFilesState, ownFilesOf, ownFileTitle } from './own-files.ts'
 import { OwnForm } from './own-form.tsx'
 import { OwnPage } from './own-page.tsx'
 import { t } from './strings.ts'
@@ -25,7 +25,7 @@ const Row = ({ row, chosen }: { row: OwnFileRow; chosen: string | null }) => {
         aria-current={row.name === chosen ? 'page' : undefined}
       >
         <span class="skill-row-name">
-          <bdi>{titleOf(row)}</bdi>
+          <bdi>{ownFileTitle(row)}</bdi>
           {row.argument_hint && <span class="own-hint"> {row.argument_hint}</span>}
         </span>
         {isOff && <span class="skill-mark">{t('own.inactive')}</span>}

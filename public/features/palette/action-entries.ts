@@ -11,12 +11,12 @@ import { formatKeys } from '../shell/keys.ts'
 import type { Route as View } from '../shell/route.ts'
 import type { Tab } from '../panel/panel.ts'
 import { t as tw } from '../workspace/strings.ts'
-import type { Entry } from './search-palette.ts'
+import type { PaletteEntry } from './search-palette.ts'
 import { t } from './strings.ts'
 import { isWordsKey, type WordsKey, words } from './words-strings.ts'
 
-type Action = Pick<Entry, 'label' | 'run'> &
-  Partial<Entry> & {
+type Action = Pick<PaletteEntry, 'label' | 'run'> &
+  Partial<PaletteEntry> & {
     id: WordsKey | `export-${string}` | 'save-command'
     /** The route that it calls: it is left out when the person's role refuses it. */
     asks?: Route
@@ -249,7 +249,7 @@ const ofPage = (app: App): Action[] => {
   ]
 }
 
-export const actionEntries = (app: App): Entry[] => {
+export const actionEntries = (app: App): PaletteEntry[] => {
   const { layout, route } = app.shell
   const all: Action[] = [
     {

@@ -4,7 +4,7 @@ import { fuzzyMatches } from '../../../lib/base/fuzzy.ts'
 import type { Platform } from '../../platform.ts'
 import type { PickerOption } from '../../parts/picker.tsx'
 
-export type Entry = PickerOption & {
+export type PaletteEntry = PickerOption & {
   section: string
   /** Other words it is found by. */
   words?: string
@@ -15,7 +15,7 @@ export type Entry = PickerOption & {
   runAside?: () => unknown
 }
 
-export type Section = { label: string; entries: readonly Entry[] }
+export type Section = { label: string; entries: readonly PaletteEntry[] }
 
 const PAUSE_MS = 120
 const MAX_PER_SECTION = 6
@@ -25,16 +25,16 @@ const RECENT_KEY = 'palette-recent'
 export type PaletteOptions = {
   platform: Platform
   /** What the page knows. Read again whenever it changes. */
-  local: () => readonly Entry[]
+  local: () => readonly PaletteEntry[]
   /** What the server finds for a query. */
-  remote: (query: string, signal: AbortSignal) => Promise<readonly Entry[]>
+  remote: (query: string, signal: AbortSignal) => Promise<readonly PaletteEntry[]>
   recentLabel: string
   /** Without a query: the entry that Enter takes, and the one that is left out. */
   first?: () => { id: string | null; without: string | null }
 }
 
 /** The best entries by section; the section of the best match is first. */
-const matching = (entries: readonly Entry[], query: string): Section[] => {
+const matching = (entries: readonly PaletteEntry[], query: string): Section[] => {
   const byName = fuzzyMatches(
     entries.map(({ label }) => label),
     query,
@@ -42,7 +42,7 @@ const matching = (entries: readonly Entry[], query: string): Section[] => {
   const isNamed = new Set(byName.map(({ at }) => at))
   const texts = entries.map(({ label, words }) => (words ? `${label} ${words}` : label))
   // What is found by its name comes before what is found by other words.
-  const all: Entry[] = [
+  const all: PaletteEntry[] = [
     ...byName.map(({ at, ranges }) => ({ ...entries[at]!, ranges })),
     ...fuzzyMatches(texts, query)
       .filter(({ at }) => !isNamed.has(at))
@@ -59,7 +59,10 @@ export class PaletteSearch {
   readonly #options: PaletteOptions
   readonly query = signal('')
   /** What the server found last, and for what. */
-  readonly #reply = signal<{ text: string; entries: readonly Entry[] }>({ text: '', entries: [] })
+  readonly #reply = signal<{ text: string; entries: readonly PaletteEntry[] }>({
+    text: '',
+    entries: [],
+  })
   readonly busy = signal(false)
   readonly failed = signal(false)
   readonly #recentIds: string[]
@@ -92,7 +95,7 @@ export class PaletteSearch {
       const ownIds = new Set(own.flatMap(({ entries: of }) => of.map(({ id }) => id)))
       // Below the results of the page, so that nothing moves under the selection when they arrive.
       const groups = Map.groupBy(
-        this.#foundFor(text).filter(({ id }) => !ownIds.has(id)),
+        this.#replyFor(text).filter(({ id }) => !ownIds.has(id)),
         ({ section }) => section,
       )
       return [...own, ...[...groups].map(([label, of]) => ({ label, entries: of }))]
@@ -143,7 +146,7 @@ export class PaletteSearch {
   }
 
   /** Results for an earlier query stay while the server searches, where they match the new one: Enter must open no other. */
-  #foundFor(text: string): readonly Entry[] {
+  #replyFor(text: string): readonly PaletteEntry[] {
     const { text: query, entries } = this.#reply.value
     if (query === text) return entries
     const texts = entries.map(({ label, hint = '' }) => `${label} ${hint}`)

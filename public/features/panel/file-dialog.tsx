@@ -9,17 +9,13 @@ import { Picker } from '../../parts/picker.tsx'
 import { createResponseOrder } from '../../parts/response-order.ts'
 import { t } from '../workspace/strings.ts'
 
-type Found = Api['GET /api/files/search']['output']['files']
+type FileMatches = Api['GET /api/files/search']['output']['files']
 
 const MAX_FILES = 30
 
 const FileDialog = ({ app, onClose }: { app: App; onClose: () => void }) => {
-  const {
-    query,
-    found: results,
-    search,
-  } = useMemo(() => {
-    const results = signal<Found | null>(null)
+  const { query, results, search } = useMemo(() => {
+    const results = signal<FileMatches | null>(null)
     const newest = createResponseOrder()
     const search = (q: string) =>
       app.shell.attempt(async () => {
@@ -32,7 +28,7 @@ const FileDialog = ({ app, onClose }: { app: App; onClose: () => void }) => {
         })
         if (isNewest()) results.value = files
       })
-    return { query: signal(''), found: results, search }
+    return { query: signal(''), results, search }
   }, [])
   useEffect(() => void search(''), [])
   const options = (results.value ?? []).map(({ path, type, ranges }) => ({

@@ -12,7 +12,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
 import { formatKeys } from '../shell/keys.ts'
-import type { Change, GitStatus } from '../workspace/git-changes.ts'
+import type { GitChange, GitStatus } from '../workspace/git-changes.ts'
 import { usePanel, useShell } from '../../contexts.ts'
 import { useWorkspacePanel } from './context.ts'
 import { useGitActions } from './git-context.ts'
@@ -215,8 +215,8 @@ const Operation = () => {
 }
 
 type ToolsProps = {
-  staged: readonly Change[]
-  unstaged: readonly Change[]
+  staged: readonly GitChange[]
+  unstaged: readonly GitChange[]
   /** There are more changes than the list has. */
   isCut: boolean
 }

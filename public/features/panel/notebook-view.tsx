@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { CodeText } from '../../markdown/code.tsx'
 import { Markdown } from '../../markdown/markdown.tsx'
-import { directoryOf, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, fileName } from '../../parts/file-kind.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
 import type { Doc } from '../workspace/document.ts'
@@ -69,7 +69,7 @@ export const NotebookView = ({ doc }: { doc: Doc }) => {
   const notebook = useMemo(() => parseNotebook(doc.content), [doc.content])
   if (!notebook) return <TextView doc={doc} />
   return (
-    <ScrollBox class="md-view notebook" label={t('preview.contents', { name: nameOf(doc.path) })}>
+    <ScrollBox class="md-view notebook" label={t('preview.contents', { name: fileName(doc.path) })}>
       {notebook.cells.map((cell, at) => (
         <CellView key={at} cell={cell} at={at} doc={doc} language={notebook.language} />
       ))}

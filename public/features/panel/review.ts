@@ -1,6 +1,6 @@
 /** The diff that is shown beside the list of changes when the sheet has the place of the chat, and its neighbors. */
 import { computed, signal } from '@preact/signals'
-import type { Change, GitChanges } from '../workspace/git-changes.ts'
+import type { GitChange, GitChanges } from '../workspace/git-changes.ts'
 import {
   keyOf,
   type TurnChange,
@@ -9,7 +9,7 @@ import {
 } from '../workspace/turn-changes.ts'
 
 export type ReviewItem =
-  | { key: string; path: string; change: Change }
+  | { key: string; path: string; change: GitChange }
   | { key: string; path: string; turn: TurnChange; file: TurnFile }
 
 export class Review {

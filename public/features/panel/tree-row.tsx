@@ -3,7 +3,7 @@ import { isComposing } from '../../parts/composing.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton, type MenuItem, openMenuAt } from '../../parts/menu-button.tsx'
@@ -244,7 +244,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         {mark && <MarkView mark={mark} />}
         <MenuButton
           class="tree-menu"
-          label={t('files.menu', { name: nameOf(path) })}
+          label={t('files.menu', { name: fileName(path) })}
           tabIndex={-1}
           items={menu}
         />

@@ -16,7 +16,7 @@ import { QrCode } from '../identity/qr-code.tsx'
 import { t } from './strings.ts'
 
 type Person = Api['GET /api/people']['output']['people'][number]
-type Given = { name: string; role: Role; profiles: string[]; sign_in_as: string }
+type PersonInput = { name: string; role: Role; profiles: string[]; sign_in_as: string }
 
 const ROLES: readonly Role[] = ['member', 'viewer', 'owner']
 
@@ -59,7 +59,7 @@ const showLink = (shell: Shell, name: string, code: string): void => {
 
 type FormProps = {
   person: Person | null
-  save: (input: Given) => Promise<void>
+  save: (input: PersonInput) => Promise<void>
   onCancel: () => void
 }
 
@@ -147,7 +147,7 @@ export const PeopleSettings = () => {
     editing.value = null
   }
 
-  const invite = (input: Given) =>
+  const invite = (input: PersonInput) =>
     attempt(async () => {
       const invitation = await confirmed(shell, password =>
         api('POST /api/people/invite', { ...input, password }),
@@ -166,7 +166,7 @@ export const PeopleSettings = () => {
       await load()
       showLink(shell, name, invitation.code)
     })
-  const change = (person: Person, { name, ...others }: Given) =>
+  const change = (person: Person, { name, ...others }: PersonInput) =>
     attempt(async () => {
       const what = person.first ? { name } : { name, ...others }
       const reply = await confirmed(shell, password =>

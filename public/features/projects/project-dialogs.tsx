@@ -6,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Field, Form, TextField } from '../../parts/form.tsx'
 import { Picker } from '../../parts/picker.tsx'
 import type { ProjectDialog, ProjectInput, Projects } from './projects.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import { t } from './strings.ts'
 import { useProjects, useSessions } from '../../contexts.ts'
 
@@ -130,7 +130,7 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
   ]
   return (
     <Dialog
-      title={t('projects.move.title', { title: titleOf(row ?? { title: '' }) })}
+      title={t('projects.move.title', { title: sessionTitle(row ?? { title: '' }) })}
       kind="palette"
       bare
       onClose={onClose}

@@ -40,7 +40,7 @@ export class Projects {
     () => new Map(this.list.value.map(project => [project.project_id, project])),
   )
   readonly #choice: Signal<string>
-  readonly #wantedTag = signal('')
+  readonly #choiceTag = signal('')
 
   constructor(shell: Shell, sessions: Sessions) {
     const { device } = shell.platform
@@ -60,7 +60,7 @@ export class Projects {
     const ifKnown = (id: string, ids: ReadonlyMap<string, unknown>): string =>
       ids.has(id) ? id : ''
     this.chosen = computed(() => ifKnown(this.#choice.value, this.#byId.value))
-    this.chosenTag = computed(() => ifKnown(this.#wantedTag.value, tagCounts.value))
+    this.chosenTag = computed(() => ifKnown(this.#choiceTag.value, tagCounts.value))
     this.filtering = computed(() => this.chosen.value !== '' || this.chosenTag.value !== '')
     this.counts = computed(() => countBy(rows.value.flatMap(row => row.project_id ?? [])))
   }
@@ -83,12 +83,12 @@ export class Projects {
   }
 
   toggleTag(tag: string): void {
-    this.#wantedTag.value = this.chosenTag.value === tag ? '' : tag
+    this.#choiceTag.value = this.chosenTag.value === tag ? '' : tag
   }
 
   showAll(): void {
     this.#choose('')
-    this.#wantedTag.value = ''
+    this.#choiceTag.value = ''
   }
 
   toggleOpen(): void {

@@ -42,9 +42,9 @@ const PLACES: readonly RegExp[] = [
   /^(.+?)\((\d{1,7})(?:,\d{1,7})?\)$/,
 ]
 
-type Place = { path: string; line: number | null; endLine: number | null }
+type FilePlace = { path: string; line: number | null; endLine: number | null }
 
-const placeOf = (word: string): Place => {
+const placeOf = (word: string): FilePlace => {
   for (const pattern of PLACES) {
     const match = pattern.exec(word)
     if (!match) continue
@@ -72,7 +72,7 @@ const isPath = (path: string): boolean => {
   return path.includes('/') || ENDING.test(path) || PLAIN_NAME.test(path)
 }
 
-const pathIn = (word: string): Place | null => {
+const pathIn = (word: string): FilePlace | null => {
   const local = /^file:\/\/(?:localhost)?(?=\/)/i.exec(word)
   const place = placeOf(local ? word.slice(local[0].length) : word)
   return isPath(place.path) ? place : null

@@ -6,7 +6,7 @@ import type { Platform } from '../../platform.ts'
 type Reply = Api['POST /api/file/named']['output']
 export type KnownName = { type: 'file' | 'dir'; path: string }
 /** Undefined until the server has answered; null for a name that does not exist. */
-type Entry = Signal<KnownName | null | undefined>
+type NameState = Signal<KnownName | null | undefined>
 
 /** Names appear in groups, as texts are shown: one request for each group. */
 const WAIT_MS = 80
@@ -20,13 +20,13 @@ export type KnownNamesOptions = {
   busy: { readonly value: boolean }
 }
 
-type Asked = { session: string; name: string }
-const keyOf = ({ session, name }: Asked): string => `${session} ${name}`
+type NameRequest = { session: string; name: string }
+const keyOf = ({ session, name }: NameRequest): string => `${session} ${name}`
 
 export class KnownNames {
   readonly #options: KnownNamesOptions
-  readonly #entries = new Map<string, Entry>()
-  readonly #waiting = new Map<string, Asked>()
+  readonly #entries = new Map<string, NameState>()
+  readonly #waiting = new Map<string, NameRequest>()
   readonly #state = { scheduled: false, asking: false }
   /** Increases when missing names are to be asked for again. */
   readonly round = signal(0)
@@ -49,7 +49,7 @@ export class KnownNames {
   }
 
   /** What the server said about a name; the first use asks for it. */
-  look(session: string, name: string): Entry {
+  look(session: string, name: string): NameState {
     const request = { session, name }
     const key = keyOf(request)
     const cached = this.#entries.get(key)
@@ -62,7 +62,7 @@ export class KnownNames {
     return this.#keep(key)
   }
 
-  #answer(requests: readonly Asked[], { entries }: Reply): void {
+  #answer(requests: readonly NameRequest[], { entries }: Reply): void {
     const paths = new Map(entries.map(({ asked: name, path, type }) => [name, { path, type }]))
     for (const each of requests) {
       const entry = this.#entries.get(keyOf(each))
@@ -71,7 +71,7 @@ export class KnownNames {
   }
 
   /** The names of one session that fit into one request. */
-  #takeBatch(): Asked[] {
+  #takeBatch(): NameRequest[] {
     const session = this.#waiting.values().next().value?.session
     const batch = [...this.#waiting.values()]
       .filter(request => request.session === session)
@@ -102,8 +102,8 @@ export class KnownNames {
     this.#state.asking = false
   }
 
-  #keep(key: string): Entry {
-    const entry: Entry = signal(undefined)
+  #keep(key: string): NameState {
+    const entry: NameState = signal(undefined)
     this.#entries.set(key, entry)
     if (this.#entries.size > MAX_KEPT) {
       const [oldest] = this.#entries.keys()

@@ -28,7 +28,7 @@ const knownNamesOf = (app: App): KnownNames => {
   return names
 }
 
-type Place = { line: number | null; endLine: number | null }
+type LineRange = { line: number | null; endLine: number | null }
 
 /** What is known of a name in the open chat. Null outside of a chat: then only URLs are links. */
 const useName = (name: string | null): KnownName | null => {
@@ -41,7 +41,7 @@ const useName = (name: string | null): KnownName | null => {
   return names.look(session, name).value ?? null
 }
 
-type LinkProps = { file: KnownName; place: Place; children: ComponentChildren }
+type LinkProps = { file: KnownName; place: LineRange; children: ComponentChildren }
 
 const KnownLink = ({ file, place, children }: LinkProps) => {
   const app = useContext(AppContext)!
@@ -139,7 +139,7 @@ const decoded = (text: string): string => {
 }
 
 /** The workspace file that a Markdown link or image names; null for anything else, such as an anchor. */
-const fileTarget = (target: string, directory: string): (Place & { path: string }) | null => {
+const fileTarget = (target: string, directory: string): (LineRange & { path: string }) | null => {
   const text = decodeEntities(target).trim()
   const local = /^file:\/\/(?:localhost)?(?=\/)/i.exec(text)?.[0] ?? ''
   const rest = text.slice(local.length)

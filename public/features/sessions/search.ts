@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
-import { titleOf } from './sessions.ts'
+import { sessionTitle } from './sessions.ts'
 
 export type SearchHit = SessionRow & {
   match_type?: 'title' | 'content'
@@ -51,7 +51,7 @@ export class Search {
     this.#limit = PAGE
     this.hits.value = needle
       ? this.#rows()
-          .filter(row => titleOf(row).toLowerCase().includes(needle))
+          .filter(row => sessionTitle(row).toLowerCase().includes(needle))
           .slice(0, PAGE)
       : []
     if (needle) this.#cancel = clock.timer(PAUSE_MS, () => void this.#ask(text.trim()))

@@ -15,7 +15,7 @@ export type ListItem =
   | { kind: 'head'; key: string; label: string }
   | { kind: 'row'; key: string; row: SessionRow }
 
-export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
+export const sessionTitle = (row: Pick<SessionRow, 'title'>): string =>
   row.title && row.title !== 'Untitled' ? visibleName(row.title) : t('chat.untitled')
 
 /** The beginning of the latest message of the person; the names of its files where it has no text. It may be cut in them. */
@@ -137,7 +137,7 @@ export class Sessions {
   }
 
   titleOf(id: string): string {
-    return titleOf(this.row(id) ?? { title: '' })
+    return sessionTitle(this.row(id) ?? { title: '' })
   }
 
   upsert(row: SessionRow): void {

@@ -16,7 +16,7 @@ import { ShareSettings } from '../shares/share-settings.tsx'
 
 type Access = Api['GET /api/tokens']['output']
 type Token = Access['tokens'][number]
-type Made = { name: string; secret: string }
+type TokenSecret = { name: string; secret: string }
 
 const isExpired = ({ expires_at: at }: Token, { now }: Clock): boolean =>
   at !== null && fromSeconds(at) <= now()
@@ -54,7 +54,7 @@ const NewToken = ({
   onMade,
   onCancel,
 }: {
-  onMade: (token: Made) => void
+  onMade: (token: TokenSecret) => void
   onCancel: () => void
 }) => {
   const shell = useShell()
@@ -162,7 +162,7 @@ const ApiAccess = () => {
   const { attempt, api, layout, platform } = useShell()
   const [access, load] = useLoaded(() => api('GET /api/tokens'))
   const isAdding = useSignal(false)
-  const newToken = useSignal<Made | null>(null)
+  const newToken = useSignal<TokenSecret | null>(null)
   const state = access.value
   if (!state) return null
 

@@ -24,7 +24,7 @@ const PARTS = [
   ['pictures', 'share.pictures', 'share.pictures.hint'],
   ['live', 'share.live', 'share.live.hint'],
 ] as const
-type Part = (typeof PARTS)[number][0]
+type SharePart = (typeof PARTS)[number][0]
 
 const isThisComputer = (): boolean => /^(localhost|127\.|\[::1\])/.test(location.host)
 
@@ -79,7 +79,7 @@ type FormProps = {
 const ShareForm = ({ sessionId, isOn, onMade }: FormProps) => {
   const { attempt, api } = useShell()
   const days = useSignal(DEFAULT_DAYS)
-  const parts = useSignal<Readonly<Record<Part, boolean>>>({
+  const parts = useSignal<Readonly<Record<SharePart, boolean>>>({
     tool_output: false,
     pictures: false,
     live: false,

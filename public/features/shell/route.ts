@@ -102,17 +102,17 @@ export const fileQuery = (target: string): string =>
   `?file=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
 
 /** A row of the transcript, such as `m12` or `m12:a0/call`, and a heading in it. `focus`: also moves the focus there. */
-export type Place = { row: string; heading: number | null; focus: boolean }
+export type TranscriptPlace = { row: string; heading: number | null; focus: boolean }
 
 /** The place of `?at=m14:0~2`: row `m14:0`, its third heading. */
-export const placeOf = (href: string): Place | null => {
+export const placeOf = (href: string): TranscriptPlace | null => {
   const at = URL.parse(href)?.searchParams.get('at')
   const match = at && /^(.+?)(?:~(\d{1,4}))?$/.exec(at)
   return match
     ? { row: match[1]!, heading: match[2] ? Number(match[2]) : null, focus: false }
     : null
 }
-const placeQuery = ({ row, heading }: Place): string => {
+const placeQuery = ({ row, heading }: TranscriptPlace): string => {
   const target = heading === null ? row : `${row}~${heading}`
   return `at=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
 }
@@ -132,7 +132,7 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
   const isBesideChosen = signal(false)
 
   /** The row of the open chat to show; a new object for each request. */
-  const place = signal<Place | null>(placeOf(href))
+  const place = signal<TranscriptPlace | null>(placeOf(href))
   let file: string | null = null
 
   /** The chat that was open before this one. */
@@ -231,7 +231,10 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     hrefOfPlace: (row: string): string =>
       address(current.value, [placeQuery({ row, heading: null, focus: false })]),
     /** Shows a row of the open chat and writes it into the address. */
-    jumpTo(row: string, { heading = null, focus = false }: Partial<Omit<Place, 'row'>> = {}): void {
+    jumpTo(
+      row: string,
+      { heading = null, focus = false }: Partial<Omit<TranscriptPlace, 'row'>> = {},
+    ): void {
       place.value = { row, heading, focus }
       writeQuery()
     },

@@ -12,13 +12,13 @@ import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { languageOf } from '../../parts/file-kind.ts'
-import { type TurnChange, titleOf } from '../workspace/turn-changes.ts'
+import { type TurnChange, changeTitle } from '../workspace/turn-changes.ts'
 import { type Past, type Point, pointsOf } from './points.ts'
 import { t } from './strings.ts'
 import type { PastFileState } from '../../../lib/schema/checkpoint.ts'
 
 type PastFileEntry = { path: string; state: PastFileState }
-type Line =
+type TreeLine =
   | { kind: 'directory'; path: string; name: string; depth: number; open: boolean }
   | ({ kind: 'file'; name: string; depth: number } & PastFileEntry)
 
@@ -46,8 +46,8 @@ const compare = (left: string, right: string): number => {
 }
 
 /** The lines of the list: directories that open, and the files in open ones. */
-export const linesOf = (files: readonly PastFileEntry[], open: ReadonlySet<string>): Line[] => {
-  const lines: Line[] = []
+export const linesOf = (files: readonly PastFileEntry[], open: ReadonlySet<string>): TreeLine[] => {
+  const lines: TreeLine[] = []
   const paths = new Set<string>()
   for (const file of files.toSorted((a, b) => compare(a.path, b.path))) {
     const parents = parentsOf(file.path)
@@ -160,7 +160,7 @@ function Recorded({ past, change }: { past: Past; change: TurnChange }) {
         <div class="past-at">
           <strong aria-live="polite">{labelOf(points, past.point)}</strong>
           <span class="past-turn">
-            {formatFull(when ?? change.ended_at)} · {titleOf(change)}
+            {formatFull(when ?? change.ended_at)} · {changeTitle(change)}
           </span>
         </div>
         <IconButton

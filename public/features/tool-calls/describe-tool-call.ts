@@ -116,7 +116,7 @@ const generic = (name: string, args: Args): Draft => {
   return { icon: 'wrench', did: phrase, does: phrase, code: false, object: oneLine(text(first)) }
 }
 
-/** `shown` replaces the object, where the arguments are not known. */
+/** `objectText` replaces the object, where the arguments are not known. */
 export const describeToolCall = (
   name: string,
   args: Args,

@@ -71,10 +71,10 @@ export function FileName(props: { path: string; line?: number | undefined; openF
   )
 }
 
-type Line = { number: number | null; text: string }
+type OutputLine = { number: number | null; text: string }
 
 /** Lines of a file: the numbers are drawn by the style sheet, so that they are not copied. */
-function Lines({ lines, language }: { lines: readonly Line[]; language: string | null }) {
+function Lines({ lines, language }: { lines: readonly OutputLine[]; language: string | null }) {
   const parts = useMemo(() => splitAtGaps(lines), [lines])
   return (
     <ScrollBox class="tool-code tool-tall" label={t('code.label')}>
@@ -100,11 +100,11 @@ function Lines({ lines, language }: { lines: readonly Line[]; language: string |
   )
 }
 
-type Part = { from: number | null; numbers: string; text: string }
+type OutputPart = { from: number | null; numbers: string; text: string }
 
 /** Groups lines with consecutive numbers, so that each group is highlighted as one text. */
-const splitAtGaps = (lines: readonly Line[]): Part[] => {
-  const parts: Part[] = []
+const splitAtGaps = (lines: readonly OutputLine[]): OutputPart[] => {
+  const parts: OutputPart[] = []
   let next: number | null = null
   for (const { number, text } of lines) {
     const last = parts.at(-1)

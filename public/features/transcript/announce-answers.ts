@@ -4,7 +4,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { Pane } from '../../pane.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import type { TranscriptState } from '../messages/chat-reducer.ts'
-import { textOf } from '../messages/transcript.ts'
+import { messageText } from '../messages/message-text.ts'
 import { SpokenSentences } from './spoken-sentences.ts'
 
 /** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */
@@ -49,7 +49,7 @@ export const startAnnouncing = (pane: Pane): void => {
   const finish = (message: Message): void => {
     ids.add(message.id)
     if (message.role === 'assistant' && !message._error)
-      speak(sentencesOf(message.id).update(textOf(message), false))
+      speak(sentencesOf(message.id).update(messageText(message), false))
   }
 
   effect(() => {

@@ -1,13 +1,5 @@
-/** Helpers for one message: text, time, and markers. */
+/** Helpers for one message: time and markers. */
 import type { Message } from '../../../lib/schema/message.ts'
-
-export const textOf = (message: Pick<Message, 'content'>): string =>
-  typeof message.content === 'string'
-    ? message.content
-    : message.content
-        .map(part => (part.type !== 'thinking' && typeof part.text === 'string' ? part.text : ''))
-        .filter(Boolean)
-        .join('\n\n')
 
 export const secondsOf = (message: Message): number | null =>
   message._ts ?? message.timestamp ?? null

@@ -8,7 +8,8 @@ import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { TurnUsage } from '../../../lib/schema/usage.ts'
 import type { Notice, ToolOutcome } from '../messages/chat-reducer.ts'
-import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
+import { isCancelMarker, isCompaction, secondsOf, splitText } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 
 /** The part of a live turn that determines the rows; excludes the streamed text. */
 export type LiveShape = {
@@ -86,7 +87,7 @@ export type FootRow = {
   usage: TurnUsage | null
   last: boolean
 }
-export type Row =
+export type TranscriptRow =
   | { kind: 'user'; key: string; message: Message }
   | ActivityRow
   /** `alone`: its words are in the line of the group already. */
@@ -144,12 +145,12 @@ const isSaid = (step: Step): boolean =>
   !step.result?._hooks &&
   step.decisions.every(({ what }) => what.length <= DECIDED_CHARS)
 
-export const toRows = (input: RowsInput): Row[] => {
+export const toRows = (input: RowsInput): TranscriptRow[] => {
   const results = new Map<string, Message>()
   for (const message of input.messages) {
     if (message.role === 'tool' && message.tool_call_id) results.set(message.tool_call_id, message)
   }
-  const rows: Row[] = []
+  const rows: TranscriptRow[] = []
   const turns = toTurns(input.messages)
   let userIds: string[] = []
   for (const [index, turn] of turns.entries()) {
@@ -167,7 +168,7 @@ export const toRows = (input: RowsInput): Row[] => {
   return [...rows, ...others.map(noticeRow)]
 }
 
-const noticeRow = ({ id, message, sentences }: Notice): Row => ({
+const noticeRow = ({ id, message, sentences }: Notice): TranscriptRow => ({
   ...{ kind: 'notice', key: `notice:${id}`, text: message },
   coded: sentences?.message,
 })
@@ -209,7 +210,7 @@ type TurnInput = RowsInput & {
   usage: TurnUsage | null
 }
 
-const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
+const addTurn = (rows: TranscriptRow[], { user, replies }: Turn, input: TurnInput) => {
   const { live, last } = input
   if (user) rows.push({ kind: 'user', key: user.id, message: user })
   const name = (user ?? replies[0]!).id
@@ -311,7 +312,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       if (step)
         steps.push({ ...step, short: args, result: { id: tid, role: 'tool', content: snippet } })
     }
-    const text = textOf(message)
+    const text = messageText(message)
     if (text.trim()) {
       flush(false)
       addText(rows, message, text, first)
@@ -360,7 +361,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
 type Rest = { steps: Step[]; flush: (live: boolean) => void; first: boolean; input: TurnInput }
 
 /** Adds the rows of the running turn after the stored ones. */
-const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: Rest) => {
+const addLive = (rows: TranscriptRow[], live: LiveShape, { steps, flush, first, input }: Rest) => {
   const keys = new Set(steps.map(step => step.key))
   for (const { tid, name, args } of live.tools) {
     if (keys.has(tid) || input.results.has(tid)) continue
@@ -394,7 +395,7 @@ const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: R
   flush(true)
 }
 
-const addText = (rows: Row[], message: Message, text: string, first: boolean) => {
+const addText = (rows: TranscriptRow[], message: Message, text: string, first: boolean) => {
   const pieces = splitText(text)
   for (const [index, piece] of pieces.entries()) {
     const isLast = index === pieces.length - 1
@@ -453,7 +454,10 @@ const toolStep = (
 }
 
 /** Reuses unchanged row objects, so that they are not rendered again. */
-export const reuseRows = (before: ReadonlyMap<string, Row>, rows: Row[]): Row[] =>
+export const reuseRows = (
+  before: ReadonlyMap<string, TranscriptRow>,
+  rows: TranscriptRow[],
+): TranscriptRow[] =>
   rows.map(row => {
     const old = before.get(row.key)
     return old && sameFields(old, row) ? old : row

@@ -2,7 +2,7 @@
 import { shownCall } from '../../../lib/base/tools.ts'
 import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
 import { asObject, asString } from '../../../lib/base/json.ts'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { pageLocale } from '../../strings/t.ts'
 import {
   type Args,
@@ -13,7 +13,7 @@ import {
 } from '../tool-calls/describe-tool-call.ts'
 import { type Outcome, outcomeOf } from '../tool-calls/outcome.ts'
 import { t } from '../tool-calls/step-strings.ts'
-import { textOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 import { type Step, type ToolStep, wasNotAllowed } from './rows.ts'
 
 export type SaidObject = {
@@ -128,7 +128,7 @@ const filesOf = ({ patch, input }: Args): string[] => {
 }
 
 const draftOf = (step: ToolStep): Draft => {
-  const outcome = step.result ? outcomeOf(textOf(step.result), step.result) : null
+  const outcome = step.result ? outcomeOf(messageText(step.result), step.result) : null
   if (isSubagent(step.name)) return subagents(step, outcome)
   const args = step.short ?? parseArgs(step.argsText)
   const { did, object, code, path } = describeToolCall(step.name, args)
@@ -143,7 +143,7 @@ const draftOf = (step: ToolStep): Draft => {
   const edit = outcome?.state === 'ok' && patched.length < 2 ? outcome.edit : null
   const titles = patched.length > 1 ? patched : [path ?? whole]
   const objectOf = (title: string): SaidObject => ({
-    text: path ? visibleName(nameOf(title)) : cut(whole),
+    text: path ? visibleName(fileName(title)) : cut(whole),
     title: path ? visibleName(title) : title,
     isCode: code,
     quotes,

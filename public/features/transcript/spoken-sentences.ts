@@ -92,7 +92,7 @@ export class SpokenSentences {
   #spoken = 0
   /** All sentences that were returned, and those before the text was replaced. */
   #sentences: string[] = []
-  #saidBefore: readonly string[] = []
+  #earlierSentences: readonly string[] = []
 
   constructor(words: Words) {
     this.#words = words
@@ -101,7 +101,7 @@ export class SpokenSentences {
   /** Sentences that are complete now and were not returned before. `isOpen`: more text will follow. */
   update(text: string, isOpen: boolean): string[] {
     if (!text.startsWith(this.#before)) {
-      ;[this.#spokenBlocks, this.#spoken, this.#saidBefore, this.#sentences] = [
+      ;[this.#spokenBlocks, this.#spoken, this.#earlierSentences, this.#sentences] = [
         0,
         0,
         this.#sentences,
@@ -126,7 +126,7 @@ export class SpokenSentences {
     }
     // A request that was repeated may bring the same beginning again.
     const isRepeated = (sentence: string, index: number) =>
-      this.#saidBefore[this.#sentences.length + index] === sentence
+      this.#earlierSentences[this.#sentences.length + index] === sentence
     const result = fresh.filter((sentence, index) => !isRepeated(sentence, index))
     this.#sentences.push(...fresh)
     return result

@@ -15,7 +15,7 @@ import { t } from '../tool-calls/step-strings.ts'
 import { ToolCard } from '../tool-calls/tool-card.tsx'
 import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import { LiveLine } from './activity-row.tsx'
-import { textOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 import { isNote, type ReasoningStep, type Step, type ToolStep } from './rows.ts'
 import { goalsOf } from './say-steps.ts'
 import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
@@ -181,12 +181,12 @@ function Tool({ rowKey, step, alone }: StepProps<ToolStep>) {
       name={step.name}
       argsText={step.argsText}
       short={step.short}
-      content={result ? textOf(result) : null}
+      content={result ? messageText(result) : null}
       colored={result?._output ?? null}
       cut={cutOf(result)}
       loadWhole={async () => {
         const message = await actions.loadMessage(result?.id ?? '')
-        return { content: textOf(message), colored: message._output ?? null }
+        return { content: messageText(message), colored: message._output ?? null }
       }}
       loadStored={actions.loadStored}
       state={step.state}
@@ -199,8 +199,8 @@ function Tool({ rowKey, step, alone }: StepProps<ToolStep>) {
       images={
         <>
           {result?._images && <ToolImages session={session} images={result._images} />}
-          {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
-            <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
+          {result && edits.test(step.name) && messageText(result).includes('"diagnostics') && (
+            <EditDiagnostics content={messageText(result)} openFile={actions.openFile} />
           )}
           {auto && auto !== 'hook' && <p class="step-note">{t(`auto.${auto}`)}</p>}
           {result?._hooks && <HookNotes notes={result._hooks} />}

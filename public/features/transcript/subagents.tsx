@@ -10,7 +10,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
 import { describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from './strings.ts'
-import { textOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 import type { ToolStep } from './rows.ts'
 import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
 import { asObject, asString, type JsonObject } from '../../../lib/base/json.ts'
@@ -174,14 +174,14 @@ function Ended({ step }: { step: ToolStep }) {
     if (!isCut || !result) return
     actions.loadMessage(result.id).then(
       message => {
-        whole.value = textOf(message)
+        whole.value = messageText(message)
       },
       () => {
         failed.value = true
       },
     )
   }, [isCut])
-  const text = whole.value ?? (isCut || !result ? null : textOf(result))
+  const text = whole.value ?? (isCut || !result ? null : messageText(result))
   if (failed.value) return <p class="tool-error">{t('tool.fetch.failed')}</p>
   if (text === null) return <p class="tool-note">{t('tx.loading')}</p>
   const { results, error } = resultsOf(text)

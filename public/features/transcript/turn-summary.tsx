@@ -10,7 +10,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { useApp } from '../shell/context.ts'
 import type { FootRow } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
-import { directoryOf, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, fileName } from '../../parts/file-kind.ts'
 import {
   type TurnChange,
   type TurnChanges,
@@ -148,9 +148,9 @@ const reveal = (app: App, change: TurnChange, file: TurnFile): void => {
   void turnChangesOf(app).reveal(change, file)
 }
 
-type Shown = { change: TurnChange; state: UndoState }
+type SummaryProps = { change: TurnChange; state: UndoState }
 
-const Line = ({ change, state }: Shown) => (
+const Line = ({ change, state }: SummaryProps) => (
   <span class="turn-sum-parts">
     <span>
       {change.file_count > 0 ? t('files', { count: change.file_count }) : t('label')}{' '}
@@ -180,7 +180,7 @@ const UndoButton = ({ change, state, turns }: UndoProps) => {
   )
 }
 
-const Details = ({ change, state }: Shown) => (
+const Details = ({ change, state }: SummaryProps) => (
   <div class="turn-sum-body">
     <Files change={change} state={state} />
     {change.truncated && (
@@ -242,7 +242,7 @@ const FileLine = ({ change, file, state }: FileProps) => {
         title={t('open', { path })}
         onClick={() => reveal(app, change, file)}
       >
-        <bdi>{visibleName(nameOf(path))}</bdi>
+        <bdi>{visibleName(fileName(path))}</bdi>
         <span class="turn-sum-dir" dir="auto">
           {visibleName(directoryOf(path))}
         </span>

@@ -11,7 +11,7 @@ import {
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { useApp } from '../shell/context.ts'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { t } from './user-editor-strings.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 
@@ -133,7 +133,7 @@ const PastedFiles = ({
     {files.map(({ name, chars }) => (
       <p key={name} class="user-edit-file" role="status">
         <Icon name="file" size={14} />
-        {chars === undefined ? nameOf(name) : t('edit.attached', { count: chars })}
+        {chars === undefined ? fileName(name) : t('edit.attached', { count: chars })}
         <button
           type="button"
           class="icon-button"

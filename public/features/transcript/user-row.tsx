@@ -8,9 +8,8 @@ import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { isImagePath } from '../../parts/file-kind.ts'
 import { editOf, withEdit } from '../messages/editing.ts'
-import { withoutFiles } from '../messages/message-text.ts'
+import { messageText, withoutFiles } from '../messages/message-text.ts'
 import { t } from '../../strings/transcript-strings.ts'
-import { textOf } from './content.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 import type { ComponentChildren } from 'preact'
 import { useShell } from '../../contexts.ts'
@@ -67,7 +66,7 @@ const SentComments = lazy(
 export const partOfUser = (message: Message) =>
   message._hooks
     ? HookNotes
-    : splitComments(textOf(message)).comments.length > 0
+    : splitComments(messageText(message)).comments.length > 0
       ? SentComments
       : null
 
@@ -80,7 +79,7 @@ export function UserRowView({ message }: { message: Message }) {
   const hasFiles = (message.attachments?.length ?? 0) > 0
   // Files are listed below as links, so their names are removed from the text.
   const { text, comments } = splitComments(
-    hasFiles ? withoutFiles(textOf(message)) : textOf(message),
+    hasFiles ? withoutFiles(messageText(message)) : messageText(message),
   )
   const long = isLong(text)
   const isStored = !message.id.startsWith('sent-') && may('POST /api/chat/start')

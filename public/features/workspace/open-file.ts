@@ -1,7 +1,7 @@
 /** The open file of the panel: opening and closing it, its mode and draft. One per chat. */
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
 import { t } from './strings.ts'
 import type { Confirmation } from '../shell/layout.ts'
@@ -27,7 +27,7 @@ const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
 type TextFile = Api['GET /api/file']['output']
-type Place = { from: number } | { line: number }
+type FilePosition = { from: number } | { line: number }
 
 const isWhole = ({ from = 0, to, size }: TextFile): boolean =>
   to === undefined || (from === 0 && to >= size)
@@ -138,7 +138,7 @@ export class OpenFile {
   }
 
   /** A part of a long file; any other one whole. */
-  #readPart({ path }: Doc, place: Place) {
+  #readPart({ path }: Doc, place: FilePosition) {
     return this.#shell.api('GET /api/file', { ...this.#session, path, ...place })
   }
 
@@ -284,7 +284,7 @@ export class OpenFile {
     }
     this.#ask({
       title: t('files.discard.title'),
-      text: t('files.discard.text', { name: nameOf(this.doc.value?.path ?? '') }),
+      text: t('files.discard.text', { name: fileName(this.doc.value?.path ?? '') }),
       confirm: t('files.discard'),
       danger: true,
       run,

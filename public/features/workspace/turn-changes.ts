@@ -24,12 +24,12 @@ export type TurnPlace = {
 }
 
 /** Whole files, or parts of one file, by the headers of its hunks. */
-type Wanted = { paths?: string[]; hunks?: string[] }
+type RestoreSelection = { paths?: string[]; hunks?: string[] }
 
 const MAX_NAMED_PATHS = 4
 const nothing = { diff: '', binary: false, truncated: false }
 
-export const titleOf = ({ title, undo_of }: TurnChange): string => {
+export const changeTitle = ({ title, undo_of }: TurnChange): string => {
   const text = visibleName(title) || t('untitled')
   return undo_of ? t('undo.of', { title: text }) : text
 }
@@ -117,7 +117,7 @@ export class TurnChanges {
     const isRedo = turn.undo_of !== null
     this.#place.ask({
       title: t(isRedo ? 'ask.redo.title' : 'ask.title'),
-      text: t('ask.text', { count: turn.file_count, title: titleOf(turn) }),
+      text: t('ask.text', { count: turn.file_count, title: changeTitle(turn) }),
       confirm: t(isRedo ? 'ask.redo.yes' : 'ask.yes'),
       run: () => this.#restore(turn, {}),
     })
@@ -169,7 +169,7 @@ export class TurnChanges {
     }
   }
 
-  async #restore(turn: TurnChange, selection: Wanted, force = false): Promise<void> {
+  async #restore(turn: TurnChange, selection: RestoreSelection, force = false): Promise<void> {
     const { onRestored, openFile, ask } = this.#place
     const { api, toasts, platform } = this.#shell
     const { checkpoint } = turn
