@@ -237,7 +237,7 @@ export const routes = {
   'GET /api/list': files.list,
   'GET /api/files/search': files.search,
   'GET /api/file': files.read,
-  'POST /api/file/named': files.named,
+  'POST /api/file/named': files.checkNames,
   'GET /api/file/raw': files.raw,
   'POST /api/file/save': files.save,
   'POST /api/file/create': files.create,

@@ -51,13 +51,13 @@ export const create = endpoint({
     password: z.string().optional(),
   }),
   output: ApiAccess.extend({ secret: z.string() }),
-  async run(ctx, { profile, workspace, password, expires_in_days: days, paths, ...given }) {
+  async run(ctx, { profile, workspace, password, expires_in_days: days, paths, ...input }) {
     const client = signInClient(ctx)
     await ctx.app.auth.confirmChange(ctx.cookies[SESSION_COOKIE], { password, client })
     const home = profile ? ctx.app.homes.open(profile) : ctx.home
     const place = workspace.trim() === '' ? '' : ctx.app.workspaces.check(home, workspace)
     const { secret } = ctx.app.apiTokens.create({
-      ...given,
+      ...input,
       profile: home.name,
       workspace: place,
       expires_at: days === null ? null : Math.floor(toSeconds(ctx.app.clock.now())) + days * DAY_S,

@@ -40,15 +40,15 @@ const requireDecision = (
 ): void => {
   if (choice === 'deny' || ctx.may('own', null)) return
   const { questions } = ctx.app.turns
-  const asked = id ? questions.find(id) : questions.pending(sessionId, 'approval')[0]
-  if (asked?.kind === 'approval' && asked.needs_owner)
+  const question = id ? questions.find(id) : questions.pending(sessionId, 'approval')[0]
+  if (question?.kind === 'approval' && question.needs_owner)
     requireOwner(ctx, 'Only an owner can allow this.')
   if (choice === 'always' || (scope !== undefined && scope !== 'session'))
     requireOwner(ctx, 'Only an owner can allow this for more than one chat.')
 }
 
-const noteMember = ({ app: { sessions } }: Ctx, given: string): void => {
-  const { session_id: id } = sessions.require(given)
+const noteMember = ({ app: { sessions } }: Ctx, sessionId: string): void => {
+  const { session_id: id } = sessions.require(sessionId)
   const patch = rolePatch(sessions.head(id).meta, 'member')
   if (Object.keys(patch).length > 0) sessions.append(id, [{ t: 'meta', patch }])
 }
@@ -93,9 +93,9 @@ export const respond = endpoint({
       approval_id,
       valid.data,
       by,
-      asked =>
-        asked.kind === 'approval' && (valid.data === 'always' || valid.data === 'session')
-          ? readRule(asked, rule, scope, any)
+      question =>
+        question.kind === 'approval' && (valid.data === 'always' || valid.data === 'session')
+          ? readRule(question, rule, scope, any)
           : undefined,
     )
     return { ok: true as const, choice: valid.data, ...answered }

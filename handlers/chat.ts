@@ -79,12 +79,15 @@ export const start = endpoint({
     effective_model: z.string().optional(),
     repeated: z.literal(true).optional(),
   }),
-  run: async (ctx, { client_message_id: given, draft, ...message }) => {
-    const clientMessageId = given ?? ctx.requestKey
+  run: async (ctx, { client_message_id: messageId, draft, ...message }) => {
+    const clientMessageId = messageId ?? ctx.requestKey
     const { replace, session_id: id } = message
     const own = replace === undefined ? {} : { replace: ownMessage(ctx, id, replace) }
     claimSession(ctx.app, ctx.home, id)
-    const input = toTurnInput(ctx, { ...message, ...own }, 'message is required', [given, draft])
+    const input = toTurnInput(ctx, { ...message, ...own }, 'message is required', [
+      messageId,
+      draft,
+    ])
     const { turnStarter } = ctx.app
     const started =
       clientMessageId === undefined

@@ -96,7 +96,7 @@ const serve = async <R extends ApiRequest>(
   format: ApiFormat<R>,
   onEnd?: (request: R, tokenId: string) => OnEnd,
   /** Completes the body with what is stored here. */
-  complete = (given: Record<string, unknown>, _tokenId: string) => given,
+  complete = (body: Record<string, unknown>, _tokenId: string) => body,
 ) => {
   const token = requireToken(ctx)
   const parsed = format.parse(complete(body, token.id))
@@ -176,9 +176,9 @@ export const model = endpoint({
   cache: 'no-store',
   input: z.object({ model: z.string() }),
   output: OneModel,
-  async run(ctx, { model: given }) {
+  async run(ctx, { model: name }) {
     const token = requireToken(ctx)
-    const id = decoded(given)
+    const id = decoded(name)
     if (!(await ctx.app.clientApi.models(token)).includes(id))
       throw missing(`The model "${id.slice(0, 200)}" does not exist.`, {
         param: 'model',
@@ -224,11 +224,11 @@ export const responses = endpoint({
       responsesFormat,
       (request, tokenId) => (answer, head, result) => {
         if (!request.store) return
-        const stored = JSON.stringify(toFinishedResponse(answer, result, request))
-        ctx.app.apiConversations.save(tokenId, `response:${responseId(answer.id)}`, head, stored)
+        const body = JSON.stringify(toFinishedResponse(answer, result, request))
+        ctx.app.apiConversations.save(tokenId, `response:${responseId(answer.id)}`, head, body)
       },
-      (given, tokenId) =>
-        withItems(given, id => ctx.app.apiConversations.find(tokenId, `response:${id}`)?.body),
+      (body, tokenId) =>
+        withItems(body, id => ctx.app.apiConversations.find(tokenId, `response:${id}`)?.body),
     ),
 })
 
@@ -246,9 +246,9 @@ export const response = endpoint({
   input: OneResponse,
   output: ResponsesReply,
   run(ctx, { id }) {
-    const found = ctx.app.apiConversations.find(requireToken(ctx).id, `response:${id}`)
-    if (!found?.body) throw noResponse(id)
-    return jsonText(found.body)
+    const record = ctx.app.apiConversations.find(requireToken(ctx).id, `response:${id}`)
+    if (!record?.body) throw noResponse(id)
+    return jsonText(record.body)
   },
 })
 

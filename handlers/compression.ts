@@ -29,8 +29,8 @@ export const compress = endpoint({
   }),
   run: async (ctx, { session_id, focus_topic, topic }) => {
     const { compressions, sessionViews: views } = ctx.app
-    const wanted = focus_topic || topic || ''
-    const done = await compressions.compress(session_id, wanted, ctx.signal)
+    const focus = focus_topic || topic || ''
+    const done = await compressions.compress(session_id, focus, ctx.signal)
     const [before, after] = done.tokens.map(formatTokens)
     return {
       ok: true as const,
@@ -38,10 +38,10 @@ export const compress = endpoint({
       summary: {
         headline: `Compressed: ${done.messages[0]} → ${done.messages[1]} messages`,
         token_line: `Rough transcript estimate: ~${before} → ~${after} tokens`,
-        note: wanted ? `Focus: ${wanted}` : null,
+        note: focus ? `Focus: ${focus}` : null,
         reference_message: compressions.reference(done.text),
       },
-      focus_topic: wanted || null,
+      focus_topic: focus || null,
     }
   },
 })

@@ -27,9 +27,9 @@ const inOwnWords = async (ctx: Ctx, schedule: string, zone: string): Promise<str
   return (await scheduleIn(language, schedule, ctx.app.clock.now(), zone)) ?? schedule
 }
 
-type Stored = Parameters<typeof toWireJob>[0]
+type StoredJob = Parameters<typeof toWireJob>[0]
 
-const show = (ctx: Ctx, job: Stored) => {
+const show = (ctx: Ctx, job: StoredJob) => {
   const cron = cronOf(ctx)
   const wire = toWireJob(job, {
     now: ctx.app.clock.now(),
@@ -54,13 +54,13 @@ const text = z.string().optional()
 /** A member has the agent do tasks; which programs run before them, and where models are, an owner decides. */
 const requirePlain = (
   ctx: Ctx,
-  given: { script?: string | undefined; base_url?: string | undefined },
-  before?: Stored,
+  fields: { script?: string | undefined; base_url?: string | undefined },
+  before?: StoredJob,
 ): void => {
   // Clients may send the stored values back.
-  const known = before && show(ctx, before)
+  const current = before && show(ctx, before)
   const isSame = (key: 'script' | 'base_url') =>
-    given[key] === undefined || given[key].trim() === (known?.[key] ?? '')
+    fields[key] === undefined || fields[key].trim() === (current?.[key] ?? '')
   if (!isSame('script') || !isSame('base_url'))
     requireOwner(ctx, 'Only an owner can give a task a script or the address of a model.')
 }
@@ -139,7 +139,7 @@ export const update = endpoint({
     enabled: z.unknown().optional(),
   }),
   output: One,
-  run: async (ctx, { job_id, enabled, schedule: given, ...fields }) => {
+  run: async (ctx, { job_id, enabled, schedule: scheduleText, ...fields }) => {
     const flag = enabled === undefined || enabled === null ? undefined : toBoolean(enabled)
     const cron = cronOf(ctx)
     requirePlain(
@@ -147,7 +147,7 @@ export const update = endpoint({
       fields,
       cron.jobs.list().find(({ id }) => id === job_id),
     )
-    const schedule = given && (await inOwnWords(ctx, given, cron.zone()))
+    const schedule = scheduleText && (await inOwnWords(ctx, scheduleText, cron.zone()))
     const job = await cron.jobs.update(job_id, {
       ...fields,
       schedule,
@@ -218,7 +218,7 @@ export const preview = endpoint({
     next: z.array(z.string()),
     timezone: z.string(),
   }),
-  run: async (ctx, { schedule: given, timezone }) => {
+  run: async (ctx, { schedule: scheduleText, timezone }) => {
     if (timezone && !isZone(timezone))
       throw invalid(
         `"${timezone.slice(0, 60)}" is not a time zone; write one like Europe/Berlin.`,
@@ -226,7 +226,7 @@ export const preview = endpoint({
       )
     const now = ctx.app.clock.now()
     const zone = timezone || cronOf(ctx).zone()
-    const exact = await toExactSchedule(await inOwnWords(ctx, given, zone), now, zone)
+    const exact = await toExactSchedule(await inOwnWords(ctx, scheduleText, zone), now, zone)
     const schedule = parseSchedule(exact, now, zone)
     const next = nextRuns(schedule, now, zone).map(at => toIso(at, zone))
     const { kind, display } = schedule

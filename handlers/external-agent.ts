@@ -76,8 +76,8 @@ export const adopt = endpoint({
   async run(ctx, { session_id, agent_session_id, title }) {
     // The agent knows sessions of all profiles and folders by their ids.
     if (ctx.person.role !== 'owner') {
-      const { sessions: known } = await listFor(ctx, session_id)
-      if (!known.some(each => each.agent_session_id === agent_session_id))
+      const { sessions: visible } = await listFor(ctx, session_id)
+      if (!visible.some(each => each.agent_session_id === agent_session_id))
         throw missing('The agent has no such session in this workspace.', {
           code: 'session_not_found',
         })

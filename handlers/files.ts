@@ -28,7 +28,7 @@ export const list = endpoint({
     listDirectory(app.files.areas.of(home, session_id), path),
 })
 
-export const named = endpoint({
+export const checkNames = endpoint({
   access: 'read',
   summary: 'Which of the names in a text are files or directories of the workspace',
   input: z.object({

@@ -46,9 +46,9 @@ const action = <S extends typeof OneSession>(
     summary,
     input,
     output: Ok,
-    run: async (ctx, given) => {
-      const { git } = await open(ctx, (given as z.output<typeof OneSession>).session_id)
-      await run(git, given as z.output<S>)
+    run: async (ctx, input) => {
+      const { git } = await open(ctx, (input as z.output<typeof OneSession>).session_id)
+      await run(git, input as z.output<S>)
       return ok
     },
   })
@@ -84,11 +84,11 @@ export const log = endpoint({
   output: z.object({ commits: z.array(GitLogEntry), more: z.boolean() }),
   run: async (ctx, { session_id, skip }) => {
     const { git } = await open(ctx, session_id)
-    const found = await changes.log(git, skip, LOG_COMMITS + 1)
-    const commits = found
+    const entries = await changes.log(git, skip, LOG_COMMITS + 1)
+    const commits = entries
       .slice(0, LOG_COMMITS)
       .map(each => ({ ...each, message: redact(each.message) }))
-    return { commits, more: found.length > LOG_COMMITS }
+    return { commits, more: entries.length > LOG_COMMITS }
   },
 })
 

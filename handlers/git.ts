@@ -58,21 +58,21 @@ export const diff = endpoint({
     kind: z.enum(['worktree', 'index', 'untracked', 'unstaged', 'staged']).default('worktree'),
   }),
   output: GitDiff,
-  run: async (ctx, { session_id, path, kind: asked }) => {
+  run: async (ctx, { session_id, path, kind: kindName }) => {
     const { app, home } = ctx
     const { git, isHidden, area } = await open(ctx, session_id)
-    const kind = KINDS[asked] ?? (asked as DiffKind)
-    const found = await readDiff(git, area, isHidden, { path, kind })
-    const shown = { ...found, diff: redact(found.diff) }
-    if (kind === 'untracked') return shown
+    const kind = KINDS[kindName] ?? (kindName as DiffKind)
+    const raw = await readDiff(git, area, isHidden, { path, kind })
+    const view = { ...raw, diff: redact(raw.diff) }
+    if (kind === 'untracked') return view
     const { id, divisible } = await describeDiff(
       await app.personGit(home, area.root),
       path,
       kind === 'index' ? 'staged' : 'unstaged',
     )
     // A masked secret of several lines changes their numbers.
-    const isWhole = !found.truncated && shown.diff === found.diff
-    return divisible && isWhole ? { ...shown, id } : shown
+    const isWhole = !raw.truncated && view.diff === raw.diff
+    return divisible && isWhole ? { ...view, id } : view
   },
 })
 
@@ -83,7 +83,7 @@ export const commit = endpoint({
   output: GitCommit,
   run: async (ctx, { session_id, commit: id }) => {
     const { git, isHidden } = await open(ctx, session_id)
-    const found = await readCommit(git, isHidden, id)
-    return { ...found, message: redact(found.message), diff: redact(found.diff) }
+    const commit = await readCommit(git, isHidden, id)
+    return { ...commit, message: redact(commit.message), diff: redact(commit.diff) }
   },
 })

@@ -52,16 +52,16 @@ export const metrics = endpoint({
   raw: 'text/plain',
   cache: 'no-store',
   async run(ctx) {
-    const { metrics: found } = ctx.app
-    if (!found) throw missing('not found')
+    const { metrics } = ctx.app
+    if (!metrics) throw missing('not found')
     const { authorization = '', accept = '' } = ctx.req.headers
     const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
-    if (token === undefined || !found.isToken(token))
+    if (token === undefined || !metrics.isToken(token))
       return reply(
         { error: 'The token of the metrics is missing or wrong.', code: 'unauthorized' },
         { status: 401, headers: { 'WWW-Authenticate': 'Bearer' } },
       )
-    const { type, text } = await found.text(accept)
+    const { type, text } = await metrics.text(accept)
     return bytes(text, { type })
   },
 })

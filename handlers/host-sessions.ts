@@ -20,16 +20,16 @@ const toShort = ({ session_id, title, model, message_count, ...row }: SessionRow
   source: row.source_tag,
 })
 
-type Change = { id: number; rows: readonly SessionRow[]; first: boolean }
+type HostSessionsChange = { id: number; rows: readonly SessionRow[]; first: boolean }
 
-const toFrame = ({ id, rows, first }: Change): string =>
+const toFrame = ({ id, rows, first }: HostSessionsChange): string =>
   frame(
     'sessions_changed',
     first ? { sessions: rows } : { type: 'sessions_changed', sessions: rows.map(toShort) },
     id,
   )
 
-async function* frames(changes: AsyncIterable<Change | null>): AsyncGenerator<string> {
+async function* frames(changes: AsyncIterable<HostSessionsChange | null>): AsyncGenerator<string> {
   for await (const change of changes) yield change ? toFrame(change) : comment('keepalive')
 }
 

@@ -39,8 +39,8 @@ export const start = endpoint({
       if (!form.file) throw invalid('No file field in request')
       const { path, name } = form.file
       const target = app.importInto(home, workspaceFor(ctx), ctx.may('own', null))
-      const given = { path, name, target, discard: form.discard }
-      return redactValue(app.imports.start(person.id, given))
+      const options = { path, name, target, discard: form.discard }
+      return redactValue(app.imports.start(person.id, options))
     } catch (error) {
       form.discard()
       throw error

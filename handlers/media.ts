@@ -20,14 +20,14 @@ export const get = endpoint({
     session_id: SessionId.optional(),
   }),
   raw: 'application/octet-stream',
-  run(ctx, { path: given, session_id: named }) {
+  run(ctx, { path: source, session_id: sessionId }) {
     const { app, home } = ctx
-    if (!given) throw invalid('path parameter required', { code: 'missing_fields' })
+    if (!source) throw invalid('path parameter required', { code: 'missing_fields' })
     // Messages name stored images by their file name.
-    const isStored = named !== undefined && IMAGE_FILE.test(given)
-    const path = isStored ? join(app.toolOutput.dirOf(named), given) : given
+    const isStored = sessionId !== undefined && IMAGE_FILE.test(source)
+    const path = isStored ? join(app.toolOutput.dirOf(sessionId), source) : source
     // The path of other stored results contains their session id.
-    const session_id = named ?? app.toolOutput.ownerOf(path)
+    const session_id = sessionId ?? app.toolOutput.ownerOf(path)
     if (session_id !== undefined && !maySession(ctx, 'read', session_id))
       throw missing('Session not found', { code: 'session_not_found' })
     const owner = session_id === undefined ? home : app.files.areas.sessionOf(home, session_id).home

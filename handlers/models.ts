@@ -27,9 +27,9 @@ export const live = endpoint({
     error: z.string().optional(),
   }),
   run(ctx, { provider }) {
-    const wanted = provider?.trim() || readSetup(ctx.home).active
-    return wanted
-      ? ctx.app.models.of(ctx.home, wanted)
+    const name = provider?.trim() || readSetup(ctx.home).active
+    return name
+      ? ctx.app.models.of(ctx.home, name)
       : { error: 'no_provider', models: [], ids: [], count: 0 }
   },
 })

@@ -10,9 +10,9 @@ export const answer = endpoint({
     'Answer an approval or question with the token of a notification; the first answer counts',
   public: true,
   audit({ app, client }, { token }, error) {
-    const found = app.notifications.tokenOf(token)
-    if (error !== undefined || found?.question !== 'approval') return
-    const { answer, session_id, by: device, target } = found
+    const answerToken = app.notifications.tokenOf(token)
+    if (error !== undefined || answerToken?.question !== 'approval') return
+    const { answer, session_id, by: device, target } = answerToken
     const receiver = app.notifications.receivers.find(target)
     app.audit.note('approval', {
       address: client.address,
@@ -32,10 +32,10 @@ export const answer = endpoint({
   output: z.object({ ok: z.literal(true), answer: z.string() }),
   run(ctx, { token, text }) {
     const { notifications } = ctx.app
-    const found = notifications.tokenOf(token)
+    const answerToken = notifications.tokenOf(token)
     // What goes wrong is shown by a service worker, which has no texts of its own.
     const language = preferredLanguage(ctx.req.headers['accept-language'])
-    if (!found) {
+    if (!answerToken) {
       const t = notifications.translator(undefined, language)
       try {
         ctx.app.answerThrottle.take(ctx.client)
@@ -45,6 +45,6 @@ export const answer = endpoint({
       }
       throw missing(t('answer.invalid'))
     }
-    return { ok: true as const, answer: ctx.app.reports.answer(found, text, language) }
+    return { ok: true as const, answer: ctx.app.reports.answer(answerToken, text, language) }
   },
 })

@@ -27,8 +27,8 @@ const State = z.object({
 
 /** Devices of the person; an owner has all of them, and the services. */
 const isOwn = ({ app, person, may }: Ctx, id: string): boolean => {
-  const found = app.notifications.receivers.find(id)
-  return may('own', null) || (found !== undefined && personOf(found) === person.id)
+  const receiver = app.notifications.receivers.find(id)
+  return may('own', null) || (receiver !== undefined && personOf(receiver) === person.id)
 }
 
 const requireOwn = (ctx: Ctx, id: string): void => {
@@ -137,9 +137,9 @@ export const addService = endpoint({
     secret: z.string().trim().max(500).optional(),
   }),
   output: State.extend({ secret: z.string().nullable(), id: z.string() }),
-  run(ctx, given) {
+  run(ctx, input) {
     const { service, secret } = ctx.app.notifications.receivers.addService({
-      ...given,
+      ...input,
       language: preferredLanguage(ctx.req.headers['accept-language']),
     })
     return { ...show(ctx), secret, id: service.id }

@@ -58,10 +58,10 @@ const finishJoining = async (
   identity: ExternalIdentity,
 ): Promise<void> => {
   const { identities, invitations } = ctx.app
-  const found = invitations.open().find(({ key }) => byInvitation(key) === purpose)
-  if (!found) throw new OidcFailure('expired', 'The invitation was used or replaced.')
-  identities.link(found.person.id, identity)
-  await join(ctx, found.key, { how: 'oidc', identity: identityKey(identity) })
+  const invitation = invitations.open().find(({ key }) => byInvitation(key) === purpose)
+  if (!invitation) throw new OidcFailure('expired', 'The invitation was used or replaced.')
+  identities.link(invitation.person.id, identity)
+  await join(ctx, invitation.key, { how: 'oidc', identity: identityKey(identity) })
   recorded('sign-in', () => 'invitation')(ctx, {})
 }
 

@@ -109,12 +109,12 @@ export const probe = endpoint({
   output: ProbeResult,
   async run(ctx, { provider, base_url, api_key }) {
     ctx.app.onboarding.requireLocalClient(ctx.client.address)
-    const found = await ctx.app.models.testing.probe(ctx.home, {
+    const result = await ctx.app.models.testing.probe(ctx.home, {
       provider,
       ...(base_url ? { baseUrl: base_url } : {}),
       ...(api_key ? { apiKey: api_key } : {}),
     })
     // A URL may contain a key.
-    return redactValue(found)
+    return redactValue(result)
   },
 })

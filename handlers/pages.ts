@@ -35,8 +35,8 @@ const textLinks = (template: string, prefix: string, language: string): string =
 }
 
 /** The nonce of the browser's cached copy, read from its ETag. */
-const cachedNonce = (asked: string | undefined, tag: string): string | undefined => {
-  const match = /"([\w-]+)\.([\w-]{22})"/.exec(asked ?? '')
+const cachedNonce = (ifNoneMatch: string | undefined, tag: string): string | undefined => {
+  const match = /"([\w-]+)\.([\w-]{22})"/.exec(ifNoneMatch ?? '')
   return match?.[1] === tag ? match[2] : undefined
 }
 

@@ -87,8 +87,8 @@ export const use = endpoint({
         { code: 'pairing_expired' },
       )
     slot.clear()
-    const made = { how: 'pairing' as const, name, person: auth.personBehind(by) }
-    const cookie = await auth.admit(signInClient(ctx), made, () => auth.isSignedIn(by))
+    const method = { how: 'pairing' as const, name, person: auth.personBehind(by) }
+    const cookie = await auth.admit(signInClient(ctx), method, () => auth.isSignedIn(by))
     // Otherwise a device that is paired again would be listed twice.
     auth.logout(ctx.cookies[SESSION_COOKIE])
     ctx.setCookie(sessionCookie(cookie, ctx.client.secure, true))

@@ -12,8 +12,8 @@ import { recorded, recordedSignIn } from '../lib/people/audit.ts'
 const partyOf = (ctx: Ctx): RelyingParty => {
   const { host, secure } = ctx.client
   const { allowedOrigins } = ctx.app.config
-  const found = relyingPartyOf({ host, secure, allowedOrigins })
-  if (found) return found
+  const party = relyingPartyOf({ host, secure, allowedOrigins })
+  if (party) return party
   throw invalid(
     'Passkeys need a host name. Open this page at localhost, or at a domain with HTTPS.',
     { code: 'passkey_no_host' },
@@ -203,8 +203,8 @@ export const login = endpoint({
     )
     slot.clear()
     const exists = () => passkeys.list(person).some(each => each.id === id)
-    const made = { how: 'passkey' as const, person: person || undefined }
-    const cookie = await auth.admit(signInClient(ctx), made, exists)
+    const method = { how: 'passkey' as const, person: person || undefined }
+    const cookie = await auth.admit(signInClient(ctx), method, exists)
     ctx.setCookie(sessionCookie(cookie, ctx.client.secure))
     return ok
   },

@@ -100,10 +100,10 @@ export const invite = endpoint({
     password: z.string().optional(),
   }),
   output: Invited,
-  async run(ctx, { password, sign_in_as: signInName, ...given }) {
+  async run(ctx, { password, sign_in_as: signInName, ...fields }) {
     await confirm(ctx, password)
-    for (const name of given.profiles) ctx.app.homes.open(name)
-    const invited = ctx.app.invitations.invite(given)
+    for (const name of fields.profiles) ctx.app.homes.open(name)
+    const invited = ctx.app.invitations.invite(fields)
     setSignInName(ctx, invited.id, signInName)
     return invited
   },
@@ -135,10 +135,10 @@ export const change = endpoint({
     password: z.string().optional(),
   }),
   output: People,
-  async run(ctx, { id, password, sign_in_as: signInName, ...given }) {
+  async run(ctx, { id, password, sign_in_as: signInName, ...fields }) {
     await confirm(ctx, password)
-    for (const name of given.profiles ?? []) ctx.app.homes.open(name)
-    ctx.app.invitations.change(id, given)
+    for (const name of fields.profiles ?? []) ctx.app.homes.open(name)
+    ctx.app.invitations.change(id, fields)
     if (signInName !== undefined) setSignInName(ctx, id, signInName)
     return show(ctx)
   },

@@ -36,9 +36,9 @@ const of = ({ app }: Ctx, sessionId: string) => {
     processes,
     views,
     find(id: string) {
-      const found = views().find(({ process_id }) => process_id === id)
-      if (!found) throw missing('Process not found', { code: 'process_not_found' })
-      return found
+      const view = views().find(({ process_id }) => process_id === id)
+      if (!view) throw missing('Process not found', { code: 'process_not_found' })
+      return view
     },
   }
 }

@@ -34,9 +34,10 @@ export const active = endpoint({
   output: z.object({ name: z.string(), path: z.string() }),
   run: ctx => {
     const { name, dir } = ctx.home
-    const wanted = ctx.cookies[PROFILE_COOKIE]
+    const cookieProfile = ctx.cookies[PROFILE_COOKIE]
     // The profile of the cookie was deleted. Replace it: a new profile of that name must not be entered silently.
-    if (wanted && wanted !== name && PROFILE_NAME.test(wanted)) setProfileCookie(ctx, name)
+    if (cookieProfile && cookieProfile !== name && PROFILE_NAME.test(cookieProfile))
+      setProfileCookie(ctx, name)
     return { name, path: dir }
   },
 })
@@ -78,7 +79,7 @@ export const create = endpoint({
       source: clone_from ? homes.open(clone_from) : clone_config ? ctx.home : undefined,
       baseUrl: baseUrl?.replace(/\/+$/, ''),
       apiKey: rest.api_key?.trim(),
-      prepare: model ? made => void setDefaultModel(made, model) : undefined,
+      prepare: model ? home => void setDefaultModel(home, model) : undefined,
     })
     return { ...ok, profile: await profiles.record(home, ctx.home.name) }
   },

@@ -13,12 +13,12 @@ const Id = z.string('project_id required').min(1, 'project_id required').max(128
 const One = z.object({ ok: z.literal(true), project: Project })
 
 /** A project may have chats of several profiles. It is shown to those who may read one of them. */
-const shown = async ({ app, person: { profiles } }: Ctx): Promise<readonly Project[]> => {
+const visibleProjects = async ({ app, person: { profiles } }: Ctx): Promise<readonly Project[]> => {
   const projects = app.projects.list()
   if (profiles === null) return projects
   await app.sessions.catchUp()
-  const known = new Set(app.sessions.projectsOf(profiles))
-  return projects.filter(({ project_id }) => known.has(project_id))
+  const ids = new Set(app.sessions.projectsOf(profiles))
+  return projects.filter(({ project_id }) => ids.has(project_id))
 }
 
 const isIt =
@@ -30,7 +30,7 @@ export const list = endpoint({
   access: 'read',
   summary: 'All projects, in order of creation',
   output: z.object({ projects: z.array(Project) }),
-  run: async ctx => ({ projects: [...(await shown(ctx))] }),
+  run: async ctx => ({ projects: [...(await visibleProjects(ctx))] }),
 })
 
 export const create = endpoint({
@@ -75,7 +75,11 @@ export const move = endpoint({
     const patch = { project_id: project_id?.trim() || null }
     if (patch.project_id?.match(/[\p{Cc}]/u)) throw invalid('Invalid project_id')
     const isNew = patch.project_id !== null && patch.project_id !== before
-    if (isNew && !ctx.may('own', null) && !(await shown(ctx)).some(isIt(patch.project_id)))
+    if (
+      isNew &&
+      !ctx.may('own', null) &&
+      !(await visibleProjects(ctx)).some(isIt(patch.project_id))
+    )
       throw missing('Project not found', { code: 'project_not_found' })
     if (patch.project_id !== before) ctx.app.sessions.append(id, [{ t: 'meta', patch }])
     return { ...ok, session: ctx.app.sessions.require(id) }

@@ -63,13 +63,13 @@ export const test = endpoint({
   output: ProviderTestResult,
   run(ctx, { provider, model, api_key, base_url }) {
     if (base_url?.trim()) ctx.app.onboarding.requireLocalClient(ctx.client.address)
-    const asked = {
+    const input = {
       provider,
       ...(model ? { model } : {}),
       ...(api_key ? { apiKey: api_key } : {}),
       ...(base_url ? { baseUrl: base_url } : {}),
     }
-    return ctx.app.models.testing.call(ctx.home, asked, ctx.signal)
+    return ctx.app.models.testing.call(ctx.home, input, ctx.signal)
   },
 })
 

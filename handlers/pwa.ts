@@ -85,9 +85,9 @@ export const share = endpoint({
     for (const name of FIELDS) if (form.fields[name]) shared.set(name, form.fields[name])
     const isTooLong = `${shared}`.length > MAX_FRAGMENT
     // The page asks to share again what is missing: by then the service worker is there.
-    const kept = isTooLong ? new URLSearchParams() : shared
-    if (isTooLong || form.hasOtherFiles) kept.set('missing', '1')
+    const parameters = isTooLong ? new URLSearchParams() : shared
+    if (isTooLong || form.hasOtherFiles) parameters.set('missing', '1')
     // No server or proxy sees a fragment.
-    return redirect(`${client.prefix}/?shared#${kept}`)
+    return redirect(`${client.prefix}/?shared#${parameters}`)
   },
 })

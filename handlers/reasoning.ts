@@ -37,14 +37,14 @@ export const set = endpoint({
   output: Reasoning,
   run(ctx, { display, effort }) {
     const isShown = display === undefined || display === null ? null : parseDisplay(display)
-    const wanted = effort === undefined || effort === null ? null : parseEffort(effort)
-    if (isShown === null && wanted === null)
+    const level = effort === undefined || effort === null ? null : parseEffort(effort)
+    if (isShown === null && level === null)
       throw invalid("reasoning: must supply 'display' or 'effort'")
     if (isShown !== null) {
       saveShowReasoning(ctx.home, isShown)
       ctx.app.settings.save({ show_thinking: isShown })
     }
-    if (wanted !== null) saveEffort(ctx.home, wanted)
+    if (level !== null) saveEffort(ctx.home, level)
     return readReasoning(ctx.home)
   },
 })

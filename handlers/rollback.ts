@@ -40,8 +40,8 @@ export const diff = endpoint({
   output: CheckpointDiff,
   run: async ({ app, home }, { session_id, checkpoint, path }) => {
     const owner = app.files.areas.sessionOf(home, session_id).home
-    const found = await app.checkpoints.diff(owner, session_id, checkpoint, path)
-    return { ...found, diff: redact(found.diff) }
+    const comparison = await app.checkpoints.diff(owner, session_id, checkpoint, path)
+    return { ...comparison, diff: redact(comparison.diff) }
   },
 })
 
@@ -76,9 +76,9 @@ export const file = endpoint({
   run: async ({ app, home }, { path, ...input }) => {
     const { session_id, checkpoint } = input
     const owner = app.files.areas.sessionOf(home, session_id).home
-    const found = await app.checkpoints.fileAt(owner, session_id, checkpoint, toPoint(input), path)
-    const text = found.text === null ? null : redact(found.text)
-    return { ...found, text, diff: redact(found.diff) }
+    const file = await app.checkpoints.fileAt(owner, session_id, checkpoint, toPoint(input), path)
+    const text = file.text === null ? null : redact(file.text)
+    return { ...file, text, diff: redact(file.diff) }
   },
 })
 

@@ -30,14 +30,14 @@ export const search = endpoint({
     if (!q.trim()) {
       return { sessions: rowsOf(ctx.app.sessions.list({ profile: profiles }).body) }
     }
-    const found = await ctx.app.sessions.search({
+    const matches = await ctx.app.sessions.search({
       q,
       content: toBoolean(content),
       // One more says whether there are others.
       limit: limit + 1,
       profile: profiles,
     })
-    const hits = found.slice(0, limit)
-    return { sessions: hits, query: q, count: hits.length, more: found.length > limit }
+    const hits = matches.slice(0, limit)
+    return { sessions: hits, query: q, count: hits.length, more: matches.length > limit }
   },
 })

@@ -42,9 +42,9 @@ export const list = endpoint({
   }),
   run: async (ctx, { limit, cursor, profile, scheduled }) => {
     await ctx.app.sessions.catchUp()
-    const shown = ctx.app.settings.get().show_cli_sessions
+    const withForeign = ctx.app.settings.get().show_cli_sessions
     const page = ctx.app.sessions.list({
-      foreign: shown ? ctx.app.hostSessions.rows(ctx.home) : undefined,
+      foreign: withForeign ? ctx.app.hostSessions.rows(ctx.home) : undefined,
       limit,
       cursor,
       profile: readableProfiles(ctx, profile),
@@ -88,24 +88,24 @@ export const get = endpoint({
     messages: z.string().optional(),
   }),
   output: z.object({ session: Session }),
-  run: (ctx, { session_id, ...asked }) => {
+  run: (ctx, { session_id, ...query }) => {
     if (!session_id) throw invalid('session_id is required', { code: 'missing_fields' })
     if (!SESSION_ID.test(session_id))
       throw missing('Session not found', { code: 'session_not_found' })
-    const kept = ctx.app.sessionViews.recentReply(session_id, asked)
-    if (kept) return sessionReply(kept)
+    const cached = ctx.app.sessionViews.recentReply(session_id, query)
+    if (cached) return sessionReply(cached)
     const own = ctx.app.sessions.row(session_id)
     // An empty session of ours does not hide a command-line session with the same id.
     if (!own || isEmptyRow(own)) {
-      const found = foreignSession(ctx, session_id, own !== undefined)
-      if (!found && !own) throw missing('Session not found', { code: 'session_not_found' })
-      if (found) return { session: ctx.app.sessionViews.foreign(found, asked) }
+      const foreign = foreignSession(ctx, session_id, own !== undefined)
+      if (!foreign && !own) throw missing('Session not found', { code: 'session_not_found' })
+      if (foreign) return { session: ctx.app.sessionViews.foreign(foreign, query) }
     }
     // Load what was written at the terminal since the import.
-    const isFollowed = own?.is_cli_session && asked.before === undefined
+    const isFollowed = own?.is_cli_session && query.before === undefined
     if (isFollowed) ctx.app.hostSessions.refresh(ctx.app.homes.of(own.profile), own.session_id)
     const row = isFollowed || !own ? ctx.app.sessions.require(session_id) : own
-    return ctx.app.sessionViews.json(row, asked).then(sessionReply)
+    return ctx.app.sessionViews.json(row, query).then(sessionReply)
   },
 })
 
@@ -236,9 +236,9 @@ export const restore = endpoint({
       return { ok: true as const, session: sessions.restore(session_id) }
     }
     hostSessions.removeFromTrash(session_id)
-    const found = hostSessions.session(home, session_id)
-    if (!found) throw missing('Session not found', { code: 'session_not_found' })
-    return { ok: true as const, session: found.row }
+    const session = hostSessions.session(home, session_id)
+    if (!session) throw missing('Session not found', { code: 'session_not_found' })
+    return { ok: true as const, session: session.row }
   },
 })
 
@@ -305,9 +305,9 @@ export const retry = endpoint({
     Nothing,
   ]),
   run: (ctx, { session_id }) => {
-    const taken = ctx.app.edits.undoLast(session_id)
-    if (!taken) return { error: 'No previous message to retry.' }
-    return { ok: true as const, last_user_text: taken.text, removed_count: taken.count }
+    const message = ctx.app.edits.undoLast(session_id)
+    if (!message) return { error: 'No previous message to retry.' }
+    return { ok: true as const, last_user_text: message.text, removed_count: message.count }
   },
 })
 
@@ -321,10 +321,10 @@ export const undo = endpoint({
     Nothing,
   ]),
   run: (ctx, { session_id }) => {
-    const taken = ctx.app.edits.undoLast(session_id)
-    if (!taken) return { error: 'Nothing to undo.' }
-    const preview = taken.text.length > 40 ? `${taken.text.slice(0, 40)}...` : taken.text
-    return { ok: true as const, removed_count: taken.count, removed_preview: preview }
+    const message = ctx.app.edits.undoLast(session_id)
+    if (!message) return { error: 'Nothing to undo.' }
+    const preview = message.text.length > 40 ? `${message.text.slice(0, 40)}...` : message.text
+    return { ok: true as const, removed_count: message.count, removed_preview: preview }
   },
 })
 

@@ -32,7 +32,7 @@ const Shown = Settings.extend({
 })
 
 /** The settings as the person and the request's profile see them: the default model and `show_thinking` come from its config.yaml. */
-const shown = (ctx: Ctx) => {
+const settingsView = (ctx: Ctx) => {
   const settings = ctx.app.personalSettings.of(ctx.person)
   return {
     ...settings,
@@ -99,7 +99,7 @@ export const get = endpoint({
       .optional(),
   }),
   run: ctx => ({
-    ...shown(ctx),
+    ...settingsView(ctx),
     webui_version: ctx.app.version,
     logged_in: ctx.app.auth.enabled() && isSignedIn(ctx),
     ...personView(ctx),
@@ -166,7 +166,7 @@ export const save = endpoint({
     const { ignored } = settings.save(patch)
     const logged_in = auth.enabled() && (next !== undefined || isSignedIn(ctx))
     return {
-      ...shown(ctx),
+      ...settingsView(ctx),
       logged_in,
       auth_just_enabled: !wasEnabled && auth.enabled(),
       ignored,
@@ -186,7 +186,7 @@ export const savePersonal = endpoint({
   }),
   run(ctx, patch) {
     const ignored = ctx.app.personalSettings.save(ctx.person, patch)
-    return { ...shown(ctx), ignored }
+    return { ...settingsView(ctx), ignored }
   },
 })
 
@@ -202,8 +202,8 @@ export const setDefault = endpoint({
   output: Ok.extend({ model: z.string() }),
   run(ctx, { model }) {
     requireServed(ctx.home, model)
-    const written = setDefaultModel(ctx.home, model)
+    const id = setDefaultModel(ctx.home, model)
     ctx.app.models.forget(ctx.home)
-    return { ...ok, model: written }
+    return { ...ok, model: id }
   },
 })

@@ -47,10 +47,10 @@ export const create = endpoint({
     days: z.int().min(1).max(MAX_DAYS).default(DEFAULT_DAYS),
   }),
   output: Links.extend({ share: Share, token: z.string() }),
-  run(ctx, { session_id, ...given }) {
+  run(ctx, { session_id, ...options }) {
     const row = ctx.app.sessions.require(session_id)
     const { share, token } = ctx.app.shares.create({
-      ...given,
+      ...options,
       ...ctx.app.sharePages.state(row.session_id),
       session_id: row.session_id,
       profile: row.profile,

@@ -76,8 +76,8 @@ export const input = endpoint({
     data: z.string().min(1).max(MAX_INPUT_CHARS),
   }),
   output: Ok,
-  run: (ctx, { session_id, terminal_id, ...given }) => {
-    of(ctx, session_id).write(terminal_id, given)
+  run: (ctx, { session_id, terminal_id, ...input }) => {
+    of(ctx, session_id).write(terminal_id, input)
     return ok
   },
 })

@@ -29,9 +29,9 @@ const Target = z.object({
 })
 
 const run = (ctx: Ctx, target: unknown, force: boolean) => {
-  const known = UpdateTarget.safeParse(target)
-  if (!known.success) throw invalid('target must be "webui" or "agent"')
-  return ctx.app.updates.apply(known.data, { force })
+  const result = UpdateTarget.safeParse(target)
+  if (!result.success) throw invalid('target must be "webui" or "agent"')
+  return ctx.app.updates.apply(result.data, { force })
 }
 
 export const apply = endpoint({

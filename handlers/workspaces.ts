@@ -87,8 +87,8 @@ export const facts = endpoint({
     const { app, home } = ctx
     requireWorkspace(ctx, home, path)
     const workspace = app.workspaces.check(home, path)
-    const found = await app.startingFacts(home, workspace)
-    return { ...found, commands: app.commandPlaces.here(home, workspace) }
+    const facts = await app.startingFacts(home, workspace)
+    return { ...facts, commands: app.commandPlaces.here(home, workspace) }
   },
 })
 

@@ -68,8 +68,8 @@ export const merge = endpoint({
   output: Ok,
   run: async (ctx, { session_id }) => {
     const { git, dir, root, openAt } = await open(ctx, session_id)
-    const found = await worktrees.currentWorktree(git, dir, root)
-    await worktrees.mergeWorktree(git, await openAt(found.main), found)
+    const worktree = await worktrees.currentWorktree(git, dir, root)
+    await worktrees.mergeWorktree(git, await openAt(worktree.main), worktree)
     return ok
   },
 })
@@ -85,10 +85,10 @@ export const remove = endpoint({
   output: Ok,
   run: async (ctx, { session_id, path, force }) => {
     const { git, dir, root, openAt } = await open(ctx, session_id)
-    const found = (await worktrees.worktrees(git, dir, root)).find(each => each.path === path)
-    const main = await openAt(found?.main ?? root)
+    const worktree = (await worktrees.worktrees(git, dir, root)).find(each => each.path === path)
+    const main = await openAt(worktree?.main ?? root)
     const openWorktree = (place: string) => ctx.app.personGit(ctx.home, place)
-    await worktrees.removeWorktree(main, openWorktree, found, force)
+    await worktrees.removeWorktree(main, openWorktree, worktree, force)
     return ok
   },
 })

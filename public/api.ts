@@ -182,12 +182,12 @@ export const createApi = (transport: Transport): ApiCall => {
     input: unknown,
     options: CallOptions,
   ): Promise<Response> => {
-    const named = { ...options, key: randomKey() }
-    const first = await send(route, input, named).catch(error => {
+    const withKey = { ...options, key: randomKey() }
+    const first = await send(route, input, withKey).catch(error => {
       if (error instanceof ApiError) return null
       throw error
     })
-    return first && !(await isBroken(first)) ? first : send(route, input, named)
+    return first && !(await isBroken(first)) ? first : send(route, input, withKey)
   }
 
   return async (route, ...[input, options = {}]) => {

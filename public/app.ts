@@ -152,7 +152,7 @@ export class Page {
     this.chats = new Chats(this, this.#panes)
     const panel = new PanelFrame(platform, href)
     this.first = this.addPane({ route, layout: shell.layout, panel, memory: 'new-chat' })
-    this.first.shown.peek().panel.target.value = targetOf(href)
+    this.first.openChat.peek().panel.target.value = targetOf(href)
     this.second = computed(() => this.#panes.value[1] ?? null)
     this.active = computed(
       () => ((route.besideActive.value && this.second.value) || this.first).app.value,
@@ -202,7 +202,7 @@ export class Page {
       exclusively: platform.exclusively,
       onCreated: (key, row) => this.chats.created(key, row),
       isFollowed: id =>
-        this.#panes.peek().some(({ shown }) => shown.peek().sessionId.peek() === id),
+        this.#panes.peek().some(({ openChat }) => openChat.peek().sessionId.peek() === id),
       beforeSend: async id => {
         // Importing gives its messages other ids.
         if (await this.sessions.importHostSession(id))
@@ -220,8 +220,8 @@ export class Page {
 
   /** The shown chats of the command line may have changed without an event. */
   async #reloadOpenChat(): Promise<void> {
-    for (const { shown } of this.#panes.peek()) {
-      const { sessionId, transcript } = shown.peek()
+    for (const { openChat } of this.#panes.peek()) {
+      const { sessionId, transcript } = openChat.peek()
       const open = this.sessions.row(sessionId.peek())
       if (open?.is_cli_session && !open.is_streaming) await transcript.reload()
     }
@@ -234,8 +234,8 @@ export class Page {
     announce(message)
     if (route.isOpen(id)) return () => undefined
     const run = () => route.openSession(id)
-    const shown = toasts.show(message, { action: { label: t('row.open'), run } })
-    return () => toasts.dismiss(shown)
+    const toast = toasts.show(message, { action: { label: t('row.open'), run } })
+    return () => toasts.dismiss(toast)
   }
 }
 
@@ -253,8 +253,8 @@ const start = async (app: Page, { load, cursors }: EventRouting): Promise<void> 
   // On a phone an open chat is all that is visible, and the connection may be slow. One that stalls holds nothing else up.
   if (route.sessionId.value && layout.narrow.value) {
     // A failure is shown in place of the chat.
-    const shown = Promise.all([opened, loadTranscript().catch(() => undefined)])
-    const painting = shown.then(() => painted(platform))
+    const firstView = Promise.all([opened, loadTranscript().catch(() => undefined)])
+    const painting = firstView.then(() => painted(platform))
     await Promise.race([painting, waitFor(ALONE_MS, platform)])
   }
   const list = load('list')
@@ -262,12 +262,12 @@ const start = async (app: Page, { load, cursors }: EventRouting): Promise<void> 
   profiles.showPendingToast()
   const hasList = !layout.narrow.value && layout.sidebar.value
   const inSidebar = hasList ? [projects] : []
-  const shown = [models, workspaces, ...inSidebar].map(part => part.load().catch(report))
+  const loads = [models, workspaces, ...inSidebar].map(part => part.load().catch(report))
   await list
   await opened
-  app.first.shown.peek().markRead()
+  app.first.openChat.peek().markRead()
   app.tabs.start()
-  await Promise.all(shown)
+  await Promise.all(loads)
   // The first page is drawn when these are there; nothing else competes with it.
   if (pathOf(route.current.value) === '')
     await Promise.race([loadFirstPage(), waitFor(ALONE_MS, platform)])

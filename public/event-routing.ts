@@ -53,7 +53,7 @@ export class EventRouting {
 
   readonly subscriptions = (): Subscriptions => ({
     list: this.cursors.cursor('list'),
-    wanted: new Map(
+    positions: new Map(
       this.cursors.sessions().flatMap(id => {
         const at = this.cursors.cursor(`session:${id}`)
         return at ? [[id, at] as const] : []
@@ -64,7 +64,7 @@ export class EventRouting {
   /** The connection is back: what could not be fetched is fetched now. */
   catchUp(): void {
     for (const source of this.#failed) void this.#load(source)
-    for (const pane of this.#options.panes.peek()) pane.shown.peek().transcript.catchUp()
+    for (const pane of this.#options.panes.peek()) pane.openChat.peek().transcript.catchUp()
   }
 
   /** The same for the session list; rejects with the error. */
@@ -104,10 +104,10 @@ export class EventRouting {
     if (frame.type !== 'row' && frame.type !== 'gone') return
     const id = frame.type === 'row' ? frame.data.row.session_id : frame.data.session_id
     const chat = this.#options.chats().find(id)
-    const shown = this.#options.panes.peek().filter(pane => pane.shown.peek() === chat)
-    if (frame.type === 'row') for (const pane of shown) pane.shown.peek().markRead()
+    const panes = this.#options.panes.peek().filter(pane => pane.openChat.peek() === chat)
+    if (frame.type === 'row') for (const pane of panes) pane.openChat.peek().markRead()
     else if (chat?.isInUse()) chat.transcript.end()
-    else for (const pane of shown) pane.leave()
+    else for (const pane of panes) pane.leave()
   }
 
   async #showNotice(notice: Notice): Promise<void> {

@@ -94,8 +94,8 @@ const fetching = {
       awaited.value -= 1
     })
     serverClock.observe(response.headers.get('date'))
-    const stored = response.headers.get(STORED_HEADER)
-    if (stored) app.shell.connection.noteCopy(response.url, Number(stored))
+    const storedAt = response.headers.get(STORED_HEADER)
+    if (storedAt) app.shell.connection.noteCopy(response.url, Number(storedAt))
     return response
   },
 }

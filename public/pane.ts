@@ -33,7 +33,7 @@ export class PaneOfChat {
   constructor(pane: Pane, chat: Chat, page: Page) {
     const { sessions, sidebar, inbox, settings } = page
     this.#pane = pane
-    this.isShown = computed(() => pane.shown.value === chat)
+    this.isShown = computed(() => pane.openChat.value === chat)
     this.viewTitle = pane.viewTitle
     this.title = computed(() => {
       const id = chat.sessionId.value
@@ -70,14 +70,14 @@ export class Pane {
   readonly layout: Layout
   readonly panel: PanelFrame
   /** The only thing that a click on another chat changes. */
-  readonly shown: ReadonlySignal<Chat>
+  readonly openChat: ReadonlySignal<Chat>
   /** The features of the page, with those of this chat. */
   readonly app: ReadonlySignal<App>
   /** Of the view beside the chats that is shown; empty for a chat. */
   readonly viewTitle = signal('')
   readonly #page: Page
   readonly #options: PaneOptions
-  readonly #shown: Signal<Chat>
+  readonly #openChat: Signal<Chat>
   /** The new chat that an address without a session shows. */
   #blank: Chat | null
   readonly #views = new WeakMap<Chat, App>()
@@ -94,17 +94,17 @@ export class Pane {
     const isNew = page.outbox.of(remembered, null).every(({ session_id }) => session_id === null)
     this.#blank = this.#begin((isNew && remembered) || page.newId())
     const { value: id } = options.route.sessionId
-    this.#shown = signal(id ? chats.get(id) : this.#blank)
-    this.shown = this.#shown
-    this.app = computed(() => this.#viewOf(this.#shown.value))
+    this.#openChat = signal(id ? chats.get(id) : this.#blank)
+    this.openChat = this.#openChat
+    this.app = computed(() => this.#viewOf(this.#openChat.value))
   }
 
   /** Shows the session that the address names; null for a new chat. */
   show(id: string | null): Promise<void> {
-    const before = this.#shown.peek()
+    const before = this.#openChat.peek()
     const chat = id ? this.#page.chats.get(id) : this.#newChat()
     if (chat !== before) {
-      this.#shown.value = chat
+      this.#openChat.value = chat
       this.layout.picker.value = null
       this.#page.chats.release(before)
     }
@@ -123,7 +123,9 @@ export class Pane {
   async takeOver(): Promise<void> {
     const { outbox, shell } = this.#page
     const isEmpty = () =>
-      this.#shown.peek() === this.#blank && !this.#blank.sessionId.peek() && !this.#blank.isInUse()
+      this.#openChat.peek() === this.#blank &&
+      !this.#blank.sessionId.peek() &&
+      !this.#blank.isInUse()
     const waiting = outbox.list.peek().filter(({ session_id }) => session_id === null)
     const left = [
       ...waiting.map(({ chat }) => chat).reverse(),
@@ -154,7 +156,7 @@ export class Pane {
     const { tab } = this.#page.shell.platform
     const { memory } = this.#options
     if (tab.read(memory, '') === chat.key) tab.remove(memory)
-    if (this.#shown.peek() !== chat) return
+    if (this.#openChat.peek() !== chat) return
     if (this.#blank === chat) this.#blank = null
     this.route.nameSession(chat.sessionId.peek())
     // A side that was closed meanwhile has no address; opened again, it begins another chat.
@@ -186,8 +188,8 @@ export class Pane {
   }
 
   #viewOf(chat: Chat): App {
-    const known = this.#views.get(chat)
-    if (known) return known
+    const cached = this.#views.get(chat)
+    if (cached) return cached
     const view = untracked(() => this.#createView(chat))
     this.#views.set(chat, view)
     return view
@@ -208,7 +210,7 @@ export class Pane {
         follow: id => pane.follow(id),
         newChat: () => pane.leave(),
       }),
-      panel: { ...panel, shown: computed(() => pane.isShown.value && this.panel.shown.value) },
+      panel: { ...panel, isShown: computed(() => pane.isShown.value && this.panel.isShown.value) },
     }
   }
 }

@@ -51,8 +51,8 @@ type StorageLike = {
 export const draftsPrefix = (account: string): string => `agent-webui:${account}:`
 
 /** JSON values in browser storage. Never throws when storage is full or blocked. */
-export const jsonStorage = (given: StorageLike | null, prefix = 'agent-webui:'): JsonStorage => {
-  let storage = given
+export const jsonStorage = (source: StorageLike | null, prefix = 'agent-webui:'): JsonStorage => {
+  let storage = source
   const keys = (): string[] =>
     Object.keys(storage ?? {}).flatMap(key =>
       key.startsWith(prefix) ? [key.slice(prefix.length)] : [],

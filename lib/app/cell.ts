@@ -86,8 +86,8 @@ export const ownCell = async (
 export const forOwnCell = (listener: Listener, { cluster }: Config): Listener => {
   if (cluster === null) return listener
   return (req, res) => {
-    const named = req.headers[CELL_HEADER]
-    if (named === undefined || named === cluster.cell) return listener(req, res)
+    const cellName = req.headers[CELL_HEADER]
+    if (cellName === undefined || cellName === cluster.cell) return listener(req, res)
     res.writeHead(421, { 'Content-Type': 'application/json', Connection: 'close' })
     res.end(JSON.stringify({ error: 'Another cell is served here.', code: 'not_found' }))
   }

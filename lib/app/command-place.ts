@@ -25,13 +25,13 @@ export const inspectContainer = async (
   home: Home,
   userHome: string,
 ): Promise<ContainerState | null> => {
-  const wanted = containerEngine(home)
-  if (wanted === null) return null
-  const { image, hasNetwork } = containerSettings(home, wanted, userHome)
-  const cli = await openEngine(home.childEnv(), wanted)
-  const found = await cli.run(['image', 'inspect', '--format', '{{.Id}}', image])
+  const engineSetting = containerEngine(home)
+  if (engineSetting === null) return null
+  const { image, hasNetwork } = containerSettings(home, engineSetting, userHome)
+  const cli = await openEngine(home.childEnv(), engineSetting)
+  const result = await cli.run(['image', 'inspect', '--format', '{{.Id}}', image])
   const { engine, program } = cli
-  return { image, hasNetwork, engine, program, isDownloaded: found.code === 0 }
+  return { image, hasNetwork, engine, program, isDownloaded: result.code === 0 }
 }
 
 type ShownContainer = { container: CommandPlace['container']; problem: Words | null }
@@ -50,12 +50,12 @@ export class CommandPlaces {
   /** Rejects while config.yaml cannot be read. */
   async show(home: Home): Promise<CommandPlace> {
     const { sandbox } = home.config()
-    const [found, { container, problem }] = await Promise.all([
+    const [check, { container, problem }] = await Promise.all([
       this.#runners.checkSandbox(),
       this.#showContainer(home),
     ])
     const place = container ? 'container' : this.#runners.isSandboxed(home) ? 'sandbox' : 'computer'
-    const ofPlace = { computer: null, sandbox: found.problem, container: problem }[place]
+    const ofPlace = { computer: null, sandbox: check.problem, container: problem }[place]
     return withCodes({
       profile: home.name,
       source: home.configFile.path,
@@ -64,7 +64,7 @@ export class CommandPlaces {
       sandbox: withCodes({
         enabled: sandbox.enabled,
         network: sandbox.network,
-        problem: found.problem,
+        problem: check.problem,
       }),
       outside: this.#outsideOf(home),
       container,
@@ -114,18 +114,23 @@ export class CommandPlaces {
   }
 
   async #showContainer(home: Home): Promise<ShownContainer> {
-    const wanted = containerEngine(home)
-    if (wanted === null) return { container: null, problem: null }
-    const base = { engine: wanted as string, image: null, is_downloaded: false, has_network: false }
+    const engineSetting = containerEngine(home)
+    if (engineSetting === null) return { container: null, problem: null }
+    const base = {
+      engine: engineSetting as string,
+      image: null,
+      is_downloaded: false,
+      has_network: false,
+    }
     try {
-      const { image, hasNetwork } = containerSettings(home, wanted, this.#config.userHome)
+      const { image, hasNetwork } = containerSettings(home, engineSetting, this.#config.userHome)
       const container = { ...base, image, has_network: hasNetwork }
       try {
         const state = await inspectContainer(home, this.#config.userHome)
         return {
           container: {
             ...container,
-            engine: state?.engine ?? wanted,
+            engine: state?.engine ?? engineSetting,
             is_downloaded: state?.isDownloaded ?? false,
           },
           problem: null,

@@ -37,12 +37,12 @@ export class CommandRunners implements Commands {
   }
 
   isSandboxed(home: Home): boolean {
-    const asked = this.#wanted(home)
-    return asked === 'auto' ? !this.#sandboxes.problem() : asked
+    const choice = this.#setting(home)
+    return choice === 'auto' ? !this.#sandboxes.problem() : choice
   }
 
   whyDirect(scope: RunnerScope): Sentence | null {
-    return this.#wanted(scope.home) === 'auto'
+    return this.#setting(scope.home) === 'auto'
       ? (this.#sandboxes.problem() ?? workspaceProblem(this.#scopeFor(scope)))
       : null
   }
@@ -61,7 +61,7 @@ export class CommandRunners implements Commands {
     if (isWanted && this.#config.looksForSandbox) await this.#sandboxes.availability()
   }
 
-  #wanted(home: Home): boolean | 'auto' {
+  #setting(home: Home): boolean | 'auto' {
     const { enabled } = home.config().sandbox
     return enabled === 'auto' && !this.#config.looksForSandbox ? false : enabled
   }

@@ -34,10 +34,10 @@ import type { RunnerScope } from '../commands/commands.ts'
 /** `terminal.backend`, its older name, or the variable of the command line. */
 export const containerEngine = (home: Home): Engine | null => {
   const { backend, env_type } = asObject(home.values().terminal)
-  const given = [backend, env_type, home.env().TERMINAL_ENV].find(
+  const setting = [backend, env_type, home.env().TERMINAL_ENV].find(
     value => value !== undefined && value !== null && value !== '' && value !== false,
   )
-  return engineOf(given)
+  return engineOf(setting)
 }
 
 const isSet = (list: unknown): boolean =>
@@ -66,8 +66,8 @@ export const containerSettings = (
 }
 
 /** In a container, everything in the workspace can change, so it must not contain what other programs trust. */
-const requireProject = (workspace: string, kept: readonly string[]): void => {
-  const contained = kept.find(path => isInside(workspace, path))
+const requireProject = (workspace: string, trustedPaths: readonly string[]): void => {
+  const contained = trustedPaths.find(path => isInside(workspace, path))
   if (contained !== undefined)
     throw new Error(
       `A container can't be given the workspace ${workspace}, because it contains ${contained}. Choose a folder with only the files of the project.`,
@@ -121,7 +121,7 @@ export class ContainerRunners {
     const engine = containerEngine(home)
     if (engine === null) return undefined
     const workspace = realPath(scope.workspace ?? join(home.dir, 'scripts'))
-    const kept = [userHome, baseHome, home.dir, stateDir].map(path => realPath(path))
+    const trustedPaths = [userHome, baseHome, home.dir, stateDir].map(path => realPath(path))
     const terminal = asObject(home.values().terminal)
     const values = (names: readonly string[]) =>
       Object.fromEntries(Object.entries(home.env()).filter(([name]) => names.includes(name)))
@@ -132,7 +132,7 @@ export class ContainerRunners {
       hasNetwork: yamlFlag(terminal.docker_network) !== false,
       sharesFolders: isSet(terminal.docker_volumes) || isSet(terminal.docker_extra_args),
       settings() {
-        requireProject(workspace, kept)
+        requireProject(workspace, trustedPaths)
         return containerSettings(home, engine, userHome)
       },
       workspace,
@@ -152,8 +152,8 @@ export class ContainerRunners {
         // That of a linked worktree is outside the workspace, which a container does not see.
         if (!git?.repository || git.repository.worktree !== null || git.root !== workspace)
           return null
-        const made = privateGitFor(git.repository, { visibleAt: git.repository.common, parent })
-        return { env: variablesFor(git, made.dir), finish: made.finish }
+        const privateGit = privateGitFor(git.repository, { visibleAt: git.repository.common, parent })
+        return { env: variablesFor(git, privateGit.dir), finish: privateGit.finish }
       },
       forwarded: names => values([...names, ...home.config().terminal.env_passthrough]),
       log: this.#warn,

@@ -176,8 +176,8 @@ export class AppData {
     })
     this.apiTokens = new ApiTokens(join(stateDir, 'api-tokens.json'), clock)
     this.requestKeys = new RequestKeys(join(stateDir, 'request-keys'), clock, log.warn)
-    const known = new KnownSecrets(() => this.homes.list())
-    this.#unwatch = [watchSecrets(() => known.list()), watchSecrets(own.values)]
+    const secrets = new KnownSecrets(() => this.homes.list())
+    this.#unwatch = [watchSecrets(() => secrets.list()), watchSecrets(own.values)]
     this.hub = new Hub(randomBytes(4).toString('hex'), clock, id => this.sessions.row(id)?.profile)
     this.acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
     this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)

@@ -17,13 +17,13 @@ const writeStream = (
   open: () => Promise<Readable>,
 ): Promise<boolean> =>
   withUserErrorsAsync(async () => {
-    using held = openDirHandle(area, path, { link: true, create: true })
-    if (lstatSync(held.at, { throwIfNoEntry: false })) return false
-    const beside = held.temporary()
+    using handle = openDirHandle(area, path, { link: true, create: true })
+    if (lstatSync(handle.at, { throwIfNoEntry: false })) return false
+    const beside = handle.temporary()
     try {
       await pipeline(await open(), createWriteStream(beside, { flags: 'wx', flush: true }))
-      renameSync(beside, held.at)
-      held.sync()
+      renameSync(beside, handle.at)
+      handle.sync()
       return true
     } finally {
       rmSync(beside, { force: true })
@@ -36,7 +36,7 @@ export const importTarget = (
     /** Null for those who are no owner: they may not see or make projects. */
     projects: {
       list: () => readonly Project[]
-      create: (given: { name: string }) => Project
+      create: (input: { name: string }) => Project
     } | null
     clock: Clock
   },
@@ -52,11 +52,11 @@ export const importTarget = (
     },
     now: () => Math.floor(toSeconds(clock.now())),
     store: (path, open) => writeStream(area(), path, open),
-    project(given) {
-      const name = [...given.trim()].slice(0, PROJECT_NAME_CHARS).join('')
+    project(input) {
+      const name = [...input.trim()].slice(0, PROJECT_NAME_CHARS).join('')
       if (projects === null || name === '') return null
-      const known = projects.list().find(project => project.name === name)
-      return (known ?? projects.create({ name })).project_id
+      const existing = projects.list().find(project => project.name === name)
+      return (existing ?? projects.create({ name })).project_id
     },
   }
 }

@@ -110,10 +110,10 @@ const watchFile = (path: string, { parse, isReadOnce }: FileForm): KnownFile['pr
 
 /** In the order of the report. What could be read once stays in force for as long as the result is used. */
 export const knownFiles = (stateDir: string): KnownFile[] => {
-  const files = Object.entries(FILES).map(([name, known]) => {
-    const { until, isReplaced } = known
+  const files = Object.entries(FILES).map(([name, rule]) => {
+    const { until, isReplaced } = rule
     const path = join(stateDir, name)
-    return { name, path, until, isReplaced, problem: watchFile(path, known) }
+    return { name, path, until, isReplaced, problem: watchFile(path, rule) }
   })
   // What makes it unusable depends on other files.
   const people = new People(stateDir, () => undefined)

@@ -6,12 +6,12 @@ export const late = <T extends object, K extends keyof T>(
   name: K,
   make: () => T[K] & object,
 ): void => {
-  let made: (T[K] & object) | undefined
+  let instance: (T[K] & object) | undefined
   Object.defineProperty(owner, name, {
     enumerable: true,
     get: () => {
-      made ??= make()
-      return made
+      instance ??= make()
+      return instance
     },
   })
 }

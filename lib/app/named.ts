@@ -30,8 +30,8 @@ const profilesOf = ({ app, home }: Naming, id: string): string[] => {
   const row = app.sessions.row(id)
   if (row) return [row.profile]
   const trashed = [app.sessions.trashedProfile(id), app.hostSessions.trashedProfile(id)]
-  const known = trashed.filter(profile => profile !== undefined)
-  if (known.length > 0) return known
+  const profiles = trashed.filter(profile => profile !== undefined)
+  if (profiles.length > 0) return profiles
   return app.hostSessions.workspaceOf(home, id) === undefined ? [] : [home.name]
 }
 
@@ -65,8 +65,8 @@ export const requireProfile = ({ may }: Naming, access: Access, name: string): v
 export const requireWorkspace = ({ app, person }: Naming, home: Home, path: string): void => {
   if (person.role === 'owner' || path.trim() === '') return
   const real = app.workspaces.check(home, path)
-  const known = [...app.workspaces.list(home).map(each => each.path), app.workspaces.last(home)]
-  if (!known.some(place => isInside(place, real)))
+  const places = [...app.workspaces.list(home).map(each => each.path), app.workspaces.last(home)]
+  if (!places.some(place => isInside(place, real)))
     throw forbidden('Only an owner can add a workspace. Choose one of this profile.', {
       code: 'path_not_allowed',
     })
@@ -115,15 +115,12 @@ export const requireNamed = (
   fields: unknown,
 ): void => {
   if (isPublic || byToken || ctx.person.role === 'owner') return
-  const named = declared(input, fields)
-  const [session, stream, profile, workspace] = NAMING_FIELDS.map(key => fieldText(named, key)) as [
-    string,
-    string,
-    string,
-    string,
-  ]
+  const inputs = declared(input, fields)
+  const [session, stream, profile, workspace] = NAMING_FIELDS.map(key =>
+    fieldText(inputs, key),
+  ) as [string, string, string, string]
   if (session !== '') requireSession(ctx, access, session)
-  if (session !== '' && access === 'work') requireNoControl(ctx, session, named)
+  if (session !== '' && access === 'work') requireNoControl(ctx, session, inputs)
   if (stream !== '') requireStream(ctx, access, stream)
   if (profile !== '') requireProfile(ctx, access, profile)
   if (workspace === '') return
@@ -133,13 +130,13 @@ export const requireNamed = (
 
 /** The fields that the schema of an input declares: the others of a loose object mean nothing to the endpoint. */
 const declared = (input: z.ZodType | undefined, fields: unknown): Record<string, unknown> => {
-  const given = Object.entries(fields ?? {})
+  const entries = Object.entries(fields ?? {})
   const shape = input instanceof z.ZodObject ? input.shape : undefined
-  return Object.fromEntries(shape ? given.filter(([key]) => Object.hasOwn(shape, key)) : given)
+  return Object.fromEntries(shape ? entries.filter(([key]) => Object.hasOwn(shape, key)) : entries)
 }
 
 /** The profiles that a list is about: the wanted one, whose name was checked, or those that the person was given. Undefined: all. */
 export const readableProfiles = (
   { person }: Naming,
-  wanted?: string,
-): string | readonly string[] | undefined => wanted || (person.profiles ?? undefined)
+  profile?: string,
+): string | readonly string[] | undefined => profile || (person.profiles ?? undefined)

@@ -191,8 +191,8 @@ export const parseCluster = (
   const [url, urlFile] = [get('URL'), path('AGENT_WEBUI_CLUSTER_URL_FILE')]
   const [cell, key, address] = [get('CELL'), get('KEY'), get('ADDRESS')]
   if (url === '' && urlFile === '') {
-    const given = CLUSTER_VARIABLES.find(name => get(name) !== '')
-    if (given) throw new Error(`AGENT_WEBUI_CLUSTER_${given} needs AGENT_WEBUI_CLUSTER_URL`)
+    const extra = CLUSTER_VARIABLES.find(name => get(name) !== '')
+    if (extra) throw new Error(`AGENT_WEBUI_CLUSTER_${extra} needs AGENT_WEBUI_CLUSTER_URL`)
     return null
   }
   if (url !== '' && urlFile !== '')

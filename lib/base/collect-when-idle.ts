@@ -46,13 +46,13 @@ class EventLoopUse {
 /** For this thread, until the returned function is called. */
 export const collectWhenIdle = ({
   collect = collectAll,
-  held = heldBytes,
+  heapUsed = heldBytes,
   busy,
   every = repeat,
 }: {
   collect?: () => void
   /** Bytes that this thread holds for objects. */
-  held?: () => number
+  heapUsed?: () => number
   /** Share of the time since the last call in which the event loop of this thread was busy. */
   busy?: () => number
   /** Calls `run` every so many milliseconds until the returned function is called. */
@@ -63,7 +63,7 @@ export const collectWhenIdle = ({
   let looksLeft = 0
   return every(() => {
     const isIdle = (busy?.() ?? use.share()) < IDLE_BELOW
-    const now = held()
+    const now = heapUsed()
     // V8 collects by itself as well.
     last = Math.min(last, now)
     const hasGrown = now >= last + Math.max(GROWN_BYTES, GROWN_SHARE * last)
@@ -71,7 +71,7 @@ export const collectWhenIdle = ({
     if (looksLeft > 0 && (isIdle || looksLeft > 1)) looksLeft -= 1
     if (!isIdle || !(hasGrown || isAgain)) return
     collect()
-    last = held()
+    last = heapUsed()
     if (hasGrown) looksLeft = AGAIN_LOOKS
   }, LOOK_MS)
 }

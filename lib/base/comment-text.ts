@@ -59,7 +59,7 @@ export const splitComments = (message: string): { text: string; comments: DiffCo
       from: string,
       to: string | undefined,
       quote: string,
-      said: string,
+      comment: string,
     ) => {
       comments.push({
         path,
@@ -67,7 +67,7 @@ export const splitComments = (message: string): { text: string; comments: DiffCo
         from: Number(from),
         to: Number(to ?? from),
         quote: quote.replace(/^> /gm, '').replace(/\n$/, ''),
-        text: said.trim(),
+        text: comment.trim(),
       })
       return ''
     },

@@ -9,11 +9,11 @@ export type FuzzyMatch = {
 }
 
 /** Made with the first search: its patterns for every script take 20 ms to compile. */
-const made: { matcher?: uFuzzy } = {}
+const cache: { matcher?: uFuzzy } = {}
 
 /** Letters of every script; characters may be left out within a word, or within a name of a path. */
 const matcherOf = (): uFuzzy =>
-  (made.matcher ??= new uFuzzy({
+  (cache.matcher ??= new uFuzzy({
     unicode: true,
     interSplit: "[^\\p{L}\\d']+",
     intraSplit: '\\p{Ll}\\p{Lu}',
@@ -34,12 +34,12 @@ export const fuzzyMatches = (texts: readonly string[], query: string): FuzzyMatc
   const needle = query.slice(0, MAX_QUERY_CHARS)
   const haystack = texts as string[]
   const matcher = matcherOf()
-  const [found] = matcher.search(haystack, needle, MAX_PERMUTED, 0)
-  if (!found) return []
+  const [indexes] = matcher.search(haystack, needle, MAX_PERMUTED, 0)
+  if (!indexes) return []
   const ranked =
-    found.length <= MAX_RANKED
-      ? found
-      : found
+    indexes.length <= MAX_RANKED
+      ? indexes
+      : indexes
           .sort((a, b) => haystack[a]!.length - haystack[b]!.length)
           .slice(0, MAX_RANKED)
           .sort((a, b) => a - b)

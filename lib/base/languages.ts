@@ -28,18 +28,18 @@ export const numberLocale = (language: Language): string =>
 /** The page's language for a tag such as `de-AT`, `pt_PT`, or `zh-TW`; undefined when there is none. */
 export const languageOf = (tag: string): Language | undefined => {
   const [base] = tag.trim().toLowerCase().split(/[-_]/, 1)
-  return TAGS.find(known => known.toLowerCase().split('-', 1)[0] === base)
+  return TAGS.find(language => language.toLowerCase().split('-', 1)[0] === base)
 }
 
 /** The first language that the browser asks for (`Accept-Language`, RFC 9110) and the page has; English otherwise. */
 export const preferredLanguage = (header: string | undefined): Language => {
-  const wanted = (header ?? '').split(',').flatMap(part => {
+  const preferences = (header ?? '').split(',').flatMap(part => {
     const [tag = '', ...parameters] = part.split(';')
     const quality = parameters.find(text => /^\s*q=/i.test(text))?.split('=')[1]
     const weight = quality === undefined ? 1 : Number(quality)
     return weight > 0 ? [{ tag, weight }] : []
   })
-  for (const { tag } of wanted.toSorted((a, b) => b.weight - a.weight)) {
+  for (const { tag } of preferences.toSorted((a, b) => b.weight - a.weight)) {
     const language = languageOf(tag)
     if (language) return language
   }

@@ -1,18 +1,18 @@
 /** Whether a host is this machine, or in a network of one's own, judged by its name or address alone: no name is resolved. */
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
-const made = new Map<readonly string[], BlockList>()
+const blockLists = new Map<readonly string[], BlockList>()
 
 /** Made with the first address that is looked up: no start needs one, and it takes milliseconds. */
 const blockList = (blocks: readonly string[]): BlockList => {
-  const known = made.get(blocks)
-  if (known) return known
+  const cached = blockLists.get(blocks)
+  if (cached) return cached
   const list = new BlockList()
   for (const block of blocks) {
     const [address = '', bits] = block.split('/')
     list.addSubnet(address, Number(bits), block.includes(':') ? 'ipv6' : 'ipv4')
   }
-  made.set(blocks, list)
+  blockLists.set(blocks, list)
   return list
 }
 

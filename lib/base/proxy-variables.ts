@@ -3,9 +3,9 @@
 const SCHEMES = ['http:', 'https:', 'socks5:', 'socks:']
 
 const read = (env: Readonly<Record<string, string>>, name: string): string => {
-  const given = (env[name.toLowerCase()] ?? env[name] ?? '').trim()
-  if (given === '') return ''
-  const address = given.includes('://') ? given : `http://${given}`
+  const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim()
+  if (value === '') return ''
+  const address = value.includes('://') ? value : `http://${value}`
   // The value may contain a password.
   if (!URL.canParse(address) || !SCHEMES.includes(new URL(address).protocol))
     throw new Error(`${name} must be the address of a proxy, such as http://proxy.example:3128`)

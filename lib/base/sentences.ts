@@ -364,13 +364,13 @@ export type Words = string | Sentence
 
 export const sentence = <const C extends SentenceCode>(
   code: C,
-  ...[given]: Values<C>
+  ...[parameters]: Values<C>
 ): Sentence => {
-  const values = Object.entries(given ?? {}).map(([name, value]) => [
+  const values = Object.entries(parameters ?? {}).map(([name, value]) => [
     name,
     value instanceof Sentence ? value.coded : value,
   ])
-  const filled = (given ?? {}) as Readonly<Record<string, Words | number>>
+  const filled = (parameters ?? {}) as Readonly<Record<string, Words | number>>
   const text = SENTENCES[code].replace(/\{(\w+)\}/g, (_, name: string) => `${filled[name]}`)
   return new Sentence(text, {
     code,

@@ -2,7 +2,7 @@
  * Every setting of settings.json: its type, and its row on the page. The schema, the validation, the rows, and the search of the settings
  * are made from this table, and from the defaults in setting-defaults.ts. Rows are shown in the order of those.
  */
-type Row = {
+type SettingRow = {
   /** Absent: it has no row, or one that is elsewhere. */
   section?: 'general' | 'appearance'
   /** The text of the row in public/features/settings/strings.ts; absent: `settings.NAME`. */
@@ -10,7 +10,7 @@ type Row = {
   /** False: no text with `.hint` explains it. */
   hint?: false
 }
-export type Setting = Row &
+export type Setting = SettingRow &
   (
     | { type: 'flag' }
     | {

@@ -21,19 +21,19 @@ const COLORS = new RegExp(COLOR, 'g')
 /** A character and the color codes in force. */
 type Cell = { char: string; style: string }
 /** `cells`: of a line that was partly written again; else `text` is as it was printed. */
-type Row = {
+type ScreenRow = {
   text: string
   cells: Cell[] | null
   /** Until something else is written there, the text that was erased says more than an empty line. */
   isErased?: true
 }
 
-const blank = (): Row => ({ text: '', cells: null })
+const blank = (): ScreenRow => ({ text: '', cells: null })
 
-const shown = (text: string): string => stripVTControlCharacters(text).replace(/\r$/, '')
+const visibleText = (text: string): string => stripVTControlCharacters(text).replace(/\r$/, '')
 
-const widthOf = ({ text, cells, isErased }: Row): number =>
-  isErased ? 0 : (cells?.length ?? shown(text).length)
+const widthOf = ({ text, cells, isErased }: ScreenRow): number =>
+  isErased ? 0 : (cells?.length ?? visibleText(text).length)
 
 /** Programs that never reset add codes for ever. */
 const MAX_CODES = 8
@@ -44,17 +44,17 @@ const styleAfter = (style: string, code: string): string => {
   return codes.slice(-MAX_CODES).join('')
 }
 
-const toCells = ({ text, cells }: Row): Cell[] => {
+const toCells = ({ text, cells }: ScreenRow): Cell[] => {
   if (cells) return cells
   let style = ''
   return text.split(COLOR).flatMap((part, at) => {
-    if (at % 2 === 0) return [...shown(part)].map(char => ({ char, style }))
+    if (at % 2 === 0) return [...visibleText(part)].map(char => ({ char, style }))
     style = styleAfter(style, part)
     return []
   })
 }
 
-const toText = ({ text, cells }: Row): string => {
+const toText = ({ text, cells }: ScreenRow): string => {
   if (!cells) return text
   let style = ''
   const parts = cells.map(cell => {
@@ -68,7 +68,7 @@ const toText = ({ text, cells }: Row): string => {
 /** `emit` gets text that does not change any more. */
 export class TerminalScreen {
   readonly #emit: (text: string) => void
-  #rows: Row[] = [blank()]
+  #rows: ScreenRow[] = [blank()]
   #row = 0
   /** Null: behind the last character of the row. */
   #column: number | null = null
@@ -83,7 +83,7 @@ export class TerminalScreen {
     this.#emit = emit
   }
 
-  #current(): Row {
+  #current(): ScreenRow {
     return this.#rows[this.#row] ?? blank()
   }
 
@@ -163,8 +163,8 @@ export class TerminalScreen {
     this.#settle(this.#rows.length - ROWS)
   }
 
-  #control(letter: string, given: string): void {
-    const [first = NaN] = given.split(';').map(Number.parseFloat)
+  #control(letter: string, parameters: string): void {
+    const [first = NaN] = parameters.split(';').map(Number.parseFloat)
     const count = Math.min(Math.max(1, first || 1), ROWS)
     const at = this.#column ?? widthOf(this.#current())
     if (letter === 'A') this.#moveTo(this.#row - count)
@@ -184,7 +184,7 @@ export class TerminalScreen {
   }
 
   #apply(token: string): void {
-    const [, given, letter] = /^\x1b\[([0-9;?]*)([A-HJKfm])$/.exec(token) ?? []
+    const [, parameters, letter] = /^\x1b\[([0-9;?]*)([A-HJKfm])$/.exec(token) ?? []
     if (this.#isOpen && (token === '\r' || (letter !== undefined && letter !== 'm'))) {
       this.#emit('\n')
       this.#isOpen = false
@@ -198,7 +198,7 @@ export class TerminalScreen {
       this.#style = styleAfter(this.#style, token)
       if (this.#column === null && !this.#current().cells && !this.#current().isErased)
         this.#current().text += token
-    } else if (letter !== undefined) this.#control(letter === 'f' ? 'H' : letter, given ?? '')
+    } else if (letter !== undefined) this.#control(letter === 'f' ? 'H' : letter, parameters ?? '')
     else if (!token.startsWith('\x1b')) this.#put(token)
   }
 
@@ -208,7 +208,9 @@ export class TerminalScreen {
     const lines = text.split('\n')
     const last = this.#current()
     if (last.cells)
-      last.cells.push(...[...shown(lines[0] ?? '')].map(char => ({ char, style: this.#style })))
+      last.cells.push(
+        ...[...visibleText(lines[0] ?? '')].map(char => ({ char, style: this.#style })),
+      )
     else last.text += lines[0] ?? ''
     for (const line of lines.slice(1)) this.#rows.push({ text: line, cells: null })
     this.#row = this.#rows.length - 1

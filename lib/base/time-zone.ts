@@ -27,8 +27,8 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 const MAX_FORMATS = 50
 
 const formatOf = (zone: string): Intl.DateTimeFormat => {
-  const known = formats.get(zone)
-  if (known) return known
+  const cached = formats.get(zone)
+  if (cached) return cached
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
     hourCycle: 'h23',

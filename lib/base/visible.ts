@@ -27,18 +27,18 @@ const SPACES = '\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000'
 /** Those that keyboards and systems insert between the words of a name. */
 const USUAL = '\\u00a0\\u202f\\u3000'
 
-type Marking = { any: RegExp; each: RegExp; kept: string }
+type Marking = { any: RegExp; each: RegExp; plain: string }
 
 /** Made when it is first needed: these patterns take milliseconds to read. */
-const marking = (marked: string, kept: string): (() => Marking) => {
-  let made: Marking | undefined
+const marking = (marked: string, plain: string): (() => Marking) => {
+  let cache: Marking | undefined
   return () => {
-    made ??= {
+    cache ??= {
       any: new RegExp(marked, 'u'),
       each: new RegExp(`${WRITTEN}|(?<hidden>${marked})`, 'gu'),
-      kept,
+      plain,
     }
-    return made
+    return cache
   }
 }
 
@@ -54,11 +54,11 @@ const codeOf = (character: string): string =>
   `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`
 
 const escaped = (text: string, marks: () => Marking): string => {
-  const { any, each, kept } = marks()
+  const { any, each, plain } = marks()
   return any.test(text)
-    ? text.replace(each, (found, ...rest) => {
+    ? text.replace(each, (char, ...rest) => {
         const { hidden } = rest.at(-1) as { hidden?: string }
-        return hidden === undefined || kept.includes(hidden) ? found : codeOf(hidden)
+        return hidden === undefined || plain.includes(hidden) ? char : codeOf(hidden)
       })
     : text
 }

@@ -55,7 +55,7 @@ const checkPerson = (config: Config): void => {
 }
 
 /** From the file, the variable, or the terminal; null when none of them has one. */
-const givenPassphrase = (file: string | null, { config, cwd }: CommandContext): string | null => {
+const presetPassphrase = (file: string | null, { config, cwd }: CommandContext): string | null => {
   if (file === null) return config.env[VARIABLE] ?? null
   const { text, problem } = readText(resolve(cwd, file))
   if (text === null) throw invalid(`${file}: ${problem ?? 'there is no such file'}`)
@@ -66,11 +66,11 @@ const HOW = `Put the passphrase into a file and use --passphrase-file, or set ${
 
 const newPassphrase = async (file: string | null, place: CommandContext): Promise<string> => {
   const { terminal } = place
-  const given = givenPassphrase(file, place)
-  if (given === null && !terminal.interactive)
+  const preset = presetPassphrase(file, place)
+  if (preset === null && !terminal.interactive)
     throw invalid(`Keys are encrypted with a passphrase. ${HOW}`)
-  const first = given ?? (await terminal.askHidden('Passphrase for the keys: '))
-  const second = given ?? (first && (await terminal.askHidden('Repeat it: ')))
+  const first = preset ?? (await terminal.askHidden('Passphrase for the keys: '))
+  const second = preset ?? (first && (await terminal.askHidden('Repeat it: ')))
   if (!first || second === null) throw invalid('Nothing was saved.')
   if (first !== second) throw invalid('The passphrases don’t match. Nothing was saved.')
   if (first.length < MIN_CHARS)
@@ -84,8 +84,8 @@ const report = (
   { path, size, files, bytes, keyFiles, problems }: Backup,
   withKeys: boolean,
 ): string => {
-  const shown = problems.slice(0, MAX_SHOWN).map(({ path: name, reason }) => `  ${name}: ${reason}`)
-  const more = problems.length - shown.length
+  const lines = problems.slice(0, MAX_SHOWN).map(({ path: name, reason }) => `  ${name}: ${reason}`)
+  const more = problems.length - lines.length
   return [
     `${count(files, 'file')} (${formatBytes(bytes)}) saved to ${path} (${formatBytes(size)}), and read back.`,
     ...(withKeys
@@ -97,7 +97,7 @@ const report = (
             `Keys and passwords are not in it (${count(keyFiles.length, 'file')}). To include them: --with-keys`,
           ]
         : []),
-    ...(problems.length > 0 ? ['Not saved, or not for certain:', ...shown] : []),
+    ...(problems.length > 0 ? ['Not saved, or not for certain:', ...lines] : []),
     ...(more > 0 ? [`  and ${more} more`] : []),
     '',
   ].join('\n')
@@ -116,7 +116,7 @@ export const backup = async (
   const passphrase = withKeys ? await newPassphrase(passphraseFile, place) : null
   // Absent where only an earlier version has run.
   noteFirstLocation(config)
-  const made = await makeBackup({
+  const result = await makeBackup({
     ...backupPlaces(config, chosen),
     now: systemClock.now(),
     target: resolve(cwd, file),
@@ -124,7 +124,7 @@ export const backup = async (
     version: await place.version(),
     addon: place.addon,
   })
-  terminal.out(report(made, withKeys))
+  terminal.out(report(result, withKeys))
   return 0
 }
 
@@ -178,14 +178,14 @@ export const restore = async (
     state,
     async passphrase() {
       if (withoutKeys) return null
-      const given =
-        givenPassphrase(passphraseFile, place) ??
+      const secret =
+        presetPassphrase(passphraseFile, place) ??
         (terminal.interactive ? await terminal.askHidden('Passphrase of the keys: ') : null)
-      if (!given)
+      if (!secret)
         throw invalid(
           `This backup has keys. ${HOW} To restore the rest only: --without-keys. Nothing was restored.`,
         )
-      return given
+      return secret
     },
   })
   terminal.out(nextSteps(restored, { home, isConfigured: to === null }))

@@ -29,7 +29,7 @@ export class CellLimits {
   /** In front of the command of a cell. */
   readonly prefix: readonly string[]
   /** What holds, as a sentence without a period. */
-  readonly said: string
+  readonly sentence: string
 
   /** Throws a SetupError when a limit that was asked for cannot be held. `group`: that of this process. */
   constructor(
@@ -67,7 +67,7 @@ export class CellLimits {
     const disk = diskBytes > 0 ? `${sizeText(diskBytes)} of the disk` : 'all of the disk'
     const why = isGrouped ? '' : `, as far as it goes without a group for each: ${groups}`
     const whose = isGrouped || this.#memoryBytes === 0 ? '' : ' in each process'
-    this.said = `A cell may use ${memory}${whose}, ${count}, and ${disk}${why}`
+    this.sentence = `A cell may use ${memory}${whose}, ${count}, and ${disk}${why}`
   }
 
   /** For a process that was just started. */

@@ -65,13 +65,13 @@ const rangeText = ({ first, last }: UserRange): string => `${first}-${last}`
  */
 const takeRange = async (range: UserRange): Promise<void> => {
   if (process.platform !== 'linux') return
-  const taken = (text: string): SetupError =>
+  const overlap = (text: string): SetupError =>
     new SetupError(
       `Another worker of this machine has the users ${text}. Give each a range of its own in AGENT_WEBUI_CLUSTER_USERS.`,
     )
   const server = createServer(socket => socket.destroy()).unref()
   await new Promise<void>((resolve, reject) => {
-    server.once('error', () => reject(taken(rangeText(range))))
+    server.once('error', () => reject(overlap(rangeText(range))))
     server.listen(`\0agent-webui-users-${rangeText(range)}`, resolve)
   })
   const listed = readWholeText('/proc/net/unix').matchAll(/@agent-webui-users-(\d+)-(\d+)$/gm)
@@ -80,7 +80,7 @@ const takeRange = async (range: UserRange): Promise<void> => {
     const isOther = other.first !== range.first || other.last !== range.last
     if (!isOther || other.first > range.last || other.last < range.first) continue
     server.close()
-    throw taken(rangeText(other))
+    throw overlap(rangeText(other))
   }
 }
 
@@ -146,10 +146,10 @@ export class CellUsers {
     const { first, last } = this.#range
     const owner = ownerOf(dir) ?? 0
     const others = namesIn(this.#dir).filter(name => name !== cell)
-    const taken = new Set(others.map(name => ownerOf(join(this.#dir, name))))
-    if (this.#has(owner) && !taken.has(owner)) return { uid: owner, gid: owner }
+    const uids = new Set(others.map(name => ownerOf(join(this.#dir, name))))
+    if (this.#has(owner) && !uids.has(owner)) return { uid: owner, gid: owner }
     let uid = first
-    while (taken.has(uid)) uid += 1
+    while (uids.has(uid)) uid += 1
     if (uid > last)
       throw new Error(
         `all of the users ${first} to ${last} have a cell: widen AGENT_WEBUI_CLUSTER_USERS, or purge cells`,

@@ -45,19 +45,19 @@ const withDirectory = async (
 
 /** A label that no worker has may be a mistake, or that of one that is added later. */
 const sayUnfit = async (
-  wanted: readonly string[],
+  labels: readonly string[],
   directory: Directory,
   { terminal }: CommandContext,
 ): Promise<void> => {
-  if (wanted.length === 0) return
+  if (labels.length === 0) return
   const has = (worker: WorkerEntry): boolean =>
-    wanted.every(label => label === worker.name || worker.labels.includes(label))
+    labels.every(label => label === worker.name || worker.labels.includes(label))
   if (!(await directory.workers()).some(has))
-    terminal.note(`No worker has ${wanted.join(' and ')} now; the cell waits for one.\n`)
+    terminal.note(`No worker has ${labels.join(' and ')} now; the cell waits for one.\n`)
 }
 
 const transfer = async (
-  given: Extract<CellsArguments, { action: 'export' | 'import' }>,
+  args: Extract<CellsArguments, { action: 'export' | 'import' }>,
   directory: Directory,
   { config, terminal }: CommandContext,
 ): Promise<void> => {
@@ -71,29 +71,29 @@ const transfer = async (
   const print = (text: string): void => terminal.note(`${text}\n`)
   const options = {
     ...{ config, key, url: clusterUrl(cluster), clock: systemClock },
-    ...{ dir: resolve(given.dir), log: { info: print, warn: print } },
+    ...{ dir: resolve(args.dir), log: { info: print, warn: print } },
   }
-  if (given.action === 'export') return exportCell(given.cell, options)
-  await directory.requireNew(given.cell)
-  await importCell(given.cell, options)
-  await directory.add(given.cell, { ...given, keepsFiles: true })
+  if (args.action === 'export') return exportCell(args.cell, options)
+  await directory.requireNew(args.cell)
+  await importCell(args.cell, options)
+  await directory.add(args.cell, { ...args, keepsFiles: true })
 }
 
-export const changeCells = (given: CellsArguments, context: CommandContext): Promise<number> =>
+export const changeCells = (args: CellsArguments, context: CommandContext): Promise<number> =>
   withDirectory(context, async (directory, print) => {
-    if (given.action === 'list') {
+    if (args.action === 'list') {
       const cells = await directory.list()
-      if (given.json) print(JSON.stringify(cells, null, 2))
+      if (args.json) print(JSON.stringify(cells, null, 2))
       else for (const cell of cells) print(lineOf(cell))
-    } else if (given.action === 'add' || given.action === 'change') {
-      if (given.action === 'add') await directory.add(given.cell, given)
-      else await directory.change(given.cell, given)
-      await sayUnfit(given.labels ?? [], directory, context)
-    } else if (given.action === 'move') await directory.move(given.cell, given.worker)
-    else if (given.action === 'export' || given.action === 'import')
-      await transfer(given, directory, context)
-    else if (given.action === 'remove') await directory.remove(given.cell, given.purges)
-    else await directory[given.action](given.cell, given.people)
+    } else if (args.action === 'add' || args.action === 'change') {
+      if (args.action === 'add') await directory.add(args.cell, args)
+      else await directory.change(args.cell, args)
+      await sayUnfit(args.labels ?? [], directory, context)
+    } else if (args.action === 'move') await directory.move(args.cell, args.worker)
+    else if (args.action === 'export' || args.action === 'import')
+      await transfer(args, directory, context)
+    else if (args.action === 'remove') await directory.remove(args.cell, args.purges)
+    else await directory[args.action](args.cell, args.people)
   })
 
 const workerLine = ({ name, address, used, capacity, labels, isDraining }: WorkerEntry): string =>

@@ -42,7 +42,7 @@ type Definition<O extends Options, A> = {
   refuse?: (word: string) => string | undefined
   /** Throws a sentence for arguments that do not go together. */
   read: (words: string[], values: Values<O>) => A
-  run: (given: A, context: CommandContext) => Promise<number>
+  run: (args: A, context: CommandContext) => Promise<number>
 }
 
 type Command = Pick<Definition<Options, unknown>, 'summary' | 'usage' | 'words' | 'notes'> & {
@@ -62,7 +62,7 @@ const withFallbacks = (argv: readonly string[], options: Options): string[] =>
 
 const command = <A, const O extends Options = Record<never, never>>(
   name: string,
-  { options = {} as O, read, run, refuse, ...shown }: Definition<O, A>,
+  { options = {} as O, read, run, refuse, ...texts }: Definition<O, A>,
 ): Command => {
   const see = `See agent-webui ${name} --help.`
   const parse = (argv: readonly string[]): A => {
@@ -91,16 +91,16 @@ const command = <A, const O extends Options = Record<never, never>>(
         throw new Error(`${token.rawName} takes no value.`)
     }
     const [word] = positionals
-    if (shown.usage === undefined && word !== undefined)
+    if (texts.usage === undefined && word !== undefined)
       throw new Error(refuse?.(word) ?? `"${word}" is not an argument of ${name}. ${see}`)
     return read(positionals, values as Values<O>)
   }
   return {
-    ...shown,
+    ...texts,
     options,
     parse(argv) {
-      const given = parse(argv)
-      return context => run(given, context)
+      const args = parse(argv)
+      return context => run(args, context)
     },
   }
 }
@@ -276,19 +276,19 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
       const isPiped = message === '' || message === '-'
       return { message: isPiped ? null : message, newest, plan, quiet, profile, model, resume }
     },
-    run: async (given, context) => (await import('./chat.ts')).chat(given, context),
+    run: async (args, context) => (await import('./chat.ts')).chat(args, context),
   }),
   acp: command('acp', {
     summary: 'serve an editor over the Agent Client Protocol',
     options: PROFILE_AND_MODEL,
     read: (_, { profile = null, model = null }) => ({ profile, model }),
-    run: async (given, context) => (await import('./acp/acp.ts')).acp(given, context),
+    run: async (args, context) => (await import('./acp/acp.ts')).acp(args, context),
   }),
   mcp: command('mcp', {
     summary: 'sessions, search, and the agent as tools of an MCP server',
     options: PROFILE_AND_MODEL,
     read: (_, { profile = null, model = null }) => ({ profile, model }),
-    run: async (given, context) => (await import('./mcp/mcp.ts')).mcp(given, context),
+    run: async (args, context) => (await import('./mcp/mcp.ts')).mcp(args, context),
   }),
   doctor: command('doctor', {
     summary: 'check the setup and suggest fixes',
@@ -322,7 +322,7 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
         waitMs: wait === undefined ? null : fromSeconds(Number(wait)),
       }
     },
-    run: async (given, context) => (await import('./doctor.ts')).doctor(given, context),
+    run: async (args, context) => (await import('./doctor.ts')).doctor(args, context),
   }),
   backup: command('backup', {
     usage: 'file.tar.zst',
@@ -344,7 +344,7 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
         throw new Error('--passphrase-file is for keys, which are saved with --with-keys only.')
       return { file: onlyFile(words, 'backup'), profiles: profile, withKeys, passphraseFile: file }
     },
-    run: async (given, context) => (await import('./backup.ts')).backup(given, context),
+    run: async (args, context) => (await import('./backup.ts')).backup(args, context),
   }),
   restore: command('restore', {
     usage: 'file.tar.zst',
@@ -364,7 +364,7 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
       withoutKeys: values['without-keys'] ?? false,
       passphraseFile: values['passphrase-file'] ?? null,
     }),
-    run: async (given, context) => (await import('./backup.ts')).restore(given, context),
+    run: async (args, context) => (await import('./backup.ts')).restore(args, context),
   }),
   import: command('import', {
     usage: 'file',
@@ -381,7 +381,7 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
       if (file === undefined || more.length > 0) throw new Error('import needs one file.')
       return { file, profile, isDryRun, json }
     },
-    run: async (given, context) => (await import('./import.ts')).importChats(given, context),
+    run: async (args, context) => (await import('./import.ts')).importChats(args, context),
   }),
   export: command('export', {
     usage: 'directory [session …]',
@@ -404,7 +404,7 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
       if (all && sessions.length > 0) throw new Error('Use either --all or the ids of sessions.')
       return { format, directory, sessions } as const
     },
-    run: async (given, context) => (await import('./export.ts')).exportSessions(given, context),
+    run: async (args, context) => (await import('./export.ts')).exportSessions(args, context),
   }),
   forward: command('forward', {
     summary: 'pass requests on to the machine that serves now (with a cluster)',
@@ -444,7 +444,7 @@ AGENT_WEBUI_STATE_DIR, when a request waits for one or a scheduled task is due: 
       if (worker === undefined) throw new Error(`workers ${action} needs a worker. ${see}`)
       return { worker, json, isDraining: action === 'drain' }
     },
-    run: async (given, context) => (await import('./cells.ts')).changeWorkers(given, context),
+    run: async (args, context) => (await import('./cells.ts')).changeWorkers(args, context),
   }),
   cells: command('cells', {
     usage: '[list | add | change | move | allow | revoke | remove | export | import]',
@@ -485,7 +485,7 @@ AGENT_WEBUI_STATE_DIR, when a request waits for one or a scheduled task is due: 
       json: { help: 'with list: print the cells as JSON' },
     },
     read: readCells,
-    run: async (given, context) => (await import('./cells.ts')).changeCells(given, context),
+    run: async (args, context) => (await import('./cells.ts')).changeCells(args, context),
   }),
   config: command('config', {
     usage: '[accept | restore]',
@@ -504,7 +504,7 @@ page: the agent can change the file. Programs of the agent cannot run this.`,
         )
       return { does, profile } as const
     },
-    run: async (given, context) => (await import('./config.ts')).changeConfig(given, context),
+    run: async (args, context) => (await import('./config.ts')).changeConfig(args, context),
   }),
   password: command('password', {
     summary: "set the server's password, or remove it",
@@ -516,7 +516,7 @@ page: the agent can change the file. Programs of the agent cannot run this.`,
     refuse: () =>
       'password takes no argument except --off and --reset-factors. It prompts for the password, or reads it from a pipe.',
     read: (_, { off = false, 'reset-factors': resetFactors = false }) => ({ off, resetFactors }),
-    run: async (given, context) => (await import('./password.ts')).changePassword(given, context),
+    run: async (args, context) => (await import('./password.ts')).changePassword(args, context),
   }),
 }
 
@@ -596,11 +596,11 @@ export const helpFor = (argv: readonly string[]): string => {
   const name = (argv[0] === 'help' ? argv[1] : argv[0]) ?? ''
   if (!isCommand(name)) return overview()
   const { usage = '', summary, words = [], options, notes } = COMMANDS[name]
-  const known = Object.entries(options)
-  const head = ['agent-webui', name, usage, known.length > 0 ? '[options]' : '']
+  const rows = Object.entries(options)
+  const head = ['agent-webui', name, usage, rows.length > 0 ? '[options]' : '']
   const lines = [
     ...words.map(explain),
-    ...known.map(each => explain([optionWords(each), each[1].help])),
+    ...rows.map(each => explain([optionWords(each), each[1].help])),
   ]
   return [
     `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,

@@ -25,22 +25,22 @@ export const changeConfig = async (
   const home = homes.open(profile ?? homes.active())
   const problem = home.configFile.problem()
   if (problem) throw invalid(`config.yaml: ${problem}`)
-  const found = shownChanges(home, accepted)
-  if (found === null) {
+  const pending = shownChanges(home, accepted)
+  if (pending === null) {
     terminal.out(`Nothing waits to be confirmed in ${home.configFile.path}.\n`)
   } else {
     if (does !== 'show')
-      answerChanges(home, accepted, { changeId: found.change_id, accepts: does === 'accept' })
+      answerChanges(home, accepted, { changeId: pending.change_id, accepts: does === 'accept' })
     const end = {
       show: 'The earlier values are in force. agent-webui config accept, or config restore.',
       accept: 'Accepted.',
       restore: 'The earlier values are in the file again.',
     }[does]
-    const lines = found.changes.map(
+    const lines = pending.changes.map(
       ({ key, accepted: before, now }) =>
         `${key}\n  in force: ${before ?? 'nothing'}\n  in the file: ${now ?? 'nothing'}`,
     )
-    terminal.out(`${found.file}\n\n${lines.join('\n')}\n\n${end}\n`)
+    terminal.out(`${pending.file}\n\n${lines.join('\n')}\n\n${end}\n`)
   }
   return 0
 }

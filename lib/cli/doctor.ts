@@ -20,7 +20,7 @@ import {
   type Check,
   type CheckCode,
   type CheckContext,
-  found,
+  finding,
   hasFailed,
   type Level,
 } from '../operations/checks/check.ts'
@@ -105,7 +105,7 @@ const toText = (checks: readonly Check[], changes: readonly string[]): string =>
 /** Returns the exit code. */
 const report = (
   terminal: Terminal,
-  given: readonly Check[],
+  results: readonly Check[],
   json: boolean,
   {
     version,
@@ -113,7 +113,7 @@ const report = (
     isDryRun = false,
   }: { version?: string; repairs?: Repair[] | undefined; isDryRun?: boolean } = {},
 ): number => {
-  const checks = given.map(redacted)
+  const checks = results.map(redacted)
   const isFailed = hasFailed(checks)
   const node = `Node ${process.versions.node}`
   const changes = (repairs ?? []).map(each => repairLine(each, isDryRun))
@@ -147,9 +147,9 @@ const jobsOf = ({ dir }: Home) => new JobsFile(`${dir}/cron`, () => '')
 
 const openContext = async (
   profile: string | null,
-  given: Omit<CheckContext, 'home' | 'homes' | 'acceptedSettings' | 'models' | 'above'>,
+  base: Omit<CheckContext, 'home' | 'homes' | 'acceptedSettings' | 'models' | 'above'>,
 ): Promise<CheckContext> => {
-  const { config, machine } = given
+  const { config, machine } = base
   const { stateDir, userHome } = config
   const acceptedSettings = new AcceptedSettings(stateDir, readableSigning(stateDir), {
     mayConfirm: false,
@@ -165,7 +165,7 @@ const openContext = async (
   const accepted = new AcceptedGuards(`${stateDir}/accepted-guards.json`)
   const skills = new Skills(userHome)
   return {
-    ...given,
+    ...base,
     ...{ homes, acceptedSettings, models },
     home: homes.open(profile ?? homes.active()),
     above: {
@@ -218,22 +218,22 @@ export const doctor = async (
   const { terminal, machine = thisMachine, ownNames } = context
   if (url !== null) return report(terminal, await addressChecks(url, { clock: systemClock }), json)
   /** Null when nothing can be checked without it: that is the only finding then. */
-  const attempt = <T>(code: CheckCode, about: string, make: () => T): { made: T } | Check => {
+  const attempt = <T>(code: CheckCode, about: string, make: () => T): { value: T } | Check => {
     try {
-      return { made: make() }
+      return { value: make() }
     } catch (error) {
-      return found(code, about, messageOf(error))
+      return finding(code, about, messageOf(error))
     }
   }
   const environment = attempt('environment_invalid', 'environment', () => context.config)
-  if (!('made' in environment)) return report(terminal, [environment], json)
-  const config = environment.made
+  if (!('value' in environment)) return report(terminal, [environment], json)
+  const config = environment.value
   if (waitMs !== null) return waitForService(config, waitMs, terminal)
   const program = attempt('program_not_unpacked', 'program', () => context.addon)
-  if (!('made' in program)) return report(terminal, [program], json)
+  if (!('value' in program)) return report(terminal, [program], json)
   const version = await context.version()
-  const asked = { config, machine, ownNames, version, addon: program.made }
-  const opened = await openContext(profile, asked)
+  const base = { config, machine, ownNames, version, addon: program.value }
+  const opened = await openContext(profile, base)
   const checks = await runChecks(opened)
   const repairs = fix ? repair(checks, dryRun) : undefined
   // What is left is what counts.

@@ -37,18 +37,18 @@ export const exportSessions = async (
   const isJson = format === 'json'
   const to = isJson ? join(target, 'sessions') : target
   const pathOf = (id: string) => join(to, `${id}.${isJson ? 'json' : 'md'}`)
-  const known = idsIn(from)
-  for (const id of sessions) if (!known.includes(id)) throw missing(`There is no session ${id}.`)
-  const wanted = sessions.length > 0 ? sessions : known
-  const taken = wanted.find(id => existsSync(pathOf(id)))
-  if (taken !== undefined && to !== from)
-    throw invalid(`${pathOf(taken)} already exists. Choose an empty directory.`)
+  const ids = idsIn(from)
+  for (const id of sessions) if (!ids.includes(id)) throw missing(`There is no session ${id}.`)
+  const selection = sessions.length > 0 ? sessions : ids
+  const existing = selection.find(id => existsSync(pathOf(id)))
+  if (existing !== undefined && to !== from)
+    throw invalid(`${pathOf(existing)} already exists. Choose an empty directory.`)
   makeDir(to)
 
   const failed: string[] = []
   const rows: { updated_at: number }[] = []
-  let written = 0
-  for (const id of wanted) {
+  let count = 0
+  for (const id of selection) {
     try {
       if (!files.find(id)) continue
       const folded = files.fold(id)?.folded
@@ -59,7 +59,7 @@ export const exportSessions = async (
           pathOf(id),
           toMarkdown(folded, text => text),
         )
-      written += 1
+      count += 1
     } catch (error) {
       failed.push(id)
       terminal.note(`${id}: ${messageOf(error)}`)
@@ -70,7 +70,7 @@ export const exportSessions = async (
     writeAtomic(index, toText(rows.toSorted((a, b) => b.updated_at - a.updated_at)))
   if (isJson && target !== config.stateDir && sessions.length === 0)
     copyShared(config.stateDir, target)
-  terminal.out(`${written} ${written === 1 ? 'session' : 'sessions'} written to ${to}\n`)
+  terminal.out(`${count} ${count === 1 ? 'session' : 'sessions'} written to ${to}\n`)
   return failed.length > 0 ? 1 : 0
 }
 

@@ -69,9 +69,9 @@ export class ForwardMetrics {
   }
 
   async #text(accept: string): Promise<{ type: string; text: string }> {
-    const known = [this.#workerCells, this.#workerCapacity, this.#epoch, this.#silent]
+    const gauges = [this.#workerCells, this.#workerCapacity, this.#epoch, this.#silent]
     // Workers and cells that have ended have no values.
-    for (const each of [...known, this.#leftOut]) each.reset()
+    for (const each of [...gauges, this.#leftOut]) each.reset()
     try {
       await this.#look()
       this.#databaseUp.set(1)

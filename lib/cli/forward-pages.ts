@@ -27,19 +27,19 @@ const PASSING: ReadonlySet<Refusal> = new Set(['starting', 'full', 'away'])
 
 const cellsPage = (
   template: string,
-  given: {
+  options: {
     /** Path prefix, with a trailing slash. */
     base: string
     acceptLanguage: string | undefined
     person: string | null
     botName: string
-    shown: readonly ListedCell[] | Refusal
+    content: readonly ListedCell[] | Refusal
   },
 ): { document: string; policy: string } => {
-  const { base, person, shown, botName } = given
-  const language = preferredLanguage(given.acceptLanguage)
+  const { base, person, content, botName } = options
+  const language = preferredLanguage(options.acceptLanguage)
   const texts = CELLS_TEXTS[language]
-  const isList = typeof shown !== 'string'
+  const isList = typeof content !== 'string'
   const nonce = randomBytes(16).toString('base64url')
   const document = fillTemplate(template, {
     base,
@@ -50,9 +50,9 @@ const cellsPage = (
     heading: isList ? texts.title : botName,
     title: isList ? texts.title : botName,
     signed_in: person === null ? '' : texts.signedIn.replace('{person}', () => person),
-    message: isList ? '' : texts[shown],
-    retry: !isList && PASSING.has(shown) ? 'yes' : '',
-    cells: isList ? JSON.stringify(shown) : '',
+    message: isList ? '' : texts[content],
+    retry: !isList && PASSING.has(content) ? 'yes' : '',
+    cells: isList ? JSON.stringify(content) : '',
   })
   return { document, policy: documentPolicy(template, { images: 'data:', forms: "'none'", nonce }) }
 }
@@ -128,17 +128,17 @@ export class ForwardPages {
   async #sendPage(
     req: IncomingMessage,
     res: ServerResponse,
-    given: { status: number; person: string | null; shown: readonly ListedCell[] | Refusal },
+    options: { status: number; person: string | null; content: readonly ListedCell[] | Refusal },
   ): Promise<void> {
     const template = (await this.#assets()).get(TEMPLATE)?.raw.toString() ?? ''
     const { document, policy } = cellsPage(template, {
-      ...given,
+      ...options,
       base: `${this.clientOf(req).prefix}/`,
       acceptLanguage: req.headers['accept-language'],
       botName: this.#config.botName,
     })
     this.#send(req, res, {
-      status: given.status,
+      status: options.status,
       type: 'text/html; charset=utf-8',
       body: document,
       policy,
@@ -166,7 +166,7 @@ export class ForwardPages {
       const body = JSON.stringify({ cells })
       this.#send(req, res, { status: 200, type: 'application/json; charset=utf-8', body })
     } else if (path === `${CELLS}/`)
-      await this.#sendPage(req, res, { status: 200, person: visitor.person, shown: cells })
+      await this.#sendPage(req, res, { status: 200, person: visitor.person, content: cells })
     else if (
       path === CELLS ||
       ((path === '/' || path === '') && cells.length > 1 && wantsPage(req))
@@ -182,7 +182,7 @@ export class ForwardPages {
     await this.#sendPage(req, res, {
       status: toErrorReply(error).status,
       person: null,
-      shown: refusal,
+      content: refusal,
     })
     return true
   }

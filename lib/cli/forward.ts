@@ -63,15 +63,15 @@ const createRoutes = (
     const own = await cells.get(person)
     if (own.length > 0 && (await pages.answer(req, res, { person, own }))) return null
     const path = withoutBasePath(url, client.prefix)
-    const named = cellOfPath(path)
-    const found = named ? own.find(({ name }) => name === named.cell) : own[0]
-    if (!found) throw forbidden(NOTHING)
-    if (!named) return { cell: found.name, person, url, prefix: client.prefix, isShared: false }
-    const prefix = client.prefix + pathOfCell(found.name)
+    const target = cellOfPath(path)
+    const ownCell = target ? own.find(({ name }) => name === target.cell) : own[0]
+    if (!ownCell) throw forbidden(NOTHING)
+    if (!target) return { cell: ownCell.name, person, url, prefix: client.prefix, isShared: false }
+    const prefix = client.prefix + pathOfCell(ownCell.name)
     return {
-      cell: found.name,
+      cell: ownCell.name,
       person,
-      url: prefix + path.slice(named.length),
+      url: prefix + path.slice(target.length),
       prefix,
       isShared: true,
     }

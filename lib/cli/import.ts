@@ -99,9 +99,9 @@ export const importChats = async (
     profile: home.name,
     workspace,
     find(id) {
-      const found = readImported(files, id)
+      const chat = readImported(files, id)
       // A running service may add to a chat between this look and the writing: beside it, no chat is replaced.
-      return found && runningPid(stateDir) !== undefined ? { ...found, changes: null } : found
+      return chat && runningPid(stateDir) !== undefined ? { ...chat, changes: null } : chat
     },
     write: (id, entries) => writeJournal(files.jsonl(id), entries),
     area: () => scopes.scopeFor(home, workspace),

@@ -85,8 +85,8 @@ export class RecordedSessions {
   }
 
   /** The model that serves a session, or why none can be called: the turn reports it, so that the message is recorded. */
-  #resolveEndpoint(wanted: string | null): { model: string; endpoint: ModelEndpoint | UserError } {
-    const { model } = this.engine.models.compatible(this.home, wanted)
+  #resolveEndpoint(modelId: string | null): { model: string; endpoint: ModelEndpoint | UserError } {
+    const { model } = this.engine.models.compatible(this.home, modelId)
     try {
       return { model, endpoint: this.engine.models.endpoint(this.home, model) }
     } catch (error) {
@@ -112,29 +112,29 @@ export class RecordedSessions {
     id: string,
     { cwd, model }: { cwd: string; model: string | null },
   ): { session: RecordedSession; messages: readonly Message[] } {
-    const stored = /^[\w-]+$/.test(id) ? readRecorded(this.file, this.#addon, id) : undefined
-    if (!stored) throw missing(`There is no session "${id}" in ${this.file}.`)
-    const session = { id, cwd, model: model ?? stored.model }
-    return { session: this.#adopt(session, stored.messages), messages: stored.messages }
+    const record = /^[\w-]+$/.test(id) ? readRecorded(this.file, this.#addon, id) : undefined
+    if (!record) throw missing(`There is no session "${id}" in ${this.file}.`)
+    const session = { id, cwd, model: model ?? record.model }
+    return { session: this.#adopt(session, record.messages), messages: record.messages }
   }
 
   /** A new session with the messages of a stored one, which stays as it is. Undefined when nothing of that is stored. */
   copy(from: string, session: RecordedSession): RecordedSession | undefined {
-    const stored = /^[\w-]+$/.test(from) ? readRecorded(this.file, this.#addon, from) : undefined
-    if (!stored) return undefined
+    const record = /^[\w-]+$/.test(from) ? readRecorded(this.file, this.#addon, from) : undefined
+    if (!record) return undefined
     const { id, cwd } = session
     const model =
-      session.model ?? stored.model ?? this.engine.models.compatible(this.home, null).model
+      session.model ?? record.model ?? this.engine.models.compatible(this.home, null).model
     this.#recorder.begin(id, { model, cwd, maxSteps: this.home.config().agent.max_turns })
-    for (const message of stored.messages) this.#recorder.message(id, message)
-    const asked = stored.messages.find(({ role }) => role === 'user')?.content
-    if (typeof asked === 'string') this.#recorder.title(id, provisionalTitle(asked))
-    return this.#adopt({ ...session, model }, stored.messages)
+    for (const message of record.messages) this.#recorder.message(id, message)
+    const question = record.messages.find(({ role }) => role === 'user')?.content
+    if (typeof question === 'string') this.#recorder.title(id, provisionalTitle(question))
+    return this.#adopt({ ...session, model }, record.messages)
   }
 
   /** Starts a turn. With `requireModel` it throws why the model cannot be called; else the turn fails with that reason. */
   async send(
-    { id, cwd, model: wanted }: RecordedSession,
+    { id, cwd, model: modelId }: RecordedSession,
     text: string,
     {
       attachments = [],
@@ -143,7 +143,7 @@ export class RecordedSessions {
     }: { attachments?: string[]; effort?: Effort | undefined; requireModel?: boolean } = {},
   ): Promise<RecordedTurn> {
     await this.engine.models.ready(this.home)
-    const { model, endpoint } = this.#resolveEndpoint(wanted)
+    const { model, endpoint } = this.#resolveEndpoint(modelId)
     if (requireModel && endpoint instanceof UserError) throw endpoint
     this.engine.turns.requireIdle(id)
     this.#recorder.begin(id, {

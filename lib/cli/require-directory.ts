@@ -5,8 +5,8 @@ import { invalid } from '../errors.ts'
 
 /** Returns the path. Throws a 400 unless it is the absolute path of a directory; `field` names the parameter. */
 export const requireDirectory = (path: string, field: string): string => {
-  const shown = JSON.stringify(path.slice(0, 300))
-  if (!isAbsolute(path)) throw invalid(`${field} must be an absolute path, not ${shown}.`)
-  if (!isDirectory(path)) throw invalid(`${field} is not a directory: ${shown}`)
+  const label = JSON.stringify(path.slice(0, 300))
+  if (!isAbsolute(path)) throw invalid(`${field} must be an absolute path, not ${label}.`)
+  if (!isDirectory(path)) throw invalid(`${field} is not a directory: ${label}`)
   return path
 }

@@ -192,7 +192,7 @@ export class Cells {
 
   constructor(
     config: Config,
-    given: {
+    options: {
       clock: Clock
       /** Of the worker. */
       name: string
@@ -204,15 +204,15 @@ export class Cells {
     },
   ) {
     this.#config = config
-    this.#name = given.name
-    this.#log = given.log
-    this.#limits = given.limits
-    this.#onEnd = given.onEnd
+    this.#name = options.name
+    this.#log = options.log
+    this.#limits = options.limits
+    this.#onEnd = options.onEnd
     const { capacity = 0, users = null } = config.cluster?.worker ?? {}
     // Cells of one user could read each other's files.
     this.capacity = users === null ? 1 : capacity
-    this.#users = given.users
-    this.#failures = new Failures(given.clock)
+    this.#users = options.users
+    this.#failures = new Failures(options.clock)
     this.#dir = cellsDir(config)
   }
 
@@ -326,8 +326,8 @@ export class Cells {
 
   /** Of the cell in the database whose directory this is. */
   #idOf(cell: string): string | undefined {
-    const known = this.#ids.get(cell)
-    if (known !== undefined) return known
+    const cached = this.#ids.get(cell)
+    if (cached !== undefined) return cached
     const id = readNote(join(this.#dir, cell, 'state'))?.id
     if (id !== undefined) this.#ids.set(cell, id)
     return id

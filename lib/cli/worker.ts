@@ -202,7 +202,7 @@ export const work = async (
       log.info(
         'It runs one cell at a time, because cells of one user could read each other. For more, set AGENT_WEBUI_CLUSTER_USERS to users of their own, or to shared',
       )
-    log.info(limits.said)
+    log.info(limits.sentence)
     log.flush()
   }
   const round = async (): Promise<void> => {
@@ -228,11 +228,11 @@ export const work = async (
       await cells.deletePurged(ids => record.purged(ids))
     rounds += 1
     while (!isStopping && !isOutdated && !isFull) {
-      const taken = await record.take(state(), cells.names())
-      if (taken === null) break
+      const next = await record.take(state(), cells.names())
+      if (next === null) break
       // A name that was purged and given again: the new cell begins with nothing.
       await cells.deletePurged(ids => record.purged(ids))
-      await cells.start(taken)
+      await cells.start(next)
       await record.beat(state())
     }
     if (isAway) log.info('The database of the cluster answers again')

@@ -84,9 +84,9 @@ export const answerReader = async (format: RequestedFormat): Promise<ReadAnswer>
   return text => {
     let first: string | null = null
     for (const json of candidates(text)) {
-      const found = parsed(json)
-      const problem = found && problemOf(found.value)
-      if (found && problem === null) return { json }
+      const candidate = parsed(json)
+      const problem = candidate && problemOf(candidate.value)
+      if (candidate && problem === null) return { json }
       first ??= problem
     }
     return { problem: (first ?? 'It is not JSON.').slice(0, MAX_PROBLEM_CHARS) }

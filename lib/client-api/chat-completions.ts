@@ -95,9 +95,9 @@ const toMessage = (message: Message, param: string): ApiMessage => {
 
 export type ChatRequest = ApiRequest & { includeUsage: boolean }
 
-export const parseChatRequest = (given: JsonObject): ChatRequest => {
-  rejectUnsupported(given, UNSUPPORTED)
-  const body = parseBody(Body, given)
+export const parseChatRequest = (raw: JsonObject): ChatRequest => {
+  rejectUnsupported(raw, UNSUPPORTED)
+  const body = parseBody(Body, raw)
   const isInstruction = ({ role }: Message) => role === 'system' || role === 'developer'
   const tools = readTools(
     body.tools,

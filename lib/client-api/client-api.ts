@@ -51,8 +51,8 @@ class ModelNames {
   async resolve(home: Home, name: string): Promise<string> {
     if (name === DEFAULT_NAME) return ''
     const ids = await this.#idsOf(home)
-    const wanted = this.#pairOf(home, name)
-    const isListed = ids.includes(name) || ids.some(id => this.#pairOf(home, id) === wanted)
+    const pair = this.#pairOf(home, name)
+    const isListed = ids.includes(name) || ids.some(id => this.#pairOf(home, id) === pair)
     if (name.trim() !== '' && isListed && !this.#models.compatible(home, name).changed) return name
     throw missing(
       `The model "${name.slice(0, 200)}" does not exist. Use "${DEFAULT_NAME}", or a name that GET /v1/models lists.`,
@@ -171,11 +171,11 @@ export class ClientApi {
       throw badParameter(param, `A message can contain ${MAX_IMAGES} images.`)
     const images: { data: Buffer; ending: string }[] = []
     for (const url of urls) {
-      const given = parseDataUrl(url)
-      if (!given && !/^https?:\/\//i.test(url))
+      const dataUrl = parseDataUrl(url)
+      if (!dataUrl && !/^https?:\/\//i.test(url))
         throw badParameter(param, 'An image must be a base64 data URL or an http(s) URL.')
-      const { data } = given
-        ? { data: Buffer.from(given.data, 'base64') }
+      const { data } = dataUrl
+        ? { data: Buffer.from(dataUrl.data, 'base64') }
         : await this.#services.web.imageForPage(home, url, MAX_IMAGE_BYTES, disconnected)
       const image = readImageFile(data)
       if (!image || data.length > MAX_IMAGE_BYTES)
@@ -220,12 +220,12 @@ export class ClientApi {
     turn: Turn,
     request: ApiRequest,
     demands: AnswerRequirements,
-    given: RunOptions,
+    options: RunOptions,
     onEnd: (head: Head, result: ApiResult) => void,
   ): Promise<void> {
     for await (const event of checkedAnswer(followTurn(turn.log, NEVER), demands)) {
       if (event.type !== 'done') continue
-      onEnd(this.#remember(turn, request, given.token, event.result), event.result)
+      onEnd(this.#remember(turn, request, options.token, event.result), event.result)
     }
   }
 
@@ -266,27 +266,27 @@ export class ClientApi {
    * event is sent.
    */
   async run(
-    asked: ApiRequest,
-    given: RunOptions,
+    apiRequest: ApiRequest,
+    options: RunOptions,
     onEnd: OnEnd = () => undefined,
   ): Promise<RunningRequest> {
-    const { token, param, revoked } = given
+    const { token, param, revoked } = options
     const leave = this.#enter(token.id)
     let isStarted = false
     try {
       const home = this.#services.homes.open(token.profile)
-      const model = await this.#models.resolve(home, asked.model)
+      const model = await this.#models.resolve(home, apiRequest.model)
       const messages = await withPdfText(
-        asked.messages,
+        apiRequest.messages,
         this.#services.readDocument,
-        given.disconnected,
+        options.disconnected,
       )
-      const request = { ...asked, model, messages }
+      const request = { ...apiRequest, model, messages }
       const demands = await readRequirements(request)
       const isAgent = isExternal(() => this.#services.endpointOf(home, model || null))
       if (isAgent) rejectForExternalAgent(request, param)
       const split = splitMessages(request.messages, param)
-      const images = await this.#readImages(home, split.images, given)
+      const images = await this.#readImages(home, split.images, options)
       if (revoked.aborted) throw unauthorized('The token was revoked.')
       const workspace = token.workspace || this.#workspaces.last(home)
       // Before a session is created for it.
@@ -329,13 +329,13 @@ export class ClientApi {
         },
       })
       isStarted = true
-      const release = this.#stopWith(turn, given)
+      const release = this.#stopWith(turn, options)
       const answer: Answer = {
         id: turn.streamId,
         sessionId: turn.sessionId,
         createdAt: turn.startedAt,
       }
-      const settled = this.#settle(turn, request, demands, given, (head, result) =>
+      const settled = this.#settle(turn, request, demands, options, (head, result) =>
         onEnd(answer, head, result),
       )
         .catch(error =>
@@ -347,7 +347,7 @@ export class ClientApi {
         })
       const follow = async function* (): AsyncGenerator<ApiEvent> {
         for await (const event of checkedAnswer(
-          followTurn(turn.log, given.disconnected),
+          followTurn(turn.log, options.disconnected),
           demands,
         )) {
           if (event.type !== 'text') await settled

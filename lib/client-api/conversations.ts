@@ -48,11 +48,11 @@ const identity = (message: ApiMessage): unknown[] => {
 export const historyKey = (messages: readonly ApiMessage[]): string =>
   `history:${sha256(JSON.stringify(messages.map(identity)))}`
 
-type Row = Head & { body: string | null }
+type ConversationRow = Head & { body: string | null }
 
 const prepare = (db: Database) => ({
   close: () => db.close(),
-  find: db.prepare<[string, string], Row>(
+  find: db.prepare<[string, string], ConversationRow>(
     'select session, message, body from entries where token = ? and key = ?',
   ),
   put: db.prepare(
@@ -116,15 +116,15 @@ export class Conversations {
     }
   }
 
-  find(token: string, key: string): Row | undefined {
+  find(token: string, key: string): ConversationRow | undefined {
     return this.#use(({ find }) => find.get(token, key))
   }
 
   /** `body`: what is returned for it later, as JSON text. */
   save(token: string, key: string, { session, message }: Head, body?: string): void {
-    const kept = body !== undefined && body.length <= MAX_BODY_CHARS ? body : null
+    const text = body !== undefined && body.length <= MAX_BODY_CHARS ? body : null
     this.#use(({ put, trim }) => {
-      put.run(token, key, session, message, kept)
+      put.run(token, key, session, message, text)
       trim.run(MAX_ENTRIES)
     })
   }

@@ -90,8 +90,8 @@ export class SessionLocator {
   }
 
   /** The session at this point: itself, without a turn that is repeated, or a branch. Null when the point is gone. */
-  #resume({ session, message }: Head, given: SessionRequest): SessionMatch | null {
-    const { token } = given
+  #resume({ session, message }: Head, input: SessionRequest): SessionMatch | null {
+    const { token } = input
     if (!this.#isOwn(session, token)) return null
     const { messages } = this.#sessions.load(session)
     const at = messages.findIndex(({ id }) => id === message)
@@ -99,13 +99,13 @@ export class SessionLocator {
     const after = messages.slice(at + 1)
     const [next] = after
     if (!next) return { sessionId: session }
-    return isReplaceable(after, given)
+    return isReplaceable(after, input)
       ? { sessionId: session, replace: next.id }
       : { sessionId: this.#branch(session, at + 1, token) }
   }
 
   /** The session that a program names, under a name of its own or by the session's id. */
-  #named(name: string, { token }: SessionRequest): SessionMatch | null {
+  #byName(name: string, { token }: SessionRequest): SessionMatch | null {
     const head = this.#conversations.find(token.id, `conversation:${name}`)
     const session = head?.session ?? this.#sessions.resolve(name)
     return session !== undefined && this.#isOwn(session, token) ? { sessionId: session } : null
@@ -117,41 +117,41 @@ export class SessionLocator {
     return end < 0 ? messages : messages.slice(0, end)
   }
 
-  #find(given: SessionRequest): SessionMatch | null {
-    const { request, split, token } = given
+  #find(input: SessionRequest): SessionMatch | null {
+    const { request, split, token } = input
     const { conversation, previous } = request
     if (previous !== null) {
       const head = this.#conversations.find(token.id, `response:${previous}`)
-      const found = head ? this.#resume(head, given) : null
-      if (found === null)
+      const match = head ? this.#resume(head, input) : null
+      if (match === null)
         throw missing(`There is no response with the id "${previous.slice(0, 100)}".`, {
           param: 'previous_response_id',
           api_code: 'previous_response_not_found',
         })
-      return found
+      return match
     }
-    if (conversation !== null) return this.#named(conversation, given)
-    checkResults(split.results, callsOf(split.history), given.param)
+    if (conversation !== null) return this.#byName(conversation, input)
+    checkResults(split.results, callsOf(split.history), input.param)
     if (split.history.length === 0) return null
     const head = this.#conversations.find(token.id, historyKey(split.history))
-    return head ? this.#resume(head, given) : null
+    return head ? this.#resume(head, input) : null
   }
 
   /** Synchronous up to the start of the turn, except for a new session. Throws a 400 or 404. */
-  locate(given: SessionRequest): LocatedSession {
-    const { request, split, param } = given
-    const found = this.#find(given)
+  locate(input: SessionRequest): LocatedSession {
+    const { request, split, param } = input
+    const match = this.#find(input)
     const isExplicit = request.previous !== null || request.conversation !== null
-    const calls = found === null ? [] : openCalls(this.#keptMessages(found))
+    const calls = match === null ? [] : openCalls(this.#keptMessages(match))
     const ids = split.results.map(({ callId }) => callId)
     const fits = calls.length === ids.length && calls.every(({ id }) => ids.includes(id))
-    if (found !== null && (fits || isExplicit)) {
+    if (match !== null && (fits || isExplicit)) {
       checkResults(split.results, calls, param)
-      return { ...found, names: new Map(calls.map(({ id, name }) => [id, name])) }
+      return { ...match, names: new Map(calls.map(({ id, name }) => [id, name])) }
     }
     // A named conversation that is new, or a history that this server does not know.
     checkResults(split.results, callsOf(split.history), param)
     const names = new Map(callsOf(split.history).map(({ id, name }) => [id, name]))
-    return { sessionId: this.#create(given), names }
+    return { sessionId: this.#create(input), names }
   }
 }

@@ -162,34 +162,34 @@ const TOOL_CHANGES = new Set(['tool_addition', 'tool_removal'])
 /** The tools that the conversation has added and removed, and those that a search of the client has found. */
 const toolChanges = (messages: readonly Message[]) => {
   const added = new Map<string, unknown>()
-  const found = new Set<string>()
+  const references = new Set<string>()
   const removed = new Set<string>()
   for (const block of messages.flatMap(blocksOf)) {
     const tool = asObject(block.tool)
     const { name = tool.name ?? tool.tool_name, ...rest } = asObject(tool.definition)
     if (block.type === 'tool_addition') {
       if (tool.type === 'tool_definition') added.set(String(name), { name, ...rest })
-      found.add(String(name))
+      references.add(String(name))
       removed.delete(String(name))
     }
     if (block.type === 'tool_removal') removed.add(String(name))
     if (block.type === 'tool_result')
       for (const { type, tool_name } of asObjects(block.content))
-        if (type === 'tool_reference') found.add(String(tool_name))
+        if (type === 'tool_reference') references.add(String(tool_name))
   }
-  return { added, found, removed }
+  return { added, references, removed }
 }
 
 /** Tools that are loaded later are described once they were found; without a search of the client they never would be. */
 const offeredTools = ({
   messages,
-  tools: given,
+  tools: requestTools,
   tool_choice: choice,
 }: z.output<typeof Body>): OfferedTools => {
-  const { added, found, removed } = toolChanges(messages)
-  const names = new Set(given.map(({ name }) => name))
+  const { added, references, removed } = toolChanges(messages)
+  const names = new Set(requestTools.map(({ name }) => name))
   const others = [...added].flatMap(([name, tool]) => (names.has(name) ? [] : [tool]))
-  const tools = [...given, ...parseBody(z.array(AnyTool), others, ['messages'])]
+  const tools = [...requestTools, ...parseBody(z.array(AnyTool), others, ['messages'])]
   const isSearchedHere = tools.some(({ type }) => type?.startsWith('tool_search'))
   const offered = readTools(tools, 'custom', (tool, within) => {
     const { input_schema: parameters, ...rest } = parseBody(ClientTool, tool, within)
@@ -197,9 +197,9 @@ const offeredTools = ({
   })
   const isLater = (name: string) =>
     !isSearchedHere &&
-    !found.has(name) &&
+    !references.has(name) &&
     choice?.name !== name &&
-    given.some(tool => tool.name === name && tool.defer_loading === true)
+    requestTools.some(tool => tool.name === name && tool.defer_loading === true)
   const functions = offered.functions.filter(({ name }) => !removed.has(name) && !isLater(name))
   return { ...offered, functions }
 }
@@ -217,9 +217,9 @@ const formatIn = ({ output_config: config, output_format: former }: z.output<typ
   return format && { ...format, strict: true }
 }
 
-export const parseMessagesRequest = (given: JsonObject): ApiRequest => {
-  rejectUnsupported(given, UNSUPPORTED)
-  const body = parseBody(Body, given)
+export const parseMessagesRequest = (raw: JsonObject): ApiRequest => {
+  rejectUnsupported(raw, UNSUPPORTED)
+  const body = parseBody(Body, raw)
   // Conversations are found by their history: the client's library sends it again when it reads this.
   if (body.thread?.type === 'continue')
     throw missing('This server keeps no threads: send the whole conversation.', {

@@ -11,9 +11,9 @@ const MAX_CHARS = 400_000
 
 /** `url`: a data URL; null for anything that is no PDF. */
 export const pdfPart = (url: unknown, name: unknown, param: string): ApiPart | null => {
-  const given = parseDataUrl(asString(url))
-  return given?.mediaType === 'application/pdf'
-    ? { type: 'pdf', data: given.data, name: asString(name) || 'document.pdf', param }
+  const dataUrl = parseDataUrl(asString(url))
+  return dataUrl?.mediaType === 'application/pdf'
+    ? { type: 'pdf', data: dataUrl.data, name: asString(name) || 'document.pdf', param }
     : null
 }
 
@@ -43,16 +43,16 @@ export const withPdfText = async (
   read: ReadDocument,
   signal: AbortSignal,
 ): Promise<ApiMessage[]> => {
-  const found: ApiMessage[] = []
+  const result: ApiMessage[] = []
   for (const message of messages) {
-    if (message.role === 'assistant') found.push(message)
+    if (message.role === 'assistant') result.push(message)
     else {
       const parts: ApiPart[] = []
       // One after another: each takes a process of its own.
       for (const part of message.parts)
         parts.push(part.type === 'pdf' ? await toText(part, read, signal) : part)
-      found.push({ ...message, parts })
+      result.push({ ...message, parts })
     }
   }
-  return found
+  return result
 }

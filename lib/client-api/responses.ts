@@ -135,9 +135,9 @@ export type ResponsesRequest = ApiRequest & {
   echo: JsonObject
 }
 
-export const parseResponsesRequest = (given: JsonObject): ResponsesRequest => {
-  rejectUnsupported(given, UNSUPPORTED)
-  const body = parseBody(Body, given)
+export const parseResponsesRequest = (raw: JsonObject): ResponsesRequest => {
+  rejectUnsupported(raw, UNSUPPORTED)
+  const body = parseBody(Body, raw)
   const { conversation } = body
   if (conversation !== undefined && body.previous_response_id !== undefined)
     throw badParameter(
@@ -196,21 +196,21 @@ const referenceIn = (item: unknown): string | null => {
 }
 
 /**
- * The body with the items of stored responses that it names instead of repeating them, as the AI SDK does. `stored`: the JSON text
+ * The body with the items of stored responses that it names instead of repeating them, as the AI SDK does. `bodyOf`: the JSON text
  * of a response by its id. Throws a 404.
  */
 export const withItems = (
   body: JsonObject,
-  stored: (responseId: string) => string | null | undefined,
+  bodyOf: (responseId: string) => string | null | undefined,
 ): JsonObject => {
   if (!Array.isArray(body.input)) return body
   const input = body.input.map((item: unknown, at) => {
     const id = referenceIn(item)
     if (id === null) return item
     const [, answer] = ITEM.exec(id) ?? []
-    const text = answer === undefined ? null : stored(responseId(answer))
-    const named = text && asObjects(asObject(JSON.parse(text)).output).find(each => each.id === id)
-    if (named) return named
+    const text = answer === undefined ? null : bodyOf(responseId(answer))
+    const match = text && asObjects(asObject(JSON.parse(text)).output).find(each => each.id === id)
+    if (match) return match
     throw missing(
       `There is no item with the id "${id.slice(0, 100)}". Items of responses with "store": false are not kept.`,
       { param: `input.${at}`, api_code: 'item_not_found' },

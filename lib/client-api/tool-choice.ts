@@ -43,8 +43,8 @@ export const chooseTools = (
   { mode, names }: ToolChoice,
 ): Pick<ApiRequest, 'functions' | 'mustCall' | 'ignored'> => {
   if (mode === 'none') return { functions: [], mustCall: false, ignored: [...ignored] }
-  const known = new Set(functions.map(({ name }) => name))
-  const unknown = names?.find(name => !known.has(name) && !ignoredNames.has(name))
+  const functionNames = new Set(functions.map(({ name }) => name))
+  const unknown = names?.find(name => !functionNames.has(name) && !ignoredNames.has(name))
   if (unknown !== undefined)
     throw badParameter('tool_choice', `There is no tool "${unknown.slice(0, 100)}" in "tools".`)
   const chosen = names ? functions.filter(({ name }) => names.includes(name)) : functions

@@ -7,7 +7,7 @@ export type Rank = 'content' | 'names' | 'gone'
 
 const RANKS: readonly Rank[] = ['content', 'names', 'gone']
 
-type Entry = { key: string; rank: Rank }
+type BacklogEntry = { key: string; rank: Rank }
 
 export class Backlog {
   #added = 0
@@ -37,12 +37,12 @@ export class Backlog {
   }
 
   /** What was begun continues first. Entries may begin and end meanwhile. */
-  *entries(): Generator<Entry> {
+  *entries(): Generator<BacklogEntry> {
     for (const [key, { rank }] of [...this.#begun]) yield { key, rank }
     for (const rank of RANKS) for (const key of this.#waiting[rank].keys()) yield { key, rank }
   }
 
-  begin({ key, rank }: Entry): void {
+  begin({ key, rank }: BacklogEntry): void {
     const number = this.#waiting[rank].get(key)
     this.#waiting[rank].delete(key)
     if (number !== undefined && !this.#begun.has(key)) this.#begun.set(key, { rank, number })

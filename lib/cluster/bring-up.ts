@@ -27,14 +27,14 @@ import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readWhole } from '../store/read-text.ts'
-import type { Database, Row } from './database.ts'
+import type { Database, DatabaseRow } from './database.ts'
 import type { DirectoryNote } from './directory-note.ts'
 import { contentOf, isBelowLink, isLinkMode, type Mirror, SLICE } from './mirror.ts'
 import { onlyHere } from './not-copied.ts'
 import type { Sealer } from './seal.ts'
 import { type CellFiles, ClusterError, FOLDER, FOLDER_MODE } from './cluster.ts'
 
-type Stored = {
+type StoredFile = {
   key: string
   path: string
   version: number
@@ -74,7 +74,7 @@ const MAX_PATH_BYTES = process.platform === 'darwin' ? 900 : 3_900
 /** Beside the file that it becomes, whose own name may have no room for more. One at a time. */
 const TEMPORARY = '.cluster.tmp'
 
-const isFolder = ({ key }: Stored): boolean => key.endsWith(FOLDER)
+const isFolder = ({ key }: StoredFile): boolean => key.endsWith(FOLDER)
 
 const sizeOf = (path: string): number => {
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -97,7 +97,7 @@ const isOfFile = (error: unknown): boolean =>
 export const placeOf = (key: string, at: number): string => `${key}\0${at}`
 
 /** In several statements: all of a large cell at once would outlast a sign of life over a slow line. */
-async function* rowsOf({ db, cell }: Sides): AsyncGenerator<Row> {
+async function* rowsOf({ db, cell }: Sides): AsyncGenerator<DatabaseRow> {
   for (let last = Buffer.alloc(0); ; ) {
     const rows = await db.query(
       `select key, path, version, size, mode, digest, epoch, base_epoch, is_gone
@@ -113,8 +113,8 @@ async function* rowsOf({ db, cell }: Sides): AsyncGenerator<Row> {
 const readRows = async (sides: Sides) => {
   const { files } = sides
   let count = 0
-  const gone: Stored[] = []
-  const stored: Stored[] = []
+  const gone: StoredFile[] = []
+  const storedFiles: StoredFile[] = []
   let newest = 0
   for await (const row of rowsOf(sides)) {
     count += 1
@@ -122,7 +122,7 @@ const readRows = async (sides: Sides) => {
     const path = files.pathOf(key)
     newest = Math.max(newest, Number(row.epoch))
     if (path === null) continue
-    ;(row.is_gone === true ? gone : stored).push({
+    ;(row.is_gone === true ? gone : storedFiles).push({
       key,
       path,
       version: Number(row.version),
@@ -133,7 +133,7 @@ const readRows = async (sides: Sides) => {
       baseEpoch: Number(row.base_epoch),
     })
   }
-  return { stored, gone, newest, count }
+  return { storedFiles, gone, newest, count }
 }
 
 /** Files that are read together: none after `bytes`, and a large one alone. */
@@ -152,7 +152,8 @@ function* groups<T extends { bytes: number }>(files: readonly T[]): Generator<T[
   if (group.length > 0) yield group
 }
 
-const filesOf = (group: readonly { file: Stored }[]): Stored[] => group.map(({ file }) => file)
+const filesOf = (group: readonly { file: StoredFile }[]): StoredFile[] =>
+  group.map(({ file }) => file)
 
 type Piece = { at: number; bytes: Buffer }
 
@@ -161,7 +162,7 @@ const CHUNKS = `select f.path, c.at, c.bytes from agent_webui.chunk c
   where c.cell = $1 and c.epoch > $3`
 
 /** Throws `Damaged` when the bytes are not those that were sealed for this place. */
-const pieceOf = (sealer: Sealer, key: string, row: Row): Piece => {
+const pieceOf = (sealer: Sealer, key: string, row: DatabaseRow): Piece => {
   const at = Number(row.at)
   try {
     return { at, bytes: sealer.open(row.bytes as Buffer, placeOf(key, at)) }
@@ -173,23 +174,23 @@ const pieceOf = (sealer: Sealer, key: string, row: Row): Piece => {
 /** What these files have since `epoch`, in order. */
 const readTogether = async (
   { db, cell, sealer }: Options,
-  group: readonly Stored[],
+  group: readonly StoredFile[],
   epoch: number,
-): Promise<(file: Stored) => Piece[]> => {
+): Promise<(file: StoredFile) => Piece[]> => {
   const keys = group.map(({ key }) => key)
   const rows = await db.query(
     `${CHUNKS} and f.key in (select sha256(convert_to(p, 'UTF8')) from unnest($2::text[]) p)
      order by f.path, c.at`,
     [cell, keys, epoch],
   )
-  const found = Map.groupBy(rows, ({ path }) => String(path))
-  return ({ key }) => (found.get(key) ?? []).map(row => pieceOf(sealer, key, row))
+  const byPath = Map.groupBy(rows, ({ path }) => String(path))
+  return ({ key }) => (byPath.get(key) ?? []).map(row => pieceOf(sealer, key, row))
 }
 
 /** The same of one large file, without all of it in memory. */
 async function* readInPieces(
   { db, cell, sealer }: Options,
-  { key }: Stored,
+  { key }: StoredFile,
   epoch: number,
 ): AsyncGenerator<Piece> {
   for (let next = -1; ; ) {
@@ -245,7 +246,7 @@ const isLinkAt = (path: string): boolean =>
 const isFolderAt = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
-const isSame = (file: Stored, { files, sealer }: Pick<Sides, 'files' | 'sealer'>): boolean => {
+const isSame = (file: StoredFile, { files, sealer }: Pick<Sides, 'files' | 'sealer'>): boolean => {
   const { key, path, size, mode, digest } = file
   const isWork = files.isWork(key)
   if (isWork && isBelowLink(path)) return false
@@ -262,15 +263,15 @@ const isSame = (file: Stored, { files, sealer }: Pick<Sides, 'files' | 'sealer'>
 }
 
 /** Where there is one, and a copy would keep it. */
-const hasMode = ({ key, path, mode }: Stored, { files }: Pick<Sides, 'files'>): boolean => {
+const hasMode = ({ key, path, mode }: StoredFile, { files }: Pick<Sides, 'files'>): boolean => {
   const stat = files.isWork(key) ? lstatSync(path, { throwIfNoEntry: false }) : undefined
   return !stat || stat.isSymbolicLink() || (stat.mode & 0o777) === (mode & 0o777)
 }
 
 /** The local files win: their differences are sent. */
-const keepLocal = async (sides: Sides, stored: readonly Stored[]): Promise<void> => {
+const keepLocal = async (sides: Sides, storedFiles: readonly StoredFile[]): Promise<void> => {
   const { files, mirror } = sides
-  for (const [at, file] of stored.entries()) {
+  for (const [at, file] of storedFiles.entries()) {
     // Signs of life are sent meanwhile.
     if (at % SLICE === SLICE - 1) await setImmediate()
     const isEqual = files.isAppended(file.key)
@@ -306,7 +307,7 @@ const requireReal = ({ files }: Sides, { key, path }: { key: string; path: strin
 /** Takes one file of the database. Not synced: the database has it, and a start after a power failure reads all of it again. */
 const takeOne = async (
   takeover: Takeover,
-  file: Stored,
+  file: StoredFile,
   pieces: Iterable<Piece> | AsyncIterable<Piece>,
 ): Promise<void> => {
   const { note, files, conflicts, onlyHere } = takeover
@@ -349,7 +350,7 @@ const takeOne = async (
 
 /** Adds to a journal what it lacks. False when it is shorter than what it had as the owner. */
 const takeTail = (
-  { key, path, size, mode }: Stored,
+  { key, path, size, mode }: StoredFile,
   pieces: readonly Piece[],
   conflicts: Conflicts,
 ): boolean => {
@@ -383,15 +384,18 @@ const guarded = async (
 }
 
 /** Reads what the local files lack, and writes it. The keys of those that cannot be had. */
-const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promise<Set<string>> => {
+const takeStored = async (
+  takeover: Takeover,
+  storedFiles: readonly StoredFile[],
+): Promise<Set<string>> => {
   const { files, mirror, note, conflicts } = takeover
   const since = note?.epoch ?? 0
-  const [whole, tails]: [Stored[], Stored[]] = [[], []]
+  const [whole, tails]: [StoredFile[], StoredFile[]] = [[], []]
   const failed = new Set<string>()
-  const take = async (file: Stored, work: () => unknown): Promise<void> => {
+  const take = async (file: StoredFile, work: () => unknown): Promise<void> => {
     if (!(await guarded(takeover, file.key, 'is left out here', work))) failed.add(file.key)
   }
-  for (const [at, file] of stored.entries()) {
+  for (const [at, file] of storedFiles.entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
     if (isFolder(file))
       await take(file, () => {
@@ -422,13 +426,13 @@ const takeStored = async (takeover: Takeover, stored: readonly Stored[]): Promis
     for (const { file } of group) await take(file, () => takeOne(takeover, file, read(file)))
   }
   // Last, and what is in a folder first: a closed one could not be written into.
-  for (const file of stored.toSorted((a, b) => b.path.length - a.path.length))
+  for (const file of storedFiles.toSorted((a, b) => b.path.length - a.path.length))
     if (!hasMode(file, takeover))
       await take(file, () => {
         requireReal(takeover, file)
         chmodSync(file.path, file.mode & 0o777)
       })
-  for (const file of stored)
+  for (const file of storedFiles)
     if (!failed.has(file.key)) mirror.load(file.key, file, true)
     // What is here instead is older than what the database has.
     else mirror.skip(file.key)
@@ -449,7 +453,7 @@ const openFolders = async (takeover: Takeover): Promise<void> => {
 }
 
 /** What was deleted while another process was the owner. What the database never had is not: `removeOthers` sets it aside. */
-const removeGone = async (takeover: Takeover, gone: readonly Stored[]): Promise<void> => {
+const removeGone = async (takeover: Takeover, gone: readonly StoredFile[]): Promise<void> => {
   const { files, note, onlyHere } = takeover
   for (const [at, file] of gone.entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
@@ -462,9 +466,12 @@ const removeGone = async (takeover: Takeover, gone: readonly Stored[]): Promise<
 }
 
 /** Files and empty folders that were made or deleted while another process was the owner. */
-const removeOthers = async (takeover: Takeover, stored: readonly Stored[]): Promise<void> => {
+const removeOthers = async (
+  takeover: Takeover,
+  storedFiles: readonly StoredFile[],
+): Promise<void> => {
   const { files, conflicts, onlyHere } = takeover
-  const keys = new Set(stored.map(({ key }) => key))
+  const keys = new Set(storedFiles.map(({ key }) => key))
   for (const [at, key] of (await files.list()).entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
     const path = files.pathOf(key)
@@ -480,7 +487,7 @@ const removeOthers = async (takeover: Takeover, stored: readonly Stored[]): Prom
 
 /** Compares the local files, which are right, with what the database has. */
 export const compareLocal = async (sides: Sides): Promise<void> =>
-  keepLocal(sides, (await readRows(sides)).stored)
+  keepLocal(sides, (await readRows(sides)).storedFiles)
 
 /**
  * The keys of files that cannot be had here; null when the local files decided. Throws with a sentence when the directory and the
@@ -488,14 +495,14 @@ export const compareLocal = async (sides: Sides): Promise<void> =>
  */
 export const bringUp = async (options: Options): Promise<ReadonlySet<string> | null> => {
   const { cell, files, stateDir, note } = options
-  const { stored, gone, newest, count } = await readRows(options)
+  const { storedFiles, gone, newest, count } = await readRows(options)
   if (count === 0) return null
   if (!note && (await files.list()).some(key => key.startsWith('state/sessions/')))
     throw new ClusterError(
       `${stateDir} has chats of its own, and the cluster has others for the cell "${cell}". Use an empty state directory, or another name in AGENT_WEBUI_CLUSTER_CELL.`,
     )
   if (note && note.epoch > 0 && newest <= note.epoch) {
-    await keepLocal(options, stored)
+    await keepLocal(options, storedFiles)
     return null
   }
   const conflicts = new Conflicts(stateDir, options.now)
@@ -503,11 +510,11 @@ export const bringUp = async (options: Options): Promise<ReadonlySet<string> | n
   if (note) {
     await openFolders(takeover)
     await removeGone(takeover, gone)
-    await removeOthers(takeover, stored)
+    await removeOthers(takeover, storedFiles)
     // Streams of turns that another owner continued or ended.
     rmSync(join(stateDir, 'live'), { recursive: true, force: true })
   }
-  const failed = await takeStored(takeover, stored)
+  const failed = await takeStored(takeover, storedFiles)
   conflicts.report(options.warn)
   return failed
 }

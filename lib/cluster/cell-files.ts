@@ -84,8 +84,8 @@ export class CellFileRules implements CellFiles {
   }
 
   pathOf(key: string): string | null {
-    const found = this.#placeOf(key)
-    return found && this.#isKept(key) ? join(found.place.dir, found.path) : null
+    const location = this.#placeOf(key)
+    return location && this.#isKept(key) ? join(location.place.dir, location.path) : null
   }
 
   isAppended(key: string): boolean {
@@ -121,24 +121,24 @@ export class CellFileRules implements CellFiles {
   }
 
   async list(part?: 'work') {
-    const found: string[] = []
+    const keys: string[] = []
     const leftOut: string[] = []
     const profiles = await readdir(join(this.#baseHome, 'profiles')).catch(() => [])
     const homes = ['home', ...profiles.map(name => `profiles/${name}`)]
-    await this.#walk('work', found, leftOut)
+    await this.#walk('work', keys, leftOut)
     this.#leftOut = leftOut
-    if (part !== 'work') await this.#walk('state', found)
+    if (part !== 'work') await this.#walk('state', keys)
     for (const home of homes) {
-      if (part !== 'work') await this.#walk(home, found)
-      else if (this.#workDir !== null) await this.#walk(`${home}/checkpoints`, found)
+      if (part !== 'work') await this.#walk(home, keys)
+      else if (this.#workDir !== null) await this.#walk(`${home}/checkpoints`, keys)
     }
-    return found
+    return keys
   }
 
   async listBelow(key: string) {
-    const found: string[] = []
-    await this.#walk(key, found)
-    return found
+    const keys: string[] = []
+    await this.#walk(key, keys)
+    return keys
   }
 
   leftOut() {
@@ -164,9 +164,9 @@ export class CellFileRules implements CellFiles {
   }
 
   #treatment(key: string) {
-    const found = this.#placeOf(key)
-    if (!found) return 'skip'
-    const { place, path } = found
+    const location = this.#placeOf(key)
+    if (!location) return 'skip'
+    const { place, path } = location
     // The place itself, which is reported when it was removed.
     if (path === '') return 'save'
     const full = join(place.dir, path)
@@ -191,8 +191,8 @@ export class CellFileRules implements CellFiles {
   #isRebuilt(key: string): boolean {
     if (this.#workDir === null || !this.isWork(key)) return false
     const path = key.slice('work/'.length)
-    for (const { index, 0: found } of path.matchAll(REBUILT))
-      if (!this.#tracked.has(join(this.#workDir, path.slice(0, index + found.length)))) return true
+    for (const { index, 0: folder } of path.matchAll(REBUILT))
+      if (!this.#tracked.has(join(this.#workDir, path.slice(0, index + folder.length)))) return true
     return false
   }
 

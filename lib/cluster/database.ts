@@ -4,10 +4,10 @@ import { STATEMENT_MS } from '../base/cluster-settings.ts'
 import { messageOf } from '../errors.ts'
 import { ClusterError } from './cluster.ts'
 
-export type Row = Readonly<Record<string, unknown>>
+export type DatabaseRow = Readonly<Record<string, unknown>>
 
 export type Database = {
-  query(text: string, values?: readonly unknown[]): Promise<Row[]>
+  query(text: string, values?: readonly unknown[]): Promise<DatabaseRow[]>
   /** Aborted when the connection has ended for any reason. */
   readonly ended: AbortSignal
   end(): void
@@ -40,10 +40,10 @@ const PROBLEMS: readonly [state: RegExp, sentence: string][] = [
 
 /** What is wrong with the database, as a sentence without a period: away, or what it says. */
 export const databaseProblem = (error: unknown): string => {
-  const found = PROBLEMS.find(([state]) => state.test(sqlState(error)))
+  const problem = PROBLEMS.find(([state]) => state.test(sqlState(error)))
   // One for each address of a host.
   const first = error instanceof AggregateError ? error.errors[0] : error
-  return `${found?.[1] ?? 'The database of the cluster does not answer'}: ${messageOf(first)}`
+  return `${problem?.[1] ?? 'The database of the cluster does not answer'}: ${messageOf(first)}`
 }
 
 /** Throws a ClusterError for what waiting does not end: a wrong password, a missing database, missing rights. */
@@ -81,9 +81,9 @@ export const connect = async (url: string, onNotice?: () => void): Promise<Datab
     end()
     throw error
   }
-  const ask = async (text: string, values: readonly unknown[]): Promise<Row[]> => {
+  const ask = async (text: string, values: readonly unknown[]): Promise<DatabaseRow[]> => {
     try {
-      const { rows } = await client.query<Row>(text, [...values])
+      const { rows } = await client.query<DatabaseRow>(text, [...values])
       return rows
     } catch (error) {
       // Without a state it is not the server's answer: the connection broke, or the answer did not come in time.
@@ -115,7 +115,7 @@ export class Reader {
     this.#prepare = prepare
   }
 
-  async query(text: string, values?: readonly unknown[]): Promise<Row[]> {
+  async query(text: string, values?: readonly unknown[]): Promise<DatabaseRow[]> {
     return (await this.#current()).query(text, values)
   }
 
@@ -136,11 +136,11 @@ export class Reader {
   }
 
   async #current(): Promise<Database> {
-    const found = this.#opened
-    if (found) {
-      const db = await found.catch(() => null)
+    const opening = this.#opened
+    if (opening) {
+      const db = await opening.catch(() => null)
       if (db?.ended.aborted === false) return db
-      if (this.#opened === found) this.#opened = null
+      if (this.#opened === opening) this.#opened = null
     }
     this.#opened ??= this.#open()
     return this.#opened

@@ -4,7 +4,7 @@
  */
 import { STALE_MS } from '../base/cluster-settings.ts'
 import { conflict, missing } from '../errors.ts'
-import { type Database, Reader, type Row } from './database.ts'
+import { type Database, Reader, type DatabaseRow } from './database.ts'
 import { isMigrated, migrate } from './migrations.ts'
 import { type AskResult, askFor, IS_STARTING, type Owner, ownerOf } from './placement.ts'
 import type { CellStatus } from './cluster.ts'
@@ -57,7 +57,7 @@ const namedOf = ({
   name,
   title,
   is_awake,
-}: Row): Pick<CellEntry, 'name' | 'title' | 'isAwake'> => ({
+}: DatabaseRow): Pick<CellEntry, 'name' | 'title' | 'isAwake'> => ({
   name: String(name),
   title: String(title ?? ''),
   isAwake: is_awake === true,
@@ -150,14 +150,14 @@ export class Directory {
    */
   async add(
     cell: string,
-    given: {
+    input: {
       title: string
       labels: readonly string[]
       people: readonly string[]
       keepsFiles?: boolean
     },
   ): Promise<void> {
-    const { title, labels, people, keepsFiles } = given
+    const { title, labels, people, keepsFiles } = input
     const [before] = await this.#reader.query(
       'select is_managed, seen from agent_webui.cell where name = $1 and epoch > 0',
       [cell],
@@ -167,7 +167,7 @@ export class Directory {
         `The name "${cell}" has chats and files of before${before.seen instanceof Date ? `, last used ${before.seen.toISOString()}` : ''}. Add --keep to give them to the new cell, or delete them first: agent-webui cells remove ${cell} --purge`,
       )
     // In one statement: a cell that no one may use could not be added again.
-    const [made] = await this.#reader.query(
+    const [row] = await this.#reader.query(
       `with made as (
            insert into agent_webui.cell (name, title, labels, is_managed) values ($1, $2, $3, true)
            on conflict (name) do update set is_managed = true, labels = excluded.labels,
@@ -183,7 +183,7 @@ export class Directory {
          ) select name from made`,
       [cell, title, labels, plain(people), cell.toLowerCase()],
     )
-    if (!made) throw conflict(`There is a cell "${cell}" already.`)
+    if (!row) throw conflict(`There is a cell "${cell}" already.`)
   }
 
   /** Throws where workers run the cell, or an owner wrote in it. */
@@ -245,8 +245,8 @@ export class Directory {
       'delete from agent_webui.member where cell = $1 and person = any($2) returning person',
       [cell, plain(people)],
     )
-    const found = gone.map(({ person }) => String(person))
-    const unknown = plain(people).find(person => !found.includes(person))
+    const names = gone.map(({ person }) => String(person))
+    const unknown = plain(people).find(person => !names.includes(person))
     if (unknown !== undefined) throw missing(`"${unknown}" could not use the cell "${cell}".`)
   }
 

@@ -237,8 +237,8 @@ const LOCK = createHash('sha256').update('agent-webui migrations').digest().read
 
 /** The last step that was made; 0: there are no tables. */
 const stepOf = async (db: Database): Promise<number> => {
-  const [found] = await db.query("select to_regclass('agent_webui.migration') is not null as has")
-  if (found?.has !== true) return 0
+  const [table] = await db.query("select to_regclass('agent_webui.migration') is not null as has")
+  if (table?.has !== true) return 0
   const [row] = await db.query('select coalesce(max(step), 0) as step from agent_webui.migration')
   return Number(row?.step)
 }
@@ -264,8 +264,8 @@ export const migrate = async (db: Database): Promise<void> => {
   await db.query('select pg_advisory_lock($1::bigint)', [LOCK])
   try {
     // A user that may not create schemas can be given this one.
-    const [found] = await db.query("select to_regnamespace('agent_webui') as schema")
-    if (!found?.schema) await db.query('create schema agent_webui')
+    const [row] = await db.query("select to_regnamespace('agent_webui') as schema")
+    if (!row?.schema) await db.query('create schema agent_webui')
     await db.query(
       'create table if not exists agent_webui.migration (step integer primary key, at timestamptz not null default now())',
     )

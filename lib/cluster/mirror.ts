@@ -24,13 +24,13 @@ import { type CellFiles, FOLDER, FOLDER_MODE } from './cluster.ts'
 /** `id`: which file it was, so that one that replaced it is not taken for a longer one. `stamp`: its state. */
 type Seen = { id: string; stamp: string }
 /** `version`: of the content that the database has; 0 for none. */
-type Known = Seen & { size: number; mode: number; digest: Buffer | null; version: number }
+type DatabaseCopy = Seen & { size: number; mode: number; digest: Buffer | null; version: number }
 
 /**
  * `part`: bytes of a new version, which readers see when its last piece, a `write`, is there. `size`, `digest`: of the whole
  * file; a journal has no digest.
  */
-export type Change = { key: string; seen: Seen; bytes: Buffer } & (
+export type FileChange = { key: string; seen: Seen; bytes: Buffer } & (
   | { kind: 'append'; at: number; version: number; isPartial: boolean }
   | { kind: 'part'; at: number; version: number; isPartial: true }
   | {
@@ -174,7 +174,7 @@ const isEmpty = (dir: string): boolean => {
 }
 
 /** `stamp`: its state at the look. */
-export type Found = { key: string; rank: Rank; stamp: string }
+export type Difference = { key: string; rank: Rank; stamp: string }
 
 /** A file that enters the database in several statements. Its descriptor keeps the content of one that is replaced. */
 type Sending = {
@@ -187,14 +187,14 @@ type Sending = {
   /** Of what was sent; null for a journal. */
   hash: Hmac | null
   /** Kept for a statement that fails: a hash has one end. */
-  last: Change | null
+  last: FileChange | null
 }
 
 export class Mirror {
   readonly #files: CellFiles
   readonly #sealer: Sealer
   readonly #warn: (text: string) => void
-  readonly #known = new Map<string, Known>()
+  readonly #copies = new Map<string, DatabaseCopy>()
   /** Other machines may have these, in this version. */
   readonly #loaded = new Map<string, number>()
   readonly #sending = new Map<string, Sending>()
@@ -207,7 +207,7 @@ export class Mirror {
   /** Large files that changed while they were sent: how often in a row, and how many looks at everything pass until the next time. */
   readonly #restless = new Map<string, { times: number; rest: number }>()
   /** Names that differ, as the last look found them. */
-  readonly #named = new Map<string, string>()
+  readonly #names = new Map<string, string>()
   /** Of the work. */
   #work = { files: 0, bytes: 0 }
 
@@ -226,7 +226,7 @@ export class Mirror {
   }
 
   /** The next difference of a file; null when there is none. */
-  read(key: string): Change | null {
+  read(key: string): FileChange | null {
     const path = this.#files.pathOf(key)
     if (path === null || this.#isSkipped(key, path)) return null
     try {
@@ -240,24 +240,24 @@ export class Mirror {
   }
 
   /** Called when what these files name is to be sent before them. */
-  noteNames(found: readonly Found[]): void {
-    for (const { key, rank, stamp } of found) if (rank === 'names') this.#named.set(key, stamp)
+  noteNames(changes: readonly Difference[]): void {
+    for (const { key, rank, stamp } of changes) if (rank === 'names') this.#names.set(key, stamp)
   }
 
   /**
    * The same of what names other files, such as a commit; null also where it has changed since the look that found it, because what
    * it names may be newer than that look. The next one finds both.
    */
-  readName(key: string): Change | null {
+  readName(key: string): FileChange | null {
     const change = this.read(key)
     if (!change || change.kind === 'gone' || change.at > 0) return change
-    if (this.#look(key)?.stamp === this.#named.get(key)) return change
+    if (this.#look(key)?.stamp === this.#names.get(key)) return change
     this.#endSending(key)
     return null
   }
 
   /** The database has this change. */
-  applied(change: Change): void {
+  applied(change: FileChange): void {
     const { key, seen } = change
     if (change.kind === 'gone') {
       this.#forgetOne(key)
@@ -294,23 +294,23 @@ export class Mirror {
     }: { size: number; mode: number; digest: Buffer | null; version: number },
     isSame: boolean,
   ): void {
-    const found = this.#look(key)
+    const look = this.#look(key)
     this.#loaded.set(key, version)
-    const seen = isSame && found ? { id: found.id, stamp: found.stamp } : NOWHERE
+    const seen = isSame && look ? { id: look.id, stamp: look.stamp } : NOWHERE
     this.#remember(key, { ...seen, size, mode, version, digest: isSame ? digest : null })
   }
 
   /** Nothing is known of what the database has: it is loaded again. */
   forget(): void {
     for (const key of [...this.#sending.keys()]) this.#endSending(key)
-    this.#known.clear()
+    this.#copies.clear()
     this.#work = { files: 0, bytes: 0 }
   }
 
   /** The next difference of this file is its whole content. */
   distrust(key: string): void {
     this.#endSending(key)
-    const before = this.#known.get(key)
+    const before = this.#copies.get(key)
     if (before) this.#remember(key, { ...before, ...NOWHERE, digest: null })
   }
 
@@ -332,7 +332,7 @@ export class Mirror {
 
   /** This owner has sent nothing of it. */
   isAsLoaded(key: string): boolean {
-    return this.#known.get(key)?.version === this.#loaded.get(key)
+    return this.#copies.get(key)?.version === this.#loaded.get(key)
   }
 
   /** Some of them were not named so far. */
@@ -351,14 +351,14 @@ export class Mirror {
 
   /** The files and empty folders at or below a path that was reported: a directory may have been removed. */
   expand(key: string): string[] {
-    if (this.#known.has(key) || key.endsWith(FOLDER)) return [key]
+    if (this.#copies.has(key) || key.endsWith(FOLDER)) return [key]
     const path = this.#files.pathOf(key)
-    const found = this.#look(key)
-    if (path && found && (!found.isFolder || isLink(path))) return [key]
-    const below = [...this.#known.keys()].filter(each => each.startsWith(`${key}/`))
-    if (!path || !found) return below
-    const kept = namesBelow(path).filter(name => this.#files.keyOf(join(path, name)) !== null)
-    const names = kept.flatMap(name => [`${key}/${name}`, `${key}/${name}${FOLDER}`])
+    const look = this.#look(key)
+    if (path && look && (!look.isFolder || isLink(path))) return [key]
+    const below = [...this.#copies.keys()].filter(each => each.startsWith(`${key}/`))
+    if (!path || !look) return below
+    const members = namesBelow(path).filter(name => this.#files.keyOf(join(path, name)) !== null)
+    const names = members.flatMap(name => [`${key}/${name}`, `${key}/${name}${FOLDER}`])
     return [...new Set([...below, ...names, key + FOLDER])]
   }
 
@@ -372,12 +372,12 @@ export class Mirror {
   }: {
     part?: 'work'
     isFinal?: boolean
-  } = {}): Promise<Found[]> {
+  } = {}): Promise<Difference[]> {
     const now = await this.#files.list(part)
     const present = new Set(now)
     const isHere = (key: string) =>
       (part === undefined || this.#files.isOfTools(key)) && !this.#files.isHidden(key)
-    const found: Found[] = []
+    const changes: Difference[] = []
     const folders = new Set<string>()
     let count = 0
     const pause = async () => {
@@ -390,26 +390,27 @@ export class Mirror {
       if (path === null || this.#isSkipped(key, path)) continue
       // The folders above were listed as folders.
       const stamp = seenOf(path, this.#files.isWork(key))?.stamp ?? ''
-      const isSame = stamp === (this.#known.get(key)?.stamp ?? '')
+      const isSame = stamp === (this.#copies.get(key)?.stamp ?? '')
       if (isSame || (!isFinal && this.#rests(key, part === undefined))) continue
-      const named = namedBy(key)
-      if (named !== undefined) folders.add(named)
-      found.push({ key, rank: named === undefined ? 'content' : 'names', stamp })
+      const owner = namedBy(key)
+      if (owner !== undefined) folders.add(owner)
+      changes.push({ key, rank: owner === undefined ? 'content' : 'names', stamp })
     }
     // What was made after the first list, and before its name was looked at.
     for (const folder of folders)
       for (const key of await this.#files.listBelow(folder))
         if (!present.has(key) && namedBy(key) === undefined)
-          found.push({ key, rank: 'content', stamp: '' })
-    for (const key of [...this.#known.keys()]) {
+          changes.push({ key, rank: 'content', stamp: '' })
+    for (const key of [...this.#copies.keys()]) {
       if (present.has(key) || !isHere(key)) continue
       await pause()
       // Else it is there and not listed any more, such as in a folder that programs make again.
-      if (key.endsWith(FOLDER) || this.#isMissing(key)) found.push({ key, rank: 'gone', stamp: '' })
+      if (key.endsWith(FOLDER) || this.#isMissing(key))
+        changes.push({ key, rank: 'gone', stamp: '' })
     }
     for (const key of this.#skipped.keys())
       if (!present.has(key) && isHere(key)) this.#skipped.delete(key)
-    return found
+    return changes
   }
 
   #look(key: string): Look | null {
@@ -441,9 +442,9 @@ export class Mirror {
   }
 
   #rests(key: string, isSweep: boolean): boolean {
-    const found = this.#restless.get(key)
-    if (!found || found.rest <= 0) return false
-    if (isSweep) found.rest -= 1
+    const entry = this.#restless.get(key)
+    if (!entry || entry.rest <= 0) return false
+    if (isSweep) entry.rest -= 1
     return true
   }
 
@@ -452,18 +453,18 @@ export class Mirror {
     return stamp !== undefined && (seenOf(path, this.#files.isWork(key))?.stamp ?? '') === stamp
   }
 
-  #remember(key: string, known: Known): void {
+  #remember(key: string, copy: DatabaseCopy): void {
     this.#forgetOne(key)
-    this.#known.set(key, known)
+    this.#copies.set(key, copy)
     if (!this.#files.isWork(key)) return
     this.#work.files += 1
-    this.#work.bytes += known.size
+    this.#work.bytes += copy.size
   }
 
   #forgetOne(key: string): void {
-    this.#named.delete(key)
-    const before = this.#known.get(key)
-    this.#known.delete(key)
+    this.#names.delete(key)
+    const before = this.#copies.get(key)
+    this.#copies.delete(key)
     if (!before || !this.#files.isWork(key)) return
     this.#work.files -= 1
     this.#work.bytes -= before.size
@@ -471,7 +472,7 @@ export class Mirror {
 
   /** Whether a file of the work has no room among the copies. */
   #exceeds(key: string, size: number): boolean {
-    const before = this.#known.get(key)
+    const before = this.#copies.get(key)
     return (
       (before === undefined && this.#work.files >= MAX_WORK_FILES) ||
       this.#work.bytes + size - (before?.size ?? 0) > MAX_WORK_BYTES
@@ -485,10 +486,10 @@ export class Mirror {
     closeSync(sending.fd)
   }
 
-  #gone(key: string): Change | null {
+  #gone(key: string): FileChange | null {
     this.#endSending(key)
     this.#skipped.delete(key)
-    const before = this.#known.get(key)
+    const before = this.#copies.get(key)
     if (!before && !this.#inParts.has(key)) return null
     const { size, mode, digest } = before ?? { size: 0, mode: 0, digest: null }
     return {
@@ -497,14 +498,14 @@ export class Mirror {
     }
   }
 
-  #readFile(key: string, path: string): Change | null {
-    const found = this.#lookAt(key, path)
-    if (!found) return this.#gone(key)
+  #readFile(key: string, path: string): FileChange | null {
+    const look = this.#lookAt(key, path)
+    if (!look) return this.#gone(key)
     if (key.endsWith(FOLDER)) {
-      const hasKey = isEmpty(path) || (this.#files.isWork(key) && found.mode !== FOLDER_MODE)
-      return hasKey ? this.#readFolder(key, found) : this.#gone(key)
+      const hasKey = isEmpty(path) || (this.#files.isWork(key) && look.mode !== FOLDER_MODE)
+      return hasKey ? this.#readFolder(key, look) : this.#gone(key)
     }
-    if (found.isFolder) {
+    if (look.isFolder) {
       if (!isLink(path)) return this.#gone(key)
       const gone = this.#gone(key)
       this.skip(key, 'it is a link to a folder')
@@ -512,20 +513,20 @@ export class Mirror {
     }
     const sending = this.#sending.get(key)
     // What was begun is sent to its end, or a file that something writes to would begin again and again. The next look sees the rest.
-    if (sending && this.#continues(key, sending, found)) return this.#next(key, sending)
+    if (sending && this.#continues(key, sending, look)) return this.#next(key, sending)
     this.#endSending(key)
     return this.#files.isAppended(key)
-      ? this.#readJournal(key, path, found)
-      : this.#readOther(key, path, found)
+      ? this.#readJournal(key, path, look)
+      : this.#readOther(key, path, look)
   }
 
   /** A journal that is another one has lines that must be sent, not the ones before. */
-  #continues(key: string, { seen, end }: Sending, found: Look): boolean {
-    return !this.#files.isAppended(key) || (seen.id === found.id && found.size >= end)
+  #continues(key: string, { seen, end }: Sending, look: Look): boolean {
+    return !this.#files.isAppended(key) || (seen.id === look.id && look.size >= end)
   }
 
-  #readFolder(key: string, { mode, isFolder, size: _, ...seen }: Look): Change | null {
-    const before = this.#known.get(key)
+  #readFolder(key: string, { mode, isFolder, size: _, ...seen }: Look): FileChange | null {
+    const before = this.#copies.get(key)
     if (!isFolder || before?.stamp === seen.stamp) return null
     const version = (before?.version ?? 0) + 1
     return {
@@ -534,11 +535,11 @@ export class Mirror {
     }
   }
 
-  #readJournal(key: string, path: string, found: Look): Change | null {
-    const before = this.#known.get(key)
-    const { id, stamp, size } = found
+  #readJournal(key: string, path: string, look: Look): FileChange | null {
+    const before = this.#copies.get(key)
+    const { id, stamp, size } = look
     const seen = { id, stamp }
-    if (before?.id !== id || size < before.size) return this.#begin(key, path, found)
+    if (before?.id !== id || size < before.size) return this.#begin(key, path, look)
     const fd = openFile(path)
     try {
       const { size: at, version } = before
@@ -556,16 +557,16 @@ export class Mirror {
     }
   }
 
-  #readOther(key: string, path: string, found: Look): Change | null {
+  #readOther(key: string, path: string, look: Look): FileChange | null {
     const isWork = this.#files.isWork(key)
-    const { id, stamp, size, mode } = found
+    const { id, stamp, size, mode } = look
     if (size > MAX_FILE_BYTES)
       return this.#leave(key, `it is larger than ${MAX_FILE_BYTES >> 20} MB`)
     if (isWork && this.#exceeds(key, size)) return this.#leave(key, WORK_IS_FULL)
-    const before = this.#known.get(key)
+    const before = this.#copies.get(key)
     const isLink = isLinkMode(mode)
     // Most that differ do so in their size.
-    if (!isLink && before?.size !== size) return this.#begin(key, path, found)
+    if (!isLink && before?.size !== size) return this.#begin(key, path, look)
     const bytes = contentOf(path, mode, isWork)
     const digest = this.#sealer.digest(bytes)
     const isSame = before?.digest?.equals(digest) === true && !(isWork && before.mode !== mode)
@@ -574,7 +575,7 @@ export class Mirror {
       this.#skipped.delete(key)
       return null
     }
-    if (!isLink) return this.#begin(key, path, found)
+    if (!isLink) return this.#begin(key, path, look)
     const version = (before?.version ?? 0) + 1
     const common = { key, seen: { id, stamp }, at: 0, bytes, version, size, mode, digest }
     return { ...common, kind: 'write', isPartial: false }
@@ -586,22 +587,22 @@ export class Mirror {
     return null
   }
 
-  #begin(key: string, path: string, found: Look): Change {
+  #begin(key: string, path: string, look: Look): FileChange {
     const fd = openFor(path, this.#files.isWork(key))
     const isJournal = this.#files.isAppended(key)
     const { size } = fstatSync(fd)
     const end = isJournal ? endOfLines(fd, 0, size) : Math.min(size, MAX_FILE_BYTES)
-    const version = (this.#known.get(key)?.version ?? 0) + 1
-    const seen = { id: found.id, stamp: found.stamp }
+    const version = (this.#copies.get(key)?.version ?? 0) + 1
+    const seen = { id: look.id, stamp: look.stamp }
     const hash = isJournal ? null : this.#sealer.hash()
-    const sending: Sending = { fd, seen, mode: found.mode, at: 0, end, version, hash, last: null }
+    const sending: Sending = { fd, seen, mode: look.mode, at: 0, end, version, hash, last: null }
     const first = this.#next(key, sending)
     if (first.isPartial) this.#sending.set(key, sending)
     else closeSync(fd)
     return first
   }
 
-  #next(key: string, sending: Sending): Change {
+  #next(key: string, sending: Sending): FileChange {
     const { fd, seen, mode, at, end, version, hash } = sending
     if (sending.last) return sending.last
     const bytes = readAt(fd, at, Math.min(PART_BYTES, end - at))

@@ -12,7 +12,7 @@ import { compareLocal } from './bring-up.ts'
 import { connect, type Database, databaseProblem, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
 import { type Claim, dropTraces, giveUp, reclaim, type ShownOwner, showOwner } from './ownership.ts'
-import type { Found, Mirror } from './mirror.ts'
+import type { Difference, Mirror } from './mirror.ts'
 import { Backlog } from './backlog.ts'
 import { noteLeftOut } from './not-copied.ts'
 import { Pending } from './pending.ts'
@@ -75,7 +75,7 @@ class Lease {
 }
 
 /** What the database shows of this owner: where it is reached, and how it is. */
-class Shown {
+class OwnerState {
   readonly #options: OwnedOptions
   #address: string | null = null
   #status: CellStatus | null = null
@@ -168,7 +168,7 @@ export class PostgresOwned implements Owned {
   readonly #lease: Lease
   readonly #lost = new AbortController()
   readonly #wake: Wake
-  readonly #shown: Shown
+  readonly #ownerState: OwnerState
   /** What the owner before left open is not continued so far. */
   #isTakingOver: boolean
   readonly #stopListening: () => void
@@ -201,7 +201,7 @@ export class PostgresOwned implements Owned {
     })
     this.#leftOut = new LeftOut(options)
     this.#wake = new Wake(clock)
-    this.#shown = new Shown(options)
+    this.#ownerState = new OwnerState(options)
     this.#isTakingOver = options.tookOver
     this.#db = options.db
     // From here on, every write of this process is seen.
@@ -232,7 +232,7 @@ export class PostgresOwned implements Owned {
   }
 
   announce(address: string): void {
-    this.#shown.announce(address)
+    this.#ownerState.announce(address)
     if (this.#isTakingOver) {
       this.#isTakingOver = false
       this.#writeNote(false)
@@ -241,7 +241,7 @@ export class PostgresOwned implements Owned {
   }
 
   report(status: CellStatus): void {
-    this.#shown.report(status)
+    this.#ownerState.report(status)
     this.#kick()
   }
 
@@ -343,10 +343,10 @@ export class PostgresOwned implements Owned {
     log.warn('The database of the cluster has lost what it had acknowledged; sending it again')
     mirror.forget()
     await compareLocal({ db, cell, files, mirror, sealer })
-    const found = await mirror.changed({ isFinal: true })
-    this.#addFound(found.filter(({ key }) => files.isOfTools(key)))
-    for (const { key } of found) if (!files.isOfTools(key)) this.#pending.mark(key)
-    this.#shown.forget()
+    const changes = await mirror.changed({ isFinal: true })
+    this.#addDifferences(changes.filter(({ key }) => files.isOfTools(key)))
+    for (const { key } of changes) if (!files.isOfTools(key)) this.#pending.mark(key)
+    this.#ownerState.forget()
     this.#sender.repaired()
   }
 
@@ -374,7 +374,7 @@ export class PostgresOwned implements Owned {
     if (!this.#backlog.isEmpty) await this.#sender.sendBacklog(db)
     else if (!hasWritten) await this.#sender.beat(db)
     if (this.#options.mirror.hasUnsaid) this.#leftOut.note()
-    await this.#shown.send(db)
+    await this.#ownerState.send(db)
     if (!this.#lease.isValid()) return
     this.#pending.resolveCommitted()
     this.#backlog.resolveCommitted()
@@ -393,9 +393,9 @@ export class PostgresOwned implements Owned {
   }
 
   #isIdle(): boolean {
-    const [written, rest] = [this.#pending, this.#backlog]
-    const isDone = written.isEmpty && rest.isEmpty && this.#shown.isSent
-    return isDone && !written.hasWaiters && !rest.hasWaiters
+    const [pending, rest] = [this.#pending, this.#backlog]
+    const isDone = pending.isEmpty && rest.isEmpty && this.#ownerState.isSent
+    return isDone && !pending.hasWaiters && !rest.hasWaiters
   }
 
   #isClosed(): boolean {
@@ -422,10 +422,10 @@ export class PostgresOwned implements Owned {
     }
   }
 
-  #addFound(found: readonly Found[]): void {
+  #addDifferences(changes: readonly Difference[]): void {
     const { mirror, files } = this.#options
-    for (const { key, rank } of found) this.#backlog.add(key, rank)
-    mirror.noteNames(found)
+    for (const { key, rank } of changes) this.#backlog.add(key, rank)
+    mirror.noteNames(changes)
     const folders = files.leftOut().join('\0')
     if (folders !== this.#foldersLeftOut) this.#leftOut.note()
     this.#foldersLeftOut = folders
@@ -435,7 +435,7 @@ export class PostgresOwned implements Owned {
   async #look(which: Parameters<Mirror['changed']>[0]): Promise<void> {
     const { mirror, log } = this.#options
     try {
-      this.#addFound(await mirror.changed(which))
+      this.#addDifferences(await mirror.changed(which))
       this.#kick()
     } catch (error) {
       log.warn(`Couldn't look for changed files: ${messageOf(error)}`)

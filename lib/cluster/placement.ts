@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { STALE_MS } from '../base/cluster-settings.ts'
-import type { Database, Reader, Row } from './database.ts'
+import type { Database, Reader, DatabaseRow } from './database.ts'
 import { KNOWN_STEP } from './migrations.ts'
 
 export type Owner = {
@@ -40,7 +40,7 @@ const MAY_RUN = 'c.labels <@ (w.labels || w.name) and c.name <> all(w.avoids) an
 /** Of a worker. No other connection uses it. */
 const NAME_LOCK = "hashtextextended('agent-webui worker ' || $1, 0)"
 
-const askResultOf = (row: Row | undefined): AskResult => {
+const askResultOf = (row: DatabaseRow | undefined): AskResult => {
   if (row === undefined) return 'unmanaged'
   if (row.is_starting === true || row.has_capacity === true) return 'starting'
   return row.has_worker === true ? 'full' : 'none'

@@ -31,17 +31,17 @@ const UNSEALED = Buffer.from('unsealed')
 const VOLUME = Buffer.from('volume')
 
 /** A sentence when the cell was written with another key, is on a volume or is not, or was made before keys were needed. */
-const keyProblem = (found: Buffer, key: string | null, cell: string): string | null => {
-  if (found.equals(UNSEALED))
+const keyProblem = (keyCheck: Buffer, key: string | null, cell: string): string | null => {
+  if (keyCheck.equals(UNSEALED))
     return `The cell was made without a key, which is not possible any more. Its last machine has all of its files: run agent-webui cells remove ${cell} --purge, and start that machine first, with AGENT_WEBUI_CLUSTER_KEY_FILE.`
-  if (found.equals(VOLUME))
+  if (keyCheck.equals(VOLUME))
     return key === null
       ? null
       : 'The files of the cell are on a volume. Set AGENT_WEBUI_CLUSTER_FILES to volume.'
   if (key === null)
     return 'The database has the files of the cell. Set AGENT_WEBUI_CLUSTER_FILES to mirror.'
   try {
-    new Sealer(key, cell).open(found, '')
+    new Sealer(key, cell).open(keyCheck, '')
     return null
   } catch {
     return 'The cell is sealed with another key than that of AGENT_WEBUI_CLUSTER_KEY_FILE.'
@@ -70,8 +70,8 @@ export const checkCluster = async (
     // Made at the first start.
     if (!(await isMigrated(db))) return await requireRights(db)
     const [row] = await db.query('select key_check from agent_webui.cell where name = $1', [cell])
-    const found = row?.key_check
-    const problem = found instanceof Buffer ? keyProblem(found, key, cell) : null
+    const keyCheck = row?.key_check
+    const problem = keyCheck instanceof Buffer ? keyProblem(keyCheck, key, cell) : null
     if (problem !== null) throw new ClusterError(problem)
   } finally {
     db.end()
@@ -153,11 +153,11 @@ export class PostgresCluster implements Cluster {
     try {
       const mirror = new Mirror(files ?? NO_FILES, { sealer, warn: this.#options.log.warn })
       const here = onlyHere(stateDir)
-      const given = { cell, files: files ?? NO_FILES, stateDir, sealer, mirror }
+      const common = { cell, files: files ?? NO_FILES, stateDir, sealer, mirror }
       const failed =
         files &&
         (await bringUp({
-          ...given,
+          ...common,
           db,
           note: note && (await this.#trusted(db, note, claimed)),
           now: this.#options.clock.now(),
@@ -165,7 +165,7 @@ export class PostgresCluster implements Cluster {
         }))
       const inherited = notCopied(stateDir).filter(key => !here.has(key))
       return await PostgresOwned.begin({
-        ...given,
+        ...common,
         ...this.#options,
         db,
         claimed,

@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts'
 import { Backlog } from './backlog.ts'
 import { placeOf } from './bring-up.ts'
 import { type Database, isRefusal } from './database.ts'
-import { type Change, type Mirror, SLICE } from './mirror.ts'
+import { type FileChange, type Mirror, SLICE } from './mirror.ts'
 import { dropTraces } from './ownership.ts'
 import type { Pending } from './pending.ts'
 import type { Sealer } from './seal.ts'
@@ -16,14 +16,14 @@ const BATCH_CHANGES = 1_000
 /** Of deleted files, before the database forgets those that no other machine had. */
 const MAX_TRACES = 1_000
 
-const sizeOf = (change: Change): number =>
+const sizeOf = (change: FileChange): number =>
   change.kind === 'write' || change.kind === 'gone' ? change.size : change.bytes.length
-const modeOf = (change: Change): number =>
+const modeOf = (change: FileChange): number =>
   change.kind === 'write' || change.kind === 'gone' ? change.mode : 0
-const digestOf = (change: Change): Buffer | null =>
+const digestOf = (change: FileChange): Buffer | null =>
   change.kind === 'write' || change.kind === 'gone' ? change.digest : null
-const atOf = (change: Change): number => (change.kind === 'gone' ? 0 : change.at)
-const versionOf = (change: Change): number => (change.kind === 'gone' ? 0 : change.version)
+const atOf = (change: FileChange): number => (change.kind === 'gone' ? 0 : change.at)
+const versionOf = (change: FileChange): number => (change.kind === 'gone' ? 0 : change.version)
 
 export class Sender {
   readonly #cell
@@ -37,7 +37,7 @@ export class Sender {
   #isBehind = false
   #traces = 0
   /** Sent, without an answer so far. */
-  #unsure: readonly Change[] = []
+  #unsure: readonly FileChange[] = []
 
   constructor(options: {
     cell: string
@@ -112,7 +112,7 @@ export class Sender {
   }
 
   /** A file that the database refuses by itself is set aside; the others continue. */
-  async #send(db: Database, changes: readonly Change[]): Promise<void> {
+  async #send(db: Database, changes: readonly FileChange[]): Promise<void> {
     try {
       this.#unsure = changes
       await this.#push(db, this.#batch + 1, changes)
@@ -128,7 +128,7 @@ export class Sender {
     }
   }
 
-  async #push(db: Database, number: number, changes: readonly Change[]): Promise<void> {
+  async #push(db: Database, number: number, changes: readonly FileChange[]): Promise<void> {
     const answered = this.#asks()
     const [row] = await db.query(
       'select agent_webui.push($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as result',
@@ -165,8 +165,8 @@ export class Sender {
   }
 
   /** The changes of one statement, and the files that the database then has. */
-  async #collect(backlog: Backlog): Promise<{ changes: Change[]; done: string[] }> {
-    const changes: Change[] = []
+  async #collect(backlog: Backlog): Promise<{ changes: FileChange[]; done: string[] }> {
+    const changes: FileChange[] = []
     const done: string[] = []
     const seen = new Set<string>()
     let bytes = 0

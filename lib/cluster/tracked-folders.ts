@@ -19,7 +19,7 @@ const hasPath = (index: Buffer, name: string): boolean => {
 export class TrackedFolders {
   readonly #top: string
   /** By the state of the index. */
-  readonly #known = new Map<string, { stamp: string; isTracked: boolean }>()
+  readonly #states = new Map<string, { stamp: string; isTracked: boolean }>()
 
   /** Repositories above `top` do not count. */
   constructor(top: string) {
@@ -38,7 +38,7 @@ export class TrackedFolders {
   }
 
   #isIn(index: string, stamp: string, dir: string, root: string): boolean {
-    const before = this.#known.get(dir)
+    const before = this.#states.get(dir)
     if (before?.stamp === stamp) return before.isTracked
     // Its paths are there as they are, one after the other (gitformat-index, versions 2 and 3).
     const name = `${relative(root, dir).split(sep).join('/')}/`
@@ -48,7 +48,7 @@ export class TrackedFolders {
     } catch {
       // Replaced at this moment, or not readable: the next look knows.
     }
-    this.#known.set(dir, { stamp, isTracked })
+    this.#states.set(dir, { stamp, isTracked })
     return isTracked
   }
 }

@@ -8,7 +8,7 @@ import type { HomeCron } from './cron.ts'
 import type { Clock } from '../base/clock.ts'
 import { toWireJob } from './job.ts'
 
-type Stored = Parameters<typeof toWireJob>[0]
+type StoredJob = Parameters<typeof toWireJob>[0]
 
 /** The prompt was written by a model and runs unattended with tools: check it for prompt injection. */
 const checkPrompt = ({ prompt }: CronFields): void => {
@@ -28,11 +28,11 @@ export class AgentJobs implements CronStore {
     this.#role = role
   }
 
-  #show(stored: Stored): Job {
-    const job = toWireJob(stored, {
+  #show(record: StoredJob): Job {
+    const job = toWireJob(record, {
       now: this.#clock.now(),
       zone: this.#cron.zone(),
-      running: this.#cron.scheduler.isBusy(stored.id),
+      running: this.#cron.scheduler.isBusy(record.id),
     })
     return {
       job_id: job.id,
@@ -57,7 +57,7 @@ export class AgentJobs implements CronStore {
   }
 
   list(): Job[] {
-    return this.#cron.jobs.list().map(stored => this.#show(stored))
+    return this.#cron.jobs.list().map(record => this.#show(record))
   }
 
   async create(fields: CronFields & { schedule: string }) {

@@ -43,13 +43,13 @@ export const passedId = (job: string, due: number): string => `${job}-${due}`
 const MAX_BYTES = 2 << 20
 const MAX_RUNS = 2_000
 
-type Line = Record<string, unknown>
+type RunLine = Record<string, unknown>
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
-const parseLine = (line: string): Line | null => {
+const parseLine = (line: string): RunLine | null => {
   try {
     const value: unknown = JSON.parse(line)
-    return isObject(value) ? (value as Line) : null
+    return isObject(value) ? (value as RunLine) : null
   } catch {
     // A line torn by a power failure is skipped.
     return null
@@ -58,17 +58,17 @@ const parseLine = (line: string): Line | null => {
 
 const runnerOf = (value: unknown): Runner | null => {
   if (!isObject(value)) return null
-  const { pid, boot } = value as Line
+  const { pid, boot } = value as RunLine
   return { pid: number(pid), boot: stringOrNull(boot) ?? '' }
 }
 
 /** With its code and values, where it has some. */
-const errorOf = (line: Line): Pick<Run, 'error' | 'sentences'> => {
+const errorOf = (line: RunLine): Pick<Run, 'error' | 'sentences'> => {
   const { data: sentences } = Sentences.optional().safeParse(line.sentences)
   return { error: stringOrNull(line.error), ...(sentences && { sentences }) }
 }
 
-const opened = (line: Line, run: string): Run => ({
+const opened = (line: RunLine, run: string): Run => ({
   run_id: run,
   job_id: stringOrNull(line.job) ?? '',
   name: stringOrNull(line.name) ?? '',
@@ -155,18 +155,18 @@ export class History {
   shorten(): void {
     if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= MAX_BYTES) return
     const content = readWholeText(this.#path)
-    const kept = new Set(
+    const ids = new Set(
       fold(content)
         .slice(0, MAX_RUNS)
         .map(run => run.run_id),
     )
     const lines = content
       .split('\n')
-      .filter(line => kept.has(stringOrNull(parseLine(line)?.run) ?? ''))
+      .filter(line => ids.has(stringOrNull(parseLine(line)?.run) ?? ''))
     writeAtomic(this.#path, `${lines.join('\n')}\n`)
   }
 
-  #append(line: Line): void {
+  #append(line: RunLine): void {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
     // The leading line break keeps a line torn by a killed writer from merging with this one; readers skip empty lines.
     appendText(this.#path, `\n${JSON.stringify(line)}\n`)

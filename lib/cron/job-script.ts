@@ -75,7 +75,7 @@ const denyTarget: CheckTarget = async ({ host }) =>
   `${host} was not allowed: a script of a scheduled task cannot ask. sandbox.network in config.yaml can name it.`
 
 /** Never rejects, except with the UserError for a script that may not or cannot run at all. */
-export const runScript = async (given: {
+export const runScript = async (options: {
   home: string
   name: string
   env: Readonly<Record<string, string>>
@@ -83,10 +83,10 @@ export const runScript = async (given: {
   timeoutMs?: number
   runner?: CommandRunner
 }): Promise<ScriptResult> => {
-  const path = findScript(given.home, given.name)
+  const path = findScript(options.home, options.name)
   const [file = '', ...args] = commandOf(path)
-  const { env, signal, timeoutMs = TIMEOUT_MS, runner } = given
-  const cwd = join(given.home, 'scripts')
+  const { env, signal, timeoutMs = TIMEOUT_MS, runner } = options
+  const cwd = join(options.home, 'scripts')
   const problem = (await runner?.problem()) ?? null
   if (problem !== null)
     throw forbidden(problem, { code: 'sandbox_unavailable', values: { reason: problem } })

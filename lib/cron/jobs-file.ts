@@ -48,7 +48,7 @@ const escapeControls = (text: string): string => {
 
 /** Throws an Error with the reason. */
 const parse = (text: string, reviver?: typeof preserveNumbers): Document => {
-  const read = (given: string): unknown => JSON.parse(given, reviver)
+  const read = (json: string): unknown => JSON.parse(json, reviver)
   let value: unknown
   try {
     value = read(text)

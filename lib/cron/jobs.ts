@@ -37,16 +37,16 @@ const MAX_NAME_CHARS = 200
 const SHOWN_TEXTS = ['name', 'prompt', 'deliver', 'base_url', 'script'] as const
 
 const unmask = <T extends JobFields>(
-  given: T,
+  fields: T,
   job: RawJob,
-  restore: (edited: string, stored: string) => string,
+  restore: (edited: string, original: string) => string,
 ): T => {
   const textAt = (key: string): string => (typeof job[key] === 'string' ? job[key] : '')
   return {
-    ...given,
+    ...fields,
     ...Object.fromEntries(
       SHOWN_TEXTS.flatMap(key => {
-        const edited = given[key]
+        const edited = fields[key]
         return edited === undefined ? [] : [[key, restore(edited, textAt(key))]]
       }),
     ),
@@ -69,18 +69,18 @@ const checkPrompt = (prompt: string): void => {
 }
 
 /** The record's keys for the given fields. Throws UserError for invalid values. */
-const toRecord = (home: string, given: JobFields): RawJob => {
-  if (given.prompt !== undefined) checkPrompt(given.prompt)
-  if (given.script?.trim()) findScript(home, given.script)
-  const { skills } = given
+const toRecord = (home: string, fields: JobFields): RawJob => {
+  if (fields.prompt !== undefined) checkPrompt(fields.prompt)
+  if (fields.script?.trim()) findScript(home, fields.script)
+  const { skills } = fields
   const plain = ['model', 'provider', 'base_url', 'script'] as const
   return {
-    ...(given.name === undefined ? {} : { name: given.name.trim().slice(0, MAX_NAME_CHARS) }),
-    ...(given.prompt === undefined ? {} : { prompt: given.prompt }),
+    ...(fields.name === undefined ? {} : { name: fields.name.trim().slice(0, MAX_NAME_CHARS) }),
+    ...(fields.prompt === undefined ? {} : { prompt: fields.prompt }),
     ...(skills ? { skills, skill: skills[0] ?? null } : {}),
-    ...(given.deliver === undefined ? {} : { deliver: given.deliver.trim() || 'local' }),
+    ...(fields.deliver === undefined ? {} : { deliver: fields.deliver.trim() || 'local' }),
     ...Object.fromEntries(
-      plain.flatMap(key => (given[key] === undefined ? [] : [[key, blankToNull(given[key])]])),
+      plain.flatMap(key => (fields[key] === undefined ? [] : [[key, blankToNull(fields[key])]])),
     ),
   }
 }
@@ -176,14 +176,14 @@ export class Jobs {
     return job
   }
 
-  async create(given: JobFields & { schedule: string }): Promise<RawJob & { id: string }> {
-    const fields = toRecord(this.#home, given)
-    const prompt = given.prompt ?? ''
-    const skills = given.skills ?? []
+  async create(input: JobFields & { schedule: string }): Promise<RawJob & { id: string }> {
+    const fields = toRecord(this.#home, input)
+    const prompt = input.prompt ?? ''
+    const skills = input.skills ?? []
     if (!prompt.trim() && skills.length === 0)
       throw invalid('prompt is required', { code: 'missing_fields' })
     const plan = this.#scheduled(
-      await toExactSchedule(given.schedule, this.#clock.now(), this.#zone()),
+      await toExactSchedule(input.schedule, this.#clock.now(), this.#zone()),
     )
     const once = plan.schedule.kind === 'once' ? 1 : null
     const job = {
@@ -197,7 +197,7 @@ export class Jobs {
       base_url: null,
       script: null,
       ...plan,
-      repeat: { times: given.repeat && given.repeat > 0 ? given.repeat : once, completed: 0 },
+      repeat: { times: input.repeat && input.repeat > 0 ? input.repeat : once, completed: 0 },
       enabled: true,
       state: 'scheduled',
       paused_at: null,
@@ -210,7 +210,7 @@ export class Jobs {
       deliver: 'local',
       origin: null,
       ...fields,
-      ...(given.by !== undefined && given.by !== 'owner' && { by: 'member' }),
+      ...(input.by !== undefined && input.by !== 'owner' && { by: 'member' }),
       ...(fields.name === '' ? { name: defaultName(prompt, skills) } : {}),
     }
     return this.#file.edit(jobs => {
@@ -222,29 +222,29 @@ export class Jobs {
   async update(
     id: string,
     masked: JobFields & { enabled?: boolean | undefined },
-    restore: (edited: string, stored: string) => string = unredact,
+    restore: (edited: string, original: string) => string = unredact,
   ): Promise<RawJob & { id: string }> {
     const schedule =
       masked.schedule?.trim() &&
       (await toExactSchedule(masked.schedule, this.#clock.now(), this.#zone()))
     return this.#editJob(id, (job, before) => {
-      const given = unmask(masked, job, restore)
-      const { name, ...fields } = toRecord(this.#home, given)
+      const changes = unmask(masked, job, restore)
+      const { name, ...fields } = toRecord(this.#home, changes)
       Object.assign(job, fields, name ? { name } : {})
-      if (given.by !== undefined && given.by !== 'owner') job.by = 'member'
-      else if (given.prompt !== undefined) delete job.by
+      if (changes.by !== undefined && changes.by !== 'owner') job.by = 'member'
+      else if (changes.prompt !== undefined) delete job.by
       const after = toJobPlan(job, this.#clock.now(), this.#zone())
       if (!after.prompt.trim() && after.skills.length === 0)
         throw invalid('prompt is required', { code: 'missing_fields' })
       if (schedule) this.#replan(job, before, schedule)
-      if (given.repeat !== undefined)
+      if (changes.repeat !== undefined)
         job.repeat = {
-          times: given.repeat > 0 ? given.repeat : null,
+          times: changes.repeat > 0 ? changes.repeat : null,
           completed: before.completed,
         }
-      if (given.enabled === true && job.enabled === false)
+      if (changes.enabled === true && job.enabled === false)
         this.#resume(job, toJobPlan(job, this.#clock.now(), this.#zone()))
-      else if (given.enabled === false && job.enabled !== false) this.#pause(job, null)
+      else if (changes.enabled === false && job.enabled !== false) this.#pause(job, null)
     })
   }
 

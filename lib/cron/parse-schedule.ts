@@ -58,12 +58,12 @@ const inPass = (expr: string, ms: number, zone: string, pass: 'first' | 'last'):
   const starts = [-CHANGE_MS, 0, CHANGE_MS].map(
     near => ms + offsetMinutes(ms + near, zone) * 60_000,
   )
-  const found = CronExpressionParser.parse(secondFirst(expr), {
+  const times = CronExpressionParser.parse(secondFirst(expr), {
     tz: 'UTC',
     currentDate: new Date(Math.min(...starts)),
   })
   for (let best = Number.POSITIVE_INFINITY; ; ) {
-    const wall = found.next().getTime()
+    const wall = times.next().getTime()
     const at = fromWall(wall, zone, pass)
     if (at <= ms) continue
     best = Math.min(best, at)
@@ -114,8 +114,8 @@ const parseMoment = (text: string, now: number, zone: string): Schedule => {
 }
 
 /** Throws UserError with the problem or the supported formats. */
-export const parseSchedule = (given: string, now: number, zone: string): Schedule => {
-  const text = given.trim()
+export const parseSchedule = (input: string, now: number, zone: string): Schedule => {
+  const text = input.trim()
   if (text.length > 200)
     throw invalid(`This schedule is too long. ${FORMS}`, { code: 'schedule_too_long' })
   const every = /^every\s+(.+)$/i.exec(text)
@@ -146,12 +146,12 @@ export const readSchedule = (value: unknown, now: number, zone: string): Schedul
   if (!isObject(value)) return undefined
   const { kind, run_at, expr, display } = value
   const minutes = Number(value.minutes)
-  const said = typeof display === 'string' ? display : ''
+  const label = typeof display === 'string' ? display : ''
   if (kind === 'once' && typeof run_at === 'string' && parseInstant(run_at, zone) !== undefined)
-    return { kind, run_at, display: said || `once at ${run_at}` }
+    return { kind, run_at, display: label || `once at ${run_at}` }
   if (kind === 'interval' && minutes > 0 && minutes <= MAX_MINUTES)
-    return { kind, minutes, display: said || `every ${minutes}m` }
-  if (kind === 'cron' && typeof expr === 'string') return readText(expr, now, zone, said)
+    return { kind, minutes, display: label || `every ${minutes}m` }
+  if (kind === 'cron' && typeof expr === 'string') return readText(expr, now, zone, label)
   return undefined
 }
 

@@ -46,23 +46,23 @@ type Loaded = { name: string; content: string | null }
 const fence = (text: string): string => codeBlock(text.trimEnd())
 
 /** Skills in order, then the script's output, then the prompt. */
-const composeMessage = (given: {
+const composeMessage = (input: {
   prompt: string
   skills: readonly Loaded[]
   script: ({ name: string } & ScriptResult) | null
 }): string => {
-  const parts = given.skills.map(({ name, content }) =>
+  const parts = input.skills.map(({ name, content }) =>
     content === null
       ? `The skill "${name}" is set for this task and could not be found. Say so in your answer.`
       : `Follow the skill "${name}":\n\n${content.trim()}`,
   )
-  if (given.script) {
-    const { name, output, error } = given.script
+  if (input.script) {
+    const { name, output, error } = input.script
     if (output.trim()) parts.push(`Output of the script ${name}:\n\n${fence(output)}`)
     else if (!error) parts.push(`The script ${name} printed nothing.`)
     if (error) parts.push(`The script ${name} failed; report that.\n\n${fence(error)}`)
   }
-  if (given.prompt.trim()) parts.push(given.prompt.trim())
+  if (input.prompt.trim()) parts.push(input.prompt.trim())
   return parts.join('\n\n')
 }
 
@@ -180,8 +180,8 @@ export class JobRunner {
     came: RunOutcome,
     { denied, began }: { denied: readonly string[]; began: number },
   ): RunResult {
-    const shown = (text: string) => redact(text).slice(0, MAX_ERROR_CHARS)
-    const error = 'error' in came ? changeWords(came.error, shown) : null
+    const shorten = (text: string) => redact(text).slice(0, MAX_ERROR_CHARS)
+    const error = 'error' in came ? changeWords(came.error, shorten) : null
     const { id, name, display: schedule, prompt } = job
     let filename: string | null = null
     let unwritten: Words | null = null
@@ -218,17 +218,17 @@ export class JobRunner {
   async #until(
     job: JobPlan,
     work: () => Promise<RunOutcome | null>,
-    kept: { denied: readonly string[]; began: number },
+    earlier: { denied: readonly string[]; began: number },
   ): Promise<RunResult | null> {
     try {
       const came = await work()
-      return came && this.#conclude(job, came, kept)
+      return came && this.#conclude(job, came, earlier)
     } catch (error) {
       // An error boundary: a UserError is shown to the user, everything else is logged.
       if (!(error instanceof UserError))
         this.#services.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
       const why = error instanceof UserError ? wordsOf(error) : sentence('task.failed')
-      return this.#conclude(job, { error: why }, kept)
+      return this.#conclude(job, { error: why }, earlier)
     }
   }
 
@@ -248,12 +248,12 @@ export class JobRunner {
     unattended: Unattended
   } {
     const denied = [...run.denied]
-    const kept = { denied, began: beganAt(run) }
+    const earlier = { denied, began: beganAt(run) }
     return {
       unattended: this.#rulesOf(denied, hooks),
       ...modelOf(plan),
       onRun: (started: StartedTurn | null) =>
-        follow(() => this.#until(plan, async () => this.#endOf(started, hooks.signal), kept)),
+        follow(() => this.#until(plan, async () => this.#endOf(started, hooks.signal), earlier)),
     }
   }
 

@@ -80,7 +80,7 @@ const WORDS: Readonly<Partial<Record<Language, Words>>> = {
   },
 }
 
-type Found = ReturnType<Chrono['parse']>[number]['start']
+type Moment = ReturnType<Chrono['parse']>[number]['start']
 
 /** The one date or time that the whole text is about. */
 const read = (
@@ -89,17 +89,17 @@ const read = (
   text: string,
   now: number,
   zone: string,
-): Found | undefined => {
+): Moment | undefined => {
   const reference = { instant: new Date(now), timezone: offsetMinutes(now, zone) }
-  const [found, ...others] = parse(text, reference, { forwardDate: true })
-  if (!found || found.end || others.length > 0) return undefined
+  const [result, ...others] = parse(text, reference, { forwardDate: true })
+  if (!result || result.end || others.length > 0) return undefined
   const rest = text
-    .replace(found.text, '')
+    .replace(result.text, '')
     .replace(filler, '')
     .replace(/[\s,.、，。]/g, '')
   if (rest !== '') return undefined
-  if (!found.start.isCertain('hour')) throw needsTime()
-  return found.start
+  if (!result.start.isCertain('hour')) throw needsTime()
+  return result.start
 }
 
 /** The cron fields for day of month, month, and weekday of a phrase that begins with what repeats, and the rest of it. */
@@ -125,29 +125,29 @@ const repeated = (
  */
 export const scheduleIn = async (
   language: Language,
-  given: string,
+  input: string,
   now: number,
   zone: string,
 ): Promise<string | undefined> => {
   const words = WORDS[language]
-  const text = oneLine(given).toLowerCase()
+  const text = oneLine(input).toLowerCase()
   if (!words || text.length > 200 || words.unsure?.test(text)) return undefined
   const { parse } = await words.load()
   const repeats = repeated(words, text)
   if (repeats) {
     if (repeats.rest === '' && repeats.days !== null) throw needsTime()
-    const found = read(parse, words, repeats.rest, now, zone)
-    const isDay = found?.isCertain('weekday') ?? false
-    if (!found || isDay !== (repeats.days === null)) return undefined
-    const days = repeats.days ?? `* * ${found.get('weekday')}`
-    return `${found.get('minute') ?? 0} ${found.get('hour')} ${days}`
+    const moment = read(parse, words, repeats.rest, now, zone)
+    const isDay = moment?.isCertain('weekday') ?? false
+    if (!moment || isDay !== (repeats.days === null)) return undefined
+    const days = repeats.days ?? `* * ${moment.get('weekday')}`
+    return `${moment.get('minute') ?? 0} ${moment.get('hour')} ${days}`
   }
-  const found = read(parse, words, text, now, zone)
-  if (!found) return undefined
+  const moment = read(parse, words, text, now, zone)
+  if (!moment) return undefined
   // A duration from now, or a zone in the text.
-  if (found.isCertain('timezoneOffset')) return toIso(found.date().getTime(), zone)
+  if (moment.isCertain('timezoneOffset')) return toIso(moment.date().getTime(), zone)
   const [year, month, day, hour, minute] = (
     ['year', 'month', 'day', 'hour', 'minute'] as const
-  ).map(part => String(found.get(part) ?? 0).padStart(2, '0'))
+  ).map(part => String(moment.get(part) ?? 0).padStart(2, '0'))
   return `${year}-${month}-${day}T${hour}:${minute}`
 }

@@ -26,9 +26,9 @@ const partsOf = (list: string): string[] =>
 type Time = { hour: number; minute: number }
 
 const timeOf = (text: string): Time | undefined => {
-  const found = TIME.exec(text)
-  if (!found) return undefined
-  const [, noon, midnight, digits, minutes = '0', half] = found
+  const match = TIME.exec(text)
+  if (!match) return undefined
+  const [, noon, midnight, digits, minutes = '0', half] = match
   if (noon) return { hour: 12, minute: 0 }
   if (midnight) return { hour: 0, minute: 0 }
   const [hour, minute] = [Number(digits), Number(minutes)]
@@ -83,14 +83,14 @@ const toRepeated = (text: string): string | undefined => {
     [timeFirst?.[2], timeFirst?.[1]],
   ]) {
     const when = days === undefined ? undefined : daysOf(days)
-    const found = partsOf(times ?? '').map(timeOf)
-    if (when === undefined || found.length === 0) continue
+    const parsedTimes = partsOf(times ?? '').map(timeOf)
+    if (when === undefined || parsedTimes.length === 0) continue
     // "on friday at 9" is once, "fridays at 9" and "every friday at 9" are not.
     if (isOneDay(text)) return undefined
-    const hours = found.map(time => time?.hour)
-    const minute = found[0]?.minute
-    if (found.includes(undefined)) return undefined
-    if (found.some(time => time?.minute !== minute))
+    const hours = parsedTimes.map(time => time?.hour)
+    const minute = parsedTimes[0]?.minute
+    if (parsedTimes.includes(undefined)) return undefined
+    if (parsedTimes.some(time => time?.minute !== minute))
       throw invalid('All times must have the same minute. Use one task for each of the others.', {
         code: 'schedule_minutes',
       })
@@ -109,11 +109,11 @@ const toMoment = async (text: string, now: number, zone: string): Promise<string
   // Loaded when needed: most services never parse such a schedule, and it is large.
   const { parse } = await import('chrono-node/en')
   const reference = { instant: new Date(now), timezone: offsetMinutes(now, zone) }
-  const [found, ...others] = parse(text, reference, { forwardDate: true })
-  if (!found || others.length > 0 || found.end) return undefined
-  const rest = text.replace(found.text, '').replace(/\b(?:on|at|once)\b|[,.\s]/g, '')
+  const [result, ...others] = parse(text, reference, { forwardDate: true })
+  if (!result || others.length > 0 || result.end) return undefined
+  const rest = text.replace(result.text, '').replace(/\b(?:on|at|once)\b|[,.\s]/g, '')
   if (rest !== '') return undefined
-  const { start } = found
+  const { start } = result
   if (!start.isCertain('hour')) throw needsTime()
   // A duration from now, or a zone in the text.
   if (start.isCertain('timezoneOffset')) return toIso(start.date().getTime(), zone)
@@ -128,16 +128,16 @@ const toMoment = async (text: string, now: number, zone: string): Promise<string
  * when it is neither, or when it is in the past. `now`: milliseconds since 1970.
  */
 export const toExactSchedule = async (
-  given: string,
+  input: string,
   now: number,
   zone: string,
 ): Promise<string> => {
   try {
-    parseSchedule(given, now, zone)
-    return given
+    parseSchedule(input, now, zone)
+    return input
   } catch (error) {
-    if (given.length > 200) throw error
-    const text = normalize(given)
+    if (input.length > 200) throw error
+    const text = normalize(input)
     const exact = toRepeated(text) ?? (await toMoment(text, now, zone))
     if (exact === undefined) throw error
     parseSchedule(exact, now, zone)

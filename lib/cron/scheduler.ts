@@ -101,14 +101,14 @@ const claimDue = async (
   try {
     await withFileLock(join(file.dir, '.tick.lock'), { timeoutMs: 0 }, () =>
       file.edit(jobs => {
-        const found = decideAll(jobs, contextOf)
-        for (const { job, plan, decision } of found) {
+        const decisions = decideAll(jobs, contextOf)
+        for (const { job, plan, decision } of decisions) {
           for (const times of decision.passed) history.passed(plan, times)
           if (decision.run)
             claims.push({ run: history.claimed(plan, 'schedule', decision.run.due), plan })
           Object.assign(job, decision.patch)
         }
-        return { result: undefined, write: found.length > 0 }
+        return { result: undefined, write: decisions.length > 0 }
       }),
     )
   } catch (error) {

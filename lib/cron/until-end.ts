@@ -43,7 +43,7 @@ export const untilEnd = async (
   { idleMs, maxMs }: { idleMs: number; maxMs: number },
   signal: AbortSignal,
 ): Promise<RunOutcome | null> => {
-  const { promise: given, resolve: giveUp } = Promise.withResolvers<RunOutcome>()
+  const { promise: early, resolve: giveUp } = Promise.withResolvers<RunOutcome>()
   const end = (failure: Failure, came: RunOutcome): void => {
     stop(turn.streamId, failure)
     // The engine finishes in the background; the next job does not wait for it.
@@ -68,7 +68,7 @@ export const untilEnd = async (
   const onAbort = () => turn.isResumable || end({ type: 'interrupted', message: CUT.error }, CUT)
   signal.addEventListener('abort', onAbort, { once: true })
   try {
-    return await Promise.race([given, result.then(outcome => toRunOutcome(outcome, turn, signal))])
+    return await Promise.race([early, result.then(outcome => toRunOutcome(outcome, turn, signal))])
   } finally {
     stopLooking?.()
     cancelEnd?.()

@@ -44,7 +44,11 @@ export type TokenCheck = {
   /** Whether the request brings a token for the endpoints of the page. */
   isGiven(headers: IncomingHttpHeaders): boolean
   /** For whom it acts. Throws when it has no valid token for this path, or the API is off. */
-  admit(headers: IncomingHttpHeaders, from: Client, asked: { path: string; access: Asked }): Caller
+  admit(
+    headers: IncomingHttpHeaders,
+    from: Client,
+    request: { path: string; access: Asked },
+  ): Caller
   isValid(headers: IncomingHttpHeaders): boolean
 }
 
@@ -200,13 +204,13 @@ export class Access {
 
   /** Signs in whom a trusted proxy names. From then on, the request has the cookie that the response sets. */
   #admitUser(x: Exchange): Caller | undefined {
-    const made =
+    const signIn =
       x.user === undefined
         ? undefined
         : this.#options.authenticator.admitUser?.(this.#credentialsOf(x))
-    if (!made) return undefined
-    x.headers.push('Set-Cookie', made.header)
-    x.cookies = { ...cookiesOf(x), ...made.cookies }
+    if (!signIn) return undefined
+    x.headers.push('Set-Cookie', signIn.header)
+    x.cookies = { ...cookiesOf(x), ...signIn.cookies }
     return this.#personOf(x)
   }
 
@@ -252,10 +256,10 @@ export class Access {
    * open, and what was written in it must not be sent in their name.
    */
   #checkAccount(x: Exchange): void {
-    const given = x.req.headers[ACCOUNT_HEADER]
-    if (given === undefined || !this.#options.authenticator.account) return
+    const expectedAccount = x.req.headers[ACCOUNT_HEADER]
+    if (expectedAccount === undefined || !this.#options.authenticator.account) return
     const account = this.#options.authenticator.account(cookiesOf(x))
-    if (account !== null && account !== given)
+    if (account !== null && account !== expectedAccount)
       throw conflict(OTHER_ACCOUNT, { code: 'other_account' })
   }
 }

@@ -8,7 +8,7 @@ export const pathOfCell = (cell: string): string => `${CELLS}/${cell.replaceAll(
 
 /** The cell that a path is for, and how much of it names the cell; null for any other path. */
 export const cellOfPath = (path: string): { cell: string; length: number } | null => {
-  const [found = '', segment = ''] =
+  const [prefix = '', segment = ''] =
     /^\/cells\/([0-9A-Za-z][0-9A-Za-z._~-]*)(?=[/?]|$)/.exec(path) ?? []
-  return found === '' ? null : { cell: segment.replaceAll('~', '@'), length: found.length }
+  return prefix === '' ? null : { cell: segment.replaceAll('~', '@'), length: prefix.length }
 }

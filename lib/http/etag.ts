@@ -8,9 +8,12 @@ const MAX_HASHED_CHARS = 256 * 1024
 export const etagOf = (text: string): string | undefined =>
   text.length > MAX_HASHED_CHARS ? undefined : `"${hash('sha1', text, 'base64url')}"`
 
-export const isNotModified = (asked: string | undefined, etag: string | undefined): boolean => {
-  if (asked === undefined || etag === undefined) return false
-  if (asked === etag || asked.trim() === '*') return true
+export const isNotModified = (
+  ifNoneMatch: string | undefined,
+  etag: string | undefined,
+): boolean => {
+  if (ifNoneMatch === undefined || etag === undefined) return false
+  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
   const bare = etag.replace(/^W\//, '')
-  return asked.split(',').some(tag => tag.trim().replace(/^W\//, '') === bare)
+  return ifNoneMatch.split(',').some(tag => tag.trim().replace(/^W\//, '') === bare)
 }

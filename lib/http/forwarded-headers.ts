@@ -49,7 +49,7 @@ export const requestHeaders = (
   client: Client,
   { route, target }: { route: Route; target: Target },
 ): string[] => {
-  const named = new Set(
+  const connectionNames = new Set(
     (headers.connection ?? '').split(',').map(name => name.trim().toLowerCase()),
   )
   const isKept = (name: string): boolean =>
@@ -57,20 +57,20 @@ export const requestHeaders = (
     !(
       HOP_BY_HOP.test(name) ||
       FORWARDED.test(name) ||
-      named.has(name.toLowerCase()) ||
+      connectionNames.has(name.toLowerCase()) ||
       (BELIEVED.test(name) && !client.isTrustedPeer)
     )
-  const kept = rawHeaders.flatMap((name, at, all) =>
+  const pairs = rawHeaders.flatMap((name, at, all) =>
     at % 2 === 0 && isKept(name) ? [name, all[at + 1] ?? ''] : [],
   )
-  kept.push('X-Forwarded-For', client.address, 'X-Forwarded-Host', client.host)
-  kept.push('X-Forwarded-Proto', client.secure ? 'https' : 'http', CELL_HEADER, route.cell)
-  if (route.prefix !== '') kept.push('X-Forwarded-Prefix', route.prefix)
-  if (target.token) kept.push(FORWARDER_HEADER, target.token)
-  if (route.person !== null) kept.push(PERSON_HEADER, route.person)
+  pairs.push('X-Forwarded-For', client.address, 'X-Forwarded-Host', client.host)
+  pairs.push('X-Forwarded-Proto', client.secure ? 'https' : 'http', CELL_HEADER, route.cell)
+  if (route.prefix !== '') pairs.push('X-Forwarded-Prefix', route.prefix)
+  if (target.token) pairs.push(FORWARDER_HEADER, target.token)
+  if (route.person !== null) pairs.push(PERSON_HEADER, route.person)
   // A body of unknown length: Node sends it in chunks again.
-  if (headers['transfer-encoding'] !== undefined) kept.push('Transfer-Encoding', 'chunked')
-  return kept
+  if (headers['transfer-encoding'] !== undefined) pairs.push('Transfer-Encoding', 'chunked')
+  return pairs
 }
 
 /** Cells that share a host name have cookies of their own. */

@@ -134,17 +134,17 @@ export const shared = <T>(
   load: (key: string) => Promise<T>,
   keepMs: (value: T) => number,
 ) => {
-  const known = new Map<string, { value: Promise<T>; until: number }>()
+  const entries = new Map<string, { value: Promise<T>; until: number }>()
   return {
     get(key: string): Promise<T> {
-      const found = known.get(key)
-      if (found && clock.monotonic() < found.until) return found.value
+      const cached = entries.get(key)
+      if (cached && clock.monotonic() < cached.until) return cached.value
       const value = load(key)
       const entry = { value, until: Number.POSITIVE_INFINITY }
-      known.set(key, entry)
+      entries.set(key, entry)
       const end = (ms: number) => {
         entry.until = clock.monotonic() + ms
-        if (ms === 0 && known.get(key) === entry) known.delete(key)
+        if (ms === 0 && entries.get(key) === entry) entries.delete(key)
       }
       value.then(
         loaded => end(keepMs(loaded)),
@@ -152,7 +152,7 @@ export const shared = <T>(
       )
       return value
     },
-    forget: (key: string): void => void known.delete(key),
+    forget: (key: string): void => void entries.delete(key),
   }
 }
 
@@ -163,7 +163,7 @@ export class Forwarder {
   /** Requests that wait for an owner's answer, or read it. */
   readonly #upstreams = new Set<{ cell: string; epoch: number; upstream: ClientRequest }>()
   readonly #owners
-  readonly #asked
+  readonly #waits
   readonly #open = new Map<ServerResponse, Route>()
   #isAway = false
   #isLooking = false
@@ -195,7 +195,7 @@ export class Forwarder {
     const { clock, ownerOf, ask, waitMs = TAKEOVER_MS, lookMs = LOOK_MS } = options
     this.#waitMs = waitMs
     this.#owners = shared(clock, ownerOf, target => (target ? KNOWN_MS : 0))
-    this.#asked = shared(clock, ask, () => ASK_MS)
+    this.#waits = shared(clock, ask, () => ASK_MS)
     this.#stopLooks = every(clock, lookMs, () => {
       if (!this.#isLooking) void this.#look()
     })
@@ -232,7 +232,7 @@ export class Forwarder {
     for (;;) {
       const target = await this.#patiently(() => this.#owners.get(cell), until)
       if (target) return target
-      const waiting = await this.#patiently(() => this.#asked.get(cell), until)
+      const waiting = await this.#patiently(() => this.#waits.get(cell), until)
       const end = waiting === 'full' ? Math.min(until, fullUntil) : until
       if (this.#options.clock.monotonic() > end || res.destroyed) throw notServed(waiting)
       await this.#options.clock.delay(POLL_MS)
@@ -304,7 +304,7 @@ export class Forwarder {
       }
       this.#owners.forget(cell)
       // Its owner may have been killed, which the database knows before its last sign of life is old.
-      const waiting = await this.#patiently(() => this.#asked.get(cell), until)
+      const waiting = await this.#patiently(() => this.#waits.get(cell), until)
       if (this.#options.clock.monotonic() > until) throw notServed(waiting)
       await this.#options.clock.delay(POLL_MS)
     }

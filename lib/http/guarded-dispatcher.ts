@@ -17,13 +17,13 @@ export const createGuardedDispatcher = async (
   const { Agent } = await import('undici')
   return new Agent({
     connect: {
-      lookup(host, wanted, done) {
+      lookup(host, options, done) {
         resolve(host)
-          .then(found => checkAddresses(host, found, allow))
+          .then(addresses => checkAddresses(host, addresses, allow))
           .then(
-            found => {
-              const [first] = found
-              if (wanted.all) done(null, [...found])
+            addresses => {
+              const [first] = addresses
+              if (options.all) done(null, [...addresses])
               else done(null, first?.address ?? '', first?.family ?? 4)
             },
             (error: NodeJS.ErrnoException) => done(error, '', 4),
@@ -39,8 +39,8 @@ export const checkForProxy = async (
   allow: Allow,
   resolve: Resolve = resolveAll,
 ): Promise<void> => {
-  const found = await resolve(url.hostname).catch(() => null)
-  if (found) checkAddresses(url.hostname, found, allow)
+  const addresses = await resolve(url.hostname).catch(() => null)
+  if (addresses) checkAddresses(url.hostname, addresses, allow)
 }
 
 /** The UserError inside a connection error; null for any other reason. */

@@ -285,8 +285,8 @@ export class RequestListener<Ctx> {
     const isOpened = isReading(x) && /\btext\/html\b/.test(x.req.headers.accept ?? '')
     if (!endpoint || !isOpened || x.path.startsWith('/api/')) throw notFound()
     x.endpoint = endpoint
-    return Promise.resolve(this.#run(x, endpoint, {})).then(shown =>
-      isDescribed(shown) ? { ...shown, status: 404 } : shown,
+    return Promise.resolve(this.#run(x, endpoint, {})).then(result =>
+      isDescribed(result) ? { ...result, status: 404 } : result,
     )
   }
 
@@ -346,12 +346,12 @@ export class RequestListener<Ctx> {
     const { endpoint, res } = x
     if (this.#options.checkOutput && endpoint) checkOutput(endpoint, value, `${x.method} ${x.path}`)
     const cache = endpoint?.cache ?? (isReading(x) ? 'no-cache' : 'no-store')
-    const written = this.#writer.whenKept(x, () => this.#writer.send(x, value, cache))
+    const sending = this.#writer.whenKept(x, () => this.#writer.send(x, value, cache))
     // A response that fits into the socket's buffer is complete.
-    const isDone = !(written instanceof Promise) && (res.socket?.writableLength ?? 0) === 0
+    const isDone = !(sending instanceof Promise) && (res.socket?.writableLength ?? 0) === 0
     if (!isDone && endpoint && !endpoint.public)
       this.#openResponses.watch(res, () => this.#access.isStillAdmitted(x))
-    return written
+    return sending
   }
 
   /** The peer must be a proxy that an administrator trusts: others could forge ids of other requests. */
@@ -366,10 +366,10 @@ export class RequestListener<Ctx> {
     try {
       const value = this.#handle(x)
       // A value that is already there is written in the same tick.
-      const written = isThenable(value)
+      const sending = isThenable(value)
         ? value.then(result => this.#send(x, result))
         : this.#send(x, value)
-      if (written instanceof Promise) written.catch(fail)
+      if (sending instanceof Promise) sending.catch(fail)
     } catch (error) {
       fail(error)
     }

@@ -89,14 +89,14 @@ export const readForm = async (
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, `${randomBytes(12).toString('hex')}.part`)
   const fields: Record<string, string> = Object.create(null)
-  const open: { stream?: Readable; file?: FormFile; stored?: Promise<number> } = {}
+  const open: { stream?: Readable; file?: FormFile; size?: Promise<number> } = {}
   let hasOtherFiles = false
 
   parser.on('field', (name, value, _cut, isCut) => {
     if (name !== undefined && !isCut && !(name in fields)) fields[name] = value
   })
   parser.on('file', (name, bytes, filename, _encoding, type) => {
-    if (name !== field || open.stored) {
+    if (name !== field || open.size) {
       hasOtherFiles = true
       bytes.on('error', () => {
         // An ignored file needs no error handling.
@@ -105,19 +105,19 @@ export const readForm = async (
     }
     open.stream = bytes
     open.file = { name: filename ?? '', type, size: 0, path }
-    open.stored = store(bytes, path)
+    open.size = store(bytes, path)
     // Awaited below as well. This handler comes first, so that the rejection is never unhandled.
-    open.stored.catch(failure => parser.destroy(failure))
+    open.size.catch(failure => parser.destroy(failure))
   })
 
   const discard = () => rmSync(path, { force: true })
   try {
     await receive(req, parser, { idleMs, maxBytes })
-    if (open.file) open.file.size = await open.stored!
+    if (open.file) open.file.size = await open.size!
   } catch (error) {
     open.stream?.destroy(new Error('cut'))
     // Wait until the file is closed: nothing is written to it afterwards.
-    await open.stored?.catch(() => 'reported by the first error')
+    await open.size?.catch(() => 'reported by the first error')
     discard()
     throw error
   }

@@ -59,8 +59,14 @@ const callerOf = ({ person, req, endpoint }: Exchange): readonly unknown[] => {
   const { authorization, 'x-api-key': key } = req.headers
   if (endpoint?.byToken) return ['token', authorization ?? '', key ?? '']
   // People of one cell may be one person to it: who signs them in names each.
-  const { [PERSON_HEADER]: named } = req.headers
-  return ['person', person?.id, person?.role, person?.profiles, ...(named ? [named] : [])]
+  const { [PERSON_HEADER]: personHeader } = req.headers
+  return [
+    'person',
+    person?.id,
+    person?.role,
+    person?.profiles,
+    ...(personHeader ? [personHeader] : []),
+  ]
 }
 
 /** Names a request: keys are chosen by clients, and each has only those of its own. */
@@ -154,8 +160,9 @@ type Running = { fingerprint: string; settled: Promise<SavedReply | null> }
 
 type Work = () => unknown
 
-const check = (known: { fingerprint: string }, fingerprint: string): void => {
-  if (known.fingerprint !== fingerprint) throw mismatch(REUSED, { code: 'idempotency_key_reused' })
+const check = (earlier: { fingerprint: string }, fingerprint: string): void => {
+  if (earlier.fingerprint !== fingerprint)
+    throw mismatch(REUSED, { code: 'idempotency_key_reused' })
 }
 
 /** Runs requests, and each of those with a key once. */
@@ -187,11 +194,11 @@ export class Once {
       const reply = await other.settled
       if (reply) return replay(reply)
     }
-    const known = this.#keys.find(id)
-    if (known) check(known, fingerprint)
-    if (known?.reply) return replay(known.reply)
-    if (known && !endpoint.recognizes)
-      throw known.isDone
+    const earlier = this.#keys.find(id)
+    if (earlier) check(earlier, fingerprint)
+    if (earlier?.reply) return replay(earlier.reply)
+    if (earlier && !endpoint.recognizes)
+      throw earlier.isDone
         ? conflict(NOT_KEPT, { code: 'reply_not_kept' })
         : conflict(INTERRUPTED, { code: 'request_interrupted' })
     return this.#first(x, endpoint, id, fingerprint, work)

@@ -44,9 +44,9 @@ class Components {
     const names = new Map<string, string>()
     for (const [name, def] of Object.entries(defs)) {
       const text = JSON.stringify(def)
-      const taken = this.#texts.get(name)
+      const existing = this.#texts.get(name)
       const final =
-        taken !== undefined && taken !== text
+        existing !== undefined && existing !== text
           ? `${name}${io === 'input' ? 'Input' : 'Output'}`
           : name
       names.set(name, final)

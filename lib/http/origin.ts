@@ -79,8 +79,8 @@ export class KnownHosts {
   }
 
   has(text: string): boolean {
-    const known = this.#answers.get(text)
-    if (known !== undefined) return known
+    const cached = this.#answers.get(text)
+    if (cached !== undefined) return cached
     const name = parseHost(text)?.name
     const answer =
       name !== undefined &&

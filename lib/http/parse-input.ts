@@ -10,8 +10,8 @@ const MAX_NAME = 12
 const NAMES = new Map<string, string>()
 
 const nameOf = (text: string): string => {
-  const known = NAMES.get(text)
-  if (known !== undefined) return known
+  const cached = NAMES.get(text)
+  if (cached !== undefined) return cached
   // Clients choose them.
   if (NAMES.size < MAX_NAMES && text.length <= MAX_NAME) NAMES.set(text, text)
   return text
@@ -124,13 +124,13 @@ const dropNulls = (schema: z.core.$ZodType, value: unknown): unknown => {
     return next ? dropNulls(next, value) : value
   }
   if (Array.isArray(value)) return value
-  const kept: Record<string, unknown> = Object.create(null)
+  const fields: Record<string, unknown> = Object.create(null)
   for (const [key, item] of Object.entries(value)) {
     const field = Object.hasOwn(schema.shape, key) ? schema.shape[key] : undefined
-    if (field === undefined) kept[key] = item
-    else if (item !== null || acceptsNull(field)) kept[key] = dropNulls(field, item)
+    if (field === undefined) fields[key] = item
+    else if (item !== null || acceptsNull(field)) fields[key] = dropNulls(field, item)
   }
-  return kept
+  return fields
 }
 
 const hasFields = (schema: z.core.$ZodType): boolean => {
@@ -152,8 +152,8 @@ const safeParse = <S extends z.ZodType>(schema: S, value: unknown) => {
 /** Throws a 400 with one sentence. */
 export const parseInput = <S extends z.ZodType>(
   schema: S,
-  given: Record<string, unknown>,
-): z.output<S> => parseFields(schema, dropNulls(schema, given) as Record<string, unknown>)
+  input: Record<string, unknown>,
+): z.output<S> => parseFields(schema, dropNulls(schema, input) as Record<string, unknown>)
 
 /** The same for a query, which has no nulls. */
 export const parseFields = <S extends z.ZodType>(

@@ -104,10 +104,10 @@ export const checkUrl = (text: string, allow: Allow): URL => {
 /** Resolves a name; throws if any of its addresses is in another network. */
 export const checkAddresses = (
   host: string,
-  found: readonly LookupAddress[],
+  addresses: readonly LookupAddress[],
   allow: Allow,
 ): readonly LookupAddress[] => {
   const isFine = ({ address }: LookupAddress) => isPublicAddress(address) || allow(address)
-  if (found.length === 0 || !found.every(isFine)) throw refusePrivate(host)
-  return found
+  if (addresses.length === 0 || !addresses.every(isFine)) throw refusePrivate(host)
+  return addresses
 }

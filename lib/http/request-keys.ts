@@ -23,16 +23,16 @@ const Reply = z.object({
   headers: z.record(z.string(), z.string()),
   text: z.string(),
 })
-const Line = z.discriminatedUnion('t', [
+const RequestLine = z.discriminatedUnion('t', [
   z.object({ t: z.literal('begun'), id: z.string(), at: z.number(), fingerprint: z.string() }),
   z.object({ t: z.literal('ended'), id: z.string(), reply: Reply.nullable() }),
   z.object({ t: z.literal('freed'), id: z.string() }),
 ])
-type Line = z.infer<typeof Line>
+type RequestLine = z.infer<typeof RequestLine>
 
-const parse = (line: string): Line[] => {
+const parse = (line: string): RequestLine[] => {
   try {
-    return [Line.parse(JSON.parse(line))]
+    return [RequestLine.parse(JSON.parse(line))]
   } catch {
     // Torn by a kill, damaged, or the empty one behind the last line.
     return []
@@ -66,15 +66,15 @@ export class RequestKeys implements KeyStore {
 
   find(id: string): KnownRequest | undefined {
     this.#read()
-    const known = this.#requests.get(id)
-    if (!known || known.at < this.#clock.now() - KEPT_MS) return undefined
-    const { fingerprint, isDone } = known
+    const request = this.#requests.get(id)
+    if (!request || request.at < this.#clock.now() - KEPT_MS) return undefined
+    const { fingerprint, isDone } = request
     return { fingerprint, isDone, reply: this.#replies.get(id) ?? null }
   }
 
   begin(id: string, fingerprint: string): void {
     this.#read()
-    const line: Line = { t: 'begun', id, at: this.#clock.now(), fingerprint }
+    const line: RequestLine = { t: 'begun', id, at: this.#clock.now(), fingerprint }
     this.#append(line)
     this.#apply(line)
   }
@@ -89,13 +89,13 @@ export class RequestKeys implements KeyStore {
     this.#tryAppend({ t: 'freed', id })
   }
 
-  #apply(line: Line): void {
+  #apply(line: RequestLine): void {
     const { id } = line
     this.#chars -= this.#replies.get(id)?.text.length ?? 0
     this.#replies.delete(id)
     if (line.t === 'ended') {
-      const known = this.#requests.get(id)
-      if (known) known.isDone = true
+      const request = this.#requests.get(id)
+      if (request) request.isDone = true
       if (line.reply) this.#keepReply(id, line.reply)
       return
     }
@@ -125,7 +125,7 @@ export class RequestKeys implements KeyStore {
     }
   }
 
-  #tryAppend(line: Line): void {
+  #tryAppend(line: RequestLine): void {
     try {
       this.#append(line)
     } catch (error) {
@@ -133,7 +133,7 @@ export class RequestKeys implements KeyStore {
     }
   }
 
-  #append(line: Line): void {
+  #append(line: RequestLine): void {
     const name = this.#nameOf(this.#clock.now())
     if (name !== this.#today) this.#removeOld()
     this.#today = name
@@ -164,9 +164,9 @@ export class RequestKeys implements KeyStore {
   }
 
   #removeOld(): void {
-    const kept = this.#nameOf(this.#clock.now() - KEPT_MS)
+    const oldest = this.#nameOf(this.#clock.now() - KEPT_MS)
     for (const name of this.#names()) {
-      if (name >= kept) continue
+      if (name >= oldest) continue
       rmSync(join(this.#dir, name), { force: true })
       reportWrite(join(this.#dir, name))
     }

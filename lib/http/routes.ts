@@ -102,8 +102,8 @@ export class Routes {
   }
 
   match(path: string): RouteMatch | undefined {
-    const known = this.#exact.get(path)
-    if (known) return known
+    const exact = this.#exact.get(path)
+    if (exact) return exact
     const cut = path.lastIndexOf('/') + 1
     const entry = cut < path.length ? this.#withParam.get(path.slice(0, cut)) : undefined
     if (entry) return { entry, value: path.slice(cut) }

@@ -78,8 +78,8 @@ export const cacheOf = ({ immutable }: Asset): string =>
   immutable ? 'public, max-age=31536000, immutable' : 'no-cache'
 
 /** The reply for an asset in the encoding that the client accepts. */
-export const assetReply = (asset: Asset, asked: IncomingHttpHeaders, cache?: string): Reply => {
-  const encoding = encodingFor(asset, asked['accept-encoding'])
+export const assetReply = (asset: Asset, request: IncomingHttpHeaders, cache?: string): Reply => {
+  const encoding = encodingFor(asset, request['accept-encoding'])
   const headers: Record<string, string> = {}
   if (asset.br || asset.gzip) headers.Vary = 'Accept-Encoding'
   if (encoding) headers['Content-Encoding'] = encoding

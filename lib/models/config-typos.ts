@@ -48,11 +48,11 @@ const NOT_MEANT: ReadonlySet<string> = new Set(['providers', 'models'])
 const misspelled = (
   of: Readonly<JsonObject>,
   prefix: string,
-  wanted: readonly string[],
+  names: readonly string[],
 ): Slip | null => {
   for (const key of Object.keys(of)) {
-    if (wanted.includes(key) || NOT_MEANT.has(key) || isAbsent(of[key]) || key.length > 20) continue
-    const meant = wanted.find(
+    if (names.includes(key) || NOT_MEANT.has(key) || isAbsent(of[key]) || key.length > 20) continue
+    const meant = names.find(
       name => isAbsent(of[name]) && distance(plain(key), plain(name)) <= (name.length > 6 ? 2 : 1),
     )
     if (meant !== undefined) return wrongName(`${prefix}${key}`, meant)
@@ -67,12 +67,12 @@ const OTHER_NAMES =
 const otherAddress = (
   of: Readonly<JsonObject>,
   prefix: string,
-  wanted: readonly string[],
+  names: readonly string[],
 ): Slip | null => {
-  if (wanted.some(name => !isAbsent(of[name]))) return null
+  if (names.some(name => !isAbsent(of[name]))) return null
   const key = Object.keys(of).find(
     name =>
-      !wanted.includes(name) &&
+      !names.includes(name) &&
       OTHER_NAMES.test(plain(name)) &&
       /^[a-z]+:\/\/|^[\w.-]+:\d+|^localhost\b|\./i.test(String(of[name] ?? '')),
   )

@@ -60,9 +60,9 @@ export class ConnectionTests {
     return withProvider(home, { provider, model, baseUrl }, variables)
   }
 
-  async #modelFor(home: ModelHome, provider: string, wanted: string): Promise<string> {
+  async #modelFor(home: ModelHome, provider: string, model: string): Promise<string> {
     const setup = readSetup(home)
-    if (wanted) return parseHint(parseModelId(wanted), setup.custom)?.model ?? wanted
+    if (model) return parseHint(parseModelId(model), setup.custom)?.model ?? model
     const configured = resolveFor(home, effectiveDefault(home, this.#catalog.defaults(home)))
     if (configured.model && configured.provider && toProviderId(configured.provider) === provider)
       return configured.model
@@ -70,7 +70,7 @@ export class ConnectionTests {
     return parseHint(id, setup.custom)?.model ?? id
   }
 
-  #named(text: string): string {
+  #requireProvider(text: string): string {
     const provider = toProviderId(text)
     if (!provider) throw invalid('provider is required', { code: 'missing_fields' })
     return provider
@@ -82,7 +82,7 @@ export class ConnectionTests {
     input: ConnectionTestInput,
     signal: AbortSignal,
   ): Promise<ProviderTestResult> {
-    const provider = this.#named(input.provider)
+    const provider = this.#requireProvider(input.provider)
     const supposed = this.#suppose(home, input, provider, input.model ?? '')
     const model = await this.#modelFor(supposed, provider, input.model?.trim() ?? '')
     return testCall(
@@ -102,14 +102,14 @@ export class ConnectionTests {
 
   /** Fetches the model list. Nothing is stored. */
   async probe(home: ModelHome, input: ConnectionTestInput): Promise<ProbeResult> {
-    const provider = this.#named(input.provider)
+    const provider = this.#requireProvider(input.provider)
     const supposed = this.#suppose(home, input, provider, input.model ?? '')
     const setup = readSetup(supposed)
     const base_url = baseUrlOf(setup, provider)
     const none = { provider, base_url, models: [] }
     try {
-      const found = await this.#live.fetch(supposed, provider)
-      const models = found.map(({ id }) => ({ id, label: labelFor(setup, provider, id) }))
+      const remoteModels = await this.#live.fetch(supposed, provider)
+      const models = remoteModels.map(({ id }) => ({ id, label: labelFor(setup, provider, id) }))
       return models.length > 0
         ? { ...none, ok: true, models, message: `${models.length} models` }
         : { ...none, ok: false, ...failure('This provider needs an API key first.') }

@@ -20,8 +20,8 @@ const FALLBACK = 128_000
 /** Tokens; 0 for an unknown family. */
 export const knownContextLength = (model: string): number => {
   const name = model.toLowerCase()
-  const found = FAMILIES.filter(([fragment]) => name.includes(fragment))
-  return found.toSorted(([a], [b]) => b.length - a.length)[0]?.[1] ?? 0
+  const families = FAMILIES.filter(([fragment]) => name.includes(fragment))
+  return families.toSorted(([a], [b]) => b.length - a.length)[0]?.[1] ?? 0
 }
 
 export const contextLengthOf = (model: string): number => knownContextLength(model) || FALLBACK

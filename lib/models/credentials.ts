@@ -126,15 +126,15 @@ const isKeyOfServer = ({ active, apiKey, providers, custom }: ModelSetup, key: s
 
 /** Keys from .env come before keys from the process environment, whatever the variables are called. */
 const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] => {
-  const found = variablesOf(provider).flatMap(name => {
+  const credentials = variablesOf(provider).flatMap(name => {
     const key = setup.env[name]
     if (!isUsableSecret(key)) return []
     if (provider === 'openai' && isKeyOfServer(setup, key.trim())) return []
     return [{ key: key.trim(), name, source: sourceOf(setup, name) }]
   })
   return [
-    ...found.filter(({ source }) => source === 'env_file'),
-    ...found.filter(({ source }) => source === 'env_var'),
+    ...credentials.filter(({ source }) => source === 'env_file'),
+    ...credentials.filter(({ source }) => source === 'env_var'),
   ]
 }
 
@@ -170,11 +170,11 @@ export const unusableKey = (
   const variables = variablesOf(provider).filter(
     name => url === undefined || canSendKey(setup, provider, url, sourceOf(setup, name)),
   )
-  const written = [
+  const keys = [
     ...variables.map((name): [string, string | undefined] => [name, setup.env[name]]),
     ...writtenKeys(setup, provider),
   ]
-  for (const [name, value] of written) {
+  for (const [name, value] of keys) {
     const why = whyUnusable(value)
     if (why) return { name, why }
   }
@@ -198,8 +198,8 @@ export const unusableKeys = (setup: ModelSetup): UnusableKey[] => {
     ...setup.providers.keys(),
     ...setup.custom.map(customId),
   ])
-  const found = [...ids].flatMap(id => unusableKey(setup, id) ?? [])
-  return found.filter(({ name }, at) => found.findIndex(other => other.name === name) === at)
+  const keys = [...ids].flatMap(id => unusableKey(setup, id) ?? [])
+  return keys.filter(({ name }, at) => keys.findIndex(other => other.name === name) === at)
 }
 
 /** A key from config.yaml goes to the address configured with it, or to the provider's own hosts. */
@@ -310,7 +310,7 @@ export const needsSignIn = (setup: ModelSetup, provider: string): boolean => {
 export const candidatesFor = (setup: ModelSetup, provider: string, url: string): Candidate[] => {
   const host = hostOf(url)
   // At an address the home chose, the key written beside it comes first; at the provider's own, the variables.
-  const written = (
+  const configKeys = (
     mayReceiveConfigured(setup, provider, url) ? fromConfig(setup, provider) : []
   ).map(credential => ({ ...credential, ...NO_STATUS, id: `config:${credential.name}` }))
   const variables = fromEnvironment(setup, provider)
@@ -335,8 +335,8 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
     .map(({ baseUrl: _, ...candidate }) => candidate)
   return withoutDuplicates(
     isOwnHost(setup, provider, host)
-      ? [...variables, ...written, ...others]
-      : [...written, ...variables, ...others],
+      ? [...variables, ...configKeys, ...others]
+      : [...configKeys, ...variables, ...others],
   ).filter(candidate => !isForeignSignIn(candidate))
 }
 
@@ -382,17 +382,17 @@ export const isKeyOfOwnServer = (setup: ModelSetup): boolean => {
  * in config.yaml, and custom ones. Ambient tokens such as GH_TOKEN do not count.
  */
 export const configuredProviders = (setup: ModelSetup): Set<string> => {
-  const found = new Set<string>()
-  if (setup.active) found.add(setup.active)
-  for (const [id, entries] of setup.pool) if (entries.some(({ ambient }) => !ambient)) found.add(id)
+  const ids = new Set<string>()
+  if (setup.active) ids.add(setup.active)
+  for (const [id, entries] of setup.pool) if (entries.some(({ ambient }) => !ambient)) ids.add(id)
   for (const [id, { keys, ambient = [] }] of [...PROVIDERS])
     if (
       fromEnvironment(setup, id).some(({ name }) => keys.includes(name) && !ambient.includes(name))
     )
-      found.add(id)
-  for (const [id, { models }] of setup.providers) if (models.size > 0) found.add(id)
-  for (const entry of setup.custom) if (entry.models.size > 0) found.add(customId(entry))
-  return found
+      ids.add(id)
+  for (const [id, { models }] of setup.providers) if (models.size > 0) ids.add(id)
+  for (const entry of setup.custom) if (entry.models.size > 0) ids.add(customId(entry))
+  return ids
 }
 
 /** No provider, no address and no key. Only then is the demo model used. */

@@ -105,9 +105,9 @@ export const requireServed = (home: ModelHome, id: string): void => {
 
 /** Saves the default model without an `@provider:` hint, which the command line cannot read. Returns the saved id. */
 export const setDefaultModel = (home: EditableHome, id: string): string => {
-  const wanted = parseModelId(id)
+  const modelId = parseModelId(id)
   const setup = readSetup(home)
-  const resolved = resolveModel(wanted, setup)
+  const resolved = resolveModel(modelId, setup)
   const provider = resolved.provider ?? setup.provider
   const hasChanged =
     provider !== null && (setup.active === null || toProviderId(provider) !== setup.active)

@@ -102,11 +102,14 @@ export const resolveKey = (
     )
   if (needsSignIn(setup, provider))
     throw unavailable(signInExpired(name), { code: 'provider_sign_in_expired', values: { name } })
-  const [held] = credentialsOf(setup, provider)
-  if (held)
+  const [credential] = credentialsOf(setup, provider)
+  if (credential)
     throw unavailable(
-      `${held.name} is a key of ${name} and is not sent to ${new URL(url).host}. Write the key for that address as model.api_key in config.yaml, or pick another model.`,
-      { code: 'key_not_for_host', values: { holder: held.name, name, host: new URL(url).host } },
+      `${credential.name} is a key of ${name} and is not sent to ${new URL(url).host}. Write the key for that address as model.api_key in config.yaml, or pick another model.`,
+      {
+        code: 'key_not_for_host',
+        values: { holder: credential.name, name, host: new URL(url).host },
+      },
     )
   const facts = PROVIDERS.get(provider)
   if (facts?.oauth)

@@ -41,10 +41,10 @@ const effortOf = ({ effort }: ModelSetup): Effort | undefined =>
  * model, because the model menu shows it there. Ambient tokens do not count.
  */
 const chooseProvider = (setup: ModelSetup, model: string): string | null => {
-  const wanted = setup.env.AGENT_INFERENCE_PROVIDER?.trim()
-  if (wanted && wanted.toLowerCase() !== 'auto') return wanted
+  const provider = setup.env.AGENT_INFERENCE_PROVIDER?.trim()
+  if (provider && provider.toLowerCase() !== 'auto') return provider
   const hasAddress = Boolean(setup.env.OPENAI_BASE_URL?.trim())
-  const [named] = setup.custom
+  const [custom] = setup.custom
   const usable = [...PROVIDERS.keys(), ...setup.providers.keys()].filter(
     id => id !== 'copilot' && credentialsOf(setup, id).length > 0,
   )
@@ -52,7 +52,8 @@ const chooseProvider = (setup: ModelSetup, model: string): string | null => {
     setup.providers.get(id)?.models.has(model) === true ||
     builtinModels(id)?.some(option => option.id === model) === true
   return (
-    usable.find(lists) ?? (hasAddress ? 'openai' : (usable[0] ?? (named ? customId(named) : null)))
+    usable.find(lists) ??
+    (hasAddress ? 'openai' : (usable[0] ?? (custom ? customId(custom) : null)))
   )
 }
 

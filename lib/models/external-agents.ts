@@ -61,38 +61,38 @@ const findExecutable = (name: string, path: string): string | null =>
 
 /** Installed agents of the table, one entry per id. */
 export const installedAgents = (path: string): AgentProgram[] => {
-  const found = new Map<string, AgentProgram>()
+  const programs = new Map<string, AgentProgram>()
   for (const agent of KNOWN_AGENTS) {
     const [file = '', ...args] = agent.command
-    const executable = found.has(agent.id) ? null : findExecutable(file, path)
-    if (executable) found.set(agent.id, { ...agent, command: [executable, ...args] })
+    const executable = programs.has(agent.id) ? null : findExecutable(file, path)
+    if (executable) programs.set(agent.id, { ...agent, command: [executable, ...args] })
   }
-  return [...found.values()]
+  return [...programs.values()]
 }
 
 /** Repeats the search only when the mtime of a PATH directory has changed. */
 export class InstalledAgents {
   #key = ''
-  #found: AgentProgram[] = []
+  #programs: AgentProgram[] = []
 
   find(path: string): readonly AgentProgram[] {
     const times = directories(path).map(directory =>
       isDirectory(directory) ? statSync(directory, { throwIfNoEntry: false })?.mtimeMs : 0,
     )
     const key = `${path}\n${times.join(' ')}`
-    if (this.#key !== key) this.#found = installedAgents(path)
+    if (this.#key !== key) this.#programs = installedAgents(path)
     this.#key = key
-    return this.#found
+    return this.#programs
   }
 }
 
 /** Agents with an `acp_command` in the model section, a provider or a custom provider of config.yaml. */
 const configuredAgents = ({ agents }: ModelSetup): AgentProgram[] => {
-  const found = new Map<string, AgentProgram>()
+  const programs = new Map<string, AgentProgram>()
   for (const { id, name, command } of agents)
-    if (command.length > 0 && !found.has(id))
-      found.set(id, { id, name: name ?? nameOf(id), command })
-  return [...found.values()]
+    if (command.length > 0 && !programs.has(id))
+      programs.set(id, { id, name: name ?? nameOf(id), command })
+  return [...programs.values()]
 }
 
 const nameOf = (id: string): string =>
@@ -188,17 +188,17 @@ export const agentEndpoint = (
   )
   if (provider === AGENT_PROVIDER) {
     const cut = model.indexOf(':')
-    const wanted = cut < 0 ? model : model.slice(0, cut)
+    const agentId = cut < 0 ? model : model.slice(0, cut)
     const rest = cut < 0 ? '' : model.slice(cut + 1)
     const agent =
-      configured.find(({ id }) => id === wanted) ??
-      installedAgents(setup.env.PATH ?? '').find(({ id }) => id === wanted) ??
-      KNOWN_AGENTS.find(({ id }) => id === wanted)
+      configured.find(({ id }) => id === agentId) ??
+      installedAgents(setup.env.PATH ?? '').find(({ id }) => id === agentId) ??
+      KNOWN_AGENTS.find(({ id }) => id === agentId)
     if (agent) return toEndpoint(setup, agent, provider, model, rest)
     if (own) return toEndpoint(setup, own, provider, model, model)
     throw unavailable(
-      `Unknown agent "${wanted}". Pick one in the model menu, or add it to config.yaml with acp_command.`,
-      { code: 'agent_unknown', values: { name: wanted } },
+      `Unknown agent "${agentId}". Pick one in the model menu, or add it to config.yaml with acp_command.`,
+      { code: 'agent_unknown', values: { name: agentId } },
     )
   }
   if (own) return toEndpoint(setup, own, provider, model, model)

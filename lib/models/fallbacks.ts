@@ -24,12 +24,12 @@ const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
   // Skip malformed entries: they would read as "any provider".
   if ([entry.provider, entry.base_url].some(each => each != null && typeof each !== 'string'))
     return []
-  const named = firstTrimmed(entry.provider)
+  const provider = firstTrimmed(entry.provider)
   const baseUrl = firstTrimmed(entry.base_url).replace(/\/+$/, '') || null
   const { custom } = readSetup(home)
   const pair =
-    named && named.toLowerCase() !== 'auto'
-      ? { model, provider: asCustom(named, custom), baseUrl }
+    provider && provider.toLowerCase() !== 'auto'
+      ? { model, provider: asCustom(provider, custom), baseUrl }
       : { ...resolveFor(home, model), ...(baseUrl && { baseUrl }) }
   const variable = firstTrimmed(entry.api_key_env, entry.key_env)
   const env = home.env()
@@ -40,8 +40,8 @@ const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
 /** In order of preference. */
 export const readFallbacks = (home: ModelHome): Fallback[] => {
   const { fallback_providers: list, fallback_model: one } = home.config()
-  const found = (Array.isArray(list) ? list : []).flatMap(raw => readFallback(home, raw))
-  return found.length > 0 ? found : readFallback(home, one)
+  const fallbacks = (Array.isArray(list) ? list : []).flatMap(raw => readFallback(home, raw))
+  return fallbacks.length > 0 ? fallbacks : readFallback(home, one)
 }
 
 /** A key written beside a fallback is used for that fallback only; otherwise `pick` chooses. */

@@ -66,9 +66,9 @@ const toModel = (value: unknown): RemoteModel[] => {
 
 /** Accepts `{data: […]}`, `{models: […]}` or a bare list, and removes duplicates. Undefined for anything else. */
 export const parseModelList = (value: unknown): RemoteModel[] | undefined => {
-  const found = isObject(value) ? [value.data, value.models].find(Array.isArray) : value
-  if (!Array.isArray(found)) return undefined
-  const models = found.slice(0, MAX_MODELS).flatMap(toModel)
+  const rows = isObject(value) ? [value.data, value.models].find(Array.isArray) : value
+  if (!Array.isArray(rows)) return undefined
+  const models = rows.slice(0, MAX_MODELS).flatMap(toModel)
   return [...new Map(models.map(model => [model.id, model])).values()]
 }
 
@@ -92,14 +92,14 @@ const checkedUrl = (text: string): URL => {
 const pinned = async (url: URL, resolve: NonNullable<ModelListOptions['resolve']>) => {
   const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase()
   if (isIP(host) !== 0) return undefined
-  const found = await resolve(host)
+  const addresses = await resolve(host)
   const isNear = LOCAL_NAMES.some(name => host.includes(name))
-  if (!isNear && found.some(({ address }) => isPrivateAddress(address)))
+  if (!isNear && addresses.some(({ address }) => isPrivateAddress(address)))
     throw unavailable(
       `${host} resolves to a private address, so it wasn’t contacted. Enter the IP address if that’s intended.`,
       { code: 'private_address', values: { host } },
     )
-  return found
+  return addresses
 }
 
 /** Connects to the addresses that were checked: a second lookup could return others (DNS rebinding). */
@@ -119,8 +119,8 @@ const dispatcherFor = async (
   const { Agent } = await import('undici')
   return new Agent({
     connect: {
-      lookup: (_host, wanted, done) =>
-        wanted.all ? done(null, addresses) : done(null, first.address, first.family),
+      lookup: (_host, options, done) =>
+        options.all ? done(null, addresses) : done(null, first.address, first.family),
     },
   })
 }

@@ -34,8 +34,8 @@ export const isTagServer = (provider: string, url: string): boolean =>
 
 /** An address from the environment counts only when it is a loopback address. */
 const addressOf = ({ baseUrl, baseUrlEnv }: Server, env: Readonly<Record<string, string>>) => {
-  const given = (baseUrlEnv && env[baseUrlEnv]?.trim().replace(/\/+$/, '')) || ''
-  return URL.canParse(given) && isLoopbackHost(new URL(given).hostname) ? given : baseUrl
+  const address = (baseUrlEnv && env[baseUrlEnv]?.trim().replace(/\/+$/, '')) || ''
+  return URL.canParse(address) && isLoopbackHost(new URL(address).hostname) ? address : baseUrl
 }
 
 const sameAddress = (a: string, b: string): boolean => {
@@ -54,7 +54,7 @@ export const findLocalServers = async (
     ...setup.custom.map(({ baseUrl }) => baseUrl),
     ...[...setup.providers.values()].map(({ baseUrl }) => baseUrl),
   ]
-  const found = await Promise.all(
+  const servers = await Promise.all(
     LOCAL_SERVERS.map(async (server): Promise<LocalServer[]> => {
       const base_url = addressOf(server, setup.env)
       try {
@@ -77,5 +77,5 @@ export const findLocalServers = async (
       }
     }),
   )
-  return found.flat()
+  return servers.flat()
 }

@@ -85,7 +85,7 @@ export class ModelCatalog {
       live: provider => this.#live.cached(home, provider),
       window: (setup, provider, id) =>
         configuredContextLength(setup, provider, id) ||
-        this.#windows?.known(baseUrlOf(setup, provider), id) ||
+        this.#windows?.knownTokens(baseUrlOf(setup, provider), id) ||
         factsOf(provider, id)?.contextLength ||
         knownContextLength(id),
     }
@@ -131,9 +131,9 @@ export class ModelCatalog {
   /** The response of GET /api/models. */
   async list(home: ModelHome): Promise<ModelList> {
     const setup = readSetup(home)
-    const wanted = [...configuredProviders(setup)].filter(id => usesRemoteList(setup, id))
+    const providers = [...configuredProviders(setup)].filter(id => usesRemoteList(setup, id))
     await Promise.all([
-      this.#ask(home, wanted),
+      this.#ask(home, providers),
       isUnconfigured(setup) ? undefined : this.#prices.ready(),
       this.#askDefaultWindow(home),
     ])
@@ -156,17 +156,17 @@ export class ModelCatalog {
   async of(home: ModelHome, name: string): Promise<ProviderModels> {
     const setup = readSetup(home)
     const provider = toProviderId(name)
-    const found = await this.#live.load(home, provider)
-    const ids = found?.map(({ id }) => id) ?? []
-    const models = found?.length
+    const remote = await this.#live.load(home, provider)
+    const ids = remote?.map(({ id }) => id) ?? []
+    const models = remote?.length
       ? ids.map(id => ({ id, label: labelFor(setup, provider, id) }))
-      : written(setup, provider)
+      : configuredModels(setup, provider)
     return { provider, models, ids: models.map(({ id }) => id), count: models.length }
   }
 }
 
 /** `custom` without a slug means all custom providers. */
-const written = (setup: ModelSetup, provider: string): ModelOption[] => {
+const configuredModels = (setup: ModelSetup, provider: string): ModelOption[] => {
   const entries = provider === 'custom' ? setup.custom : [customEntry(setup, provider)]
   const configured = [...entries, setup.providers.get(provider)].flatMap(entry =>
     entry ? [...entry.models.keys()] : [],

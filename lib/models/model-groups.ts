@@ -80,11 +80,11 @@ const modelsOf = (
   provider: string,
   { live }: ModelInfoSources,
 ): ModelOption[] => {
-  const written = writtenModels(setup, provider)
+  const configured = writtenModels(setup, provider)
   const remote = usesRemoteList(setup, provider) ? live?.(provider) : null
-  if (!remote?.length) return written
+  if (!remote?.length) return configured
   const has = new Set(remote.map(({ id }) => id))
-  const others = provider.startsWith('custom') ? written.filter(({ id }) => !has.has(id)) : []
+  const others = provider.startsWith('custom') ? configured.filter(({ id }) => !has.has(id)) : []
   return [...remote.map(({ id }) => ({ id, label: labelFor(setup, provider, id) })), ...others]
 }
 
@@ -147,19 +147,19 @@ export const modelGroups = (
 ): ModelList => {
   const setup = readSetup(home)
   const defaultModel = defaultModelOf(setup, config)
-  const found = [...configuredProviders(setup)]
+  const groups = [...configuredProviders(setup)]
     .filter(id => id !== 'demo' && !(id === 'openai' && isKeyOfOwnServer(setup)))
     .sort()
     .map(id => buildGroup(setup, id, beyond))
     .filter(({ models }) => models.length > 0)
   const agents = beyond.agents && agentGroup(setup, beyond.agents)
-  if (agents) found.push(agents)
+  if (agents) groups.push(agents)
   const isDemo = setup.active === 'demo' || isUnconfigured(setup)
   const demo = isDemo ? [demoGroup()] : []
   const isOffered = !(setup.active === 'demo' && defaultModel === 'demo')
   return {
     active_provider: setup.active,
     default_model: defaultModel,
-    groups: [...demo, ...withDefault(setup, found, isOffered ? defaultModel : '', beyond)],
+    groups: [...demo, ...withDefault(setup, groups, isOffered ? defaultModel : '', beyond)],
   }
 }

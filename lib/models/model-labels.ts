@@ -12,8 +12,8 @@ export const liveLabel = (id: string): string => {
     .slice(id.lastIndexOf('/') + 1)
     .split('-')
     .filter(token => token !== '')
-  const named = tokens.map(token => CASING.get(token.toLowerCase()) ?? capital(token))
-  return named.join(' ') || id
+  const words = tokens.map(token => CASING.get(token.toLowerCase()) ?? capital(token))
+  return words.join(' ') || id
 }
 
 const tagPart = (text: string): string =>

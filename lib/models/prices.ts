@@ -32,7 +32,7 @@ export class Prices {
   readonly #load: () => Promise<Table>
   #table: Table | undefined
   #loading: Promise<void> | undefined
-  readonly #known = new Map<string, ModelFacts | null>()
+  readonly #facts = new Map<string, ModelFacts | null>()
 
   constructor(load: () => Promise<Table> = () => import('@pydantic/genai-prices')) {
     this.#load = load
@@ -50,13 +50,13 @@ export class Prices {
   }
 
   #own(providerId: string, model: string): ModelFacts | null {
-    const found = this.#match(providerId, model)
-    if (!found) return null
-    const input = base(found.model_price.input_mtok)
-    const output = base(found.model_price.output_mtok)
-    const cacheRead = base(found.model_price.cache_read_mtok)
-    const cacheWrite = base(found.model_price.cache_write_mtok)
-    const contextLength = found.model.context_window ?? 0
+    const match = this.#match(providerId, model)
+    if (!match) return null
+    const input = base(match.model_price.input_mtok)
+    const output = base(match.model_price.output_mtok)
+    const cacheRead = base(match.model_price.cache_read_mtok)
+    const cacheWrite = base(match.model_price.cache_write_mtok)
+    const contextLength = match.model.context_window ?? 0
     if (input === undefined || output === undefined) return { contextLength }
     const price = {
       input,
@@ -104,11 +104,11 @@ export class Prices {
   find(provider: string, model: string): ModelFacts | null {
     if (!this.#table) return null
     const key = `${provider} ${model}`
-    const held = this.#known.get(key)
-    if (held !== undefined) return held
+    const cached = this.#facts.get(key)
+    if (cached !== undefined) return cached
     const facts = this.#find(provider, model)
     // Bounded, because ids come from remote model lists.
-    if (this.#known.size < 5_000) this.#known.set(key, facts)
+    if (this.#facts.size < 5_000) this.#facts.set(key, facts)
     return facts
   }
 }

@@ -122,8 +122,8 @@ const rows = (value: unknown): Readonly<JsonObject>[] =>
 /** Trimmed text. Numbers count as text, because YAML reads `4.20` as a number. */
 export const firstTrimmed = (...values: unknown[]): string => {
   for (const value of values) {
-    const found = typeof value === 'number' ? String(value) : value
-    if (typeof found === 'string' && found.trim()) return found.trim()
+    const text = typeof value === 'number' ? String(value) : value
+    if (typeof text === 'string' && text.trim()) return text.trim()
   }
   return ''
 }
@@ -309,8 +309,8 @@ const byPriority = (a: PoolEntry, b: PoolEntry): number =>
 const readPool = (auth: Readonly<JsonObject>, env: ModelSetup['env']): ModelSetup['pool'] => {
   const pools = entries(auth.credential_pool).map(([name, list]): [string, PoolEntry[]] => {
     const id = toProviderId(name)
-    const found = rows(list).flatMap((raw, at) => readPoolEntry(id, raw, at, env))
-    return [id, found.toSorted(byPriority)]
+    const pool = rows(list).flatMap((raw, at) => readPoolEntry(id, raw, at, env))
+    return [id, pool.toSorted(byPriority)]
   })
   return new Map(pools)
 }
@@ -332,7 +332,7 @@ const readSignedIn = (auth: Readonly<JsonObject>): ModelSetup['signedIn'] =>
   )
 
 /** `auto` counts as absent. */
-const named = (value: unknown): string | null => {
+const explicitProvider = (value: unknown): string | null => {
   const name = firstTrimmed(value)
   return name.toLowerCase() === 'auto' ? null : name || null
 }
@@ -352,12 +352,12 @@ export const readSetup = (home: ModelHome): ModelSetup => {
   const raw = typeof config.model === 'object' ? asObject(config.model) : {}
   const custom = rows(config.custom_providers).map(entry => readCustom(entry, env))
   const baseUrl = address(raw.base_url, config.base_url)
-  const written =
-    named(raw.provider) ??
-    named(config.provider) ??
+  const name =
+    explicitProvider(raw.provider) ??
+    explicitProvider(config.provider) ??
     (baseUrl ? 'custom' : null) ??
-    named(auth.active_provider)
-  const provider = written && asCustom(written, custom)
+    explicitProvider(auth.active_provider)
+  const provider = name && asCustom(name, custom)
   return {
     provider,
     active: provider && toProviderId(provider),

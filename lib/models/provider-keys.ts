@@ -128,15 +128,17 @@ export const keyChange = (home: ModelHome, name: string, raw: string | null): Ke
       `Cannot configure API key for '${display_name}'. This provider does not have a known env var mapping.`,
       { code: 'key_unsupported', values: { name: display_name } },
     )
-  const held = (PROVIDERS.get(id)?.keys ?? []).filter(each => Object.hasOwn(setup.dotenv, each))
+  const variables = (PROVIDERS.get(id)?.keys ?? []).filter(each =>
+    Object.hasOwn(setup.dotenv, each),
+  )
   if (raw === null || !raw.trim())
     return {
       provider,
       display_name,
       action: 'removed',
-      values: Object.fromEntries([...held, variable].map(each => [each, null])),
+      values: Object.fromEntries([...variables, variable].map(each => [each, null])),
     }
-  const used = held.find(each => isUsableSecret(setup.dotenv[each]))
+  const used = variables.find(each => isUsableSecret(setup.dotenv[each]))
   return {
     provider,
     display_name,

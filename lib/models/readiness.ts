@@ -114,17 +114,17 @@ const assess = (home: ReadinessHome, config: DefaultConfig): Readiness => {
         ? isSignedIn(home, setup, provider)
         : hasKey(setup, provider)))
   const name = provider ? providerName(setup, provider) : ''
-  const found = { provider, model, baseUrl: setup.baseUrl, isConfigured, isReady }
-  if (isReady) return { ...found, state: 'ready', note: `${name} is ready with ${model}.` }
+  const facts = { provider, model, baseUrl: setup.baseUrl, isConfigured, isReady }
+  if (isReady) return { ...facts, state: 'ready', note: `${name} is ready with ${model}.` }
   if (isConfigured && needsSignIn(setup, provider))
-    return { ...found, state: 'provider_incomplete', note: signInExpired(name) }
+    return { ...facts, state: 'provider_incomplete', note: signInExpired(name) }
   if (isConfigured)
     return {
-      ...found,
+      ...facts,
       state: 'provider_incomplete',
       note: `${name} is selected, but has no API key yet.`,
     }
-  return { ...found, state: 'needs_provider', note: 'No provider is set up yet.' }
+  return { ...facts, state: 'needs_provider', note: 'No provider is set up yet.' }
 }
 
 /** Whether the home has the key an onboarding provider needs. */

@@ -95,12 +95,12 @@ export class ModelRecovery implements TurnRecovery {
 
   #otherModel({ models }: Tried, isFinal: boolean): ModelEndpoint | null {
     for (const fallback of readFallbacks(this.#home)) {
-      const found = tryEndpoint(fallback, this.#endpointOf)
-      if (!found || models.has(modelKey(found))) continue
+      const endpoint = tryEndpoint(fallback, this.#endpointOf)
+      if (!endpoint || models.has(modelKey(endpoint))) continue
       // Resolve again with the pool's strategy, which counts the use.
       return isFinal
         ? tryEndpoint(fallback, this.#endpointOf, this.#pools.pickerFor(this.#home))
-        : found
+        : endpoint
     }
     return null
   }

@@ -77,7 +77,7 @@ type CacheEntry = {
   at: number
   pending: Promise<readonly RemoteModel[] | null> | null
 }
-type HomeCache = { values: unknown; env: unknown; auth: unknown; held: Map<string, CacheEntry> }
+type HomeCache = { values: unknown; env: unknown; auth: unknown; entries: Map<string, CacheEntry> }
 
 /** `keyFor` renews the token of a sign-in before it is used. */
 export class RemoteModels {
@@ -108,10 +108,10 @@ export class RemoteModels {
     const key = 'strict' in home ? (home.strict as ModelHome) : home
     const files = this.#homes.get(key)
     if (files && files.values === values && files.env === env && files.auth === auth)
-      return files.held
-    const held = new Map<string, CacheEntry>()
-    this.#homes.set(key, { values, env, auth, held })
-    return held
+      return files.entries
+    const entries = new Map<string, CacheEntry>()
+    this.#homes.set(key, { values, env, auth, entries })
+    return entries
   }
 
   #requestsFor(setup: ModelSetup, provider: string): KeyedRequest[] {
@@ -140,17 +140,17 @@ export class RemoteModels {
   /** Cached for a minute; null when no server answers. Never rejects. */
   async load(home: ModelHome, name: string): Promise<readonly RemoteModel[] | null> {
     const provider = toProviderId(name)
-    const held = this.#cacheOf(home)
-    const last = held.get(provider)
+    const entries = this.#cacheOf(home)
+    const last = entries.get(provider)
     if (last?.pending) return last.pending
     if (last && this.#isFresh(last)) return last.models
     const requests = this.#requestsFor(readSetup(home), provider)
     // Do not cache: provider names come from requests, and the map would grow without bound.
     if (requests.length === 0) return null
     const pending = this.#fetchFirst(requests)
-    held.set(provider, { models: last?.models ?? null, at: last?.at ?? 0, pending })
+    entries.set(provider, { models: last?.models ?? null, at: last?.at ?? 0, pending })
     const models = await pending
-    held.set(provider, { models, at: this.#clock.monotonic(), pending: null })
+    entries.set(provider, { models, at: this.#clock.monotonic(), pending: null })
     return models
   }
 

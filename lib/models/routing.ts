@@ -29,8 +29,8 @@ const list: Read = value => {
 const word =
   (...words: string[]): Read =>
   value => {
-    const found = typeof value === 'string' ? value.trim().toLowerCase() : ''
-    return words.includes(found) ? found : undefined
+    const word = typeof value === 'string' ? value.trim().toLowerCase() : ''
+    return words.includes(word) ? word : undefined
   }
 
 const mapping: Read = value => (isObject(value) ? value : undefined)
@@ -38,20 +38,20 @@ const number: Read = value => (typeof value === 'number' ? value : mapping(value
 const sort: Read = value => word('price', 'throughput', 'latency')(value) ?? mapping(value)
 
 /** All routing keys of OpenRouter (https://openrouter.ai/docs/features/provider-routing). The command line knows the first six. */
-const KEYS: Readonly<Record<string, { read: Read; wanted: Sentence }>> = {
-  sort: { read: sort, wanted: sentence('kind.sort') },
-  only: { read: list, wanted: sentence('kind.names') },
-  ignore: { read: list, wanted: sentence('kind.names') },
-  order: { read: list, wanted: sentence('kind.names') },
-  require_parameters: { read: yamlFlag, wanted: sentence('kind.boolean') },
-  data_collection: { read: word('allow', 'deny'), wanted: sentence('kind.allow') },
-  allow_fallbacks: { read: yamlFlag, wanted: sentence('kind.boolean') },
-  zdr: { read: yamlFlag, wanted: sentence('kind.boolean') },
-  enforce_distillable_text: { read: yamlFlag, wanted: sentence('kind.boolean') },
-  quantizations: { read: list, wanted: sentence('kind.names') },
-  max_price: { read: mapping, wanted: sentence('kind.mapping') },
-  preferred_min_throughput: { read: number, wanted: sentence('kind.number') },
-  preferred_max_latency: { read: number, wanted: sentence('kind.number') },
+const KEYS: Readonly<Record<string, { read: Read; kind: Sentence }>> = {
+  sort: { read: sort, kind: sentence('kind.sort') },
+  only: { read: list, kind: sentence('kind.names') },
+  ignore: { read: list, kind: sentence('kind.names') },
+  order: { read: list, kind: sentence('kind.names') },
+  require_parameters: { read: yamlFlag, kind: sentence('kind.boolean') },
+  data_collection: { read: word('allow', 'deny'), kind: sentence('kind.allow') },
+  allow_fallbacks: { read: yamlFlag, kind: sentence('kind.boolean') },
+  zdr: { read: yamlFlag, kind: sentence('kind.boolean') },
+  enforce_distillable_text: { read: yamlFlag, kind: sentence('kind.boolean') },
+  quantizations: { read: list, kind: sentence('kind.names') },
+  max_price: { read: mapping, kind: sentence('kind.mapping') },
+  preferred_min_throughput: { read: number, kind: sentence('kind.number') },
+  preferred_max_latency: { read: number, kind: sentence('kind.number') },
 }
 
 const refuse = (what: Sentence): never => {
@@ -67,10 +67,10 @@ const readRouting = (value: unknown): Routing | null => {
   if (!isObject(value)) return refuse(sentence('routing.no_mapping'))
   const configured = Object.entries(value).filter(([, each]) => !isNothing(each))
   const routing = configured.map(([key, each]) => {
-    const known = Object.hasOwn(KEYS, key) ? KEYS[key] : undefined
-    if (!known) return refuse(sentence('routing.unknown', { key }))
-    const read = known.read(each)
-    if (read === undefined) return refuse(sentence('routing.kind', { key, kind: known.wanted }))
+    const entry = Object.hasOwn(KEYS, key) ? KEYS[key] : undefined
+    if (!entry) return refuse(sentence('routing.unknown', { key }))
+    const read = entry.read(each)
+    if (read === undefined) return refuse(sentence('routing.kind', { key, kind: entry.kind }))
     return [key, read] as const
   })
   return routing.length > 0 ? Object.fromEntries(routing) : null

@@ -9,7 +9,7 @@ import { type ModelSetup, firstTrimmed } from './provider-config.ts'
 const plain = (url: string): string => url.replace(/\/+$/, '')
 
 /** Settings of the current endpoint as written: variables are not expanded. */
-const written = (config: Readonly<JsonObject>) => {
+const currentEndpoint = (config: Readonly<JsonObject>) => {
   const model = asObject(config.model)
   return {
     base_url: plain(firstTrimmed(model.base_url, config.base_url)),
@@ -21,8 +21,8 @@ const written = (config: Readonly<JsonObject>) => {
 }
 
 /** The name that a person gave it, else its host; with a number if that name is taken. */
-const nameFor = (setup: ModelSetup, url: string, given: string | null | undefined): string => {
-  const host = given || (URL.canParse(url) ? new URL(url).host.replaceAll(':', '-') : 'endpoint')
+const nameFor = (setup: ModelSetup, url: string, label: string | null | undefined): string => {
+  const host = label || (URL.canParse(url) ? new URL(url).host.replaceAll(':', '-') : 'endpoint')
   const names = ['', '-2', '-3', '-4', '-5', '-6', '-7', '-8', '-9'].map(end => `${host}${end}`)
   return names.find(name => !setup.custom.some(({ slug }) => slug === toSlug(name))) ?? `${host}-x`
 }
@@ -46,20 +46,20 @@ export const saveEndpointEdits = (
 ): YamlEdit[] => {
   const { active } = setup
   if (active === null || active === 'demo') return []
-  const found = written(config)
+  const current = currentEndpoint(config)
   const own = {
-    ...found,
-    base_url: ifInForce(setup, found.base_url, setup.baseUrl),
-    api_key: ifInForce(setup, found.api_key, setup.apiKey),
+    ...current,
+    base_url: ifInForce(setup, current.base_url, setup.baseUrl),
+    api_key: ifInForce(setup, current.api_key, setup.apiKey),
   }
   const isOther = toProviderId(provider) !== active
   const isMoved = !isOther && Boolean(baseUrl && own.base_url && plain(baseUrl) !== own.base_url)
   if (!isOther && !isMoved) return []
-  const held = setup.providers.get(active)
+  const existing = setup.providers.get(active)
   const entry = customEntry(setup, active)
   const isTable = own.base_url === plain(PROVIDERS.get(active)?.baseUrl ?? '')
   const keepsUrl = own.base_url !== '' && !isTable && !entry?.baseUrl
-  const isTaken = Boolean(held?.baseUrl && plain(held.baseUrl) !== setup.baseUrl)
+  const isTaken = Boolean(existing?.baseUrl && plain(existing.baseUrl) !== setup.baseUrl)
   const endpoint = {
     ...(keepsUrl && { base_url: own.base_url }),
     ...(own.api_key && { api_key: own.api_key }),
@@ -69,23 +69,28 @@ export const saveEndpointEdits = (
   if (keepsUrl && (isMoved || isTaken)) {
     const list = Array.isArray(config.custom_providers) ? config.custom_providers : []
     const row = {
-      name: nameFor(setup, own.base_url, held?.name),
+      name: nameFor(setup, own.base_url, existing?.name),
       ...endpoint,
       ...(own.model && { model: own.model }),
     }
     return [
       [['custom_providers'], [...list, row]],
       // The name goes with it.
-      ...(held?.name ? [[['providers', active, 'name'], undefined] as const] : []),
+      ...(existing?.name ? [[['providers', active, 'name'], undefined] as const] : []),
       ...clear(['api_key', 'api', 'api_mode']),
     ]
   }
   const path = ['providers', active]
   const missing = Object.entries(endpoint).filter(([key]) =>
-    key === 'api_key' ? !held?.apiKey : key === 'api_mode' ? !held?.apiMode : !held?.baseUrl,
+    key === 'api_key'
+      ? !existing?.apiKey
+      : key === 'api_mode'
+        ? !existing?.apiMode
+        : !existing?.baseUrl,
   )
   // Custom endpoints are listed by their configured models.
-  const lists = keepsUrl && isEndpoint(active) && own.model !== '' && !held?.models.has(own.model)
+  const lists =
+    keepsUrl && isEndpoint(active) && own.model !== '' && !existing?.models.has(own.model)
   const facts = own.context_length === undefined ? {} : { context_length: own.context_length }
   return [
     ...missing.map(([key, value]) => [[...path, key], value] as const),
@@ -110,11 +115,11 @@ export const restoreEndpointEdits = (
   const providers = asObject(config.providers)
   const name = Object.keys(providers).find(id => toProviderId(id) === 'custom')
   const entry = name === undefined ? {} : asObject(providers[name])
-  const held = setup.providers.get('custom')
+  const existing = setup.providers.get('custom')
   const isInForce =
-    ifInForce(setup, firstTrimmed(entry.base_url), held?.baseUrl) !== '' &&
+    ifInForce(setup, firstTrimmed(entry.base_url), existing?.baseUrl) !== '' &&
     (firstTrimmed(entry.api_key) === '' ||
-      ifInForce(setup, firstTrimmed(entry.api_key), held?.apiKey) !== '')
+      ifInForce(setup, firstTrimmed(entry.api_key), existing?.apiKey) !== '')
   if (name === undefined || !isInForce) return null
   return BROUGHT.filter(key => firstTrimmed(entry[key]) !== '').flatMap(key => [
     [['model', key], firstTrimmed(entry[key])],

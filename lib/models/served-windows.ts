@@ -75,8 +75,8 @@ export class ServedWindows implements Windows {
   }
 
   #entryOf({ baseUrl, model }: ModelEndpoint): WindowEntry {
-    const found = this.#find(baseUrl, model)
-    if (found) return found
+    const existing = this.#find(baseUrl, model)
+    if (existing) return existing
     const [oldest] = this.#entries.keys()
     if (this.#entries.size >= MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest)
     const entry = {
@@ -143,15 +143,15 @@ export class ServedWindows implements Windows {
   }
 
   /** Tokens of an asked or learned window; 0 when unknown. Does not ask. */
-  known(baseUrl: string, model: string): number {
+  knownTokens(baseUrl: string, model: string): number {
     const entry = this.#find(baseUrl, model)
     return this.#learnedBy(entry) || entry?.answer?.tokens || 0
   }
 
-  apply(given: ModelEndpoint): ModelEndpoint {
-    const entry = this.#find(given.baseUrl, given.model)
-    const vision = given.hasConfiguredVision ? undefined : entry?.answer?.vision
-    const endpoint = vision === undefined ? given : { ...given, vision }
+  apply(original: ModelEndpoint): ModelEndpoint {
+    const entry = this.#find(original.baseUrl, original.model)
+    const vision = original.hasConfiguredVision ? undefined : entry?.answer?.vision
+    const endpoint = vision === undefined ? original : { ...original, vision }
     const { ollamaContext = 0, hasConfiguredWindow, contextLength } = endpoint
     if (ollamaContext > 0 && entry?.answer?.kind === 'ollama')
       return {

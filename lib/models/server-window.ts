@@ -73,8 +73,8 @@ const tagged = (model: string): string =>
 const OLLAMA_DEFAULT = 4_096
 
 /** A model of Ollama's cloud behind a local server: it is never loaded here, and has its whole window (docs/cloud.mdx). */
-const isInCloud = (model: string, shown: Readonly<JsonObject>): boolean =>
-  asString(shown.remote_host) !== '' || /:(?:.*-)?cloud$/.test(model)
+const isInCloud = (model: string, info: Readonly<JsonObject>): boolean =>
+  asString(info.remote_host) !== '' || /:(?:.*-)?cloud$/.test(model)
 
 /** `num_ctx` among the lines of a model's parameters. */
 const numCtxIn = (parameters: unknown): number =>
@@ -91,7 +91,7 @@ const askOllama = async (server: ServerRequest): Promise<ServerWindow | null> =>
   const { model } = server
   const { version } = await fetchObject(server, '/api/version')
   if (asString(version) === '') return null
-  const [running, shown] = await Promise.all([
+  const [running, info] = await Promise.all([
     fetchObject(server, '/api/ps'),
     fetchObject(server, '/api/show', { model }),
   ])
@@ -99,14 +99,14 @@ const askOllama = async (server: ServerRequest): Promise<ServerWindow | null> =>
     [name, id].some(text => tagged(asString(text)) === tagged(model)),
   )
   const inUse = count(loaded?.context_length)
-  const trained = trainedWindow(shown.model_info)
-  const vision = seen(visionIn(shown))
+  const trained = trainedWindow(info.model_info)
+  const vision = seen(visionIn(info))
   if (inUse > 0) return { kind: 'ollama', tokens: inUse, isCertain: true, trained, ...vision }
-  if (isInCloud(model, shown))
+  if (isInCloud(model, info))
     return { kind: 'ollama', tokens: trained, isCertain: true, trained, ...vision }
-  const configured = numCtxIn(shown.parameters)
-  const wanted = configured || (trained > 0 ? OLLAMA_DEFAULT : 0)
-  const tokens = trained > 0 ? Math.min(wanted, trained) : wanted
+  const configured = numCtxIn(info.parameters)
+  const contextLength = configured || (trained > 0 ? OLLAMA_DEFAULT : 0)
+  const tokens = trained > 0 ? Math.min(contextLength, trained) : contextLength
   return { kind: 'ollama', tokens, isCertain: configured > 0, trained, ...vision }
 }
 
@@ -163,12 +163,12 @@ const ASK: Readonly<Record<ServerKind, (server: ServerRequest) => Promise<Server
   openai: askOpenAi,
 }
 
-/** Null when no known program answers. `known`: what answered before, so that only its own paths are requested. */
+/** Null when no known program answers. `kind`: what answered before, so that only its own paths are requested. */
 export const askServerWindow = async (
   server: ServerRequest,
-  known?: ServerKind,
+  kind?: ServerKind,
 ): Promise<ServerWindow | null> => {
-  if (known) return ASK[known](server)
+  if (kind) return ASK[kind](server)
   const answers = await Promise.all(Object.values(ASK).map(ask => ask(server)))
   return answers.find(answer => answer !== null) ?? null
 }

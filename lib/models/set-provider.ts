@@ -237,17 +237,17 @@ export const moveEndpoint = (
     ]
     return { inBoth, key: key || null, apply: () => home.configFile.editAll(edits) }
   }
-  const named = keyPathOf(home, id)
-  const scoped = asObject(asObject(home.configFile.read().providers)[named[1]])
+  const keyPath = keyPathOf(home, id)
+  const scoped = asObject(asObject(home.configFile.read().providers)[keyPath[1]])
   const edits: YamlEdit[] = [
     // The key may be beside the address, or apart from it.
     ...(isMoved ? KEY_FIELDS.filter(name => Object.hasOwn(scoped, name)) : []).map(
-      name => [[...named, name], undefined] as const,
+      name => [[...keyPath, name], undefined] as const,
     ),
     ...(isMoved && path[0] === 'model' ? [[['model', 'api'], undefined] as const] : []),
     [[...path, 'base_url'], url],
     // The default has no place for a name.
-    ...(name === undefined ? [] : [[[...named, 'name'], name.trim() || undefined] as const]),
+    ...(name === undefined ? [] : [[[...keyPath, 'name'], name.trim() || undefined] as const]),
     ...(key || isMoved ? [[[...path, 'api_key'], key || undefined] as const] : []),
   ]
   return { inBoth, key: key || null, apply: () => home.configFile.editAll(edits) }

@@ -9,8 +9,8 @@ const listsImages = (value: unknown): boolean | undefined =>
 
 /** Whether an entry of a model list says that the model accepts images: every provider does in its own way. Undefined when it does not say. */
 export const visionIn = (raw: Readonly<JsonObject>): boolean | undefined => {
-  const { capabilities: given, type } = raw
-  const capabilities = asObject(given)
+  const { capabilities: value, type } = raw
+  const capabilities = asObject(value)
   return (
     // OpenRouter; xAI and others; models.dev and gateways that follow it.
     listsImages(asObject(raw.architecture).input_modalities) ??
@@ -22,8 +22,8 @@ export const visionIn = (raw: Readonly<JsonObject>): boolean | undefined => {
     asFlag(asObject(capabilities.image_input).supported) ??
     asFlag(raw.supports_image_in) ??
     // Ollama's `/api/show` and llama.cpp.
-    (Array.isArray(given)
-      ? given.includes('vision') || given.includes('multimodal')
+    (Array.isArray(value)
+      ? value.includes('vision') || value.includes('multimodal')
       : // LM Studio's API v0; in v1 every model is an `llm`.
         type === 'vlm' || (type === 'llm' && 'arch' in raw ? false : undefined))
   )

@@ -20,10 +20,10 @@ export const voiceEndpoint = (home: ModelHome): VoiceEndpoint | null => {
   const section = readSection(home, 'tts')
   if (!section || section.address === null) return null
   const { address, provider, setting } = section
-  const named = { model: setting('model') || MODEL, voice: setting('voice') || VOICE }
-  if (address) return { ...address, ...named }
+  const options = { model: setting('model') || MODEL, voice: setting('voice') || VOICE }
+  if (address) return { ...address, ...options }
   const apiKey = provider === 'openai' ? openaiKey(home) : ''
-  return apiKey === '' ? null : { url: OPENAI_URL, apiKey, ...named }
+  return apiKey === '' ? null : { url: OPENAI_URL, apiKey, ...options }
 }
 
 /** The audio (MP3) as it arrives. Throws a UserError with the service's message, the key masked, before the first byte. */

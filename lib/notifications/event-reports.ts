@@ -90,20 +90,20 @@ const reportRun = (notifications: Notifications, run: EndedRun, profile: string)
   })
 }
 
-const settledAs = (given: AnswerRecord | undefined, kind: Question['kind']): Settled => {
-  if (!given || given.reason) return 'ended'
+const settledAs = (record: AnswerRecord | undefined, kind: Question['kind']): Settled => {
+  if (!record || record.reason) return 'ended'
   if (kind === 'clarify') return 'answered'
-  return given.answer === 'deny' ? 'denied' : 'allowed'
+  return record.answer === 'deny' ? 'denied' : 'allowed'
 }
 
 /** Who was first, as a sentence. */
-const lateSentence = (given: AnswerRecord | undefined, kind: Question['kind'], t: Translate) => {
-  if (given?.reason === 'timeout') return t('late.timeout')
-  const what = settledAs(given, kind)
-  if (!given || what === 'ended') return t('late.ended')
-  const [, device] = /^notification: (.*)$/.exec(given.by) ?? []
+const lateSentence = (record: AnswerRecord | undefined, kind: Question['kind'], t: Translate) => {
+  if (record?.reason === 'timeout') return t('late.timeout')
+  const what = settledAs(record, kind)
+  if (!record || what === 'ended') return t('late.ended')
+  const [, device] = /^notification: (.*)$/.exec(record.by) ?? []
   return device === undefined
-    ? t(`late.${what}.page`, { where: given.by })
+    ? t(`late.${what}.page`, { where: record.by })
     : t(`late.${what}.device`, { where: device })
 }
 
@@ -176,9 +176,9 @@ export class EventReports {
     const { session_id, question_id, question, by, target } = token
     const t = this.notifications.translator(target, browser)
     const receiver = this.notifications.receivers.find(target)
-    const asked = this.#questions.find(question_id)
+    const open = this.#questions.find(question_id)
     const person = receiver ? personOf(receiver) : ''
-    if (asked && !this.#mayAnswer(person, this.#profileOf(session_id), asked))
+    if (open && !this.#mayAnswer(person, this.#profileOf(session_id), open))
       throw forbidden(t('answer.invalid'), { code: 'role_not_allowed' })
     const answer = token.answer ?? text?.trim()
     if (!answer) throw invalid(t('answer.empty'), { code: 'missing_fields' })

@@ -141,7 +141,7 @@ export class Notifications {
 
   /** Begins to send, also what an earlier process left. */
   start(): void {
-    for (const { fact } of this.#outbox.shown())
+    for (const { fact } of this.#outbox.notifications())
       if (fact.question_id && !this.#options.openQuestion(fact.question_id))
         this.#withdraw(fact.question_id)
     this.#sender.start()
@@ -177,8 +177,8 @@ export class Notifications {
 
   /** What a token answers; undefined when it is unknown or expired, or its device was signed out or removed. */
   tokenOf(token: string): AnswerToken | undefined {
-    const found = this.#outbox.find(token, this.#options.clock.now())
-    return found && this.receivers.find(found.target) ? found : undefined
+    const answerToken = this.#outbox.find(token, this.#options.clock.now())
+    return answerToken && this.receivers.find(answerToken.target) ? answerToken : undefined
   }
 
   /** The public half of the key pair that subscriptions are made with. */
@@ -213,10 +213,12 @@ export class Notifications {
   /** Replaces what receivers show of a question, except that one in which it was answered: its notification is closed. */
   #withdraw(questionId: string, answeredIn?: string): void {
     const at = this.#options.clock.now()
-    const shown = this.#outbox.shown().filter(({ fact }) => fact.question_id === questionId)
-    if (shown.length === 0) return
+    const notifications = this.#outbox
+      .notifications()
+      .filter(({ fact }) => fact.question_id === questionId)
+    if (notifications.length === 0) return
     this.#outbox.forget(({ fact }) => fact.question_id === questionId)
-    for (const { target, fact } of shown) {
+    for (const { target, fact } of notifications) {
       if (target === answeredIn) continue
       const key = `settled:${questionId}:${target}`
       const settled = this.#options.settledAs(
@@ -301,8 +303,8 @@ export class Notifications {
     const { fact, target } = item
     const receiver = receivers.find(target)
     if (!receiver) return { how: 'refused', problem: '', code: 'rejected' }
-    const asked = fact.settled === undefined ? fact.question_id : undefined
-    const question = asked ? options.openQuestion(asked) : undefined
+    const questionId = fact.settled === undefined ? fact.question_id : undefined
+    const question = questionId ? options.openQuestion(questionId) : undefined
     const t = translatorOf(receiver, options)
     const message = toMessage(fact, {
       ...options,

@@ -146,7 +146,7 @@ export class Outbox {
     )
   }
 
-  shown(): readonly ShownNotification[] {
+  notifications(): readonly ShownNotification[] {
     return this.#state.shown
   }
 
@@ -160,13 +160,13 @@ export class Outbox {
     this.#update({ statuses: status === null ? others : { ...others, [target]: status } })
   }
 
-  show(shown: ShownNotification): void {
-    this.#update({ shown: [...this.#state.shown, shown].slice(-MAX_SHOWN) })
+  show(notification: ShownNotification): void {
+    this.#update({ shown: [...this.#state.shown, notification].slice(-MAX_SHOWN) })
   }
 
-  forget(matches: (shown: ShownNotification) => boolean): void {
-    const shown = this.#state.shown.filter(each => !matches(each))
-    if (shown.length < this.#state.shown.length) this.#update({ shown })
+  forget(matches: (notification: ShownNotification) => boolean): void {
+    const rest = this.#state.shown.filter(each => !matches(each))
+    if (rest.length < this.#state.shown.length) this.#update({ shown: rest })
   }
 
   /** Queues a fact for these targets, in one write. False when it was queued before. */
@@ -201,28 +201,28 @@ export class Outbox {
 
   /** Makes tokens at `now`, in milliseconds since 1970; they are returned only here. Those of questions that are not open any more only say who was first, so they go first. */
   issue(
-    given: readonly Omit<AnswerToken, 'hash'>[],
+    tokens: readonly Omit<AnswerToken, 'hash'>[],
     now: number,
     isOpen: (questionId: string) => boolean = () => true,
   ): string[] {
-    if (given.length === 0) return []
-    const made = given.map(each => {
+    if (tokens.length === 0) return []
+    const pairs = tokens.map(each => {
       const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
       return { token, record: { ...each, hash: sha256(token) } }
     })
     const valid = this.#state.tokens.filter(each => each.expires_at > now)
-    const kept = lastAttempts([...valid, ...made.map(each => each.record)])
-    const closed = kept.filter(({ question_id: id }) => !isOpen(id))
-    const open = kept.filter(({ question_id: id }) => isOpen(id))
+    const recent = lastAttempts([...valid, ...pairs.map(each => each.record)])
+    const closed = recent.filter(({ question_id: id }) => !isOpen(id))
+    const open = recent.filter(({ question_id: id }) => isOpen(id))
     this.#update({ tokens: [...closed, ...open].slice(-MAX_TOKENS) })
-    return made.map(each => each.token)
+    return pairs.map(each => each.token)
   }
 
   /** What a token answers at `now`; undefined when it is unknown or expired. Compares hashes only. */
   find(token: string, now: number): AnswerToken | undefined {
     const hash = sha256(token)
-    const found = this.#state.tokens.find(each => each.hash === hash)
-    return found && found.expires_at > now ? found : undefined
+    const record = this.#state.tokens.find(each => each.hash === hash)
+    return record && record.expires_at > now ? record : undefined
   }
 
   #read(): OutboxFile {

@@ -150,9 +150,9 @@ export class Receivers {
   }
 
   /** `secret`: the signing key that was made for a webhook. */
-  addService(given: NewService): { service: Service; secret: string | null } {
-    checkService(given)
-    return this.#options.store.addService(given)
+  addService(input: NewService): { service: Service; secret: string | null } {
+    checkService(input)
+    return this.#options.store.addService(input)
   }
 
   remove(id: string): void {

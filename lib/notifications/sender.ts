@@ -18,12 +18,13 @@ export class Sender {
   /** Receivers with a request under way. */
   readonly #busy = new Set<string>()
   /** Until when receivers want no requests (Retry-After). */
-  readonly #held = new Map<string, number>()
+  readonly #notBefore = new Map<string, number>()
   readonly #running = new Set<Promise<unknown>>()
   #cancelTimer: (() => void) | undefined
   #isStarted = false
   #closed = false
-  readonly #dueOf = ({ target, due }: Item): number => Math.max(due, this.#held.get(target) ?? 0)
+  readonly #dueOf = ({ target, due }: Item): number =>
+    Math.max(due, this.#notBefore.get(target) ?? 0)
   /** Starts what is due; the first of each receiver first. */
   readonly #pump = (): void => {
     if (this.#closed) return
@@ -67,7 +68,7 @@ export class Sender {
   /** Something was added for these receivers. */
   wake(targets: readonly string[]): void {
     for (const target of targets)
-      if ((this.#held.get(target) ?? 0) <= this.#options.clock.now()) this.#hasten(target)
+      if ((this.#notBefore.get(target) ?? 0) <= this.#options.clock.now()) this.#hasten(target)
     this.#schedule()
   }
 
@@ -110,16 +111,16 @@ export class Sender {
     if (delivery.how !== 'later') this.#options.outbox.remove(each => each.id === id)
     else {
       const own = Math.min(this.#options.firstDelayMs * 4 ** attempts, MAX_DELAY_MS)
-      const wanted = Math.min(delivery.afterMs ?? 0, MAX_DELAY_MS)
-      if (wanted > 0) this.#held.set(target, this.#options.clock.now() + wanted)
+      const requestedMs = Math.min(delivery.afterMs ?? 0, MAX_DELAY_MS)
+      if (requestedMs > 0) this.#notBefore.set(target, this.#options.clock.now() + requestedMs)
       this.#options.outbox.delay(
         id,
-        this.#options.clock.now() + Math.max(own, wanted),
+        this.#options.clock.now() + Math.max(own, requestedMs),
         attempts + 1,
       )
     }
     if (delivery.how === 'sent') {
-      this.#held.delete(target)
+      this.#notBefore.delete(target)
       this.#hasten(target)
     }
     this.#options.onDelivery(item, delivery)

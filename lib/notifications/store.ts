@@ -115,15 +115,15 @@ const isFrom =
 export class NotificationStore {
   readonly #path: string
   readonly #clock: Clock
-  readonly #found
+  readonly #fileState
   #state
   #secrets: readonly string[] = []
 
   constructor(path: string, { clock }: { clock: Clock }) {
     this.#path = path
     this.#clock = clock
-    this.#found = this.#read()
-    this.#state = this.#found === 'damaged' ? NONE : this.#found
+    this.#fileState = this.#read()
+    this.#state = this.#fileState === 'damaged' ? NONE : this.#fileState
     this.#collectSecrets()
   }
 
@@ -205,24 +205,24 @@ export class NotificationStore {
   }
 
   /** The signing key of a webhook is made here; `secret` is what the person must copy, if anything. */
-  addService(given: NewService): { service: Service; secret: string | null } {
+  addService(input: NewService): { service: Service; secret: string | null } {
     if (this.#state.services.length >= MAX_SERVICES)
       throw conflict(`There are ${MAX_SERVICES} services already. Remove one first.`, {
         code: 'too_many_services',
         values: { max: MAX_SERVICES },
       })
-    const secret = given.type === 'webhook' ? signingKey() : given.secret || undefined
+    const secret = input.type === 'webhook' ? signingKey() : input.secret || undefined
     const service: Service = {
       id: randomBytes(8).toString('hex'),
-      type: given.type,
-      url: given.url,
-      ...(given.type === 'ntfy' && { topic: given.topic ?? '' }),
+      type: input.type,
+      url: input.url,
+      ...(input.type === 'ntfy' && { topic: input.topic ?? '' }),
       ...(secret !== undefined && { secret }),
       kinds: null,
-      language: given.language,
+      language: input.language,
     }
     this.#write({ services: [...this.#state.services, service] })
-    return { service, secret: given.type === 'webhook' ? (secret ?? null) : null }
+    return { service, secret: input.type === 'webhook' ? (secret ?? null) : null }
   }
 
   setKinds(id: string, kinds: readonly NotificationKind[] | null): void {
@@ -273,7 +273,7 @@ export class NotificationStore {
   }
 
   #write(patch: Partial<NotificationsFile>): void {
-    if (this.#found === 'damaged')
+    if (this.#fileState === 'damaged')
       throw unavailable(`${this.#path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',
         values: { path: this.#path },

@@ -31,10 +31,10 @@ export const loadWebPush = async () => (await import('web-push')).default
 export const vapidKeys = async (stateDir: string): Promise<VapidKeys> => {
   const keys = readVapid(stateDir)
   if (keys) return keys
-  const made = (await loadWebPush()).generateVAPIDKeys()
+  const newKeys = (await loadWebPush()).generateVAPIDKeys()
   // Another request may have made them in between.
   const others = readVapid(stateDir)
   if (others) return others
-  writeAtomic(pathIn(stateDir), `${JSON.stringify(made)}\n`)
-  return made
+  writeAtomic(pathIn(stateDir), `${JSON.stringify(newKeys)}\n`)
+  return newKeys
 }

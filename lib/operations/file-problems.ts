@@ -16,27 +16,35 @@ export type FileSources = {
   jobsOf: (home: Home) => { problem: () => Words | null; isLost: () => boolean }
 }
 
-type Found = UnreadableFile & { profile: FileProblem['profile'] }
+type HomeProblem = UnreadableFile & { profile: FileProblem['profile'] }
 
 /** Everything a person or another program may write, at this moment. */
-export const findFileProblems = ({ homes, workspaces, jobsOf, own }: FileSources): Found[] => {
+export const findFileProblems = ({
+  homes,
+  workspaces,
+  jobsOf,
+  own,
+}: FileSources): HomeProblem[] => {
   const jobsProblem = (home: Home) => {
     const jobs = jobsOf(home)
     const reason = jobs.problem()
     if (reason === null) return null
     return { file: join(home.dir, 'cron', 'jobs.json'), reason, in_force: !jobs.isLost() }
   }
-  const ofHome = (home: Home): Found[] =>
-    [...home.problems(), workspaces.problem(home), jobsProblem(home)].flatMap(found =>
-      found ? [{ profile: home.name, ...found }] : [],
+  const ofHome = (home: Home): HomeProblem[] =>
+    [...home.problems(), workspaces.problem(home), jobsProblem(home)].flatMap(problem =>
+      problem ? [{ profile: home.name, ...problem }] : [],
     )
   const shared = own.flatMap(each => each.problem() ?? [])
-  return [...homes.list().flatMap(ofHome), ...shared.map(found => ({ profile: null, ...found }))]
+  return [
+    ...homes.list().flatMap(ofHome),
+    ...shared.map(problem => ({ profile: null, ...problem })),
+  ]
 }
 
 const CHECK_MS = 2_000
 
-const keyOf = ({ file, reason, in_force }: Found): string => `${file}\0${reason}\0${in_force}`
+const keyOf = ({ file, reason, in_force }: HomeProblem): string => `${file}\0${reason}\0${in_force}`
 
 /** The problem and its consequence. */
 export const toSentence = ({ file, reason, in_force }: UnreadableFile): string =>
@@ -51,7 +59,7 @@ export class FileProblems {
   readonly #log: (line: string) => void
   readonly #notify: Notify
   readonly #stopChecks: () => void
-  #known = new Map<string, Found>()
+  #problems = new Map<string, HomeProblem>()
 
   constructor(sources: FileSources, log: (line: string) => void, notify: Notify, clock: Clock) {
     this.#sources = sources
@@ -62,10 +70,12 @@ export class FileProblems {
 
   /** The current problems. Reports changes since the last call. */
   list(): FileProblem[] {
-    const found = new Map(findFileProblems(this.#sources).map(problem => [keyOf(problem), problem]))
-    const before = this.#known
-    this.#known = found
-    for (const [key, problem] of found) {
+    const problems = new Map(
+      findFileProblems(this.#sources).map(problem => [keyOf(problem), problem]),
+    )
+    const before = this.#problems
+    this.#problems = problems
+    for (const [key, problem] of problems) {
       if (before.has(key)) continue
       this.#log(toSentence(problem))
       const { file, reason, in_force: isKept } = problem
@@ -74,7 +84,7 @@ export class FileProblems {
         values: { file, reason },
       })
     }
-    const broken = new Set([...found.values()].map(({ file }) => file))
+    const broken = new Set([...problems.values()].map(({ file }) => file))
     const fixed = [...before.values()].map(({ file }) => file).filter(file => !broken.has(file))
     for (const file of new Set(fixed)) {
       this.#log(`${file} can be read again`)
@@ -83,7 +93,7 @@ export class FileProblems {
         values: { file },
       })
     }
-    return [...found.values()].map(withCodes)
+    return [...problems.values()].map(withCodes)
   }
 
   close(): void {

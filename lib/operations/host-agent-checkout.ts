@@ -68,10 +68,10 @@ const runInstall = async (
 
 const install = async (deps: InstallOptions): Promise<void> => {
   const { log } = deps
-  const found = findAgentDir(deps)
-  if (!found) return log.info('AGENT_WEBUI_AUTO_INSTALL is on, but there is no agent directory')
+  const agentDir = findAgentDir(deps)
+  if (!agentDir) return log.info('AGENT_WEBUI_AUTO_INSTALL is on, but there is no agent directory')
   // A symlink may point to a directory of another user: check the target.
-  const dir = realpathSync(found)
+  const dir = realpathSync(agentDir)
   const manifest = MANIFESTS.find(name => existsSync(join(dir, name)))
   if (!manifest) return log.info(`No dependency manifest in ${dir}`)
   const command = commandOf(dir, manifest)

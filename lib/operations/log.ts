@@ -96,12 +96,12 @@ class MaskedPaths {
   readonly #masked = new Map<string, string>()
 
   of(path: string): string {
-    const known = this.#masked.get(path)
-    if (known !== undefined) return known
+    const cached = this.#masked.get(path)
+    if (cached !== undefined) return cached
     if (this.#masked.size >= MAX_MASKED) this.#masked.clear()
-    const shown = jsonLine(redact(shorten(path, MAX_PATH)))
-    this.#masked.set(path, shown)
-    return shown
+    const line = jsonLine(redact(shorten(path, MAX_PATH)))
+    this.#masked.set(path, line)
+    return line
   }
 }
 
@@ -140,9 +140,9 @@ const stackOf = (error: unknown): string | undefined => {
 }
 
 /** What one line says besides time and level; everything in it is masked. */
-type Line = { text: string; extra: unknown; error: string | undefined; id: string | undefined }
+type LogLine = { text: string; extra: unknown; error: string | undefined; id: string | undefined }
 
-type Format = (head: { ts: string; level: LogLevel; cell: string | null }, line: Line) => string
+type Format = (head: { ts: string; level: LogLevel; cell: string | null }, line: LogLine) => string
 
 /** What the text form of each line begins with. */
 const markOf = (cell: string | null): string => (cell === null ? '[webui]' : `[webui ${cell}]`)
@@ -199,7 +199,7 @@ export const createLog = ({
     batch.add(line)
     timer ??= setTimeout(flush, JOIN_MS)
   }
-  const lineOf = (level: LogLevel, line: Omit<Line, 'id'>) =>
+  const lineOf = (level: LogLevel, line: Omit<LogLine, 'id'>) =>
     toLine({ ts: stamps.now(), level, cell }, { ...line, id: requestId() })
   const write = (level: LogLevel, text: string, extra?: unknown, error?: string) => {
     if (!isShown(level)) return

@@ -30,11 +30,11 @@ import { rowsOf } from '../sessions/listing.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
-const Place = z.object({ home: z.string(), state: z.string(), user_home: z.string() })
-type Place = z.infer<typeof Place>
-const Location = Place.extend({
+const Directories = z.object({ home: z.string(), state: z.string(), user_home: z.string() })
+type Directories = z.infer<typeof Directories>
+const Location = Directories.extend({
   /** As they were configured, where that leads to them by links. */
-  named: Place.optional(),
+  named: Directories.optional(),
   /** By a backup, where no start has looked yet whether it is elsewhere. */
   by_backup: z.literal(true).optional(),
 })
@@ -45,13 +45,13 @@ const fileOf = ({ stateDir }: Config): string => join(stateDir, 'location.json')
 const KEYS = ['state', 'home', 'user_home'] as const
 
 const here = ({ stateDir, baseHome, userHome }: Config): Location => {
-  const named = { home: resolve(baseHome), state: resolve(stateDir), user_home: resolve(userHome) }
+  const paths = { home: resolve(baseHome), state: resolve(stateDir), user_home: resolve(userHome) }
   const real = {
     home: realPath(baseHome),
     state: realPath(stateDir),
     user_home: realPath(userHome),
   }
-  return { ...real, ...(KEYS.some(key => named[key] !== real[key]) && { named }) }
+  return { ...real, ...(KEYS.some(key => paths[key] !== real[key]) && { named: paths }) }
 }
 
 /** Undefined where none was noted, by an earlier version, or where it cannot be read. */
@@ -94,7 +94,7 @@ export const noteFirstLocation = (config: Config): void => {
 /** A directory that was elsewhere before. */
 type Root = { key: (typeof KEYS)[number]; from: string; to: string }
 
-const rootsOf = (former: readonly Partial<Place>[], now: Place): Root[] =>
+const rootsOf = (former: readonly Partial<Directories>[], now: Directories): Root[] =>
   former.flatMap(place =>
     KEYS.flatMap(key => {
       const from = place[key]
@@ -148,7 +148,7 @@ const begins = (place: string, path: string): boolean =>
  * Where it was, by the folders of its chats that are not here: an earlier version, and Hermes WebUI, noted nothing. A path is then
  * changed only when the new one is there and it is not itself.
  */
-const guessedPlaces = ({ stateDir }: Config, now: Place): Partial<Place>[] => {
+const guessedPlaces = ({ stateDir }: Config, now: Directories): Partial<Directories>[] => {
   const inside = relative(now.home, now.state)
   const paths = [
     readText(join(stateDir, 'last_workspace.txt')).text?.trim() ?? '',
@@ -160,7 +160,7 @@ const guessedPlaces = ({ stateDir }: Config, now: Place): Partial<Place>[] => {
   const wasHere = paths.some(path => begins(now.user_home, path))
   return [...new Set(paths)]
     .filter(path => path.startsWith('/') && !existsSync(path))
-    .flatMap((path): Partial<Place>[] => {
+    .flatMap((path): Partial<Directories>[] => {
       const [user_home] = wasHere ? [] : (USER_HOME.exec(path) ?? [])
       const state = IN_STATE.test(path) ? path.replace(IN_STATE, '') : undefined
       const isAlike = state !== undefined && basename(state) === basename(now.state)
@@ -262,9 +262,9 @@ const moveWorktree = (tree: string, moved: Moved): void => {
   if (repository === undefined) return
   const own = existsSync(moved(repository)) ? moved(repository) : repository
   const back = join(own, 'gitdir')
-  const known = readText(back).text?.trim()
-  if (known === undefined) return
-  if (own === repository && known !== link && existsSync(known)) return
+  const current = readText(back).text?.trim()
+  if (current === undefined) return
+  if (own === repository && current !== link && existsSync(current)) return
   changeText(back, () => `${link}\n`)
   changeText(link, () => `gitdir: ${own}\n`)
 }
@@ -306,9 +306,11 @@ const nameLeft = (home: string, roots: readonly Root[], log: Log): void => {
   const names = new RegExp(`(?<![\\w/.-])(?:${former.join('|')})(?![^/\\s"',:;)\\]}])`)
   for (const path of [join(home, 'config.yaml'), join(home, '.env')]) {
     const lines = (readText(path).text ?? '').split('\n')
-    const found = lines.flatMap((line, at) => (names.test(line) ? [at + 1] : []))
-    if (found.length > 0)
-      log.warn(`${path} names the former place; adapt what is there: line ${found.join(', ')}`)
+    const lineNumbers = lines.flatMap((line, at) => (names.test(line) ? [at + 1] : []))
+    if (lineNumbers.length > 0)
+      log.warn(
+        `${path} names the former place; adapt what is there: line ${lineNumbers.join(', ')}`,
+      )
   }
 }
 

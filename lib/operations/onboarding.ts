@@ -73,17 +73,17 @@ export class Onboarding {
   }
 
   async status(home: Home) {
-    const found = this.#readinessOf(home)
-    const baseUrl = found.baseUrl === null ? null : redact(found.baseUrl)
+    const readiness = this.#readinessOf(home)
+    const baseUrl = readiness.baseUrl === null ? null : redact(readiness.baseUrl)
     const saved = this.#settings.get()
     const configExists = existsSync(home.configFile.path)
     const quick = quickProviders()
-    const isQuick = quick.some(({ id }) => id === found.provider)
+    const isQuick = quick.some(({ id }) => id === readiness.provider)
     return {
       completed:
         saved.onboarding_completed ||
         this.#config.skipOnboarding ||
-        (configExists && found.isReady),
+        (configExists && readiness.isReady),
       settings: {
         default_model: this.#models.default(home),
         default_workspace: saved.default_workspace,
@@ -99,23 +99,23 @@ export class Onboarding {
         import_errors: {},
         config_path: home.configFile.path,
         config_exists: configExists,
-        provider_configured: found.isConfigured,
-        provider_ready: found.isReady,
-        chat_ready: found.isReady,
-        setup_state: found.state,
-        provider_note: found.note,
-        current_provider: found.provider,
-        current_model: found.model || null,
+        provider_configured: readiness.isConfigured,
+        provider_ready: readiness.isReady,
+        chat_ready: readiness.isReady,
+        setup_state: readiness.state,
+        provider_note: readiness.note,
+        current_provider: readiness.provider,
+        current_model: readiness.model || null,
         current_base_url: baseUrl,
         env_path: `${home.dir}/.env`,
       },
       setup: {
         providers: quick,
         unsupported_note: NOTE,
-        current_is_oauth: found.provider !== null && !isQuick,
+        current_is_oauth: readiness.provider !== null && !isQuick,
         current: {
-          provider: found.provider ?? 'openrouter',
-          model: found.model || 'anthropic/claude-sonnet-4.6',
+          provider: readiness.provider ?? 'openrouter',
+          model: readiness.model || 'anthropic/claude-sonnet-4.6',
           base_url: baseUrl ?? '',
         },
       },
@@ -148,8 +148,8 @@ export class Onboarding {
     if (!input.model.trim()) throw invalid('model is required', { code: 'missing_fields' })
     const model = parseModelId(input.model)
     // The client may send back the redacted address it was shown.
-    const stored = this.#readinessOf(home).baseUrl ?? ''
-    const baseUrl = addressOf(provider, unredact(input.baseUrl, stored))
+    const currentUrl = this.#readinessOf(home).baseUrl ?? ''
+    const baseUrl = addressOf(provider, unredact(input.baseUrl, currentUrl))
     const chosen = { provider: provider.id, model, baseUrl }
     if (existsSync(home.configFile.path) && !input.confirmOverwrite) return 'config_exists'
     const key = input.apiKey.trim() ? parseApiKey(input.apiKey) : ''

@@ -12,12 +12,12 @@ import { readWhole } from '../store/read-text.ts'
 
 /** Why the server cannot start: what is wrong, and what to do. */
 export class StartError extends Error {
-  readonly said: string
+  readonly problem: string
   readonly advice: string
 
-  constructor(said: string, advice: string, cause?: unknown) {
-    super(`${said}. ${advice}`, { cause })
-    this.said = said
+  constructor(problem: string, advice: string, cause?: unknown) {
+    super(`${problem}. ${advice}`, { cause })
+    this.problem = problem
     this.advice = advice
   }
 }

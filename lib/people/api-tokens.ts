@@ -52,7 +52,7 @@ export class ApiTokens {
   readonly #path: string
   readonly #clock: Clock
   readonly #throttle: Throttle
-  readonly #found
+  readonly #fileState
   #state
   /** Aborted when the token is revoked or the API is turned off: requests that still run end then. */
   readonly #running = new Map<string, AbortController>()
@@ -61,9 +61,11 @@ export class ApiTokens {
     this.#path = path
     this.#clock = clock
     this.#throttle = new Throttle({ clock })
-    this.#found = this.#read()
+    this.#fileState = this.#read()
     this.#state =
-      this.#found === 'damaged' ? { version: 1 as const, enabled: false, tokens: [] } : this.#found
+      this.#fileState === 'damaged'
+        ? { version: 1 as const, enabled: false, tokens: [] }
+        : this.#fileState
   }
 
   list() {
@@ -75,7 +77,7 @@ export class ApiTokens {
   }
 
   /** `secret` is the token itself. It is not stored, so this is the only time it can be shown. */
-  create(given: NewToken): { token: ApiToken; secret: string } {
+  create(input: NewToken): { token: ApiToken; secret: string } {
     if (this.#state.tokens.length >= MAX_TOKENS)
       throw conflict(`There are ${MAX_TOKENS} tokens already. Revoke one first.`, {
         code: 'too_many_tokens',
@@ -83,7 +85,7 @@ export class ApiTokens {
       })
     const secret = `${PREFIX}${randomBytes(32).toString('base64url')}`
     const token: StoredToken = {
-      ...given,
+      ...input,
       id: randomBytes(8).toString('hex'),
       created_at: Math.floor(toSeconds(this.#clock.now())),
       last_used_at: null,
@@ -146,8 +148,8 @@ export class ApiTokens {
 
   /** Aborted when this token ends. */
   signal(id: string): AbortSignal {
-    const known = this.#running.get(id)
-    if (known) return known.signal
+    const existing = this.#running.get(id)
+    if (existing) return existing.signal
     const controller = new AbortController()
     this.#running.set(id, controller)
     const token = this.#state.tokens.find(each => each.id === id)
@@ -167,7 +169,7 @@ export class ApiTokens {
 
   /** On disk first: a change that was not stored must not apply until the next start only. */
   #write(next: z.infer<typeof ApiTokensFile>): void {
-    if (this.#found === 'damaged')
+    if (this.#fileState === 'damaged')
       throw unavailable(`${this.#path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',
         values: { path: this.#path },
@@ -182,9 +184,9 @@ export class ApiTokens {
   }
 
   #find(headers: IncomingHttpHeaders): StoredToken | undefined {
-    const given = tokenIn(headers)
-    if (!this.#state.enabled || given === '') return undefined
-    const hash = sha256(given)
+    const secret = tokenIn(headers)
+    if (!this.#state.enabled || secret === '') return undefined
+    const hash = sha256(secret)
     return this.#state.tokens.find(token => isSameSecret(token.hash, hash))
   }
 
@@ -218,15 +220,15 @@ export class ApiTokens {
     }
   }
 
-  #admitted(headers: IncomingHttpHeaders, from: ClientAddress, asked: TokenUse): ApiToken {
+  #admitted(headers: IncomingHttpHeaders, from: ClientAddress, use: TokenUse): ApiToken {
     if (!this.#state.enabled) throw missing('The API is off. Turn it on in Settings → Access.')
     const token = this.#find(headers)
     if (token && this.#isExpired(token))
       throw unauthorized(`The token "${token.name}" has expired. Make a new one.`)
     if (token) {
-      if (!token.paths.includes(asked.path))
-        throw forbidden(`This token is not for /${asked.path}. Make one that is.`)
-      if (asked.scope === 'work' && token.scope === 'read')
+      if (!token.paths.includes(use.path))
+        throw forbidden(`This token is not for /${use.path}. Make one that is.`)
+      if (use.scope === 'work' && token.scope === 'read')
         throw forbidden('This token can only read. Make one that can work.')
       this.#noteUse(token)
       return withoutHash(token)

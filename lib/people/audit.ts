@@ -100,10 +100,10 @@ export class Audit {
 
   /** Newest first: `limit` entries of these kinds (empty: all) after the first `skip`. */
   list({ kinds, skip, limit }: { kinds: readonly string[]; skip: number; limit: number }) {
-    const wanted = [...this.#readFile(this.#older), ...this.#readFile(this.#path)]
+    const entries = [...this.#readFile(this.#older), ...this.#readFile(this.#path)]
       .filter(({ what }) => kinds.length === 0 || kinds.includes(what))
       .toReversed()
-    return { entries: wanted.slice(skip, skip + limit), total: wanted.length }
+    return { entries: entries.slice(skip, skip + limit), total: entries.length }
   }
 
   #readFile(file: string): AuditEntry[] {

@@ -244,16 +244,16 @@ export class Auth {
   /** A new sign-in that was proven otherwise; returns its cookie. `isStillValid` is checked again after the wait. */
   async admit(
     client: SignInClient,
-    made: MadeBy,
+    method: MadeBy,
     isStillValid: () => boolean = () => true,
   ): Promise<string> {
     const mode = this.#passwordMode()
     const under =
-      made.person === undefined
+      method.person === undefined
         ? fingerprintOf(await this.#passwords.expectedHash(mode))
-        : this.#fingerprint(made.person)
+        : this.#fingerprint(method.person)
     if (under === undefined || !isStillValid()) throw signInRequired()
-    return this.#signIns.add(client, under, made)
+    return this.#signIns.add(client, under, method)
   }
 
   /** A new cookie without a password, for the browser that has just set one; null while no password is set. */
@@ -518,7 +518,7 @@ export class Auth {
   /** The person of this name, if it is their password; undefined: no name, or that of the first owner. Throws a 401. */
   async #verifyNamed(name: string, password: string): Promise<Person | undefined> {
     if (name.trim() === '') return undefined
-    const person = this.#people.named(name)
+    const person = this.#people.byName(name)
     if (person?.id === this.#people.owner().id) return undefined
     const isRight = await this.#isPasswordOf(person ?? UNKNOWN, password)
     if (!person || !isRight) throw wrongPassword()

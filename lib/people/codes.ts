@@ -84,13 +84,13 @@ export class Codes {
 
   /** Throws a 401 unless the code is right, and uses it up. */
   async require(code: string | undefined): Promise<void> {
-    const given = normalize(code ?? '')
-    if (given === '')
+    const input = normalize(code ?? '')
+    if (input === '')
       throw unauthorized('Enter the code from your authenticator app.', { code: 'code_required' })
     const slot = this.#throttle.take({ address: 'codes' })
     const generator = await load(this.#required().secret)
     // Read again, and stored in the same tick: of two requests with one code, the second is refused.
-    const left = this.#use(this.#required(), generator, given)
+    const left = this.#use(this.#required(), generator, input)
     if (!left) throw unauthorized('Incorrect code.', { code: 'wrong_code' })
     this.#people.update({ totp: left })
     slot.clear()
@@ -112,18 +112,18 @@ export class Codes {
 
   /** Turns codes on; returns the recovery codes, which are shown once. */
   async enable(by: string, code: string): Promise<string[]> {
-    const shown = this.#pending.get(by)
-    if (!shown || shown.expiresAt <= this.#clock.now())
+    const pending = this.#pending.get(by)
+    if (!pending || pending.expiresAt <= this.#clock.now())
       throw conflict('This took too long. Start again.', { code: 'setup_expired' })
     const slot = this.#throttle.take({ address: 'codes' })
-    const generator = await load(shown.secret)
+    const generator = await load(pending.secret)
     const step = this.#stepOf(generator, normalize(code))
     if (step === undefined) throw forbidden('Incorrect code.', { code: 'wrong_code' })
     slot.clear()
     if (this.#people.owner().totp) throw conflict('Codes are on already.', { code: 'codes_on' })
     this.#pending.delete(by)
     const { shown: codes, recovery } = this.#createRecovery()
-    const { secret } = shown
+    const { secret } = pending
     const enabled_at = Math.floor(toSeconds(this.#clock.now()))
     this.#people.update({ totp: { secret, enabled_at, last_step: step, recovery } })
     return codes
@@ -135,9 +135,9 @@ export class Codes {
 
   /** Replaces the recovery codes. */
   renewRecovery(): string[] {
-    const { shown, recovery } = this.#createRecovery()
+    const { shown: codes, recovery } = this.#createRecovery()
     this.#people.update({ totp: { ...this.#required(), recovery } })
-    return shown
+    return codes
   }
 
   /** The step that a code is of; undefined when it is of none near the current one. */

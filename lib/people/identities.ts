@@ -115,11 +115,11 @@ export class Identities {
   #recordedFor(identity: ExternalIdentity): string | undefined {
     const name = signInNameOf(identity)
     if (name === null) return undefined
-    const found = this.#people
+    const matches = this.#people
       .others()
       .filter(({ role, sign_in_as: own }) => role !== 'owner' && own && isSameUser(own, name))
-    const [only] = found
+    const [only] = matches
     const isFree = !only?.identities.some(({ issuer }) => issuer === identity.issuer)
-    return found.length === 1 && isFree ? only?.id : undefined
+    return matches.length === 1 && isFree ? only?.id : undefined
   }
 }

@@ -76,10 +76,10 @@ export class Invitations {
 
   /** What a code opens. Throws a 401 when it has expired, was used, or never existed. */
   read(code: string): { key: string; person: Person } {
-    const given = sha256(code)
-    const found = this.open().find(({ key }) => isSameSecret(key, given))
-    if (!found) throw this.#expired()
-    return found
+    const hash = sha256(code)
+    const invitation = this.open().find(({ key }) => isSameSecret(key, hash))
+    if (!invitation) throw this.#expired()
+    return invitation
   }
 
   /**
@@ -87,10 +87,10 @@ export class Invitations {
    * person joins by other means. An earlier password ends in any case: it was forgotten, or someone else knows it.
    */
   accept(key: string, password: string | null): Person {
-    const found = this.open().find(each => isSameSecret(each.key, key))
-    if (!found) throw this.#expired()
-    this.#people.change(found.person.id, { invitation: null, password })
-    return this.#required(found.person.id)
+    const invitation = this.open().find(each => isSameSecret(each.key, key))
+    if (!invitation) throw this.#expired()
+    this.#people.change(invitation.person.id, { invitation: null, password })
+    return this.#required(invitation.person.id)
   }
 
   change(id: string, { name, role, profiles }: PersonChange): void {
@@ -124,7 +124,7 @@ export class Invitations {
   }
 
   #requireName(name: string, own: string | undefined): void {
-    const holder = this.#people.named(name)
+    const holder = this.#people.byName(name)
     if (holder && holder.id !== own)
       throw conflict('Someone already has this name.', { code: 'name_taken' })
   }
@@ -163,12 +163,12 @@ export const byInvitation = (key: string): string => `invitation ${key}`
 export const join = async (
   ctx: Ctx,
   key: string,
-  { password = null, ...made }: Omit<MadeBy, 'person'> & { password?: string | null },
+  { password = null, ...method }: Omit<MadeBy, 'person'> & { password?: string | null },
 ): Promise<string> => {
   const { auth, invitations } = ctx.app
   const { id, name } = invitations.accept(key, password)
   auth.endPerson(id)
-  const cookie = await auth.admit(signInClient(ctx), { ...made, person: id })
+  const cookie = await auth.admit(signInClient(ctx), { ...method, person: id })
   // Otherwise a browser in which someone else is signed in would keep that sign-in.
   auth.logout(ctx.cookies[SESSION_COOKIE])
   ctx.setCookie(sessionCookie(cookie, ctx.client.secure))

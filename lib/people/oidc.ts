@@ -130,7 +130,7 @@ export class Oidc {
   readonly #challenges: Challenges
   readonly #closing = new AbortController()
   readonly #fetch
-  #known: Promise<Configuration> | undefined
+  #configuration: Promise<Configuration> | undefined
   readonly name
 
   constructor(options: {
@@ -149,10 +149,10 @@ export class Oidc {
     this.#log = log
     this.#challenges = new Challenges(clock)
     const { dispatcher, timeoutMs = TIMEOUT_MS } = options
-    this.#fetch = (address: string, asked: FetchInit) =>
+    this.#fetch = (address: string, init: FetchInit) =>
       providerFetch(
         address,
-        asked,
+        init,
         dispatcher,
         AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]),
       )
@@ -161,13 +161,13 @@ export class Oidc {
 
   /** Where to send the browser, and the cookie to give it. `purpose` is what the answer may be used for. */
   async begin(place: PageOrigin, purpose: string): Promise<{ url: string; cookie: string }> {
-    const found = await this.#provider()
+    const configuration = await this.#provider()
     const client = await library()
     const secret = randomBytes(32).toString('base64url')
     const state = Buffer.from(this.#challenges.create(this.#purposeOf(secret, purpose))).toString(
       'base64url',
     )
-    const url = client.buildAuthorizationUrl(found, {
+    const url = client.buildAuthorizationUrl(configuration, {
       redirect_uri: `${originOf(place)}${place.prefix}${CALLBACK}`,
       scope: this.#config.scopes,
       state,
@@ -211,17 +211,17 @@ export class Oidc {
     )
     if (states.length !== 1 || purpose === undefined)
       throw new OidcFailure('expired', 'The sign-in took too long or began elsewhere.')
-    const found = await this.#provider()
+    const configuration = await this.#provider()
     const client = await library()
     try {
-      const tokens = await client.authorizationCodeGrant(found, url, {
+      const tokens = await client.authorizationCodeGrant(configuration, url, {
         expectedState: state,
         expectedNonce: derive(secret, 'nonce', state),
         pkceCodeVerifier: derive(secret, 'verifier', state),
         idTokenExpected: true,
       })
       return {
-        identity: await this.#identityOf(found, tokens as never, answer.needsEmail),
+        identity: await this.#identityOf(configuration, tokens as never, answer.needsEmail),
         purpose,
       }
     } catch (error) {
@@ -235,8 +235,8 @@ export class Oidc {
   async signOutUrl(): Promise<string | undefined> {
     // Signing out here has happened already; the provider's part is optional.
     const provider = this.#provider().catch(() => undefined)
-    const found = await waitAtMost(this.#clock, LOGOUT_WAIT_MS, provider)
-    const end = found?.serverMetadata().end_session_endpoint
+    const configuration = await waitAtMost(this.#clock, LOGOUT_WAIT_MS, provider)
+    const end = configuration?.serverMetadata().end_session_endpoint
     if (!end || !URL.canParse(end) || !isProtected(new URL(end))) return undefined
     const url = new URL(end)
     url.searchParams.set('client_id', this.#config.clientId)
@@ -256,7 +256,7 @@ export class Oidc {
     const client = await library()
     const issuer = new URL(this.#config.issuer)
     const isHttp = issuer.protocol === 'http:'
-    const found = await client.discovery(
+    const configuration = await client.discovery(
       issuer,
       this.#config.clientId,
       { [client.clockTolerance]: toSeconds(CLOCK_TOLERANCE_MS) },
@@ -269,11 +269,11 @@ export class Oidc {
           : [client.enableNonRepudiationChecks],
       },
     )
-    const { token_endpoint_auth_methods_supported: methods } = found.serverMetadata()
+    const { token_endpoint_auth_methods_supported: methods } = configuration.serverMetadata()
     if (this.#clientSecret === null || !methods || methods.includes('client_secret_basic'))
-      return found
+      return configuration
     const posting = new client.Configuration(
-      found.serverMetadata(),
+      configuration.serverMetadata(),
       this.#config.clientId,
       { [client.clockTolerance]: toSeconds(CLOCK_TOLERANCE_MS) },
       client.ClientSecretPost(this.#clientSecret),
@@ -286,12 +286,12 @@ export class Oidc {
 
   /** One discovery for all who wait. A failed one is repeated with the next request. */
   async #provider(): Promise<Configuration> {
-    this.#known ??= this.#discover()
-    const mine = this.#known
+    this.#configuration ??= this.#discover()
+    const mine = this.#configuration
     try {
       return await mine
     } catch (error) {
-      if (this.#known === mine) this.#known = undefined
+      if (this.#configuration === mine) this.#configuration = undefined
       this.#log.warn(`sign-in with ${this.#config.name}: ${reasonOf(error)}`)
       throw new OidcFailure('unreachable', `${this.#config.name} does not answer as expected.`)
     }
@@ -303,7 +303,7 @@ export class Oidc {
 
   /** Claims of the token, with those of the userinfo endpoint when the token has no email address. */
   async #identityOf(
-    found: Configuration,
+    configuration: Configuration,
     tokens: { access_token: string; claims(): Record<string, unknown> | undefined },
     needsEmail: (identity: ExternalIdentity) => boolean,
   ): Promise<ExternalIdentity> {
@@ -322,10 +322,14 @@ export class Oidc {
       }
     }
     const identity = read(claims)
-    if (claims.email !== undefined || !found.serverMetadata().userinfo_endpoint) return identity
+    if (claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint)
+      return identity
     if (!needsEmail(identity)) return identity
     const { fetchUserInfo } = await library()
-    return read({ ...claims, ...(await fetchUserInfo(found, tokens.access_token, subject)) })
+    return read({
+      ...claims,
+      ...(await fetchUserInfo(configuration, tokens.access_token, subject)),
+    })
   }
 }
 

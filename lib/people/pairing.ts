@@ -50,11 +50,11 @@ export class Pairing {
   use(code: string, name: string): string | undefined {
     this.#dropOld()
     const hash = sha256(code)
-    const found = [...this.#codes.values()].find(each => isSameSecret(each.hash, hash))
+    const pairing = [...this.#codes.values()].find(each => isSameSecret(each.hash, hash))
     // One tick from the lookup to the mark, so that two devices cannot both use it.
-    if (!found || !this.#isOpen(found)) return undefined
-    found.name = name
-    return found.by
+    if (!pairing || !this.#isOpen(pairing)) return undefined
+    pairing.name = name
+    return pairing.by
   }
 
   /** Of a code that this sign-in made. */

@@ -167,9 +167,9 @@ export class Passkeys {
       this.#holders()
         .flatMap(({ id: person, passkeys }) => passkeys.map(key => ({ key, person })))
         .find(({ key }) => key.id === response.id && key.rp_id === rp.id)
-    const found = find()
-    if (!found) throw rejected()
-    const { key } = found
+    const match = find()
+    if (!match) throw rejected()
+    const { key } = match
     const { verifyAuthenticationResponse } = await library()
     const result = await verifyAuthenticationResponse({
       response,

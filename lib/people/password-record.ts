@@ -103,7 +103,7 @@ export class PasswordFile {
   readonly #path: string
   readonly #mark: string
   #cached: { stamp: string; read: RecordRead } | undefined
-  #known: string | null = null
+  #lastHash: string | null = null
   #lastWarning = ''
 
   constructor(dir: string, key: Buffer, settings: SettingsPassword, warn: (text: string) => void) {
@@ -122,16 +122,16 @@ export class PasswordFile {
     // The key is the salt of both: with a new one, the right password would be refused as a wrong one. If it is the seal that
     // is damaged, the right password proves it.
     if (now.kind === 'bad' && old.kind === 'hash' && now.foreign === old.hash) {
-      this.#known = old.hash
+      this.#lastHash = old.hash
       this.#damaged(now.why)
-      return { kind: 'damaged', why: now.why, hash: this.#known, isOfOtherKey: true }
+      return { kind: 'damaged', why: now.why, hash: this.#lastHash, isOfOtherKey: true }
     }
     if (old.kind === 'hash') return this.#adoptSettingsHash(old.hash)
     if (now.kind === 'bad') return this.#damaged(now.why)
     if (now.kind === 'read') {
-      this.#known = now.hash
+      this.#lastHash = now.hash
       if (now.hash !== null) return { kind: 'hash', hash: now.hash }
-    } else if (this.#known !== null || this.#isMarked())
+    } else if (this.#lastHash !== null || this.#isMarked())
       return this.#damaged(`${this.#path} is missing`)
     return old.kind === 'damaged' ? this.#damaged(old.why) : { kind: 'none' }
   }
@@ -204,7 +204,7 @@ export class PasswordFile {
     )
     if (hash === null) rmSync(this.#mark, { force: true })
     reportWrite(this.#mark)
-    this.#known = hash
+    this.#lastHash = hash
     this.#lastWarning = ''
   }
 
@@ -219,7 +219,7 @@ export class PasswordFile {
     if (old.kind !== 'none') return old.kind === 'hash' && this.#isRecorded(old.hash)
     const now = this.#read()
     return (
-      now.kind === 'read' || (now.kind === 'absent' && this.#known === null && !this.#isMarked())
+      now.kind === 'read' || (now.kind === 'absent' && this.#lastHash === null && !this.#isMarked())
     )
   }
 
@@ -235,7 +235,7 @@ export class PasswordFile {
         )
       }
     }
-    this.#known = hash
+    this.#lastHash = hash
     return { kind: 'hash', hash }
   }
 
@@ -243,6 +243,6 @@ export class PasswordFile {
     this.#warnOnce(
       `${why}. Sign-in stays closed. Run "agent-webui password" in a terminal to set a password`,
     )
-    return { kind: 'damaged', why, hash: this.#known }
+    return { kind: 'damaged', why, hash: this.#lastHash }
   }
 }

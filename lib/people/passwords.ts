@@ -143,9 +143,9 @@ export class Passwords {
 
   mode(): AuthMode {
     if (this.#config.password !== null) return { kind: 'environment' }
-    const stored = this.#record.state()
-    if (stored.kind === 'hash') return { kind: 'stored', hash: stored.hash }
-    if (stored.kind === 'damaged') return stored
+    const state = this.#record.state()
+    if (state.kind === 'hash') return { kind: 'stored', hash: state.hash }
+    if (state.kind === 'damaged') return state
     // People who have to sign in exist beside the first owner: without a password the server stays closed.
     if (!this.#config.isExposed && !this.#people.hasOthers()) return { kind: 'open' }
     this.#setupToken ??= this.#announceSetup()

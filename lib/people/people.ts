@@ -127,7 +127,7 @@ export class People {
   readonly #warn: (text: string) => void
   readonly #path: string
   readonly #mark: string
-  #known: { stamp: string; file: File | string } | undefined
+  #cache: { stamp: string; file: File | string } | undefined
 
   constructor(dir: string, warn: (text: string) => void) {
     this.#warn = warn
@@ -150,7 +150,7 @@ export class People {
       this.#read()
       return null
     } catch (error) {
-      const why = typeof this.#known?.file === 'string' ? this.#known.file : messageOf(error)
+      const why = typeof this.#cache?.file === 'string' ? this.#cache.file : messageOf(error)
       return {
         file: this.#path,
         reason: why.replace(`${this.#path} cannot be read: `, ''),
@@ -201,7 +201,7 @@ export class People {
   }
 
   /** Any of them; undefined when no one has this name. */
-  named(name: string): Person | undefined {
+  byName(name: string): Person | undefined {
     return this.#readNow().people.find(each => plainName(each.name) === plainName(name))
   }
 
@@ -228,7 +228,7 @@ export class People {
     const file = this.#readNow()
     const next = { ...this.#ownerOf(file), ...change }
     const people = file.people.map(each => (each.id === next.id ? { ...each, ...next } : each))
-    this.#known = undefined
+    this.#cache = undefined
     // The marker is removed first and written last: after a kill in between, people.json decides, and the next code restores the marker.
     if (!next.totp) rmSync(this.#mark, { force: true })
     reportWrite(this.#mark)
@@ -239,19 +239,19 @@ export class People {
   /** Removes the first owner's passkeys and codes. A file that cannot be read is removed, and the other people with it. */
   reset(): void {
     lookAgain()
-    const found = this.#parse(statWatched(this.#path), false)
-    this.#known = undefined
-    if (typeof found === 'string') rmSync(this.#path, { force: true })
+    const file = this.#parse(statWatched(this.#path), false)
+    this.#cache = undefined
+    if (typeof file === 'string') rmSync(this.#path, { force: true })
     else {
-      const { id } = this.#ownerOf(found)
-      const people = found.people.map(each =>
+      const { id } = this.#ownerOf(file)
+      const people = file.people.map(each =>
         each.id === id ? { ...each, passkeys: [], totp: null } : each,
       )
-      writeAtomic(this.#path, `${JSON.stringify({ ...found, people }, null, 1)}\n`)
+      writeAtomic(this.#path, `${JSON.stringify({ ...file, people }, null, 1)}\n`)
     }
     rmSync(this.#mark, { force: true })
     for (const each of [this.#path, this.#mark]) reportWrite(each)
-    this.#known = undefined
+    this.#cache = undefined
   }
 
   #stampOf(stat: BigIntStats | undefined): string {
@@ -280,18 +280,18 @@ export class People {
   #read(): File {
     const stat = statWatched(this.#path)
     const stamp = this.#stampOf(stat)
-    if (this.#known?.stamp !== stamp || typeof this.#known.file === 'string') {
-      const before = this.#known?.file
-      this.#known = { stamp, file: this.#parse(stat) }
-      if (typeof this.#known.file === 'string' && before !== this.#known.file)
-        this.#warn(this.#known.file)
+    if (this.#cache?.stamp !== stamp || typeof this.#cache.file === 'string') {
+      const before = this.#cache?.file
+      this.#cache = { stamp, file: this.#parse(stat) }
+      if (typeof this.#cache.file === 'string' && before !== this.#cache.file)
+        this.#warn(this.#cache.file)
     }
-    if (typeof this.#known.file === 'string')
+    if (typeof this.#cache.file === 'string')
       throw unavailable(
         'The passkeys and codes of this server cannot be read, so sign-in is closed. Repair people.json, or run "agent-webui password --reset-factors" in a terminal on the server’s machine.',
         { code: 'factors_unreadable' },
       )
-    return this.#known.file
+    return this.#cache.file
   }
 
   /** For what may be changed: another program may have written it a moment ago. */
@@ -313,7 +313,7 @@ export class People {
   #write(change: (people: Person[]) => Person[]): void {
     const before = this.#readNow()
     const file = { ...before, people: change(before.people) }
-    this.#known = undefined
+    this.#cache = undefined
     writeAtomic(this.#path, `${JSON.stringify(file, null, 1)}\n`)
   }
 }

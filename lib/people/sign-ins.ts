@@ -142,9 +142,9 @@ export class SignIns {
    * A new sign-in, valid while `under` is the fingerprint of its password; returns the value of its cookie. `salt`: makes
    * the same cookie again for another browser with the same user agent, see `cookieOf`.
    */
-  add({ address, agent = '' }: SignInClient, under: string, made: MadeBy, salt?: string): string {
+  add({ address, agent = '' }: SignInClient, under: string, method: MadeBy, salt?: string): string {
     const created_at = this.#seconds()
-    const lifetime = made.how === 'pairing' ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS
+    const lifetime = method.how === 'pairing' ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS
     const token = salt === undefined ? randomBytes(32).toString('hex') : this.#hmac(`proxy ${salt}`)
     const hash = sha256(token)
     this.#all.set(hash, {
@@ -154,7 +154,7 @@ export class SignIns {
       address,
       agent: agent.slice(0, MAX_AGENT_CHARS),
       under,
-      ...made,
+      ...method,
       ...(salt !== undefined && { salt }),
     })
     this.#write()

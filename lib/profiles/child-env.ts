@@ -32,7 +32,7 @@ const profileHomeDir = ({ home_mode }: Terminal, dir: string): string | null => 
   return home_mode === 'profile' && existsSync(path) ? path : null
 }
 
-export const childEnvironment = (given: {
+export const childEnvironment = (options: {
   env: Readonly<Record<string, string>>
   /** What the shell init files changed in it. */
   changes?: VariableChanges
@@ -42,13 +42,13 @@ export const childEnvironment = (given: {
   /** The home directory of the profile. */
   dir?: string
 }): Record<string, string> => {
-  const allowed = new Set(given.config.env_passthrough)
-  const visible = Object.entries({ ...given.env, ...given.changes }).filter(
+  const allowed = new Set(options.config.env_passthrough)
+  const visible = Object.entries({ ...options.env, ...options.changes }).filter(
     (entry): entry is [string, string] =>
       entry[1] !== null &&
       !OURS.test(entry[0]) &&
       (allowed.has(entry[0]) || !isSecretName(entry[0])),
   )
-  const own = given.dir !== undefined && profileHomeDir(given.config, given.dir)
-  return { ...Object.fromEntries(visible), ...(own && { HOME: own }), ...given.extra }
+  const own = options.dir !== undefined && profileHomeDir(options.config, options.dir)
+  return { ...Object.fromEntries(visible), ...(own && { HOME: own }), ...options.extra }
 }

@@ -33,26 +33,30 @@ type FieldOptions<T> = {
   /** Applies when the key is absent, null, blank or invalid. */
   fallback: T
   /** The default as documentation shows it, where `fallback` alone says too little. */
-  shown?: string
+  defaultLabel?: string
   /** Undefined rejects the value. */
   read: (value: unknown) => T | undefined
 }
 
-const field = <T>({ type, description, fallback, shown, read }: FieldOptions<T>) =>
+const field = <T>({ type, description, fallback, defaultLabel, read }: FieldOptions<T>) =>
   z
     .unknown()
     .transform((value, context): T => {
       if (isAbsent(value)) return fallback
-      const found = read(value)
-      if (found !== undefined) return found
-      const defaultText = shown ?? formatDefault(fallback)
+      const result = read(value)
+      if (result !== undefined) return result
+      const defaultText = defaultLabel ?? formatDefault(fallback)
       context.addIssue({
         code: 'custom',
         message: `must be ${type}; ${defaultText === '' ? 'it is ignored' : `the default, ${defaultText}, applies`}`,
       })
       return z.NEVER
     })
-    .meta({ type, description, default: shown ?? formatDefault(fallback) } satisfies FieldMeta)
+    .meta({
+      type,
+      description,
+      default: defaultLabel ?? formatDefault(fallback),
+    } satisfies FieldMeta)
 
 const formatDefault = (value: unknown): string =>
   value === undefined || value === null || value === '' ? '' : String(value)
@@ -78,35 +82,36 @@ export const number = <T extends number | undefined>(
     orZero = false,
     max = Number.MAX_VALUE,
     isWhole = false,
-    shown,
+    defaultLabel,
   }: {
     /** Zero is allowed as well. */
     orZero?: boolean
     max?: number
     /** Rounds and keeps at least 1. */
     isWhole?: boolean
-    shown?: string
+    defaultLabel?: string
   } = {},
 ) =>
   field<number | T>({
     type: `a number ${orZero ? 'not below 0' : 'above 0'}${max < Number.MAX_VALUE ? `, at most ${max}` : ''}`,
     description,
     fallback,
-    shown,
+    defaultLabel,
     read: value => {
-      const found = toNumber(value)
-      if (found === undefined || found > max || (orZero ? found < 0 : found <= 0)) return undefined
-      return isWhole ? Math.max(1, Math.round(found)) : found
+      const amount = toNumber(value)
+      if (amount === undefined || amount > max || (orZero ? amount < 0 : amount <= 0))
+        return undefined
+      return isWhole ? Math.max(1, Math.round(amount)) : amount
     },
   })
 
 /** Trimmed text. Numbers count as text: YAML reads an unquoted `4.20` as a number. */
-export const text = (description: string, shown?: string) =>
+export const text = (description: string, defaultLabel?: string) =>
   field<string>({
     type: 'text',
     description,
     fallback: '',
-    shown,
+    defaultLabel,
     read: value =>
       typeof value === 'string' || typeof value === 'number' ? String(value).trim() : undefined,
   })
@@ -132,22 +137,22 @@ export const word = <const W extends string, const F extends string>(
     fallback,
     read: value => {
       const isOn = yamlFlag(value)
-      const given = isOn === undefined ? String(value).trim().toLowerCase() : isOn ? 'on' : 'off'
-      return words.find(each => each === given)
+      const word = isOn === undefined ? String(value).trim().toLowerCase() : isOn ? 'on' : 'off'
+      return words.find(each => each === word)
     },
   })
 
 /** Names in a list, or in one text with commas or spaces. Null when the key says nothing: an empty list does say something. */
-export const names = (description: string, shown?: string) =>
+export const names = (description: string, defaultLabel?: string) =>
   field<string[] | null>({
     type: 'a list of names',
     description,
     fallback: null,
-    shown,
+    defaultLabel,
     read: value => {
       if (typeof value === 'string') {
-        const found = value.split(/[,\s]+/).filter(Boolean)
-        return found.length > 0 ? found : null
+        const list = value.split(/[,\s]+/).filter(Boolean)
+        return list.length > 0 ? list : null
       }
       if (!Array.isArray(value)) return undefined
       return [...new Set(value.filter(isText).map(name => String(name).trim()))].filter(Boolean)
@@ -178,7 +183,7 @@ export const commaTexts = (description: string) =>
     type: 'a list of texts',
     description,
     fallback: NO_TEXTS,
-    shown: '',
+    defaultLabel: '',
     read: value => {
       const entries = Array.isArray(value)
         ? value.filter(isText).map(String)
@@ -205,8 +210,8 @@ export const section = <S extends z.ZodRawShape>(shape: S, shorthand?: keyof S &
   z.object(shape).meta({ shorthand })
 
 const shorthandOf = (schema: z.ZodType): string | undefined => {
-  const found = schema.meta()?.shorthand
-  return typeof found === 'string' ? found : undefined
+  const key = schema.meta()?.shorthand
+  return typeof key === 'string' ? key : undefined
 }
 
 /** What a section of a wrong shape says, at most by its shorthand. */
@@ -215,8 +220,8 @@ const toSection = (schema: z.ZodObject, value: unknown): JsonObject | undefined 
   if (isAbsent(value)) return {}
   const shorthand = shorthandOf(schema)
   if (shorthand === undefined) return undefined
-  const said = yamlFlag(value) ?? (typeof value === 'string' ? value : undefined)
-  return said === undefined ? undefined : { [shorthand]: said }
+  const setting = yamlFlag(value) ?? (typeof value === 'string' ? value : undefined)
+  return setting === undefined ? undefined : { [shorthand]: setting }
 }
 
 type Walk = (schema: z.ZodType, value: unknown, path: string) => unknown
@@ -235,14 +240,14 @@ export const parseFields = <S extends z.ZodObject>(
   const report = (key: string, reason: string) => problems.push({ key, reason })
 
   const walkSection = (one: z.ZodObject, value: unknown, path: string): unknown => {
-    const found = toSection(one, value)
-    if (found === undefined) report(path, 'must be a mapping; its defaults apply')
+    const section = toSection(one, value)
+    if (section === undefined) report(path, 'must be a mapping; its defaults apply')
     return Object.fromEntries(
       Object.entries(one.shape).map(([key, inner]) => [
         key,
         walk(
           inner as z.ZodType,
-          found && Object.hasOwn(found, key) ? found[key] : undefined,
+          section && Object.hasOwn(section, key) ? section[key] : undefined,
           path === '' ? key : `${path}.${key}`,
         ),
       ]),
@@ -256,8 +261,8 @@ export const parseFields = <S extends z.ZodObject>(
       return []
     }
     return value.flatMap((each, at) => {
-      const found = walkLeaf(one.element as z.ZodType, each, `${path}[${at}]`)
-      return found === DROPPED ? [] : [found]
+      const leaf = walkLeaf(one.element as z.ZodType, each, `${path}[${at}]`)
+      return leaf === DROPPED ? [] : [leaf]
     })
   }
 
@@ -265,8 +270,8 @@ export const parseFields = <S extends z.ZodObject>(
     if (!isAbsent(value) && !isObject(value)) report(path, 'must be a mapping; it is ignored')
     return Object.fromEntries(
       Object.entries(asObject(value)).flatMap(([key, each]) => {
-        const found = walkLeaf(one.valueType as z.ZodType, each, `${path}.${key}`)
-        return found === DROPPED || found === undefined ? [] : [[key, found]]
+        const leaf = walkLeaf(one.valueType as z.ZodType, each, `${path}.${key}`)
+        return leaf === DROPPED || leaf === undefined ? [] : [[key, leaf]]
       }),
     )
   }
@@ -282,8 +287,8 @@ export const parseFields = <S extends z.ZodObject>(
     if (one instanceof z.ZodObject) return walkSection(one, value, path)
     if (one instanceof z.ZodArray) return walkList(one, value, path)
     if (one instanceof z.ZodRecord) return walkMapping(one, value, path)
-    const found = walkLeaf(one, value, path)
-    return found === DROPPED ? one.parse(undefined) : found
+    const leaf = walkLeaf(one, value, path)
+    return leaf === DROPPED ? one.parse(undefined) : leaf
   }
 
   return { value: walkSection(schema, config, '') as z.output<S>, problems }

@@ -111,7 +111,7 @@ const context = {
     enabled: flag(true, 'Summarize earlier messages when the context window fills up.'),
     threshold: number(undefined, 'Share of the context window at which that happens.', {
       max: 1,
-      shown: '0.5, and 0.75 in windows up to 32,768 tokens',
+      defaultLabel: '0.5, and 0.75 in windows up to 32,768 tokens',
     }),
     threshold_tokens: number(0, 'Tokens at which that happens, instead of a share.', {
       orZero: true,
@@ -145,10 +145,10 @@ const agent = {
     max_turns: number(90, 'Model calls in one turn.'),
     clarify_timeout: number(undefined, 'The same as `clarify.timeout`, which it overrides.', {
       orZero: true,
-      shown: '',
+      defaultLabel: '',
     }),
     api_max_retries: number(undefined, 'Attempts of a model call that fails.', {
-      shown: 'decided by the failure',
+      defaultLabel: 'decided by the failure',
     }),
     system_prompt: verbatim('Instructions added to the system prompt.'),
     prefill_messages_file: text(
@@ -204,7 +204,7 @@ const agent = {
     {
       enabled: flag(true, 'Record file changes of a turn, so that they can be undone.'),
       max_snapshots: number(undefined, 'Turns of a workspace whose changes are retained.', {
-        shown: 'decided by the service',
+        defaultLabel: 'decided by the service',
       }),
     },
     'enabled',
@@ -241,9 +241,11 @@ const agent = {
 
 function budget(of: string) {
   return section({
-    tokens: number(undefined, `Tokens of ${of} before you are asked.`, { shown: 'no limit' }),
+    tokens: number(undefined, `Tokens of ${of} before you are asked.`, {
+      defaultLabel: 'no limit',
+    }),
     usd: number(undefined, `Cost of ${of} in US dollars before you are asked.`, {
-      shown: 'no limit',
+      defaultLabel: 'no limit',
     }),
   })
 }
@@ -371,7 +373,7 @@ const tools = {
     type: 'an IANA time zone',
     description: 'Your time zone, such as `Europe/Berlin`.',
     fallback: '',
-    shown: 'that of the machine',
+    defaultLabel: 'that of the machine',
     read: value =>
       typeof value === 'string' && isTimeZone(value.trim()) ? value.trim() : undefined,
   }),

@@ -49,12 +49,12 @@ export type NewProfile = {
 
 /** Copies mode and times, as the command line does. Files with secrets become private. */
 const copy = (from: string, to: string): void => {
-  const found = statSync(from, { throwIfNoEntry: false })
-  if (!found?.isFile()) return
+  const stats = statSync(from, { throwIfNoEntry: false })
+  if (!stats?.isFile()) return
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
   copyFileSync(from, to)
-  chmodSync(to, found.mode & (to.endsWith('.env') ? 0o600 : 0o777))
-  utimesSync(to, found.atime, found.mtime)
+  chmodSync(to, stats.mode & (to.endsWith('.env') ? 0o600 : 0o777))
+  utimesSync(to, stats.atime, stats.mtime)
 }
 
 const isSame = (a: unknown, b: string): boolean =>
@@ -62,17 +62,17 @@ const isSame = (a: unknown, b: string): boolean =>
 
 /** Edits of address and key in the model section. */
 const addressEdits = (
-  written: unknown,
+  model: unknown,
   { baseUrl, apiKey }: { baseUrl?: string | undefined; apiKey?: string | undefined },
 ): YamlEdit[] => {
   if (!baseUrl && !apiKey) return []
-  const isText = typeof written === 'string'
-  const old = asObject(written)
+  const isText = typeof model === 'string'
+  const old = asObject(model)
   const before = 'base_url' in old ? old.base_url : undefined
   // The cloned key belongs to another address and must not be sent to the new one.
   const isStale = Boolean(baseUrl && !apiKey && !isSame(before, baseUrl))
   return [
-    ...(isText ? [[['model'], written.trim() ? { default: written.trim() } : {}] as const] : []),
+    ...(isText ? [[['model'], model.trim() ? { default: model.trim() } : {}] as const] : []),
     ...(baseUrl ? [[['model', 'base_url'], baseUrl] as const] : []),
     ...(apiKey ? [[['model', 'api_key'], apiKey] as const] : []),
     ...(isStale ? ([[['model', 'api_key'], undefined] as const] as const) : []),
@@ -134,9 +134,9 @@ export const checkNewName = (name: string): void => {
 export const createProfile = (
   homes: Homes,
   env: Readonly<Record<string, string>>,
-  given: NewProfile,
+  profile: NewProfile,
 ): Home => {
-  const { name } = given
+  const { name } = profile
   checkNewName(name)
   const path = join(homes.dir, name)
   const staging = join(homes.dir, `.creating-${name}`)
@@ -145,7 +145,7 @@ export const createProfile = (
     // Left by a killed process. No other process uses it, because the name is reserved.
     rmSync(staging, { recursive: true, force: true })
     mkdirSync(staging, { mode: 0o700 })
-    fill(openHome({ name, dir: staging, env, clock: homes.base.clock }), given)
+    fill(openHome({ name, dir: staging, env, clock: homes.base.clock }), profile)
     renameSync(staging, path)
     reportWrite(path)
     syncDir(homes.dir)

@@ -53,36 +53,36 @@ const createReader = (text: string) => {
       name = key[1]!
     }
     take(/[^\S\r\n]*/y)
-    let found: string | null = null
+    let raw: string | null = null
     if (text[at] === '=') {
       take(/=[^\S\r\n]*/y)
-      found = value()
-      if (found === null) return failed
+      raw = value()
+      if (raw === null) return failed
     }
     take(/[^\S\r\n]*#[^\r\n]*/y)
-    return take(/[^\S\r\n]*(?:\r\n|\n|\r|$)/y) ? { name, value: found, isError: false } : failed
+    return take(/[^\S\r\n]*(?:\r\n|\n|\r|$)/y) ? { name, value: raw, isError: false } : failed
   }
 
   return {
     next(): Binding | null {
       if (at >= text.length) return null
       const start = at
-      const found = binding()
-      if (found.isError) take(/[^\r\n]*(?:\r\n|\n|\r|$)/y)
-      return { ...found, text: text.slice(start, at) }
+      const line = binding()
+      if (line.isError) take(/[^\r\n]*(?:\r\n|\n|\r|$)/y)
+      return { ...line, text: text.slice(start, at) }
     },
   }
 }
 
 function* bindings(text: string): Generator<Binding> {
   const reader = createReader(text)
-  for (let found = reader.next(); found; found = reader.next()) yield found
+  for (let binding = reader.next(); binding; binding = reader.next()) yield binding
 }
 
 /** `${NAME}` and `${NAME:-default}`, as python-dotenv expands them in every kind of value. */
-const expanded = (value: string, known: Readonly<Record<string, string | undefined>>): string =>
+const expanded = (value: string, variables: Readonly<Record<string, string | undefined>>): string =>
   value.replace(/\$\{([^}:]*)(?::-([^}]*))?\}/g, (_, name: string, otherwise = '') =>
-    Object.hasOwn(known, name) ? (known[name] ?? otherwise) : otherwise,
+    Object.hasOwn(variables, name) ? (variables[name] ?? otherwise) : otherwise,
   )
 
 /**
@@ -103,16 +103,16 @@ export const parseEnv = (
 
 /** Numbers of the lines at which something begins that `parseEnv` skips and that is neither blank nor a comment. */
 export const skippedLines = (text: string): number[] => {
-  const found: number[] = []
+  const lines: number[] = []
   let line = 1
   for (const { text: raw, name, value, isError } of bindings(text.replace(/^\uFEFF/, ''))) {
     const before = /^\s*/.exec(raw)![0]
     const isComment = name === null && !isError
     if (!isComment && (isError || value === null || !NAME.test(name ?? '')))
-      found.push(line + lineEnds(before))
+      lines.push(line + lineEnds(before))
     line += lineEnds(raw)
   }
-  return found
+  return lines
 }
 
 const lineEnds = (text: string): number => text.match(/\r\n|\n|\r/g)?.length ?? 0

@@ -13,9 +13,9 @@ const tighten = (path: string, uid: number | undefined): boolean => {
   // O_NONBLOCK: opening a FIFO would block the start.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    const found = fstatSync(fd)
-    if (!found.isFile() || (uid !== undefined && found.uid !== uid)) return false
-    if ((found.mode & 0o077) === 0) return false
+    const stats = fstatSync(fd)
+    if (!stats.isFile() || (uid !== undefined && stats.uid !== uid)) return false
+    if ((stats.mode & 0o077) === 0) return false
     fchmodSync(fd, 0o600)
     return true
   } finally {
@@ -24,7 +24,7 @@ const tighten = (path: string, uid: number | undefined): boolean => {
 }
 
 /** What other users can do with a file or directory, and the mode that stops it; null where that is up to another program or user. */
-export type Exposed = { path: string; mode: number | null; said: string }
+export type Exposed = { path: string; mode: number | null; message: string }
 
 /** Null: missing, or not accessible for this user. */
 const statOrNull = (path: string) => {
@@ -43,17 +43,17 @@ const mayChangeMode = ({ uid }: { uid: number }): boolean =>
   [0, uid].includes(process.getuid?.() ?? uid)
 
 const exposedFile = (path: string, isManaged: boolean): Exposed[] => {
-  const found = statOrNull(path)
-  if (!found?.isFile() || (found.mode & 0o077) === 0) return []
-  const isWritable = (found.mode & 0o022) !== 0
-  const isOurs = !isManaged && mayChangeMode(found)
-  return [{ path, mode: isOurs ? 0o600 : null, said: isWritable ? WRITABLE : READABLE }]
+  const stats = statOrNull(path)
+  if (!stats?.isFile() || (stats.mode & 0o077) === 0) return []
+  const isWritable = (stats.mode & 0o022) !== 0
+  const isOurs = !isManaged && mayChangeMode(stats)
+  return [{ path, mode: isOurs ? 0o600 : null, message: isWritable ? WRITABLE : READABLE }]
 }
 
 const exposedDirectory = (path: string): Exposed[] => {
-  const found = statOrNull(path)
-  if (!found?.isDirectory() || (found.mode & 0o022) === 0) return []
-  return [{ path, mode: mayChangeMode(found) ? found.mode & 0o755 : null, said: WRITABLE }]
+  const stats = statOrNull(path)
+  if (!stats?.isDirectory() || (stats.mode & 0o022) === 0) return []
+  return [{ path, mode: mayChangeMode(stats) ? stats.mode & 0o755 : null, message: WRITABLE }]
 }
 
 /** What the service and the agent run, obey or sign in with. */
@@ -106,8 +106,8 @@ export const restrictSecrets = (places: Places, log: (line: string) => void): vo
       if (!isMissing(error)) log(`${path} could not be made private: ${fileReason(error)}`)
     }
   }
-  for (const { path, mode, said } of findExposed(places)) {
-    const so = said === WRITABLE ? `${said}, who could run programs here` : said
+  for (const { path, mode, message } of findExposed(places)) {
+    const so = message === WRITABLE ? `${message}, who could run programs here` : message
     if (mode !== null) log(`${path} ${so}: agent-webui doctor --fix`)
   }
 }

@@ -160,7 +160,7 @@ export const withLenient = (strictForm: Form, lenientForm: Form): Home => {
   return home
 }
 
-export const openHome = (given: {
+export const openHome = (options: {
   name: string
   dir: string
   /** Set for the base profile only (AGENT_CONFIG_PATH). */
@@ -170,9 +170,9 @@ export const openHome = (given: {
   /** Absent: config.yaml applies as written. */
   accepted?: AcceptedSettings | undefined
 }): Home => {
-  const { name, dir, clock, accepted } = given
-  const asWritten = yamlFile(given.configPath ?? join(dir, 'config.yaml'), () =>
-    isManaged(dir, given.env)
+  const { name, dir, clock, accepted } = options
+  const asWritten = yamlFile(options.configPath ?? join(dir, 'config.yaml'), () =>
+    isManaged(dir, options.env)
       ? 'This home is managed by the system. Its configuration can’t be changed here.'
       : undefined,
   )
@@ -186,10 +186,10 @@ export const openHome = (given: {
     editAll,
     edit: (at, value) => editAll([[at, value]]),
   }
-  const inForce = (written: Record<string, unknown>) =>
-    accepted ? accepted.look(name, configFile.path, written).inForce : written
+  const inForce = (values: Record<string, unknown>) =>
+    accepted ? accepted.look(name, configFile.path, values).inForce : values
   const paths = { env: join(dir, '.env'), auth: join(dir, 'auth.json') }
-  const variables = envFile(paths.env, given.env)
+  const variables = envFile(paths.env, options.env)
   const auth = new JsonFile<unknown>(
     paths.auth,
     value => {
@@ -209,18 +209,18 @@ export const openHome = (given: {
     return value
   }
   const extended = new ExtendedPath(clock)
-  const env = () => extended.of(overlay(given.env, dotenv()))
+  const env = () => extended.of(overlay(options.env, dotenv()))
   const values = () => expand(inForce(configFile.read()), env())
   const initFiles = new InitFiles(clock)
   const parsed = memoized(parseProfileConfig)
   const peek = () =>
-    expand(inForce(configFile.peek()), variables().value === null ? given.env : env())
+    expand(inForce(configFile.peek()), variables().value === null ? options.env : env())
   const childEnvOf = (form: Form, extra: Variables): Record<string, string> => {
     const config = form.config().terminal
     const changes = initFiles.changes()
     const child = childEnvironment({ env: form.env(), changes, config, extra, dir })
     // It applies to the base profile only: a child in another home would read the wrong file.
-    if (!given.configPath) delete child.AGENT_CONFIG_PATH
+    if (!options.configPath) delete child.AGENT_CONFIG_PATH
     return { ...child, AGENT_HOME: dir }
   }
   const home: Form = {
@@ -264,7 +264,7 @@ export const openHome = (given: {
     values: peek,
     config: () => parsed(peek()).value,
     dotenv: shownDotenv,
-    env: () => extended.of(overlay(given.env, shownDotenv())),
+    env: () => extended.of(overlay(options.env, shownDotenv())),
     childEnv: (extra = {}) => childEnvOf(lenient, extra),
     authJson: () => auth.read(),
   }

@@ -91,7 +91,7 @@ export class Homes {
   readonly #marker: string
   readonly #active: CachedFile<string>
   readonly base: Home
-  readonly #named = new Map<string, Home>()
+  readonly #byName = new Map<string, Home>()
   /** The profile AGENT_HOME pointed at, if it is a direct child of the profiles directory. */
   #started: string
 
@@ -115,8 +115,8 @@ export class Homes {
 
   /** The name of the process-level profile: the marker's, else the one AGENT_HOME pointed at, else `default`. */
   active(): string {
-    const wanted = this.#active.read() || this.#started
-    return wanted && this.#find(wanted) ? wanted : DEFAULT_PROFILE
+    const name = this.#active.read() || this.#started
+    return name && this.#find(name) ? name : DEFAULT_PROFILE
   }
 
   /**
@@ -156,7 +156,7 @@ export class Homes {
 
   /** Drops the cached home of a deleted profile, so that a later profile of that name starts clean. */
   forget(name: string): void {
-    void this.#named.delete(name)
+    void this.#byName.delete(name)
   }
 
   /** The home of an existing profile; throws a UserError for an invalid name or a missing directory. */
@@ -182,11 +182,11 @@ export class Homes {
     if (name === DEFAULT_PROFILE) return this.base
     const path = join(this.dir, name)
     if (!PROFILE_NAME.test(name) || !isDirectory(path)) {
-      this.#named.delete(name)
+      this.#byName.delete(name)
       return undefined
     }
-    const home = this.#named.get(name) ?? this.#open(name, path)
-    this.#named.set(name, home)
+    const home = this.#byName.get(name) ?? this.#open(name, path)
+    this.#byName.set(name, home)
     return home
   }
 

@@ -33,8 +33,8 @@ const FLAG_WITH_VALUE = /^--?[\w-]*(?:key|token|secret|password)=(.+)$/is
 const inAddress = (value: string): string[] => {
   if (!/^[a-z][\w+.-]*:\/\//i.test(value) || !URL.canParse(value)) return []
   const { searchParams, password } = new URL(value)
-  const named = [...searchParams].filter(([name]) => isSecretName(name) || /^sig$/i.test(name))
-  return [...(password === '' ? [] : [value]), ...named.map(([, parameter]) => parameter)]
+  const parameters = [...searchParams].filter(([name]) => isSecretName(name) || /^sig$/i.test(name))
+  return [...(password === '' ? [] : [value]), ...parameters.map(([, parameter]) => parameter)]
 }
 
 const inArguments = (args: readonly unknown[]): unknown[] =>
@@ -44,18 +44,18 @@ const inArguments = (args: readonly unknown[]): unknown[] =>
   )
 
 /**
- * Strings whose key is the name of a secret. `given`: the value is in `env` or `headers`, where names say less, so anything
+ * Strings whose key is the name of a secret. `isEnvOrHeader`: the value is in `env` or `headers`, where names say less, so anything
  * that looks random counts as well.
  */
-const secretsIn = (value: unknown, name = '', given = false): string[] => {
+const secretsIn = (value: unknown, name = '', isEnvOrHeader = false): string[] => {
   if (typeof value === 'string') {
     const pair = FLAG_WITH_VALUE.exec(value)?.[1]
-    const isOne = isSecretName(name) || (given && looksRandom(value))
+    const isOne = isSecretName(name) || (isEnvOrHeader && looksRandom(value))
     return [...(isOne ? [value] : []), ...inAddress(value), ...(pair === undefined ? [] : [pair])]
   }
   if (Array.isArray(value)) {
     const flagged = inArguments(value).map(String)
-    return [...flagged, ...value.flatMap(each => secretsIn(each, name, given))]
+    return [...flagged, ...value.flatMap(each => secretsIn(each, name, isEnvOrHeader))]
   }
   if (!isObject(value)) return []
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -63,7 +63,7 @@ const secretsIn = (value: unknown, name = '', given = false): string[] => {
       inner,
       // In `tokens: {main: …}` the parent's name decides, because the key itself says nothing.
       isSecretName(key) || !/^tokens$/i.test(name) ? key : 'token',
-      given || /^(?:env|(?:\w+_)?headers)$/i.test(key),
+      isEnvOrHeader || /^(?:env|(?:\w+_)?headers)$/i.test(key),
     ),
   )
 }

@@ -59,13 +59,13 @@ export const requirePersonality = (config: Readonly<JsonObject>, name: string): 
       code: 'personality_not_found',
       values: { name },
     })
-  const known = definitions(config)
-  if (!known.has(name))
+  const personalities = definitions(config)
+  if (!personalities.has(name))
     throw missing(`Personality "${name}" not found in config.yaml`, {
       code: 'personality_not_found',
       values: { name },
     })
-  const prompt = promptOf(known.get(name))
+  const prompt = promptOf(personalities.get(name))
   if (!prompt)
     throw invalid(`Personality "${name}" is empty or cannot be read`, {
       code: 'personality_unreadable',

@@ -10,8 +10,8 @@ import { readText } from '../store/read-text.ts'
 import { DEFAULT_PROFILE } from './homes.ts'
 
 const textOf = (...values: unknown[]): string | null => {
-  const found = values.find(value => typeof value === 'string' && value.trim() !== '')
-  return typeof found === 'string' ? found.trim() : null
+  const text = values.find(value => typeof value === 'string' && value.trim() !== '')
+  return typeof text === 'string' ? text.trim() : null
 }
 
 const pidIn = (text: string): number => {
@@ -48,15 +48,15 @@ const countSkills = async (dir: string): Promise<number> => {
 
 /** `active`: the name of the caller's profile. */
 export const toProfile = async (home: Home, active: string): Promise<Profile> => {
-  const { model: written } = home.lenient.config()
-  const model = asObject(written)
+  const { model: setting } = home.lenient.config()
+  const model = asObject(setting)
   return {
     name: home.name,
     path: home.dir,
     is_default: home.name === DEFAULT_PROFILE,
     is_active: home.name === active,
     gateway_running: isGatewayRunning(home.dir),
-    model: textOf(written, model.default, model.model),
+    model: textOf(setting, model.default, model.model),
     provider: textOf(model.provider),
     has_env: statSync(join(home.dir, '.env'), { throwIfNoEntry: false })?.isFile() === true,
     skill_count: await countSkills(join(home.dir, 'skills')),

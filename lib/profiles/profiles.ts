@@ -83,13 +83,13 @@ export class Profiles {
     return Promise.all(this.#options.homes.list().map(home => toProfile(home, active)))
   }
 
-  create(given: NewProfile): Home {
-    const home = createProfile(this.#options.homes, this.#options.env, given)
-    this.#options.acceptedSettings.created(home.name, given.source?.name)
+  create(profile: NewProfile): Home {
+    const home = createProfile(this.#options.homes, this.#options.env, profile)
+    this.#options.acceptedSettings.created(home.name, profile.source?.name)
     // What the person entered for the new profile.
     this.#options.acceptedSettings.edited(
       home.name,
-      given.source?.configFile.peek() ?? {},
+      profile.source?.configFile.peek() ?? {},
       home.configFile.peek(),
     )
     return home

@@ -22,7 +22,7 @@ export type SettingsOptions = {
   migrateDefaultModel: (model: string) => void
 }
 
-type Stored = Readonly<Record<string, unknown>>
+type StoredSettings = Readonly<Record<string, unknown>>
 
 /** Keys of earlier versions, removed with the next save. */
 const OBSOLETE_KEYS: ReadonlySet<string> = new Set([
@@ -89,25 +89,25 @@ const acceptValue = (
   return isObjectOrArray(value) ? undefined : toBoolean(value)
 }
 
-export const parseSettings = (value: unknown): Stored => {
+export const parseSettings = (value: unknown): StoredSettings => {
   if (value === undefined) return {}
   if (!isObject(value)) throw new Error('settings.json is not an object')
-  return value as Stored
+  return value as StoredSettings
 }
 
 /** Invalid values in the file count as absent. */
-const toSettings = (stored: Stored, texts: Texts, botName: string): Settings => {
-  const known: Partial<Settings> = Object.fromEntries(
+const toSettings = (values: StoredSettings, texts: Texts, botName: string): Settings => {
+  const valid: Partial<Settings> = Object.fromEntries(
     SETTING_NAMES.flatMap(name => {
-      const value = name in stored ? acceptValue(texts, name, stored[name]) : undefined
+      const value = name in values ? acceptValue(texts, name, values[name]) : undefined
       return value === undefined ? [] : [[name, value]]
     }),
   )
-  const all: Settings = { ...DEFAULT_SETTINGS, bot_name: botName, ...known }
+  const all: Settings = { ...DEFAULT_SETTINGS, bot_name: botName, ...valid }
   return {
     ...all,
-    language_from: known.language_from ?? (known.language === undefined ? 'browser' : 'setting'),
-    skin: known.skin ?? SKIN_OF_THEME.get(all.theme) ?? all.skin,
+    language_from: valid.language_from ?? (valid.language === undefined ? 'browser' : 'setting'),
+    skin: valid.skin ?? SKIN_OF_THEME.get(all.theme) ?? all.skin,
   }
 }
 
@@ -117,7 +117,7 @@ export class SettingsStore {
   readonly #file
   readonly #texts: Texts
   #hasRead = false
-  #last: { stored: Stored; settings: Settings } | undefined
+  #last: { raw: StoredSettings; settings: Settings } | undefined
   /** A copy of the password hash; `lib/people/password-record.ts` is authoritative. */
   readonly password: {
     read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
@@ -128,11 +128,14 @@ export class SettingsStore {
   constructor(path: string, options: SettingsOptions) {
     this.#path = path
     this.#options = options
-    this.#file = new JsonFile<Stored>(path, parseSettings, { mayDangle: true, looks: 'watched' })
+    this.#file = new JsonFile<StoredSettings>(path, parseSettings, {
+      mayDangle: true,
+      looks: 'watched',
+    })
     this.#texts = textsOf(options)
     this.password = {
       read: () => {
-        const { password_hash: hash } = this.#stored()
+        const { password_hash: hash } = this.#values()
         // Treating a damaged file as "no password" would let everyone in.
         if (!this.#hasRead) return { kind: 'damaged', why: `${path} cannot be read` }
         if (hash === undefined || hash === null || hash === '') return { kind: 'none' }
@@ -142,7 +145,7 @@ export class SettingsStore {
       },
       store: hash => {
         lookAgain()
-        const { password_hash: before, ...rest } = this.#stored()
+        const { password_hash: before, ...rest } = this.#values()
         if (hash === null ? before !== undefined : before !== hash)
           this.#file.write(hash === null ? rest : { ...rest, password_hash: hash })
       },
@@ -150,9 +153,9 @@ export class SettingsStore {
   }
 
   get(): Settings {
-    const raw = this.#stored()
-    if (this.#last?.stored !== raw)
-      this.#last = { stored: raw, settings: toSettings(raw, this.#texts, this.#options.botName) }
+    const raw = this.#values()
+    if (this.#last?.raw !== raw)
+      this.#last = { raw: raw, settings: toSettings(raw, this.#texts, this.#options.botName) }
     const { defaultWorkspace } = this.#options
     const saved = this.#texts.default_workspace(raw.default_workspace) || undefined
     return {
@@ -171,12 +174,12 @@ export class SettingsStore {
   }
 
   /** With a person's own choices, as they are stored with the person. Invalid ones count as absent. */
-  of(own: Stored): Settings {
+  of(own: StoredSettings): Settings {
     return { ...this.get(), ...this.#validate(own, PERSONAL_SETTINGS).valid }
   }
 
   /** The valid personal settings of a patch, as they are stored, and the keys of everything else. */
-  acceptPersonal(patch: Stored): { accepted: Stored; ignored: string[] } {
+  acceptPersonal(patch: StoredSettings): { accepted: StoredSettings; ignored: string[] } {
     const { valid, ignored } = this.#validate(patch, PERSONAL_SETTINGS)
     return { accepted: valid, ignored }
   }
@@ -203,7 +206,7 @@ export class SettingsStore {
     }
   }
 
-  #stored(): Stored {
+  #values(): StoredSettings {
     const raw = this.#file.read()
     const isWhole = this.#file.problem() === null
     this.#hasRead ||= isWhole
@@ -213,14 +216,14 @@ export class SettingsStore {
   }
 
   /** Stores only what was set, so that defaults from the environment still apply to the rest. */
-  #write(patch: Stored): void {
+  #write(patch: StoredSettings): void {
     lookAgain()
-    const remaining = Object.entries(this.#stored()).filter(([key]) => !OBSOLETE_KEYS.has(key))
+    const remaining = Object.entries(this.#values()).filter(([key]) => !OBSOLETE_KEYS.has(key))
     this.#file.write({ ...Object.fromEntries(remaining), ...patch })
   }
 
   /** Valid values of these keys; everything else is ignored. */
-  #validate(patch: Stored, names: readonly SettingName[]) {
+  #validate(patch: StoredSettings, names: readonly SettingName[]) {
     const valid: Record<string, unknown> = {}
     const ignored: string[] = []
     for (const [key, value] of Object.entries(patch)) {

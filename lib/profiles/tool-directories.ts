@@ -51,15 +51,15 @@ const MAX_ALIAS_BYTES = 1_000
 const nvmDirectory = (nvm: string): string[] => {
   const versions = installedVersions(nvm)
   if (versions.length === 0) return []
-  let wanted = 'default'
+  let alias = 'default'
   for (let round = 0; round < MAX_ALIASES; round++) {
-    if (/(?:^|\/)\.\.?(?:\/|$)/.test(wanted)) break
-    const alias = readText(join(nvm, 'alias', wanted), { maxBytes: MAX_ALIAS_BYTES }).text?.trim()
-    if (!alias) break
-    wanted = alias
+    if (/(?:^|\/)\.\.?(?:\/|$)/.test(alias)) break
+    const target = readText(join(nvm, 'alias', alias), { maxBytes: MAX_ALIAS_BYTES }).text?.trim()
+    if (!target) break
+    alias = target
   }
-  if (wanted === 'system') return []
-  const prefix = `v${wanted.replace(/^v/, '')}`
+  if (alias === 'system') return []
+  const prefix = `v${alias.replace(/^v/, '')}`
   const chosen = versions.find(version => version === prefix || version.startsWith(`${prefix}.`))
   return [join(nvm, 'versions', 'node', chosen ?? versions[0] ?? '', 'bin')]
 }
@@ -78,11 +78,11 @@ const candidates = (env: Variables): string[] => {
 export const missingToolDirectories = (env: Variables): string[] => {
   // Without PATH the shell has a default of its own, which a value would replace.
   if (process.platform === 'win32' || !env.PATH) return []
-  const known = new Set(env.PATH.split(delimiter).map(dir => dir.replace(/\/+$/, '')))
+  const present = new Set(env.PATH.split(delimiter).map(dir => dir.replace(/\/+$/, '')))
   return [...new Set(candidates(env))].filter(dir => {
     const bare = dir.replace(/\/+$/, '')
     return (
-      bare.startsWith('/') && !known.has(bare) && !bare.includes(delimiter) && isDirectory(bare)
+      bare.startsWith('/') && !present.has(bare) && !bare.includes(delimiter) && isDirectory(bare)
     )
   })
 }

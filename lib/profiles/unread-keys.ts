@@ -102,7 +102,7 @@ const aliasesIn = (keys: Readonly<Record<string, string>>): string[] =>
 /** Of sections that their own modules parse: the documented keys are all that is read. */
 const inRaw = ({ keys, type }: FieldMeta, value: unknown, path: string): string[] => {
   if (!keys || Object.keys(keys).some(name => name.startsWith('<'))) return []
-  const known = new Set([...Object.keys(keys), ...aliasesIn(keys)])
+  const knownKeys = new Set([...Object.keys(keys), ...aliasesIn(keys)])
   const entries = /mapping from/.test(type)
     ? Object.entries(asObject(value)).map(([name, entry]) => [`${path}.${name}`, entry] as const)
     : Array.isArray(value)
@@ -110,7 +110,7 @@ const inRaw = ({ keys, type }: FieldMeta, value: unknown, path: string): string[
       : [[path, value] as const]
   return entries.flatMap(([at, entry]) =>
     isObject(entry)
-      ? Object.keys(entry).flatMap(key => (known.has(key) ? [] : [`${at}.${key}`]))
+      ? Object.keys(entry).flatMap(key => (knownKeys.has(key) ? [] : [`${at}.${key}`]))
       : [],
   )
 }
@@ -130,8 +130,10 @@ const walk = (schema: z.ZodType, value: unknown, path: string): string[] => {
 /** A pattern names a key and everything below it. */
 const covers = (pattern: string, key: string): boolean => {
   const parts = pattern.replace(/\.\*$/, '').split('.')
-  const given = key.split('.')
-  return parts.every((part, at) => given[at] !== undefined && (part === '*' || part === given[at]))
+  const keyParts = key.split('.')
+  return parts.every(
+    (part, at) => keyParts[at] !== undefined && (part === '*' || part === keyParts[at]),
+  )
 }
 
 const whyOf = (key: string): string | null =>

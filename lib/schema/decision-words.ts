@@ -42,13 +42,13 @@ const verb = (by: string | undefined, word: string): string =>
 export const decisionSentence = (decision: Decision): DecisionSentence => {
   const { kind, what, answer, reason, by, auto } = decision
   if (kind === 'approval') {
-    const shown = { what, isCode: true }
-    if (reason) return { ...shown, lead: 'Approval needed:', end: `— ${UNANSWERED[reason]}` }
-    if (answer === 'deny') return { ...shown, lead: verb(by, 'Denied'), end: '' }
-    if (auto) return { ...shown, lead: 'Allowed', end: `without a question: ${AUTO[auto]}` }
-    return { ...shown, lead: verb(by, 'Allowed'), end: reachOf(decision) }
+    const subject = { what, isCode: true }
+    if (reason) return { ...subject, lead: 'Approval needed:', end: `— ${UNANSWERED[reason]}` }
+    if (answer === 'deny') return { ...subject, lead: verb(by, 'Denied'), end: '' }
+    if (auto) return { ...subject, lead: 'Allowed', end: `without a question: ${AUTO[auto]}` }
+    return { ...subject, lead: verb(by, 'Allowed'), end: reachOf(decision) }
   }
-  const given = kind === 'plan' ? planAnswer(answer) : answer
-  const end = reason ? UNANSWERED[reason] : by === undefined ? given : `${given} (${by})`
+  const outcome = kind === 'plan' ? planAnswer(answer) : answer
+  const end = reason ? UNANSWERED[reason] : by === undefined ? outcome : `${outcome} (${by})`
   return { lead: kind === 'plan' ? 'Plan:' : 'Asked:', what, isCode: false, end: `— ${end}` }
 }

@@ -1,5 +1,5 @@
 /** Folds journal lines into the state of a session. Pure. */
-import type { Line } from '../store/journal.ts'
+import type { JournalLine } from '../store/journal.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
@@ -303,7 +303,7 @@ const visible = (ns: readonly number[], cuts: readonly Cut[], last: LastShow): b
 export type Fold = { summary: Summary; folded: Folded; usage: UsageRow[] }
 
 /** Reads all lines, first to last, each as a step. */
-export function* foldSteps(id: string, lines: Iterable<Line>): Generator<void, Fold> {
+export function* foldSteps(id: string, lines: Iterable<JournalLine>): Generator<void, Fold> {
   const summary = emptySummary(id)
   const turns: JournalEntry[] = []
   let begunAt: unknown
@@ -389,7 +389,7 @@ export function* foldSteps(id: string, lines: Iterable<Line>): Generator<void, F
 }
 
 /** All steps at once. */
-export const foldForward = (id: string, lines: Iterable<Line>): Fold => {
+export const foldForward = (id: string, lines: Iterable<JournalLine>): Fold => {
   const steps = foldSteps(id, lines)
   let step = steps.next()
   while (!step.done) step = steps.next()

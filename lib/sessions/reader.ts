@@ -4,7 +4,7 @@ import { missing } from '../errors.ts'
 import { redactValue, secretsVersion } from '../base/redact/redact.ts'
 import type { Decision } from '../schema/decision.ts'
 import type { Message } from '../schema/message.ts'
-import { fileStamp, type Line, readLines, readLinesBackward } from '../store/journal.ts'
+import { fileStamp, type JournalLine, readLines, readLinesBackward } from '../store/journal.ts'
 import { toDecision, withDecisions } from './decisions.ts'
 import {
   type AnsweredEntry,
@@ -111,7 +111,7 @@ export const readStates = (path: string): States => {
 }
 
 /** The same lines; the states among them are added to `states`. */
-function* statesOf(lines: Iterable<Line>, states: States): Generator<Line> {
+function* statesOf(lines: Iterable<JournalLine>, states: States): Generator<JournalLine> {
   for (const line of lines) {
     if (isStateLine(line.bytes)) addState(states, parseEntry(line.bytes.toString()))
     yield line

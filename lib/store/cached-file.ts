@@ -31,12 +31,12 @@ const statFile = (
   try {
     const entry = lstat(path)
     if (!entry) return { stamp: MISSING, inode: '' }
-    const found = entry.isSymbolicLink() ? stat(path) : entry
+    const stats = entry.isSymbolicLink() ? stat(path) : entry
     // A dangling link.
-    if (!found) return { stamp: '', inode: '' }
-    const inode = `${found.dev}:${found.ino}`
-    if (changedJustNow(found)) return { stamp: undefined, inode }
-    return { stamp: `${inode}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`, inode }
+    if (!stats) return { stamp: '', inode: '' }
+    const inode = `${stats.dev}:${stats.ino}`
+    if (changedJustNow(stats)) return { stamp: undefined, inode }
+    return { stamp: `${inode}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`, inode }
   } catch {
     // Reading the file reports the problem.
     return { stamp: '', inode: '' }

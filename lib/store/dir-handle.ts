@@ -141,11 +141,11 @@ export const openDirHandle = (
   const refused = isChange ? outside : notFound
   if (path.includes('\0') || path.length > MAX_PATH_CHARS) throw refused()
   const { root } = bounds
-  const wanted = resolve(root, path)
+  const target = resolve(root, path)
   const full =
-    link && wanted !== root
-      ? join(resolveInside(root, dirname(wanted), refused), basename(wanted))
-      : resolveInside(root, wanted, refused)
+    link && target !== root
+      ? join(resolveInside(root, dirname(target), refused), basename(target))
+      : resolveInside(root, target, refused)
   if (bounds.isHidden(full)) throw notFound()
   if (create === true) rejectGitPath(relative(root, full))
   const isRoot = full === root

@@ -75,10 +75,10 @@ export class DirectoryWatches {
   }
 }
 
-const kept = new Set<Map<string, unknown>>()
+const caches = new Set<Map<string, unknown>>()
 
 const forget = (path: string | null): void => {
-  for (const each of kept) {
+  for (const each of caches) {
     if (path === null) each.clear()
     else each.delete(path)
   }
@@ -88,25 +88,25 @@ const watches = new DirectoryWatches(forget)
 // Of any file: the same one can have another name.
 onWrite(() => forget(null))
 
-type LookUp = (path: string) => { found: FileStat; isLink?: boolean }
+type LookUp = (path: string) => { stats: FileStat; isLink?: boolean }
 
 /** `isReported`: whether changes below a directory are reported from now on. */
-const keptStats = (lookUp: LookUp, isReported: (dir: string) => boolean) => {
-  const known = new Map<string, { found: FileStat; until: number }>()
-  kept.add(known)
+const statCache = (lookUp: LookUp, isReported: (dir: string) => boolean) => {
+  const cache = new Map<string, { stats: FileStat; until: number }>()
+  caches.add(cache)
 
   return (path: string): FileStat => {
-    const last = known.get(path)
-    if (last && performance.now() < last.until) return last.found
+    const last = cache.get(path)
+    if (last && performance.now() < last.until) return last.stats
     // First, so that a change after the lookup is reported.
     const isWatched = isReported(dirname(path))
-    const { found, isLink = false } = lookUp(path)
-    known.delete(path)
-    if (found && changedJustNow(found)) return found
-    known.set(path, { found, until: performance.now() + LOOK_AGAIN_MS })
+    const { stats, isLink = false } = lookUp(path)
+    cache.delete(path)
+    if (stats && changedJustNow(stats)) return stats
+    cache.set(path, { stats, until: performance.now() + LOOK_AGAIN_MS })
     // A link's target is in another directory.
-    if (!isWatched || isLink) setImmediate(() => known.delete(path))
-    return found
+    if (!isWatched || isLink) setImmediate(() => cache.delete(path))
+    return stats
   }
 }
 
@@ -115,11 +115,11 @@ export const lookAgain = (): void => forget(null)
 
 /** `stat`, and `lstat`, which answers for a link itself. */
 const bothStats = (isReported: (dir: string) => boolean) => ({
-  stat: keptStats(path => {
+  stat: statCache(path => {
     const entry = lstatNow(path)
-    return entry?.isSymbolicLink() ? { found: statNow(path), isLink: true } : { found: entry }
+    return entry?.isSymbolicLink() ? { stats: statNow(path), isLink: true } : { stats: entry }
   }, isReported),
-  lstat: keptStats(path => ({ found: lstatNow(path) }), isReported),
+  lstat: statCache(path => ({ stats: lstatNow(path) }), isReported),
 })
 
 /** What is asked for several times in an iteration of the event loop is looked up once in it, and again after a write of ours. */

@@ -152,8 +152,8 @@ export const withFileLock = async <T>(
   work: () => T | Promise<T>,
 ): Promise<T> => {
   touch(path)
-  const taken = await lockWithFlock(path, flock, timeoutMs)
-  const release = taken === null ? await lockWithMarker(`${path}.own`, timeoutMs) : taken
+  const unlock = await lockWithFlock(path, flock, timeoutMs)
+  const release = unlock === null ? await lockWithMarker(`${path}.own`, timeoutMs) : unlock
   if (!release)
     throw unavailable('Another program is writing this file. Try again in a moment.', {
       code: 'file_in_use',

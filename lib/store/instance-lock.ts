@@ -86,8 +86,8 @@ export class InstanceLock {
   ) {
     this.#note = join(stateDir, 'instance.json')
     const path = lockPath(stateDir)
-    const found = statSync(path, { throwIfNoEntry: false })
-    if (found && !found.isFile())
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats && !stats.isFile())
       throw new Error(`${path} is not a regular file. Delete it and start again.`)
     try {
       this.#db = openLocked(path, timeoutMs, addon)

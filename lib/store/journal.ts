@@ -28,7 +28,7 @@ const CHUNK_BYTES = 65_536
 /** Identifies a state of a file: inode, size and modification time in one string. */
 export type Stamp = string
 
-export type Line = {
+export type JournalLine = {
   /** Byte offset of the line in the file. */
   offset: number
   /** Without the LF. */
@@ -108,42 +108,42 @@ const readAt = (fd: number, from: number, length: number, begin?: Buffer): Buffe
 }
 
 /** Every complete line from byte `from`. Bytes after the last LF are not a line yet. */
-export function* readLines(fd: number, from = 0): Generator<Line> {
+export function* readLines(fd: number, from = 0): Generator<JournalLine> {
   let chunkBytes = CHUNK_BYTES
   let rest: Buffer = Buffer.alloc(0)
   let restAt = from
   while (true) {
-    const held = readAt(fd, restAt + rest.length, chunkBytes, rest)
-    if (held.length === rest.length) return
+    const buffer = readAt(fd, restAt + rest.length, chunkBytes, rest)
+    if (buffer.length === rest.length) return
     let start = 0
-    for (let stop = held.indexOf(LF); stop !== -1; stop = held.indexOf(LF, start)) {
-      yield { offset: restAt + start, bytes: held.subarray(start, stop) }
+    for (let stop = buffer.indexOf(LF); stop !== -1; stop = buffer.indexOf(LF, start)) {
+      yield { offset: restAt + start, bytes: buffer.subarray(start, stop) }
       start = stop + 1
     }
     // The line is longer than the chunk: double it, or a 4 MB line would be copied 64 times.
     if (start === 0) chunkBytes *= 2
-    rest = held.subarray(start)
+    rest = buffer.subarray(start)
     restAt += start
   }
 }
 
 /** Every complete line that ends before byte `before`, last first. Reads lazily. */
-export function* readLinesBackward(fd: number, before?: number): Generator<Line> {
+export function* readLinesBackward(fd: number, before?: number): Generator<JournalLine> {
   const end = before ?? fstatSync(fd).size
   let chunkBytes = CHUNK_BYTES
-  let held: Buffer = Buffer.alloc(0)
-  let heldAt = end
+  let buffer: Buffer = Buffer.alloc(0)
+  let bufferAt = end
 
   /** Offset of the last LF below `limit`, −1 when there is none. Extends the buffer as needed. */
   const lastLf = (limit: number): number => {
     while (true) {
-      const found = limit > heldAt ? held.lastIndexOf(LF, limit - heldAt - 1) : -1
-      if (found !== -1) return heldAt + found
-      if (heldAt === 0) return -1
-      const from = Math.max(0, heldAt - chunkBytes)
-      const more = readAt(fd, from, heldAt - from)
-      held = Buffer.concat([more, held.subarray(0, Math.max(0, limit - heldAt) + 1)])
-      heldAt = from
+      const index = limit > bufferAt ? buffer.lastIndexOf(LF, limit - bufferAt - 1) : -1
+      if (index !== -1) return bufferAt + index
+      if (bufferAt === 0) return -1
+      const from = Math.max(0, bufferAt - chunkBytes)
+      const more = readAt(fd, from, bufferAt - from)
+      buffer = Buffer.concat([more, buffer.subarray(0, Math.max(0, limit - bufferAt) + 1)])
+      bufferAt = from
       chunkBytes *= 2
     }
   }
@@ -154,7 +154,7 @@ export function* readLinesBackward(fd: number, before?: number): Generator<Line>
     const previous = lastLf(stop)
     yield {
       offset: previous + 1,
-      bytes: held.subarray(previous + 1 - heldAt, stop - heldAt),
+      bytes: buffer.subarray(previous + 1 - bufferAt, stop - bufferAt),
     }
     stop = previous
   }
@@ -218,10 +218,10 @@ export class Journal {
   }
 
   /** Truncates the part of a batch that reached the file. */
-  #undo(written: number): void {
-    if (written === 0) return
+  #undo(byteCount: number): void {
+    if (byteCount === 0) return
     try {
-      ftruncateSync(this.#fd, fstatSync(this.#fd).size - written)
+      ftruncateSync(this.#fd, fstatSync(this.#fd).size - byteCount)
     } catch {
       // Half a line is left in the file. Nothing may be appended until the next open repairs it.
       this.#broken = true
@@ -250,17 +250,17 @@ export class Journal {
     if (this.#broken) throw unavailable("Couldn't write this file. It is read-only for now.")
     if (lines.length === 0) return
     const data = Buffer.from(`${lines.join('\n')}\n`)
-    let written = 0
+    let byteCount = 0
     try {
-      written = this.#write(this.#fd, data)
+      byteCount = this.#write(this.#fd, data)
     } catch (error) {
       throw writeError(error, this.path)
     }
-    if (written < data.length) {
-      this.#undo(written)
+    if (byteCount < data.length) {
+      this.#undo(byteCount)
       throw diskFull(`The disk is full; nothing was saved in ${dirname(this.path)}`)
     }
-    this.#size += written
+    this.#size += byteCount
     if (this.#isFollowed) reportWrite(this.path)
   }
 

@@ -12,8 +12,8 @@ const syntaxError = (text: string): { isCut: boolean; position: number | undefin
     return null
   } catch (error) {
     const { message } = error as SyntaxError
-    const [, found] = /position (\d+)/.exec(message) ?? []
-    const position = found === undefined ? undefined : Number(found)
+    const [, digits] = /position (\d+)/.exec(message) ?? []
+    const position = digits === undefined ? undefined : Number(digits)
     const isAtEnd = position !== undefined && position >= text.trimEnd().length
     return { isCut: isAtEnd || /end of JSON|Unterminated/i.test(message), position }
   }

@@ -15,10 +15,10 @@ export const LEGACY = [
 export type LegacyEncoding = (typeof LEGACY)[number]
 
 export const isLegacy = (encoding: string): encoding is LegacyEncoding =>
-  LEGACY.some(known => known === encoding)
+  LEGACY.some(name => name === encoding)
 
 /** How common a character is by its place in the table, from 0 to 1, and the most frequent ones of the language. */
-type Kind = { common: (lead: number, trail: number) => number; frequent: string }
+type EncodingKind = { common: (lead: number, trail: number) => number; frequent: string }
 
 const CHINESE =
   '的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产新数据件测试'
@@ -31,7 +31,7 @@ const KOREAN =
 
 const within = (value: number, from: number, to: number): boolean => value >= from && value <= to
 
-const KINDS: Readonly<Record<LegacyEncoding, Kind>> = {
+const KINDS: Readonly<Record<LegacyEncoding, EncodingKind>> = {
   GBK: {
     common: (lead, trail) =>
       trail < 0xa1 ? 0.1 : within(lead, 0xb0, 0xd7) ? 1 : within(lead, 0xa1, 0xa3) ? 1 : 0.3,
@@ -88,8 +88,8 @@ const tables = new Map<LegacyEncoding, Uint16Array>()
 
 /** The bytes of each character, by its code point; 0: it has none. The platform only decodes, so all are decoded once. */
 const tableOf = (encoding: LegacyEncoding): Uint16Array => {
-  const known = tables.get(encoding)
-  if (known) return known
+  const cached = tables.get(encoding)
+  if (cached) return cached
   const units: Buffer[] = []
   for (let lead = 0x80; lead <= 0xff; lead++) {
     units.push(Buffer.of(lead))

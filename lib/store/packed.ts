@@ -133,7 +133,7 @@ class LazyAsset implements Asset {
   readonly immutable: boolean
   readonly #file: PackedAsset
   readonly #read: (block: Block) => Buffer
-  readonly #made: { raw?: Buffer; br?: Buffer; gzip?: Buffer } = {}
+  readonly #cache: { raw?: Buffer; br?: Buffer; gzip?: Buffer } = {}
 
   constructor(file: PackedAsset, read: (block: Block) => Buffer) {
     this.type = file.type
@@ -145,21 +145,21 @@ class LazyAsset implements Asset {
 
   get br(): Buffer | undefined {
     const { br } = this.#file
-    if (br) this.#made.br ??= this.#read(br)
-    return this.#made.br
+    if (br) this.#cache.br ??= this.#read(br)
+    return this.#cache.br
   }
 
   get raw(): Buffer {
     const { raw } = this.#file
-    this.#made.raw ??= raw ? this.#read(raw) : zlib.brotliDecompressSync(this.br ?? '')
-    return this.#made.raw
+    this.#cache.raw ??= raw ? this.#read(raw) : zlib.brotliDecompressSync(this.br ?? '')
+    return this.#cache.raw
   }
 
   /** For those that compress. */
   get gzip(): Buffer | undefined {
     if (!this.#file.br) return undefined
-    this.#made.gzip ??= zlib.gzipSync(this.raw, { level: 9 })
-    return this.#made.gzip
+    this.#cache.gzip ??= zlib.gzipSync(this.raw, { level: 9 })
+    return this.#cache.gzip
   }
 }
 
@@ -195,10 +195,10 @@ export const openPacked = (text: string, selfUrl: string): Packed => {
     code: unpackWhole(code).toString('latin1'),
     compiled: hasCaches && compiled ? unpackWhole(compiled) : undefined,
   })
-  let known: Contents | undefined
+  let cache: Contents | undefined
   const contents = (): Contents => {
-    known ??= JSON.parse(unpack(packing.contents).toString())
-    return known as Contents
+    cache ??= JSON.parse(unpack(packing.contents).toString())
+    return cache as Contents
   }
   let scripts: Map<string, Script> | undefined
   let assets: AssetTable | undefined

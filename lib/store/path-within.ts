@@ -44,8 +44,8 @@ export const realPaths = (paths: readonly string[]): string[] => {
 /** True when the name is that of an entry that is no link, or of none. */
 const isPlain = (path: string): boolean => {
   try {
-    const found = lstatSync(path, { throwIfNoEntry: false })
-    return !found || (HAS_EXACT_NAMES && !found.isSymbolicLink())
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    return !stats || (HAS_EXACT_NAMES && !stats.isSymbolicLink())
   } catch {
     // In a directory that cannot be entered, or no possible name.
     return false
@@ -65,8 +65,8 @@ const isMissing = (path: string): boolean => {
 const linkTarget = (path: string): string | null => {
   try {
     // Missing: a name that may be created.
-    const found = lstatSync(path, { throwIfNoEntry: false })
-    return found?.isSymbolicLink() ? readlinkSync(path) : null
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    return stats?.isSymbolicLink() ? readlinkSync(path) : null
   } catch {
     // In a directory that cannot be entered.
     return null
@@ -78,13 +78,13 @@ const linkTarget = (path: string): string | null => {
  * changes with any of them. The last one is the entry that the path leads to, which need not exist.
  */
 export const passedEntries = (path: string): string[] => {
-  const found: string[] = []
+  const entries: string[] = []
   let [at, rest, links] = [parse(resolve(path)).root, resolve(path).split(sep), 0]
   for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
     if (name === '..') at = dirname(at)
     if (name === '' || name === '.' || name === '..') continue
     const entry = join(at, name)
-    found.push(entry)
+    entries.push(entry)
     const target = links < MAX_LINKS ? linkTarget(entry) : null
     if (target === null) at = entry
     else {
@@ -93,7 +93,7 @@ export const passedEntries = (path: string): string[] => {
       rest = [...target.split(sep), ...rest]
     }
   }
-  return found
+  return entries
 }
 
 /** True for the root itself and everything below it. Both must be real paths. */

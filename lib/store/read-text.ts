@@ -20,11 +20,11 @@ export const MAX_FILE_BYTES = 8 * 1024 * 1024
 /** `text` is null for a missing file; `problem` says why an existing one could not be read. */
 export type FileText = { text: string | null; problem: Words | null }
 
-const KINDS: readonly [is: (found: Stats) => boolean, name: string][] = [
-  [found => found.isDirectory(), 'a directory'],
-  [found => found.isFIFO(), 'a named pipe'],
-  [found => found.isSocket(), 'a socket'],
-  [found => found.isCharacterDevice() || found.isBlockDevice(), 'a device'],
+const KINDS: readonly [is: (stats: Stats) => boolean, name: string][] = [
+  [stats => stats.isDirectory(), 'a directory'],
+  [stats => stats.isFIFO(), 'a named pipe'],
+  [stats => stats.isSocket(), 'a socket'],
+  [stats => stats.isCharacterDevice() || stats.isBlockDevice(), 'a device'],
 ]
 
 /** A missing file is no problem, so the one that is reported here is a link to nowhere. */
@@ -46,10 +46,10 @@ const sizeText = (bytes: number): string =>
   bytes >= 1024 * 1024 ? `${bytes / 1024 / 1024} MB` : `${bytes / 1024} kB`
 
 /** With an error code, so that callers can distinguish a folder from a missing file. */
-const notRegular = (found: Stats): Error => {
-  const kind = KINDS.find(([is]) => is(found))?.[1]
+const notRegular = (stats: Stats): Error => {
+  const kind = KINDS.find(([is]) => is(stats))?.[1]
   const error = new Error(`it is ${kind ?? 'no file'}, not a regular file`)
-  return Object.assign(error, { code: found.isDirectory() ? 'EISDIR' : 'ENOTSUP' })
+  return Object.assign(error, { code: stats.isDirectory() ? 'EISDIR' : 'ENOTSUP' })
 }
 
 const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
@@ -61,9 +61,9 @@ const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0, O_NOCTTY = 0 } = 
 export const openFile = (path: string, flags = O_RDONLY, mode = 0o600): number => {
   const fd = openSync(path, flags | O_NONBLOCK | O_NOCTTY, mode)
   try {
-    const found = fstatSync(fd)
-    if (found.isFile()) return fd
-    throw notRegular(found)
+    const stats = fstatSync(fd)
+    if (stats.isFile()) return fd
+    throw notRegular(stats)
   } catch (error) {
     closeSync(fd)
     throw error
@@ -123,9 +123,9 @@ const decode = (bytes: Buffer): string => {
 
 /** The line of the first invalid byte. */
 const badLine = (bytes: Buffer): string => {
-  const shown = bytes.toString('utf8')
-  const at = shown.indexOf('\uFFFD')
-  return `line ${shown.slice(0, Math.max(0, at)).split('\n').length}`
+  const text = bytes.toString('utf8')
+  const at = text.indexOf('\uFFFD')
+  return `line ${text.slice(0, Math.max(0, at)).split('\n').length}`
 }
 
 export type ReadOptions = {

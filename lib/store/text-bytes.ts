@@ -104,7 +104,7 @@ const isEscape = (char: string | undefined): boolean =>
 /** Applies edits, which are sorted and do not overlap. Throws a UserError when new text cannot be encoded. */
 export const splice = (file: TextBytes, edits: readonly Edit[]): Buffer => {
   const parts: Buffer[] = []
-  let [inText, inBytes, kept] = [0, file.bom, 0]
+  let [inText, inBytes, restAt] = [0, file.bom, 0]
   const passTo = (at: number): number => {
     inBytes += sizeOf(file.text.slice(inText, at), file.encoding)
     inText = at
@@ -112,10 +112,10 @@ export const splice = (file: TextBytes, edits: readonly Edit[]): Buffer => {
   }
   for (const { start, end, text } of edits) {
     if (file.encoding === 'unknown') checkBounds(file.text, start, end)
-    parts.push(file.bytes.subarray(kept, passTo(start)), encode(text, file.encoding))
-    kept = passTo(end)
+    parts.push(file.bytes.subarray(restAt, passTo(start)), encode(text, file.encoding))
+    restAt = passTo(end)
   }
-  return Buffer.concat([...parts, file.bytes.subarray(kept)])
+  return Buffer.concat([...parts, file.bytes.subarray(restAt)])
 }
 
 /**

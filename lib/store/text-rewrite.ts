@@ -95,9 +95,9 @@ const merge = (file: TextBytes, fresh: string, { isPlain, view }: Merge): Buffer
       const text = value.join('')
       if (view) checkShown(text)
       const last = edits.at(-1)
-      const written = isPlain ? text.replaceAll('\n', end()) : text
-      if (last?.end === offset && last.text === '') last.text = written
-      else edits.push({ start: offset, end: offset, text: written })
+      const content = isPlain ? text.replaceAll('\n', end()) : text
+      if (last?.end === offset && last.text === '') last.text = content
+      else edits.push({ start: offset, end: offset, text: content })
     }
   }
   return splice(file, edits)

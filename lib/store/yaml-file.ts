@@ -103,11 +103,11 @@ const rewrite = (text: string, document: Document, path: readonly string[], valu
 /** The text after one edit. Splices the text when the result provably has the expected values, else prints the document. Throws when another value is in the way. */
 export const editYaml = (text: string, [path, value]: YamlEdit): string => {
   const { document, value: before } = parseYaml(text)
-  const wanted = withValue(before, path, value)
-  if (isDeepStrictEqual(wanted, before)) return text
+  const target = withValue(before, path, value)
+  if (isDeepStrictEqual(target, before)) return text
   const says = (candidate: string): boolean => {
     try {
-      return isDeepStrictEqual(parseYaml(candidate).value, wanted)
+      return isDeepStrictEqual(parseYaml(candidate).value, target)
     } catch {
       // A splice that does not parse: use the printer.
       return false

@@ -85,7 +85,7 @@ const insertLines = (text: string, at: number, lines: string, indent: string): s
 }
 
 const findPair = (map: YAMLMap, key: string): Pair | undefined =>
-  map.items.find(({ key: found }) => isScalar(found) && String(found.value) === key)
+  map.items.find(({ key: node }) => isScalar(node) && String(node.value) === key)
 
 /** The indentation of a block mapping's keys, when each is on its own line. */
 const indentOf = (text: string, map: YAMLMap): string | undefined => {
@@ -137,10 +137,10 @@ const spliceItems = (
   value: readonly unknown[],
 ): string | undefined => {
   const old = list.items.map(item => (isScalar(item) ? item.value : item))
-  const kept = old.map((item, at) => value.includes(item) && old.indexOf(item) === at)
+  const isKept = old.map((item, at) => value.includes(item) && old.indexOf(item) === at)
   const added = value.filter(item => !old.includes(item))
   const last = list.items.at(-1)
-  if (!kept.includes(true) || !isScalar(last) || !last.range) return undefined
+  if (!isKept.includes(true) || !isScalar(last) || !last.range) return undefined
   const from = lineStart(text, last.range[0])
   const indent = /^( *)- /.exec(text.slice(from, last.range[0]))?.[1]
   if (indent === undefined) return undefined
@@ -148,7 +148,7 @@ const spliceItems = (
     ? insertLines(text, nextLine(text, last.range[1]), blockText(added), indent)
     : text
   for (const [at, item] of [...list.items.entries()].reverse()) {
-    if (kept[at]) continue
+    if (isKept[at]) continue
     if (!isScalar(item) || !item.range) return undefined
     next = next.slice(0, lineStart(text, item.range[0])) + next.slice(nextLine(text, item.range[1]))
   }

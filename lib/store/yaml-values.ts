@@ -52,10 +52,10 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
   }
 
   const aliased = (node: Node & { source: string }): NonNullable<Anchored> => {
-    const found = anchors.get(node.source)
-    if (found === null) throw wrong(node, `"${node.source}" contains itself`)
-    if (!found) throw wrong(node, `there is no "&${node.source}" above`)
-    return found
+    const anchor = anchors.get(node.source)
+    if (anchor === null) throw wrong(node, `"${node.source}" contains itself`)
+    if (!anchor) throw wrong(node, `there is no "&${node.source}" above`)
+    return anchor
   }
 
   const isMerge = ({ key }: Pair): boolean =>
@@ -80,8 +80,8 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
     }
     const entries = [...own].map(([key, { value }]) => [key, value] as const)
     // The mapping's own keys win over merged ones, and earlier sources over later ones.
-    const taken = merged.flatMap(value => (Array.isArray(value) ? value : [value]))
-    for (const source of taken) {
+    const sources = merged.flatMap(value => (Array.isArray(value) ? value : [value]))
+    for (const source of sources) {
       if (!isObject(source)) throw wrong(map, '"<<" can only take in mappings')
       for (const [key, value] of Object.entries(source)) {
         if (own.has(key)) continue

@@ -7,15 +7,15 @@ import TurndownService from 'turndown/lib/turndown.browser.cjs.js'
 export type Readable = { title: string; text: string }
 
 /** The charset of the HTTP header, else of the page's head, else UTF-8. */
-const charsetOf = (bytes: Buffer, said: string | null): string => {
+const charsetOf = (bytes: Buffer, headerCharset: string | null): string => {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8'
   const head = bytes.subarray(0, 2_048).toString('latin1')
-  return said ?? /<meta[^>]{1,200}charset=["']?([\w-]{1,40})/i.exec(head)?.[1] ?? 'utf-8'
+  return headerCharset ?? /<meta[^>]{1,200}charset=["']?([\w-]{1,40})/i.exec(head)?.[1] ?? 'utf-8'
 }
 
-export const decode = (bytes: Buffer, said: string | null): string => {
+export const decode = (bytes: Buffer, headerCharset: string | null): string => {
   try {
-    return new TextDecoder(charsetOf(bytes, said)).decode(bytes)
+    return new TextDecoder(charsetOf(bytes, headerCharset)).decode(bytes)
   } catch {
     // Unknown charset: decode as UTF-8, most of the text is readable.
     return new TextDecoder().decode(bytes)

@@ -84,8 +84,8 @@ const plain = (html: string): string =>
     .trim()
     .slice(0, 1_000)
 
-const toHits = (found: readonly Readonly<JsonObject>[]): WebHit[] =>
-  found
+const toHits = (results: readonly Readonly<JsonObject>[]): WebHit[] =>
+  results
     .filter(({ url }) => /^https?:\/\//.test(asString(url)))
     .slice(0, HITS)
     .map((hit, at) => ({
@@ -97,10 +97,10 @@ const toHits = (found: readonly Readonly<JsonObject>[]): WebHit[] =>
 
 /** `web.search_backend`, else `web.backend`. An unknown service, or one without a key, is skipped. */
 export const chooseSearch = (web: ProfileConfig['web'], env: Variables): Service | null => {
-  const wanted = [web.search_backend, web.backend].map(name => name.toLowerCase())
+  const preferences = [web.search_backend, web.backend].map(name => name.toLowerCase())
   const usable = SERVICES.filter(service => service.credential(env) !== '')
   return (
-    wanted.map(name => usable.find(service => service.name === name)).find(Boolean) ??
+    preferences.map(name => usable.find(service => service.name === name)).find(Boolean) ??
     usable[0] ??
     null
   )
@@ -145,8 +145,8 @@ export const searchWeb = async (
     })
     if (answer.statusCode !== 200) {
       answer.body.on('error', () => undefined).destroy()
-      const said = SAID[answer.statusCode] ?? `it answered with status ${answer.statusCode}`
-      throw unavailable(`The search at ${service.name} failed: ${said}.`)
+      const reason = SAID[answer.statusCode] ?? `it answered with status ${answer.statusCode}`
+      throw unavailable(`The search at ${service.name} failed: ${reason}.`)
     }
     const chunks: Buffer[] = []
     let size = 0

@@ -34,8 +34,8 @@ const readShared = (home: Home, path: string): string[] => {
 }
 
 /** `example.org` includes its subdomains, `*.example.org` only those. */
-const toMatcher = (given: string): ((host: string) => boolean) | null => {
-  const bare = given
+const toMatcher = (pattern: string): ((host: string) => boolean) | null => {
+  const bare = pattern
     .trim()
     .toLowerCase()
     .replace(/^[a-z]+:\/\//, '')
@@ -45,8 +45,8 @@ const toMatcher = (given: string): ((host: string) => boolean) | null => {
   if (!domain) return null
   if (domain.includes('*')) {
     // A dot is literal, a star matches anything.
-    const wanted = domain.split(/\*+/).map(part => part.replace(/[^a-z0-9-]/g, '\\$&'))
-    const whole = new RegExp(`(?:^|\\.)${wanted.join('.*')}$`)
+    const pieces = domain.split(/\*+/).map(part => part.replace(/[^a-z0-9-]/g, '\\$&'))
+    const whole = new RegExp(`(?:^|\\.)${pieces.join('.*')}$`)
     return host => whole.test(host)
   }
   const isBelow = (host: string) => host.endsWith(`.${domain}`)

@@ -16,13 +16,13 @@ export class Blocks {
   #closed: Block[] = []
   #links: Links = {}
   #fence: OpenFence | null = null
-  #shown: readonly Block[] = []
+  #result: readonly Block[] = []
 
   /** Blocks of `text`; cheap when it extends the text of the last call. `open`: more text will follow. */
   update(next: string, open: boolean): readonly Block[] {
     // Normalizes line ends as marked does, so that the lengths of `raw` add up.
     const text = next.includes('\r') ? next.replace(/\r\n?/g, '\n') : next
-    if (text === this.#text && this.#final === !open) return this.#shown
+    if (text === this.#text && this.#final === !open) return this.#result
     if (this.#final || !text.startsWith(this.#text)) {
       this.#closedEnd = 0
       this.#closed = []
@@ -34,13 +34,13 @@ export class Blocks {
     this.#advance(open)
     const closed = this.#closed
     const rest = text.slice(this.#closedEnd)
-    if (this.#fence) this.#shown = [...closed, fenced(text, this.#fence, closed.length)]
-    else if (!rest) this.#shown = [...closed]
+    if (this.#fence) this.#result = [...closed, fenced(text, this.#fence, closed.length)]
+    else if (!rest) this.#result = [...closed]
     else {
       const tokens = lex(completePartial(rest), { ...this.#links })
-      this.#shown = [...closed, ...number(tokens, closed.length)]
+      this.#result = [...closed, ...number(tokens, closed.length)]
     }
-    return this.#shown
+    return this.#result
   }
 
   /** Number of blocks at the beginning that further text doesn't change. */
@@ -51,7 +51,7 @@ export class Blocks {
   /** Footnotes by label, in document order. */
   footnotes(): Footnotes {
     const notes = new Map<string, Footnote>()
-    for (const { token } of this.#shown) {
+    for (const { token } of this.#result) {
       if (token.type === 'footnote') notes.set((token as Footnote).label, token as Footnote)
     }
     return notes

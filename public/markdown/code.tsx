@@ -13,16 +13,16 @@ import { diagramHeight } from './diagram-size.ts'
 const PIECE_LINES = 40
 
 const pieces = (text: string): string[] => {
-  const found: string[] = []
+  const result: string[] = []
   let from = 0
   let lines = 0
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
     if (++lines % PIECE_LINES) continue
-    found.push(text.slice(from, at + 1))
+    result.push(text.slice(from, at + 1))
     from = at + 1
   }
-  if (from < text.length || found.length === 0) found.push(text.slice(from))
-  return found
+  if (from < text.length || result.length === 0) result.push(text.slice(from))
+  return result
 }
 
 type CodeTextProps = {
@@ -126,7 +126,7 @@ const useLanguageName = (lang: string): string => {
         () => undefined,
       )
   }, [])
-  return loaded.highlighter?.nameOf(lang.toLowerCase()) ?? (lang || t('code.plain'))
+  return loaded.highlighter?.languageName(lang.toLowerCase()) ?? (lang || t('code.plain'))
 }
 
 type CodeBlockProps = { text: string; lang: string; open: boolean }
@@ -136,12 +136,12 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
   const isDiagram = kind === 'mermaid'
   const name = useLanguageName(lang)
   const wraps = useSignal(false)
-  const wanted = useSignal<boolean | null>(null)
+  const choice = useSignal<boolean | null>(null)
   const failed = useSignal('')
   // Not what the drawing measures meanwhile: nothing moves while it is shown.
   const height = useMemo(() => (isDiagram ? diagramHeight(text) : 0), [isDiagram && text])
   const isDrawn =
-    isDiagram && failed.value !== text && (wanted.value ?? text.length <= MAX_DRAWN_CHARS)
+    isDiagram && failed.value !== text && (choice.value ?? text.length <= MAX_DRAWN_CHARS)
   return (
     <figure class="md-code">
       <figcaption class="md-code-head">
@@ -152,7 +152,7 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
             type="button"
             class="tx-link"
             onClick={() => {
-              wanted.value = !isDrawn
+              choice.value = !isDrawn
             }}
           >
             {isDrawn ? t('code.source') : t('code.diagram')}

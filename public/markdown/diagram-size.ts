@@ -37,8 +37,8 @@ const flowchartHeight = (isHorizontal: boolean, statements: readonly string[]): 
 }
 
 export const diagramHeight = (text: string): number => {
-  const known = drawnHeights.get(text)
-  if (known !== undefined) return known
+  const height = drawnHeights.get(text)
+  if (height !== undefined) return height
   const [header = '', ...statements] = statementsOf(text)
   const [, direction] = /^(?:graph|flowchart)\s+(TB|TD|BT|LR|RL)\b/.exec(header) ?? []
   if (direction)

@@ -101,7 +101,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ...{ yaml: 'YAML', yml: 'YAML' },
 }
 
-export const nameOf = (label: string): string | null =>
+export const languageName = (label: string): string | null =>
   Object.hasOwn(NAMES, label) ? NAMES[label]! : null
 
 /** A highlighted range; offsets in UTF-16 code units. */
@@ -233,8 +233,8 @@ export const paintLater = async (
 }
 
 const registered = (name: string): Highlight => {
-  const known = CSS.highlights.get(name)
-  if (known) return known
+  const existing = CSS.highlights.get(name)
+  if (existing) return existing
   const highlight = new Highlight()
   // Inner scopes (an escape in a string) must win over outer ones.
   highlight.priority = name === 'code-string' || name === 'code-tag' ? 0 : 1

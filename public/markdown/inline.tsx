@@ -100,7 +100,7 @@ type PictureProps = { src: string; text: string; directory: string | null }
 
 /** `directory` is null while a name may be incomplete. */
 function Picture({ src, text, directory }: PictureProps) {
-  const wanted = useSignal(false)
+  const isShown = useSignal(false)
   const show = useLightbox()
   const safe = safeImage(src)
   if (!safe && directory !== null)
@@ -112,14 +112,14 @@ function Picture({ src, text, directory }: PictureProps) {
         <img class="md-image" src={safe.src} alt={text || t('md.image')} decoding="async" />
       </button>
     )
-  if (wanted.value) return <Fetched src={safe.src} text={text} />
+  if (isShown.value) return <Fetched src={safe.src} text={text} />
   const host = new URL(safe.src).host
   return (
     <button
       type="button"
       class="md-image-ask"
       onClick={() => {
-        wanted.value = true
+        isShown.value = true
       }}
     >
       <Icon name="image" />

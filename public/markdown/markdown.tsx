@@ -47,13 +47,13 @@ type MarkdownProps = { text: string; open?: boolean; id: string; directory?: str
 export function Markdown({ text, open = false, id, directory = '' }: MarkdownProps) {
   const blocks = useRef<Blocks>(null)
   blocks.current ??= new Blocks()
-  const shown = blocks.current.update(text, open)
+  const list = blocks.current.update(text, open)
   const footnotes = blocks.current.footnotes()
   const grouped = groupDetails(
-    shown.map(({ token }) => token),
+    list.map(({ token }) => token),
     lex,
   )
-  const keys = new Map(shown.map(({ key, token }) => [token, key]))
+  const keys = new Map(list.map(({ key, token }) => [token, key]))
   const last = grouped.length - 1
   let level = PAGE_LEVEL
   return (
@@ -155,7 +155,7 @@ function List({ token, place }: { token: Tokens.List; place: RenderContext }) {
   return (
     <>
       <Tag dir={directionOf(token.raw)} {...(start === undefined ? {} : { start })}>
-        {more.shown.map((item, index) => (
+        {more.visible.map((item, index) => (
           <li key={index} class={item.task ? 'md-task' : undefined}>
             {item.task && (
               <span
@@ -188,7 +188,7 @@ function Table({ token, place }: { token: Tokens.Table; place: RenderContext }) 
             <tr>{token.header.map(cell('th'))}</tr>
           </thead>
           <tbody>
-            {more.shown.map((row, index) => (
+            {more.visible.map((row, index) => (
               <tr key={index}>{row.map(cell('td'))}</tr>
             ))}
           </tbody>

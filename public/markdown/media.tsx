@@ -1,7 +1,7 @@
 /** File shown by `MEDIA:<path>` in an answer: image, audio or video inline, others as a download. */
 import { useSignal } from '@preact/signals'
 
-import { AUDIO, extensionOf, isImagePath, nameOf, VIDEO } from '../parts/file-kind.ts'
+import { AUDIO, extensionOf, isImagePath, fileName, VIDEO } from '../parts/file-kind.ts'
 import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/transcript-strings.ts'
@@ -20,7 +20,7 @@ export function Media({ path }: { path: string }) {
   const broken = useSignal(false)
   const show = useLightbox()
   const src = sourceOf(path)
-  const name = nameOf(path)
+  const name = fileName(path)
   const extension = broken.value ? '' : extensionOf(path)
   const onError = () => {
     broken.value = true

@@ -7,7 +7,7 @@ import { t } from '../strings/transcript-strings.ts'
 export const useShowMore = <T,>(
   all: readonly T[],
   step: number,
-): { shown: readonly T[]; button: ComponentChild } => {
+): { visible: readonly T[]; button: ComponentChild } => {
   const count = useSignal(step)
   const left = all.length - count.value
   const button =
@@ -22,5 +22,5 @@ export const useShowMore = <T,>(
         {t('md.more', { count: Math.min(left, step), total: all.length })}
       </button>
     ) : null
-  return { shown: left > 0 ? all.slice(0, count.value) : all, button }
+  return { visible: left > 0 ? all.slice(0, count.value) : all, button }
 }

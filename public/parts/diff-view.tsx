@@ -12,12 +12,12 @@ const MAX_LINES = 120
 
 export function Diff({ file }: { file: FileDiff }) {
   const more = useShowMore(file.lines, MAX_LINES)
-  const code = useHighlighted(file.path, more.shown)
+  const code = useHighlighted(file.path, more.visible)
   return (
     <div class="diff">
       <ScrollBox class="diff-box" label={t('tool.diff')}>
         <pre dir="ltr" ref={code}>
-          {more.shown.map(line)}
+          {more.visible.map(line)}
         </pre>
       </ScrollBox>
       {more.button}
@@ -26,7 +26,7 @@ export function Diff({ file }: { file: FileDiff }) {
 }
 
 /** Colors the lines by the language of the file, without further nodes. */
-export const useHighlighted = (path: string, shown: readonly DiffLine[]) => {
+export const useHighlighted = (path: string, lines: readonly DiffLine[]) => {
   const place = useRef<HTMLPreElement>(null)
   useEffect(() => {
     const grammar = grammarOf(path.split('.').at(-1) ?? '')
@@ -55,7 +55,7 @@ export const useHighlighted = (path: string, shown: readonly DiffLine[]) => {
       links.disconnect()
       clear()
     }
-  }, [path, shown])
+  }, [path, lines])
   return place
 }
 
@@ -72,9 +72,9 @@ const slicesOf = (parts: DiffLine['parts'], from: number, to: number) => {
 
 /** The words of a line. URLs and files with a line are links. */
 export const LineText = ({ parts }: Pick<DiffLine, 'parts'>) => {
-  const shown = parts.map(part => ({ ...part, text: visibleText(part.text) }))
-  const text = shown.map(part => part.text).join('')
-  const slice = (from: number, to: number) => slicesOf(shown, from, to)
+  const pieces = parts.map(part => ({ ...part, text: visibleText(part.text) }))
+  const text = pieces.map(part => part.text).join('')
+  const slice = (from: number, to: number) => slicesOf(pieces, from, to)
   // Few lines have a link; the others need no node.
   if (!/https?:\/\/|[:(#]L?\d/i.test(text)) return <>{slice(0, text.length)}</>
   return <LinkedText text={text} places slice={slice} />

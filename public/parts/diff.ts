@@ -111,22 +111,22 @@ const NOTHING = '/dev/null'
 
 /** The name of the file, and lines of its head that say more than this name. */
 const namesIn = (head: readonly string[]): { path: string; notes: string[] } => {
-  const named = head.filter(line => /^(?:---|\+\+\+) /.test(line))
+  const names = head.filter(line => /^(?:---|\+\+\+) /.test(line))
   try {
-    const [found] = parsePatch(head.filter(line => !/^(?:Index:|=)/.test(line)).join('\n'))
-    const [from = '', to = ''] = [found?.oldFileName, found?.newFileName]
+    const [patch] = parsePatch(head.filter(line => !/^(?:Index:|=)/.test(line)).join('\n'))
+    const [from = '', to = ''] = [patch?.oldFileName, patch?.newFileName]
     const isPrefixed =
       (from === NOTHING || /^a\//.test(from)) && (to === NOTHING || /^b\//.test(to))
     const [old, fresh] = [from, to].map(name =>
       isPrefixed && name !== NOTHING ? name.slice(2) : name,
     ) as [string, string]
-    const isSame = old === fresh || old === NOTHING || fresh === NOTHING || found?.isRename
+    const isSame = old === fresh || old === NOTHING || fresh === NOTHING || patch?.isRename
     const isAll =
-      isSame && [found?.oldHeader, found?.newHeader].every(rest => TIME.test(rest ?? ''))
-    return { path: fresh === NOTHING ? old : fresh, notes: isAll ? [] : named }
+      isSame && [patch?.oldHeader, patch?.newHeader].every(rest => TIME.test(rest ?? ''))
+    return { path: fresh === NOTHING ? old : fresh, notes: isAll ? [] : names }
   } catch {
     // Names that are no names: they are shown as they are.
-    return { path: '', notes: named }
+    return { path: '', notes: names }
   }
 }
 

@@ -6,7 +6,7 @@ export const IMAGES = ['png', 'jpg', 'jpeg', 'gif', 'webp', 'avif', 'bmp', 'ico'
 export const AUDIO = ['mp3', 'wav', 'ogg', 'oga', 'opus', 'm4a', 'flac', 'aac']
 export const VIDEO = ['mp4', 'webm', 'ogv', 'mov', 'm4v']
 
-export const nameOf = (path: string): string => path.split('/').at(-1) || path
+export const fileName = (path: string): string => path.split('/').at(-1) || path
 
 export const directoryOf = (path: string): string =>
   path.slice(0, Math.max(0, path.lastIndexOf('/')))
@@ -16,7 +16,7 @@ export const joinPath = (directory: string, name: string): string =>
 
 /** Lowercase, without the dot; empty for dotfiles such as `.env`. */
 export const extensionOf = (path: string): string => {
-  const name = nameOf(path)
+  const name = fileName(path)
   const dot = name.lastIndexOf('.')
   return dot > 0 ? name.slice(dot + 1).toLowerCase() : ''
 }
@@ -26,7 +26,7 @@ export const isImagePath = (path: string): boolean => IMAGES.includes(extensionO
 
 /** The language label for `highlight.ts`. */
 export const languageOf = (path: string): string => {
-  const name = nameOf(path).toLowerCase()
+  const name = fileName(path).toLowerCase()
   if (name === 'dockerfile' || name === 'makefile') return name
   return extensionOf(path)
 }

@@ -14,14 +14,14 @@ const wait = (link: HTMLLinkElement): Promise<void> =>
 
 export const loadLazyCss = (sheet = 'lazy'): Promise<void> => {
   const inPage = sheet === 'lazy' ? ', link[data-lazy="page"]' : ''
-  const known = document.querySelector<HTMLLinkElement>(`link[data-lazy="${sheet}"]${inPage}`)
+  const existing = document.querySelector<HTMLLinkElement>(`link[data-lazy="${sheet}"]${inPage}`)
   // In the page itself it is only loaded, so that it holds nothing up (`build/browser.mjs`).
-  if (known) known.media = 'all'
-  if (known?.sheet) return Promise.resolve()
+  if (existing) existing.media = 'all'
+  if (existing?.sheet) return Promise.resolve()
   // Once the page is complete, the one in it could not be loaded.
-  if (known && !(known.dataset.lazy === 'page' && document.readyState === 'complete'))
-    return wait(known)
-  known?.remove()
+  if (existing && !(existing.dataset.lazy === 'page' && document.readyState === 'complete'))
+    return wait(existing)
+  existing?.remove()
   const name = document.querySelector<HTMLMetaElement>(`meta[name="${sheet}-style"]`)?.content
   if (!name) return Promise.resolve()
   const link = document.createElement('link')

@@ -36,19 +36,19 @@ export const lazy = <P extends object>(
   StandIn: ComponentType<{ children: ComponentChildren }> = Fragment,
 ): Lazy<P> => {
   /** Loaded once, then rendered synchronously. */
-  const kept: State<P> = { view: null }
+  const cache: State<P> = { view: null }
   const fetch = async () => {
     const [view] = await Promise.all([load(), styled ? loadLazyCss() : null])
-    kept.view = view
+    cache.view = view
     return view
   }
   const LazyView: ComponentType<P> = props => {
-    const state = useSignal<State<P>>({ view: kept.view })
+    const state = useSignal<State<P>>({ view: cache.view })
     const attempt = useSignal({ isAsked: false })
     useEffect(() => {
       // Another instance may have loaded it since this one was rendered.
-      if (kept.view) {
-        if (kept.view !== state.value.view) state.value = { view: kept.view }
+      if (cache.view) {
+        if (cache.view !== state.value.view) state.value = { view: cache.view }
         return
       }
       fetch().then(
@@ -91,5 +91,5 @@ export const lazy = <P extends object>(
       </StandIn>
     )
   }
-  return Object.assign(LazyView, { preload: () => (kept.view ? null : fetch()) })
+  return Object.assign(LazyView, { preload: () => (cache.view ? null : fetch()) })
 }

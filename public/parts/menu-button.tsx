@@ -65,12 +65,12 @@ export const MenuButton = (props: MenuButtonProps) => {
   }, [])
   const show = (at: DOMRect | null) => {
     place.current = at
-    const made = items()
-    if (made instanceof Promise)
-      void made.then(next => {
+    const menu = items()
+    if (menu instanceof Promise)
+      void menu.then(next => {
         open.value = next
       })
-    else open.value = made
+    else open.value = menu
   }
   const button = {
     ...rest,

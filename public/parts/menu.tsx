@@ -9,7 +9,7 @@ import { Popover } from './popover.tsx'
 
 /** Without those that the person may not use, and the lines that then separate nothing. */
 const offered = (items: readonly MenuItem[]): readonly MenuItem[] => {
-  const found = items.flatMap((item): MenuItem[] => {
+  const entries = items.flatMap((item): MenuItem[] => {
     if (item === 'line') return [item]
     if ('items' in item) {
       const inner = offered(item.items)
@@ -17,8 +17,9 @@ const offered = (items: readonly MenuItem[]): readonly MenuItem[] => {
     }
     return item.asks && !may(item.asks) ? [] : [item]
   })
-  return found.filter(
-    (item, at) => item !== 'line' || (at > 0 && at < found.length - 1 && found[at - 1] !== 'line'),
+  return entries.filter(
+    (item, at) =>
+      item !== 'line' || (at > 0 && at < entries.length - 1 && entries[at - 1] !== 'line'),
   )
 }
 

@@ -3,13 +3,13 @@ import { Icon } from './icon.tsx'
 
 /** `lines` that are not texts are left out. */
 export const NoteBox = ({ lines, warns }: { lines: readonly unknown[]; warns: boolean }) => {
-  const shown = lines.filter((line): line is string => typeof line === 'string' && line !== '')
-  if (shown.length === 0) return null
+  const texts = lines.filter((line): line is string => typeof line === 'string' && line !== '')
+  if (texts.length === 0) return null
   return (
     <div class={`note-box${warns ? ' note-warn' : ''}`}>
       <Icon name={warns ? 'alert' : 'info'} size={18} />
       <div class="note-text">
-        {shown.map(line => (
+        {texts.map(line => (
           <p key={line}>{line}</p>
         ))}
       </div>

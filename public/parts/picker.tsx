@@ -52,8 +52,8 @@ export const Picker = (props: PickerProps) => {
   )
   /** By id, because results that arrive later move the others. Null: the first match, or the selected option. */
   const active = useSignal<string | null>(null)
-  const found = options.findIndex(({ id }) => id === active.value)
-  const at = found >= 0 ? found : query?.value ? 0 : chosen
+  const activeIndex = options.findIndex(({ id }) => id === active.value)
+  const at = activeIndex >= 0 ? activeIndex : query?.value ? 0 : chosen
   const optionId = (index: number) => `${listId}-${index}`
 
   useEffect(() => (field.current ?? list.current)?.focus(), [])

@@ -30,13 +30,13 @@ const positionFor = (
   const { innerWidth, innerHeight } = window
   const space = { above: anchor.top - GAP - EDGE, below: innerHeight - anchor.bottom - GAP - EDGE }
   const other = side === 'above' ? 'below' : 'above'
-  const taken = box.height > space[side] && space[other] > space[side] ? other : side
-  const maxHeight = Math.max(120, space[taken])
+  const best = box.height > space[side] && space[other] > space[side] ? other : side
+  const maxHeight = Math.max(120, space[best])
   const height = Math.min(box.height, maxHeight)
-  const wanted = align === 'start' ? anchor.left : anchor.right - box.width
+  const left = align === 'start' ? anchor.left : anchor.right - box.width
   return {
-    left: Math.max(EDGE, Math.min(wanted, innerWidth - box.width - EDGE)),
-    top: taken === 'above' ? Math.max(EDGE, anchor.top - GAP - height) : anchor.bottom + GAP,
+    left: Math.max(EDGE, Math.min(left, innerWidth - box.width - EDGE)),
+    top: best === 'above' ? Math.max(EDGE, anchor.top - GAP - height) : anchor.bottom + GAP,
     maxHeight,
   }
 }

@@ -10,13 +10,13 @@ export type ResponseOrder = {
 export const createResponseOrder = (): ResponseOrder => {
   let last = 0
   let dropped = 0
-  const shown = new Map<string, number>()
+  const latest = new Map<string, number>()
   const begin = (key: string) => {
     last += 1
     const mine = last
     return () => {
-      if (mine <= dropped || mine < (shown.get(key) ?? 0)) return false
-      shown.set(key, mine)
+      if (mine <= dropped || mine < (latest.get(key) ?? 0)) return false
+      latest.set(key, mine)
       return true
     }
   }

@@ -10,7 +10,7 @@ import type { Frame } from '../../lib/schema/event.ts'
 
 export type Source = Frame['source']
 export type Cursor = { boot: string; n: number }
-export type Wanted = ReadonlyMap<string, string>
+export type Positions = ReadonlyMap<string, string>
 
 export type StreamState =
   | { kind: 'idle' }
@@ -99,14 +99,14 @@ export class Stream {
    * Sets the subscriptions. A new session, or one needed from an earlier position, requires a new
    * connection; an unsubscribed one is dropped with the next change.
    */
-  watch(wanted: Wanted, list = ''): void {
+  watch(positions: Positions, list = ''): void {
     let changed = rewind(this.#fixed, list)
-    for (const [id, at] of wanted) {
+    for (const [id, at] of positions) {
       const position = this.#positions.get(id)
       if (!position) this.#positions.set(id, { at, since: at })
       if (!position || rewind(position, at)) changed = true
     }
-    for (const id of this.#positions.keys()) if (!wanted.has(id)) this.#positions.delete(id)
+    for (const id of this.#positions.keys()) if (!positions.has(id)) this.#positions.delete(id)
     if (changed && (this.#current || this.#next)) this.#connect()
   }
 

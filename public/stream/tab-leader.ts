@@ -8,9 +8,9 @@
  */
 import type { Clock } from '../../lib/base/clock.ts'
 import type { Frame } from '../../lib/schema/event.ts'
-import { earlier, type Stream, type StreamState, type Wanted } from './stream.ts'
+import { earlier, type Stream, type StreamState, type Positions } from './stream.ts'
 
-export type Subscriptions = { wanted: Wanted; list: string }
+export type Subscriptions = { positions: Positions; list: string }
 
 type Post =
   | { kind: 'frame'; frame: Frame }
@@ -55,14 +55,14 @@ const GATHER_MS = 80
 
 /** Union of the subscriptions of all tabs; the earlier position of a session wins. */
 const mergeSubscriptions = (own: Subscriptions, others: Iterable<Subscriptions>): Subscriptions => {
-  const wanted = new Map(own.wanted)
+  const positions = new Map(own.positions)
   let list = own.list
   for (const other of others) {
-    for (const [id, at] of other.wanted)
-      wanted.set(id, wanted.has(id) ? earlier(wanted.get(id)!, at) : at)
+    for (const [id, at] of other.positions)
+      positions.set(id, positions.has(id) ? earlier(positions.get(id)!, at) : at)
     list = list ? earlier(list, other.list) : other.list
   }
-  return { wanted, list }
+  return { positions, list }
 }
 
 /** What the page uses of it. */
@@ -160,8 +160,8 @@ export class TabLeader {
 
   #announce(): void {
     const { subscriptions, tab } = this.#options
-    const { wanted, list } = subscriptions()
-    this.#post({ kind: 'here', tab, wanted: [...wanted], list })
+    const { positions, list } = subscriptions()
+    this.#post({ kind: 'here', tab, wanted: [...positions], list })
   }
 
   #union(): Subscriptions {
@@ -169,8 +169,8 @@ export class TabLeader {
   }
 
   #apply(): void {
-    const { wanted, list } = this.#union()
-    this.#stream.watch(wanted, list)
+    const { positions, list } = this.#union()
+    this.#stream.watch(positions, list)
   }
 
   #prune(): void {
@@ -217,7 +217,7 @@ export class TabLeader {
     const leading = this.#release !== null
     if (message.kind === 'here' && leading) {
       this.#others.set(message.tab, {
-        wanted: new Map(message.wanted),
+        positions: new Map(message.wanted),
         list: message.list,
         lastSeenMs: clock.now(),
       })

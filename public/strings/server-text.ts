@@ -62,11 +62,11 @@ export const errorText = (
 ): string | undefined => {
   const [text, translate] = (typeof code === 'string' && textFor(code)) || []
   if (text === undefined || !translate) return undefined
-  const shown = shownValues(values, sentences)
+  const texts = shownValues(values, sentences)
   const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
-  return names.some(name => shown[name] === undefined)
+  return names.some(name => texts[name] === undefined)
     ? undefined
-    : translate(code as string, shown)
+    : translate(code as string, texts)
 }
 
 const codedText = (coded: unknown): string | undefined => {

@@ -29,7 +29,7 @@ export type Messages = Readonly<Record<string, Message>>
 /** Of a language, by the name of their catalog. */
 export type Catalogs = Readonly<Record<string, Messages>>
 
-type Shown = {
+type PageLanguage = {
   tag: string
   catalogs: Catalogs
   /** Created when they are first needed. English does without: their data takes longer to load than the first view to render. */
@@ -39,7 +39,7 @@ type Shown = {
 }
 
 /** The language of the page, the same for every module, set before anything is shown. */
-const shown: Shown = { tag: 'en', catalogs: {} }
+const current: PageLanguage = { tag: 'en', catalogs: {} }
 
 /** Shows messages of this language; English ones where it has none. Called once, before the page is rendered. */
 export const setLanguage = (language: string, catalogs: Catalogs): void => {
@@ -49,7 +49,7 @@ export const setLanguage = (language: string, catalogs: Catalogs): void => {
   const own = globalThis.navigator?.languages.find(
     tag => tag.split('-', 1)[0] === base && !tag.includes('@'),
   )
-  Object.assign(shown, {
+  Object.assign(current, {
     tag: language,
     catalogs,
     plurals: undefined,
@@ -64,14 +64,14 @@ export const setLanguage = (language: string, catalogs: Catalogs): void => {
 
 /** More messages of the language, of what is shown next. */
 export const addCatalogs = (catalogs: Catalogs): void => {
-  shown.catalogs = { ...shown.catalogs, ...catalogs }
+  current.catalogs = { ...current.catalogs, ...catalogs }
 }
 
 /** Nothing has to be translated. */
-export const isEnglish = (): boolean => shown.tag === 'en'
+export const isEnglish = (): boolean => current.tag === 'en'
 
 /** Locale of dates and amounts; undefined (the default of `Intl`) before `setLanguage`. */
-export const pageLocale = (): string | undefined => shown.formats
+export const pageLocale = (): string | undefined => current.formats
 
 /** Dates and amounts without the marks of direction that some languages have in them: they would be shown as those of a name. */
 export const withoutMarks = (formatted: string): string =>
@@ -86,7 +86,7 @@ const MAX_MARKED = 5_000
 
 /** Of messages that were put together. */
 export const withMarks = (text: string): string => {
-  if (!shown.isRtl) return text
+  if (!current.isRtl) return text
   if (marked.size > MAX_MARKED) marked.clear()
   marked.add(text)
   return text
@@ -99,7 +99,7 @@ export const visibleMessage = (text: string): string =>
 /** Names and paths may contain invisible or reordering characters, and keep their own direction in a sentence from right to left. */
 const nameOf = (value: string): string => {
   const text = visibleMessage(value)
-  return shown.isRtl ? `\u2068${text}\u2069` : text
+  return current.isRtl ? `\u2068${text}\u2069` : text
 }
 
 /** "a, b, and c" in the page's language. */
@@ -107,9 +107,9 @@ export const listOf = (names: readonly string[]): string =>
   withMarks(new Intl.ListFormat(pageLocale()).format(names.map(nameOf)))
 
 const categoryOf = (count: number): Intl.LDMLPluralRule => {
-  if (shown.tag === 'en') return count === 1 ? 'one' : 'other'
-  shown.plurals ??= new Intl.PluralRules(shown.tag)
-  return shown.plurals.select(count)
+  if (current.tag === 'en') return count === 1 ? 'one' : 'other'
+  current.plurals ??= new Intl.PluralRules(current.tag)
+  return current.plurals.select(count)
 }
 
 const select = (entry: Message, count: unknown): string =>
@@ -117,9 +117,9 @@ const select = (entry: Message, count: unknown): string =>
 
 /** The formats of `Intl` take milliseconds when they are first used; most numbers of the page need none. */
 const numberOf = (value: number): string =>
-  !shown.isRtl && Number.isInteger(value) && value >= 0 && value < 1_000
+  !current.isRtl && Number.isInteger(value) && value >= 0 && value < 1_000
     ? String(value)
-    : value.toLocaleString(shown.isRtl ? shown.formats : shown.tag)
+    : value.toLocaleString(current.isRtl ? current.formats : current.tag)
 
 const english = new Map<string, { texts: Texts; parts: readonly string[] }>()
 /** English messages of all modules loaded so far, by the name of their catalog; for the check of translations. */
@@ -143,8 +143,8 @@ export const translator = <const C extends Texts>(name: string, catalog: C, ...p
   english.set(name, { texts: catalog, parts: names })
   return <K extends keyof Merged<C> & string>(key: K, ...[values]: Rest<Merged<C>[K]>): string => {
     const filled = (values ?? {}) as Record<string, Value>
-    const from = names.find(each => shown.catalogs[each]?.[key] !== undefined)
-    const message = from ? shown.catalogs[from]![key]! : (catalog[key] ?? (en as Texts)[key]!)
+    const from = names.find(each => current.catalogs[each]?.[key] !== undefined)
+    const message = from ? current.catalogs[from]![key]! : (catalog[key] ?? (en as Texts)[key]!)
     const text = select(message, filled.count)
     const result = text.replace(/\{(\w+)\}/g, (placeholder, name) => {
       const value = filled[name]
@@ -152,7 +152,7 @@ export const translator = <const C extends Texts>(name: string, catalog: C, ...p
       if (typeof value === 'number') return numberOf(value)
       return typeof value === 'string' ? nameOf(value) : listOf(value)
     })
-    if (!shown.isRtl || !values) return result
+    if (!current.isRtl || !values) return result
     // `dir=auto` takes the direction of the first letter, also of one in an isolated name.
     return withMarks(BEGINS_WITH_NAME.test(text) ? `\u200f${result}` : result)
   }

@@ -41,8 +41,8 @@ export class StoredFiles {
   /** A hashed file from the cache, others from the network first. `later`: runs work that the reply does not wait for. */
   async get(request: Request, later: (work: Promise<unknown>) => void): Promise<Response> {
     const isHashed = HASHED.test(new URL(request.url).pathname)
-    const stored = isHashed ? await this.#find(request) : undefined
-    if (stored) return stored
+    const cached = isHashed ? await this.#find(request) : undefined
+    if (cached) return cached
     const reply = await this.#options.fromNetwork(request, () => this.#find(request))
     // Also those that are loaded on demand, such as diagrams and the page's language: read once, they can be read again.
     // Where the storage is full, they are read from the network only.
@@ -74,8 +74,8 @@ export class StoredFiles {
       name => name.startsWith(this.#prefix) && name !== this.#own,
     )
     for (const name of [this.#own, ...others.toReversed()]) {
-      const found = await (await caches.open(name)).match(request)
-      if (found) return found
+      const response = await (await caches.open(name)).match(request)
+      if (response) return response
     }
     return undefined
   }

@@ -54,8 +54,8 @@ export class KeptStore {
   /** The page itself, for every address, as the last person to open it got it. */
   readonly shell = async (): Promise<Response | undefined> => {
     for (const name of await this.#names(() => true)) {
-      const found = await (await this.#caches.open(name)).match(this.#urlOf(''))
-      if (found) return found
+      const response = await (await this.#caches.open(name)).match(this.#urlOf(''))
+      if (response) return response
     }
     return undefined
   }
@@ -80,16 +80,16 @@ export class KeptStore {
     return (await this.#caches.open(this.#nameOf(account))).match(this.#urlOf(key))
   }
 
-  async put(request: Request, reply: Response, given: Epoch): Promise<void> {
+  async put(request: Request, reply: Response, epoch: Epoch): Promise<void> {
     const [account, key] = [this.#accountOf(request), this.#keyOf(request.url)]
-    if (account !== null && key !== null) await this.#store(account, key, reply, given)
+    if (account !== null && key !== null) await this.#store(account, key, reply, epoch)
   }
 
   /** The server sent a page of this person: nothing of others is shown any more. `copy`: the page, to be stored; null: it is not stored. */
-  async keepShell(account: string, copy: Response | null, given: Epoch): Promise<void> {
-    if (given !== this.#epoch) return
+  async keepShell(account: string, copy: Response | null, epoch: Epoch): Promise<void> {
+    if (epoch !== this.#epoch) return
     const others = await this.#names(name => name !== this.#nameOf(account))
-    let now = given
+    let now = epoch
     if (others.length > 0) {
       const dropped = this.#drop(others)
       now = this.#epoch
@@ -140,24 +140,24 @@ export class KeptStore {
     }
   }
 
-  async #store(account: string, key: string, reply: Response, given: Epoch): Promise<void> {
+  async #store(account: string, key: string, reply: Response, epoch: Epoch): Promise<void> {
     const body = await reply.blob()
     const headers = new Headers({ [SIZE]: `${body.size}`, [STORED_HEADER]: `${this.#clock.now()}` })
-    for (const kept of ['content-type', 'content-security-policy']) {
-      const value = reply.headers.get(kept)
-      if (value) headers.set(kept, value)
+    for (const header of ['content-type', 'content-security-policy']) {
+      const value = reply.headers.get(header)
+      if (value) headers.set(header, value)
     }
     const name = this.#nameOf(account)
     const cache = await this.#caches.open(name)
     // In one step with the check: `clear` runs before it or after it.
-    if (given !== this.#epoch) return
+    if (epoch !== this.#epoch) return
     try {
       await cache.put(this.#urlOf(key), new Response(body, { headers }))
     } catch {
       // The storage is full. The older half of the chats is removed for what is read next.
       await this.#trim(cache, MAX_SESSIONS / 2)
     }
-    if (given !== this.#epoch) await this.#caches.delete(name)
+    if (epoch !== this.#epoch) await this.#caches.delete(name)
     else if (key.startsWith(SESSION)) await this.#trim(cache)
   }
 

@@ -36,8 +36,8 @@ export const createNetwork = (
       hasStalled ||= !reply
       return (await otherwise()) ?? (await sent)
     } catch (error) {
-      const stored = await otherwise()
-      if (stored) return stored
+      const copy = await otherwise()
+      if (copy) return copy
       throw error
     }
   }

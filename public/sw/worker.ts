@@ -59,7 +59,7 @@ const { scope } = worker.registration
 const root = new URL(scope).pathname
 const fromNetwork = createNetwork(request => fetch(request), systemClock)
 const files = new StoredFiles({ caches, scope, build: BUILD, fromNetwork })
-const kept = new KeptStore(caches, scope, systemClock)
+const store = new KeptStore(caches, scope, systemClock)
 
 /** Stores the page, if it is one of this build: its scripts are stored, those of another one may not be. */
 const keepShell = async (reply: Response, epoch: Epoch): Promise<void> => {
@@ -70,7 +70,7 @@ const keepShell = async (reply: Response, epoch: Epoch): Promise<void> => {
   const [, language, account] = /<html lang="([\w-]+)"[^>]* data-account="(\w*)"/.exec(html) ?? []
   // Another app of ours may be below this one.
   if (account === undefined || !html.includes(`<base href="${root}">`)) return
-  await kept.keepShell(account, html.includes(BUILD.main) ? copy : null, epoch)
+  await store.keepShell(account, html.includes(BUILD.main) ? copy : null, epoch)
   if (language !== 'en')
     await Promise.all(BUILD.texts.map(name => files.add(`static/${language}.${name}`)))
 }
@@ -88,21 +88,21 @@ const withoutPreloads = (reply: Response): Response => {
 }
 
 const navigate = async ({ request, waitUntil }: PassedEvent): Promise<Response> => {
-  const epoch = kept.epoch()
-  const reply = withoutPreloads(await fromNetwork(request, kept.shell).catch(offlinePage))
+  const epoch = store.epoch()
+  const reply = withoutPreloads(await fromNetwork(request, store.shell).catch(offlinePage))
   // The server redirects a page to the sign-in when this browser is signed out.
-  if (reply.type === 'opaqueredirect') waitUntil(kept.clear())
-  else if (!kept.isStored(reply)) waitUntil(keepShell(reply.clone(), epoch))
+  if (reply.type === 'opaqueredirect') waitUntil(store.clear())
+  else if (!store.isStored(reply)) waitUntil(keepShell(reply.clone(), epoch))
   return reply
 }
 type PassedEvent = { request: Request; waitUntil: (work: Promise<unknown>) => void }
 
 /** Always the server's reply while it can be reached; the stored one is for when it cannot. */
 const read = async ({ request, waitUntil }: PassedEvent): Promise<Response> => {
-  const epoch = kept.epoch()
-  const reply = await fromNetwork(request, () => kept.find(request))
-  if (reply.status === 401) waitUntil(kept.clear())
-  else if (reply.ok && !kept.isStored(reply)) waitUntil(kept.put(request, reply.clone(), epoch))
+  const epoch = store.epoch()
+  const reply = await fromNetwork(request, () => store.find(request))
+  if (reply.status === 401) waitUntil(store.clear())
+  else if (reply.ok && !store.isStored(reply)) waitUntil(store.put(request, reply.clone(), epoch))
   return reply
 }
 
@@ -111,7 +111,7 @@ const signInState = async ({ request, waitUntil }: PassedEvent): Promise<Respons
   const reply = await fetch(request)
   if (reply.ok) {
     const state = (await reply.clone().json()) as { auth_enabled?: boolean; logged_in?: boolean }
-    if (state.auth_enabled && !state.logged_in) waitUntil(kept.clear())
+    if (state.auth_enabled && !state.logged_in) waitUntil(store.clear())
   }
   return reply
 }
@@ -121,7 +121,7 @@ const changeOfAccount = async (
   { request, waitUntil }: PassedEvent,
   path: string,
 ): Promise<Response> => {
-  await kept.clear()
+  await store.clear()
   const reply = await fetch(request)
   if (reply.ok && path.endsWith('logout')) {
     waitUntil(dropShared(caches, scope))
@@ -143,18 +143,18 @@ const replyTo = (event: PassedEvent, path: string): Promise<Response> | undefine
   if (method !== 'GET') return undefined
   if (request.mode === 'navigate') {
     // The provider of a sign-in returns to it.
-    if (path.startsWith('api/auth/')) event.waitUntil(kept.clear())
+    if (path.startsWith('api/auth/')) event.waitUntil(store.clear())
     return isShell(path) ? navigate(event) : undefined
   }
   if (path.startsWith('static/')) return files.get(request, event.waitUntil)
   if (path === 'api/auth/status') return signInState(event)
-  return kept.accepts(request) ? read(event) : undefined
+  return store.accepts(request) ? read(event) : undefined
 }
 
 listenForPush(self as unknown as PushScope)
 
 worker.addEventListener('install', event => {
-  const epoch = kept.epoch()
+  const epoch = store.epoch()
   // Pages keep the scripts of their own build, so this build need not wait until all of them are closed.
   const shell = fetch(scope, { credentials: 'include' }).then(reply => keepShell(reply, epoch))
   event.waitUntil(files.store().then(() => worker.skipWaiting()))

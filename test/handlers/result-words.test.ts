@@ -78,10 +78,10 @@ test('the place of a stored result is found, and its note is not shown', () => {
   const offloaded =
     '[This result has 9 characters. All of it is in /state/c1.txt: read it in parts with read_file, or look through it with search_files. It begins and ends like this:]\nabc'
   const result = parseResult('mcp_x_y', offloaded)
-  assert.equal([result.stored, result.body], ['/state/c1.txt', { kind: 'text', text: 'abc' }])
+  assert.equal([result.storedAt, result.body], ['/state/c1.txt', { kind: 'text', text: 'abc' }])
   const output = 'a\n[… 7 characters left out; all of it is in /state/c 2.txt …]\nb'
-  assert.is(parseResult('terminal', JSON.stringify({ output })).stored, '/state/c 2.txt')
-  assert.is(parseResult('terminal', JSON.stringify({ output: 'a' })).stored, null)
+  assert.is(parseResult('terminal', JSON.stringify({ output })).storedAt, '/state/c 2.txt')
+  assert.is(parseResult('terminal', JSON.stringify({ output: 'a' })).storedAt, null)
 })
 
 /** A call for each tool of a usual home. Those that are not listed need a server and are tested below. */

@@ -145,9 +145,9 @@ Object.assign(gfm, CJK_EMPHASIS, {
 /** With the plain tags, also inside of emphasis, links and cells. */
 class PlainTagLexer extends Lexer {
   override inlineTokens(src: string, tokens: Token[] = []): Token[] {
-    const found = super.inlineTokens(src, tokens)
-    pairTags(found)
-    return found
+    const inline = super.inlineTokens(src, tokens)
+    pairTags(inline)
+    return inline
   }
 }
 

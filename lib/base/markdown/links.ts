@@ -16,10 +16,10 @@ export const safeLink = (href: string): string | null => {
  * or the address of another site. Null when the text names the host, or no host at all.
  */
 export const hiddenHost = (text: string, href: string): string | null => {
-  const shown = /^\s*(?:https?:\/\/([^/?#\s]*)|([^\s/@:]+\.\p{L}{2,})(?=[/?#:\s]|$))/iu.exec(text)
+  const match = /^\s*(?:https?:\/\/([^/?#\s]*)|([^\s/@:]+\.\p{L}{2,})(?=[/?#:\s]|$))/iu.exec(text)
   const host = URL.parse(href)?.host
-  if (!shown || !host) return null
-  return (shown[1] ?? shown[2])!.toLowerCase().replace(/^www\./, '') === host.replace(/^www\./, '')
+  if (!match || !host) return null
+  return (match[1] ?? match[2])!.toLowerCase().replace(/^www\./, '') === host.replace(/^www\./, '')
     ? null
     : host
 }
@@ -34,7 +34,7 @@ export const safeImage = (src: string): { kind: 'data' | 'remote'; src: string }
   return href?.startsWith('http') ? { kind: 'remote', src: href } : null
 }
 
-const named: Readonly<Record<string, string>> = {
+const entities: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
   gt: '>',
@@ -87,7 +87,7 @@ export const decodeEntities = (text: string): string =>
             : decimal
               ? fromCode(Number(decimal))
               : whole.endsWith(';')
-                ? (named[name] ?? whole)
+                ? (entities[name] ?? whole)
                 : whole,
       )
     : text

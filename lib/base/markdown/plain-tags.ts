@@ -81,26 +81,26 @@ type Lex = (text: string) => Token[]
 const inlineOf = (blocks: readonly Token[]): Token[] =>
   blocks.flatMap(block => ('tokens' in block ? (block.tokens ?? []) : []))
 
-type Part = { raw: string } & (
+type TagPart = { raw: string } & (
   | { token: Token }
   | { token: null; begins: boolean; open: boolean; summary: string | undefined }
 )
 
 /** A block of HTML ends at a blank line, and may begin and end several of them with text between. */
-const partsOf = (token: Token, lex: Lex): Part[] => {
+const partsOf = (token: Token, lex: Lex): TagPart[] => {
   const { raw } = token
-  const found = token.type === 'html' && !raw.startsWith('<!--') ? [...raw.matchAll(DETAILS)] : []
-  if (found.length === 0) return [{ raw, token }]
-  const between = (from: number, to = raw.length): Part[] =>
+  const tags = token.type === 'html' && !raw.startsWith('<!--') ? [...raw.matchAll(DETAILS)] : []
+  if (tags.length === 0) return [{ raw, token }]
+  const between = (from: number, to = raw.length): TagPart[] =>
     lex(raw.slice(from, to).trim()).map(each => ({ raw: each.raw, token: each }))
-  return found.flatMap((match, n) => {
+  return tags.flatMap((match, n) => {
     const end = match.index + match[0].length
     const { open, summary } = match.groups!
     const begins = !match[0].startsWith('</')
     return [
       ...(n === 0 ? between(0, match.index) : []),
       { raw: match[0], token: null, begins, open: open !== undefined, summary },
-      ...between(end, found[n + 1]?.index),
+      ...between(end, tags[n + 1]?.index),
     ]
   })
 }

@@ -14,8 +14,8 @@ export type Word<T> = {
 }
 
 export type Automaton<T> = {
-  /** Calls `found` for every match, ordered by end. Returns the index from which a stream must hold back. */
-  scan: (text: string, found: (from: number, to: number, tag: T) => void) => number
+  /** Calls `onMatch` for every match, ordered by end. Returns the index from which a stream must hold back. */
+  scan: (text: string, onMatch: (from: number, to: number, tag: T) => void) => number
 }
 
 /** Longest gap inside a word, in characters; no program wraps with more. */
@@ -146,11 +146,11 @@ const link = ({ kids, fail, ends, more }: Nodes): void => {
 }
 
 export const createAutomaton = <T>(
-  given: readonly Word<T>[],
+  list: readonly Word<T>[],
   /** Whether a word with `waits: 'whole'` may begin here. */
   begins: (text: string, at: number) => boolean,
 ): Automaton<T> => {
-  const words = given
+  const words = list
     .map(word => ({ ...word, text: comparable(word.text) }))
     .filter(({ text }) => text.length > 1)
   const nodes = buildTrie(words)
@@ -207,7 +207,7 @@ export const createAutomaton = <T>(
   }
 
   return {
-    scan(text, found) {
+    scan(text, onMatch) {
       const { length } = text
       // Indexes of the most recently compared characters.
       const ring = new Int32Array(ringSize)
@@ -279,7 +279,7 @@ export const createAutomaton = <T>(
             for (const index of nodes.ends[end] ?? []) {
               const word = words[index] as Word<T>
               const from = ring[(compared - word.text.length + 1) & ringMask] as number
-              found(from, at, word.tag)
+              onMatch(from, at, word.tag)
             }
           }
         }

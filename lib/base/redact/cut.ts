@@ -40,11 +40,11 @@ export class CutFinder {
   /** The start of a secret at the end of the text. */
   end(text: string): Span[] {
     const to = text.length - (TRUNCATED_END.exec(text)?.[0].length ?? 0)
-    const found = this.#occurrences.get(text.slice(Math.max(0, to - WINDOW), to)) ?? []
-    const spans = found.flatMap(({ secret, at }): Span[] => {
+    const candidates = this.#occurrences.get(text.slice(Math.max(0, to - WINDOW), to)) ?? []
+    const spans = candidates.flatMap(({ secret, at }): Span[] => {
       const piece = secret.slice(0, at + WINDOW)
       const fits = piece.length < secret.length && text.endsWith(piece, to) && isRevealing(piece)
-      return fits ? [{ from: to - piece.length, to, as: maskOf(secret), known: false }] : []
+      return fits ? [{ from: to - piece.length, to, as: maskOf(secret), isKnown: false }] : []
     })
     return spans.toSorted((a, b) => a.from - b.from).slice(0, 1)
   }
@@ -52,12 +52,12 @@ export class CutFinder {
   /** The end of a secret at the start of the text, or a text that is a part of a secret as a whole. */
   start(text: string): Span[] {
     const from = TRUNCATED_START.exec(text)?.[0].length ?? 0
-    const found = this.#occurrences.get(text.slice(from, from + WINDOW)) ?? []
-    const spans = found.flatMap(({ secret, at }): Span[] => {
+    const candidates = this.#occurrences.get(text.slice(from, from + WINDOW)) ?? []
+    const spans = candidates.flatMap(({ secret, at }): Span[] => {
       const rest = secret.slice(at)
       const piece = text.startsWith(rest, from) ? rest : text.slice(from)
       const fits = at > 0 && rest.startsWith(piece) && isRevealing(piece)
-      return fits ? [{ from, to: from + piece.length, as: '***', known: false }] : []
+      return fits ? [{ from, to: from + piece.length, as: '***', isKnown: false }] : []
     })
     return spans.toSorted((a, b) => b.to - a.to).slice(0, 1)
   }

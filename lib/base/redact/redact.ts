@@ -6,16 +6,16 @@ import { KnownSecrets, type SecretSource } from './known.ts'
 import { isMasked } from './shapes.ts'
 import { isCuttable, merged, SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './spans.ts'
 
-const known = new KnownSecrets(systemClock)
+const secrets = new KnownSecrets(systemClock)
 
 /** Masks the values of this source everywhere. Returns an unsubscribe function. */
-export const watchSecrets = (source: SecretSource): (() => void) => known.watch(source)
+export const watchSecrets = (source: SecretSource): (() => void) => secrets.watch(source)
 
 /** Call after a source has changed. */
-export const refreshSecrets = (): void => known.refresh()
+export const refreshSecrets = (): void => secrets.refresh()
 
 /** Masking the same text gives the same result while this number is the same. */
-export const secretsVersion = (): number => known.version()
+export const secretsVersion = (): number => secrets.version()
 
 const FULL_MASK = '***'
 const SHOWN_LAST = 4
@@ -31,10 +31,10 @@ const maskOf = (secret: string, as?: string): string => {
 }
 
 /** Quick test, also for JSON text: false is certain, true means `redact` may change something. */
-export const isSuspect = (text: string): boolean => known.finder().suspects(text).length > 0
+export const isSuspect = (text: string): boolean => secrets.finder().suspects(text).length > 0
 
 /** Start index of each possible secret, for callers that scan many lines at once. */
-export const suspectOffsets = (text: string): readonly number[] => known.finder().suspects(text)
+export const suspectOffsets = (text: string): readonly number[] => secrets.finder().suspects(text)
 
 const applyMasks = (text: string, spans: readonly Span[]): string => {
   if (spans.length === 0) return text
@@ -49,8 +49,8 @@ const applyMasks = (text: string, spans: readonly Span[]): string => {
 
 /** Includes partial secrets at both ends, because the text may be an excerpt. */
 const spansOf = (text: string): Span[] => {
-  const { spans } = known.finder().analyze(text, true)
-  const pieces = [...known.cut().start(text), ...known.cut().end(text)]
+  const { spans } = secrets.finder().analyze(text, true)
+  const pieces = [...secrets.cut().start(text), ...secrets.cut().end(text)]
   return pieces.length === 0 ? spans : merged([...spans, ...pieces])
 }
 
@@ -60,7 +60,7 @@ export const redact = (text: string): string => applyMasks(text, spansOf(text))
 export const redactKnown = (text: string): string =>
   applyMasks(
     text,
-    spansOf(text).filter(span => span.known),
+    spansOf(text).filter(span => span.isKnown),
   )
 
 const BACKSLASH = 92
@@ -130,10 +130,10 @@ const bareValue = (
  * those who make the text: here a share link or a new token must pass.
  */
 export const maskLeaving = (text: string): string => {
-  const found = known.values(text)
-  if (found.length === 0) return text
+  const values = secrets.values(text)
+  if (values.length === 0) return text
   const strings = new JsonStrings(text)
-  const spans = found.map(
+  const spans = values.map(
     span =>
       bareValue(text, span, strings) ??
       (isEscaped(text, span.from) ? { ...span, from: span.from + 1 } : span),
@@ -147,7 +147,7 @@ const scanned = new WeakMap<Buffer, number>()
 
 /** The same of UTF-8 bytes; the same buffer when there is nothing to mask. */
 export const maskLeavingBytes = (bytes: Buffer): Buffer => {
-  const version = known.version()
+  const version = secrets.version()
   if (scanned.get(bytes) === version) return bytes
   const text = bytes.toString()
   const masked = maskLeaving(text)
@@ -166,13 +166,13 @@ const LOOKBACK_CHARS = 256
 export class StreamRedactor {
   #before = ''
   #isCut = false
-  #held = ''
+  #pending = ''
 
   #take(final: boolean): string {
-    const text = this.#before + this.#held
+    const text = this.#before + this.#pending
     const sent = this.#before.length
-    const { spans: whole, pending } = known.finder().analyze(text, final)
-    const pieces = final ? known.cut().end(text) : []
+    const { spans: whole, pending } = secrets.finder().analyze(text, final)
+    const pieces = final ? secrets.cut().end(text) : []
     const spans = pieces.length === 0 ? whole : merged([...whole, ...pieces])
     const stop = Math.max(sent, pending)
     let out = ''
@@ -189,13 +189,13 @@ export class StreamRedactor {
     out += text.slice(at, Math.max(at, stop))
     this.#isCut ||= stop > LOOKBACK_CHARS
     this.#before = text.slice(Math.max(0, stop - LOOKBACK_CHARS), stop)
-    this.#held = text.slice(stop)
+    this.#pending = text.slice(stop)
     return out
   }
 
   /** Returns the part of the text so far that can no longer change. */
   push(text: string): string {
-    this.#held += text
+    this.#pending += text
     return this.#take(false)
   }
 
@@ -209,13 +209,13 @@ export class StreamRedactor {
  * Restores short secrets, which are masked as `***` (a rule or emphasis in Markdown). An unchanged line is restored
  * whole; otherwise the text before the mask on its line identifies the secret.
  */
-const unredactLines = (edited: string, stored: string, spans: readonly Span[]): string => {
-  const lines = new Map(stored.split('\n').map(line => [redact(line), line]))
+const unredactLines = (edited: string, original: string, spans: readonly Span[]): string => {
+  const lines = new Map(original.split('\n').map(line => [redact(line), line]))
   const short = spans
-    .filter(({ from, to, as }) => maskOf(stored.slice(from, to), as) === FULL_MASK)
+    .filter(({ from, to, as }) => maskOf(original.slice(from, to), as) === FULL_MASK)
     .map(({ from, to }) => {
-      const line = stored.slice(stored.lastIndexOf('\n', from - 1) + 1, from)
-      return { before: line, secret: stored.slice(from, to) }
+      const line = original.slice(original.lastIndexOf('\n', from - 1) + 1, from)
+      return { before: line, secret: original.slice(from, to) }
     })
     .filter(({ before }) => before.trim() !== '')
   return edited
@@ -236,19 +236,19 @@ const oneDot = (mask: string): string => mask.replace('...', '…')
 
 /**
  * Restores the secrets in a text that was read redacted, edited, and sent back, so that an edit destroys no secret of
- * `stored`. The k-th of equal masks stands for the k-th secret it hides.
+ * `original`. The k-th of equal masks stands for the k-th secret it hides.
  */
-export const unredact = (edited: string, stored: string): string => {
+export const unredact = (edited: string, original: string): string => {
   const hidden = new Map<string, string[]>()
-  const spans = spansOf(stored)
+  const spans = spansOf(original)
   for (const { from, to, as } of spans) {
-    const was = stored.slice(from, to)
+    const was = original.slice(from, to)
     const is = maskOf(was, as)
     if (is !== was) hidden.set(is, [...(hidden.get(is) ?? []), was])
   }
   // Models often write three dots as one character.
   for (const [is, was] of [...hidden]) if (is.includes('...')) hidden.set(oneDot(is), was)
-  let text = hidden.delete(FULL_MASK) ? unredactLines(edited, stored, spans) : edited
+  let text = hidden.delete(FULL_MASK) ? unredactLines(edited, original, spans) : edited
   for (const [is, was] of hidden) {
     let at = 0
     text = text.replaceAll(is, () => was[Math.min(at++, was.length - 1)] ?? is)
@@ -261,7 +261,7 @@ const countOf = (text: string, part: string): number => text.split(part).length 
 /** The mask of a known secret in a text, or undefined. */
 const maskIn = (text: string): string | undefined =>
   /\.\.\.|…/.test(text)
-    ? known
+    ? secrets
         .secrets()
         .map(secret => maskOf(secret))
         .filter(mask => mask !== FULL_MASK)
@@ -281,13 +281,13 @@ export const unusableCommand = (command: string): string | null => {
  * Like `unredact`, for writers that must not replace a secret with its mask. Throws when a mask cannot be restored,
  * because it belongs to a secret of another file or its line was rewritten.
  */
-export const reveal = (edited: string, stored: string): string => {
-  const text = unredact(edited, stored)
+export const reveal = (edited: string, original: string): string => {
+  const text = unredact(edited, original)
   const foreign = maskIn(text)
-  const isNew = foreign !== undefined && countOf(text, foreign) > countOf(stored, foreign)
-  const shown = redact(stored)
-  const hadStars = countOf(shown, FULL_MASK) > countOf(stored, FULL_MASK)
-  const isLost = hadStars && countOf(text, FULL_MASK) > countOf(stored, FULL_MASK)
+  const isNew = foreign !== undefined && countOf(text, foreign) > countOf(original, foreign)
+  const view = redact(original)
+  const hadStars = countOf(view, FULL_MASK) > countOf(original, FULL_MASK)
+  const isLost = hadStars && countOf(text, FULL_MASK) > countOf(original, FULL_MASK)
   if (isNew || isLost)
     throw new Error(
       `Nothing was written: "${isNew ? foreign : FULL_MASK}" in this text is the mask of a secret, and it is not clear of which. Leave its line as it was read, or name the variable that contains the secret.`,

@@ -24,10 +24,10 @@ const linesEnd = (text: string, from: number): number => {
 const blockEnd = (text: string, head: number): number | undefined => {
   const next = text.indexOf('-----BEGIN', head)
   const most = Math.min(text.length, head + LONGEST_BLOCK, next === -1 ? Infinity : next)
-  const found = BLOCK_END.exec(text.slice(head, most))
+  const match = BLOCK_END.exec(text.slice(head, most))
   // Shell metacharacters are not part of a key.
-  if (!found || /[;&$()<>`]/.test(text.slice(head, head + found.index))) return undefined
-  return head + found.index + found[0].length
+  if (!match || /[;&$()<>`]/.test(text.slice(head, head + match.index))) return undefined
+  return head + match.index + match[0].length
 }
 
 const PRIVATE_KEY: Shape = {
@@ -306,16 +306,16 @@ const matchNamed = (text: string, after: number, final: boolean, isUpper: boolea
   if (!final && to === text.length && to - from < 4_096) return { pending: from }
   const value = text.slice(from, to)
   if (MASKED.test(value) || !hasContent.test(value)) return null
-  const found = { from, to }
+  const range = { from, to }
   if (isAssigned) {
     // MAX_TOKENS=4096, TOKEN_URL=…: related settings, not secrets.
     const isOther = /^S\b/.test(whole) ? /^\d+\W?$/.test(value) : OTHER.test(whole)
     if (isOther && !isRandom(value, true)) return null
     // A function call, not a value: `TOKEN=read(`.
     if (quote === undefined && text[to] === '(') return null
-    if (quote !== undefined || !/[ \t]/.test(whole)) return found
+    if (quote !== undefined || !/[ \t]/.test(whole)) return range
   }
-  return isRandom(value, quote !== undefined) ? found : null
+  return isRandom(value, quote !== undefined) ? range : null
 }
 
 const UPPER = ['API_KEY', 'APIKEY', 'TOKEN', 'SECRET', 'PASSWORD', 'PASSWD', 'CREDENTIAL', 'AUTH']

@@ -4,7 +4,7 @@ import { begins, SHAPES, type Shape } from './shapes.ts'
 import { spellingsOf } from './spellings.ts'
 
 /** `as` replaces the text; if absent, the mask depends on the length. */
-export type Span = { from: number; to: number; as?: string; known: boolean }
+export type Span = { from: number; to: number; as?: string; isKnown: boolean }
 
 export type Analysis = {
   /** Ordered, without overlaps. */
@@ -45,16 +45,16 @@ const words = (secrets: readonly string[]): Word<Tag>[] => [
 ]
 
 /** Merges overlapping spans; the one that starts first decides the mask. */
-export const merged = (found: Span[]): Span[] => {
+export const merged = (overlapping: Span[]): Span[] => {
   const spans: Span[] = []
-  for (const span of found.toSorted((a, b) => a.from - b.from || b.to - a.to)) {
+  for (const span of overlapping.toSorted((a, b) => a.from - b.from || b.to - a.to)) {
     const last = spans.at(-1)
     if (!last || span.from >= last.to) {
       spans.push({ ...span })
       continue
     }
     if (span.to > last.to) last.to = span.to
-    last.known ||= span.known
+    last.isKnown ||= span.isKnown
     if (last.as === undefined && span.as !== undefined) last.as = span.as
   }
   return spans
@@ -71,7 +71,8 @@ export class KnownFinder {
   find(text: string): readonly Span[] {
     const spans: Span[] = []
     this.#automaton?.scan(text, (from, to, { length }) => {
-      if (to - from === length || length >= MIN_BROKEN_CHARS) spans.push({ from, to, known: true })
+      if (to - from === length || length >= MIN_BROKEN_CHARS)
+        spans.push({ from, to, isKnown: true })
     })
     return spans.length > 1 ? merged(spans) : spans
   }
@@ -87,21 +88,21 @@ export class Finder {
 
   /** `final`: the text is complete; otherwise an open end is pending. */
   analyze(text: string, final: boolean): Analysis {
-    const found: Span[] = []
+    const matches: Span[] = []
     let pending = text.length
     const waiting = this.#automaton.scan(text, (from, to, { shape, length }) => {
       if (!shape) {
         const isBroken = to - from !== length
-        if (!isBroken || length >= MIN_BROKEN_CHARS) found.push({ from, to, known: true })
+        if (!isBroken || length >= MIN_BROKEN_CHARS) matches.push({ from, to, isKnown: true })
         return
       }
       if (to - from !== length) return
       const matched = shape.match(text, from, to, final)
       if (matched === null) return
       if ('pending' in matched) pending = Math.min(pending, matched.pending)
-      else found.push({ ...matched, known: false })
+      else matches.push({ ...matched, isKnown: false })
     })
-    const spans = found.length > 1 ? merged(found) : found
+    const spans = matches.length > 1 ? merged(matches) : matches
     if (final) return { spans, pending: text.length }
     pending = Math.min(pending, waiting)
     // A span that reaches into the pending part may still grow.

@@ -28,8 +28,8 @@ export const isDistinctive = (value: string): boolean => {
 
 /** The password in a URL, or null. */
 const passwordIn = (value: string): string | null => {
-  const found = /^[A-Za-z][\w+.-]*:\/\/[^\s/?#@:]*:([^\s/?#@]+)@/.exec(value)?.[1]
-  return found ?? null
+  const password = /^[A-Za-z][\w+.-]*:\/\/[^\s/?#@:]*:([^\s/?#@]+)@/.exec(value)?.[1]
+  return password ?? null
 }
 
 const isAddress = (value: string): boolean => /^[A-Za-z][\w+.-]*:\/\//.test(value)
@@ -74,7 +74,7 @@ const urlEncoded = (text: string): string[] => {
   return [usual, strict, form, ...[usual, strict].map(lower)]
 }
 
-const lower = (text: string): string => text.replace(/%[0-9A-F]{2}/g, found => found.toLowerCase())
+const lower = (text: string): string => text.replace(/%[0-9A-F]{2}/g, code => code.toLowerCase())
 
 const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1)
 

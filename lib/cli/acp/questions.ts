@@ -90,12 +90,12 @@ export const askApproval = async (
   }))
   const { command, description, cwd, diff } = ask
   const what = options.call ? '' : `\n\n${command}`
-  const shown = `${description}${what}${diff && !options.call?.content.length ? `\n\n${diff}` : ''}`
+  const details = `${description}${what}${diff && !options.call?.content.length ? `\n\n${diff}` : ''}`
   const timeout = timeoutOf(timeoutMs)
   try {
     const answer = await select(
       options,
-      { content: [text(shown)], rawInput: { command, cwd, description } },
+      { content: [text(details)], rawInput: { command, cwd, description } },
       offered,
       timeout,
     )

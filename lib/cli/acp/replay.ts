@@ -5,7 +5,14 @@ import { messageText } from '../../agent/tokens.ts'
 import { parseArguments } from '../../agent/tool-calls.ts'
 import type { Message } from '../../schema/message.ts'
 import { redact, redactValue } from '../../base/redact/redact.ts'
-import { codeContent, kindOf, locationsOf, pastEdit, readResult, titleOf } from './tool-updates.ts'
+import {
+  codeContent,
+  kindOf,
+  locationsOf,
+  pastEdit,
+  readResult,
+  callTitle,
+} from './tool-updates.ts'
 
 /** The argument that describes a call best. */
 const previewOf = (args: Readonly<Record<string, unknown>>): string | null => {
@@ -26,7 +33,7 @@ const callUpdates = (message: Message, place: PathScope): SessionUpdate[] =>
     return {
       sessionUpdate: 'tool_call',
       toolCallId: id,
-      title: titleOf(name, previewOf(args)),
+      title: callTitle(name, previewOf(args)),
       name,
       kind: kindOf(name),
       status: 'pending',

@@ -15,10 +15,10 @@ import { redact } from '../../base/redact/redact.ts'
 export const kindOf = (name: string): ToolKind => toolInfo(name)?.kind ?? 'other'
 
 /** Editors show the title of a command as the command. */
-export const titleOf = (name: string, preview: string | null): string => {
-  const shown = visibleName(redact(preview ?? ''))
-  if (name === 'terminal' && shown !== '') return shown
-  return `${toolInfo(name)?.title ?? name} ${shown}`.trim()
+export const callTitle = (name: string, preview: string | null): string => {
+  const subject = visibleName(redact(preview ?? ''))
+  if (name === 'terminal' && subject !== '') return subject
+  return `${toolInfo(name)?.title ?? name} ${subject}`.trim()
 }
 
 /** One file of an edit; null text: the file does not exist. */
@@ -134,9 +134,9 @@ const MAX_TEXT_CHARS = 30_000
 
 /** A code block: clients render text as Markdown. */
 export const codeContent = (text: string): ToolCallContent[] => {
-  const shown = shortenMiddle(text.trimEnd(), MAX_TEXT_CHARS)
-  if (shown.trim() === '') return []
-  return [{ type: 'content', content: { type: 'text', text: codeBlock(shown) } }]
+  const code = shortenMiddle(text.trimEnd(), MAX_TEXT_CHARS)
+  if (code.trim() === '') return []
+  return [{ type: 'content', content: { type: 'text', text: codeBlock(code) } }]
 }
 
 export type Result = {
@@ -156,12 +156,12 @@ export const readResult = (content: string): Result => {
     return { raw: content, text: content, isError: false }
   }
   const { error, output, content: read, exit_code: code } = asObject(value)
-  const said = asString(error)
+  const errorText = asString(error)
   const printed = asString(output) || asString(read)
-  const parts = [printed, said].filter(part => part !== '')
+  const parts = [printed, errorText].filter(part => part !== '')
   const isSilentFailure = parts.length === 0 && typeof code === 'number' && code !== 0
   const text = isSilentFailure ? `Exit code ${code}` : parts.join('\n')
   // A result that can have text shows nothing where it has none, such as of a silent command.
   const hasText = [error, output, read].some(part => typeof part === 'string')
-  return { raw: value, text: hasText ? text : content, isError: said !== '' }
+  return { raw: value, text: hasText ? text : content, isError: errorText !== '' }
 }

@@ -13,7 +13,7 @@ import {
   kindOf,
   locationsOf,
   readResult,
-  titleOf,
+  callTitle,
 } from './tool-updates.ts'
 
 type Event<T extends AgentEvent['type']> = Extract<AgentEvent, { type: T }>
@@ -77,7 +77,7 @@ export class TurnUpdates {
     this.#push({
       sessionUpdate: 'tool_call',
       toolCallId: callId,
-      title: titleOf(name, preview),
+      title: callTitle(name, preview),
       name,
       kind: kindOf(name),
       status: 'in_progress',
@@ -128,8 +128,8 @@ export class TurnUpdates {
     const result = readResult(redact(content))
     const isError = call?.isError ?? result.isError
     const changes = isError ? [] : (call?.edit.done() ?? [])
-    const shown = call?.hasTerminal ? [] : codeContent(result.text)
-    this.#endCall(callId, isError, changes.length > 0 ? changes : shown, result.raw)
+    const output = call?.hasTerminal ? [] : codeContent(result.text)
+    this.#endCall(callId, isError, changes.length > 0 ? changes : output, result.raw)
     const entries = planOf(this.#names.get(callId) ?? '', result.raw)
     if (entries) this.#push({ sessionUpdate: 'plan', entries })
   }

@@ -85,8 +85,8 @@ export class Asker {
       throw invalid(
         `The session ${id} belongs to the server, which alone continues it: open it in the page. read_session returns its messages.`,
       )
-    const known = recorded().find(entry => entry.id === id)?.cwd
-    return sessions.resume(id, { cwd: place ?? (known || cwd), model: null }).session
+    const lastCwd = recorded().find(entry => entry.id === id)?.cwd
+    return sessions.resume(id, { cwd: place ?? (lastCwd || cwd), model: null }).session
   }
 
   /** Runs a whole turn. Throws a UserError or an Error with the reason when there is no answer. */

@@ -34,10 +34,10 @@ export const mcp = async (
     },
     problem: log,
   })
-  const stored = new StoredSessions(config.stateDir, addon)
+  const ownSessions = new StoredSessions(config.stateDir, addon)
   const recorded = () => listRecorded(sessions.file, addon, ['cli', 'acp', 'mcp'])
   const { home, engine } = sessions
-  const library = new SessionLibrary(home, stored, engine.hostSessions, recorded)
+  const library = new SessionLibrary(home, ownSessions, engine.hostSessions, recorded)
   const version = await context.version()
   const server = new McpServer(
     { name: 'agent-webui', title: 'Agent Web UI', version },
@@ -45,7 +45,7 @@ export const mcp = async (
   )
   const asker = new Asker({
     ...{ sessions, recorded, model, cwd, log },
-    isOfServer: id => stored.session(id, home.name) !== undefined,
+    isOfServer: id => ownSessions.session(id, home.name) !== undefined,
     hasForms: () => {
       const offered = server.server.getClientCapabilities()?.elicitation
       return offered !== undefined && (offered.form !== undefined || offered.url === undefined)

@@ -70,8 +70,8 @@ const toMessage = (message: Message): z.infer<typeof MessageEntry> => ({
   // Masked before it is cut: half a secret would not be recognized.
   text: shorten(redact(messageText(message))),
   ...(message.tool_calls && {
-    tool_calls: message.tool_calls.map(({ function: { name, arguments: given } }) =>
-      shorten(redact(`${name} ${given}`)),
+    tool_calls: message.tool_calls.map(({ function: { name, arguments: args } }) =>
+      shorten(redact(`${name} ${args}`)),
     ),
   }),
   ...(message._decisions && {
@@ -86,7 +86,7 @@ const toMessage = (message: Message): z.infer<typeof MessageEntry> => ({
 export class SessionLibrary {
   readonly #home: Home
   /** Those of the server. */
-  readonly #stored: StoredSessions
+  readonly #ownSessions: StoredSessions
   /** Those in state.db. */
   readonly #hostSessions: HostSessions
   /** Those of command-line programs, with where they worked. */
@@ -94,12 +94,12 @@ export class SessionLibrary {
 
   constructor(
     home: Home,
-    stored: StoredSessions,
+    ownSessions: StoredSessions,
     hostSessions: HostSessions,
     recorded: () => RecordedEntry[],
   ) {
     this.#home = home
-    this.#stored = stored
+    this.#ownSessions = ownSessions
     this.#hostSessions = hostSessions
     this.#recorded = recorded
   }
@@ -115,11 +115,11 @@ export class SessionLibrary {
 
   /** A session that the server imported from state.db is one of the server's. */
   #rows(): SessionRow[] {
-    const own = this.#stored.rows(this.#home.name)
-    const known = new Set(own.map(({ session_id }) => session_id))
+    const own = this.#ownSessions.rows(this.#home.name)
+    const ownIds = new Set(own.map(({ session_id }) => session_id))
     const others = this.#hostSessions
       .rows(this.#home)
-      .filter(({ session_id }) => !known.has(session_id))
+      .filter(({ session_id }) => !ownIds.has(session_id))
     return [...own, ...others.map(this.#withPlaces())].sort((a, b) => b.updated_at - a.updated_at)
   }
 
@@ -130,34 +130,36 @@ export class SessionLibrary {
 
   /** The last messages before the index `before`, oldest first. Throws a 404. */
   read(id: string, limit: number, before: number | undefined): z.infer<typeof SessionPart> {
-    const own = this.#stored.session(id, this.#home.name)
-    const found = own ?? this.#hostSessions.session(this.#home, id)
-    if (!found) throw missing(`There is no session "${id}".`)
-    const end = Math.min(before ?? found.messages.length, found.messages.length)
+    const own = this.#ownSessions.session(id, this.#home.name)
+    const session = own ?? this.#hostSessions.session(this.#home, id)
+    if (!session) throw missing(`There is no session "${id}".`)
+    const end = Math.min(before ?? session.messages.length, session.messages.length)
     const from = Math.max(0, end - limit)
     return {
-      session: toEntry(own ? own.row : this.#withPlaces()(found.row)),
-      messages: found.messages.slice(from, end).map(toMessage),
+      session: toEntry(own ? own.row : this.#withPlaces()(session.row)),
+      messages: session.messages.slice(from, end).map(toMessage),
       older: from > 0 ? from : null,
     }
   }
 
   /** Best first: the server's sessions are ranked, others follow by time. */
   async search(query: string, limit: number): Promise<z.infer<typeof SessionHits>> {
-    const own = await this.#stored.search(query, this.#home.name, limit)
-    const known = new Set(this.#stored.rows(this.#home.name).map(({ session_id }) => session_id))
+    const own = await this.#ownSessions.search(query, this.#home.name, limit)
+    const ownIds = new Set(
+      this.#ownSessions.rows(this.#home.name).map(({ session_id }) => session_id),
+    )
     const words = query.replaceAll('"', ' ').split(/\s+/).filter(Boolean)
     // Those that ask_agent continues are in the transcripts of the engine, too.
     const options = { words, roles: [], maxMessages: 1, limit, imported: true }
-    const found = await this.#hostSessions.find(this.#home, options)
+    const matches = await this.#hostSessions.find(this.#home, options)
     const placed = this.#withPlaces()
     const hits = [
       ...own.map(({ row, snippet }) => ({
         ...toEntry(row),
         snippet: snippet.map(({ text }) => text).join(''),
       })),
-      ...found
-        .filter(({ row }) => !known.has(row.session_id))
+      ...matches
+        .filter(({ row }) => !ownIds.has(row.session_id))
         .map(({ row, messages }) => ({
           ...toEntry(placed(row)),
           snippet: shorten(redact(messages[0]?.text ?? '')).slice(0, 300),

@@ -73,7 +73,7 @@ const seedId = (text: string): string => sha256(text).slice(0, 6)
 export class CredentialPools {
   readonly #log: (line: string, extra?: Record<string, unknown>) => void
   readonly #clock: Clock
-  readonly #known = new Map<string, KeyUse>()
+  readonly #uses = new Map<string, KeyUse>()
   readonly #lastChosen = new Map<string, string>()
   readonly #writing = new Set<Promise<void>>()
   readonly #mutex = new Mutex()
@@ -92,15 +92,15 @@ export class CredentialPools {
     return `${this.#poolIdOf(home, provider)}\0${id}\0${key}`
   }
 
-  #knownOf(name: string): KeyUse {
-    const found = this.#known.get(name) ?? { used: 0 }
-    this.#known.set(name, found)
-    return found
+  #useOf(name: string): KeyUse {
+    const use = this.#uses.get(name) ?? { used: 0 }
+    this.#uses.set(name, use)
+    return use
   }
 
-  #withKnown(home: PoolHome, provider: string) {
+  #withUse(home: PoolHome, provider: string) {
     return (candidate: Candidate): Candidate => {
-      const beyond = this.#known.get(this.#nameOf(home, provider, candidate))
+      const beyond = this.#uses.get(this.#nameOf(home, provider, candidate))
       if (!beyond) return candidate
       return {
         ...candidate,
@@ -111,7 +111,7 @@ export class CredentialPools {
   }
 
   candidates(home: PoolHome, provider: string, url: string): Candidate[] {
-    return candidatesFor(readSetup(home), provider, url).map(this.#withKnown(home, provider))
+    return candidatesFor(readSetup(home), provider, url).map(this.#withUse(home, provider))
   }
 
   choose(home: PoolHome, provider: string, among: readonly Candidate[]): Candidate | undefined {
@@ -121,13 +121,13 @@ export class CredentialPools {
     const chosen = chooseKey(among, strategy, this.#clock.now(), last)
     if (!chosen) return undefined
     this.#lastChosen.set(poolId, chosen.id)
-    this.#knownOf(this.#nameOf(home, provider, chosen)).used++
+    this.#useOf(this.#nameOf(home, provider, chosen)).used++
     return chosen
   }
 
   /** Saves in the background and in order. No turn waits for the lock or fails because of it. */
   #write(home: PoolHome, provider: string, candidate: Candidate, status: Omit<KeyStatus, 'used'>) {
-    const state = this.#knownOf(this.#nameOf(home, provider, candidate))
+    const state = this.#useOf(this.#nameOf(home, provider, candidate))
     const work = this.#mutex
       .run(home.dir, async () => {
         const { used } = state
@@ -153,8 +153,8 @@ export class CredentialPools {
 
   /** Chooses by the home's strategy; for `resolveEndpoint`. */
   pickerFor(home: PoolHome): PickKey {
-    return (_setup, provider, found) =>
-      this.choose(home, provider, found.map(this.#withKnown(home, provider)))
+    return (_setup, provider, credentials) =>
+      this.choose(home, provider, credentials.map(this.#withUse(home, provider)))
   }
 
   /** The provider rejected the key: it cools down until the given reset time. */
@@ -169,7 +169,7 @@ export class CredentialPools {
     if (!candidate) return
     const now = this.#clock.now()
     const resetMs = failure.retryAfterMs === undefined ? undefined : now + failure.retryAfterMs
-    this.#knownOf(this.#nameOf(home, provider, candidate)).cooldownUntilMs =
+    this.#useOf(this.#nameOf(home, provider, candidate)).cooldownUntilMs =
       resetMs ?? now + COOLDOWN_MS
     this.#write(home, provider, candidate, {
       status: 'exhausted',
@@ -185,7 +185,7 @@ export class CredentialPools {
   markOk(home: PoolHome, provider: string, url: string, id: string): void {
     const candidate = this.#find(home, provider, id, url)
     if (!candidate) return
-    delete this.#knownOf(this.#nameOf(home, provider, candidate)).cooldownUntilMs
+    delete this.#useOf(this.#nameOf(home, provider, candidate)).cooldownUntilMs
     this.#write(home, provider, candidate, { status: 'ok', at: toSeconds(this.#clock.now()) })
   }
 

@@ -119,9 +119,9 @@ export class SignIns {
   ): Promise<string | null> => {
     if (!signIn) return null
     const rejected = isRejected ? apiKey : null
-    const found = current(signIn)
-    if (!found) return null
-    return this.#isFresh(found, rejected) ? found.key : this.#renew(signIn, rejected)
+    const token = current(signIn)
+    if (!token) return null
+    return this.#isFresh(token, rejected) ? token.key : this.#renew(signIn, rejected)
   }
 
   get #ticks(): number {
@@ -150,9 +150,9 @@ export class SignIns {
     const path = fileOf(ref)
     return this.#mutex.run(path, async () => {
       // An earlier caller may have renewed it.
-      const found = lookUp(readAuth(path), ref)
-      if (!found) return null
-      if (this.#isFresh(found, rejected)) return found.key
+      const token = lookUp(readAuth(path), ref)
+      if (!token) return null
+      if (this.#isFresh(token, rejected)) return token.key
       const outcome = await this.#underLocks(ref, path, shared =>
         this.#exchange(ref, rejected, shared),
       ).catch((error: unknown): Failed => {
@@ -163,7 +163,7 @@ export class SignIns {
       })
       if (!isObject(outcome)) return outcome
       // The old token is used while it is valid.
-      if (found.key !== rejected && found.facts.expiresAtMs > this.#now) return found.key
+      if (token.key !== rejected && token.facts.expiresAtMs > this.#now) return token.key
       throw unavailable(
         `Couldn’t renew the sign-in of ${displayName(ref.provider)}: ${outcome.failed}.`,
         {
@@ -201,22 +201,22 @@ export class SignIns {
     const { provider } = ref
     const path = fileOf(ref)
     const auth = readAuth(path)
-    const found = lookUp(auth, ref)
-    if (!auth || !found) return null
-    if (this.#isFresh(found, rejected)) return found.key
-    const old = refreshTokenOf(found.entry)
+    const token = lookUp(auth, ref)
+    if (!auth || !token) return null
+    if (this.#isFresh(token, rejected)) return token.key
+    const old = refreshTokenOf(token.entry)
     const id = fingerprint(old)
-    const known =
-      this.#unsaved.get(id) ?? (shared && tokensInShared(shared, found.entry, this.#now))
-    if (old !== '' && known) return this.#useKnown(ref, rejected, { shared, old, known })
+    const tokens =
+      this.#unsaved.get(id) ?? (shared && tokensInShared(shared, token.entry, this.#now))
+    if (old !== '' && tokens) return this.#useKnown(ref, rejected, { shared, old, tokens })
     const issuer = this.#options.issuerOf(provider)
-    if (!found.facts.canRenew || !issuer) {
-      if (isLapsed(found.facts, this.#now) || isRejected(found.entry))
+    if (!token.facts.canRenew || !issuer) {
+      if (isLapsed(token.facts, this.#now) || isRejected(token.entry))
         throw unauthorized(signInExpired(displayName(provider)), {
           code: 'provider_sign_in_expired',
           values: { name: displayName(provider) },
         })
-      return found.key === rejected ? null : found.key
+      return token.key === rejected ? null : token.key
     }
     if (rejected !== null && this.#isNew(rejected)) return null
     const failure = this.#failures.get(id)
@@ -224,7 +224,7 @@ export class SignIns {
     // A full or read-only disk must not be noticed after the old token is spent.
     this.#options.writeFile(path, auth, this.#now)
     const reply = await requestToken(
-      { issuer, refreshToken: old, clientId: clientIdOf(found.entry) },
+      { issuer, refreshToken: old, clientId: clientIdOf(token.entry) },
       this.#options.timeoutMs,
       this.#dispatcher,
     )
@@ -240,13 +240,13 @@ export class SignIns {
   async #useKnown(
     ref: SignInReference,
     rejected: string | null,
-    { shared, old, known }: { shared: JsonObject | null; old: string; known: NewTokens },
+    { shared, old, tokens }: { shared: JsonObject | null; old: string; tokens: NewTokens },
   ): Promise<Outcome> {
-    const saved = this.#save(ref, old, known)
+    const saved = this.#save(ref, old, tokens)
     // They may have expired as well.
-    if (saved && refreshTokenOf(saved.entry) === (known.refreshToken ?? old))
+    if (saved && refreshTokenOf(saved.entry) === (tokens.refreshToken ?? old))
       return this.#exchange(ref, rejected, shared)
-    const key = saved?.key || known.accessToken
+    const key = saved?.key || tokens.accessToken
     return key === rejected ? { failed: 'auth.json can’t be written' } : key
   }
 
@@ -257,9 +257,9 @@ export class SignIns {
   #save(ref: SignInReference, old: string, tokens: NewTokens): SignInEntry | undefined {
     this.#unsaved.set(fingerprint(old), tokens)
     try {
-      const found = this.#edit(ref, old, entry => setTokens(entry, tokens, this.#now))
+      const token = this.#edit(ref, old, entry => setTokens(entry, tokens, this.#now))
       this.#unsaved.delete(fingerprint(old))
-      return found
+      return token
     } catch (error) {
       this.#options.log('could not save a renewed sign-in; it is lost when this process ends', {
         provider: ref.provider,

@@ -96,13 +96,13 @@ const canRenew = (provider: string, entry: Readonly<JsonObject>, key: string): b
 /** The claims of a JWT decide; opaque tokens expire when the entry says so. */
 const expiryOf = (entry: Readonly<JsonObject>, key: string): number => {
   const tokens = tokensOf(entry)
-  const written =
+  const expiries =
     key === entry.agent_key
       ? [entry.agent_key_expires_at]
       : [entry.expires_at_ms, entry.expires_at, tokens.expires_at_ms, tokens.expires_at]
-  for (const value of [jwtClaims(key).exp, ...written]) {
-    const found = timeMs(value)
-    if (found !== undefined) return found
+  for (const value of [jwtClaims(key).exp, ...expiries]) {
+    const time = timeMs(value)
+    if (time !== undefined) return time
   }
   return Infinity
 }

@@ -60,8 +60,8 @@ const removeLeftovers = (dir: string, now: number): void => {
     const pid = Number(PARTIAL.exec(name)?.[1])
     if (!pid) continue
     const path = join(dir, name)
-    const found = statSync(path, { throwIfNoEntry: false })
-    if (found && (!isAlive(pid) || now - found.mtimeMs > STALE_MS)) rmSync(path, { force: true })
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats && (!isAlive(pid) || now - stats.mtimeMs > STALE_MS)) rmSync(path, { force: true })
   }
 }
 
@@ -133,10 +133,10 @@ const write = async (
   const { places, excluded, passphrase, version, withoutKeys, workFactor, addon } = options
   const problems: Problem[] = []
   const outside = [...excluded, ...places.map(place => place.dir)]
-  const found = walk(places, outside, (path, reason) => void problems.push({ path, reason }))
+  const files = walk(places, outside, (path, reason) => void problems.push({ path, reason }))
   const handle = await open(partial, 'wx', 0o600)
   try {
-    const written = await writeArchive(handle, {
+    const summary = await writeArchive(handle, {
       head: {
         program: 'agent-webui',
         format: FORMAT,
@@ -147,7 +147,7 @@ const write = async (
           root === 'home' ? ['default'] : root === 'state' ? [] : [basename(root)],
         ),
       },
-      found,
+      files,
       now: options.now,
       problems,
       passphrase,
@@ -157,7 +157,7 @@ const write = async (
       signal: options.signal,
     })
     await handle.sync()
-    return written
+    return summary
   } finally {
     await handle.close()
   }
@@ -173,12 +173,12 @@ export const makeBackup = async (options: BackupOptions): Promise<Backup> => {
   removeLeftovers(dir, now)
   const partial = partialIn(dir)
   try {
-    const written = await write(partial, options, dir)
+    const summary = await write(partial, options, dir)
     await readArchive(partial)
     const { size } = statSync(partial)
     giveName(partial, target)
     syncDir(dir)
-    return { ...written, path: target, size }
+    return { ...summary, path: target, size }
   } catch (error) {
     if (!isDiskFull(error) && errorCode(error) !== 'SQLITE_FULL') throw error
     throw diskFull(

@@ -76,8 +76,8 @@ export class Backups {
   }
 
   /** Throws a UserError for a directory that cannot be used. */
-  save(given: BackupSettings): BackupState {
-    const dir = normalize(given.dir.trim())
+  save(input: BackupSettings): BackupState {
+    const dir = normalize(input.dir.trim())
     this.#checkDir(dir)
     this.#file.write({ ...this.#file.read(), settings: { dir } })
     return this.state()
@@ -118,10 +118,10 @@ export class Backups {
       return readdirSync(dir)
         .flatMap(name => {
           const ms = timeOfName(name)
-          const found =
+          const stats =
             ms === undefined ? null : statSync(join(dir, name), { throwIfNoEntry: false })
-          return ms !== undefined && found?.isFile()
-            ? [{ name, size: found.size, at: toSeconds(ms) }]
+          return ms !== undefined && stats?.isFile()
+            ? [{ name, size: stats.size, at: toSeconds(ms) }]
             : []
         })
         .toSorted((a, b) => b.at - a.at)
@@ -165,10 +165,10 @@ export class Backups {
       return { at, ok: true, name, error: '', problems: problems.length }
     } catch (error) {
       if (!(error instanceof UserError)) this.#options.log.warn(`backup: ${messageOf(error)}`)
-      const known = error instanceof UserError && { code: error.code, ...error.extra }
+      const fields = error instanceof UserError && { code: error.code, ...error.extra }
       return BackupResult.parse({
         ...{ at, ok: false, name: null, error: messageOf(error), problems: 0 },
-        ...known,
+        ...fields,
       })
     }
   }

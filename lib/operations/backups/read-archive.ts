@@ -85,15 +85,15 @@ const compare = (seen: ReadonlyMap<string, Seen>, lines: readonly ManifestLine[]
   const left = new Set(seen.keys())
   left.delete(MANIFEST)
   for (const { path, type, mode, size = 0, sha256, target, padding = 0 } of lines) {
-    const found = seen.get(path)
-    if (!found || !left.delete(path)) throw damaged(`${path} is missing`)
+    const entry = seen.get(path)
+    if (!entry || !left.delete(path)) throw damaged(`${path} is missing`)
     const isSame =
-      found.type === type &&
-      found.mode === mode &&
-      found.target === target &&
-      (found.size ?? 0) === size + padding
+      entry.type === type &&
+      entry.mode === mode &&
+      entry.target === target &&
+      (entry.size ?? 0) === size + padding
     // The hash of a padded file is that of its content alone, which is no longer at hand.
-    if (!isSame || (padding === 0 && found.sha256 !== sha256))
+    if (!isSame || (padding === 0 && entry.sha256 !== sha256))
       throw damaged(`${path} is not what was saved`)
   }
   for (const path of left) throw damaged(`${path} is in no list`)

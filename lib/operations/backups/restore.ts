@@ -42,9 +42,9 @@ export type Restored = ReadArchive & {
 }
 
 const namesIn = (dir: string): string[] => {
-  const found = statSync(dir, { throwIfNoEntry: false })
-  if (!found) return []
-  if (!found.isDirectory()) throw conflict(`${dir} is not a directory.`)
+  const stats = statSync(dir, { throwIfNoEntry: false })
+  if (!stats) return []
+  if (!stats.isDirectory()) throw conflict(`${dir} is not a directory.`)
   return readdirSync(dir)
 }
 
@@ -208,8 +208,8 @@ const placeAside = (home: string): { aside: string; isInside: boolean } => {
   const name = `.agent-webui-restore-${randomBytes(6).toString('hex')}`
   const beside = dirname(home)
   makeDir(beside)
-  const found = statSync(home, { throwIfNoEntry: false })
-  const isMount = found !== undefined && found.dev !== statSync(beside).dev
+  const stats = statSync(home, { throwIfNoEntry: false })
+  const isMount = stats !== undefined && stats.dev !== statSync(beside).dev
   if (!isMount) {
     try {
       for (const old of namesIn(beside).filter(each => LEFTOVER.test(each)))
@@ -217,7 +217,7 @@ const placeAside = (home: string): { aside: string; isInside: boolean } => {
       mkdirSync(join(beside, name), { mode: 0o700 })
       return { aside: join(beside, name), isInside: false }
     } catch (error) {
-      if (!found || !['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))) throw error
+      if (!stats || !['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))) throw error
     }
   }
   mkdirSync(join(home, name), { mode: 0o700 })
@@ -244,26 +244,26 @@ const movesInto = (moves: readonly Move[], { home, state }: RestoreOptions): Mov
 export const restoreBackup = async (options: RestoreOptions): Promise<Restored> => {
   const { file, home, state } = options
   const unfinished = unfinishedRestore(state, home)
-  if (unfinished) throw conflict(`${unfinished.said}. ${unfinished.advice}`)
+  if (unfinished) throw conflict(`${unfinished.message}. ${unfinished.advice}`)
   checkEmpty(home)
   checkEmpty(state)
   const { aside, isInside } = placeAside(home)
   try {
     const target = new RestoreTarget(aside)
-    const given: { passphrase: string | null; encrypted: Buffer | null } = {
+    const keyInput: { passphrase: string | null; encrypted: Buffer | null } = {
       passphrase: null,
       encrypted: null,
     }
     const read = await readArchive(file, {
       onHead: async ({ keys }) => {
-        if (keys === 'encrypted') given.passphrase = await options.passphrase()
+        if (keys === 'encrypted') keyInput.passphrase = await options.passphrase()
       },
       onEntry: (entry, content) => target.add(entry, content),
       onKeys: encrypted => {
-        given.encrypted = encrypted
+        keyInput.encrypted = encrypted
       },
     })
-    const { passphrase, encrypted } = given
+    const { passphrase, encrypted } = keyInput
     if (encrypted && passphrase !== null) await target.addKeys(encrypted, passphrase)
     target.finish(read)
     const whole = movesOf(aside, options, read.head)

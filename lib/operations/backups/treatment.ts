@@ -52,12 +52,12 @@ const mayHaveKeys = (part: string): boolean =>
 const inState = (parts: readonly string[]): Treatment => {
   const [top = ''] = parts
   const name = parts.at(-1) ?? ''
-  const known = stateEntry(top)
-  if (known === 'work') return isEnvFile(name) ? 'key' : byName(name, false)
-  if (known === 'skip' || UNFINISHED.test(name)) return 'skip'
-  if (known === 'key' || known === 'strip') return known
-  if (known === undefined && parts.some(mayHaveKeys)) return 'key'
-  return byName(name, known === 'save')
+  const entry = stateEntry(top)
+  if (entry === 'work') return isEnvFile(name) ? 'key' : byName(name, false)
+  if (entry === 'skip' || UNFINISHED.test(name)) return 'skip'
+  if (entry === 'key' || entry === 'strip') return entry
+  if (entry === undefined && parts.some(mayHaveKeys)) return 'key'
+  return byName(name, entry === 'save')
 }
 
 const inHome = (parts: readonly string[]): Treatment => {

@@ -19,10 +19,10 @@ export const endRestore = (state: string): void => {
 export const unfinishedRestore = (
   state: string,
   home: string,
-): { said: string; advice: string } | null =>
+): { message: string; advice: string } | null =>
   readText(fileOf(state)).text === null
     ? null
     : {
-        said: `A restore was interrupted: what is in ${home} and ${state} is not whole`,
+        message: `A restore was interrupted: what is in ${home} and ${state} is not whole`,
         advice: `Empty both directories, then restore again. If nothing is missing, delete ${fileOf(state)} instead.`,
       }

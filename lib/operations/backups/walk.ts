@@ -53,9 +53,9 @@ export async function* walk(
       yield { type: 'link', path: name, mode, mtimeMs, target: target.split(sep).join('/') }
       return
     }
-    const found = await stat(full).catch(() => null)
+    const stats = await stat(full).catch(() => null)
     const treatment = treatmentOf(place, path)
-    if (found?.isFile() && treatment !== 'skip') {
+    if (stats?.isFile() && treatment !== 'skip') {
       yield { type: 'file', path: name, file: await realpath(full), treatment }
       return
     }
@@ -75,16 +75,16 @@ export async function* walk(
     const treatment = treatmentOf(place, path)
     if (treatment === 'skip') return
     if (name.includes('\uFFFD')) return onProblem(name, 'its name is not UTF-8')
-    const found = await lstat(full)
+    const stats = await lstat(full)
     seen.add(name)
     const key = isKey || treatment === 'key'
-    if (found.isSymbolicLink()) {
+    if (stats.isSymbolicLink()) {
       if (!key && isNew) yield* link(place, path, full)
-    } else if (found.isDirectory()) {
-      const { mode, mtimeMs } = found
+    } else if (stats.isDirectory()) {
+      const { mode, mtimeMs } = stats
       if (!key && isNew) yield { type: 'directory', path: name, mode, mtimeMs }
       yield* directory(place, path, key)
-    } else if (found.isFile() && isNew) {
+    } else if (stats.isFile() && isNew) {
       yield { type: 'file', path: name, file: full, treatment: key ? 'key' : treatment }
     }
     // Sockets, pipes, and devices have no content.

@@ -30,7 +30,7 @@ export type ArchiveOptions = {
   /** When it is written: milliseconds since 1970. */
   now: number
   head: Head
-  found: AsyncIterable<SavedEntry>
+  files: AsyncIterable<SavedEntry>
   problems: Problem[]
   /** The passphrase of the encrypted part; null: keys are left out. */
   passphrase: string | null
@@ -52,7 +52,7 @@ class ArchiveEntries {
   readonly #problems: Problem[]
   readonly manifest: ManifestLine[] = []
   readonly keys: KeyFile[] = []
-  readonly written: ArchiveSummary
+  readonly summary: ArchiveSummary
   #keyBytes = 0
 
   constructor(writer: TarWriter, options: ArchiveOptions) {
@@ -62,7 +62,7 @@ class ArchiveEntries {
     this.#withoutKeys = withoutKeys
     this.#copyDatabase = copyDatabase
     this.#problems = problems
-    this.written = { files: 0, bytes: 0, keyFiles: [], problems }
+    this.summary = { files: 0, bytes: 0, keyFiles: [], problems }
   }
 
   /** Null when the file is gone, or may not be read, which is a problem of that file alone. */
@@ -106,7 +106,7 @@ class ArchiveEntries {
   }
 
   async #addKey(file: FoundFile): Promise<void> {
-    if (this.#passphrase === null) return void this.written.keyFiles.push(file.path)
+    if (this.#passphrase === null) return void this.summary.keyFiles.push(file.path)
     const whole = await this.#readWhole(file)
     if (whole) this.#keepKey(whole)
   }
@@ -203,12 +203,12 @@ class ArchiveEntries {
   }
 
   #count(size: number): void {
-    this.written.files += 1
-    this.written.bytes += size
+    this.summary.files += 1
+    this.summary.bytes += size
   }
 
   #keepKey(file: KeyFile): void {
-    this.written.keyFiles.push(file.path)
+    this.summary.keyFiles.push(file.path)
     if (this.#passphrase === null) return
     this.#keyBytes += file.content.length
     if (this.#keyBytes > MAX_KEYS_BYTES)
@@ -246,11 +246,11 @@ class ArchiveEntries {
 }
 
 const fill = async (writer: TarWriter, options: ArchiveOptions): Promise<ArchiveSummary> => {
-  const { head, found, passphrase, workFactor, signal } = options
+  const { head, files, passphrase, workFactor, signal } = options
   const entries = new ArchiveEntries(writer, options)
   const own = (path: string) => ({ path, mode: 0o600, mtimeMs: options.now })
   await entries.addBytes(own(HEAD), Buffer.from(`${JSON.stringify(head, null, 2)}\n`))
-  for await (const entry of found) {
+  for await (const entry of files) {
     signal?.throwIfAborted()
     await entries.add(entry)
   }
@@ -260,7 +260,7 @@ const fill = async (writer: TarWriter, options: ArchiveOptions): Promise<Archive
   const last = Buffer.from(lines)
   await writer.add({ ...own(MANIFEST), type: 'file', size: last.length, target: null }, last)
   writer.end()
-  return entries.written
+  return entries.summary
 }
 
 /** Writes the archive into `target`, which is empty. Does not sync it. */
@@ -283,9 +283,9 @@ export const writeArchive = async (
     (error: unknown) => error,
   )
   try {
-    const written = await fill(writer, options)
+    const summary = await fill(writer, options)
     await flushed
-    return written
+    return summary
   } catch (error) {
     writer.stream.destroy()
     // A full disk is the reason; that the archive accepts no more entries follows from it.

@@ -13,7 +13,7 @@ import { fieldsOf } from '../../base/json.ts'
 import { visibleWords } from '../../base/visible.ts'
 import { isGatewayStatus } from '../../base/unreachable.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
-import { type Check, found, ok } from './check.ts'
+import { type Check, finding, ok } from './check.ts'
 import { clockAgainst } from './model-checks.ts'
 
 const ANSWER_MS = 10_000
@@ -81,8 +81,8 @@ const reasonOf = (error: unknown): string => {
 /** "A. B." of the server: what is wrong, and what to do. It may be another program, whose text must not control the terminal. */
 const refusal = (about: string, text: string): Check => {
   const sentence = visibleWords(text.slice(0, MAX_SENTENCE)).replace(/\s+/g, ' ')
-  const [, said = sentence, advice] = /^(.+?)\.\s+(.+)$/s.exec(sentence) ?? []
-  return found('server_refuses', about, said, advice === undefined ? {} : { advice })
+  const [, message = sentence, advice] = /^(.+?)\.\s+(.+)$/s.exec(sentence) ?? []
+  return finding('server_refuses', about, message, advice === undefined ? {} : { advice })
 }
 
 const certificateCheck = (url: URL, answer: IncomingMessage): Check[] => {
@@ -92,7 +92,7 @@ const certificateCheck = (url: URL, answer: IncomingMessage): Check[] => {
   const code = String(authorizationError)
   if (authorized) return [ok(about, 'valid')]
   const problem = CERTIFICATE_PROBLEMS[code] ?? `is not trusted (${code})`
-  return [found('certificate_untrusted', about, `The certificate of ${url.host} ${problem}`)]
+  return [finding('certificate_untrusted', about, `The certificate of ${url.host} ${problem}`)]
 }
 
 const unreachable = (url: URL, { status, headers, text }: Answer): Check => {
@@ -101,20 +101,20 @@ const unreachable = (url: URL, { status, headers, text }: Answer): Check => {
   const proxy = `The proxy at ${url.host}`
   if (typeof error === 'string') return refusal(about, error)
   if (isGatewayStatus(status)) {
-    const said = `${proxy} answers ${status}: it does not reach agent-webui`
-    return found('proxy_without_server', about, said)
+    const message = `${proxy} answers ${status}: it does not reach agent-webui`
+    return finding('proxy_without_server', about, message)
   }
   const to = status >= 301 && status <= 308 ? URL.parse(headers.location ?? '', url.href) : null
   if (to?.hostname === url.hostname) {
     const place = `${to.origin}${to.pathname}`
     const advice = `Check that address: agent-webui doctor --url ${place}`
-    return found('page_redirected', about, `${url.href} leads to ${place}`, { advice })
+    return finding('page_redirected', about, `${url.href} leads to ${place}`, { advice })
   }
   if (to || status === 401 || status === 407) {
-    const said = `${proxy} asks for a sign-in of its own${to ? ` at ${to.host}` : ` (${status})`}`
-    return found('proxy_asks_sign_in', about, said)
+    const message = `${proxy} asks for a sign-in of its own${to ? ` at ${to.host}` : ` (${status})`}`
+    return finding('proxy_asks_sign_in', about, message)
   }
-  return found('page_unknown', about, `${url.href} answers ${status}, and not from agent-webui`)
+  return finding('page_unknown', about, `${url.href} answers ${status}, and not from agent-webui`)
 }
 
 /** The path that the first page was made for; null when the reply is no page of ours. */
@@ -126,14 +126,14 @@ const pathOfPage = ({ status, headers, text }: Answer, url: URL): string | null 
     : null
 }
 
-const wrongPath = (made: string, wanted: string): Check => {
-  const place = wanted === '' ? 'at /' : `below ${wanted}`
-  const said = `The page is made for the path ${made || '/'}, but the proxy serves it ${place}`
+const wrongPath = (pagePath: string, servedPath: string): Check => {
+  const place = servedPath === '' ? 'at /' : `below ${servedPath}`
+  const message = `The page is made for the path ${pagePath || '/'}, but the proxy serves it ${place}`
   const advice =
-    wanted === ''
+    servedPath === ''
       ? 'Remove AGENT_WEBUI_BASE_PATH, or X-Forwarded-Prefix from the configuration of the proxy.'
-      : `Make the proxy send "X-Forwarded-Prefix: ${wanted}", or set AGENT_WEBUI_BASE_PATH=${wanted}.`
-  return found('path_wrong', 'path', said, { advice })
+      : `Make the proxy send "X-Forwarded-Prefix: ${servedPath}", or set AGENT_WEBUI_BASE_PATH=${servedPath}.`
+  return finding('path_wrong', 'path', message, { advice })
 }
 
 /** A proxy names itself; the server names only itself. */
@@ -146,8 +146,8 @@ const headerCheck = (url: URL, answer: Answer): Check => {
   if (typeof problem === 'string') return { ...refusal(about, problem), level: 'warn' }
   if (!isProxied(answer) || isForwarded !== false)
     return ok(about, isForwarded ? 'OK' : `no proxy between here and ${url.host}`)
-  const said = 'The proxy does not say for whom it asks, so all visitors count as this machine'
-  return found('proxy_headers_missing', about, said)
+  const message = 'The proxy does not say for whom it asks, so all visitors count as this machine'
+  return finding('proxy_headers_missing', about, message)
 }
 
 const originCheck = (url: URL, { status, text }: Answer): Check => {
@@ -155,28 +155,28 @@ const originCheck = (url: URL, { status, text }: Answer): Check => {
   if (status === 200 && isOurs !== undefined)
     return ok('origin', 'changes from this address are accepted')
   if (typeof error === 'string' && status !== 404) return refusal('origin', error)
-  const said = `${url.href} does not know this check (${status}): it is another program, or an older agent-webui`
-  return found('page_unknown', 'page', said)
+  const message = `${url.href} does not know this check (${status}): it is another program, or an older agent-webui`
+  return finding('page_unknown', 'page', message)
 }
 
 const uploadCheck = async (url: URL, post: (body: string) => Promise<Answer>): Promise<Check> => {
   const about = 'uploads'
   const size = `${LARGE_BYTES / 1024 / 1024} MB`
-  const said = `The proxy refuses requests of ${size}`
+  const message = `The proxy refuses requests of ${size}`
   try {
     const { status } = await post(JSON.stringify({ padding: 'x'.repeat(LARGE_BYTES) }))
     if (status === 200) return ok(about, `${size} arrive`)
-    return found('upload_refused', about, `${said} (${status})`)
+    return finding('upload_refused', about, `${message} (${status})`)
   } catch (error) {
     // Some close the connection while the body is sent.
-    return found('upload_refused', about, `${said}: ${url.host}: ${reasonOf(error)}`)
+    return finding('upload_refused', about, `${message}: ${url.host}: ${reasonOf(error)}`)
   }
 }
 
 /** Whether the first event comes while the stream is open. */
 const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<Check> => {
   const about = 'event stream'
-  const late = found(
+  const late = finding(
     'stream_held_back',
     about,
     'The proxy holds event streams back, so answers arrive all at once',
@@ -189,9 +189,9 @@ const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<
     const answer = await Promise.race([opened, timeout])
     if (answer === null) return late
     if (answer.statusCode === 429)
-      return found('too_many_checks', about, 'Too many checks run at the same time')
+      return finding('too_many_checks', about, 'Too many checks run at the same time')
     if (answer.statusCode !== 200)
-      return found('stream_failed', about, `The event stream answers ${answer.statusCode}`)
+      return finding('stream_failed', about, `The event stream answers ${answer.statusCode}`)
     const first = (async (): Promise<boolean> => {
       let text = ''
       for await (const chunk of answer) {
@@ -223,16 +223,17 @@ export const addressChecks = async (
 ): Promise<Check[]> => {
   const connect = connectWith(lookup)
   const root = new URL(address)
-  const wanted = root.pathname.replace(/\/+$/, '')
-  const at = (path: string): URL => new URL(`${wanted}${path}`, root)
+  const servedPath = root.pathname.replace(/\/+$/, '')
+  const at = (path: string): URL => new URL(`${servedPath}${path}`, root)
   try {
     const first = await connect(at('/'))
     const certificate = certificateCheck(root, first)
     const page = await readStart(first)
     const ofClock = clockAgainst(root.host, page.headers.date, clock.now())
-    const made = pathOfPage(page, at('/'))
-    if (made === null) return [...certificate, unreachable(at('/'), page), ...ofClock]
-    if (made !== wanted) return [...certificate, wrongPath(made, wanted), ...ofClock]
+    const pagePath = pathOfPage(page, at('/'))
+    if (pagePath === null) return [...certificate, unreachable(at('/'), page), ...ofClock]
+    if (pagePath !== servedPath)
+      return [...certificate, wrongPath(pagePath, servedPath), ...ofClock]
     const headers = {
       Origin: root.origin,
       'Sec-Fetch-Site': 'same-origin',
@@ -254,6 +255,6 @@ export const addressChecks = async (
       ...ofClock,
     ]
   } catch (error) {
-    return [found('address_unreachable', 'address', `${root.origin}: ${reasonOf(error)}`)]
+    return [finding('address_unreachable', 'address', `${root.origin}: ${reasonOf(error)}`)]
   }
 }

@@ -7,7 +7,7 @@ import { isFetched, startTimeoutMs } from '../../agent/acp/startup.ts'
 import { messageOf } from '../../errors.ts'
 import { listExternalAgents } from '../../models/external-agents.ts'
 import { readSetup } from '../../models/provider-config.ts'
-import { type Check, type CheckContext, found, ok } from './check.ts'
+import { type Check, type CheckContext, finding, ok } from './check.ts'
 import { emptyIfUnreadable } from './home-checks.ts'
 
 /** Each is a large program: more at once would be too slow to answer in time. */
@@ -20,7 +20,7 @@ const checkAgent = async (
   { home, version }: CheckContext,
 ): Promise<Check> => {
   const about = `agent ${id}`
-  if (command === null) return found('agent_missing', about, `${name} was not found`)
+  if (command === null) return finding('agent_missing', about, `${name} was not found`)
   if (isFetched(command)) return ok(about, `${name}, downloaded on first use: ${command.join(' ')}`)
   const isRemote = settings.files === 'agent'
   const empty = mkdtempSync(join(tmpdir(), 'agent-check-'))
@@ -36,10 +36,10 @@ const checkAgent = async (
     })
     if (!signedOut) return ok(about, `${title} answers and opens a session, ${command[0]}`)
     const { message, hint = '' } = signedOut.failure
-    return found('agent_signed_out', about, `${title}: ${message}`, { advice: `${hint}` })
+    return finding('agent_signed_out', about, `${title}: ${message}`, { advice: `${hint}` })
   } catch (error) {
     const advice = `Run it in a terminal to see why: ${command.join(' ')}`
-    return found('agent_fails', about, messageOf(error), { advice })
+    return finding('agent_fails', about, messageOf(error), { advice })
   } finally {
     rmSync(empty, { recursive: true, force: true })
   }

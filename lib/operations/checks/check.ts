@@ -151,16 +151,16 @@ export type Check = {
   mayPass?: true
 }
 
-export const ok = (about: string, said: string): Check => ({ about, level: 'ok', said })
+export const ok = (about: string, message: string): Check => ({ about, level: 'ok', said: message })
 
-export const found = (
+export const finding = (
   code: CheckCode,
   about: string,
-  said: string,
+  message: string,
   more: Partial<Pick<Check, 'advice' | 'fix' | 'level' | 'mayPass'>> = {},
 ): Check => {
   const level = code in FAILURES ? 'fail' : 'warn'
-  return { about, level, code, said, advice: ADVICE[code], ...more }
+  return { about, level, code, said: message, advice: ADVICE[code], ...more }
 }
 
 export const hasFailed = (checks: readonly Check[]): boolean =>

@@ -19,7 +19,7 @@ import { makeDir } from '../../store/make-dir.ts'
 import { readText } from '../../store/read-text.ts'
 import { Workspaces } from '../../workspaces/workspaces.ts'
 import { findFileProblems } from '../file-problems.ts'
-import { type Check, type CheckContext, found, ok } from './check.ts'
+import { type Check, type CheckContext, finding, ok } from './check.ts'
 
 /** The result of `look`; empty when a file cannot be read, because `homeChecks` reports that. */
 export const emptyIfUnreadable = <T>(look: () => T[]): T[] => {
@@ -36,24 +36,24 @@ const homeOwnerCheck = ({ home: { dir }, machine: { uid, ownerOf } }: CheckConte
   const owner = ownerOf(dir)
   if (uid === undefined || uid === owner) return []
   const advice = `Run agent-webui as user ${owner}, or set AGENT_HOME to your own home.`
-  const said = `${dir} belongs to user ${owner}, and this is user ${uid}`
-  return [found('home_foreign', 'home', said, { advice })]
+  const message = `${dir} belongs to user ${owner}, and this is user ${uid}`
+  return [finding('home_foreign', 'home', message, { advice })]
 }
 
 /** Nothing fails until something is to be changed. */
 const homeAccessCheck = ({ home: { dir }, config, machine }: CheckContext): Check[] => {
   const error = isManaged(dir, config.env) ? null : machine.accessError(dir)
   if (error === null) return []
-  const said = `${dir} cannot be written (${fileReason(error)}), so keys and settings of models cannot be changed`
-  return [found('home_not_writable', 'home', said)]
+  const message = `${dir} cannot be written (${fileReason(error)}), so keys and settings of models cannot be changed`
+  return [finding('home_not_writable', 'home', message)]
 }
 
 /** Deleted by hand, for example. */
 const activeProfileChecks = ({ config: { baseHome } }: CheckContext): Check[] => {
   const name = missingActiveProfile(baseHome)
   if (name === null) return []
-  const said = `the active profile ${JSON.stringify(name)} does not exist; default is used`
-  return [found('profile_missing', 'profile', said)]
+  const message = `the active profile ${JSON.stringify(name)} does not exist; default is used`
+  return [finding('profile_missing', 'profile', message)]
 }
 
 const MOST_SHOWN = 3
@@ -65,20 +65,20 @@ const skippedLineChecks = ({ home }: CheckContext): Check[] => {
   const path = join(home.dir, '.env')
   const lines = skippedLines(readText(path).text ?? '')
   if (lines.length === 0) return []
-  const said =
+  const message =
     lines.length === 1
       ? `line ${firstOf(lines)} is not NAME=value and is ignored`
       : `lines ${firstOf(lines)} are not NAME=value and are ignored`
   const advice = `Correct ${path}. Comments begin with #.`
-  return [found('env_lines_ignored', '.env', said, { advice })]
+  return [finding('env_lines_ignored', '.env', message, { advice })]
 }
 
 const configChecks = ({ home, config }: CheckContext): Check[] => {
   if (home.problems().some(({ file }) => file === home.configFile.path)) return []
   if (existsSync(home.configFile.path)) return [ok('config.yaml', 'OK')]
   if (config.configPath === null) return [ok('config.yaml', 'not found; using defaults')]
-  const said = `AGENT_CONFIG_PATH names ${config.configPath}, which does not exist, so defaults apply`
-  return [found('config_missing', 'config.yaml', said)]
+  const message = `AGENT_CONFIG_PATH names ${config.configPath}, which does not exist, so defaults apply`
+  return [finding('config_missing', 'config.yaml', message)]
 }
 
 /** A link that leads nowhere is not missing: nothing is created in its place. */
@@ -96,9 +96,9 @@ export const homeChecks = (context: CheckContext): Check[] => {
   const problem = whyNoDirectory(dir)
   if (problem === 'missing') {
     const fix = { does: `create ${dir}`, apply: () => makeDir(dir) }
-    return [found('home_missing', 'home', `${dir} does not exist yet`, { fix })]
+    return [finding('home_missing', 'home', `${dir} does not exist yet`, { fix })]
   }
-  if (problem !== null) return [found('home_not_directory', 'home', `${dir} ${problem}`)]
+  if (problem !== null) return [finding('home_not_directory', 'home', `${dir} ${problem}`)]
   return [
     ok('home', `${dir}, profile ${name}`),
     ...homeOwnerCheck(context),
@@ -114,8 +114,8 @@ export const taskChecks = ({ homes, above }: CheckContext): Check[] =>
   homes.list().flatMap(home =>
     above.brokenTasks(home).map(id => {
       const about = `task ${id}${home.name === DEFAULT_PROFILE ? '' : ` of profile ${home.name}`}`
-      const said = 'its schedule cannot be read, so it never runs'
-      return found('task_schedule_invalid', about, said)
+      const message = 'its schedule cannot be read, so it never runs'
+      return finding('task_schedule_invalid', about, message)
     }),
   )
 
@@ -138,7 +138,7 @@ export const fileChecks = ({ homes, home, config, machine, above }: CheckContext
   })
   return problems.map(({ file, reason, profile }) => {
     const advice = `Fix ${file}. Until then, what profile ${profile} needs of it is refused.`
-    return found('file_unreadable', nameOf(file), `${reason}`, { advice })
+    return finding('file_unreadable', nameOf(file), `${reason}`, { advice })
   })
 }
 
@@ -154,7 +154,7 @@ const unreadChecks = ({ home }: CheckContext): Check[] => {
     ...(known.length === 0 ? [] : [ok(about, `${effect}: ${known.join(', ')}`)]),
     ...(unknown.length === 0
       ? []
-      : [found('key_unknown', about, `these keys have no effect here: ${unknown.join(', ')}`)]),
+      : [finding('key_unknown', about, `these keys have no effect here: ${unknown.join(', ')}`)]),
   ]
 }
 
@@ -162,11 +162,14 @@ const unreadChecks = ({ home }: CheckContext): Check[] => {
 const settingsChecks = ({ home }: CheckContext): Check[] => {
   const invalid = home.configProblems().map(({ key, reason }) => {
     const advice = `Correct ${key} in ${home.configFile.path}.`
-    return found('value_invalid', key, `${reason}`, { advice })
+    return finding('value_invalid', key, `${reason}`, { advice })
   })
   if (home.lenient.config().approvals.mode !== 'smart') return invalid
-  const said = 'smart counts as manual: no model answers for you'
-  return [...invalid, found('value_invalid', 'approvals.mode', said, { advice: 'Set manual.' })]
+  const message = 'smart counts as manual: no model answers for you'
+  return [
+    ...invalid,
+    finding('value_invalid', 'approvals.mode', message, { advice: 'Set manual.' }),
+  ]
 }
 
 /** Settings that nobody confirmed, in every profile: the earlier values are in force. */
@@ -174,17 +177,17 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
   const problem = accepted.problem()
   const unreadable = `${accepted.path}: ${problem}. Settings that loosen what the agent may do stay off`
   const changed = homes.list().flatMap(home => {
-    const shown = shownChanges(home, accepted)
-    if (shown === null) return []
-    const said = `${shown.file} was changed by something else than the page, so the earlier values stay in force`
+    const pending = shownChanges(home, accepted)
+    if (pending === null) return []
+    const message = `${pending.file} was changed by something else than the page, so the earlier values stay in force`
     const option = home.name === DEFAULT_PROFILE ? '' : ` -p ${home.name}`
     const advice = `Accept or restore them under Settings → Permissions, or run agent-webui config${option}.`
-    const keys = shown.changes.map(({ key }) => key).join(', ')
-    return [found('settings_unconfirmed', keys, said, { advice })]
+    const keys = pending.changes.map(({ key }) => key).join(', ')
+    return [finding('settings_unconfirmed', keys, message, { advice })]
   })
   return problem === null
     ? changed
-    : [found('accepted_settings_unreadable', 'confirmed settings', unreadable), ...changed]
+    : [finding('accepted_settings_unreadable', 'confirmed settings', unreadable), ...changed]
 }
 
 /** An unsupported safeguard that was not accepted blocks the agent: that is a failure. */
@@ -196,10 +199,10 @@ export const guardChecks = (context: CheckContext): Check[] => [
     context.above.guards(context.home).map(({ key, value, why, closes, accepted }) => {
       const isHarmless = closes.length === 0
       const state = isHarmless ? 'has no effect here; dismissed' : 'not supported here; accepted'
-      if (accepted) return found('guard_accepted', key, `${value}: ${state}`, { advice: why })
-      if (isHarmless) return found('guard_without_effect', key, `${value}: ${why}`)
+      if (accepted) return finding('guard_accepted', key, `${value}: ${state}`, { advice: why })
+      if (isHarmless) return finding('guard_without_effect', key, `${value}: ${why}`)
       const blocked = `Blocked because of it: ${closes.join(', ')}.`
-      return found('guard_unsupported', key, `${value}: ${why} ${blocked}`)
+      return finding('guard_unsupported', key, `${value}: ${why} ${blocked}`)
     }),
   ),
 ]
@@ -219,9 +222,9 @@ export const hookChecks = ({ home }: CheckContext): Check[] =>
         : scriptsOf(command, place).find(path => isKnown(path) && !existsSync(path))
       if (missing === undefined) return ok(`hook ${name}`, command)
       const effect = failClosed ? 'it blocks every call' : 'it has no effect'
-      const said = `${command}: ${missing} does not exist or is not executable`
+      const message = `${command}: ${missing} does not exist or is not executable`
       const advice = `Fix it, or its command in ${home.configFile.path}. Until then ${effect}.`
-      return found('hook_missing', `hook ${name}`, said, { advice })
+      return finding('hook_missing', `hook ${name}`, message, { advice })
     })
   })
 
@@ -229,14 +232,14 @@ export const secretChecks = ({ config }: CheckContext): Check[] => {
   const about = 'secrets'
   const open = findExposed(config)
   if (open.length === 0) return [ok(about, 'no file with secrets is open to other users')]
-  return open.map(({ path, said, mode }) => {
-    if (mode === null) return found('file_exposed', about, `${path} ${said}`)
+  return open.map(({ path, message, mode }) => {
+    if (mode === null) return finding('file_exposed', about, `${path} ${message}`)
     const octal = mode.toString(8)
     const fix = {
       does: `set the mode of ${path} to ${octal}`,
       apply: () => chmodSync(path, mode),
     }
     const advice = `chmod ${octal} "${path}"`
-    return found('file_exposed', about, `${path} ${said}`, { advice, fix })
+    return finding('file_exposed', about, `${path} ${message}`, { advice, fix })
   })
 }

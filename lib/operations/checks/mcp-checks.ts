@@ -6,7 +6,7 @@ import { isObject } from '../../base/json.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
 import { type HttpServer, isInvalid, parseServers } from '../../mcp/config.ts'
 import { signInState } from '../../mcp/oauth/token-source.ts'
-import { type Check, type CheckContext, found, ok } from './check.ts'
+import { type Check, type CheckContext, finding, ok } from './check.ts'
 import { emptyIfUnreadable } from './home-checks.ts'
 
 const CONNECT_MS = 3_000
@@ -38,18 +38,18 @@ const httpCheck = async (
   const url = new URL(server.url)
   const state = signInState(home.dir, server)
   const problem = usesProxy(config) ? null : await connectProblem(url)
-  if (problem !== null) return found('mcp_unreachable', about, `${url.origin}: ${problem}`)
+  if (problem !== null) return finding('mcp_unreachable', about, `${url.origin}: ${problem}`)
   if (state === 'none') return ok(about, url.origin)
   if (state === 'signed_in') return ok(about, `${url.origin}, signed in`)
-  return found('mcp_signed_out', about, `${url.origin}: nobody is signed in`)
+  return finding('mcp_signed_out', about, `${url.origin}: nobody is signed in`)
 }
 
 /** The section may be a list. */
 const sectionCheck = ({ home }: CheckContext): Check[] => {
   if (isObject(home.lenient.config().mcp_servers ?? {})) return []
-  const said = 'is not a mapping from names to settings, so no server is used'
+  const message = 'is not a mapping from names to settings, so no server is used'
   const advice = `Correct mcp_servers in ${home.configFile.path}.`
-  return [found('mcp_section_invalid', 'mcp_servers', said, { advice })]
+  return [finding('mcp_section_invalid', 'mcp_servers', message, { advice })]
 }
 
 export const mcpChecks = async (context: CheckContext): Promise<Check[]> => {
@@ -57,13 +57,13 @@ export const mcpChecks = async (context: CheckContext): Promise<Check[]> => {
   const servers = await Promise.all(
     emptyIfUnreadable(() => parseServers(home.config())).map(async server => {
       const about = `mcp ${server.name}`
-      if (isInvalid(server)) return found('mcp_entry_invalid', about, `${server.problem}`)
+      if (isInvalid(server)) return finding('mcp_entry_invalid', about, `${server.problem}`)
       if (!server.enabled) return ok(about, 'disabled')
       if (server.kind === 'http') return httpCheck(context, about, server)
       const path = server.env.PATH ?? home.lenient.env().PATH ?? ''
       return findProgram(path, server.command)
         ? ok(about, server.command)
-        : found('mcp_program_missing', about, `the program "${server.command}" was not found`)
+        : finding('mcp_program_missing', about, `the program "${server.command}" was not found`)
     }),
   )
   return [...sectionCheck(context), ...servers]

@@ -7,7 +7,7 @@ import { readSetup } from '../../models/provider-config.ts'
 import { listProviders } from '../../models/provider-keys.ts'
 import { PROVIDERS } from '../../models/providers.ts'
 import { errorCode } from '../../store/file-error.ts'
-import { type Check, type CheckContext, found, ok } from './check.ts'
+import { type Check, type CheckContext, finding, ok } from './check.ts'
 import { emptyIfUnreadable } from './home-checks.ts'
 
 const ANSWER_MS = 3_000
@@ -33,8 +33,8 @@ export const clockAgainst = (host: string, header: unknown, now: number): Check[
   const ahead = now - theirs
   if (Math.abs(ahead) <= MAX_CLOCK_MS) return [ok('clock', `agrees with ${host}`)]
   const way = ahead > 0 ? 'ahead of' : 'behind'
-  const said = `The clock is ${lengthOf(Math.abs(ahead))} ${way} that of ${host}`
-  return [found('clock_differs', 'clock', said)]
+  const message = `The clock is ${lengthOf(Math.abs(ahead))} ${way} that of ${host}`
+  return [finding('clock_differs', 'clock', message)]
 }
 
 const PROBLEMS_OF_KEYS = {
@@ -52,11 +52,11 @@ export const providerChecks = ({ home }: CheckContext): Check[] => {
   const expired = rows
     .filter(row => row.needs_sign_in)
     .map(row =>
-      found('sign_in_expired', 'sign-in', `the sign-in of ${row.display_name} has expired`),
+      finding('sign_in_expired', 'sign-in', `the sign-in of ${row.display_name} has expired`),
     )
   const unusable = emptyIfUnreadable(() => unusableKeys(readSetup(home))).map(({ name, why }) => {
     const [code, problem] = PROBLEMS_OF_KEYS[why]
-    return found(code, 'providers', `the value of ${name} ${problem}`)
+    return finding(code, 'providers', `the value of ${name} ${problem}`)
   })
   const names = rows
     .filter(row => row.has_key)
@@ -65,9 +65,9 @@ export const providerChecks = ({ home }: CheckContext): Check[] => {
       return variable ? `${name} (${variable})` : name
     })
   // None is not a problem by itself: self-hosted servers need no key. The check of the model reports a missing one.
-  const said = names.length === 0 ? 'no provider has a key' : `keys for ${names.join(', ')}`
+  const message = names.length === 0 ? 'no provider has a key' : `keys for ${names.join(', ')}`
   const isSaid = names.length > 0 || unusable.length === 0
-  return [...(isSaid ? [ok('providers', said)] : []), ...unusable, ...expired]
+  return [...(isSaid ? [ok('providers', message)] : []), ...unusable, ...expired]
 }
 
 const MODEL_ADVICE: Readonly<Record<string, string>> = {
@@ -93,12 +93,12 @@ export const modelCheck = async (context: CheckContext): Promise<Check[]> => {
     await models.ready(home)
     const { apiMode, model, provider } = endpointOf(context)
     return apiMode === 'demo'
-      ? [found('model_demo', 'model', 'demo model (scripted, offline)')]
+      ? [finding('model_demo', 'model', 'demo model (scripted, offline)')]
       : [ok('model', `${model} (${provider})`)]
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     const advice = MODEL_ADVICE[String(error.code)]
-    return [found('model_unusable', 'model', error.message, advice ? { advice } : {})]
+    return [finding('model_unusable', 'model', error.message, advice ? { advice } : {})]
   }
 }
 
@@ -146,7 +146,7 @@ export const modelServerChecks = async (context: CheckContext): Promise<Check[]>
     // Without a network, it is no mistake that servers of others cannot be reached.
     const what = proxy || !address.isOwn ? undefined : UNREACHABLE[errorCode(error)]
     if (what === undefined) return []
-    return [found('model_server_unreachable', 'model server', `${host} ${what}`)]
+    return [finding('model_server_unreachable', 'model server', `${host} ${what}`)]
   } finally {
     await dispatcher.destroy()
   }

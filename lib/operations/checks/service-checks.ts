@@ -23,14 +23,14 @@ import { packedHere } from '../../store/packed.ts'
 import { usableForNewChats } from '../../workspaces/default-workspace.ts'
 import { BackupsFile, NO_SCHEDULE, SCHEDULE_ADVICE } from '../backups/backups.ts'
 import { fetchHealth, StartError, tryListen, urlOf } from '../preflight.ts'
-import { type Check, type CheckContext, found, ok } from './check.ts'
+import { type Check, type CheckContext, finding, ok } from './check.ts'
 import { firstOf } from './home-checks.ts'
 import { createProxyDispatcher } from '../../agent/providers/registry.ts'
 import { Oidc, readClientSecret } from '../../people/oidc.ts'
 import { hasPassword } from '../../people/password-record.ts'
 
 export const environmentChecks = ({ config }: CheckContext): Check[] =>
-  config.warnings.map(said => found('variable_ignored', 'environment', said))
+  config.warnings.map(message => finding('variable_ignored', 'environment', message))
 
 export const stateFileChecks = ({ above }: CheckContext): Check[] =>
   above.stateFiles().flatMap(({ name, path, until, isReplaced, problem }) => {
@@ -40,7 +40,7 @@ export const stateFileChecks = ({ above }: CheckContext): Check[] =>
     const action = isReplaced
       ? 'Nothing: the service replaces it.'
       : `Fix ${path}, or restore it from a backup.`
-    return [found(code, name, `${unreadable.reason}`, { advice: `${action} ${until}` })]
+    return [finding(code, name, `${unreadable.reason}`, { advice: `${action} ${until}` })]
   })
 
 /** As the page says it. */
@@ -51,8 +51,8 @@ export const backupChecks = ({ config }: CheckContext): Check[] => {
   const { last, settings } = file.read()
   const advice = SCHEDULE_ADVICE
   return [
-    ...(settings.enabled ? [found('backups_stopped', 'backup', NO_SCHEDULE, { advice })] : []),
-    ...(last === null || last.ok ? [] : [found('backup_failed', 'backup', last.error)]),
+    ...(settings.enabled ? [finding('backups_stopped', 'backup', NO_SCHEDULE, { advice })] : []),
+    ...(last === null || last.ok ? [] : [finding('backup_failed', 'backup', last.error)]),
   ]
 }
 
@@ -61,8 +61,8 @@ export const savedWorkspaceCheck = ({ config }: CheckContext): Check[] => {
   const file = new JsonFile(join(config.stateDir, 'settings.json'), parseSettings)
   const { default_workspace: path } = file.read()
   if (typeof path !== 'string' || path === '' || usableForNewChats(path, config)) return []
-  const said = `${path} of the settings does not exist or cannot be used, so new chats begin elsewhere`
-  return [found('workspace_unusable', 'workspace', said)]
+  const message = `${path} of the settings does not exist or cannot be used, so new chats begin elsewhere`
+  return [finding('workspace_unusable', 'workspace', message)]
 }
 
 export const workspaceCheck = ({ config }: CheckContext): Check[] => {
@@ -70,8 +70,8 @@ export const workspaceCheck = ({ config }: CheckContext): Check[] => {
   if (path === null) return []
   if (usableForNewChats(path, config)) return [ok('workspace', path)]
   const advice = 'Create it, or fix AGENT_WEBUI_DEFAULT_WORKSPACE.'
-  const said = `${path} does not exist or cannot be used`
-  return [found('workspace_unusable', 'workspace', said, { level: 'fail', advice })]
+  const message = `${path} does not exist or cannot be used`
+  return [finding('workspace_unusable', 'workspace', message, { level: 'fail', advice })]
 }
 
 /** Of the agent's commands and of programs that they run. */
@@ -79,8 +79,8 @@ export const temporaryCheck = ({ config: { env }, machine }: CheckContext): Chec
   const dir = env.TMPDIR
   const error = dir === undefined ? null : machine.accessError(dir)
   if (error === null) return []
-  const said = `${dir} cannot be used (${fileReason(error)})`
-  return [found('temporary_files_unusable', 'temporary files', said)]
+  const message = `${dir} cannot be used (${fileReason(error)})`
+  return [finding('temporary_files_unusable', 'temporary files', message)]
 }
 
 export const sessionCheck = ({ config }: CheckContext): Check[] => {
@@ -91,7 +91,7 @@ export const sessionCheck = ({ config }: CheckContext): Check[] => {
     readdirSync(dir)
   } catch (error) {
     const advice = `Make ${dir} readable for this user.`
-    return [found('sessions_unreadable', about, `${dir}: ${fileReason(error)}`, { advice })]
+    return [finding('sessions_unreadable', about, `${dir}: ${fileReason(error)}`, { advice })]
   }
   const { looked, bad, closed, complete } = unreadableSessions(dir)
   if (bad.length + closed.length === 0)
@@ -100,8 +100,8 @@ export const sessionCheck = ({ config }: CheckContext): Check[] => {
   const advice = 'Give them to this user with chown. Until then these chats are missing.'
   const damaged = `${bad.length} of ${looked} are empty or have unreadable lines: ${firstOf(bad)}`
   return [
-    ...(closed.length > 0 ? [found('sessions_unreadable', about, denied, { advice })] : []),
-    ...(bad.length > 0 ? [found('session_damaged', about, damaged)] : []),
+    ...(closed.length > 0 ? [finding('sessions_unreadable', about, denied, { advice })] : []),
+    ...(bad.length > 0 ? [finding('session_damaged', about, damaged)] : []),
   ]
 }
 
@@ -110,17 +110,17 @@ const HEALTH_MS = 2_000
 const stoppedCheck = ({ stateDir }: Config, address: string): Check => {
   const about = 'service'
   const pid = runningPid(stateDir)
-  const said = `${address} does not respond`
-  if (pid === undefined || pid === process.pid) return found('service_stopped', about, said)
+  const message = `${address} does not respond`
+  if (pid === undefined || pid === process.pid) return finding('service_stopped', about, message)
   if (isAlive(pid)) {
     const advice = `Look at its log. If it hangs, end it: kill ${pid}`
-    return found('service_hangs', about, `${said}, but its process ${pid} runs`, { advice })
+    return finding('service_hangs', about, `${message}, but its process ${pid} runs`, { advice })
   }
   // What a killed server leaves behind. The lock itself ended with the process.
   const note = join(stateDir, 'instance.json')
   const fix = { does: `delete ${note}`, apply: () => rmSync(note, { force: true }) }
   const killed = `not running; process ${pid} of ${address} was killed or crashed`
-  return found('service_killed', about, killed, { fix })
+  return finding('service_killed', about, killed, { fix })
 }
 
 export const serviceCheck = async ({ config }: CheckContext): Promise<Check[]> => {
@@ -129,14 +129,14 @@ export const serviceCheck = async ({ config }: CheckContext): Promise<Check[]> =
   const status = address ? await fetchHealth(address, HEALTH_MS).catch(() => null) : null
   if (address && status === 200) return [ok(about, `running at ${address}`)]
   if (address && status !== null)
-    return [found('service_unhealthy', about, `${address} responds with status ${status}`)]
+    return [finding('service_unhealthy', about, `${address} responds with status ${status}`)]
   try {
     await tryListen(config)
     if (address) return [stoppedCheck(config, address)]
     return [ok(about, `not running; ${urlOf(config, config.port)} is free`)]
   } catch (error) {
     if (!(error instanceof StartError)) throw error
-    return [found('address_unusable', 'address', error.said, { advice: error.advice })]
+    return [finding('address_unusable', 'address', error.problem, { advice: error.advice })]
   }
 }
 
@@ -149,12 +149,12 @@ export const clusterChecks = async ({ config, above }: CheckContext): Promise<Ch
   } catch (error) {
     // The text of the system has codes and calls.
     const isOfSystem = error instanceof Error && 'syscall' in error
-    const said = isOfSystem ? `the database: ${describeNetworkError(error)}` : messageOf(error)
+    const message = isOfSystem ? `the database: ${describeNetworkError(error)}` : messageOf(error)
     const advice =
       error instanceof SetupError
         ? 'A start ends with exit code 78 until this is corrected.'
         : 'Start the database, or correct the variable or the file that it names. A start waits until the database answers.'
-    return [found('cluster_unusable', about, said, { advice })]
+    return [finding('cluster_unusable', about, message, { advice })]
   }
 }
 
@@ -168,14 +168,16 @@ export const notificationChecks = ({ config: { stateDir } }: CheckContext): Chec
   const receivers: Receiver[] = [...store.devices(), ...store.services()]
   if (receivers.length === 0) return [ok('notifications', 'not set up')]
   const needsAddress = store.services().length > 0 && !store.settings().base_url
-  const said = 'links and buttons of ntfy, Gotify, and webhooks need the address of the page'
+  const message = 'links and buttons of ntfy, Gotify, and webhooks need the address of the page'
   return [
-    ...(needsAddress ? [found('page_address_missing', 'notifications', said)] : []),
+    ...(needsAddress ? [finding('page_address_missing', 'notifications', message)] : []),
     ...receivers.map(receiver => {
       const about = `notifications to ${nameOf(receiver)}`
       const { problem, problem_code: code, last_sent_at: at } = outbox.statusOf(receiver.id)
       if (problem !== null && code !== null)
-        return found('notification_failed', about, problem, { advice: NOTIFICATION_PROBLEMS[code] })
+        return finding('notification_failed', about, problem, {
+          advice: NOTIFICATION_PROBLEMS[code],
+        })
       const sentAt = at === null ? null : new Date(fromSeconds(at)).toISOString()
       return ok(about, sentAt === null ? 'nothing sent yet' : `last sent ${sentAt}`)
     }),
@@ -184,8 +186,8 @@ export const notificationChecks = ({ config: { stateDir } }: CheckContext): Chec
 
 export const rootCheck = ({ machine }: CheckContext): Check[] => {
   if (machine.uid !== 0 || machine.isContainer()) return []
-  const said = 'runs as root, so commands of the agent can change everything on this machine'
-  return [found('runs_as_root', 'user', said)]
+  const message = 'runs as root, so commands of the agent can change everything on this machine'
+  return [finding('runs_as_root', 'user', message)]
 }
 
 const TOOLS: readonly [name: string, without: string][] = [
@@ -197,7 +199,7 @@ const TOOLS: readonly [name: string, without: string][] = [
 export const programChecks = ({ config }: CheckContext): Check[] =>
   TOOLS.map(([name, advice]) => {
     const path = findProgram(config.env.PATH ?? '', name)
-    return path ? ok(name, path) : found('program_missing', name, 'was not found', { advice })
+    return path ? ok(name, path) : finding('program_missing', name, 'was not found', { advice })
   })
 
 export const searchChecks = async ({ config, machine }: CheckContext): Promise<Check[]> => {
@@ -206,7 +208,7 @@ export const searchChecks = async ({ config, machine }: CheckContext): Promise<C
   return [
     ripgrep
       ? ok('search', `${ripgrep.path}, ripgrep ${ripgrep.version}`)
-      : found('ripgrep_missing', 'search', 'ripgrep 14 or newer was not found'),
+      : finding('ripgrep_missing', 'search', 'ripgrep 14 or newer was not found'),
   ]
 }
 
@@ -223,7 +225,7 @@ const unlessUnreadable = async (look: () => Promise<Check[]>): Promise<Check[]> 
 export const shellChecks = async ({ home, config }: CheckContext): Promise<Check[]> => {
   const about = 'shell init files'
   const added = missingToolDirectories(config.env)
-  const said = added.length === 0 ? 'complete' : `commands also get ${added.join(', ')}`
+  const message = added.length === 0 ? 'complete' : `commands also get ${added.join(', ')}`
   const ofFiles = await unlessUnreadable(async () => {
     const { terminal } = home.config()
     const files = initFilePaths(terminal, home.env().HOME)
@@ -232,14 +234,14 @@ export const shellChecks = async ({ home, config }: CheckContext): Promise<Check
       files.filter(file => existsSync(file) === isThere),
     ) as [string[], string[]]
     // Without a list, those that a shell usually has are tried.
-    const named = terminal.shell_init_files.length > 0 ? missing : []
+    const absent = terminal.shell_init_files.length > 0 ? missing : []
     return [
-      ...named.map(file => found('init_file_missing', about, `${file} does not exist`)),
-      ...(problem === null ? [] : [found('init_file_fails', about, problem)]),
+      ...absent.map(file => finding('init_file_missing', about, `${file} does not exist`)),
+      ...(problem === null ? [] : [finding('init_file_fails', about, problem)]),
       ...(problem === null && there.length > 0 ? [ok(about, there.join(', '))] : []),
     ]
   })
-  return [ok('PATH', said), ...ofFiles]
+  return [ok('PATH', message), ...ofFiles]
 }
 
 export const containerChecks = async ({ home, above }: CheckContext): Promise<Check[]> => {
@@ -250,11 +252,11 @@ export const containerChecks = async ({ home, above }: CheckContext): Promise<Ch
     const { image, engine, program, isDownloaded } = container
     if (isDownloaded) return [ok(about, `commands run in ${image} (${engine}, ${program})`)]
     const advice = `The first command downloads it; or run: ${engine} pull ${image}`
-    return [found('image_missing', about, `the image ${image} is not here`, { advice })]
+    return [finding('image_missing', about, `the image ${image} is not here`, { advice })]
   } catch (error) {
     // An unreadable configuration has a check of its own.
     if (error instanceof UserError && error.extra.config_problem === true) return []
-    return [found('container_unusable', about, messageOf(error))]
+    return [finding('container_unusable', about, messageOf(error))]
   }
 }
 
@@ -274,8 +276,8 @@ export const sandboxChecks = ({ config, home, machine }: CheckContext): Promise<
     const way = NETWORK.get(network) ?? 'network by pattern'
     if (problem === null) return [ok(about, `on: commands run in it, ${way}`)]
     return enabled === 'auto'
-      ? [found('sandbox_off', about, direct, { advice: problem.text })]
-      : [found('sandbox_unusable', about, problem.text)]
+      ? [finding('sandbox_off', about, direct, { advice: problem.text })]
+      : [finding('sandbox_unusable', about, problem.text)]
   })
 
 const DATABASE_PROBLEMS: Readonly<Record<string, string>> = {
@@ -313,7 +315,7 @@ export const databaseCheck = ({ home, addon }: CheckContext): Check[] => {
     const problem = DATABASE_PROBLEMS[code] ?? `cannot be read: ${fileReason(error)}`
     const moving = `Move ${file} away. Command-line sessions cannot be read from it.`
     const advice = DATABASE_ADVICE[code] ?? moving
-    return [found('database_unusable', about, `${file} ${problem}`, { advice })]
+    return [finding('database_unusable', about, `${file} ${problem}`, { advice })]
   }
 }
 
@@ -332,8 +334,8 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
     return [ok(about, `${config.name} answers at ${config.issuer}`)]
   } catch {
     // The reason is in the warning.
-    const said = `${config.issuer}: ${warnings.join('; ') || 'no answer'}`
-    return oidc ? [found('oidc_unreachable', about, said)] : []
+    const message = `${config.issuer}: ${warnings.join('; ') || 'no answer'}`
+    return oidc ? [finding('oidc_unreachable', about, message)] : []
   } finally {
     oidc?.close()
   }
@@ -344,8 +346,8 @@ const passwordCheck = ({ config }: CheckContext): Check[] => {
   const { isExposed, isVouched, oidc, authHeader, password, stateDir } = config
   const isOpen = !isExposed && oidc === null && authHeader === null
   if (isOpen || isVouched || password !== null || hasPassword(stateDir)) return []
-  const said = 'others can reach the sign-in page, and no password is set'
-  return [found('password_missing', 'password', said)]
+  const message = 'others can reach the sign-in page, and no password is set'
+  return [finding('password_missing', 'password', message)]
 }
 
 const headerCheck = ({ config: { authHeader, trustedProxies } }: CheckContext): Check[] =>

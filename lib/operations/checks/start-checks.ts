@@ -22,7 +22,7 @@ import { readTracingSettings } from '../telemetry/tracing-settings.ts'
 import {
   type Check,
   type CheckCode,
-  found,
+  finding,
   hasFailed,
   ok,
   type Question,
@@ -81,8 +81,8 @@ const exists = (path: string): boolean => {
 const nearestExisting = (path: string): string =>
   exists(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 
-const unusable = (code: CheckCode, why: string, more: Parameters<typeof found>[3]): Check =>
-  found(code, 'state', `The state directory cannot be used: ${why}`, more)
+const unusable = (code: CheckCode, why: string, more: Parameters<typeof finding>[3]): Check =>
+  finding(code, 'state', `The state directory cannot be used: ${why}`, more)
 
 const notDirectory = (place: string): Check => {
   const isLink = exists(place) && lstatSync(place).isSymbolicLink()
@@ -106,19 +106,19 @@ const noAccess = (place: string, error: unknown, { uid }: Machine): Check =>
 const ownerCheck = (stateDir: string, { uid, ownerOf }: Machine): Check[] => {
   const owner = ownerOf(stateDir)
   if (uid === undefined || uid === owner) return []
-  const said = `The state directory ${stateDir} belongs to user ${owner}, and this is user ${uid}`
+  const message = `The state directory ${stateDir} belongs to user ${owner}, and this is user ${uid}`
   const advice = `Run agent-webui as user ${owner}, or use chown -R.`
-  return [found('state_foreign', 'owner', said, { advice })]
+  return [finding('state_foreign', 'owner', message, { advice })]
 }
 
 const diskCheck = (place: string, { freeBytes }: Machine): Check => {
   const free = freeBytes(place)
   if (free === null)
     return unusable('state_not_writable', `the file system of ${place} stores no files`, {})
-  if (free < MIN_FREE_BYTES) return found('disk_full', 'disk', `The disk of ${place} is full`)
+  if (free < MIN_FREE_BYTES) return finding('disk_full', 'disk', `The disk of ${place} is full`)
   if (free >= LOW_FREE_BYTES) return ok('disk', `${Math.floor(free / MB / 1_024)} GB free`)
-  const said = `Only ${Math.floor(free / MB)} MB are free on the disk of ${place}`
-  return found('disk_low', 'disk', said)
+  const message = `Only ${Math.floor(free / MB)} MB are free on the disk of ${place}`
+  return finding('disk_low', 'disk', message)
 }
 
 /** What the server makes below the state directory when it is missing. */
@@ -144,7 +144,7 @@ const entryCheck = (path: string, machine: Machine): Check[] => {
 const fileCheck = (path: string, isReplaced: boolean): Check[] => {
   const isFile = existsSync(path) && statSync(path).isFile()
   const isFine = isReplaced ? !isDirectory(path) : !exists(path) || isFile
-  return isFine ? [] : [found('state_not_file', 'state', `${path} is not a regular file`)]
+  return isFine ? [] : [finding('state_not_file', 'state', `${path} is not a regular file`)]
 }
 
 /** Not opened: see `InstanceLock`. */
@@ -180,7 +180,9 @@ export const stateChecks = (
 
 const restoreCheck = ({ stateDir, baseHome }: Config): Check[] => {
   const left = unfinishedRestore(stateDir, baseHome)
-  return left ? [found('restore_unfinished', 'restore', left.said, { advice: left.advice })] : []
+  return left
+    ? [finding('restore_unfinished', 'restore', left.message, { advice: left.advice })]
+    : []
 }
 
 const keyCheck = ({ stateDir }: Config): Check[] => {
@@ -189,10 +191,10 @@ const keyCheck = ({ stateDir }: Config): Check[] => {
     const key = readSigningKey(stateDir) ?? null
     if (!isForeignRecord(stateDir, key))
       return [ok(about, key ? 'OK' : 'created at the first start')]
-    const said = `${join(stateDir, '.signing_key')} is not the key that the password was stored with, so the password is refused`
-    return [found('signing_key_foreign', about, said)]
+    const message = `${join(stateDir, '.signing_key')} is not the key that the password was stored with, so the password is refused`
+    return [finding('signing_key_foreign', about, message)]
   } catch (error) {
-    return [found('signing_key_unreadable', about, messageOf(error))]
+    return [finding('signing_key_unreadable', about, messageOf(error))]
   }
 }
 
@@ -204,20 +206,20 @@ const tlsCheck = (config: Config, { clock }: Machine): Check[] => {
     const days = Math.floor((expiryOf(tls.cert) - clock.now()) / DAY_MS)
     const what = `The certificate ${config.tlsCert}`
     if (days >= RENEW_DAYS) return [ok(about, `valid for ${days} days`)]
-    if (days >= 0) return [found('certificate_expires', about, `${what} expires in ${days} days`)]
+    if (days >= 0) return [finding('certificate_expires', about, `${what} expires in ${days} days`)]
     const ago = days === -1 ? '1 day' : `${-days} days`
-    return [found('certificate_expired', about, `${what} expired ${ago} ago; browsers refuse it`)]
+    return [finding('certificate_expired', about, `${what} expired ${ago} ago; browsers refuse it`)]
   } catch (error) {
     if (!(error instanceof StartError)) throw error
-    return [found('certificate_unusable', about, error.said, { advice: error.advice })]
+    return [finding('certificate_unusable', about, error.problem, { advice: error.advice })]
   }
 }
 
 const passwordCheck = ({ password }: Config): Check[] => {
   const problem = password === null ? null : passwordProblem(password)
   if (problem === null) return []
-  const said = `AGENT_WEBUI_PASSWORD cannot be used. ${problem.replace(/\.$/, '')}`
-  return [found('password_invalid', 'password', said)]
+  const message = `AGENT_WEBUI_PASSWORD cannot be used. ${problem.replace(/\.$/, '')}`
+  return [finding('password_invalid', 'password', message)]
 }
 
 /** A file with it may be mounted a moment later. */
@@ -226,7 +228,7 @@ const clientSecretCheck = ({ oidc }: Config): Check[] => {
     if (oidc) readClientSecret(oidc)
     return []
   } catch (error) {
-    return [found('oidc_secret_unreadable', 'single sign-on', messageOf(error))]
+    return [finding('oidc_secret_unreadable', 'single sign-on', messageOf(error))]
   }
 }
 
@@ -234,13 +236,13 @@ const trustCheck = ({ authHeader, trustedProxies, cluster }: Config): Check[] =>
   const all = trustedProxies.find(block => block.endsWith('/0'))
   // To a cell of a worker forwarders prove that they are, whatever their address is.
   if (authHeader === null || all === undefined || cluster?.runBy != null) return []
-  const said = `AGENT_WEBUI_TRUSTED_PROXIES has ${all}, so everyone who reaches this service can name any user in ${authHeader}`
-  return [found('proxies_untrusted', 'proxy sign-in', said)]
+  const message = `AGENT_WEBUI_TRUSTED_PROXIES has ${all}, so everyone who reaches this service can name any user in ${authHeader}`
+  return [finding('proxies_untrusted', 'proxy sign-in', message)]
 }
 
 const basePathCheck = ({ basePath }: Config, ownNames: ReadonlySet<string>): Check[] => {
   const problem = basePathProblem(basePath, ownNames)
-  return problem === null ? [] : [found('base_path_taken', 'base path', problem)]
+  return problem === null ? [] : [finding('base_path_taken', 'base path', problem)]
 }
 
 const tracingCheck = ({ env }: Config): Check[] => {
@@ -248,7 +250,7 @@ const tracingCheck = ({ env }: Config): Check[] => {
     const settings = readTracingSettings(env)
     return settings === null ? [] : [ok('traces', `sent to ${settings.url}`)]
   } catch (error) {
-    return [found('traces_invalid', 'traces', messageOf(error))]
+    return [finding('traces_invalid', 'traces', messageOf(error))]
   }
 }
 
@@ -270,30 +272,30 @@ const clockCheck = ({ stateDir }: Config, machine: Machine): Check[] => {
   const built = machine.programAt()
   // A day for time zones: some archives store local times.
   if (now <= built - DAY_MS) {
-    const [said, installed] = [now, built].map(ms => new Date(ms).toISOString().slice(0, 10))
+    const [current, installed] = [now, built].map(ms => new Date(ms).toISOString().slice(0, 10))
     const why = `which is before the program was installed (${installed})`
-    return [found('clock_behind', 'clock', `The clock says ${said}, ${why}`)]
+    return [finding('clock_behind', 'clock', `The clock says ${current}, ${why}`)]
   }
   const isReadable = isDirectory(stateDir) && machine.accessError(stateDir) === null
   const newest = isReadable ? newestFile(stateDir) : undefined
   if (!newest || newest.at <= now + MAX_AHEAD_MS) return []
-  const said = `The clock says ${minuteOf(now)}, but ${newest.path} was changed later (${minuteOf(newest.at)})`
-  return [found('clock_behind', 'clock', said)]
+  const message = `The clock says ${minuteOf(now)}, but ${newest.path} was changed later (${minuteOf(newest.at)})`
+  return [finding('clock_behind', 'clock', message)]
 }
 
 /** A name that Node does not know means UTC to it, without a word. */
 const zoneCheck = ({ env: { TZ = '' } }: Config): Check[] => {
   const name = TZ.replace(/^:/, '')
   if (name === '' || isZone(name)) return []
-  const said = `TZ is ${TZ}, which is no time zone: tasks run at UTC`
-  return [found('time_zone_unknown', 'time zone', said)]
+  const message = `TZ is ${TZ}, which is no time zone: tasks run at UTC`
+  return [finding('time_zone_unknown', 'time zone', message)]
 }
 
 const openFilesCheck = ({ openFileLimit }: Machine): Check[] => {
   const limit = openFileLimit()
   if (limit === null || limit >= MIN_OPEN_FILES) return []
-  const said = `The process may open only ${limit} files at the same time`
-  return [found('open_files_low', 'open files', said)]
+  const message = `The process may open only ${limit} files at the same time`
+  return [finding('open_files_low', 'open files', message)]
 }
 
 /** In the order of a start. A failed check prevents it; the state directory comes first, because others read it. */
@@ -372,18 +374,18 @@ export const answersOf = async <Context>(
   questions: readonly Question<Context>[],
   context: Context,
 ): Promise<Check[]> => {
-  const known = new Map<string, Check[]>()
+  const cache = new Map<string, Check[]>()
   const answer = async ({ name, asks, answer: look }: Question<Context>): Promise<Check[]> => {
     const checks =
-      known.get(name) ??
+      cache.get(name) ??
       (await Promise.resolve()
         .then(() => look(context))
         .catch((error: unknown) => {
           if (errorCode(error) === '') throw error
           const advice = 'Make it usable for this user.'
-          return [found('file_unreadable', name, `${asks} ${sentenceOf(error)}`, { advice })]
+          return [finding('file_unreadable', name, `${asks} ${sentenceOf(error)}`, { advice })]
         }))
-    known.set(name, checks)
+    cache.set(name, checks)
     return checks
   }
   const checks: Check[] = []

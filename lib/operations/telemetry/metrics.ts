@@ -31,13 +31,13 @@ const TURN_BUCKETS = [1, 5, 15, 60, 300, 1_800, 7_200]
 
 /** Limits the number of pairs: later ones share the series `other`. */
 class ModelLabels {
-  readonly #known = new Set<string>()
+  readonly #models = new Set<string>()
 
   of(provider: string, model: string): { provider: string; model: string } {
     const key = JSON.stringify([provider, model])
-    if (!this.#known.has(key) && this.#known.size >= MAX_MODELS)
+    if (!this.#models.has(key) && this.#models.size >= MAX_MODELS)
       return { provider: OTHER, model: OTHER }
-    this.#known.add(key)
+    this.#models.add(key)
     return { provider, model }
   }
 }

@@ -11,12 +11,12 @@ const PREFIX = 'agent_webui_'
  */
 const toOpenMetrics = (text: string): string => {
   const counters = new Set(
-    [...text.matchAll(/^# TYPE (\S+)_total counter$/gm)].map(found => found[1]),
+    [...text.matchAll(/^# TYPE (\S+)_total counter$/gm)].map(match => match[1]),
   )
-  const named = text.replace(/^# (HELP|TYPE) (\S+)_total /gm, (whole, kind, name) =>
+  const metrics = text.replace(/^# (HELP|TYPE) (\S+)_total /gm, (whole, kind, name) =>
     counters.has(name) ? `# ${kind} ${name} ` : whole,
   )
-  return `${named.replace(/\n\n+/g, '\n').trimEnd()}\n# EOF\n`
+  return `${metrics.replace(/\n\n+/g, '\n').trimEnd()}\n# EOF\n`
 }
 
 /** The series of a process, with those of Node.js. */
@@ -39,22 +39,22 @@ export class Series {
     this.#registry = registry
   }
 
-  #named(name: string, help: string, labelNames: readonly string[] = []) {
+  #definition(name: string, help: string, labelNames: readonly string[] = []) {
     return { name: `${PREFIX}${name}`, help, labelNames, registers: [this.#registry] }
   }
 
   counter(name: string, help: string, labels?: readonly string[]): Counter {
-    return new this.#prom.Counter(this.#named(name, help, labels))
+    return new this.#prom.Counter(this.#definition(name, help, labels))
   }
 
   gauge(name: string, help: string, labels?: readonly string[]): Gauge {
-    return new this.#prom.Gauge(this.#named(name, help, labels))
+    return new this.#prom.Gauge(this.#definition(name, help, labels))
   }
 
   /** A gauge whose value is read when the metrics are asked for. */
   read(name: string, help: string, value: () => number): void {
     void new this.#prom.Gauge({
-      ...this.#named(name, help),
+      ...this.#definition(name, help),
       collect() {
         this.set(value())
       },
@@ -62,7 +62,7 @@ export class Series {
   }
 
   histogram(name: string, help: string, buckets: number[], labels?: readonly string[]): Histogram {
-    return new this.#prom.Histogram({ ...this.#named(name, help, labels), buckets })
+    return new this.#prom.Histogram({ ...this.#definition(name, help, labels), buckets })
   }
 
   /** As OpenMetrics where `accept` asks for it, else as Prometheus text. */

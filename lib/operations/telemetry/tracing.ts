@@ -162,9 +162,9 @@ export class Tracing {
     )
     const tools = new Map<string, Span>()
     return {
-      call: given => {
-        const [span, call] = this.#startCall(turn, given)
-        if (mayReceiveTrace(given.endpoint.baseUrl))
+      call: request => {
+        const [span, call] = this.#startCall(turn, request)
+        if (mayReceiveTrace(request.endpoint.baseUrl))
           call.traceparent = formatTraceparent(span.spanContext())
         return call
       },

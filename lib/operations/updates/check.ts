@@ -67,7 +67,7 @@ export const simulatedUpdates: UpdateCheck = {
 
 export class UpdateChecker {
   readonly #options
-  #cached: { at: number; found: UpdateCheck } | null = null
+  #cached: { at: number; result: UpdateCheck } | null = null
   #running: Promise<UpdateCheck> | null = null
 
   constructor(options: {
@@ -82,20 +82,20 @@ export class UpdateChecker {
   async check({ force = false } = {}): Promise<UpdateCheck> {
     if (this.#running) return this.#running
     if (!force && this.#cached && this.#options.clock.monotonic() - this.#cached.at < CACHE_MS)
-      return this.#cached.found
+      return this.#cached.result
     this.#running = this.#fetchStates()
     try {
-      const found = await this.#running
-      this.#cached = { at: this.#options.clock.monotonic(), found }
-      return found
+      const result = await this.#running
+      this.#cached = { at: this.#options.clock.monotonic(), result }
+      return result
     } finally {
       this.#running = null
     }
   }
 
   /** The cached result. */
-  known(): UpdateCheck {
-    return this.#cached?.found ?? { webui: null, agent: null, checked_at: 0 }
+  lastResult(): UpdateCheck {
+    return this.#cached?.result ?? { webui: null, agent: null, checked_at: 0 }
   }
 
   /** Settles when no check is running: concurrent fetches in one checkout fail on git's locks. */

@@ -29,8 +29,8 @@ const stashChanges = async (git: Git): Promise<string | undefined> => {
   if ((await statusOf(git)) === '') return ''
   const before = await outputOf(git(['rev-parse', '--verify', '--quiet', 'refs/stash']))
   if (!(await git(['stash', 'push', '--quiet', '--message', STASH_NAME])).ok) return undefined
-  const made = await outputOf(git(['rev-parse', '--verify', '--quiet', 'refs/stash']))
-  return made === before ? undefined : made
+  const stash = await outputOf(git(['rev-parse', '--verify', '--quiet', 'refs/stash']))
+  return stash === before ? undefined : stash
 }
 
 /** False when they no longer apply: they stay in the stash, and the checkout is clean. */

@@ -67,7 +67,7 @@ export class Updates {
 
   /** While an update is applied, what is known: two fetches in one checkout fail on git's locks. */
   async check(options?: { force?: boolean }): Promise<UpdateCheck> {
-    return this.#running ? this.#checker.known() : this.#checker.check(options)
+    return this.#running ? this.#checker.lastResult() : this.#checker.check(options)
   }
 
   async apply(target: UpdateTarget, { force = false } = {}): Promise<UpdateResult> {

@@ -119,7 +119,7 @@ const attempt = <T>(read: () => T): { value: T } | { problem: string } => {
 
 const unknownEvent = (name: string): string => {
   const similar = Object.keys(EVENTS).find(
-    known => known.toLowerCase().replaceAll('_', '') === name.toLowerCase().replaceAll(/[_-]/g, ''),
+    event => event.toLowerCase().replaceAll('_', '') === name.toLowerCase().replaceAll(/[_-]/g, ''),
   )
   return similar
     ? `${name} is no event; ${similar} is.`
@@ -128,28 +128,28 @@ const unknownEvent = (name: string): string => {
 
 /** In the order of the file. */
 export const parseHooks = (section: unknown): ParsedHooks => {
-  const found: ParsedHooks = { hooks: [], refused: [], notes: [] }
+  const lists: ParsedHooks = { hooks: [], refused: [], notes: [] }
   const isNothing = section === undefined || section === null || section === false || section === ''
-  if (isNothing || (Array.isArray(section) && section.length === 0)) return found
+  if (isNothing || (Array.isArray(section) && section.length === 0)) return lists
   if (!isObject(section))
-    return { ...found, refused: ['It should be a mapping from events to lists of hooks.'] }
+    return { ...lists, refused: ['It should be a mapping from events to lists of hooks.'] }
   for (const [name, list] of Object.entries(section)) {
     if (OTHER_KEYS.has(name) || list === null || list === undefined) continue
     const spelling = Object.hasOwn(EVENTS, name) ? EVENTS[name] : undefined
     const isEmpty = Array.isArray(list) && list.length === 0
     if (!spelling) {
-      if (!isEmpty) found[OBSERVERS.has(name) ? 'notes' : 'refused'].push(unknownEvent(name))
+      if (!isEmpty) lists[OBSERVERS.has(name) ? 'notes' : 'refused'].push(unknownEvent(name))
       continue
     }
     if (!Array.isArray(list)) {
-      found.refused.push(`${name} should be a list of hooks.`)
+      lists.refused.push(`${name} should be a list of hooks.`)
       continue
     }
-    list.forEach((given: unknown, index) => {
+    list.forEach((value: unknown, index) => {
       const where = `${name}[${index}]`
       const entries = attempt(() => {
-        if (!isObject(given)) throw new Unsupported('should be a mapping with a command')
-        return entriesOf(given)
+        if (!isObject(value)) throw new Unsupported('should be a mapping with a command')
+        return entriesOf(value)
       })
       const results =
         'problem' in entries
@@ -158,9 +158,9 @@ export const parseHooks = (section: unknown): ParsedHooks => {
               attempt(() => toHook(name, spelling, entry, matcher)),
             )
       for (const result of results)
-        if ('problem' in result) found.refused.push(`${where} ${result.problem}.`)
-        else found.hooks.push(result.value)
+        if ('problem' in result) lists.refused.push(`${where} ${result.problem}.`)
+        else lists.hooks.push(result.value)
     })
   }
-  return found
+  return lists
 }

@@ -34,8 +34,8 @@ const NO_REASON = 'no reason given'
 
 /** A text of a reply; undefined when there is none. */
 const textOf = (...values: unknown[]): string | undefined => {
-  const found = values.find(value => typeof value === 'string' && value.trim() !== '')
-  return typeof found === 'string' ? shortenCounting(found.trim(), MAX_TEXT_CHARS) : undefined
+  const text = values.find(value => typeof value === 'string' && value.trim() !== '')
+  return typeof text === 'string' ? shortenCounting(text.trim(), MAX_TEXT_CHARS) : undefined
 }
 
 /** What each word means. In the host agent, `approve` is an action that asks the user; elsewhere, a decision that allows. */

@@ -52,11 +52,11 @@ export const writeNote = (path: string, text: string): void =>
 
 export const readNote = (home: MemoryHome, section: Section): Note => {
   const path = join(home.dir, ...PATHS[section])
-  const found = statSync(path, { throwIfNoEntry: false })
+  const stats = statSync(path, { throwIfNoEntry: false })
   // Reading a named pipe would block.
-  if (found && !found.isFile()) throw conflict(`${path} is not a file`, { code: 'special_file' })
-  const text = found ? textOf(readWhole(path)) : ''
-  return { text, path, mtime: found ? toSeconds(found.mtimeMs) : null, version: versionOf(text) }
+  if (stats && !stats.isFile()) throw conflict(`${path} is not a file`, { code: 'special_file' })
+  const text = stats ? textOf(readWhole(path)) : ''
+  return { text, path, mtime: stats ? toSeconds(stats.mtimeMs) : null, version: versionOf(text) }
 }
 
 export const limitsOf = (home: MemoryHome) => {

@@ -104,25 +104,25 @@ const apply = (
     return entries.includes(content)
       ? { entries: [...entries], message: 'This entry is there already.' }
       : { entries: [...entries, content], message: 'Entry added.' }
-  const wanted = change.oldText.trim()
-  if (!wanted) return { error: 'old_text is required: a part of the entry that is meant.' }
-  const found = entries.filter(entry => entry.includes(wanted))
-  if (found.length === 0) return { error: `No entry holds "${shorten(wanted, 80)}".` }
-  if (found.length > 1)
+  const oldText = change.oldText.trim()
+  if (!oldText) return { error: 'old_text is required: a part of the entry that is meant.' }
+  const matches = entries.filter(entry => entry.includes(oldText))
+  if (matches.length === 0) return { error: `No entry holds "${shorten(oldText, 80)}".` }
+  if (matches.length > 1)
     return {
-      error: `${found.length} entries hold "${shorten(wanted, 80)}"; give more of the one you mean: ${found.map(entry => `"${shorten(entry, 80)}"`).join(', ')}`,
+      error: `${matches.length} entries hold "${shorten(oldText, 80)}"; give more of the one you mean: ${matches.map(entry => `"${shorten(entry, 80)}"`).join(', ')}`,
     }
   if (change.action === 'remove')
-    return { entries: entries.filter(entry => entry !== found[0]), message: 'Entry removed.' }
-  const next = entries.map(entry => (entry === found[0] ? content : entry))
+    return { entries: entries.filter(entry => entry !== matches[0]), message: 'Entry removed.' }
+  const next = entries.map(entry => (entry === matches[0] ? content : entry))
   return { entries: [...new Set(next)], message: 'Entry replaced.' }
 }
 
 /** The model has read the note with secrets masked. */
-const revealed = (change: EntryChange, stored: string): EntryChange => ({
+const revealed = (change: EntryChange, note: string): EntryChange => ({
   ...change,
-  ...('content' in change && { content: reveal(change.content, stored) }),
-  ...('oldText' in change && { oldText: reveal(change.oldText, stored) }),
+  ...('content' in change && { content: reveal(change.content, note) }),
+  ...('oldText' in change && { oldText: reveal(change.oldText, note) }),
 })
 
 /** Reads, changes and writes under the file lock that the host agent uses too. */

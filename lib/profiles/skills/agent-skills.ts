@@ -65,8 +65,8 @@ export class AgentSkills {
   }
 
   view(name: string) {
-    const found = this.#require(name)
-    return { ...toSkill(this.#home, found), directory: found.dir }
+    const skill = this.#require(name)
+    return { ...toSkill(this.#home, skill), directory: skill.dir }
   }
 
   file(name: string, file: string) {
@@ -75,26 +75,26 @@ export class AgentSkills {
 
   /** The text a patch starts from; only of writable skills. */
   text(name: string, file: string | null): string {
-    const found = this.#requireWritable(name)
-    if (file === null) return shownText(join(found.dir, 'SKILL.md'))
-    const { content, is_binary } = this.#readFile(found, file)
+    const skill = this.#requireWritable(name)
+    if (file === null) return shownText(join(skill.dir, 'SKILL.md'))
+    const { content, is_binary } = this.#readFile(skill, file)
     if (is_binary) throw invalid('The file is not text.')
     return content
   }
 
-  create(given: { name: string; content: string; category: string | null }) {
-    checkHead(given.content)
-    checkText(given.content)
-    return this.#writer.save(this.#home, { ...given, create: true })
+  create(input: { name: string; content: string; category: string | null }) {
+    checkHead(input.content)
+    checkText(input.content)
+    return this.#writer.save(this.#home, { ...input, create: true })
   }
 
   /** Replaces SKILL.md; the skill is not moved. */
   edit(name: string, content: string) {
-    const found = this.#requireWritable(name)
+    const skill = this.#requireWritable(name)
     checkHead(content)
     checkText(content)
-    const path = join(found.dir, 'SKILL.md')
-    replaceText(path, rewriteText(readWhole(path), checkContent(content, found.name)))
+    const path = join(skill.dir, 'SKILL.md')
+    replaceText(path, rewriteText(readWhole(path), checkContent(content, skill.name)))
     deletePromptSnapshot(this.#home)
     return { path }
   }
@@ -106,10 +106,10 @@ export class AgentSkills {
 
   /** The resolved path of a file that may be written with this text, or removed (null). */
   targetPath(name: string, file: string, content: string | null): string {
-    const found = this.#requireWritable(name)
+    const skill = this.#requireWritable(name)
     const parts = parseLinkedPath(file)
     if (content !== null) checkText(content)
-    return realPath(join(found.dir, ...parts))
+    return realPath(join(skill.dir, ...parts))
   }
 
   /** The resolved path of SKILL.md; of a new skill where `category` is given. */
@@ -129,32 +129,32 @@ export class AgentSkills {
   }
 
   writeFile(name: string, file: string, content: string): string {
-    const found = this.#requireWritable(name)
+    const skill = this.#requireWritable(name)
     parseLinkedPath(file)
     checkText(content)
-    const path = writeLinkedFile(found.dir, file, content)
+    const path = writeLinkedFile(skill.dir, file, content)
     deletePromptSnapshot(this.#home)
     return path
   }
 
   removeFile(name: string, file: string): void {
-    const found = this.#requireWritable(name)
-    const path = join(found.dir, ...parseLinkedPath(file))
+    const skill = this.#requireWritable(name)
+    const path = join(skill.dir, ...parseLinkedPath(file))
     const there = lstatSync(path, { throwIfNoEntry: false })
-    if (!there || there.isDirectory() || !isInside(found.dir, dirname(path)))
+    if (!there || there.isDirectory() || !isInside(skill.dir, dirname(path)))
       throw missing('There is no such file in this skill.', {
-        available_files: this.#filesOf(found),
+        available_files: this.#filesOf(skill),
       })
     rmSync(path)
     reportWrite(path)
-    removeEmptyDirs(found.dir, dirname(path))
+    removeEmptyDirs(skill.dir, dirname(path))
     deletePromptSnapshot(this.#home)
   }
 
   #require(name: string): FoundSkill {
-    const found = this.#finder.find(this.#home, name)
-    if (found?.enabled) return found
-    if (found) throw forbidden(`The skill "${found.name}" is turned off in this profile.`)
+    const skill = this.#finder.find(this.#home, name)
+    if (skill?.enabled) return skill
+    if (skill) throw forbidden(`The skill "${skill.name}" is turned off in this profile.`)
     const names = this.#finder.findAll(this.#home).filter(each => each.enabled && each.compatible)
     throw missing('There is no such skill.', {
       available_skills: names.slice(0, MAX_NAMES).map(each => each.name),
@@ -162,22 +162,22 @@ export class AgentSkills {
   }
 
   #requireWritable(name: string): FoundSkill {
-    const found = this.#require(name)
-    refuseReadOnly(found)
-    return found
+    const skill = this.#require(name)
+    refuseReadOnly(skill)
+    return skill
   }
 
   #filesOf({ dir }: FoundSkill): string[] {
     return Object.values(listLinkedFiles(dir)).flat()
   }
 
-  #readFile(found: FoundSkill, file: string) {
+  #readFile(skill: FoundSkill, file: string) {
     try {
-      return readLinkedFile(found.dir, file)
+      return readLinkedFile(skill.dir, file)
     } catch {
       // The list of existing files helps the model more than the exact error.
       throw missing('There is no such file in this skill.', {
-        available_files: this.#filesOf(found),
+        available_files: this.#filesOf(skill),
       })
     }
   }

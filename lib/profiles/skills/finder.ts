@@ -66,8 +66,8 @@ const disabledNames = (home: Home): Set<string> => {
 
 const isForUs = (values: Readonly<Record<string, unknown>>): boolean => {
   const { platform } = process
-  const wanted = listOfTexts(values.platforms).map(name => name.toLowerCase())
-  return wanted.length === 0 || wanted.includes(PLATFORMS[platform] ?? platform)
+  const platforms = listOfTexts(values.platforms).map(name => name.toLowerCase())
+  return platforms.length === 0 || platforms.includes(PLATFORMS[platform] ?? platform)
 }
 
 const toSlug = (name: string): string =>
@@ -117,10 +117,10 @@ const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
   if (!stat?.isFile()) return undefined
   if (lstatSync(path).isSymbolicLink() && !isInside(dir, path)) return undefined
   const stamp = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`
-  const known = seen.get(dir)
-  if (known?.stamp === stamp) {
-    next.set(dir, known)
-    return known.head
+  const cached = seen.get(dir)
+  if (cached?.stamp === stamp) {
+    next.set(dir, cached)
+    return cached.head
   }
   let text: string
   try {
@@ -138,7 +138,7 @@ const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
 
 export class SkillFinder {
   readonly #userHome: string
-  readonly #kept = new WeakMap<object, Seen>()
+  readonly #seen = new WeakMap<object, Seen>()
 
   constructor(userHome: string) {
     this.#userHome = userHome
@@ -146,7 +146,7 @@ export class SkillFinder {
 
   /** All skills, disabled ones included, by category and name. The first of a name wins. */
   findAll(home: Home): FoundSkill[] {
-    const seen: Seen = this.#kept.get(home.configFile) ?? new Map()
+    const seen: Seen = this.#seen.get(home.configFile) ?? new Map()
     const next: Seen = new Map()
     const disabled = disabledNames(home)
     const byName = new Map<string, FoundSkill>()
@@ -175,7 +175,7 @@ export class SkillFinder {
         })
       }
     }
-    this.#kept.set(home.configFile, next)
+    this.#seen.set(home.configFile, next)
     const order = (text: string | null): string => text ?? ''
     const before = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
     return [...byName.values()].sort(
@@ -186,9 +186,8 @@ export class SkillFinder {
   /** By name, relative path or directory name. `name` is only compared, never used as a path. */
   find(home: Home, name: string): FoundSkill | undefined {
     const all = this.findAll(home)
-    const wanted = name.trim()
-    const by = (key: 'relativePath' | 'dirName' | 'name') =>
-      all.find(skill => skill[key] === wanted)
+    const query = name.trim()
+    const by = (key: 'relativePath' | 'dirName' | 'name') => all.find(skill => skill[key] === query)
     return by('name') ?? by('relativePath') ?? by('dirName')
   }
 }

@@ -29,16 +29,16 @@ const parseLines = (text: string): Record<string, unknown> =>
   )
 
 /** The YAML text between the two lines `---`, null when there is none, and the text after it; LF line endings, no byte order mark. */
-const splitFrontMatter = (given: string): { head: string | null; body: string } => {
-  const text = given.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+const splitFrontMatter = (source: string): { head: string | null; body: string } => {
+  const text = source.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
   const match = /^---[ \t]*\n([\s\S]*?)(?:\n|^)---[ \t]*(?:\n|$)/.exec(text)
   return match
     ? { head: match[1] ?? '', body: text.slice(match[0].length) }
     : { head: null, body: text }
 }
 
-export const parseFrontMatter = (given: string): FrontMatter => {
-  const { head, body } = splitFrontMatter(given)
+export const parseFrontMatter = (source: string): FrontMatter => {
+  const { head, body } = splitFrontMatter(source)
   if (head === null)
     return { values: {}, body, problem: sentence('front_matter.none'), hasHead: false }
   try {
@@ -112,9 +112,9 @@ type FrontMatterEdit = {
  * The new text, with LF line endings and without byte order mark. All other keys, comments, and lines stay. Throws a
  * UserError when the front matter cannot be read: the other keys would be lost.
  */
-export const editFrontMatter = (given: string, { values, body }: FrontMatterEdit): string => {
-  const { head, body: oldBody } = splitFrontMatter(given)
-  const { problem } = parseFrontMatter(given)
+export const editFrontMatter = (source: string, { values, body }: FrontMatterEdit): string => {
+  const { head, body: oldBody } = splitFrontMatter(source)
+  const { problem } = parseFrontMatter(source)
   if (head !== null && problem !== null)
     throw invalid(`The file was not changed. ${problem}`, {
       code: 'front_matter_invalid',

@@ -17,9 +17,9 @@ import { replaceText } from '../../store/atomic-write.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
 import { readWhole } from '../../store/read-text.ts'
 
-type Kind = { name: string; endings: RegExp; deep: boolean }
+type LinkedKind = { name: string; endings: RegExp; deep: boolean }
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly LinkedKind[] = [
   { name: 'references', endings: /\.md$/i, deep: false },
   { name: 'templates', endings: /\.(md|py|ya?ml|json|tex|sh)$/i, deep: true },
   { name: 'assets', endings: /./, deep: true },

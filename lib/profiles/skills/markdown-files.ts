@@ -25,19 +25,19 @@ const isFile = (path: string): boolean =>
 
 /** Sorted by path. Files whose names cannot be typed, and those that cannot be read, are left out. */
 export const markdownFiles = (dir: string): MarkdownFile[] => {
-  const found: MarkdownFile[] = []
+  const files: MarkdownFile[] = []
   const walk = (at: string, prefix: string, depth: number): void => {
     for (const entry of entriesOf(at)) {
-      if (found.length >= MAX_FILES) return
+      if (files.length >= MAX_FILES) return
       const path = join(at, entry.name)
       const base = entry.name.replace(/\.md$/i, '')
       if (!NAME.test(base) || base.startsWith('.')) continue
       if (entry.isDirectory() && depth < MAX_NESTING) walk(path, `${prefix}${base}:`, depth + 1)
       if (base === entry.name || !isFile(path)) continue
       const { text } = readText(path, { maxBytes: MAX_FILE_BYTES })
-      if (text !== null) found.push({ ...parseFrontMatter(text), name: `${prefix}${base}`, path })
+      if (text !== null) files.push({ ...parseFrontMatter(text), name: `${prefix}${base}`, path })
     }
   }
   walk(dir, '', 1)
-  return found
+  return files
 }

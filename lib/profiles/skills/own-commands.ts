@@ -40,15 +40,15 @@ export const expandOwnCommand = (home: CommandHome, text: string): string | null
   const match = CALL.exec(text.trim())
   const slug = match?.[1]?.toLowerCase()
   if (slug === undefined) return null
-  const found = filesOf(home).find(file => file.slug === slug)
-  if (!found) return null
-  const given = match?.[2]?.trim() ?? ''
-  const words = argumentsOf(given)
-  const { text: body } = found
+  const command = filesOf(home).find(file => file.slug === slug)
+  if (!command) return null
+  const argumentText = match?.[2]?.trim() ?? ''
+  const words = argumentsOf(argumentText)
+  const { text: body } = command
   // One pass: placeholders in the arguments are text.
   const filled = body.replace(PLACEHOLDER, (_, name: string) =>
-    name === 'ARGUMENTS' ? given : (words[Number(name) - 1] ?? ''),
+    name === 'ARGUMENTS' ? argumentText : (words[Number(name) - 1] ?? ''),
   )
   const isUsed = body.search(PLACEHOLDER) !== -1
-  return isUsed || given === '' ? filled : `${filled}\n\n${given}`
+  return isUsed || argumentText === '' ? filled : `${filled}\n\n${argumentText}`
 }

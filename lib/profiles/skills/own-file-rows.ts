@@ -110,13 +110,13 @@ export const readOwnFile = (home: FilesHome, kind: OwnFileKind, name: string): O
   const row = listOwnFiles(home, kind).find(one => one.name === name)
   if (!file || !row) throw missing(`There is no ${kind} “${name}”.`, { code: 'file_not_found' })
   const content = contentOf(file.path)
-  const known = new Set(Object.values(KEYS[kind]))
+  const ownKeys = new Set(Object.values(KEYS[kind]))
   return withCodes({
     ...row,
     description: scalarText(file.values.description).replace(/\s+/g, ' '),
     text: shownText(file.body),
     content,
-    other_keys: Object.keys(file.values).filter(key => !known.has(key)),
+    other_keys: Object.keys(file.values).filter(key => !ownKeys.has(key)),
     front_matter_problem: file.hasHead ? file.problem : null,
     version: versionOf(content),
   })

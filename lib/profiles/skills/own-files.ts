@@ -54,8 +54,8 @@ const pathOf = (root: string, name: string): string =>
 const PART = /^(?!\.)[\w.-]{1,64}$/
 
 /** The name of a command's file from what was typed: `/Git Sum` is `git-sum`. */
-const commandName = (given: string): string => {
-  const name = given.trim().replace(/^\//, '').toLowerCase().replace(/\s+/g, '-')
+const commandName = (input: string): string => {
+  const name = input.trim().replace(/^\//, '').toLowerCase().replace(/\s+/g, '-')
   const parts = name.split(':')
   if (!parts.every(part => PART.test(part)) || parts.length > MAX_NESTING)
     throw invalid(
@@ -69,19 +69,19 @@ const commandName = (given: string): string => {
 const changedKeys = (kind: OwnFileKind, file: MarkdownFile, fields: OwnFileFields) => {
   const values: Record<string, string | readonly string[] | undefined> = {}
   for (const [field, key] of Object.entries(KEYS[kind]) as [keyof OwnFileFields, string][]) {
-    const given = fields[field]
-    if (given === undefined) continue
-    const wanted =
-      typeof given === 'string'
-        ? given.trim().replace(/\s+/g, ' ')
-        : (given?.map(name => name.trim()).filter(Boolean) ?? null)
-    if (isDeepStrictEqual(wanted, fieldOf(file, field, key))) continue
-    if (wanted === null || wanted === '') values[key] = undefined
-    else if (typeof wanted === 'string') values[key] = wanted
+    const value = fields[field]
+    if (value === undefined) continue
+    const next =
+      typeof value === 'string'
+        ? value.trim().replace(/\s+/g, ' ')
+        : (value?.map(name => name.trim()).filter(Boolean) ?? null)
+    if (isDeepStrictEqual(next, fieldOf(file, field, key))) continue
+    if (next === null || next === '') values[key] = undefined
+    else if (typeof next === 'string') values[key] = next
     // Comma-separated, as most programs write it, unless the file has a list or a name contains a comma.
-    else if (Array.isArray(file.values[key]) || wanted.some(name => name.includes(',')))
-      values[key] = wanted
-    else values[key] = wanted.join(', ')
+    else if (Array.isArray(file.values[key]) || next.some(name => name.includes(',')))
+      values[key] = next
+    else values[key] = next.join(', ')
   }
   const unknown = Object.keys(fields).filter(field => !(field in KEYS[kind]))
   if (unknown.length > 0)
@@ -130,16 +130,16 @@ const subagentFileName = (home: FilesHome, called: string): string => {
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[-.]+|-+$/g, '')
-  const taken = new Set(filesOf(home, 'subagent').map(({ name }) => name))
+  const names = new Set(filesOf(home, 'subagent').map(({ name }) => name))
   const base = plain || 'subagent'
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? base : `${base}-${number}`
-    if (!taken.has(name)) return name
+    if (!names.has(name)) return name
   }
 }
 
-const checkName = (given: string): string => {
-  const name = given.trim()
+const checkName = (input: string): string => {
+  const name = input.trim()
   if (!SUBAGENT_NAME.test(name))
     throw invalid(
       'A subagent’s name is one line of 64 characters at most and begins with a letter or digit.',
@@ -155,14 +155,14 @@ const withText = (old: string, text: string): string => {
   return `${old.slice(0, from)}${shownText(text)}${end || '\n'}`
 }
 
-const compose = (input: OwnFileInput, file: MarkdownFile, stored: string): string => {
+const compose = (input: OwnFileInput, file: MarkdownFile, original: string): string => {
   const { kind, fields = {}, text, content } = input
   if (content !== undefined && (text !== undefined || input.fields !== undefined))
     throw invalid('Give either the whole content, or fields and text.')
   if (content === undefined) {
     const isSame = text === undefined || shownText(text) === shownText(file.body)
     const body = isSame ? undefined : withText(file.body, text)
-    return editFrontMatter(stored, { values: changedKeys(kind, file, fields), body })
+    return editFrontMatter(original, { values: changedKeys(kind, file, fields), body })
   }
   const { problem, hasHead } = parseFrontMatter(content)
   if (hasHead && problem !== null)
@@ -207,9 +207,9 @@ const create = (home: FilesHome, input: OwnFileInput): OwnFile => {
   const name = kind === 'command' ? called : subagentFileName(home, called)
   const path = freePath(home, kind, name)
   const fields = kind === 'subagent' ? { ...input.fields, name: called } : input.fields
-  const given = input.content === undefined ? { ...input, fields } : input
+  const draft = input.content === undefined ? { ...input, fields } : input
   const composed = compose(
-    given,
+    draft,
     { values: {}, body: '', problem: null, hasHead: false, name, path },
     '',
   )
@@ -221,15 +221,15 @@ const create = (home: FilesHome, input: OwnFileInput): OwnFile => {
 
 /** The new name of an edited file; a subagent's name is a key in it. */
 const checkRename = (home: FilesHome, file: MarkdownFile, input: OwnFileInput): string => {
-  const { kind, fields, new_name: wanted } = input
+  const { kind, fields, new_name: newName } = input
   if (kind === 'subagent') {
-    if (wanted !== undefined) throw invalid('A subagent is renamed with the field name.')
+    if (newName !== undefined) throw invalid('A subagent is renamed with the field name.')
     if (fields?.name !== undefined && fields.name !== subagentName(file))
       requireFreeName(home, kind, checkName(fields.name), file.name)
     return file.name
   }
-  const name = wanted === undefined ? file.name : commandName(wanted)
-  if (wanted === undefined || name === file.name.toLowerCase()) return file.name
+  const name = newName === undefined ? file.name : commandName(newName)
+  if (newName === undefined || name === file.name.toLowerCase()) return file.name
   requireFreeName(home, kind, name, file.name)
   return name
 }
@@ -240,12 +240,15 @@ export const saveOwnFile = (home: FilesHome, input: OwnFileInput): OwnFile => {
   const { kind } = input
   const file = requireFile(home, kind, input.name, input.expected_version)
   const name = checkRename(home, file, input)
-  const { name: given, ...others } = input.fields ?? {}
+  const { name: newName, ...others } = input.fields ?? {}
   // The file's own name needs no key.
-  const isSame = given === undefined || given.trim() === subagentName(file)
+  const isSame = newName === undefined || newName.trim() === subagentName(file)
   const fields = kind === 'subagent' && isSame ? others : input.fields
-  const stored = contentOf(file.path)
-  const text = unredact(compose({ ...input, fields: input.fields && fields }, file, stored), stored)
+  const original = contentOf(file.path)
+  const text = unredact(
+    compose({ ...input, fields: input.fields && fields }, file, original),
+    original,
+  )
   checkText(kind, text)
   const bytes = rewriteText(readWhole(file.path), text)
   const path = name === file.name ? file.path : freePath(home, kind, name)

@@ -34,15 +34,15 @@ export const promptIndex = (
   active: ActiveTools,
   describe: (category: string) => string,
 ) => {
-  const shown = skills.filter(
+  const visible = skills.filter(
     ({ enabled, compatible, conditions }) =>
       enabled && compatible && isRelevant(conditions, active),
   )
-  const categories = new Set(shown.map(({ category }) => category ?? ''))
+  const categories = new Set(visible.map(({ category }) => category ?? ''))
   return [...categories].map(category => ({
     category,
     description: category === '' ? '' : describe(category),
-    skills: shown
+    skills: visible
       .filter(skill => (skill.category ?? '') === category)
       .map(({ name, description }) => ({ name, description })),
   }))

@@ -42,8 +42,8 @@ export class Skills {
 
   /** Those the agent may use; `all` adds the disabled ones and those for other systems. */
   list(home: Home, { all = false } = {}): SkillRow[] {
-    const found = this.#finder.findAll(home)
-    return (all ? found : found.filter(isUsable)).map(toSkillRow)
+    const skills = this.#finder.findAll(home)
+    return (all ? skills : skills.filter(isUsable)).map(toSkillRow)
   }
 
   /** The names that `skills.disabled` may contain. */
@@ -76,14 +76,14 @@ export class Skills {
   }
 
   file(home: Home, name: string, file: string): LinkedFile {
-    const found = readLinkedFile(this.#require(home, name).dir, file)
-    return { ...found, version: versionOf(found.content) }
+    const linkedFile = readLinkedFile(this.#require(home, name).dir, file)
+    return { ...linkedFile, version: versionOf(linkedFile.content) }
   }
 
   /** A skill's text and directory for the model. Null for a deleted or disabled skill. */
   instructions(home: Home, name: string): string | null {
-    const found = this.#finder.find(home, name)
-    return found && isUsable(found) ? this.#instructions(found) : null
+    const skill = this.#finder.find(home, name)
+    return skill && isUsable(skill) ? this.#instructions(skill) : null
   }
 
   /** `/slug and words` → the text of the command or skill, and the words; any other text as it is. */
@@ -95,20 +95,20 @@ export class Skills {
     const slug = match?.[1]?.toLowerCase()
     if (slug === undefined) return text
     const usable = callableSkills(this.#finder.findAll(home).filter(isUsable))
-    const found = usable.find(skill => skill.slug === slug)
-    const asked = match?.[2]?.trim()
-    return found ? [this.#instructions(found), asked].filter(Boolean).join('\n\n') : text
+    const target = usable.find(skill => skill.slug === slug)
+    const request = match?.[2]?.trim()
+    return target ? [this.#instructions(target), request].filter(Boolean).join('\n\n') : text
   }
 
   #require(home: Home, name: string): FoundSkill {
     if (GLOB.test(name)) throw invalid('Invalid skill name', { code: 'invalid_skill_name' })
-    const found = this.#finder.find(home, name)
-    if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
-    return found
+    const skill = this.#finder.find(home, name)
+    if (!skill) throw missing('Skill not found', { code: 'skill_not_found' })
+    return skill
   }
 
-  #instructions(found: FoundSkill): string {
-    const text = readWholeText(join(found.dir, 'SKILL.md'))
-    return `[Skill: ${found.name}, in ${found.dir}]\n${text.trim()}`
+  #instructions(skill: FoundSkill): string {
+    const text = readWholeText(join(skill.dir, 'SKILL.md'))
+    return `[Skill: ${skill.name}, in ${skill.dir}]\n${text.trim()}`
   }
 }

@@ -25,8 +25,8 @@ export const SUBAGENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._:-]{0,63}$/u
 
 /** The key `name` where it is valid, else that of the file. */
 export const subagentName = ({ values, name }: MarkdownFile): string => {
-  const given = scalarText(values.name)
-  return SUBAGENT_NAME.test(given) ? given : name
+  const ownName = scalarText(values.name)
+  return SUBAGENT_NAME.test(ownName) ? ownName : name
 }
 
 /** A rule such as `Bash(git *)` allows a part of a tool. That is not supported, so the tool is left out. */
@@ -39,7 +39,7 @@ const toolsOf = (value: unknown): string[] | null => {
 
 /** Of several files with one name, the first counts. */
 export const subagentFiles = (home: { dir: string }): SubagentFile[] => {
-  const found = markdownFiles(join(home.dir, 'agents')).map((file): SubagentFile => {
+  const files = markdownFiles(join(home.dir, 'agents')).map((file): SubagentFile => {
     const model = scalarText(file.values.model)
     return {
       name: subagentName(file),
@@ -50,7 +50,7 @@ export const subagentFiles = (home: { dir: string }): SubagentFile[] => {
       path: file.path,
     }
   })
-  return found
-    .filter(({ name }, index) => found.findIndex(other => other.name === name) === index)
+  return files
+    .filter(({ name }, index) => files.findIndex(other => other.name === name) === index)
     .slice(0, MAX_SUBAGENTS)
 }

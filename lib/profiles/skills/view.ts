@@ -17,7 +17,7 @@ import { listLinkedFiles } from './linked-files.ts'
 import { readWholeText } from '../../store/read-text.ts'
 
 type Values = Readonly<Record<string, unknown>>
-type Wanted = { name: string; [key: string]: unknown }
+type RequiredVariable = { name: string; [key: string]: unknown }
 
 export const versionOf = (text: string): string => sha256(text).slice(0, 16)
 
@@ -47,14 +47,16 @@ export const toSkillRow = ({ name, description, category, ...skill }: FoundSkill
 })
 
 /** Names alone or with what to ask for; the older place is `prerequisites`. */
-const wantedVariables = ({ required_environment_variables: given, prerequisites }: Values) => {
+const requiredVariables = ({ required_environment_variables: list, prerequisites }: Values) => {
   const older = isObject(prerequisites) ? listOfTexts(prerequisites.env_vars) : []
-  const items: unknown[] = [...(Array.isArray(given) ? given : listOfTexts(given)), ...older]
-  const wanted = items.flatMap((item): Wanted[] => {
+  const items: unknown[] = [...(Array.isArray(list) ? list : listOfTexts(list)), ...older]
+  const variables = items.flatMap((item): RequiredVariable[] => {
     const name = isObject(item) ? scalarText(item.name) : scalarText(item)
     return name === '' ? [] : [isObject(item) ? { ...item, name } : { name }]
   })
-  return wanted.filter(({ name }, at) => wanted.findIndex(other => other.name === name) === at)
+  return variables.filter(
+    ({ name }, at) => variables.findIndex(other => other.name === name) === at,
+  )
 }
 
 /** On the PATH a tool of this home would get. */
@@ -72,7 +74,7 @@ const isThere = (dir: string, file: string): boolean => {
 
 const needsOf = (home: Home, values: Values) => {
   const env = home.env()
-  const variables = wantedVariables(values)
+  const variables = requiredVariables(values)
   const { prerequisites, required_credential_files: files } = values
   const commands = isObject(prerequisites) ? listOfTexts(prerequisites.commands) : []
   const missing = variables.filter(({ name }) => !env[name]?.trim())
@@ -90,12 +92,12 @@ const needsOf = (home: Home, values: Values) => {
   }
 }
 
-export const toSkill = (home: Home, found: FoundSkill): Skill => {
-  const path = join(found.dir, 'SKILL.md')
+export const toSkill = (home: Home, skill: FoundSkill): Skill => {
+  const path = join(skill.dir, 'SKILL.md')
   const content = readWholeText(path)
   const { values } = parseFrontMatter(content)
   const more = agentMetadata(values)
-  const linked_files = listLinkedFiles(found.dir)
+  const linked_files = listLinkedFiles(skill.dir)
   const needs = needsOf(home, values)
   const setup_needed =
     needs.missing_required_environment_variables.length > 0 ||
@@ -105,13 +107,13 @@ export const toSkill = (home: Home, found: FoundSkill): Skill => {
   const missing = needs.missing_required_environment_variables
   return {
     success: true,
-    ...toSkillRow(found),
+    ...toSkillRow(skill),
     tags: [...new Set([...listOfTexts(values.tags), ...listOfTexts(more.tags)])],
     related_skills: [
       ...new Set([...listOfTexts(values.related_skills), ...listOfTexts(more.related_skills)]),
     ],
     content,
-    path: `${found.relativePath}/SKILL.md`,
+    path: `${skill.relativePath}/SKILL.md`,
     version: versionOf(content),
     mtime: toSeconds(statSync(path).mtimeMs),
     linked_files,
@@ -121,7 +123,7 @@ export const toSkill = (home: Home, found: FoundSkill): Skill => {
     ...needs,
     setup_needed,
     setup_skipped: false,
-    readiness_status: found.compatible
+    readiness_status: skill.compatible
       ? setup_needed
         ? 'setup_needed'
         : 'available'

@@ -30,8 +30,8 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const CATEGORY = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u
 const REMOVED = '.removed-'
 
-export const checkName = (given: string): string => {
-  const name = given.trim().toLowerCase().replace(/\s+/g, '-')
+export const checkName = (input: string): string => {
+  const name = input.trim().toLowerCase().replace(/\s+/g, '-')
   if (!NAME.test(name) || name.includes('..'))
     throw invalid(
       'Invalid skill name: at most 64 lower-case letters, digits, dots, hyphens and underscores.',
@@ -40,9 +40,9 @@ export const checkName = (given: string): string => {
   return name
 }
 
-export const checkCategory = (given: string | null | undefined): string | null => {
-  if (given === null) return null
-  const category = given?.trim() ?? ''
+export const checkCategory = (input: string | null | undefined): string | null => {
+  if (input === null) return null
+  const category = input?.trim() ?? ''
   if (category !== '' && (!CATEGORY.test(category) || category.includes('..')))
     throw invalid('Invalid category: at most 64 letters, digits, dots, hyphens and underscores.', {
       code: 'invalid_category',
@@ -51,17 +51,17 @@ export const checkCategory = (given: string | null | undefined): string | null =
 }
 
 /** Validates SKILL.md as the host agent does; text without front matter gets one with its first line as description. */
-export const checkContent = (given: string, name: string): string => {
-  const matter = parseFrontMatter(given)
+export const checkContent = (text: string, name: string): string => {
+  const matter = parseFrontMatter(text)
   if (matter.body.trim() === '')
     throw invalid('A skill needs a text after its front matter', { code: 'skill_empty' })
-  const hasHead = /^\uFEFF?---[ \t]*\r?\n/.test(given)
+  const hasHead = /^\uFEFF?---[ \t]*\r?\n/.test(text)
   const description = hasHead
     ? scalarText(matter.values.description)
     : descriptionOf(matter) || name
   const content = hasHead
-    ? given
-    : `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n\n${given}`
+    ? text
+    : `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n\n${text}`
   if (hasHead) {
     if (matter.problem)
       throw invalid(`The skill was not saved. ${matter.problem}`, {
@@ -95,11 +95,11 @@ export const checkContent = (given: string, name: string): string => {
 export const deletePromptSnapshot = (home: Home): void =>
   rmSync(join(home.dir, '.skills_prompt_snapshot.json'), { force: true })
 
-export const refuseReadOnly = (found: FoundSkill): void => {
-  if (found.readOnly)
-    throw forbidden(`"${found.name}" is in a directory outside this profile and is read-only`, {
+export const refuseReadOnly = (skill: FoundSkill): void => {
+  if (skill.readOnly)
+    throw forbidden(`"${skill.name}" is in a directory outside this profile and is read-only`, {
       code: 'skill_read_only',
-      values: { name: found.name },
+      values: { name: skill.name },
     })
 }
 
@@ -149,105 +149,105 @@ export class SkillWriter {
   }
 
   /** Masked secrets that come back unchanged are restored. */
-  save(home: Home, given: SkillText): { name: string; path: string; version: string } {
-    const name = checkName(given.name)
-    const category = checkCategory(given.category)
-    const content = checkContent(given.content, name)
-    const found = this.#finder.find(home, given.name) ?? this.#finder.find(home, name)
-    if (found && given.create)
-      throw conflict(`There is already a skill "${found.name}"`, {
+  save(home: Home, input: SkillText): { name: string; path: string; version: string } {
+    const name = checkName(input.name)
+    const category = checkCategory(input.category)
+    const content = checkContent(input.content, name)
+    const skill = this.#finder.find(home, input.name) ?? this.#finder.find(home, name)
+    if (skill && input.create)
+      throw conflict(`There is already a skill "${skill.name}"`, {
         code: 'skill_exists',
-        values: { name: found.name },
+        values: { name: skill.name },
       })
-    if (!found && given.expected_version !== undefined)
+    if (!skill && input.expected_version !== undefined)
       throw conflict('The skill has been deleted since you opened it.', { code: 'skill_deleted' })
     const root = skillsRoot(home)
-    if (found) {
-      refuseReadOnly(found)
+    if (skill) {
+      refuseReadOnly(skill)
       requireVersion(
-        readWholeText(join(found.dir, 'SKILL.md')),
-        given.expected_version,
+        readWholeText(join(skill.dir, 'SKILL.md')),
+        input.expected_version,
         'skill_changed',
       )
     }
-    const dir = found
-      ? this.#moveToCategory(home, found, category)
+    const dir = skill
+      ? this.#moveToCategory(home, skill, category)
       : join(root, category ?? '', name)
     const path = join(dir, 'SKILL.md')
     // The category may be a symlink out of the profile.
     if (!isInside(root, path)) throw invalid('Invalid skill path', { code: 'invalid_category' })
-    const text = found ? unredact(content, readWholeText(path)) : content
-    replaceText(path, found ? rewriteText(readWhole(path), text) : text)
+    const text = skill ? unredact(content, readWholeText(path)) : content
+    replaceText(path, skill ? rewriteText(readWhole(path), text) : text)
     deletePromptSnapshot(home)
-    return { name: found ? found.dirName : name, path, version: versionOf(text) }
+    return { name: skill ? skill.dirName : name, path, version: versionOf(text) }
   }
 
-  saveFile(home: Home, given: SkillFile): { name: string; path: string; version: string } {
-    const { file, expected_version: expected } = given
-    const found = this.#requireSkill(home, given.name)
-    refuseReadOnly(found)
-    const stored = this.#storedFile(found, file)
-    if (expected !== undefined && stored === null)
+  saveFile(home: Home, input: SkillFile): { name: string; path: string; version: string } {
+    const { file, expected_version: expected } = input
+    const skill = this.#requireSkill(home, input.name)
+    refuseReadOnly(skill)
+    const original = this.#storedFile(skill, file)
+    if (expected !== undefined && original === null)
       throw conflict('The file has been deleted since you opened it.', { code: 'skill_deleted' })
-    requireVersion(stored ?? '', expected, 'skill_changed')
-    const content = unredact(given.content, stored ?? '')
-    const path = writeLinkedFile(found.dir, file, content)
+    requireVersion(original ?? '', expected, 'skill_changed')
+    const content = unredact(input.content, original ?? '')
+    const path = writeLinkedFile(skill.dir, file, content)
     deletePromptSnapshot(home)
-    return { name: found.dirName, path, version: versionOf(content) }
+    return { name: skill.dirName, path, version: versionOf(content) }
   }
 
   /** Renames the directory, so that it disappears in one step, then deletes it. */
   remove(home: Home, name: string): string {
-    const found = this.#requireSkill(home, name)
-    refuseReadOnly(found)
-    const aside = join(found.root, `${REMOVED}${randomBytes(6).toString('hex')}`)
-    renameSync(found.dir, aside)
-    reportWrite(found.dir)
+    const skill = this.#requireSkill(home, name)
+    refuseReadOnly(skill)
+    const aside = join(skill.root, `${REMOVED}${randomBytes(6).toString('hex')}`)
+    renameSync(skill.dir, aside)
+    reportWrite(skill.dir)
     deletePromptSnapshot(home)
-    sweep(found.root)
-    removeEmptyDirs(found.root, dirname(found.dir))
-    return found.name
+    sweep(skill.root)
+    removeEmptyDirs(skill.root, dirname(skill.dir))
+    return skill.name
   }
 
   toggle(home: Home, name: string, enabled: boolean): string {
-    const found = this.#requireSkill(home, name)
+    const skill = this.#requireSkill(home, name)
     const { skills } = home.configFile.read()
     const { disabled, platform_disabled } = asObject(skills)
     const own = isObject(platform_disabled) ? platform_disabled.cli : undefined
     const without = (list: unknown) =>
-      listOfTexts(list).filter(one => one !== found.name && one !== found.dirName)
-    const kept = without(disabled)
+      listOfTexts(list).filter(one => one !== skill.name && one !== skill.dirName)
+    const rest = without(disabled)
     home.configFile.editAll([
-      [['skills', 'disabled'], enabled ? kept : [...kept, found.name]],
+      [['skills', 'disabled'], enabled ? rest : [...rest, skill.name]],
       ...(enabled && own !== undefined
         ? [[['skills', 'platform_disabled', 'cli'], without(own)] as const]
         : []),
     ])
     deletePromptSnapshot(home)
-    return found.name
+    return skill.name
   }
 
   #requireSkill(home: Home, name: string): FoundSkill {
-    const found = this.#finder.find(home, name)
-    if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
-    return found
+    const skill = this.#finder.find(home, name)
+    if (!skill) throw missing('Skill not found', { code: 'skill_not_found' })
+    return skill
   }
 
   /** Moves the skill when the category changes; returns its directory. */
-  #moveToCategory(home: Home, found: FoundSkill, category: string | null): string {
-    if (category === '' || category === found.category) return found.dir
-    const to = join(skillsRoot(home), category ?? '', found.dirName)
+  #moveToCategory(home: Home, skill: FoundSkill, category: string | null): string {
+    if (category === '' || category === skill.category) return skill.dir
+    const to = join(skillsRoot(home), category ?? '', skill.dirName)
     if (lstatSync(to, { throwIfNoEntry: false }))
-      throw conflict(`There is already a "${found.dirName}" there`, {
+      throw conflict(`There is already a "${skill.dirName}" there`, {
         code: 'skill_exists',
-        values: { name: found.dirName },
+        values: { name: skill.dirName },
       })
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
     if (!isInside(skillsRoot(home), dirname(to)))
       throw invalid('Invalid skill path', { code: 'invalid_category' })
-    renameSync(found.dir, to)
-    for (const path of [found.dir, to]) reportWrite(path)
-    removeEmptyDirs(skillsRoot(home), dirname(found.dir))
+    renameSync(skill.dir, to)
+    for (const path of [skill.dir, to]) reportWrite(path)
+    removeEmptyDirs(skillsRoot(home), dirname(skill.dir))
     return to
   }
 

@@ -1,5 +1,5 @@
 /** Answers to approvals and questions, from every place that shows one. The first answer counts, on whichever device it was given. */
-import type { GivenRule } from '../messages/transcript-context.ts'
+import type { RuleAnswer } from '../messages/transcript-context.ts'
 import { signal } from '@preact/signals'
 import type { Question, Unanswered, ApprovalChoice } from '../../../lib/schema/question.ts'
 import { type ApiCall, isUnreachable } from '../../api.ts'
@@ -35,7 +35,7 @@ const ANSWER_MS = 35_000
 /** By the id of the question: null while its answer is under way, or why it failed. */
 const unsettled = signal<ReadonlyMap<string, string | null>>(new Map())
 /** What is being written as the answer, by the id of the question: its card is gone while another chat is shown. */
-const written = signal<ReadonlyMap<string, string>>(new Map())
+const answers = signal<ReadonlyMap<string, string>>(new Map())
 /** By the question as it was shown: one that is asked anew has the same id. */
 const settled = new WeakMap<Question, string>()
 
@@ -60,13 +60,13 @@ export const answerState = (question: Question): AnswerState => {
 }
 
 export const writtenAnswer = (question: Question): string =>
-  written.value.get(questionId(question)) ?? ''
+  answers.value.get(questionId(question)) ?? ''
 
 export const writeAnswer = (question: Question, text: string): void => {
-  const next = new Map(written.value)
+  const next = new Map(answers.value)
   if (text) next.set(questionId(question), text)
   else next.delete(questionId(question))
-  written.value = next
+  answers.value = next
 }
 
 /** `undefined`: settled. */
@@ -83,7 +83,7 @@ const send = (
   api: ApiCall,
   question: Question,
   answer: string,
-  rule: GivenRule | undefined,
+  rule: RuleAnswer | undefined,
 ): Promise<Reply> => {
   const { session_id } = question
   const options = { signal: AbortSignal.timeout(ANSWER_MS) }
@@ -123,7 +123,7 @@ export const answerQuestion = async (
   api: ApiCall,
   question: Question,
   answer: string,
-  rule?: GivenRule,
+  rule?: RuleAnswer,
 ): Promise<Outcome | null> => {
   if (answerState(question).isSent) return null
   note(question, null)
@@ -140,7 +140,7 @@ export const answerQuestion = async (
 /** Also says what became of it where its card is gone by then. */
 export const answerWithToast = async (
   { api, toasts }: { api: ApiCall; toasts: Pick<Toasts, 'show' | 'showError'> },
-  ...args: [question: Question, answer: string, rule?: GivenRule]
+  ...args: [question: Question, answer: string, rule?: RuleAnswer]
 ): Promise<void> => {
   const outcome = await answerQuestion(api, ...args)
   if (outcome?.kind === 'late') toasts.show(outcome.words)

@@ -20,7 +20,7 @@ import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
 import { AnswerNote } from './answer-note.tsx'
 import { answerState, writeAnswer, writtenAnswer } from './answer.ts'
-import type { GivenRule } from '../messages/transcript-context.ts'
+import type { RuleAnswer } from '../messages/transcript-context.ts'
 
 /** Keys are ignored for this long after the card appears, and after a press that was meant for something else: a message is often sent with two. */
 const QUIET_MS = 1_000
@@ -46,7 +46,7 @@ const isFree = (card: HTMLElement): boolean => {
 export type RuleFormProps = {
   approval: Approval
   disabled: boolean
-  onAllow: (given: GivenRule) => void
+  onAllow: (rule: RuleAnswer) => void
   onBack: () => void
 }
 
@@ -55,19 +55,19 @@ export type ApprovalCardProps = {
   /** Only the first of several cards listens to keys. */
   keys: boolean
   clock: ServerClock
-  onAnswer: (choice: ApprovalChoice, given?: GivenRule) => void
+  onAnswer: (choice: ApprovalChoice, rule?: RuleAnswer) => void
 }
 
-export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: ApprovalCardProps) {
+export function ApprovalCard({ approval: original, keys, clock, onAnswer }: ApprovalCardProps) {
   // The server already makes invisible characters visible; the card doesn't rely on that.
-  const command = visibleText(asked.command)
-  const approval = { ...asked, command }
+  const command = visibleText(original.command)
+  const approval = { ...original, command }
   const whole = useReadToEnd(command)
-  const { isSent, isSettled, words } = answerState(asked)
+  const { isSent, isSettled, words } = answerState(original)
   const unread = useUnread()
   const endSeen = whole.endSeen && unread.first === null
   // The form of a rule that was being written when another chat was shown.
-  const isRuling = useSignal(writtenAnswer(asked) !== '')
+  const isRuling = useSignal(writtenAnswer(original) !== '')
   const isAny = useSignal(false)
   const card = useRef<HTMLElement>(null)
   const always = useRef<HTMLButtonElement>(null)
@@ -119,7 +119,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       removeEventListener('pointerdown', press, true)
     }
   }, [keys])
-  const marks = command === asked.command ? approval.marks : undefined
+  const marks = command === original.command ? approval.marks : undefined
   const isBudget = approval.pattern_key.startsWith('budget: ')
   const isOwner = may('POST /api/permissions')
   // A viewer answers nothing, and a member allows neither for good nor what only an owner may.
@@ -133,7 +133,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
   const { any, network } = approval
   const lasts = offers('always') || offers('session')
   const isRule = !isBudget && !any && !network
-  const given = (choice: ApprovalChoice): GivenRule | undefined =>
+  const ruleFor = (choice: ApprovalChoice): RuleAnswer | undefined =>
     isAny.value && (choice === 'session' || choice === 'always') ? { any: true } : undefined
   const title = t(network ? 'ask.network' : 'ask.approval')
   const labelOf = (choice: ApprovalChoice) => {
@@ -156,7 +156,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       ref={choice === 'always' ? always : null}
       onClick={() => {
         if (choice === 'always' && isRule) isRuling.value = true
-        else onAnswer(choice, given(choice))
+        else onAnswer(choice, ruleFor(choice))
       }}
       aria-keyshortcuts={key}
     >
@@ -222,9 +222,9 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
         <RuleForm
           approval={approval}
           disabled={isSent}
-          onAllow={given => onAnswer('always', given)}
+          onAllow={rule => onAnswer('always', rule)}
           onBack={() => {
-            writeAnswer(asked, '')
+            writeAnswer(original, '')
             isRuling.value = false
           }}
         />

@@ -64,8 +64,8 @@ export const PlanCard = ({ question, onAnswer }: PlanCardProps) => {
   )
 }
 
-/** The plan that a call presented. `written`: its arguments as JSON text. */
-export const PresentedPlan = ({ id, written }: { id: string; written: string }) => {
-  const { plan } = parseArgs(written)
+/** The plan that a call presented. `argsText`: its arguments as JSON text. */
+export const PresentedPlan = ({ id, argsText }: { id: string; argsText: string }) => {
+  const { plan } = parseArgs(argsText)
   return typeof plan === 'string' ? <PlanText plan={plan} id={id} /> : null
 }

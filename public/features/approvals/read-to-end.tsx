@@ -28,8 +28,8 @@ const scrollerIn = (frame: HTMLElement | null) => frame?.querySelector('[role="g
 const moreIn = (frame: HTMLElement | null) =>
   frame?.querySelector<HTMLButtonElement>('.tx-more') ?? null
 
-/** `shown` identifies the content; new content counts as unread. */
-export const useReadToEnd = (shown: unknown): ReadToEnd => {
+/** `content` identifies the content; new content counts as unread. */
+export const useReadToEnd = (content: unknown): ReadToEnd => {
   const frame = useRef<HTMLDivElement>(null)
   const edge = useRef<HTMLSpanElement>(null)
   const isOnScreen = useRef(false)
@@ -49,7 +49,7 @@ export const useReadToEnd = (shown: unknown): ReadToEnd => {
   useLayoutEffect(() => {
     endSeen.value = false
     look.current()
-  }, [shown])
+  }, [content])
   useLayoutEffect(() => look.current(), [isOpen.value])
   useEffect(() => {
     const scroller = scrollerIn(frame.current)

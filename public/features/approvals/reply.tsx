@@ -28,8 +28,8 @@ export const Reply = ({ question, look, label, hint, send, keyName, onAnswer }: 
   const { isSent } = answerState(question)
   const { choices_offered: choices } = question
   const text = writtenAnswer(question)
-  const answer = (given: string) => {
-    if (given.trim()) onAnswer(given.trim())
+  const answer = (reply: string) => {
+    if (reply.trim()) onAnswer(reply.trim())
   }
   return (
     <>

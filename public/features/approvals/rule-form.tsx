@@ -10,10 +10,10 @@ const SCOPES: readonly RuleScope[] = ['session', 'workspace', 'profile']
 
 /** The prefix of a rule; null for the exact command, undefined when the text is no valid rule for it. */
 const wordsOf = (text: string, command: string, suggested: string): string | null | undefined => {
-  const given = text.trim()
-  if (given === command.trim()) return null
-  if (!given.endsWith(' *')) return undefined
-  const [words, shortest] = [given, suggested].map(each => each.slice(0, -2).trim())
+  const pattern = text.trim()
+  if (pattern === command.trim()) return null
+  if (!pattern.endsWith(' *')) return undefined
+  const [words, shortest] = [pattern, suggested].map(each => each.slice(0, -2).trim())
   return `${words} `.startsWith(`${shortest} `) && `${command.trim()} `.startsWith(`${words} `)
     ? words
     : undefined

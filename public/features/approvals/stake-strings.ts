@@ -26,9 +26,9 @@ const wordsOf = (reason: Reason): string | undefined => {
   if ('subagent' in reason) return t('stake.subagent', { task: visibleText(reason.subagent) })
   if ('reaches' in reason) {
     const { command, place, private: isPrivate, address } = reason.reaches
-    const known = { command: visibleText(command), host: visibleText(place) }
-    if (address) return t('stake.network.named', { ...known, address: visibleText(address) })
-    return t(isPrivate ? 'stake.network.private' : 'stake.network', known)
+    const values = { command: visibleText(command), host: visibleText(place) }
+    if (address) return t('stake.network.named', { ...values, address: visibleText(address) })
+    return t(isPrivate ? 'stake.network.private' : 'stake.network', values)
   }
   return Object.hasOwn(STAKES, reason.stake) ? stakes(reason.stake) : undefined
 }

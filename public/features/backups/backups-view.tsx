@@ -113,8 +113,8 @@ export const BackupSettingsView = () => {
     if (!isRunning) return
     return every(platform.clock, POLL_MS, () => void load())
   }, [isRunning])
-  const shown = state.value
-  if (!shown)
+  const view = state.value
+  if (!view)
     return (
       <LoadNote
         state={loading.value}
@@ -134,15 +134,15 @@ export const BackupSettingsView = () => {
       <p class="view-lead">{t('backups.lead')}</p>
       <p class="view-lead">{t('backups.timer')}</p>
       <FolderPart
-        state={shown}
+        state={view}
         save={settings => change(() => api('POST /api/backups', settings))}
       />
       <Files
-        state={shown}
+        state={view}
         onRun={() =>
           change(async () => {
-            if (shown.settings.dir === '')
-              await api('POST /api/backups', { dir: shown.suggested_dir })
+            if (view.settings.dir === '')
+              await api('POST /api/backups', { dir: view.suggested_dir })
             return api('POST /api/backups/run', {})
           })
         }

@@ -33,7 +33,7 @@ const NOTHING: CellWork = { questions: [], sessions: [], refused: [], turns: [],
 const isBusy = ({ running, waiting }: ListedCell): boolean => running > 0 || waiting > 0
 
 export class Cells {
-  readonly #given: {
+  readonly #options: {
     /** Of the page. */
     base: string
     /** For whom the page was made. */
@@ -54,7 +54,7 @@ export class Cells {
   readonly #begun = new Map<string, number>()
   readonly clock: ServerClock
 
-  constructor(given: {
+  constructor(options: {
     /** Of the page. */
     base: string
     /** For whom the page was made. */
@@ -67,23 +67,23 @@ export class Cells {
     /** The person is signed out, is another one by now, or has no cell any more. */
     onGone: () => void
   }) {
-    const { clock } = given
-    this.#given = given
-    this.cells = signal<readonly ListedCell[]>(given.first)
+    const { clock } = options
+    this.#options = options
+    this.cells = signal<readonly ListedCell[]>(options.first)
     this.clock = clock
   }
 
   readonly #request: typeof fetch = async (url, init) => {
-    const { person } = this.#given
+    const { person } = this.#options
     const headers = new Headers(init?.headers)
     headers.set(VISITOR_HEADER, person)
-    const response = await this.#given.fetch(url, { ...init, headers })
+    const response = await this.#options.fetch(url, { ...init, headers })
     this.clock.observe(response.headers.get('date'))
     return response
   }
 
   readonly readList = async (): Promise<void> => {
-    const { base, onGone } = this.#given
+    const { base, onGone } = this.#options
     try {
       const signal = AbortSignal.timeout(LIST_MS)
       const reply = await this.#request(new URL('forward/cells', base), { signal })
@@ -117,19 +117,19 @@ export class Cells {
   }
 
   #apiOf(path: string): ApiCall {
-    const { base, onGone } = this.#given
-    const known = this.#apis.get(path)
-    if (known) return known
-    const made = createApi({
+    const { base, onGone } = this.#options
+    const cached = this.#apis.get(path)
+    if (cached) return cached
+    const api = createApi({
       fetch: this.#request,
       base: new URL(path, base).href,
       // In the page of the cell.
       signIn: () => Promise.reject(new ApiError(401, '')),
-      unreachable: this.#given.unreachable,
+      unreachable: this.#options.unreachable,
       onOtherAccount: onGone,
     })
-    this.#apis.set(path, made)
-    return made
+    this.#apis.set(path, api)
+    return api
   }
 
   #workOf(path: string): CellWork {
@@ -153,7 +153,7 @@ export class Cells {
       setWork({ questions, sessions, refused, turns, problem: null })
     } catch (error) {
       const status = error instanceof ApiError ? error.status : 0
-      const reason = error instanceof ApiError ? error.message : this.#given.unreachable()
+      const reason = error instanceof ApiError ? error.message : this.#options.unreachable()
       if (status === 401) setWork({ ...NOTHING, problem: { kind: 'sign-in' } })
       else {
         // Whom the cell refuses sees no more what was there.
@@ -173,7 +173,7 @@ export class Cells {
   }
 
   async #repeat(work: () => Promise<void>, everyMs: number): Promise<void> {
-    const { isHidden } = this.#given
+    const { isHidden } = this.#options
     for (;;) {
       if (!isHidden()) await work()
       await this.clock.delay(everyMs)

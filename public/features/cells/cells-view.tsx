@@ -12,7 +12,7 @@ import { pageLocale, withoutMarks } from '../../strings/t.ts'
 import { questionId } from '../messages/chat-reducer.ts'
 import { Doing } from '../inbox/doing.tsx'
 import { t as shared } from '../inbox/strings.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import type { ListedCell } from '../../../lib/schema/cell.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import type { Cells, CellWork, Turn } from './cells-state.ts'
@@ -31,9 +31,9 @@ const Since = ({ at, clock, format }: SinceProps) => (
   </span>
 )
 
-type Named = { session_id: string; title: string; profile: string }
+type SessionName = { session_id: string; title: string; profile: string }
 
-const hrefOf = ({ path }: ListedCell, { session_id }: Pick<Named, 'session_id'>): string =>
+const hrefOf = ({ path }: ListedCell, { session_id }: Pick<SessionName, 'session_id'>): string =>
   `${path}session/${encodeURIComponent(session_id)}`
 
 /** The chat as a link, then its cell and profile. */
@@ -43,12 +43,12 @@ const Head = ({
   children,
 }: {
   cell: ListedCell
-  session: Named
+  session: SessionName
   children: ComponentChildren
 }) => (
   <>
     <a class="name" href={hrefOf(cell, session)}>
-      <bdi>{titleOf(session)}</bdi>
+      <bdi>{sessionTitle(session)}</bdi>
     </a>
     <p class="facts">
       <bdi>{visibleName(cell.title)}</bdi>
@@ -131,30 +131,31 @@ const Cell = ({ cell, clock, work }: CellProps) => (
   </>
 )
 
-type Found = { cell: ListedCell; work: CellWork }
+type BusyCell = { cell: ListedCell; work: CellWork }
 
 export const CellsView = ({ state }: { state: Cells }) => {
   const late = useSignal('')
   useEffect(() => state.watch(), [])
   const cells = state.cells.value
-  const found = cells.flatMap((cell): Found[] => {
+  const pairs = cells.flatMap((cell): BusyCell[] => {
     const work = state.works.value.get(cell.path)
     return work ? [{ cell, work }] : []
   })
-  const sessionOf = ({ work }: Found, id: string): Named =>
+  const sessionOf = ({ work }: BusyCell, id: string): SessionName =>
     work.sessions.find(each => each.session_id === id) ??
     work.turns.find(each => each.session_id === id) ?? { session_id: id, title: '', profile: '' }
   // The newest last: what is shown keeps its place.
-  const waiting = found
+  const waiting = pairs
     .flatMap(each => each.work.questions.map(question => ({ each, question })))
     .sort((a, b) => a.question.requested_at - b.question.requested_at)
-  const asked = new Set(waiting.map(({ question }) => question.session_id))
-  const isAbove = ({ doing, session_id }: Turn) => doing.kind === 'waiting' && asked.has(session_id)
-  const running = found
+  const waitingIds = new Set(waiting.map(({ question }) => question.session_id))
+  const isAbove = ({ doing, session_id }: Turn) =>
+    doing.kind === 'waiting' && waitingIds.has(session_id)
+  const running = pairs
     .flatMap(each => each.work.turns.map(turn => ({ each, turn })))
     .filter(({ turn }) => !isAbove(turn))
     .sort((a, b) => a.turn.started_at - b.turn.started_at)
-  const answer = async ({ cell }: Found, question: Question, text: string) => {
+  const answer = async ({ cell }: BusyCell, question: Question, text: string) => {
     const outcome = await state.answer(cell.path, question, text)
     if (outcome && outcome.kind !== 'counted') late.value = outcome.words
   }

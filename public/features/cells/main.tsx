@@ -23,7 +23,7 @@ if (cells) {
     base,
     person,
     first: JSON.parse(cells) as ListedCell[],
-    fetch: (...given) => fetch(...given),
+    fetch: (...args) => fetch(...args),
     clock: createServerClock(systemClock),
     isHidden: () => document.hidden,
     unreachable: () => t('error.server'),

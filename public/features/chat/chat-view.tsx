@@ -147,9 +147,9 @@ const useActions = (): TranscriptActions => {
       branch: id => void app.sessionActions.branch(app.chat.transcript.chat.peek().sessionId, id),
       copy: text => void app.shell.copy(text),
       // Loaded with the card.
-      answer: (...given) =>
+      answer: (...args) =>
         void app.shell.attempt(async () =>
-          (await import('../approvals/answer.ts')).answerWithToast(app.shell, ...given),
+          (await import('../approvals/answer.ts')).answerWithToast(app.shell, ...args),
         ),
       place: app.shell.route.place,
       hrefOfPlace: row => app.shell.route.hrefOfPlace(row),

@@ -5,7 +5,7 @@ import { moveDraft } from '../composer/stored-draft.ts'
 import { Chat, type ChatServices } from './chat.ts'
 
 /** What shows chats: one side of the page. */
-export type ChatView = { readonly shown: ReadonlySignal<Chat>; created(chat: Chat): void }
+export type ChatView = { readonly openChat: ReadonlySignal<Chat>; created(chat: Chat): void }
 
 const MAX_IDLE = 20
 /** Before the client's id of a new chat, in what other pages of the browser are told. */
@@ -69,10 +69,10 @@ export class Chats {
 
   /** A pane shows another chat. */
   release(chat: Chat): void {
-    if (this.#panes.peek().some(pane => pane.shown.peek() === chat)) return
+    if (this.#panes.peek().some(pane => pane.openChat.peek() === chat)) return
     chat.close()
     const idle = this.all().filter(
-      each => !each.isInUse() && !this.#panes.peek().some(pane => pane.shown.peek() === each),
+      each => !each.isInUse() && !this.#panes.peek().some(pane => pane.openChat.peek() === each),
     )
     for (const each of idle.slice(0, Math.max(0, idle.length - MAX_IDLE)))
       this.#all.delete(each.key)

@@ -8,7 +8,7 @@ import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu-button.tsx'
 import { TitleField } from '../../parts/title-field.tsx'
 import { usePart } from '../../parts/use-part.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import { t } from '../../strings/t.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useChat, useShell, useWorkspaces } from '../../contexts.ts'
@@ -66,7 +66,7 @@ export const Header = () => {
   const hasMessages = usePart(app.chat.transcript.chat, ({ messages }) => messages.length > 0)
   const isMissing = app.chat.transcript.state.value === 'missing'
   const row = sessions.row(id)
-  const title = titleOf(row ?? { title: openTitle })
+  const title = sessionTitle(row ?? { title: openTitle })
   const project = app.projects.find(row?.project_id)
 
   return (
@@ -136,9 +136,9 @@ export const Header = () => {
       )}
       <IconButton
         icon="panel"
-        label={t(app.panel.shown.value ? 'panel.hide' : 'panel.show')}
+        label={t(app.panel.isShown.value ? 'panel.hide' : 'panel.show')}
         keys={formatKeys('mod+shift+e', layout.mac)}
-        aria-expanded={app.panel.shown.value}
+        aria-expanded={app.panel.isShown.value}
         onClick={() => app.panel.toggle()}
       />
       {row && (

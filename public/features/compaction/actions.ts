@@ -51,6 +51,6 @@ export const compactionActions = {
 /** Compacts from a button and shows the result or error as a toast. */
 export const compactNow = (app: App): Promise<void> =>
   app.shell.attempt(async () => {
-    const said = await compactionActions.compact(app, app.chat.transcript.chat.value.sessionId)
-    if (said) app.shell.toasts.show(said)
+    const message = await compactionActions.compact(app, app.chat.transcript.chat.value.sessionId)
+    if (message) app.shell.toasts.show(message)
   })

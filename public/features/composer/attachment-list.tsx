@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { visibleName } from '../../../lib/base/visible.ts'
 
 import { urlOf } from '../../api.ts'
-import { formatBytes, isImagePath, nameOf } from '../../parts/file-kind.ts'
+import { formatBytes, isImagePath, fileName } from '../../parts/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Attachment } from './attachments.ts'
@@ -31,17 +31,17 @@ const Chip = ({ path }: { path: string }) => {
   const { transcript: chat } = useChat()
   const { base } = useShell()
   const session_id = chat.sessionId.value
-  const known = attachments.arrived.value.get(path)
+  const arrival = attachments.arrived.value.get(path)
   const isPicture = isImagePath(path) && session_id !== ''
   const query = { session_id, path }
   // A pasted picture is kept with the chat and named by its whole path.
   const route = path.startsWith('/') ? 'api/media' : 'api/file/raw'
-  const src = known?.picture ?? (isPicture ? urlOf(base, route, query) : null)
+  const src = arrival?.picture ?? (isPicture ? urlOf(base, route, query) : null)
   return (
     <li class="file" title={visibleName(path)}>
       <Thumb src={src} />
-      <bdi class="file-name">{visibleName(nameOf(path))}</bdi>
-      {known && <span class="file-size">{formatBytes(known.sizeBytes)}</span>}
+      <bdi class="file-name">{visibleName(fileName(path))}</bdi>
+      {arrival && <span class="file-size">{formatBytes(arrival.sizeBytes)}</span>}
       <IconButton
         icon="close"
         size={12}

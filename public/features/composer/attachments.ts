@@ -84,8 +84,8 @@ export class Attachments {
   }
 
   retry(id: number): void {
-    const found = this.list.value.find(one => one.id === id)
-    if (found && this.canRetry(found) && !this.#tooMany()) this.#queue.retry(id)
+    const file = this.list.value.find(one => one.id === id)
+    if (file && this.canRetry(file) && !this.#tooMany()) this.#queue.retry(id)
   }
 
   remove(id: number): void {

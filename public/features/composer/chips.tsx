@@ -39,7 +39,7 @@ export const Chip = (props: ChipProps) => {
   const { picker, others = [], icon, name, value, title = name, selected = '', children } = props
   const { layout } = useShell()
   const anchor = useRef<HTMLButtonElement>(null)
-  const shown = [picker, ...others].find(each => each === layout.picker.value)
+  const openPicker = [picker, ...others].find(each => each === layout.picker.value)
   const close = useCallback(() => {
     layout.picker.value = null
   }, [])
@@ -51,10 +51,10 @@ export const Chip = (props: ChipProps) => {
         class={`chip chip-${picker}`}
         aria-label={`${name}: ${value}`}
         aria-haspopup="listbox"
-        aria-expanded={shown !== undefined}
+        aria-expanded={openPicker !== undefined}
         title={title}
         onClick={() => {
-          layout.picker.value = shown ? null : picker
+          layout.picker.value = openPicker ? null : picker
         }}
       >
         <Icon name={icon} size={14} />
@@ -63,11 +63,11 @@ export const Chip = (props: ChipProps) => {
         </span>
         {children}
       </button>
-      {shown && (
+      {openPicker && (
         <ChipPopover
-          picker={shown}
+          picker={openPicker}
           anchor={anchor}
-          selected={shown === picker ? selected : ''}
+          selected={openPicker === picker ? selected : ''}
           onClose={close}
           onDone={() => {
             close()

@@ -40,10 +40,10 @@ export const findTrigger = (text: string, caret: number): Trigger | null => {
 }
 
 const prefixFirst = <T>(items: readonly T[], nameOf: (item: T) => string, query: string): T[] => {
-  const wanted = query.toLowerCase()
-  const found = items.filter(item => nameOf(item).toLowerCase().includes(wanted))
-  const starts = (item: T) => nameOf(item).toLowerCase().startsWith(wanted)
-  return [...found.filter(starts), ...found.filter(item => !starts(item))]
+  const needle = query.toLowerCase()
+  const matches = items.filter(item => nameOf(item).toLowerCase().includes(needle))
+  const starts = (item: T) => nameOf(item).toLowerCase().startsWith(needle)
+  return [...matches.filter(starts), ...matches.filter(item => !starts(item))]
 }
 
 const splitPath = (query: string): { directory: string; name: string } => {
@@ -84,20 +84,20 @@ export class Completion {
 
   update(text: string, caret: number): void {
     const { commands, platform } = this.#options
-    const found = findTrigger(text, caret)
-    const same = JSON.stringify(found)
-    if (!found || same === this.#dismissed) {
-      if (!found) this.#dismissed = ''
+    const trigger = findTrigger(text, caret)
+    const same = JSON.stringify(trigger)
+    if (!trigger || same === this.#dismissed) {
+      if (!trigger) this.#dismissed = ''
       this.close()
       return
     }
     if (JSON.stringify(this.trigger.value) === same) return
     this.#dismissed = ''
-    this.trigger.value = found
+    this.trigger.value = trigger
     this.#cancel()
-    if (found.kind === 'command') {
-      this.#show(commands(found.query).map(command => ({ kind: 'command', ...command })))
-    } else this.#cancel = platform.clock.timer(60, () => void this.#listFiles(found))
+    if (trigger.kind === 'command') {
+      this.#show(commands(trigger.query).map(command => ({ kind: 'command', ...command })))
+    } else this.#cancel = platform.clock.timer(60, () => void this.#listFiles(trigger))
   }
 
   /** To the next one or the one before, around the ends; by more, up to the ends. */
@@ -142,9 +142,9 @@ export class Completion {
   async #findFiles({ query }: Trigger): Promise<Suggestion[]> {
     const { search, entries } = this.#options
     const { directory, name } = splitPath(query)
-    const found = /[\p{L}\d]/u.test(name) ? await search(query) : []
-    if (found.length > 0)
-      return found.map(({ path, type, ranges }) => ({
+    const files = /[\p{L}\d]/u.test(name) ? await search(query) : []
+    if (files.length > 0)
+      return files.map(({ path, type, ranges }) => ({
         kind: 'file',
         path,
         directory: type === 'dir',
@@ -160,14 +160,14 @@ export class Completion {
     }))
   }
 
-  async #listFiles(wanted: Trigger): Promise<void> {
+  async #listFiles(trigger: Trigger): Promise<void> {
     // No such directory, or not yet.
-    const files = await this.#findFiles(wanted).catch(() => [])
+    const files = await this.#findFiles(trigger).catch(() => [])
     // A path names a file. Without chats and skills, the files are still of use.
-    const found = wanted.query.includes('/')
+    const suggestions = trigger.query.includes('/')
       ? files
-      : await this.#options.mentions(wanted.query, files).catch(() => files)
+      : await this.#options.mentions(trigger.query, files).catch(() => files)
     // The caret may have moved while the server searched.
-    if (this.trigger.value === wanted) this.#show(found.slice(0, MAX_FILES))
+    if (this.trigger.value === trigger) this.#show(suggestions.slice(0, MAX_FILES))
   }
 }

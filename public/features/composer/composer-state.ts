@@ -1,6 +1,6 @@
 /** State of the composer: draft, attachments, completion, reasoning and personalities; and sending. */
 import { t } from '../../strings/t.ts'
-import { type Transcript, textOf } from '../messages/transcript.ts'
+import type { Transcript } from '../messages/transcript.ts'
 import type { SessionChoices } from './session-choices.ts'
 import type { TurnActions } from './turn-actions.ts'
 import type { SettingsState } from '../settings/settings.ts'
@@ -14,7 +14,7 @@ import { type Signal, signal } from '@preact/signals'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import { messageOf } from '../../../lib/base/draft-message.ts'
 import type { Composer } from './composer.ts'
-import { withoutFiles } from '../messages/message-text.ts'
+import { messageText, withoutFiles } from '../messages/message-text.ts'
 import type { SlashCommands } from './lazy-slash-commands.ts'
 import type { Personalities } from './personalities.ts'
 import type { ReasoningState } from './reasoning.ts'
@@ -110,40 +110,40 @@ export class ComposerState {
   prompts(): string[] {
     return this.#options.chat.chat.value.messages
       .filter(({ role }) => role === 'user')
-      .map(message => splitComments(withoutFiles(textOf(message))).text)
+      .map(message => splitComments(withoutFiles(messageText(message))).text)
       .filter(Boolean)
   }
 
-  async showThinking(shown: boolean): Promise<void> {
-    await this.#options.settings.save('show_thinking', shown)
-    await this.reasoning.setShown(shown)
+  async showThinking(isOn: boolean): Promise<void> {
+    await this.#options.settings.save('show_thinking', isOn)
+    await this.reasoning.setShown(isOn)
   }
 
   async #send(steer: boolean): Promise<void> {
     const { draft } = this
     const { shell, chat, turns, runCommand } = this.#options
     const names = draft.names()
-    const taken = draft.takeDraft()
+    const contents = draft.takeDraft()
     try {
-      const isPlain = taken.files.length + (taken.comments?.length ?? 0) === 0
-      if (isPlain && (await runCommand(taken.text))) {
-        draft.forget(taken, false)
+      const isPlain = contents.files.length + (contents.comments?.length ?? 0) === 0
+      if (isPlain && (await runCommand(contents.text))) {
+        draft.forget(contents, false)
         return
       }
     } catch (error) {
       shell.toasts.showError(error)
-      draft.restoreDraft(taken)
+      draft.restoreDraft(contents)
       return
     }
-    const text = messageOf(taken)
+    const text = messageOf(contents)
     const isBusy = chat.busy.peek()
     const sent = isBusy
-      ? turns.enqueue(text, taken.files, { steer, names })
-      : turns.startTurn(text, taken.files, names)
+      ? turns.enqueue(text, contents.files, { steer, names })
+      : turns.startTurn(text, contents.files, names)
     // A message is in the outbox now; guidance of a turn is not.
     const isStored = !(isBusy && steer)
-    if (isStored) draft.forget(taken, true)
-    if (!(await sent)) draft.restoreDraft(taken)
-    else if (!isStored) draft.forget(taken, true)
+    if (isStored) draft.forget(contents, true)
+    if (!(await sent)) draft.restoreDraft(contents)
+    else if (!isStored) draft.forget(contents, true)
   }
 }

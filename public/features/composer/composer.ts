@@ -4,10 +4,10 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 import { type Choice, noChoice } from '../messages/outbox.ts'
-import { type DraftPlace, noDraft, StoredDraft, type Written } from './stored-draft.ts'
+import { type DraftPlace, noDraft, StoredDraft, type DraftContent } from './stored-draft.ts'
 
 /** Of two drafts, the second was begun after the first was taken. */
-const joined = (first: Written, second: Written): Written => {
+const joined = (first: DraftContent, second: DraftContent): DraftContent => {
   const comments = [...(first.comments ?? []), ...(second.comments ?? [])]
   return {
     ...second,
@@ -36,9 +36,9 @@ export class Composer {
   #restored = ''
   #recallAt = -1
   /** On its way, and stored nowhere else: it comes back when the page is left before that is known. */
-  readonly #taken = new Set<Written>()
-  readonly #stored: StoredDraft
-  readonly #draft: Written
+  readonly #inFlight = new Set<DraftContent>()
+  readonly #storedDraft: StoredDraft
+  readonly #draft: DraftContent
   readonly #isUnsaved: boolean
   /** For a session that does not exist yet. */
   readonly choice: ReadonlySignal<Choice> = this.#choice
@@ -48,8 +48,8 @@ export class Composer {
 
   constructor(platform: Platform, options: ComposerOptions) {
     this.#options = options
-    this.#stored = new StoredDraft(platform, options, this.#kept)
-    const { draft, isUnsaved } = this.#stored.load()
+    this.#storedDraft = new StoredDraft(platform, options, this.#withInFlight)
+    const { draft, isUnsaved } = this.#storedDraft.load()
     this.#draft = draft
     this.#isUnsaved = isUnsaved
     this.#put(this.#draft)
@@ -57,21 +57,21 @@ export class Composer {
     if (this.#isUnsaved) this.#changed()
   }
 
-  readonly #kept = (): Written =>
-    [...this.#taken].reduceRight((rest, draft) => joined(draft, rest), this.#now())
+  readonly #withInFlight = (): DraftContent =>
+    [...this.#inFlight].reduceRight((rest, draft) => joined(draft, rest), this.#now())
 
   choose(value: Choice): void {
     this.#choice.value = value
-    this.#stored.changed()
+    this.#storedDraft.changed()
   }
 
   /** The session of a new chat was created. */
   begin(isOurs: boolean): void {
     // The other page has sent it, or saves it.
     if (!isOurs && !this.#touched) this.#put(noDraft)
-    this.#stored.begin()
+    this.#storedDraft.begin()
     // The server has no draft yet, so the one that it sends must not overwrite this.
-    if (!this.#stored.isSaved()) this.#touched = true
+    if (!this.#storedDraft.isSaved()) this.#touched = true
   }
 
   /** Applies the server's draft unless the text has been edited since. */
@@ -79,9 +79,9 @@ export class Composer {
     const { isSending = () => false } = this.#options
     if (this.#touched) return
     const { client_message_id: id } = draft
-    const shown = id !== undefined && isSending(id) ? noDraft : draft
-    this.#put(shown)
-    this.#stored.adopt(shown)
+    const visible = id !== undefined && isSending(id) ? noDraft : draft
+    this.#put(visible)
+    this.#storedDraft.adopt(visible)
   }
 
   /** A pane shows the chat. */
@@ -92,10 +92,11 @@ export class Composer {
   /** No pane shows the chat: what another device writes meanwhile is shown when it is opened again. */
   async leave(): Promise<void> {
     this.#isLeft = true
-    await this.#stored.save()
+    await this.#storedDraft.save()
     // One that was on its way.
-    await this.#stored.settled()
-    if (this.#isLeft && this.#taken.size === 0 && this.#stored.isSaved()) this.#touched = false
+    await this.#storedDraft.settled()
+    if (this.#isLeft && this.#inFlight.size === 0 && this.#storedDraft.isSaved())
+      this.#touched = false
   }
 
   edit(value: string): void {
@@ -141,24 +142,24 @@ export class Composer {
 
   /** Ids of the message that the draft becomes, and of the stored draft that it began as. */
   names() {
-    return this.#stored.names()
+    return this.#storedDraft.names()
   }
 
   /** This is about to be put back: it is stored with the draft until then. */
-  hold(draft: Written): void {
-    this.#taken.add(draft)
-    void this.#stored.save()
+  hold(draft: DraftContent): void {
+    this.#inFlight.add(draft)
+    void this.#storedDraft.save()
   }
 
   /** What was taken is stored elsewhere: as a message, which takes the place of its draft, or as what a command did. */
-  forget(draft: Written, isMessage: boolean): void {
-    this.#taken.delete(draft)
-    if (isMessage) this.#stored.forget()
-    else void this.#stored.save()
+  forget(draft: DraftContent, isMessage: boolean): void {
+    this.#inFlight.delete(draft)
+    if (isMessage) this.#storedDraft.forget()
+    else void this.#storedDraft.save()
   }
 
   /** Returns the draft and clears the composer, to send it. It stays stored until `forget`. */
-  takeDraft(): Written {
+  takeDraft(): DraftContent {
     const draft = this.#now()
     this.text.value = ''
     this.#restored = ''
@@ -166,16 +167,16 @@ export class Composer {
     this.comments.value = []
     this.#recallAt = -1
     this.#touched = true
-    this.#stored.take()
-    this.#taken.add(draft)
+    this.#storedDraft.take()
+    this.#inFlight.add(draft)
     // What was typed just before is stored nowhere yet, and a command or guidance is no message.
-    this.#stored.changed()
+    this.#storedDraft.changed()
     return draft
   }
 
-  /** Puts an unsent draft back, before text written since. `held`: what was stored for it until now. */
-  restoreDraft(draft: Written, held = draft): void {
-    this.#taken.delete(held)
+  /** Puts an unsent draft back, before text written since. `original`: what was stored for it until now. */
+  restoreDraft(draft: DraftContent, original = draft): void {
+    this.#inFlight.delete(original)
     if (draft.choice && !this.#hasChoice()) this.#choice.value = draft.choice
     // Behind what was put back before: messages are refused in the order in which they were written.
     const before = this.text.value.startsWith(this.#restored) ? this.#restored : ''
@@ -187,18 +188,18 @@ export class Composer {
     this.comments.value = all.comments ?? []
     this.#changed()
     // At once: nothing else has it any more.
-    void this.#stored.save()
+    void this.#storedDraft.save()
   }
 
   save(): Promise<void> {
-    return this.#stored.save()
+    return this.#storedDraft.save()
   }
 
   #hasChoice(): boolean {
     return Object.values(this.#choice.value).some(Boolean)
   }
 
-  #now(): Written {
+  #now(): DraftContent {
     return {
       text: this.text.value,
       files: [...this.files.value],
@@ -209,10 +210,10 @@ export class Composer {
 
   #changed(): void {
     this.#touched = true
-    this.#stored.changed()
+    this.#storedDraft.changed()
   }
 
-  #put(draft: Written): void {
+  #put(draft: DraftContent): void {
     this.text.value = draft.text
     this.files.value = draft.files
     this.comments.value = draft.comments ?? []

@@ -13,14 +13,14 @@ type Dropped = { files: File[]; directories: FileSystemDirectoryEntry[] }
 /** Reads the dropped items synchronously, because the browser clears them after the event. A folder also appears as an unreadable file. */
 export const dropped = (data: DataTransfer | null): Dropped => {
   const items = [...(data?.items ?? [])].filter(({ kind }) => kind === 'file')
-  const found: Dropped = { files: items.length ? [] : [...(data?.files ?? [])], directories: [] }
+  const result: Dropped = { files: items.length ? [] : [...(data?.files ?? [])], directories: [] }
   for (const item of items) {
     const entry = item.webkitGetAsEntry?.()
     const file = item.getAsFile()
-    if (entry?.isDirectory) found.directories.push(entry as FileSystemDirectoryEntry)
-    else if (file) found.files.push(file)
+    if (entry?.isDirectory) result.directories.push(entry as FileSystemDirectoryEntry)
+    else if (file) result.files.push(file)
   }
-  return found
+  return result
 }
 
 /** Shows a toast for each folder that can't be attached. */

@@ -10,25 +10,25 @@ export type OfferedCommand = {
 }
 
 /** How well a command fits: its name before what it does; null when it does not. */
-const rankOf = ({ name, summary }: OfferedCommand, wanted: string): number | null => {
-  const at = name.toLowerCase().indexOf(wanted)
-  if (at >= 0) return at === 0 ? (name.length === wanted.length ? 0 : 1) : 2
-  return summary.toLowerCase().includes(wanted) ? 3 : null
+const rankOf = ({ name, summary }: OfferedCommand, needle: string): number | null => {
+  const at = name.toLowerCase().indexOf(needle)
+  if (at >= 0) return at === 0 ? (name.length === needle.length ? 0 : 1) : 2
+  return summary.toLowerCase().includes(needle) ? 3 : null
 }
 
 /** By group; with something typed, the group of the best match is first, and in each group its best. */
 export const findCommands = (all: readonly OfferedCommand[], query: string): OfferedCommand[] => {
-  const wanted = query.toLowerCase()
+  const needle = query.toLowerCase()
   const groups = COMMAND_GROUPS.map(group => {
     const own = all.filter(command => command.group === group)
-    const found = own.flatMap(command => {
-      const rank = rankOf(command, wanted)
-      return rank === null ? [] : [{ command, rank: wanted ? rank : 0 }]
+    const rows = own.flatMap(command => {
+      const rank = rankOf(command, needle)
+      return rank === null ? [] : [{ command, rank: needle ? rank : 0 }]
     })
-    return found.sort((a, b) => a.rank - b.rank)
+    return rows.sort((a, b) => a.rank - b.rank)
   })
   return groups
-    .filter(found => found.length > 0)
+    .filter(group => group.length > 0)
     .sort(([a], [b]) => a!.rank - b!.rank)
-    .flatMap(found => found.map(({ command }) => command))
+    .flatMap(group => group.map(({ command }) => command))
 }

@@ -29,23 +29,23 @@ const startAt = (selected: string): string =>
   selected.includes('/.') ? '~' : selected.slice(0, Math.max(0, selected.lastIndexOf('/')))
 
 /** The folders inside of `path`, or of the one that is being written. */
-const useFolders = (written: string, start: string) => {
+const useFolders = (typedPath: string, start: string) => {
   const workspaces = useWorkspaces()
   const { attempt } = useShell()
   const path = useSignal(start)
   const list = useSignal<FolderList | null>(null)
-  const wanted = written || path.value
+  const directory = typedPath || path.value
   useEffect(() => {
     if (!may('GET /api/workspaces/folders')) return
     let isCurrent = true
     void attempt(async () => {
-      const found = await workspaces.folders(wanted)
-      if (isCurrent) list.value = found
+      const folders = await workspaces.folders(directory)
+      if (isCurrent) list.value = folders
     })
     return () => {
       isCurrent = false
     }
-  }, [wanted])
+  }, [directory])
   return { path, list: list.value }
 }
 
@@ -100,7 +100,7 @@ export const FolderDialog = ({ selected, onDone, onClose }: Props) => {
   const recent = saved.toSorted(
     (a, b) => Number(b.path === workspaces.last.value) - Number(a.path === workspaces.last.value),
   )
-  const found = list ? optionsOf(list, name) : []
+  const matches = list ? optionsOf(list, name) : []
   const mayAdd = may('POST /api/workspaces/add')
   const use = (chosen: string) => {
     onDone()
@@ -131,11 +131,11 @@ export const FolderDialog = ({ selected, onDone, onClose }: Props) => {
               hint: each.path,
             })),
           },
-          { label: list?.path || t('folder.places'), options: found },
+          { label: list?.path || t('folder.places'), options: matches },
           {
             label: '',
             options:
-              mayAdd && isPath(text) && found.length === 0
+              mayAdd && isPath(text) && matches.length === 0
                 ? [{ id: text, label: t('chip.workspace.add', { path: text }), icon: 'plus' }]
                 : [],
           },

@@ -2,10 +2,10 @@
 import { firstContent } from '../../parts/first-content.ts'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 
-type Parts = typeof import('./lazy-bar.ts')
+type BarModule = typeof import('./lazy-bar.ts')
 
 export const lateBar =
-  <P>(pick: (parts: Parts) => P) =>
+  <P>(pick: (parts: BarModule) => P) =>
   async (): Promise<P> => {
     await firstContent
     // Not beside the request of the part: a style sheet that arrives before the first view is shown delays it.

@@ -20,9 +20,9 @@ export class SlashCommands {
   /** Runs a command; false for other text. Rejects when it failed: the text stays. */
   async run(app: App, text: string): Promise<boolean> {
     if (!text.trimStart().startsWith('/')) return false
-    const found = (await this.load()).parseCommand(text)
-    if (!found) return false
-    const answer = await found.command.run(app, found.argument)
+    const match = (await this.load()).parseCommand(text)
+    if (!match) return false
+    const answer = await match.command.run(app, match.argument)
     if (answer) app.shell.toasts.show(answer)
     return true
   }

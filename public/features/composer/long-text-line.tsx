@@ -12,8 +12,8 @@ const words = ({ kind, chars: count }: LongText): string =>
 export const LongTextLine = () => {
   const { attachments, draft: composer } = useComposer()
   const { layout } = useShell()
-  const shown = attachments.longTexts.longText.value
-  if (shown === null) return null
+  const longText = attachments.longTexts.longText.value
+  if (longText === null) return null
   const back = () => {
     layout.composerFocus.value += 1
   }
@@ -22,11 +22,11 @@ export const LongTextLine = () => {
     // Unlike a change of its value, the field can undo this.
     if (!document.execCommand('insertText', false, text)) composer.edit(composer.text.value + text)
   }
-  const canInsert = shown.kind === 'attached' && shown.canInsert
+  const canInsert = longText.kind === 'attached' && longText.canInsert
   return (
     <div class="paste-offer" role="status">
-      <span>{words(shown)}</span>
-      {shown.kind !== 'attached' && (
+      <span>{words(longText)}</span>
+      {longText.kind !== 'attached' && (
         <button
           type="button"
           class="tx-link"
@@ -47,11 +47,11 @@ export const LongTextLine = () => {
           {t('attach.pasted.insert')}
         </button>
       )}
-      {shown.kind !== 'long' && (
+      {longText.kind !== 'long' && (
         <IconButton
           icon="close"
           size={12}
-          label={t(shown.kind === 'pasted' ? 'attach.pasted.keep' : 'app.close')}
+          label={t(longText.kind === 'pasted' ? 'attach.pasted.keep' : 'app.close')}
           onClick={() => {
             attachments.longTexts.dismissText()
             back()

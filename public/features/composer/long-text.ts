@@ -58,8 +58,8 @@ export class LongTexts {
   }
 
   /** For pasted and dropped text. True if it was attached, so that it must not enter the field. */
-  readonly onPaste = (given: string): boolean => {
-    const text = given.includes('\r') ? given.replace(/\r\n?/g, '\n') : given
+  readonly onPaste = (raw: string): boolean => {
+    const text = raw.includes('\r') ? raw.replace(/\r\n?/g, '\n') : raw
     if (text.length > ATTACHED_CHARS) {
       this.#attach(text, this.#options.composer.text.value)
       return true

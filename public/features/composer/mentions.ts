@@ -39,12 +39,12 @@ export const withMentions = async (
   const now = toSeconds(clock.now())
   const of = (kind: Mention['kind']) =>
     mentions.filter(mention => mention.kind === kind).map(each => toSuggestion(each, now))
-  const wanted = query.toLowerCase()
+  const needle = query.toLowerCase()
   const isClose = (group: readonly Suggestion[]): boolean => {
     const [best] = group
-    if (wanted === '' || !best) return false
+    if (needle === '' || !best) return false
     const name = best.kind === 'file' ? (best.path.split('/').at(-1) ?? '') : best.name
-    return name.toLowerCase().includes(wanted)
+    return name.toLowerCase().includes(needle)
   }
   const groups = [files.slice(0, MAX_FILES), of('chat'), of('skill')]
   return [...groups.filter(isClose), ...groups.filter(group => !isClose(group))].flat()

@@ -13,7 +13,7 @@ export const plusMenu = ({ composer, pane, shell }: App, pick: () => void): Menu
     completion.update(text, text.length)
     pane.focusComposer()
   }
-  const written = draft.text.peek()
+  const draftText = draft.text.peek()
   const spoken = dictation.peek()
   return [
     { label: t('attach.pick'), icon: 'paperclip', run: pick },
@@ -28,7 +28,7 @@ export const plusMenu = ({ composer, pane, shell }: App, pick: () => void): Menu
       : []),
     'line',
     // A command is the whole message.
-    ...(written.trim() === ''
+    ...(draftText.trim() === ''
       ? [
           {
             label: inKeys('keys.commands'),
@@ -42,7 +42,7 @@ export const plusMenu = ({ composer, pane, shell }: App, pick: () => void): Menu
       label: inKeys('keys.mention'),
       icon: 'file',
       keys: '@',
-      run: () => type(written === '' ? '@' : `${written.trimEnd()} @`),
+      run: () => type(draftText === '' ? '@' : `${draftText.trimEnd()} @`),
     },
     // Once chosen, it has a chip.
     ...(composer.personalities.list.peek().length > 0

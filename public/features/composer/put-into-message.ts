@@ -7,7 +7,7 @@ export const putIntoMessage = (
   text: string,
 ): void => {
   route.backToChat()
-  const written = draft.text.value.replace(/^\/[\w:.-]+(?:\s+|$)/, '')
-  draft.edit(written ? `${text.trimEnd()} ${written}` : text)
+  const rest = draft.text.value.replace(/^\/[\w:.-]+(?:\s+|$)/, '')
+  draft.edit(rest ? `${text.trimEnd()} ${rest}` : text)
   pane.focusComposer()
 }

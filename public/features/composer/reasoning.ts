@@ -11,10 +11,10 @@ export const isEffortChoice = (text: string): text is Effort | 'default' =>
 export class ReasoningState {
   readonly #platform: Platform
   readonly effort = signal<Effort | ''>('')
-  readonly shown = signal(true)
+  readonly isShown = signal(true)
   /** Of the chat's model: what it does not know is not offered. */
   readonly offered = signal<readonly Effort[]>(EFFORTS)
-  #asked = ''
+  #model = ''
 
   constructor(platform: Platform) {
     this.#platform = platform
@@ -22,14 +22,14 @@ export class ReasoningState {
 
   /** Blank: the default model. */
   async loadOffered(model: string): Promise<void> {
-    this.#asked = model
+    this.#model = model
     const reply = await this.#platform.api('GET /api/reasoning', { model }).catch(error => {
       // Not those of the model before.
-      if (this.#asked === model) this.offered.value = EFFORTS
+      if (this.#model === model) this.offered.value = EFFORTS
       throw error
     })
     // Another model was chosen meanwhile.
-    if (this.#asked !== model) return
+    if (this.#model !== model) return
     this.#take(reply)
     this.offered.value = reply.efforts?.filter(isEffort) ?? EFFORTS
   }
@@ -51,6 +51,6 @@ export class ReasoningState {
 
   #take(reply: Reasoning): void {
     this.effort.value = isEffort(reply.reasoning_effort) ? reply.reasoning_effort : ''
-    this.shown.value = reply.show_reasoning
+    this.isShown.value = reply.show_reasoning
   }
 }

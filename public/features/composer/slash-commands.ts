@@ -8,7 +8,7 @@ import { isEffortChoice } from './reasoning.ts'
 import { mayRun } from './slash-routes.ts'
 import { USAGE_DAYS } from '../shell/route.ts'
 import { isTheme, THEMES } from '../settings/settings.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import type { SteeringCommand } from '../queue/actions.ts'
 import { t as described } from './slash-strings.ts'
 import { t } from './strings.ts'
@@ -50,10 +50,10 @@ const model: Run = async (app, query) => {
     app.shell.layout.picker.value = 'model'
     return undefined
   }
-  const [found] = matchModels(app.models.all.value, query)
-  if (!found) return t('command.model.none', { query })
-  await app.chat.choices.chooseModel(found.id)
-  return t('command.model', { name: found.label })
+  const [match] = matchModels(app.models.all.value, query)
+  if (!match) return t('command.model.none', { query })
+  await app.chat.choices.chooseModel(match.id)
+  return t('command.model', { name: match.label })
 }
 
 const workspace: Run = async (app, query) => {
@@ -63,20 +63,20 @@ const workspace: Run = async (app, query) => {
     app.shell.layout.picker.value = 'workspace'
     return undefined
   }
-  const wanted = query.toLowerCase()
-  const found = app.workspaces.list.value.find(({ name, path }) =>
-    `${name} ${path}`.toLowerCase().includes(wanted),
+  const needle = query.toLowerCase()
+  const match = app.workspaces.list.value.find(({ name, path }) =>
+    `${name} ${path}`.toLowerCase().includes(needle),
   )
-  if (!found) return t('command.workspace.none', { query })
-  await app.chat.choices.chooseWorkspace(found.path)
-  return t('command.workspace', { name: app.workspaces.nameOf(found.path) })
+  if (!match) return t('command.workspace.none', { query })
+  await app.chat.choices.chooseWorkspace(match.path)
+  return t('command.workspace', { name: app.workspaces.nameOf(match.path) })
 }
 
 const theme: Run = async (app, name) => {
   if (!name) return t('command.theme.list', { names: THEMES })
-  const known = isTheme(name.toLowerCase()) ? name.toLowerCase() : name
-  await app.settings.save('theme', known)
-  return t('command.theme', { name: known })
+  const value = isTheme(name.toLowerCase()) ? name.toLowerCase() : name
+  await app.settings.save('theme', value)
+  return t('command.theme', { name: value })
 }
 
 const personality: Run = async (app, name) => {
@@ -102,7 +102,7 @@ const reasoning: Run = async (app, argument) => {
   else await app.composer.reasoning.load()
   return t('command.reasoning', {
     shown: t(
-      app.composer.reasoning.shown.value ? 'command.reasoning.shown' : 'command.reasoning.hidden',
+      app.composer.reasoning.isShown.value ? 'command.reasoning.shown' : 'command.reasoning.hidden',
     ),
     effort: t(`effort.${app.composer.reasoning.effort.value}`),
   })
@@ -112,7 +112,7 @@ const status = inSession(async (app, id) => {
   const { agent_running } = await app.shell.api('GET /api/session/status', { session_id: id })
   const row = app.sessions.row(id)
   return t('command.status', {
-    title: titleOf(row ?? { title: '' }),
+    title: sessionTitle(row ?? { title: '' }),
     messages: t('list.messages', { count: row?.message_count ?? 0 }),
     model: app.models.labelOf(row?.model ?? null),
     state: t(agent_running ? 'command.status.running' : 'command.status.idle'),
@@ -192,9 +192,9 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
   reasoning,
   theme,
   async usage(app) {
-    const shown = !app.settings.current.value.show_token_usage
-    await app.settings.save('show_token_usage', shown)
-    return t(shown ? 'command.usage.on' : 'command.usage.off')
+    const isOn = !app.settings.current.value.show_token_usage
+    await app.settings.save('show_token_usage', isOn)
+    return t(isOn ? 'command.usage.on' : 'command.usage.off')
   },
   async plan(app, task) {
     return (await import('../plan/plan-mode.ts')).planCommand(app, task)
@@ -237,9 +237,9 @@ export { findCommands } from './find-commands.ts'
 /** Parses `/name argument`; null for other text, which is sent to the agent. */
 export const parseCommand = (text: string): { command: Command; argument: string } | null => {
   const match = /^\/([\w-]+)(?:\s+([\s\S]*))?$/.exec(text.trim())
-  const wanted = match?.[1]?.toLowerCase()
+  const word = match?.[1]?.toLowerCase()
   const command = commands.find(
-    ({ name, aliases = [] }) => name === wanted || aliases.some(alias => alias === wanted),
+    ({ name, aliases = [] }) => name === word || aliases.some(alias => alias === word),
   )
   return command ? { command, argument: match?.[2]?.trim() ?? '' } : null
 }

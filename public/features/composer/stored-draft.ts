@@ -16,12 +16,12 @@ const KEEPALIVE_BYTES = 30_000
 /** Drafts by session that the server does not have yet. */
 const UNSAVED = 'unsaved-drafts'
 /** What is written, and in a new chat what was chosen for it. */
-export type Written = Draft & { choice?: Choice }
-export const noDraft: Written = { text: '', files: [] }
+export type DraftContent = Draft & { choice?: Choice }
+export const noDraft: DraftContent = { text: '', files: [] }
 /** Of the draft of a new chat in this browser, followed by the client's id of the chat. */
 const NEW = 'draft:'
 /** Equals no draft. */
-const UNKNOWN: Written = { text: '\0', files: [], comments: [] }
+const UNKNOWN: DraftContent = { text: '\0', files: [], comments: [] }
 
 const isSame = (a: Draft, b: Draft): boolean =>
   a.text === b.text &&
@@ -53,10 +53,10 @@ export class StoredDraft {
   readonly #platform: Platform
   readonly #place: Required<DraftPlace>
   /** The draft as it is written now. */
-  readonly #now: () => Written
-  #saved: Written = noDraft
+  readonly #now: () => DraftContent
+  #saved: DraftContent = noDraft
   /** The one that was saved last when the draft was taken. */
-  #savedBefore: Written | undefined
+  #savedBefore: DraftContent | undefined
   /** What this browser has of it, unless another page that shows the chat has stored its own since. */
   #own: Draft | undefined
   /** What the draft will be sent as; see docs/decisions/0003. */
@@ -70,7 +70,7 @@ export class StoredDraft {
   constructor(
     platform: Platform,
     { sessionId, key, savesDraft = () => true }: DraftPlace,
-    now: () => Written,
+    now: () => DraftContent,
   ) {
     this.#platform = platform
     this.#again = new TryAgain(platform.clock)
@@ -79,20 +79,20 @@ export class StoredDraft {
   }
 
   /** What this browser has of it. A draft that the server does not have is saved again with the next `save`. */
-  load(): { draft: Written; isUnsaved: boolean } {
+  load(): { draft: DraftContent; isUnsaved: boolean } {
     const id = this.#place.sessionId.peek()
     const { drafts } = this.#platform
-    const found = id ? this.#unsaved()[id] : drafts.read(this.#place.key, noDraft)
-    const draft = found ?? noDraft
-    this.#own = found
+    const unsaved = id ? this.#unsaved()[id] : drafts.read(this.#place.key, noDraft)
+    const draft = unsaved ?? noDraft
+    this.#own = unsaved
     this.adopt(draft)
-    const isUnsaved = id !== '' && found !== undefined
+    const isUnsaved = id !== '' && unsaved !== undefined
     if (isUnsaved) this.#saved = UNKNOWN
     return { draft, isUnsaved }
   }
 
   /** A stored draft is shown. */
-  adopt(draft: Written): void {
+  adopt(draft: DraftContent): void {
     this.#saved = draft
     this.#shownId = draft.client_message_id
     this.#messageId = randomId()
@@ -174,14 +174,14 @@ export class StoredDraft {
   }
 
   async #send(input: { session_id: string } & Draft): Promise<void> {
-    const named = { ...input, client_message_id: this.#messageId }
+    const body = { ...input, client_message_id: this.#messageId }
     // `keepalive` sends the draft even while the tab closes; a longer one is in the browser if that is too soon.
-    const keepalive = new Blob([JSON.stringify(named)]).size <= KEEPALIVE_BYTES
-    await this.#platform.api('POST /api/session/draft', named, { keepalive })
+    const keepalive = new Blob([JSON.stringify(body)]).size <= KEEPALIVE_BYTES
+    await this.#platform.api('POST /api/session/draft', body, { keepalive })
   }
 
   /** What was only chosen is not worth keeping. */
-  #storeNew(draft: Written): void {
+  #storeNew(draft: DraftContent): void {
     const { drafts } = this.#platform
     if (!isSame(draft, noDraft)) drafts.write(this.#place.key, draft)
     else if (this.#isOwn(drafts.read<Draft | undefined>(this.#place.key, undefined)))
@@ -198,19 +198,19 @@ export class StoredDraft {
     return this.#platform.drafts.read<Record<string, Draft>>(UNSAVED, {})
   }
 
-  #isOwn(found: Draft | undefined): boolean {
-    return found !== undefined && this.#own !== undefined && isSame(found, this.#own)
+  #isOwn(draft: Draft | undefined): boolean {
+    return draft !== undefined && this.#own !== undefined && isSame(draft, this.#own)
   }
 
-  #keep(id: string, draft: Written): void {
+  #keep(id: string, draft: DraftContent): void {
     this.#own = draft
     // With the name that the server may have it under: its reply may never be seen.
-    const named = { ...draft, client_message_id: this.#messageId }
-    this.#platform.drafts.write(UNSAVED, { ...this.#unsaved(), [id]: named })
+    const record = { ...draft, client_message_id: this.#messageId }
+    this.#platform.drafts.write(UNSAVED, { ...this.#unsaved(), [id]: record })
   }
 
   #forget(id: string): void {
-    const { [id]: found, ...others } = this.#unsaved()
-    if (this.#isOwn(found)) this.#platform.drafts.write(UNSAVED, others)
+    const { [id]: draft, ...others } = this.#unsaved()
+    if (this.#isOwn(draft)) this.#platform.drafts.write(UNSAVED, others)
   }
 }

@@ -5,11 +5,11 @@ import { t } from '../../strings/t.ts'
 import { splitComments, withComments } from '../../../lib/base/comment-text.ts'
 import { withFiles } from '../../../lib/base/draft-message.ts'
 import type { Composer } from './composer.ts'
-import { withoutFiles } from '../messages/message-text.ts'
+import { messageText, withoutFiles } from '../messages/message-text.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { type Transcript, textOf } from '../messages/transcript.ts'
+import type { Transcript } from '../messages/transcript.ts'
 import type { NewMessage, Outbox } from '../messages/outbox.ts'
 import type { SessionChoices } from './session-choices.ts'
 
@@ -169,7 +169,7 @@ export class TurnActions {
     }
     const attached = prompt.attachments ?? []
     const files = [...attached, ...added]
-    const before = attached.length > 0 ? withoutFiles(textOf(prompt)) : textOf(prompt)
+    const before = attached.length > 0 ? withoutFiles(messageText(prompt)) : messageText(prompt)
     // An edited text replaces the text only: comments and files stay.
     const message = text === null ? before : withComments(text, splitComments(before).comments)
     return this.#send({ text: withFiles(message, files), files, replace: prompt.id })

@@ -18,10 +18,10 @@ const SEARCH_FROM = 10
 
 const groupsOf = (choices: readonly ExternalChoice[], query: string): PickerGroup[] => {
   const words = query.toLowerCase().split(/\s+/)
-  const found = choices.filter(({ name, label, value }) =>
+  const matches = choices.filter(({ name, label, value }) =>
     words.every(word => `${label} ${name} ${value}`.toLowerCase().includes(word)),
   )
-  return [...Map.groupBy(found, ({ group }) => group)].map(([group, members]) => ({
+  return [...Map.groupBy(matches, ({ group }) => group)].map(([group, members]) => ({
     label: members[0]?.label ?? '',
     options: members.map(({ value, name, description, current }) => ({
       id: JSON.stringify([group, value]),
@@ -55,14 +55,14 @@ export const AgentChip = ({ id }: { id: string }) => {
   }, [id, isIdle])
   useEffect(() => agent.reset, [])
 
-  const found = agent.current.value
-  if (!found?.agent) return null
-  const { name } = found.agent
-  const choices = choicesOf(found, t('mode'), t('signIn', { name }))
+  const session = agent.current.value
+  if (!session?.agent) return null
+  const { name } = session.agent
+  const choices = choicesOf(session, t('mode'), t('signIn', { name }))
   const mode = choices.find(({ group, current }) => group === 'mode' && current)?.name
-  const isSignedOut = !found.is_open && found.sign_in !== null
-  const title = t(isSignedOut ? 'signIn' : found.is_open ? 'chip' : 'open', { name })
-  const shown = agent.busy.value ? t('opening') : isSignedOut ? title : (mode ?? name)
+  const isSignedOut = !session.is_open && session.sign_in !== null
+  const title = t(isSignedOut ? 'signIn' : session.is_open ? 'chip' : 'open', { name })
+  const caption = agent.busy.value ? t('opening') : isSignedOut ? title : (mode ?? name)
   const close = () => {
     isOpen.value = false
     query.value = ''
@@ -73,7 +73,7 @@ export const AgentChip = ({ id }: { id: string }) => {
       return
     }
     if (isOpen.value) return close()
-    if (!found.is_open) await attempt(() => agent.open(id))
+    if (!session.is_open) await attempt(() => agent.open(id))
     const now = agent.current.value
     if (now?.is_open || now?.sign_in?.methods.length) isOpen.value = true
     else if (now?.sign_in) void toasts.show(now.sign_in.said || t('signIn.own', { name }))
@@ -91,7 +91,7 @@ export const AgentChip = ({ id }: { id: string }) => {
         ref={anchor}
         type="button"
         class="chip chip-agent"
-        aria-label={`${title}: ${shown}`}
+        aria-label={`${title}: ${caption}`}
         aria-haspopup="listbox"
         aria-expanded={isOpen.value || isPastOpen.value}
         title={title}
@@ -99,7 +99,7 @@ export const AgentChip = ({ id }: { id: string }) => {
         onClick={() => void toggle()}
       >
         <Icon name={agent.busy.value ? 'spinner' : 'settings'} size={14} />
-        <span class="chip-value">{shown}</span>
+        <span class="chip-value">{caption}</span>
       </button>
       {isOpen.value && (
         <Popover anchor={anchor} onClose={close} side="above" class="popover-picker">
@@ -108,7 +108,7 @@ export const AgentChip = ({ id }: { id: string }) => {
             placeholder={t('search')}
             groups={[
               ...groupsOf(choices, query.value),
-              ...(query.value === '' && found.is_open
+              ...(query.value === '' && session.is_open
                 ? [{ label: t('earlier'), options: [{ id: PAST, label: t('past', { name }) }] }]
                 : []),
             ]}

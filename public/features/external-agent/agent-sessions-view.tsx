@@ -40,18 +40,18 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
     void attempt(() => past.load(id)).then(() => past.list.value === null && onClose())
   }, [id])
 
-  const found = past.list.value
+  const list = past.list.value
   const now = sessions.now.value
   const words = query.value.toLowerCase().split(/\s+/)
   const titleOf = ({ title, agent_session_id }: EarlierSession) => title || agent_session_id
-  const shown = (found?.sessions ?? []).filter(each =>
+  const matches = (list?.sessions ?? []).filter(each =>
     words.every(word => titleOf(each).toLowerCase().includes(word)),
   )
   const hintOf = ({ session_id, updated_at }: EarlierSession) =>
     session_id ? t('here') : updated_at === null ? '' : formatAgo(updated_at, now)
 
   const pick = (key: string) => {
-    const chosen = shown.find(each => each.agent_session_id === key)
+    const chosen = matches.find(each => each.agent_session_id === key)
     if (!chosen) return
     const { details, chat } = openChat
     const here = {
@@ -73,15 +73,15 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
         groups={[
           {
             label: t('past.head', { name }),
-            options: shown.map(each => ({
+            options: matches.map(each => ({
               id: each.agent_session_id,
               label: titleOf(each),
               hint: hintOf(each),
             })),
           },
         ]}
-        empty={found ? found.note || t('past.none') : t('app.loading')}
-        query={(found?.sessions.length ?? 0) >= SEARCH_FROM ? query : undefined}
+        empty={list ? list.note || t('past.none') : t('app.loading')}
+        query={(list?.sessions.length ?? 0) >= SEARCH_FROM ? query : undefined}
         onPick={pick}
       />
     </Popover>

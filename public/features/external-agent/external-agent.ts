@@ -55,7 +55,7 @@ export class ExternalAgentState {
   readonly current = signal<ExternalAgent | null>(null)
   readonly busy = signal(false)
   /** The session shown; replies for another one are dropped. */
-  #wanted = ''
+  #sessionId = ''
 
   constructor(platform: Platform, offer: (commands: SkillCommand[]) => void) {
     this.#platform = platform
@@ -63,14 +63,14 @@ export class ExternalAgentState {
   }
 
   readonly reset = (): void => {
-    this.#wanted = ''
+    this.#sessionId = ''
     this.current.value = null
     this.#offer([])
   }
 
   async load(id: string): Promise<void> {
-    if (id !== this.#wanted) this.current.value = null
-    this.#wanted = id
+    if (id !== this.#sessionId) this.current.value = null
+    this.#sessionId = id
     this.#applyReply(id, await this.#platform.api('GET /api/session/agent', { session_id: id }))
   }
 
@@ -102,11 +102,11 @@ export class ExternalAgentState {
     )
   }
 
-  #applyReply(id: string, found: ExternalAgent): void {
-    if (id !== this.#wanted) return
-    this.current.value = found
+  #applyReply(id: string, reply: ExternalAgent): void {
+    if (id !== this.#sessionId) return
+    this.current.value = reply
     this.#offer(
-      found.commands.map(({ name, description, hint }) => ({
+      reply.commands.map(({ name, description, hint }) => ({
         name,
         summary: description,
         argument: hint,

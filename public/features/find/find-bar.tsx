@@ -43,14 +43,14 @@ const Bar = () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
-  useSignalEffect(() => marks.current?.show(find.wanted.value, find.current.value))
+  useSignalEffect(() => marks.current?.show(find.needle.value, find.current.value))
 
   const close = () => {
     layout.findOpen.value = false
   }
   const total = find.total.value
   const state = () => {
-    if (!find.wanted.value) return ''
+    if (!find.needle.value) return ''
     const at = find.index.value + 1
     if (total > 0) return t(find.isCut.value ? 'count.cut' : 'count', { at, total })
     return find.loading.value ? '' : t('none')

@@ -13,7 +13,7 @@ const MAX_FRAMES = 12
 const MAX_HIGHLIGHTS = 1_000
 
 /** Ranges of the matches of a row from number `from` on. */
-const rangesIn = (row: Element, wanted: string, from: number, to: number): Range[] => {
+const rangesIn = (row: Element, needle: string, from: number, to: number): Range[] => {
   const nodes: { node: Text; start: number }[] = []
   let text = ''
   const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT)
@@ -23,13 +23,13 @@ const rangesIn = (row: Element, wanted: string, from: number, to: number): Range
     text += node.nodeValue ?? ''
   }
   const pointOf = (at: number, isEnd: boolean) => {
-    const found = nodes.findLast(({ start }) => (isEnd ? start < at : start <= at))
-    return found ? ([found.node, at - found.start] as const) : null
+    const entry = nodes.findLast(({ start }) => (isEnd ? start < at : start <= at))
+    return entry ? ([entry.node, at - entry.start] as const) : null
   }
-  const places = indexesOf(foldCase(text), wanted, to)
+  const places = indexesOf(foldCase(text), needle, to)
   return places.slice(Math.max(0, Math.min(from, places.length - 1))).flatMap(at => {
     const start = pointOf(at, false)
-    const end = pointOf(at + wanted.length, true)
+    const end = pointOf(at + needle.length, true)
     if (!start || !end) return []
     const range = document.createRange()
     range.setStart(...start)
@@ -42,7 +42,7 @@ export class FindHighlights {
   readonly #body: HTMLElement
   #frame = 0
   #closed = false
-  #wanted = ''
+  #needle = ''
   #current: Match | null = null
   readonly #observer = new MutationObserver(() => this.#soon())
 
@@ -55,11 +55,11 @@ export class FindHighlights {
     this.#frame = 0
     // Browsers without highlights still scroll from match to match.
     if (this.#closed || !CSS.highlights) return
-    const rows = this.#wanted ? [...this.#body.querySelectorAll('.tx-row-text, .tx-row-user')] : []
-    const here = this.#current && this.#wanted ? this.#rangeOf(this.#current) : null
+    const rows = this.#needle ? [...this.#body.querySelectorAll('.tx-row-text, .tx-row-user')] : []
+    const here = this.#current && this.#needle ? this.#rangeOf(this.#current) : null
     const all = new Highlight()
     for (const row of rows)
-      for (const range of rangesIn(row, this.#wanted, 0, MAX_HIGHLIGHTS)) all.add(range)
+      for (const range of rangesIn(row, this.#needle, 0, MAX_HIGHLIGHTS)) all.add(range)
     CSS.highlights.set(ALL, all)
     const top = new Highlight(...(here ? [here] : []))
     top.priority = 1
@@ -71,7 +71,7 @@ export class FindHighlights {
   }
 
   show(text: string, match: Match | null): void {
-    this.#wanted = text
+    this.#needle = text
     this.#current = match
     this.#soon()
     if (match) this.#reveal(match)
@@ -100,7 +100,7 @@ export class FindHighlights {
   #rangeOf({ key, n }: Match): Range | null {
     const row = this.#rowOf(key)
     // Rendered formulas and diagrams may contain fewer matches than their source: then the last.
-    return (row && rangesIn(row, this.#wanted, n, n + 1)[0]) ?? null
+    return (row && rangesIn(row, this.#needle, n, n + 1)[0]) ?? null
   }
 
   #reveal(match: Match, framesLeft = MAX_FRAMES): void {

@@ -2,9 +2,8 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import type { TranscriptState } from '../messages/chat-reducer.ts'
-import { withoutFiles } from '../messages/message-text.ts'
-import { textOf } from '../transcript/content.ts'
-import { type Row, toRows } from '../transcript/rows.ts'
+import { messageText, withoutFiles } from '../messages/message-text.ts'
+import { type TranscriptRow, toRows } from '../transcript/rows.ts'
 
 /** The `n`-th match in a row, from 0. */
 export type Match = { key: string; n: number }
@@ -27,20 +26,20 @@ export const foldCase = (text: string): string => {
 export const MAX_MATCHES = 10_000
 
 /** Offsets of non-overlapping matches, the first `limit` of them. */
-export const indexesOf = (text: string, wanted: string, limit = MAX_MATCHES): number[] => {
+export const indexesOf = (text: string, needle: string, limit = MAX_MATCHES): number[] => {
   const places: number[] = []
-  if (!wanted) return places
-  let at = text.indexOf(wanted)
+  if (!needle) return places
+  let at = text.indexOf(needle)
   while (at >= 0 && places.length < limit) {
     places.push(at)
-    at = text.indexOf(wanted, at + wanted.length)
+    at = text.indexOf(needle, at + needle.length)
   }
   return places
 }
 
-const rawOf = (row: Row): string => {
+const rawOf = (row: TranscriptRow): string => {
   if (row.kind === 'text') return row.text
-  if (row.kind === 'user') return withoutFiles(textOf(row.message))
+  if (row.kind === 'user') return withoutFiles(messageText(row.message))
   return ''
 }
 
@@ -58,7 +57,7 @@ export class Find {
   #closed = false
   #isLoading = false
   /** Folded text by row key, valid until the row's text changes. */
-  readonly #known = new Map<string, { raw: string; folded: string }>()
+  readonly #folded = new Map<string, { raw: string; folded: string }>()
   readonly #messages
   readonly #rows = computed(() =>
     toRows({
@@ -69,11 +68,11 @@ export class Find {
       showThinking: false,
     }),
   )
-  readonly wanted = computed(() => foldCase(this.query.value.trim()))
+  readonly needle = computed(() => foldCase(this.query.value.trim()))
   readonly #matches = computed((): Match[] => {
-    if (!this.wanted.value) return []
+    if (!this.needle.value) return []
     return this.#rows.value.flatMap(row =>
-      indexesOf(this.#foldedOf(row), this.wanted.value).map((_, n) => ({ key: row.key, n })),
+      indexesOf(this.#foldedOf(row), this.needle.value).map((_, n) => ({ key: row.key, n })),
     )
   })
   /** Index of the current match, or -1. */
@@ -92,7 +91,7 @@ export class Find {
     this.#options = options
     this.#messages = computed(() => chat.value.messages)
     this.loading = computed(
-      () => this.wanted.value !== '' && chat.value.before > 0 && !this.failed.value,
+      () => this.needle.value !== '' && chat.value.before > 0 && !this.failed.value,
     )
   }
 
@@ -142,12 +141,12 @@ export class Find {
     this.#closed = true
   }
 
-  #foldedOf(row: Row): string {
+  #foldedOf(row: TranscriptRow): string {
     const raw = rawOf(row)
-    const found = this.#known.get(row.key)
-    if (found?.raw === raw) return found.folded
+    const cached = this.#folded.get(row.key)
+    if (cached?.raw === raw) return cached.folded
     const folded = raw && foldCase(row.kind === 'text' ? toPlainText(raw) : raw)
-    this.#known.set(row.key, { raw, folded })
+    this.#folded.set(row.key, { raw, folded })
     return folded
   }
 }

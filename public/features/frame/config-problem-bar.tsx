@@ -20,8 +20,8 @@ export const ConfigProblemBar = () => {
   useEffect(() => {
     if (other) void attempt(() => profiles.refresh())
   }, [other, open?.session_id])
-  const known = profiles.list.value
-  const gone = other && known.length > 0 && !known.some(({ name }) => name === other)
+  const all = profiles.list.value
+  const gone = other && all.length > 0 && !all.some(({ name }) => name === other)
   if (problems.length === 0 && guards.length === 0 && !changed && !gone) return null
   return (
     <div class="trouble" role="status" data-narrow={layout.narrow.value}>
@@ -42,11 +42,11 @@ export const ConfigProblemBar = () => {
         </p>
       )}
       {[closing, notes].map(
-        (found, at) =>
-          found.length > 0 && (
+        (group, at) =>
+          group.length > 0 && (
             <p key={at}>
               {t(at === 0 ? 'problems.guards' : 'problems.notes', {
-                keys: found.map(({ key }) => key),
+                keys: group.map(({ key }) => key),
               })}{' '}
               <a href={route.hrefOf({ view: 'settings', section: 'permissions' })}>
                 {t('problems.look')}

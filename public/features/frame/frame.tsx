@@ -134,7 +134,7 @@ const Second = lazy(async () => (await import('./second-side.tsx')).SecondSide)
 /** All of a chat is drawn anew with another one: nothing in it belongs to two. */
 export const PaneView = ({ pane }: { pane: Pane }) => (
   <AppContext.Provider value={pane.app.value}>
-    <ChatView key={pane.shown.value.key} />
+    <ChatView key={pane.openChat.value.key} />
   </AppContext.Provider>
 )
 
@@ -217,7 +217,7 @@ const Shell = ({ app }: { app: Page }) => {
   const { key } = useChat()
   const { route, layout } = useShell()
   const isChat = route.current.value.view === 'chat'
-  const isOver = panel.shown.value && isChat
+  const isOver = panel.isShown.value && isChat
   const isCovered = panel.overlay.value && isOver
   const isCentered = panel.full.value && isOver && !isCovered
   return (
@@ -240,7 +240,7 @@ const Corner = () => {
   const panel = usePanel()
   const { route } = useShell()
   const isChat = route.current.value.view === 'chat'
-  const isOpen = panel.shown.value && isChat
+  const isOpen = panel.isShown.value && isChat
   const isBeside = isOpen && !panel.overlay.value && !panel.full.value
   const isLow = !isChat || (isOpen && !isBeside)
   return (

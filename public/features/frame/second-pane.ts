@@ -4,13 +4,19 @@ import type { Page } from '../../app.ts'
 import type { Pane } from '../../pane.ts'
 import { PanelFrame } from '../panel/panel.ts'
 import { t } from '../split/strings.ts'
-import { parseRoute, type Place, placeOf, type Route, type RouteState } from '../shell/route.ts'
+import {
+  parseRoute,
+  type TranscriptPlace,
+  placeOf,
+  type Route,
+  type RouteState,
+} from '../shell/route.ts'
 
 type SecondRoute = RouteState & { first: RouteState }
 
 /** The address of its chat is `beside` of the page's address. */
 const createSecondRoute = (first: RouteState, base: string): SecondRoute => {
-  const place = signal<Place | null>(null)
+  const place = signal<TranscriptPlace | null>(null)
   const sessionId = computed(() => first.beside.value || null)
   const openSession: RouteState['openSession'] = (id, options) => {
     place.value = null
@@ -98,7 +104,7 @@ export const openSecond = (page: Page): Pane => {
 /** Closes a side, which stops nothing in its session; its draft is stored first. */
 const close = async (page: Page, closing: Pane): Promise<void> => {
   const { route, toasts } = page.shell
-  const { draft, panel } = closing.shown.peek()
+  const { draft, panel } = closing.openChat.peek()
   if (panel.contents.peek()?.openFile.dirty.peek()) {
     toasts.show(t('split.unsaved'), { kind: 'error' })
     return

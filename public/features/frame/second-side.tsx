@@ -6,8 +6,8 @@ import { t } from '../split/strings.ts'
 import { PaneView } from './frame.tsx'
 import { openSecond } from './second-pane.ts'
 
-const nameOf = (page: Page, { shown }: Pane): string => {
-  const id = shown.value.sessionId.value
+const nameOf = (page: Page, { openChat }: Pane): string => {
+  const id = openChat.value.sessionId.value
   return id ? page.sessions.titleOf(id) : t('chat.new')
 }
 

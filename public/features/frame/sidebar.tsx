@@ -48,10 +48,10 @@ const SearchField = () => {
   const { layout } = useShell()
   const { search } = useSidebar()
   const ref = useRef<HTMLInputElement>(null)
-  const wanted = layout.searchFocus.value
+  const focusCount = layout.searchFocus.value
   useEffect(() => {
-    if (wanted > 0) ref.current?.focus()
-  }, [wanted])
+    if (focusCount > 0) ref.current?.focus()
+  }, [focusCount])
   return (
     <search class="search">
       <Icon name="search" size={16} />

@@ -6,8 +6,8 @@ import { createResponseOrder } from '../../parts/response-order.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Toasts } from '../shell/toast.ts'
 import type { Shell } from '../shell/shell-state.ts'
-import type { Change, GitChanges, LoadedDiff } from '../workspace/git-changes.ts'
-import { nameOf } from '../../parts/file-kind.ts'
+import type { GitChange, GitChanges, LoadedDiff } from '../workspace/git-changes.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { GitHistory } from './git-history.ts'
 import { Worktrees } from './git-worktrees.ts'
 import { t } from './strings.ts'
@@ -122,8 +122,8 @@ export class GitActions {
       return
     }
     try {
-      const found = await this.api('GET /api/git/overview', this.session)
-      if (isNewest()) this.overview.value = found
+      const overview = await this.api('GET /api/git/overview', this.session)
+      if (isNewest()) this.overview.value = overview
     } catch {
       // The list of changes reports that Git cannot be used; without this the tools are not shown.
       if (isNewest()) this.overview.value = null
@@ -141,11 +141,11 @@ export class GitActions {
   }
 
   /** Stages a change, or unstages a staged one; only these lines of its diff when given. */
-  move(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<boolean> {
+  move(change: GitChange, loaded?: LoadedDiff, lines?: readonly number[]): Promise<boolean> {
     return this.run('stage', () => this.#stageOne(change, loaded, lines))
   }
 
-  moveAll(list: readonly Change[]): Promise<boolean> {
+  moveAll(list: readonly GitChange[]): Promise<boolean> {
     return this.run('stage', () => {
       const paths = list.map(({ path }) => path)
       if (list[0]?.kind !== 'staged')
@@ -155,11 +155,11 @@ export class GitActions {
     })
   }
 
-  async discard(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
+  async discard(change: GitChange, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
     await this.run('discard', async () => {
-      const found = await this.api('POST /api/git/discard', this.#selection(change, loaded, lines))
-      const input = { ...this.session, ...found }
-      this.#toasts.show(t('git.discarded', { name: nameOf(change.path) }), {
+      const result = await this.api('POST /api/git/discard', this.#selection(change, loaded, lines))
+      const input = { ...this.session, ...result }
+      this.#toasts.show(t('git.discarded', { name: fileName(change.path) }), {
         action: {
           label: t('git.undo'),
           run: () => void this.run('undo', () => this.api('POST /api/git/undo-discard', input)),
@@ -169,7 +169,7 @@ export class GitActions {
   }
 
   /** `all`: changes that are staged first. */
-  async commit(all: readonly Change[] = []): Promise<void> {
+  async commit(all: readonly GitChange[] = []): Promise<void> {
     if (all.length > 0 && !(await this.moveAll(all))) return
     const input = { ...this.session, message: this.message.value }
     const isDone = await this.#withHooks(
@@ -232,7 +232,7 @@ export class GitActions {
     })
   }
 
-  #selection({ path }: Change, loaded: LoadedDiff | undefined, lines?: readonly number[]) {
+  #selection({ path }: GitChange, loaded: LoadedDiff | undefined, lines?: readonly number[]) {
     return {
       ...this.session,
       path,
@@ -241,7 +241,7 @@ export class GitActions {
     }
   }
 
-  #stageOne(change: Change, loaded?: LoadedDiff, lines?: readonly number[]) {
+  #stageOne(change: GitChange, loaded?: LoadedDiff, lines?: readonly number[]) {
     return change.kind === 'staged'
       ? this.api('POST /api/git/unstage', {
           ...this.#selection(change, loaded, lines),

@@ -24,10 +24,10 @@ export class GitHistory {
   async load(isNew = false): Promise<void> {
     const { api, toasts } = this.#shell
     const isNewest = this.#newest('')
-    const shown = isNew ? [] : (this.list.value?.commits ?? [])
+    const commits = isNew ? [] : (this.list.value?.commits ?? [])
     try {
-      const found = await api('GET /api/git/log', { ...this.#session, skip: shown.length })
-      if (isNewest()) this.list.value = { commits: [...shown, ...found.commits], more: found.more }
+      const page = await api('GET /api/git/log', { ...this.#session, skip: commits.length })
+      if (isNewest()) this.list.value = { commits: [...commits, ...page.commits], more: page.more }
     } catch (error) {
       toasts.showError(error)
     }
@@ -43,12 +43,12 @@ export class GitHistory {
     if (this.diffs.value.has(id)) return this.#put(id, null)
     this.#put(id, 'loading')
     try {
-      const found = await this.#shell.api('GET /api/git/commit', {
+      const commit = await this.#shell.api('GET /api/git/commit', {
         ...this.#session,
         commit: id,
       })
       // It may have been closed.
-      if (this.diffs.value.has(id)) this.#put(id, found)
+      if (this.diffs.value.has(id)) this.#put(id, commit)
     } catch {
       // Shown in place of the diff; opening it again retries.
       if (this.diffs.value.has(id)) this.#put(id, 'failed')

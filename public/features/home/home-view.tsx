@@ -6,7 +6,7 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import { useChat, useComposer, useInbox, useSessions, useShell } from '../../contexts.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { formatAgo } from '../../parts/relative-time.ts'
-import { previewOf, titleOf } from '../sessions/sessions.ts'
+import { previewOf, sessionTitle } from '../sessions/sessions.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { t } from './strings.ts'
@@ -40,7 +40,7 @@ const Row = ({ row, state }: { row: SessionRow; state: ComponentChildren }) => {
     <li>
       <a class="home-row" href={route.hrefOf({ view: 'chat', sessionId: row.session_id })}>
         <span class="home-title" dir="auto">
-          {titleOf(row)}
+          {sessionTitle(row)}
         </span>
         {preview && (
           <span class="home-preview" dir="auto">
@@ -97,9 +97,9 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
     isSettled.value = !mayStart
     if (!mayStart) return
     api('GET /api/workspaces/facts', { path }).then(
-      found => {
+      reply => {
         if (!isCurrent) return
-        facts.value = found
+        facts.value = reply
         isSettled.value = true
       },
       // Suggestions only: a directory that cannot be read is reported where it is used.

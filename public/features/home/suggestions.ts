@@ -2,7 +2,7 @@
 import type { CommandsHere } from '../../../lib/schema/command-place.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { IconName } from '../../parts/icon.tsx'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import { t } from './strings.ts'
 
 export type Facts = {
@@ -28,7 +28,7 @@ const unfinished = (rows: readonly SessionRow[]): Suggestion[] => {
   return [
     {
       icon: 'undo',
-      label: t('suggest.resume', { title: titleOf(row) }),
+      label: t('suggest.resume', { title: sessionTitle(row) }),
       hint: t('suggest.resume.hint'),
       session: row.session_id,
     },
@@ -46,7 +46,7 @@ const ofFacts = (facts: Facts): Suggestion[] => {
         prompt: t('suggest.start.prompt'),
       },
     ]
-  const found: (Suggestion | null)[] = [
+  const suggestions: (Suggestion | null)[] = [
     facts.changed_files
       ? {
           icon: 'diff',
@@ -85,7 +85,7 @@ const ofFacts = (facts: Facts): Suggestion[] => {
           prompt: t('suggest.readme.prompt'),
         },
   ]
-  return found.filter(one => one !== null)
+  return suggestions.filter(one => one !== null)
 }
 
 /** `rows`: the chats, newest first. `facts`: null until they are loaded, or when they could not be. */

@@ -11,7 +11,7 @@ import { OWNER_NAME } from '../../../lib/base/owner-name.ts'
 import { deviceName } from './device-name.ts'
 import { t } from './strings.ts'
 
-type Entry = Api['GET /api/auth/audit']['output']['entries'][number]
+type AuditEntry = Api['GET /api/auth/audit']['output']['entries'][number]
 
 const PAGE = 20
 const GROUPS = {
@@ -71,10 +71,10 @@ const SHOWN = new Set([
   'approval',
 ])
 
-const titleOf = ({ what, detail }: Entry): string =>
+const titleOf = ({ what, detail }: AuditEntry): string =>
   (SPECIAL[`${what} ${detail}`] ?? TITLES[what])?.() ?? what
 
-const lineOf = ({ at, address, device, person, what, detail }: Entry): string =>
+const lineOf = ({ at, address, device, person, what, detail }: AuditEntry): string =>
   [
     // Who acted; absent while there is only one person.
     person === OWNER_NAME ? t('activity.owner') : person ? visibleName(person) : '',
@@ -90,25 +90,25 @@ const lineOf = ({ at, address, device, person, what, detail }: Entry): string =>
 export const Activity = () => {
   const { attempt, api } = useShell()
   const group = useSignal('')
-  const entries = useSignal<readonly Entry[] | null>(null)
+  const entries = useSignal<readonly AuditEntry[] | null>(null)
   const total = useSignal(0)
   const load = (skip: number) =>
     attempt(async () => {
-      const wanted = group.value
-      const kinds = GROUP_NAMES.find(name => name === wanted)
-      const found = await api('GET /api/auth/audit', {
+      const current = group.value
+      const kinds = GROUP_NAMES.find(name => name === current)
+      const page = await api('GET /api/auth/audit', {
         kinds: kinds && GROUPS[kinds],
         skip,
         limit: PAGE,
       })
       // Another filter was chosen in the meantime.
-      if (wanted !== group.value) return
-      entries.value = [...(skip > 0 ? (entries.value ?? []) : []), ...found.entries]
-      total.value = found.total
+      if (current !== group.value) return
+      entries.value = [...(skip > 0 ? (entries.value ?? []) : []), ...page.entries]
+      total.value = page.total
     })
   useEffect(() => void load(0), [])
-  const shown = entries.value
-  if (!shown) return null
+  const list = entries.value
+  if (!list) return null
 
   return (
     <Section title={t('activity.title')}>
@@ -125,9 +125,9 @@ export const Activity = () => {
           void load(0)
         }}
       />
-      {shown.length === 0 && <p class="field-hint">{t('activity.none')}</p>}
+      {list.length === 0 && <p class="field-hint">{t('activity.none')}</p>}
       <ul class="activity">
-        {shown.map((entry, index) => (
+        {list.map((entry, index) => (
           // Two entries may be equal, and entries are only added at the end of the list.
           <li
             key={`${index}`}
@@ -138,9 +138,9 @@ export const Activity = () => {
           </li>
         ))}
       </ul>
-      {shown.length < total.value && (
+      {list.length < total.value && (
         <div class="button-row">
-          <Button onClick={() => void load(shown.length)}>{t('activity.more')}</Button>
+          <Button onClick={() => void load(list.length)}>{t('activity.more')}</Button>
         </div>
       )}
     </Section>

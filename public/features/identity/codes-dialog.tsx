@@ -10,11 +10,15 @@ import type { Shell } from './confirm-password.tsx'
 import { QrCode } from './qr-code.tsx'
 import { t } from './strings.ts'
 
-type Made = Api['POST /api/auth/totp/start']['output']
+type TotpSetup = Api['POST /api/auth/totp/start']['output']
 
-type SetupProps = { made: Made; onDone: (recovery: readonly string[]) => void; onClose: () => void }
+type SetupProps = {
+  setup: TotpSetup
+  onDone: (recovery: readonly string[]) => void
+  onClose: () => void
+}
 
-const Setup = ({ made, onDone, onClose }: SetupProps) => {
+const Setup = ({ setup, onDone, onClose }: SetupProps) => {
   const { api } = useShell()
   const code = useSignal('')
   const submit = async () =>
@@ -30,13 +34,13 @@ const Setup = ({ made, onDone, onClose }: SetupProps) => {
       >
         <p>{t('codes.scan')}</p>
         <div class="pair-link">
-          <QrCode text={made.uri} label={t('codes.qr')} />
+          <QrCode text={setup.uri} label={t('codes.qr')} />
         </div>
         <div>
           <p class="field-hint">{t('codes.secret')}</p>
           <div class="codes-secret">
-            <code dir="ltr">{made.secret.match(/.{1,4}/g)?.join(' ')}</code>
-            <CopyButton text={made.secret} label={t('codes.secret.copy')} />
+            <code dir="ltr">{setup.secret.match(/.{1,4}/g)?.join(' ')}</code>
+            <CopyButton text={setup.secret} label={t('codes.secret.copy')} />
           </div>
         </div>
         <TextField
@@ -88,10 +92,10 @@ export const openRecovery = (
   )
 }
 
-export const openSetup = (shell: Shell, made: Made, onClose: () => void): void => {
+export const openSetup = (shell: Shell, setup: TotpSetup, onClose: () => void): void => {
   shell.layout.overlay.value = (
     <Setup
-      made={made}
+      setup={setup}
       onDone={recovery => openRecovery(shell, recovery, onClose)}
       onClose={() => {
         shell.layout.overlay.value = null

@@ -10,16 +10,16 @@ export const Codes = () => {
   const shell = useShell()
   const { attempt, api, toasts } = shell
   const [state, load] = useLoaded(() => api('GET /api/auth/totp'))
-  const shown = state.value
-  if (!shown) return null
+  const codes = state.value
+  if (!codes) return null
 
   const turnOn = () =>
     attempt(async () => {
       const { openSetup } = await import('./codes-dialog.tsx')
-      const made = await confirmed(shell, password =>
+      const setup = await confirmed(shell, password =>
         api('POST /api/auth/totp/start', { password }),
       )
-      if (made) openSetup(shell, made, () => void load())
+      if (setup) openSetup(shell, setup, () => void load())
     })
 
   const turnOff = () =>
@@ -35,10 +35,10 @@ export const Codes = () => {
   const renew = () =>
     attempt(async () => {
       const { openRecovery } = await import('./codes-dialog.tsx')
-      const made = await confirmed(shell, password =>
+      const reply = await confirmed(shell, password =>
         api('POST /api/auth/totp/recovery', { password }),
       )
-      if (made) openRecovery(shell, made.recovery, () => void load())
+      if (reply) openRecovery(shell, reply.recovery, () => void load())
     })
 
   return (
@@ -46,21 +46,21 @@ export const Codes = () => {
       <Row
         label={t('codes.label')}
         hint={t('codes.hint')}
-        status={shown.enabled ? t('codes.on') : undefined}
+        status={codes.enabled ? t('codes.on') : undefined}
         control={ids => (
           <Button
             id={ids.control}
-            kind={shown.enabled ? 'danger' : 'plain'}
-            onClick={() => void (shown.enabled ? turnOff() : turnOn())}
+            kind={codes.enabled ? 'danger' : 'plain'}
+            onClick={() => void (codes.enabled ? turnOff() : turnOn())}
           >
-            {t(shown.enabled ? 'codes.turnoff' : 'codes.turnon')}
+            {t(codes.enabled ? 'codes.turnoff' : 'codes.turnon')}
           </Button>
         )}
       />
-      {shown.enabled && (
+      {codes.enabled && (
         <Row
           label={t('codes.recovery')}
-          hint={t('codes.recovery.left', { count: shown.recovery_left })}
+          hint={t('codes.recovery.left', { count: codes.recovery_left })}
           control={ids => (
             <Button id={ids.control} onClick={() => void renew()}>
               {t('codes.recovery.new')}

@@ -27,10 +27,10 @@ export const Linked = () => {
     url.searchParams.delete('sign_in')
     history.replaceState(history.state, '', url)
   }, [])
-  const shown = view.value
-  if (!shown) return null
-  const { provider, proxy_user: user } = shown
-  if (provider === null && user === null && shown.linked.length === 0) return null
+  const accounts = view.value
+  if (!accounts) return null
+  const { provider, proxy_user: user } = accounts
+  if (provider === null && user === null && accounts.linked.length === 0) return null
 
   const linkUser = () =>
     void attempt(async () => {
@@ -67,7 +67,7 @@ export const Linked = () => {
 
   return (
     <Section title={t('linked.title')}>
-      {shown.linked.map(account => (
+      {accounts.linked.map(account => (
         <Row
           key={`${account.issuer} ${account.subject}`}
           label={visibleName(account.name)}

@@ -138,11 +138,14 @@ const PairDialog = ({ pairing, onAgain, onClose }: DialogProps) => {
 /** `onPaired` runs when a device was paired. */
 export const openPairing = (shell: Shell, onPaired: () => void): Promise<void> =>
   shell.attempt(async () => {
-    const made = await confirmed(shell, password =>
+    const reply = await confirmed(shell, password =>
       shell.api('POST /api/auth/pair/create', { password }),
     )
-    if (!made) return
-    const pairing = { ...made, endsAt: shell.platform.clock.monotonic() + made.expires_in * 1_000 }
+    if (!reply) return
+    const pairing = {
+      ...reply,
+      endsAt: shell.platform.clock.monotonic() + reply.expires_in * 1_000,
+    }
     shell.layout.overlay.value = (
       <PairDialog
         key={pairing.id}

@@ -41,8 +41,8 @@ export const Passkeys = () => {
   const [list, load] = useLoaded(() => api('POST /api/auth/passkeys', {}))
   const renaming = useSignal<string | null>(null)
   const isBusy = useSignal(false)
-  const shown = list.value
-  if (!shown) return null
+  const reply = list.value
+  if (!reply) return null
 
   const create = async () => {
     const { startRegistration } = await import('@simplewebauthn/browser')
@@ -90,7 +90,7 @@ export const Passkeys = () => {
     }
   }
 
-  const why = obstacle(shown)
+  const why = obstacle(reply)
   return (
     <Section title={t('passkeys.title')}>
       <Row
@@ -107,7 +107,7 @@ export const Passkeys = () => {
           </Button>
         )}
       />
-      {shown.passkeys.map(key =>
+      {reply.passkeys.map(key =>
         key.id === renaming.value ? (
           <RenameForm
             key={key.id}

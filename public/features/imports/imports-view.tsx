@@ -189,8 +189,8 @@ const Programs = () => {
     if (!isRunning) return
     return every(platform.clock, POLL_MS, () => void load())
   }, [isRunning])
-  const shown = state.value
-  if (!shown)
+  const view = state.value
+  if (!view)
     return (
       <LoadNote
         state={loading.value}
@@ -225,8 +225,8 @@ const Programs = () => {
         isBusy={isRunning || sending.value !== null}
         onFile={file => void attempt(() => send(file))}
       />
-      <Status state={shown} sending={sending.value} />
-      {shown.report && <Report report={shown.report} />}
+      <Status state={view} sending={sending.value} />
+      {view.report && <Report report={view.report} />}
     </>
   )
 }

@@ -14,7 +14,7 @@ import { Button } from '../../parts/button.tsx'
 import { Beginning, LoadNote } from '../../parts/view-state.tsx'
 import { questionId } from '../messages/chat-reducer.ts'
 import { formatAgo } from '../../parts/relative-time.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import { useApp } from '../shell/context.ts'
 import { View } from '../shell/view.tsx'
 import { inboxOf, type Troubled } from './inbox-state.ts'
@@ -165,11 +165,11 @@ export const InboxView = () => {
   }, [count])
 
   /** With its profile, if that is not the one of the page. */
-  const nameOf = (id: string, known?: { title: string; profile: string }): string => {
-    const row = known ??
+  const nameOf = (id: string, session?: { title: string; profile: string }): string => {
+    const row = session ??
       sessions.row(id) ??
       state.sessions.value.get(id) ?? { title: '', profile: '' }
-    const title = titleOf(row)
+    const title = sessionTitle(row)
     return row.profile && row.profile !== profiles.active.value
       ? t('waiting.profile', { title, profile: row.profile })
       : title

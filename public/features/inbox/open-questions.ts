@@ -26,9 +26,9 @@ export class Inbox {
   receive(frame: Frame): void {
     if (frame.type === 'asked') {
       const id = idOf(frame.data)
-      const known = this.open.value.has(id)
+      const isKnown = this.open.value.has(id)
       this.#set(new Map(this.open.value).set(id, frame.data))
-      if (!known) this.#ends.set(id, this.#onAsked(frame.data))
+      if (!isKnown) this.#ends.set(id, this.#onAsked(frame.data))
     } else if (frame.type === 'settled') {
       const rest = new Map(this.open.value)
       rest.delete(frame.data.id)

@@ -34,7 +34,7 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
   const sessions = useSessions()
   const session_id = question.session_id
   const { isSent, isSettled, words } = answerState(question)
-  const answer = (given: string) => void answerWithToast({ api, toasts }, question, given)
+  const answer = (text: string) => void answerWithToast({ api, toasts }, question, text)
   const isWhole = isAnswerable(question)
   const isHere = isWhole && !isSettled
   const takesReply =

@@ -18,8 +18,8 @@ const SWIPE_PX = 60
 export const openLightbox = async (app: App, clicked: HTMLImageElement): Promise<void> => {
   await loadLazyCss()
   const place = clicked.closest('.transcript, .md') ?? document
-  const found = [...place.querySelectorAll<HTMLImageElement>('[data-picture] img')]
-  const images = found.includes(clicked) ? found : [clicked]
+  const all = [...place.querySelectorAll<HTMLImageElement>('[data-picture] img')]
+  const images = all.includes(clicked) ? all : [clicked]
   app.shell.layout.overlay.value = (
     <Lightbox
       pictures={images.map(({ src, alt }) => ({ src, alt }))}

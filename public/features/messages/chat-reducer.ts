@@ -12,7 +12,7 @@ import { withSubagentEvent, withoutSubagents } from './subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
 /** `after`: the message that was the last one when it arrived. */
-export type Notice = Said & { id: string; after: string | undefined }
+export type Notice = NoticeText & { id: string; after: string | undefined }
 /** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
@@ -81,8 +81,8 @@ export const withEarlier = (
   chat: TranscriptState,
   { messages, before, turnUsage }: Pick<TranscriptState, 'messages' | 'before' | 'turnUsage'>,
 ): TranscriptState => {
-  const known = new Set(chat.messages.map(message => message.id))
-  const fresh = messages.filter(message => !known.has(message.id))
+  const ids = new Set(chat.messages.map(message => message.id))
+  const fresh = messages.filter(message => !ids.has(message.id))
   return {
     ...chat,
     before,
@@ -254,9 +254,9 @@ const withRetrying = (
 /** Shows a warning; a failed compaction also ends its progress notice. */
 const withWarning = (
   chat: TranscriptState,
-  said: Extract<TurnEvent, { type: 'warning' }>['data'],
+  warning: Extract<TurnEvent, { type: 'warning' }>['data'],
 ) => {
-  const { type } = said
+  const { type } = warning
   // The message itself says so, also after a reload.
   if (type === 'content_filter') return chat
   const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
@@ -264,7 +264,7 @@ const withWarning = (
   // Another key or model is called instead of waiting.
   const isElsewhere = type === 'rotated' || type === 'fallback'
   const live = isElsewhere && chat.live ? { ...chat.live, retry: undefined } : chat.live
-  return { ...chat, live, notices: withNotice(noted, said.message, said) }
+  return { ...chat, live, notices: withNotice(noted, warning.message, warning) }
 }
 
 type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
@@ -272,11 +272,11 @@ type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
 /** Replaces earlier summaries and updates the context usage. */
 const compressed = (
   chat: TranscriptState,
-  { summary, last_prompt_tokens: tokens, ...said }: Compressed,
+  { summary, last_prompt_tokens: tokens, ...notice }: Compressed,
 ) => ({
   ...chat,
   // The line of the summary says it, in its place.
-  notices: summary ? without(chat.notices, 'compressed') : withNotice(chat, 'compressed', said),
+  notices: summary ? without(chat.notices, 'compressed') : withNotice(chat, 'compressed', notice),
   summaries: summary ? [summary] : chat.summaries,
   usage:
     chat.usage && tokens !== undefined ? { ...chat.usage, last_prompt_tokens: tokens } : chat.usage,
@@ -448,9 +448,10 @@ const without = (notices: Notice[], id: string): Notice[] =>
   notices.some(notice => notice.id === id) ? notices.filter(notice => notice.id !== id) : notices
 
 /** What the server says below the transcript. */
-type Said = { message: string; sentences?: Readonly<Record<string, Coded>> | undefined }
+type NoticeText = { message: string; sentences?: Readonly<Record<string, Coded>> | undefined }
 
-const withNotice = ({ notices, messages }: TranscriptState, id: string, said: Said): Notice[] => [
-  ...without(notices, id),
-  { ...said, id, after: messages.at(-1)?.id },
-]
+const withNotice = (
+  { notices, messages }: TranscriptState,
+  id: string,
+  notice: NoticeText,
+): Notice[] => [...without(notices, id), { ...notice, id, after: messages.at(-1)?.id }]

@@ -9,10 +9,10 @@ import { ApiError, type ApiCall, isTemporary, isUnreachable, SEND_MS } from '../
 import type { JsonStorage } from '../../platform.ts'
 
 /** Where a new session is created. */
-export type Place = { profile: string; project: string }
+export type NewChatPlace = { profile: string; project: string }
 
 /** Choices for a session that does not exist yet. `place`: of a message that was taken back; absent: that of the page. */
-export type Choice = { model: string; workspace: string; personality: string; place?: Place }
+export type Choice = { model: string; workspace: string; personality: string; place?: NewChatPlace }
 export const noChoice: Choice = { model: '', workspace: '', personality: '' }
 
 /** A message as it is stored. */
@@ -24,7 +24,7 @@ export type Outgoing = {
   /** The client's id of the chat: messages with the same one belong to the same new session. */
   chat: string
   choice: Choice
-  place?: Place
+  place?: NewChatPlace
   text: string
   files: readonly string[]
   /** The stored draft that it was, of another device or from before a reload. */
@@ -62,7 +62,7 @@ export type OutboxOptions = {
   storage: JsonStorage
   clock: Clock
   newId: () => string
-  place: () => Place
+  place: () => NewChatPlace
   /** Runs the work of one name one at a time in all pages of this browser. */
   exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
   /** A session was created for the messages of a new chat. */
@@ -137,12 +137,12 @@ export class Outbox {
 
   /** Reads the store again, after another page has changed it. */
   reload(): void {
-    const stored = this.#stored()
-    const ids = new Set(stored.map(({ id }) => id))
+    const messages = this.#readAll()
+    const ids = new Set(messages.map(({ id }) => id))
     const own = this.#list
       .peek()
       .filter(({ state, id }) => state === 'accepted' || (state === 'sending' && !ids.has(id)))
-    const listed = stored.map((each): Listed => {
+    const listed = messages.map((each): Listed => {
       const before = this.#list.peek().find(({ id }) => id === each.id)
       const reason = this.#reasons.get(each.id)
       const state = each.waiting ? 'waiting' : before?.state === 'sending' ? 'sending' : 'elsewhere'
@@ -221,11 +221,11 @@ export class Outbox {
   }
 
   /** As its first message wants it, whatever is written or chosen later. */
-  #sessionFor(given: Creation): Promise<string> {
-    const { chat } = given
+  #sessionFor(creation: Creation): Promise<string> {
+    const { chat } = creation
     const running = this.#creating.get(chat)
     if (running) return running
-    const first = this.#stored().find(each => each.chat === chat && !each.session_id) ?? given
+    const first = this.#readAll().find(each => each.chat === chat && !each.session_id) ?? creation
     const created = this.#create(first).finally(() => this.#creating.delete(chat))
     this.#creating.set(chat, created)
     return created
@@ -253,7 +253,7 @@ export class Outbox {
       await api('POST /api/personality/set', { session_id: id, name: personality })
       row = { ...row, personality }
     }
-    for (const each of this.#stored())
+    for (const each of this.#readAll())
       if (each.chat === chat && !each.session_id) this.#store({ ...each, session_id: id })
     this.#list.value = this.#list
       .peek()
@@ -297,11 +297,11 @@ export class Outbox {
 
   #accept(id: string): void {
     this.#options.storage.remove(PREFIX + id)
-    const found = this.#find(id)
+    const message = this.#find(id)
     // Its event may have been faster than the reply.
-    if (!found) return
+    if (!message) return
     // What is fetched when its chat is opened contains it.
-    if (!this.#options.isFollowed(found.session_id ?? '')) {
+    if (!this.#options.isFollowed(message.session_id ?? '')) {
       this.#drop(id)
       return
     }
@@ -336,10 +336,10 @@ export class Outbox {
   /** False when it has just been sent: then there is nothing to remove. */
   async remove(id: string): Promise<boolean> {
     const removed = await this.#options.exclusively(id, async () => {
-      const found = this.#inStore(id)
-      if (found) this.#drop(id)
+      const record = this.#inStore(id)
+      if (record) this.#drop(id)
       this.reload()
-      return found
+      return record
     })
     // They may have been held by this one only.
     if (removed && this.of(removed.chat, removed.session_id).some(isWaiting)) this.onWaiting()
@@ -349,9 +349,9 @@ export class Outbox {
   /** Sends a message that was rejected once more. */
   async retry(id: string): Promise<void> {
     await this.#options.exclusively(id, async () => {
-      const found = this.#inStore(id)
-      if (!found) return
-      const { error: _, ...message } = found
+      const record = this.#inStore(id)
+      if (!record) return
+      const { error: _, ...message } = record
       this.#put(message, 'waiting')
     })
     await this.flush()
@@ -389,19 +389,19 @@ export class Outbox {
 
   async #sendAll(): Promise<boolean> {
     // A message that cannot be sent holds back those behind it in the same chat, so that they stay in order.
-    const held = new Set<string>()
+    const blocked = new Set<string>()
     let isAll = true
     while (true) {
       this.reload()
       const next = this.#list
         .peek()
-        .find(each => isWaiting(each) && !held.has(each.chat) && !held.has(lineOf(each)))
+        .find(each => isWaiting(each) && !blocked.has(each.chat) && !blocked.has(lineOf(each)))
       if (!next) return isAll
       const isBehind = this.of(next.chat, next.session_id).some(
         ({ at, state }) => at < next.at && (state === 'sending' || state === 'elsewhere'),
       )
       if (isBehind || next.error) {
-        held.add(next.chat).add(lineOf(next))
+        blocked.add(next.chat).add(lineOf(next))
         isAll &&= !isBehind
         continue
       }
@@ -413,7 +413,7 @@ export class Outbox {
         // Its event has arrived, or the person has signed out.
         if (!now) continue
         // Its session may have been created before the error.
-        held.add(next.chat).add(lineOf(now))
+        blocked.add(next.chat).add(lineOf(now))
         if (isForLater(error)) {
           isAll = false
           this.#reasons.set(next.id, sentence(error))
@@ -437,14 +437,14 @@ export class Outbox {
 
   /** Removes all messages of this person, who signs out. */
   clear(): void {
-    for (const { id } of [...this.#list.peek(), ...this.#stored()]) this.#drop(id)
+    for (const { id } of [...this.#list.peek(), ...this.#readAll()]) this.#drop(id)
   }
 
   #inLine<T>(message: Outgoing, work: () => Promise<T>): Promise<T> {
     const line = lineOf(message)
-    const made = (this.#lines.get(line) ?? Promise.resolve()).then(work, work)
-    this.#lines.set(line, made)
-    return made
+    const next = (this.#lines.get(line) ?? Promise.resolve()).then(work, work)
+    this.#lines.set(line, next)
+    return next
   }
 
   #find(id: string): Listed | undefined {
@@ -455,7 +455,7 @@ export class Outbox {
     return this.#options.storage.read<Outgoing | null>(PREFIX + id, null) ?? undefined
   }
 
-  #stored(): Outgoing[] {
+  #readAll(): Outgoing[] {
     const { storage } = this.#options
     return (
       storage

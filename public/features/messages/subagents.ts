@@ -24,8 +24,8 @@ export const withSubagentEvent = (
     ('task_index' in data
       ? agent.task_index === data.task_index
       : agent.steps.some(step => step.tid === (data as { tid?: string }).tid))
-  const known = all.some(isOf)
-  if (!known && event.type !== 'subagent' && event.type !== 'tool') return [...all]
+  const isKnown = all.some(isOf)
+  if (!isKnown && event.type !== 'subagent' && event.type !== 'tool') return [...all]
   const blank = {
     parent_tid: data.parent_tid ?? '',
     task_index: 'task_index' in data ? (data.task_index ?? 0) : 0,
@@ -36,20 +36,20 @@ export const withSubagentEvent = (
     text: '',
     reasoning: '',
   }
-  const list: LiveSubagent[] = known ? [...all] : [...all, blank]
+  const list: LiveSubagent[] = isKnown ? [...all] : [...all, blank]
   return list.map(agent => (isOf(agent) ? changed(agent, event, now) : agent))
 }
 
 const changed = (agent: LiveSubagent, event: NestedEvent, now: number): LiveSubagent => {
   if (event.type === 'subagent') {
     const { goal, status, text = '', reasoning = '', again, retry } = event.data
-    const said = again === undefined ? agent : { text: '', reasoning: '' }
+    const base = again === undefined ? agent : { text: '', reasoning: '' }
     return {
       ...agent,
       ...(goal === undefined ? {} : { goal }),
       ...(status === undefined ? {} : { status }),
-      text: tail(said.text, text),
-      reasoning: tail(said.reasoning, reasoning),
+      text: tail(base.text, text),
+      reasoning: tail(base.reasoning, reasoning),
       // Anything that follows ends the wait.
       retry,
     }

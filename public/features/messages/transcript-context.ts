@@ -4,7 +4,7 @@ import { useContext, useEffect } from 'preact/hooks'
 import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
 import type { Question, RuleScope } from '../../../lib/schema/question.ts'
 import type { Message } from '../../../lib/schema/message.ts'
-import type { Place } from '../shell/route.ts'
+import type { TranscriptPlace } from '../shell/route.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { TranscriptState } from './chat-reducer.ts'
 import type { Editing } from './editing.ts'
@@ -14,7 +14,7 @@ import type { ServerClock } from '../../parts/server-clock.ts'
  * Of “Always allow”; `rule` is absent for a rule that covers the exact command. `any`: not only what was shown, but every call
  * of the tool, every change of the files.
  */
-export type GivenRule = { scope: RuleScope; rule?: string } | { any: true }
+export type RuleAnswer = { scope: RuleScope; rule?: string } | { any: true }
 
 export type TranscriptActions = {
   loadBefore(): Promise<void>
@@ -32,12 +32,12 @@ export type TranscriptActions = {
   stop(): void
   branch(id: string): void
   copy(text: string): void
-  answer(question: Question, answer: string, rule?: GivenRule): void
+  answer(question: Question, answer: string, rule?: RuleAnswer): void
   /** Sends a text that was not written in the composer. */
   send?(text: string): void
   openFile?(path: string, line?: number): void
   /** The row that the address names. */
-  place?: ReadonlySignal<Place | null>
+  place?: ReadonlySignal<TranscriptPlace | null>
   hrefOfPlace?(row: string): string
   jumpTo?(row: string): void
   /** Loads earlier messages up to this one; false when the chat has no such message. */

@@ -73,14 +73,6 @@ export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 const MAX_LIMIT = 500
 const sourceOf = (id: string): Source => `session:${id}`
 
-export const textOf = (message: Message): string =>
-  typeof message.content === 'string'
-    ? message.content
-    : message.content
-        .map(part => (typeof part.text === 'string' ? part.text : ''))
-        .filter(Boolean)
-        .join('\n')
-
 /** The client's id of a message, which the server stores with it. */
 const clientId = ({ client_message_id: id }: Pick<Queued, 'client_message_id'>): string[] =>
   id === undefined ? [] : [id]
@@ -95,11 +87,11 @@ const toMessage = ({ id, text, files, at }: Listed): Message => ({
 
 /** What is being sent is shown behind the stored messages; an edited one in its place, once the server has it. */
 const withSent = (chat: TranscriptState, sent: readonly Listed[]): TranscriptState => {
-  const shown = sent.filter(({ replace, state }) => !replace || state === 'accepted')
-  if (shown.length === 0) return chat
-  const at = chat.messages.findIndex(({ id }) => shown.some(({ replace }) => replace === id))
-  const stored = at < 0 ? chat.messages : chat.messages.slice(0, at)
-  return { ...chat, messages: [...stored, ...shown.map(toMessage)], error: null }
+  const visible = sent.filter(({ replace, state }) => !replace || state === 'accepted')
+  if (visible.length === 0) return chat
+  const at = chat.messages.findIndex(({ id }) => visible.some(({ replace }) => replace === id))
+  const earlier = at < 0 ? chat.messages : chat.messages.slice(0, at)
+  return { ...chat, messages: [...earlier, ...visible.map(toMessage)], error: null }
 }
 
 export type TranscriptOptions = {
@@ -125,7 +117,7 @@ export type TranscriptOptions = {
 
 export class Transcript {
   readonly #options: TranscriptOptions
-  readonly #stored: Signal<TranscriptState>
+  readonly #history: Signal<TranscriptState>
   readonly #state: Signal<ChatState>
   readonly #read
   /** The message of a turn was stored, and the event of its start has not arrived yet. */
@@ -140,7 +132,7 @@ export class Transcript {
   readonly #sent: ReadonlySignal<Listed[]>
   /** What is shown of it. */
   readonly view = signal<View>(whole)
-  readonly chat = computed(() => withSent(this.view.value(this.#stored.value), this.#sent.value))
+  readonly chat = computed(() => withSent(this.view.value(this.#history.value), this.#sent.value))
   readonly editing: Signal<readonly Editing[]>
   readonly checkEditing
   readonly messages
@@ -158,7 +150,7 @@ export class Transcript {
     const { rowOf, onEditedGone } = options
     const { clock, api } = options.platform
     this.#options = options
-    this.#stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
+    this.#history = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
     this.#state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
     this.#read = new ReadSession(rowOf)
     this.#again = new TryAgain(clock)
@@ -174,7 +166,7 @@ export class Transcript {
     })
     this.editing = editing
     this.checkEditing = checkEditing
-    this.messages = new ChatMessages({ api, chat: this.#stored, view: this.view })
+    this.messages = new ChatMessages({ api, chat: this.#history, view: this.view })
     this.sessionId = sessionId
     this.details = this.#read.details
   }
@@ -184,7 +176,7 @@ export class Transcript {
     const { outbox, onTurnEnd } = this.#options
     const batch = this.#frames
     this.#frames = []
-    let value = this.#stored.value
+    let value = this.#history.value
     const ended: TurnEnd[] = []
     const arrived: string[] = []
     for (const frame of batch) {
@@ -203,7 +195,7 @@ export class Transcript {
         ended.push({ sessionId: value.sessionId, how: frame.type })
       }
     }
-    this.#stored.value = value
+    this.#history.value = value
     outbox.confirm(arrived)
     this.checkEditing()
     for (const end of ended) onTurnEnd(end)
@@ -217,7 +209,7 @@ export class Transcript {
   /** Fetches again as much as is loaded: after a reset, a truncation, a stop. */
   reload(hold?: SnapshotRequest): Promise<void> {
     return this.#fetch(
-      Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, this.#stored.value.messages.length + 10)),
+      Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, this.#history.value.messages.length + 10)),
       hold,
     )
   }
@@ -250,7 +242,7 @@ export class Transcript {
     this.#frames = []
     this.#opening = null
     this.#starting.value = false
-    this.#stored.value = emptyTranscript(id)
+    this.#history.value = emptyTranscript(id)
     this.view.value = whole
     this.#state.value = 'loading'
     this.#read.put(null)
@@ -259,7 +251,7 @@ export class Transcript {
   /** The session of a new chat was created. Unless that was done here, something may be in it. */
   begin(id: string, isOurs: boolean): void {
     this.#options.sessionId.value = id
-    this.#stored.value = emptyTranscript(id)
+    this.#history.value = emptyTranscript(id)
     this.#state.value = this.#isShown && isOurs ? 'ready' : 'loading'
     if (isOurs) void this.#fetch(PAGE_SIZE)
   }
@@ -292,7 +284,7 @@ export class Transcript {
       onSession(session)
       this.#read.put(session)
       this.#starting.value = false
-      this.#stored.value = transcriptFromSession(session)
+      this.#history.value = transcriptFromSession(session)
       outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
       outbox.settle(id, mark)
       this.#state.value = 'ready'

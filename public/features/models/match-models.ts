@@ -3,14 +3,14 @@ import { bareId, type Model } from './models.ts'
 
 /** Best match first: exact id or label, then a prefix of either, then all words anywhere. */
 export const matchModels = (models: readonly Model[], query: string): Model[] => {
-  const wanted = query.trim().toLowerCase()
-  if (!wanted) return [...models]
-  const words = wanted.split(/\s+/)
+  const needle = query.trim().toLowerCase()
+  if (!needle) return [...models]
+  const words = needle.split(/\s+/)
   const rank = (model: Model): number => {
     const id = model.id.toLowerCase()
     const label = model.label.toLowerCase()
-    if (id === wanted || bareId(id) === wanted || label === wanted) return 0
-    if (label.startsWith(wanted) || bareId(id).startsWith(wanted)) return 1
+    if (id === needle || bareId(id) === needle || label === needle) return 0
+    if (label.startsWith(needle) || bareId(id).startsWith(needle)) return 1
     const text = `${label} ${id} ${model.provider.toLowerCase()}`
     return words.every(word => text.includes(word)) ? 2 : 3
   }

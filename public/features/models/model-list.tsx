@@ -108,7 +108,7 @@ export const ModelPick = ({ id, describedBy, disabled, ...list }: ModelPickProps
     isOpen.value = false
   }
   const { selected, first, offered } = list
-  const shown =
+  const label =
     [...(first ?? []), ...(offered ?? [])].find(option => option.id === selected)?.label ??
     (offered ? selected : models.labelOf(selected))
   return (
@@ -118,7 +118,7 @@ export const ModelPick = ({ id, describedBy, disabled, ...list }: ModelPickProps
         type="button"
         id={id}
         class="input picked"
-        aria-label={`${list.label}: ${shown || '—'}`}
+        aria-label={`${list.label}: ${label || '—'}`}
         aria-haspopup="listbox"
         aria-expanded={isOpen.value}
         aria-describedby={describedBy}
@@ -128,7 +128,7 @@ export const ModelPick = ({ id, describedBy, disabled, ...list }: ModelPickProps
         }}
       >
         <span>
-          <bdi>{shown || '—'}</bdi>
+          <bdi>{label || '—'}</bdi>
         </span>
         <Icon name="chevron-down" size={16} />
       </button>

@@ -61,8 +61,8 @@ const AddressForm = ({ row, providers, onDone }: AddressProps) => {
       isIncomplete={address.value.trim() === ''}
       onCancel={onDone}
       onSubmit={async () => {
-        const given = name.value === row.display_name ? undefined : name.value
-        await providers.move(row.id, address.value, key.value, given)
+        const newName = name.value === row.display_name ? undefined : name.value
+        await providers.move(row.id, address.value, key.value, newName)
         onDone()
       }}
     >

@@ -84,16 +84,16 @@ export class Models {
     const only = this.groups.value[0]
     if (this.isDemo.value && only && (!id || only.models.some(model => model.id === id)))
       return only.provider
-    const wanted =
+    const modelId =
       id || this.defaultId.value || (this.all.value.length === 1 ? this.all.value[0]!.id : '')
-    if (!wanted) return ''
-    return this.#byId.value.get(wanted)?.label ?? bareId(wanted).split('/').at(-1) ?? wanted
+    if (!modelId) return ''
+    return this.#byId.value.get(modelId)?.label ?? bareId(modelId).split('/').at(-1) ?? modelId
   }
 
   /** True for an external agent; accepts a session's `@acp:` id and the bare id of a default. */
   isExternalAgent(id: string): boolean {
-    const wanted = id || this.defaultId.value
-    return wanted.startsWith('@acp:') || this.#byId.value.has(`@acp:${wanted}`)
+    const modelId = id || this.defaultId.value
+    return modelId.startsWith('@acp:') || this.#byId.value.has(`@acp:${modelId}`)
   }
 
   markUsed(id: string): void {

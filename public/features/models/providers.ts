@@ -22,13 +22,13 @@ export class Providers {
   readonly servers = signal<readonly LocalServer[] | 'looking' | null>(null)
   /** Providers with a key or an expired sign-in, and the active one; without aliases. */
   readonly connected = computed(() => {
-    const found = this.rows.value.filter(
+    const rows = this.rows.value.filter(
       row =>
         row.alias_of === null && (row.has_key || row.needs_sign_in || row.id === this.active.value),
     )
-    const own = found.find(({ id }) => id === 'custom')
+    const own = rows.find(({ id }) => id === 'custom')
     // The command line keeps the key of a server of one's own in the variable of OpenAI: one key, one row.
-    return found.filter(
+    return rows.filter(
       row => row.id !== 'openai' || !own?.key_name || row.key_name !== own.key_name,
     )
   })

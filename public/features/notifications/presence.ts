@@ -12,7 +12,7 @@ export const startPresence = (app: Page): void => {
   let cancel = () => {}
   const look = async (): Promise<void> => {
     cancel()
-    const ids = app.panes.value.flatMap(({ shown }) => shown.value.sessionId.value || [])
+    const ids = app.panes.value.flatMap(({ openChat }) => openChat.value.sessionId.value || [])
     const sessions = document.hidden ? [] : [...new Set(ids)]
     try {
       const { active } = await app.shell.api('POST /api/notifications/look', { page, sessions })
@@ -25,7 +25,7 @@ export const startPresence = (app: Page): void => {
   }
   document.addEventListener('visibilitychange', () => void look())
   effect(() => {
-    for (const { shown } of app.panes.value) void shown.value.sessionId.value
+    for (const { openChat } of app.panes.value) void openChat.value.sessionId.value
     untracked(() => void look())
   })
   void refreshHere(app.shell).catch(() => undefined)

@@ -124,8 +124,8 @@ export const Services = ({
         <NewService
           state={state}
           change={change}
-          onSecret={made => {
-            secret.value = made
+          onSecret={value => {
+            secret.value = value
           }}
           onDone={() => {
             isAdding.value = false

@@ -92,9 +92,9 @@ export const unsubscribeHere = async (): Promise<void> => {
 export const refreshHere = async (call: Call): Promise<void> => {
   if (supportHere() !== 'ok' || Notification.permission !== 'granted') return
   const replaces = await knownEndpoint(caches, base())
-  const found = await subscriptionHere()
-  if (!found && replaces === undefined) return
-  const subscription = found ?? (await subscribe(await ready(call), call))
+  const existing = await subscriptionHere()
+  if (!existing && replaces === undefined) return
+  const subscription = existing ?? (await subscribe(await ready(call), call))
   const { devices } = await call.api('POST /api/notifications/devices', {
     ...toBody(subscription),
     replaces,

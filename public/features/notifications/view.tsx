@@ -262,8 +262,8 @@ export const Notifications = () => {
     }
   }
   useEffect(() => void load(), [])
-  const shown = state.value
-  if (!shown)
+  const view = state.value
+  if (!view)
     return (
       <LoadNote state={loading.value} failed={t('notify.failed')} onRetry={() => void load()} />
     )
@@ -278,10 +278,10 @@ export const Notifications = () => {
   }
   const save = (settings: Partial<NotificationSettings>) =>
     void change(() => api('POST /api/notifications', { settings }))
-  const { settings } = shown
+  const { settings } = view
   /** What is sent when is the same for everyone; devices are the person's own. */
   const maySave = may('POST /api/notifications')
-  const isKnown = shown.devices.some(({ id }) => id === here.value)
+  const isKnown = view.devices.some(({ id }) => id === here.value)
 
   return (
     <>
@@ -294,13 +294,13 @@ export const Notifications = () => {
           <Privacy settings={settings} save={save} />
         </>
       )}
-      <Receivers state={shown} here={here.value} change={change} />
+      <Receivers state={view} here={here.value} change={change} />
       {maySave && (
         <>
-          <Services state={shown} change={change}>
-            {shown.services.length > 0 && <BaseAddress settings={settings} save={save} />}
+          <Services state={view} change={change}>
+            {view.services.length > 0 && <BaseAddress settings={settings} save={save} />}
           </Services>
-          <ProfileKinds state={shown} change={change} />
+          <ProfileKinds state={view} change={change} />
         </>
       )}
     </>

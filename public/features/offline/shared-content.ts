@@ -5,8 +5,8 @@ import { t } from './strings.ts'
 
 /** Title, text and address, each once and on lines of their own. */
 const textOf = (form: FormData): string => {
-  const given = ['title', 'text', 'url'].map(name => form.get(name))
-  const parts = given
+  const fields = ['title', 'text', 'url'].map(name => form.get(name))
+  const parts = fields
     .filter(part => typeof part === 'string')
     .map(part => part.replaceAll('\r\n', '\n').trim())
   return parts
@@ -23,9 +23,9 @@ const filesOf = (form: FormData): File[] =>
 /** Given to the service worker. */
 const storedForm = async (base: string): Promise<FormData | null> => {
   const cache = await caches.open(SHARED_CACHE)
-  const stored = await cache.match(sharedKey(base))
-  if (!stored) return null
-  const form = await stored.formData()
+  const response = await cache.match(sharedKey(base))
+  if (!response) return null
+  const form = await response.formData()
   await cache.delete(sharedKey(base))
   return form
 }

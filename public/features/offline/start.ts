@@ -140,8 +140,8 @@ const replaceCopies = (app: Page): void => {
       void app.shell.attempt(() => part.load())
     for (const part of [personalities, skillCommands, reasoning])
       void app.shell.attempt(() => part.load())
-    for (const { shown } of app.panes.value)
-      void app.shell.attempt(() => shown.peek().transcript.reload())
+    for (const { openChat } of app.panes.value)
+      void app.shell.attempt(() => openChat.peek().transcript.reload())
   }
   effect(() => {
     const isLive = connection.state.value.kind === 'live'

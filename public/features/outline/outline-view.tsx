@@ -95,8 +95,8 @@ export const Outline = () => {
   }
 
   const from = Math.max(0, Math.floor(top.value / height) - OVERSCAN)
-  const shown = Math.ceil((list.current?.clientHeight ?? 480) / height) + 2 * OVERSCAN
-  const visible = entries.slice(from, from + shown)
+  const visibleCount = Math.ceil((list.current?.clientHeight ?? 480) / height) + 2 * OVERSCAN
+  const visible = entries.slice(from, from + visibleCount)
   const optionId = (index: number) => `outline-${index}`
   return (
     <Dialog title={t('title')} kind="palette" bare onClose={onClose}>

@@ -2,8 +2,8 @@
 import { lex, type Token, type Tokens } from '../../../lib/base/markdown/lexer.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import type { Message } from '../../../lib/schema/message.ts'
-import { withoutFiles } from '../messages/message-text.ts'
-import { isCompaction, secondsOf, splitText, textOf } from '../transcript/content.ts'
+import { messageText, withoutFiles } from '../messages/message-text.ts'
+import { isCompaction, secondsOf, splitText } from '../transcript/content.ts'
 
 /** `row` and `heading`: the place in the transcript. `level`: 0 for a request, else the depth of the heading. */
 export type OutlineEntry = {
@@ -27,7 +27,7 @@ const isHeading = (token: Token): token is Tokens.Heading => token.type === 'hea
 const MAY_HAVE_HEADING = /^ {0,3}(?:#{1,6}\s|=+\s*$|-+\s*$)/m
 
 const headingsOf = (message: Message): OutlineEntry[] => {
-  const text = textOf(message)
+  const text = messageText(message)
   if (!MAY_HAVE_HEADING.test(text)) return []
   return splitText(text).flatMap((piece, index) => {
     const headings = lex(piece).filter(isHeading)
@@ -50,19 +50,19 @@ const headingsOf = (message: Message): OutlineEntry[] => {
 const entriesOf = (message: Message): OutlineEntry[] => {
   if (message.role === 'assistant') return message._error ? [] : headingsOf(message)
   if (message.role !== 'user' || message._hooks || isCompaction(message)) return []
-  const text = textOf(message)
-  const shown = oneLine(message.attachments?.length ? withoutFiles(text) : text)
-  return [{ row: message.id, heading: null, level: 0, text: shown, at: secondsOf(message) }]
+  const text = messageText(message)
+  const line = oneLine(message.attachments?.length ? withoutFiles(text) : text)
+  return [{ row: message.id, heading: null, level: 0, text: line, at: secondsOf(message) }]
 }
 
 /** Messages do not change, so each is parsed once. */
-const known = new WeakMap<Message, OutlineEntry[]>()
+const cache = new WeakMap<Message, OutlineEntry[]>()
 
 export const outlineOf = (messages: readonly Message[]): OutlineEntry[] =>
   messages.flatMap(message => {
-    const found = known.get(message) ?? entriesOf(message)
-    known.set(message, found)
-    return found
+    const entries = cache.get(message) ?? entriesOf(message)
+    cache.set(message, entries)
+    return entries
   })
 
 /** The entry that contains the message at the top of the viewport: the last one that does not follow it. -1 before the first. */

@@ -38,7 +38,7 @@ const blank: OwnDraft = {
 }
 
 /** `/review` for a command, the name alone for a subagent. */
-export const titleOf = ({ kind, called }: OwnFileRow | OwnFile): string =>
+export const ownFileTitle = ({ kind, called }: OwnFileRow | OwnFile): string =>
   kind === 'command' ? `/${called}` : called
 
 const matches = (row: OwnFileRow, query: string): boolean =>
@@ -93,7 +93,7 @@ export class OwnFilesState extends EditedFile<OwnDraft> {
   readonly open: Signal<OwnFile | null> = signal(null)
   readonly opening: Signal<LoadState> = signal('ready')
   readonly kind: OwnFileKind
-  readonly shown: ReadonlySignal<OwnFileRow[]> = computed(() =>
+  readonly visible: ReadonlySignal<OwnFileRow[]> = computed(() =>
     this.rows.value.filter(row => matches(row, this.query.value.trim())),
   )
 
@@ -125,8 +125,8 @@ export class OwnFilesState extends EditedFile<OwnDraft> {
     }
   }
 
-  create(given: Partial<OwnDraft> = {}): void {
-    this.begin({ ...blank, ...given })
+  create(fields: Partial<OwnDraft> = {}): void {
+    this.begin({ ...blank, ...fields })
   }
 
   edit(): void {
@@ -154,7 +154,7 @@ export class OwnFilesState extends EditedFile<OwnDraft> {
     })
     if (!file) return null
     this.open.value = file
-    toasts.show(t('own.saved', { name: titleOf(file) }))
+    toasts.show(t('own.saved', { name: ownFileTitle(file) }))
     await this.#changed()
     return file.name
   }
@@ -172,7 +172,7 @@ export class OwnFilesState extends EditedFile<OwnDraft> {
     const { name, version } = file
     await api('POST /api/own-files/delete', { kind: this.kind, name, expected_version: version })
     this.open.value = null
-    toasts.show(t('own.deleted', { name: titleOf(file) }))
+    toasts.show(t('own.deleted', { name: ownFileTitle(file) }))
     await this.#changed()
   }
 

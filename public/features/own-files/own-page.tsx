@@ -8,7 +8,7 @@ import { NoteBox } from '../../parts/note-box.tsx'
 import { LoadNote } from '../../parts/view-state.tsx'
 import { useApp } from '../shell/context.ts'
 import { putIntoMessage } from '../composer/put-into-message.ts'
-import { type OwnFilesState, titleOf } from './own-files.ts'
+import { type OwnFilesState, ownFileTitle } from './own-files.ts'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 
@@ -66,7 +66,7 @@ const Facts = ({ file }: { file: OwnFile }) => (
 const Body = ({ file, files }: { file: OwnFile; files: OwnFilesState }) => {
   const app = useApp()
   const { layout, route } = app.shell
-  const name = titleOf(file)
+  const name = ownFileTitle(file)
   const remove = () => {
     layout.confirmation.value = {
       title: t('own.delete.title', { name }),

@@ -7,7 +7,7 @@ import { Beginning, EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 import { useApp } from '../shell/context.ts'
 import { ListView } from '../shell/view.tsx'
 import { ListSearch, SkillTabs } from '../skills/tabs.tsx'
-import { type OwnFilesState, ownFilesOf, titleOf } from './own-files.ts'
+import { type OwnFilesState, ownFilesOf, ownFileTitle } from './own-files.ts'
 import { OwnForm } from './own-form.tsx'
 import { OwnPage } from './own-page.tsx'
 import { t } from './strings.ts'
@@ -25,7 +25,7 @@ const Row = ({ row, chosen }: { row: OwnFileRow; chosen: string | null }) => {
         aria-current={row.name === chosen ? 'page' : undefined}
       >
         <span class="skill-row-name">
-          <bdi>{titleOf(row)}</bdi>
+          <bdi>{ownFileTitle(row)}</bdi>
           {row.argument_hint && <span class="own-hint"> {row.argument_hint}</span>}
         </span>
         {isOff && <span class="skill-mark">{t('own.inactive')}</span>}
@@ -40,17 +40,17 @@ const Row = ({ row, chosen }: { row: OwnFileRow; chosen: string | null }) => {
 const List = ({ files, chosen }: { files: OwnFilesState; chosen: string | null }) => {
   const { kind } = files
   const state = files.state.value
-  const shown = files.shown.value
+  const visible = files.visible.value
   if (state !== 'ready')
     return (
       <LoadNote state={state} failed={t(`own.${kind}.failed`)} onRetry={() => void files.load()} />
     )
   if (files.rows.value.length === 0) return <EmptyNote title={t(`own.${kind}.empty`)} />
-  if (shown.length === 0)
+  if (visible.length === 0)
     return <EmptyNote title={t('own.none', { query: files.query.value.trim() })} />
   return (
     <ul>
-      {shown.map(row => (
+      {visible.map(row => (
         <Row key={row.name} row={row} chosen={chosen} />
       ))}
     </ul>

@@ -11,12 +11,12 @@ import { formatKeys } from '../shell/keys.ts'
 import type { Route as View } from '../shell/route.ts'
 import type { Tab } from '../panel/panel.ts'
 import { t as tw } from '../workspace/strings.ts'
-import type { Entry } from './search-palette.ts'
+import type { PaletteEntry } from './search-palette.ts'
 import { t } from './strings.ts'
 import { isWordsKey, type WordsKey, words } from './words-strings.ts'
 
-type Action = Pick<Entry, 'label' | 'run'> &
-  Partial<Entry> & {
+type Action = Pick<PaletteEntry, 'label' | 'run'> &
+  Partial<PaletteEntry> & {
     id: WordsKey | `export-${string}` | 'save-command'
     /** The route that it calls: it is left out when the person's role refuses it. */
     asks?: Route
@@ -57,13 +57,13 @@ const ofChat = (app: App): Action[] => {
     layout.renamingRow.value = row.session_id
   })
   const keys = (text: string) => formatKeys(text, layout.mac)
-  const named = (...ids: readonly (keyof typeof items)[]) =>
+  const actionsOf = (...ids: readonly (keyof typeof items)[]) =>
     ids.map((id): Action => {
       const { label, icon, run, ...rest } = items[id]
       return { id, label, icon, run, ...('asks' in rest && { asks: rest.asks }) }
     })
   const more: Action[] = [
-    ...named('move', 'tags', 'branch', 'duplicate'),
+    ...actionsOf('move', 'tags', 'branch', 'duplicate'),
     ...exportItems(app, row.session_id).map(
       ({ format, ...item }): Action => ({
         ...item,
@@ -71,8 +71,8 @@ const ofChat = (app: App): Action[] => {
         words: words('export'),
       }),
     ),
-    ...(isHostSession(row) ? [] : named('share', 'mute', 'clear')),
-    ...named('delete', 'erase'),
+    ...(isHostSession(row) ? [] : actionsOf('share', 'mute', 'clear')),
+    ...actionsOf('delete', 'erase'),
   ]
   if (chat.chat.value.messages.length > 0)
     more.push(
@@ -101,7 +101,7 @@ const ofChat = (app: App): Action[] => {
           },
         ] as const)
       : []),
-    ...named('rename', 'pin', 'archive'),
+    ...actionsOf('rename', 'pin', 'archive'),
     ...more.map(action => ({ ...action, searchOnly: true })),
   ]
 }
@@ -176,7 +176,7 @@ const ofPage = (app: App): Action[] => {
   const panel = app.panel
   const { draft: composer } = app.composer
   const keys = (text: string) => formatKeys(text, layout.mac)
-  const written = composer.text.value.trim()
+  const draftText = composer.text.value.trim()
   const more: Action[] = [
     {
       id: 'sidebar',
@@ -208,14 +208,14 @@ const ofPage = (app: App): Action[] => {
         layout.shortcutsOpen.value = true
       },
     },
-    ...(written
+    ...(draftText
       ? ([
           {
             id: 'save-command',
             icon: 'terminal',
             label: t('palette.command.save'),
             asks: 'POST /api/own-files/save',
-            run: () => saveAsCommand(app, written),
+            run: () => saveAsCommand(app, draftText),
           },
         ] as const)
       : []),
@@ -249,7 +249,7 @@ const ofPage = (app: App): Action[] => {
   ]
 }
 
-export const actionEntries = (app: App): Entry[] => {
+export const actionEntries = (app: App): PaletteEntry[] => {
   const { layout, route } = app.shell
   const all: Action[] = [
     {

@@ -1,13 +1,13 @@
 /** What the palette finds without the server: actions, views, settings, loaded chats, models, themes, commands. */
 import type { App } from '../../app.ts'
 import { may } from '../../parts/may.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import { formatAgo } from '../../parts/relative-time.ts'
 import { t as ts } from '../settings/strings.ts'
 import { THEMES } from '../settings/settings.ts'
 import { t as themeText } from '../settings/theme-strings.ts'
 import { actionEntries } from './action-entries.ts'
-import type { Entry } from './search-palette.ts'
+import type { PaletteEntry } from './search-palette.ts'
 import { putIntoMessage } from '../composer/put-into-message.ts'
 import { openSections } from '../settings-view/sections.ts'
 import { revealSetting, settingEntries } from '../settings-view/settings-index.ts'
@@ -24,8 +24,8 @@ const runSlash = async (app: App, name: string, argument = ''): Promise<void> =>
     return
   }
   const { commands } = await import('../composer/slash-commands.ts')
-  const said = await commands.find(command => command.name === name)?.run(app, '')
-  if (said) app.shell.toasts.show(said)
+  const message = await commands.find(command => command.name === name)?.run(app, '')
+  if (message) app.shell.toasts.show(message)
 }
 
 /** Those that only a slash command does. */
@@ -35,7 +35,7 @@ const SLASH = new Set(
   ),
 )
 
-const slashEntries = (app: App): Entry[] =>
+const slashEntries = (app: App): PaletteEntry[] =>
   slashCommands
     .filter(({ name }) => SLASH.has(name) && mayRun(name))
     .map(({ name, args_hint }) => ({
@@ -49,11 +49,11 @@ const slashEntries = (app: App): Entry[] =>
       run: () => runSlash(app, name, args_hint),
     }))
 
-const settings = ({ shell: { route } }: App): Entry[] => {
+const settings = ({ shell: { route } }: App): PaletteEntry[] => {
   const section = t('palette.settings')
   return [
     ...openSections().map(
-      (name): Entry => ({
+      (name): PaletteEntry => ({
         id: `settings:${name}`,
         section,
         icon: 'settings',
@@ -64,7 +64,7 @@ const settings = ({ shell: { route } }: App): Entry[] => {
       }),
     ),
     ...settingEntries().map(
-      (one): Entry => ({
+      (one): PaletteEntry => ({
         id: `setting:${one.section}:${one.label}`,
         section,
         icon: 'settings',
@@ -81,18 +81,18 @@ const settings = ({ shell: { route } }: App): Entry[] => {
   ]
 }
 
-const chats = (app: App): Entry[] =>
+const chats = (app: App): PaletteEntry[] =>
   app.sessions.profileRows.value.map(row => ({
     id: `chat:${row.session_id}`,
     section: t('palette.sessions'),
-    label: titleOf(row),
+    label: sessionTitle(row),
     hint: formatAgo(row.updated_at, app.sessions.now.value),
     searchOnly: row.archived,
     run: () => app.shell.route.openSession(row.session_id),
     runAside: () => app.shell.route.openBeside(row.session_id),
   }))
 
-const commands = (app: App): Entry[] =>
+const commands = (app: App): PaletteEntry[] =>
   [...app.composer.skillCommands.list.value, ...app.composer.skillCommands.more.value].map(
     command => ({
       id: `command:${command.name}`,
@@ -106,7 +106,7 @@ const commands = (app: App): Entry[] =>
     }),
   )
 
-const models = (app: App): Entry[] =>
+const models = (app: App): PaletteEntry[] =>
   app.models.all.value.map(model => ({
     id: `model:${model.id}`,
     section: t('palette.models'),
@@ -118,7 +118,7 @@ const models = (app: App): Entry[] =>
     run: () => app.chat.choices.chooseModel(model.id),
   }))
 
-const themes = (app: App): Entry[] =>
+const themes = (app: App): PaletteEntry[] =>
   THEMES.map(name => ({
     id: `theme:${name}`,
     section: t('palette.themes'),
@@ -130,7 +130,7 @@ const themes = (app: App): Entry[] =>
   }))
 
 /** Chats first, as they are without a query. */
-export const localEntries = (app: App): Entry[] => [
+export const localEntries = (app: App): PaletteEntry[] => [
   ...chats(app),
   ...actionEntries(app),
   ...settings(app),

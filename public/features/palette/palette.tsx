@@ -8,7 +8,7 @@ import type { App } from '../../app.ts'
 import { useApp } from '../shell/context.ts'
 import { localEntries } from './local-entries.ts'
 import { loadEntries, searchServer } from './remote-entries.ts'
-import { PaletteSearch, type Entry } from './search-palette.ts'
+import { PaletteSearch, type PaletteEntry } from './search-palette.ts'
 import { t } from './strings.ts'
 
 /** Enter goes back to the chat that was open before; the open one needs no entry. */
@@ -23,14 +23,14 @@ const chatBefore = ({ sessions, shell: { route } }: App) => {
 export const Palette = () => {
   const app = useApp()
   const search = useMemo(() => {
-    const loaded = signal<readonly Entry[]>([])
+    const loaded = signal<readonly PaletteEntry[]>([])
     void loadEntries(app).then(entries => {
       loaded.value = entries
     })
     return new PaletteSearch({
       platform: app.shell.platform,
       local: () => [...localEntries(app), ...loaded.value],
-      remote: (query, wanted) => searchServer(app, query, wanted),
+      remote: (query, signal) => searchServer(app, query, signal),
       recentLabel: t('palette.recent'),
       first: () => chatBefore(app),
     })

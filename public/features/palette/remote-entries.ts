@@ -1,9 +1,9 @@
 /** What the palette asks the server for: once when it opens, and for each query. */
 import type { App } from '../../app.ts'
 import { may } from '../../parts/may.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import type { SearchHit } from '../sessions/search.ts'
-import type { Entry } from './search-palette.ts'
+import type { PaletteEntry } from './search-palette.ts'
 import { t } from './strings.ts'
 
 const MAX_CHATS = 10
@@ -11,7 +11,7 @@ const MAX_FILES = 8
 const MAX_HINT_CHARS = 120
 
 /** Tasks, skills, subagents, notes and profiles: few enough to be fetched at once. A part that fails is left out. */
-export const loadEntries = async (app: App): Promise<Entry[]> => {
+export const loadEntries = async (app: App): Promise<PaletteEntry[]> => {
   const { api, route } = app.shell
   const profiles = app.profiles
   const [tasks, skills, subagents, memory] = await Promise.all([
@@ -23,7 +23,7 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
   ])
   return [
     ...(tasks?.jobs ?? []).map(
-      (job): Entry => ({
+      (job): PaletteEntry => ({
         id: `task:${job.id}`,
         section: t('palette.tasks'),
         icon: 'clock',
@@ -35,7 +35,7 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
       }),
     ),
     ...(skills?.skills ?? []).map(
-      (skill): Entry => ({
+      (skill): PaletteEntry => ({
         id: `skill:${skill.name}`,
         section: t('palette.skills'),
         icon: 'skill',
@@ -47,7 +47,7 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
       }),
     ),
     ...(subagents?.files ?? []).map(
-      ({ name, called, description }): Entry => ({
+      ({ name, called, description }): PaletteEntry => ({
         id: `subagent:${name}`,
         section: t('palette.subagents'),
         icon: 'user',
@@ -59,7 +59,7 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
       }),
     ),
     ...(may('GET /api/memory') ? (['memory', 'user', 'soul'] as const) : []).map(
-      (name): Entry => ({
+      (name): PaletteEntry => ({
         id: `memory:${name}`,
         section: t('palette.memory'),
         icon: 'brain',
@@ -72,7 +72,7 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
     ...profiles.list.value
       .filter(({ name }) => name !== profiles.active.value)
       .map(
-        ({ name }): Entry => ({
+        ({ name }): PaletteEntry => ({
           id: `profile:${name}`,
           section: t('palette.profiles'),
           icon: 'user',
@@ -85,14 +85,14 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
   ]
 }
 
-const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
+const findChats = async (app: App, q: string, signal: AbortSignal): Promise<PaletteEntry[]> => {
   const profile = app.profiles.active.value
   const input = { q, content: '1', limit: MAX_CHATS, ...(profile ? { profile } : {}) }
   const { sessions, more } = await app.shell.api('GET /api/sessions/search', input, { signal })
-  const found: Entry[] = (sessions as unknown as SearchHit[]).map(hit => ({
+  const entries: PaletteEntry[] = (sessions as unknown as SearchHit[]).map(hit => ({
     id: `chat:${hit.session_id}`,
     section: t('palette.found'),
-    label: titleOf(hit),
+    label: sessionTitle(hit),
     hint:
       hit.match_type === 'content'
         ? (hit.snippet ?? [])
@@ -103,7 +103,7 @@ const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
     run: () => app.shell.route.openSession(hit.session_id),
     runAside: () => app.shell.route.openBeside(hit.session_id),
   }))
-  const all: Entry = {
+  const all: PaletteEntry = {
     id: 'chats:all',
     section: t('palette.found'),
     icon: 'search',
@@ -113,10 +113,10 @@ const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
       app.shell.layout.focusSearch()
     },
   }
-  return more ? [...found, all] : found
+  return more ? [...entries, all] : entries
 }
 
-const filesFound = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
+const findFiles = async (app: App, q: string, signal: AbortSignal): Promise<PaletteEntry[]> => {
   const id = app.shell.route.sessionId.value
   if (!id) return []
   const input = { session_id: id, q, limit: MAX_FILES }
@@ -135,9 +135,13 @@ const filesFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
 }
 
 /** Fails only when both searches fail. */
-export const searchServer = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
-  const found = await Promise.allSettled([filesFound(app, q, signal), chatsFound(app, q, signal)])
-  if (found.every(one => one.status === 'rejected'))
-    throw (found[0] as PromiseRejectedResult).reason
-  return found.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
+export const searchServer = async (
+  app: App,
+  q: string,
+  signal: AbortSignal,
+): Promise<PaletteEntry[]> => {
+  const results = await Promise.allSettled([findFiles(app, q, signal), findChats(app, q, signal)])
+  if (results.every(one => one.status === 'rejected'))
+    throw (results[0] as PromiseRejectedResult).reason
+  return results.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
 }

@@ -4,7 +4,7 @@ import { fuzzyMatches } from '../../../lib/base/fuzzy.ts'
 import type { Platform } from '../../platform.ts'
 import type { PickerOption } from '../../parts/picker.tsx'
 
-export type Entry = PickerOption & {
+export type PaletteEntry = PickerOption & {
   section: string
   /** Other words it is found by. */
   words?: string
@@ -15,7 +15,7 @@ export type Entry = PickerOption & {
   runAside?: () => unknown
 }
 
-export type Section = { label: string; entries: readonly Entry[] }
+export type Section = { label: string; entries: readonly PaletteEntry[] }
 
 const PAUSE_MS = 120
 const MAX_PER_SECTION = 6
@@ -25,31 +25,31 @@ const RECENT_KEY = 'palette-recent'
 export type PaletteOptions = {
   platform: Platform
   /** What the page knows. Read again whenever it changes. */
-  local: () => readonly Entry[]
+  local: () => readonly PaletteEntry[]
   /** What the server finds for a query. */
-  remote: (query: string, signal: AbortSignal) => Promise<readonly Entry[]>
+  remote: (query: string, signal: AbortSignal) => Promise<readonly PaletteEntry[]>
   recentLabel: string
   /** Without a query: the entry that Enter takes, and the one that is left out. */
   first?: () => { id: string | null; without: string | null }
 }
 
 /** The best entries by section; the section of the best match is first. */
-const matching = (entries: readonly Entry[], query: string): Section[] => {
-  const named = fuzzyMatches(
+const matching = (entries: readonly PaletteEntry[], query: string): Section[] => {
+  const byName = fuzzyMatches(
     entries.map(({ label }) => label),
     query,
   )
-  const isNamed = new Set(named.map(({ at }) => at))
+  const isNamed = new Set(byName.map(({ at }) => at))
   const texts = entries.map(({ label, words }) => (words ? `${label} ${words}` : label))
   // What is found by its name comes before what is found by other words.
-  const found: Entry[] = [
-    ...named.map(({ at, ranges }) => ({ ...entries[at]!, ranges })),
+  const all: PaletteEntry[] = [
+    ...byName.map(({ at, ranges }) => ({ ...entries[at]!, ranges })),
     ...fuzzyMatches(texts, query)
       .filter(({ at }) => !isNamed.has(at))
 
       .map(({ at }) => ({ ...entries[at]!, ranges: [] })),
   ]
-  return [...Map.groupBy(found, ({ section }) => section)].map(([label, of]) => ({
+  return [...Map.groupBy(all, ({ section }) => section)].map(([label, of]) => ({
     label,
     entries: of.slice(0, MAX_PER_SECTION),
   }))
@@ -59,7 +59,10 @@ export class PaletteSearch {
   readonly #options: PaletteOptions
   readonly query = signal('')
   /** What the server found last, and for what. */
-  readonly #found = signal<{ text: string; entries: readonly Entry[] }>({ text: '', entries: [] })
+  readonly #reply = signal<{ text: string; entries: readonly PaletteEntry[] }>({
+    text: '',
+    entries: [],
+  })
   readonly busy = signal(false)
   readonly failed = signal(false)
   readonly #recentIds: string[]
@@ -89,10 +92,10 @@ export class PaletteSearch {
         ]
       }
       const own = matching(entries, text)
-      const shown = new Set(own.flatMap(({ entries: of }) => of.map(({ id }) => id)))
+      const ownIds = new Set(own.flatMap(({ entries: of }) => of.map(({ id }) => id)))
       // Below the results of the page, so that nothing moves under the selection when they arrive.
       const groups = Map.groupBy(
-        this.#foundFor(text).filter(({ id }) => !shown.has(id)),
+        this.#replyFor(text).filter(({ id }) => !ownIds.has(id)),
         ({ section }) => section,
       )
       return [...own, ...[...groups].map(([label, of]) => ({ label, entries: of }))]
@@ -104,12 +107,12 @@ export class PaletteSearch {
     this.#cancel()
     this.#asking.abort()
     this.#asking = new AbortController()
-    const wanted = text.trim()
-    this.busy.value = wanted !== ''
+    const query = text.trim()
+    this.busy.value = query !== ''
     this.failed.value = false
-    if (wanted)
-      this.#cancel = this.#options.platform.clock.timer(PAUSE_MS, () => void this.#ask(wanted))
-    else this.#found.value = { text: '', entries: [] }
+    if (query)
+      this.#cancel = this.#options.platform.clock.timer(PAUSE_MS, () => void this.#ask(query))
+    else this.#reply.value = { text: '', entries: [] }
   }
 
   readonly close = (): void => {
@@ -127,25 +130,25 @@ export class PaletteSearch {
   }
 
   async #ask(text: string): Promise<void> {
-    const { signal: wanted } = this.#asking
+    const { signal } = this.#asking
     try {
-      const entries = await this.#options.remote(text, wanted)
+      const entries = await this.#options.remote(text, signal)
       // A later query has replaced this one.
-      if (wanted.aborted) return
-      this.#found.value = { text, entries }
+      if (signal.aborted) return
+      this.#reply.value = { text, entries }
       this.failed.value = false
     } catch {
       // Shown as a sentence below the results of the page.
-      if (!wanted.aborted) this.failed.value = true
+      if (!signal.aborted) this.failed.value = true
     } finally {
-      if (!wanted.aborted) this.busy.value = false
+      if (!signal.aborted) this.busy.value = false
     }
   }
 
   /** Results for an earlier query stay while the server searches, where they match the new one: Enter must open no other. */
-  #foundFor(text: string): readonly Entry[] {
-    const { text: asked, entries } = this.#found.value
-    if (asked === text) return entries
+  #replyFor(text: string): readonly PaletteEntry[] {
+    const { text: query, entries } = this.#reply.value
+    if (query === text) return entries
     const texts = entries.map(({ label, hint = '' }) => `${label} ${hint}`)
     const matches = new Set(fuzzyMatches(texts, text).map(({ at }) => at))
     return entries.filter((_, index) => matches.has(index))

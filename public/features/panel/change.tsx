@@ -4,7 +4,7 @@ import { usePanel, useShell } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
 import { t as gitText } from '../git/strings.ts'
-import type { Change } from '../workspace/git-changes.ts'
+import type { GitChange } from '../workspace/git-changes.ts'
 import { t } from '../workspace/strings.ts'
 import { useWorkspacePanel } from './context.ts'
 import { useGitActions } from './git-context.ts'
@@ -13,7 +13,7 @@ import { LoadedDiffView } from './loaded-diff.tsx'
 
 /** What else can be done with a changed file. */
 const menuOf = (
-  change: Change,
+  change: GitChange,
   {
     panel,
     actions,
@@ -55,7 +55,7 @@ const menuOf = (
 }
 
 /** Stages or unstages the file; the rest is in its menu, so that every row has the same columns. */
-export const ChangeActions = ({ change }: { change: Change }) => {
+export const ChangeActions = ({ change }: { change: GitChange }) => {
   const panel = usePanel()
   const { copy } = useShell()
   const actions = useGitActions()
@@ -81,7 +81,7 @@ export const ChangeActions = ({ change }: { change: Change }) => {
   )
 }
 
-export const ChangeDiff = ({ change }: { change: Change }) => {
+export const ChangeDiff = ({ change }: { change: GitChange }) => {
   const loaded = useWorkspacePanel().changes.diffs.value.get(change.key)
   return loaded?.id && change.mark !== 'conflict' ? (
     <HunkDiff change={change} loaded={loaded} />

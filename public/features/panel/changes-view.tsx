@@ -1,9 +1,9 @@
 /** Changes: branch, distance from upstream, changed files with diffs, and changes by turn. */
 import { visibleName } from '../../../lib/base/visible.ts'
-import { directoryOf, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, fileName } from '../../parts/file-kind.ts'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import type { Change, GitStatus } from '../workspace/git-changes.ts'
+import type { GitChange, GitStatus } from '../workspace/git-changes.ts'
 import { t } from '../workspace/strings.ts'
 import { useGitActions } from './git-context.ts'
 import { BranchName, BranchTools, GitMore, GitTools } from './git-tools.tsx'
@@ -46,12 +46,12 @@ const Branch = ({ status }: { status: GitStatus }) => {
   )
 }
 
-const ChangeView = ({ change }: { change: Change }) => {
+const ChangeView = ({ change }: { change: GitChange }) => {
   const { changes, review } = useWorkspacePanel()
   const isWide = useWide()
   const { key, path, from, mark } = change
   const open = changes.opened.value.has(key)
-  const isShown = isWide && review.shown.value?.key === key
+  const isShown = isWide && review.current.value?.key === key
   return (
     <li class="change">
       <div class="change-line">
@@ -64,7 +64,7 @@ const ChangeView = ({ change }: { change: Change }) => {
         >
           {!isWide && <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />}
           <span class={mark === 'deleted' ? 'change-name change-gone' : 'change-name'} dir="auto">
-            <bdi>{visibleName(nameOf(path))}</bdi>
+            <bdi>{visibleName(fileName(path))}</bdi>
           </span>
           <span class="change-dir" dir="auto">
             {visibleName(directoryOf(path))}
@@ -78,7 +78,7 @@ const ChangeView = ({ change }: { change: Change }) => {
   )
 }
 
-const Group = ({ title, list }: { title: string; list: readonly Change[] }) => {
+const Group = ({ title, list }: { title: string; list: readonly GitChange[] }) => {
   const actions = useGitActions()
   if (list.length === 0) return null
   return (

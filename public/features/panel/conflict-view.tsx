@@ -6,7 +6,7 @@ import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useShell } from '../../contexts.ts'
 import type { Doc } from '../workspace/document.ts'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { t } from '../workspace/strings.ts'
 import { useWorkspacePanel } from './context.ts'
 
@@ -69,7 +69,7 @@ export const Moved = ({ doc }: { doc: Doc }) => {
     <div class="conflict" role="alert">
       <p class="conflict-text">
         <Icon name="alert" size={14} />
-        <span>{t('edit.moved', { name: nameOf(doc.path) })}</span>
+        <span>{t('edit.moved', { name: fileName(doc.path) })}</span>
       </p>
       <div class="conflict-ways">
         <button

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { visibleText } from '../../../lib/base/visible.ts'
 import type { Doc } from '../workspace/document.ts'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { t } from '../workspace/strings.ts'
 import { pageLocale } from '../../strings/t.ts'
 
@@ -146,7 +146,7 @@ export const CsvView = ({ doc }: { doc: Doc }) => {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
       tabIndex={0}
     >
-      <table aria-rowcount={rows.length + 1} aria-label={nameOf(doc.path)}>
+      <table aria-rowcount={rows.length + 1} aria-label={fileName(doc.path)}>
         <thead>
           <tr aria-rowindex={1}>
             {columns.map((cell, column) => {

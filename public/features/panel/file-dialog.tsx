@@ -9,13 +9,13 @@ import { Picker } from '../../parts/picker.tsx'
 import { createResponseOrder } from '../../parts/response-order.ts'
 import { t } from '../workspace/strings.ts'
 
-type Found = Api['GET /api/files/search']['output']['files']
+type FileMatches = Api['GET /api/files/search']['output']['files']
 
 const MAX_FILES = 30
 
 const FileDialog = ({ app, onClose }: { app: App; onClose: () => void }) => {
-  const { query, found, search } = useMemo(() => {
-    const found = signal<Found | null>(null)
+  const { query, results, search } = useMemo(() => {
+    const results = signal<FileMatches | null>(null)
     const newest = createResponseOrder()
     const search = (q: string) =>
       app.shell.attempt(async () => {
@@ -26,12 +26,12 @@ const FileDialog = ({ app, onClose }: { app: App; onClose: () => void }) => {
           q,
           limit: MAX_FILES,
         })
-        if (isNewest()) found.value = files
+        if (isNewest()) results.value = files
       })
-    return { query: signal(''), found, search }
+    return { query: signal(''), results, search }
   }, [])
   useEffect(() => void search(''), [])
-  const options = (found.value ?? []).map(({ path, type, ranges }) => ({
+  const options = (results.value ?? []).map(({ path, type, ranges }) => ({
     id: path,
     label: path,
     ranges,
@@ -43,12 +43,12 @@ const FileDialog = ({ app, onClose }: { app: App; onClose: () => void }) => {
         label={t('file.go')}
         placeholder={t('file.go')}
         groups={options.length > 0 ? [{ label: t('panel.files'), options }] : []}
-        empty={found.value ? t('file.none') : ''}
+        empty={results.value ? t('file.none') : ''}
         query={query}
         onQuery={q => void search(q)}
         onPick={path => {
           onClose()
-          const isDirectory = found.value?.some(one => one.path === path && one.type === 'dir')
+          const isDirectory = results.value?.some(one => one.path === path && one.type === 'dir')
           app.shell.route.backToChat()
           app.panel.openTarget({ path, line: null, ...(isDirectory && { isDirectory }) })
         }}

@@ -12,7 +12,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
 import { formatKeys } from '../shell/keys.ts'
-import type { Change, GitStatus } from '../workspace/git-changes.ts'
+import type { GitChange, GitStatus } from '../workspace/git-changes.ts'
 import { usePanel, useShell } from '../../contexts.ts'
 import { useWorkspacePanel } from './context.ts'
 import { useGitActions } from './git-context.ts'
@@ -74,7 +74,7 @@ const BranchMenu = ({ name }: { name: string }) => {
     if (!actions.overview.value) await actions.load()
     const all = actions.overview.value?.branches ?? []
     const followed = new Set(all.map(({ upstream }) => upstream))
-    const shown = all.filter(branch => !branch.remote || !followed.has(branch.name))
+    const branches = all.filter(branch => !branch.remote || !followed.has(branch.name))
     return [
       {
         label: t('git.branch.new'),
@@ -84,7 +84,7 @@ const BranchMenu = ({ name }: { name: string }) => {
         },
       },
       'line',
-      ...shown.slice(0, MAX_BRANCHES).map(branch => ({
+      ...branches.slice(0, MAX_BRANCHES).map(branch => ({
         label: visibleName(branch.name),
         icon: 'check' as const,
         checked: branch.current,
@@ -215,8 +215,8 @@ const Operation = () => {
 }
 
 type ToolsProps = {
-  staged: readonly Change[]
-  unstaged: readonly Change[]
+  staged: readonly GitChange[]
+  unstaged: readonly GitChange[]
   /** There are more changes than the list has. */
   isCut: boolean
 }
@@ -235,12 +235,12 @@ const CommitBox = ({ staged, unstaged, isCut }: ToolsProps) => {
     message.value.trim() !== '' &&
     (staged.length > 0 || all.length > 0 || Boolean(overview.value?.operation))
   const commit = () => void actions.commit(all)
-  const asked = panel.commitFocus.value
+  const focusCount = panel.commitFocus.value
   useEffect(() => {
-    if (asked === 0) return
+    if (focusCount === 0) return
     panel.commitFocus.value = 0
     field.current?.focus()
-  }, [asked])
+  }, [focusCount])
   return (
     <form
       class="git-commit"
@@ -330,8 +330,8 @@ const CommitRow = ({ commit }: { commit: LogEntry }) => {
 
 const History = () => {
   const actions = useGitActions()
-  const found = actions.history.list.value
-  if (!found) return null
+  const log = actions.history.list.value
+  if (!log) return null
   return (
     <section class="change-group">
       <h3 class="git-head">
@@ -343,13 +343,13 @@ const History = () => {
           onClick={() => actions.history.reset()}
         />
       </h3>
-      {found.commits.length === 0 && <p class="panel-note">{t('git.log.none')}</p>}
+      {log.commits.length === 0 && <p class="panel-note">{t('git.log.none')}</p>}
       <ul>
-        {found.commits.map(commit => (
+        {log.commits.map(commit => (
           <CommitRow key={commit.id} commit={commit} />
         ))}
       </ul>
-      {found.more && (
+      {log.more && (
         <Button kind="quiet" onClick={() => void actions.history.load()}>
           {t('git.log.more')}
         </Button>

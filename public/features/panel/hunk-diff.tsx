@@ -7,7 +7,7 @@ import { LineText, useHighlighted } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { hunksOf } from '../review/hunks.ts'
-import type { Change, LoadedDiff } from '../workspace/git-changes.ts'
+import type { GitChange, LoadedDiff } from '../workspace/git-changes.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
 import { useGitActions } from './git-context.ts'
 import { t } from '../git/strings.ts'
@@ -71,7 +71,7 @@ const Lines = ({ path, lines, children }: LinesProps) => (
   </pre>
 )
 
-export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDiff }) => {
+export const HunkDiff = ({ change, loaded }: { change: GitChange; loaded: LoadedDiff }) => {
   const actions = useGitActions()
   const numbers = useMemo(() => lineNumbers(loaded.diff), [loaded.diff])
   const chosen = useSignal<ReadonlySet<number>>(new Set())

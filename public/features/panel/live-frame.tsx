@@ -29,8 +29,8 @@ const guardFocus = (frame: HTMLIFrameElement): (() => void) => {
     if (event.key === 'Tab') state.tabAtMs = performance.now()
   }
   const onBlur = () => {
-    const wanted = state.inside || performance.now() - state.tabAtMs < 100
-    if (document.activeElement === frame && !wanted) state.field?.focus()
+    const isInside = state.inside || performance.now() - state.tabAtMs < 100
+    if (document.activeElement === frame && !isInside) state.field?.focus()
   }
   const enter = () => {
     state.inside = true

@@ -24,10 +24,10 @@ export const LoadedDiffView = ({ path, loaded, onUndo, slots, tool }: LoadedDiff
   }
   if (loaded.state === 'failed') return <p class="panel-note">{t('git.diff.failed')}</p>
   if (loaded.binary) return <p class="panel-note">{t('git.diff.binary')}</p>
-  const shown = files.filter(({ lines }) => lines.length > 0)
-  if (shown.length === 0)
+  const visible = files.filter(({ lines }) => lines.length > 0)
+  if (visible.length === 0)
     return <p class="panel-note">{t(loaded.truncated ? 'git.diff.cut' : 'git.diff.none')}</p>
-  const sum = (side: 'added' | 'removed') => shown.reduce((total, file) => total + file[side], 0)
+  const sum = (side: 'added' | 'removed') => visible.reduce((total, file) => total + file[side], 0)
   return (
     <>
       <div class="change-counts">

@@ -1,7 +1,7 @@
 /** Previews of images, audio, video, PDF, CSV, Markdown, and HTML. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { directoryOf, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, fileName } from '../../parts/file-kind.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { LiveFrame } from './live-frame.tsx'
 import { Markdown } from '../../markdown/markdown.tsx'
@@ -28,7 +28,7 @@ export const Download = ({ doc, why }: { doc: Doc; why: string }) => {
 }
 
 export const MarkdownView = ({ doc }: { doc: Doc }) => (
-  <ScrollBox class="md-view" label={t('preview.contents', { name: nameOf(doc.path) })}>
+  <ScrollBox class="md-view" label={t('preview.contents', { name: fileName(doc.path) })}>
     <Markdown
       text={doc.content.replace(/^---\n[\s\S]*?\n---\n/, '')}
       id={`file-${doc.path}`}
@@ -39,7 +39,7 @@ export const MarkdownView = ({ doc }: { doc: Doc }) => (
 
 export const HtmlView = ({ doc }: { doc: Doc }) =>
   doc.isRunning ? (
-    <LiveFrame html={doc.content} name={nameOf(doc.path)} />
+    <LiveFrame html={doc.content} name={fileName(doc.path)} />
   ) : (
     <StaticHtml doc={doc} />
   )
@@ -61,7 +61,7 @@ const StaticHtml = ({ doc }: { doc: Doc }) => {
   return (
     <iframe
       class="frame-view"
-      title={t('preview.frame', { name: nameOf(doc.path) })}
+      title={t('preview.frame', { name: fileName(doc.path) })}
       sandbox=""
       srcdoc={framed.value}
     />
@@ -70,17 +70,17 @@ const StaticHtml = ({ doc }: { doc: Doc }) => {
 
 /** Framed by a `blob:` URL: no URL of the server may be framed. */
 export const PdfView = ({ doc }: { doc: Doc }) =>
-  doc.blob ? <iframe class="frame-view" title={nameOf(doc.path)} src={doc.blob} /> : null
+  doc.blob ? <iframe class="frame-view" title={fileName(doc.path)} src={doc.blob} /> : null
 
 /** As an image: a browser runs no script of an SVG image, and loads nothing for it. */
 export const SvgView = ({ doc }: { doc: Doc }) => {
   const url = useSignal('')
   const broken = useSignal(false)
   useEffect(() => {
-    const made = URL.createObjectURL(new Blob([doc.content], { type: 'image/svg+xml' }))
-    url.value = made
+    const objectUrl = URL.createObjectURL(new Blob([doc.content], { type: 'image/svg+xml' }))
+    url.value = objectUrl
     broken.value = false
-    return () => URL.revokeObjectURL(made)
+    return () => URL.revokeObjectURL(objectUrl)
   }, [doc.content])
   if (broken.value) return <p class="panel-note">{t('preview.svg.broken')}</p>
   return (
@@ -88,7 +88,7 @@ export const SvgView = ({ doc }: { doc: Doc }) => {
       {url.value && (
         <img
           src={url.value}
-          alt={nameOf(doc.path)}
+          alt={fileName(doc.path)}
           onError={() => {
             broken.value = true
           }}
@@ -116,7 +116,7 @@ export const MermaidView = ({ doc }: { doc: Doc }) => {
 export const MediaView = ({ doc }: { doc: Doc }) => {
   const panel = useWorkspacePanel()
   const broken = useSignal(false)
-  const name = nameOf(doc.path)
+  const name = fileName(doc.path)
   const src = panel.rawUrl(doc.path, { v: doc.generation || undefined })
   const onError = () => {
     broken.value = true

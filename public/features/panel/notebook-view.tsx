@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { CodeText } from '../../markdown/code.tsx'
 import { Markdown } from '../../markdown/markdown.tsx'
-import { directoryOf, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, fileName } from '../../parts/file-kind.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
 import type { Doc } from '../workspace/document.ts'
@@ -24,9 +24,9 @@ const Picture = ({ data, type }: { data: string; type: string }) => {
   const url = useSignal('')
   useEffect(() => {
     const blob = toBlob(data, type)
-    const made = blob ? URL.createObjectURL(blob) : ''
-    url.value = made
-    return () => URL.revokeObjectURL(made)
+    const objectUrl = blob ? URL.createObjectURL(blob) : ''
+    url.value = objectUrl
+    return () => URL.revokeObjectURL(objectUrl)
   }, [data, type])
   return url.value === '' ? null : (
     <img class="cell-picture" src={url.value} alt={t('cell.picture')} />
@@ -69,7 +69,7 @@ export const NotebookView = ({ doc }: { doc: Doc }) => {
   const notebook = useMemo(() => parseNotebook(doc.content), [doc.content])
   if (!notebook) return <TextView doc={doc} />
   return (
-    <ScrollBox class="md-view notebook" label={t('preview.contents', { name: nameOf(doc.path) })}>
+    <ScrollBox class="md-view notebook" label={t('preview.contents', { name: fileName(doc.path) })}>
       {notebook.cells.map((cell, at) => (
         <CellView key={at} cell={cell} at={at} doc={doc} language={notebook.language} />
       ))}

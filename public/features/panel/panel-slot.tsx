@@ -11,7 +11,7 @@ const Sheet = lazy(async () => (await import('./panel-view.tsx')).Sheet, true)
 export const PanelSlot = () => {
   const panel = usePanel()
   const { route } = useShell()
-  if (!panel.shown.value || route.current.value.view !== 'chat') return null
+  if (!panel.isShown.value || route.current.value.view !== 'chat') return null
   if (panel.overlay.value) return <Sheet />
   const isCentered = panel.full.value
   return (

@@ -38,7 +38,7 @@ export class PanelFrame {
   readonly width: Signal<number>
   // A file that the URL names is shown whatever tab was open last.
   readonly tab: Signal<Tab>
-  readonly shown = computed(() => (this.overlay.value ? this.#sheet.value : this.#open.value))
+  readonly isShown = computed(() => (this.overlay.value ? this.#sheet.value : this.#open.value))
   /** The sheet takes the place of the chat. Not remembered. */
   readonly full = signal(false)
   /** What had the focus before the sheet covered the page, which takes it away before the sheet is loaded. */
@@ -75,12 +75,12 @@ export class PanelFrame {
     this.#platform.device.write('panel', false)
   }
 
-  readonly choose = (wanted: Tab): void => {
-    this.tab.value = wanted
-    this.#platform.device.write('panel-tab', wanted)
+  readonly choose = (tab: Tab): void => {
+    this.tab.value = tab
+    this.#platform.device.write('panel-tab', tab)
   }
 
-  readonly toggle = (): void => (this.shown.value ? this.hide() : this.show())
+  readonly toggle = (): void => (this.isShown.value ? this.hide() : this.show())
 
   readonly resize = (px: number): void => {
     this.width.value = clamp(px)
@@ -95,12 +95,12 @@ export class PanelFrame {
 
 /** The panel of a pane as one chat uses it. */
 export const panelOf = (frame: PanelFrame, chat: ChatPanel) => {
-  const choose = (wanted: Tab): void => {
-    frame.choose(wanted)
+  const choose = (tab: Tab): void => {
+    frame.choose(tab)
     chat.past.value = null
   }
-  const openTarget = (wanted: Target): void => {
-    chat.target.value = wanted
+  const openTarget = (target: Target): void => {
+    chat.target.value = target
     choose('files')
     frame.show()
   }
@@ -112,9 +112,9 @@ export const panelOf = (frame: PanelFrame, chat: ChatPanel) => {
     openFile: (path: string, line: number | null = null): void => openTarget({ path, line }),
     /** The address names a file, on a load, or after back or forward. */
     arrive(at: string): void {
-      const found = targetOf(at)
-      if (found) chat.target.value = found
-      if (found && !frame.overlay.value) frame.show()
+      const target = targetOf(at)
+      if (target) chat.target.value = target
+      if (target && !frame.overlay.value) frame.show()
     },
   }
 }

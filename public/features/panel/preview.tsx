@@ -1,7 +1,7 @@
 /** The open file: its header, preview or source, and the editor. */
 import { useEffect, useRef } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { directoryOf, formatBytes, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, formatBytes, fileName } from '../../parts/file-kind.ts'
 import { formatKeys } from '../shell/keys.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -40,7 +40,7 @@ const FileEditor = ({ doc }: { doc: Doc }) => {
       path={doc.path}
       text={doc.draft ?? doc.content}
       line={doc.line}
-      label={t('edit.label', { name: nameOf(doc.path) })}
+      label={t('edit.label', { name: fileName(doc.path) })}
       onEdit={(text: string) => preview.edit(text)}
       onSave={() => void preview.saver.save()}
     />
@@ -245,10 +245,10 @@ const Head = ({ doc }: { doc: Doc }) => {
         )}
         <h3 class="preview-name" title={visibleName(doc.path)}>
           {isDirty(doc) && <span class="preview-dirty" aria-hidden="true" />}
-          <bdi class="preview-base">{visibleName(nameOf(doc.path))}</bdi>
+          <bdi class="preview-base">{visibleName(fileName(doc.path))}</bdi>
           <span class="preview-dir">{visibleName(directoryOf(doc.path))}</span>
         </h3>
-        <MenuButton label={t('files.menu', { name: nameOf(doc.path) })} items={menu} />
+        <MenuButton label={t('files.menu', { name: fileName(doc.path) })} items={menu} />
         {isWide && (
           <IconButton
             icon="close"
@@ -307,7 +307,7 @@ export const FilePreview = () => {
       ref={place}
       tabIndex={-1}
       class="preview"
-      aria-label={t('preview.label', { name: nameOf(doc.path) })}
+      aria-label={t('preview.label', { name: fileName(doc.path) })}
     >
       <Head doc={doc} />
       {doc.isMoved ? <Moved doc={doc} /> : doc.conflict !== null && <Conflict doc={doc} />}

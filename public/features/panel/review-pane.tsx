@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { directoryOf, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, fileName } from '../../parts/file-kind.ts'
 import { t } from '../workspace/strings.ts'
 import { useComposer, usePanel, useShell } from '../../contexts.ts'
 import { ChangeActions, ChangeDiff } from './change.tsx'
@@ -42,7 +42,7 @@ const Head = ({ item }: { item: ReviewItem }) => {
   return (
     <header class="review-head">
       <h3 class="preview-name" title={visibleName(path)}>
-        <bdi class="preview-base">{visibleName(nameOf(path))}</bdi>
+        <bdi class="preview-base">{visibleName(fileName(path))}</bdi>
         <span class="preview-dir">{visibleName(directoryOf(path))}</span>
       </h3>
       <span class="review-at">{t('review.at', { n: at + 1, total: items.length })}</span>
@@ -87,7 +87,7 @@ export const ReviewPane = () => {
   const { review } = useWorkspacePanel()
   useKeys(review)
   const body = useRef<HTMLDivElement>(null)
-  const item = review.shown.value
+  const item = review.current.value
   useEffect(() => {
     review.load()
     if (body.current) body.current.scrollTop = 0

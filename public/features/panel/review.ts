@@ -1,6 +1,6 @@
 /** The diff that is shown beside the list of changes when the sheet has the place of the chat, and its neighbors. */
 import { computed, signal } from '@preact/signals'
-import type { Change, GitChanges } from '../workspace/git-changes.ts'
+import type { GitChange, GitChanges } from '../workspace/git-changes.ts'
 import {
   keyOf,
   type TurnChange,
@@ -9,7 +9,7 @@ import {
 } from '../workspace/turn-changes.ts'
 
 export type ReviewItem =
-  | { key: string; path: string; change: Change }
+  | { key: string; path: string; change: GitChange }
   | { key: string; path: string; turn: TurnChange; file: TurnFile }
 
 export class Review {
@@ -30,7 +30,7 @@ export class Review {
     ]
   })
   /** A file that was staged meanwhile stays chosen: it is the same file in another list. */
-  readonly shown = computed((): ReviewItem | null => {
+  readonly current = computed((): ReviewItem | null => {
     const items = this.items.value
     const path = this.#chosen.value.slice(this.#chosen.value.indexOf(':') + 1)
     return (
@@ -52,14 +52,14 @@ export class Review {
 
   step(by: 1 | -1): void {
     const { value: items } = this.items
-    const at = items.findIndex(({ key }) => key === this.shown.value?.key) + by
+    const at = items.findIndex(({ key }) => key === this.current.value?.key) + by
     const next = items[(at + items.length) % items.length]
     if (next) this.choose(next.key)
   }
 
   /** Loads the diff of what is shown. */
   load(): void {
-    const item = this.shown.peek()
+    const item = this.current.peek()
     if (!item) return
     if ('change' in item) this.#changes.show(item.change)
     else if (!this.#turns.diffs.peek().has(item.key))

@@ -44,7 +44,7 @@ const Row = ({
 }) => {
   const { terminal_id, shell, status, exit_code } = terminal
   const name = t('terminal.name', { shell, number })
-  const isShown = terminals.shown.value?.terminal_id === terminal_id
+  const isShown = terminals.current.value?.terminal_id === terminal_id
   const hasBell = terminals.bells.value.has(terminal_id)
   const label =
     status === 'exited'
@@ -91,20 +91,20 @@ const useTerminals = (): Terminals | null => {
   const id = chat.sessionId.value
   const details = chat.details.value
   const key = details?.session_id === id ? `${details.profile}\0${details.workspace}` : null
-  const asked = layout.dock.value === 'asked'
+  const isAsked = layout.dock.value === 'asked'
   if (key !== null && !all.has(key)) all.set(key, new Terminals(app.shell, id))
   const terminals = key === null ? null : all.get(key)!
   useEffect(() => {
     if (terminals) {
-      if (asked) layout.dock.value = 'open'
-      void terminals.show(id, asked)
-    } else if (asked && !id) void attempt(() => choices.ensureSession())
-  }, [terminals, id, asked])
+      if (isAsked) layout.dock.value = 'open'
+      void terminals.show(id, isAsked)
+    } else if (isAsked && !id) void attempt(() => choices.ensureSession())
+  }, [terminals, id, isAsked])
   return terminals
 }
 
 const Shells = ({ terminals }: { terminals: Terminals }) => {
-  const { state, problem, shown, isOpening } = terminals
+  const { state, problem, current, isOpening } = terminals
   if (state.value === 'failed')
     return (
       <div class="panel-blank" role="alert">
@@ -114,9 +114,13 @@ const Shells = ({ terminals }: { terminals: Terminals }) => {
         </Button>
       </div>
     )
-  if (shown.value)
+  if (current.value)
     return (
-      <TerminalScreen key={shown.value.terminal_id} terminal={shown.value} terminals={terminals} />
+      <TerminalScreen
+        key={current.value.terminal_id}
+        terminal={current.value}
+        terminals={terminals}
+      />
     )
   if (state.value === 'loading' || isOpening.value)
     return (

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { CodeText } from '../../markdown/code.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { formatBytes, languageOf, nameOf } from '../../parts/file-kind.ts'
+import { formatBytes, languageOf, fileName } from '../../parts/file-kind.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { type Doc, hasViews, type Page } from '../workspace/document.ts'
@@ -120,7 +120,7 @@ export const TextView = ({ doc }: { doc: Doc }) => {
 
   if (content === '') return <p class="panel-note">{t('preview.empty')}</p>
   const text = (
-    <ScrollBox class="text-view" label={t('preview.contents', { name: nameOf(path) })}>
+    <ScrollBox class="text-view" label={t('preview.contents', { name: fileName(path) })}>
       <div ref={box} class="text-lines" dir="ltr">
         {line !== null && line >= 1 && line <= count && (
           <div
@@ -137,8 +137,8 @@ export const TextView = ({ doc }: { doc: Doc }) => {
           onClick={event => {
             const from = event.currentTarget.getBoundingClientRect().top
             const pressed = Math.floor((event.clientY - from) / LINE_PX) + 1
-            const wanted = Math.max(1, Math.min(count, pressed))
-            if (first !== null) preview.select(wanted === line ? null : wanted + first - 1)
+            const target = Math.max(1, Math.min(count, pressed))
+            if (first !== null) preview.select(target === line ? null : target + first - 1)
           }}
         >
           {numbers}

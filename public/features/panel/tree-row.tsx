@@ -3,7 +3,7 @@ import { isComposing } from '../../parts/composing.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton, type MenuItem, openMenuAt } from '../../parts/menu-button.tsx'
@@ -61,17 +61,17 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
     finished.current = true
     // Not that of another chat, if one is shown when the request has been answered.
     const tree = ref.current?.closest('.tree')
-    const written = ref.current?.value.trim() ?? ''
+    const newName = ref.current?.value.trim() ?? ''
     const naming = files.naming.value
     files.naming.value = null
     let place = path
-    if (keep && written && written !== name && naming) {
+    if (keep && newName && newName !== name && naming) {
       if (naming.kind === 'rename') {
-        if (await files.rename(naming.path, written)) place = files.active.value
+        if (await files.rename(naming.path, newName)) place = files.active.value
       } else {
-        const made = await files.create(naming.kind, naming.directory, written)
-        if (made) place = made
-        if (made && naming.kind === 'file') preview.open({ path: made, line: null })
+        const created = await files.create(naming.kind, naming.directory, newName)
+        if (created) place = created
+        if (created && naming.kind === 'file') preview.open({ path: created, line: null })
       }
     }
     if (!back) return
@@ -204,7 +204,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
   }
   const mark = changes.marks.value.get(path)
   const inside = type === 'dir' && !mark && changes.touched.value.has(path)
-  const shown = preview.doc.value?.path === path
+  const isOpen = preview.doc.value?.path === path
   return (
     <>
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles the keys of all rows */}
@@ -216,7 +216,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         aria-level={level}
         aria-posinset={position}
         aria-setsize={siblingCount}
-        aria-selected={shown}
+        aria-selected={isOpen}
         {...(type === 'dir' ? { 'aria-expanded': open } : {})}
         style={indentOf(level)}
         draggable={may('POST /api/file/move')}
@@ -244,7 +244,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         {mark && <MarkView mark={mark} />}
         <MenuButton
           class="tree-menu"
-          label={t('files.menu', { name: nameOf(path) })}
+          label={t('files.menu', { name: fileName(path) })}
           tabIndex={-1}
           items={menu}
         />

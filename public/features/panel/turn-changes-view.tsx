@@ -1,12 +1,12 @@
 /** Changes by turn: the files with their diffs, and undo. */
 import { useEffect, useRef } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { directoryOf, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, fileName } from '../../parts/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { DiffCounts } from '../../parts/diff-counts.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Mark } from '../workspace/git-changes.ts'
-import { keyOf, titleOf, type TurnChange, type TurnFile } from '../workspace/turn-changes.ts'
+import { keyOf, changeTitle, type TurnChange, type TurnFile } from '../workspace/turn-changes.ts'
 import { t } from '../workspace/turn-changes-strings.ts'
 import { formatAgo, formatFull } from '../../parts/relative-time.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
@@ -29,7 +29,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
   const { path, old_path, status } = file
   const key = keyOf(turn, file)
   const loaded = turns.diffs.value.get(key)
-  const isShown = isWide && review.shown.value?.key === key
+  const isShown = isWide && review.current.value?.key === key
   const place = useRef<HTMLLIElement>(null)
   const isTarget = turns.target.value === key && loaded?.state === 'ready'
   useEffect(() => {
@@ -54,7 +54,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
         >
           {!isWide && <Icon name={loaded ? 'chevron-down' : 'chevron-right'} size={14} />}
           <span class={status === 'deleted' ? 'change-name change-gone' : 'change-name'} dir="auto">
-            <bdi>{visibleName(nameOf(path))}</bdi>
+            <bdi>{visibleName(fileName(path))}</bdi>
           </span>
           <span class="change-dir" dir="auto">
             {visibleName(directoryOf(path))}
@@ -94,7 +94,7 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
   const { checkpoint, at, added, removed, file_count, notes, files, interrupted } = turn
   const isOpen = turns.openTurns.value.has(checkpoint)
   const isUndo = turn.undo_of !== null
-  const title = titleOf(turn)
+  const title = changeTitle(turn)
   return (
     <li class="turn-change">
       <div class="change-line">

@@ -231,7 +231,7 @@ export const followChat = (app: App, workspace: WorkspacePanel): (() => void) =>
       const { value: at } = route.current
       if (at.view !== 'chat' || at.sessionId !== sessionId) return
       if (pane.isShown.peek())
-        route.replaceFile(panel.shown.value && doc && !doc.isAnswer ? formatTarget(doc) : null)
+        route.replaceFile(panel.isShown.value && doc && !doc.isAnswer ? formatTarget(doc) : null)
     }),
   ]
   return () => {

@@ -19,27 +19,27 @@ export const NewWorktree = ({ isDirty, onClose }: { isDirty: boolean; onClose: (
 /** Above the changes of a chat that works in its own worktree. */
 export const WorktreeBar = () => {
   const { worktrees, busy } = useGitActions()
-  const found = worktrees.list.value.find(({ current }) => current)
-  if (!found) return null
-  const base = visibleName(found.base)
+  const worktree = worktrees.list.value.find(({ current }) => current)
+  if (!worktree) return null
+  const base = visibleName(worktree.base)
   const isBusy = busy.value !== ''
   return (
     <div class="git-tree" role="status">
       <p>
         {t('git.tree.here', { base })}
-        {found.ahead > 0 && ` ${t('git.tree.ahead', { count: found.ahead })}`}
+        {worktree.ahead > 0 && ` ${t('git.tree.ahead', { count: worktree.ahead })}`}
       </p>
       <div class="git-tree-row">
-        {found.ahead > 0 && (
+        {worktree.ahead > 0 && (
           <Button
             asks="POST /api/git/worktree/merge"
             disabled={isBusy}
-            onClick={() => void worktrees.merge(found)}
+            onClick={() => void worktrees.merge(worktree)}
           >
             {t('git.tree.merge', { base })}
           </Button>
         )}
-        {found.behind > 0 && (
+        {worktree.behind > 0 && (
           <Button
             asks="POST /api/git/worktree/update"
             disabled={isBusy}
@@ -52,7 +52,7 @@ export const WorktreeBar = () => {
           asks="POST /api/git/worktree/remove"
           kind="quiet"
           disabled={isBusy}
-          onClick={() => void worktrees.remove(found)}
+          onClick={() => void worktrees.remove(worktree)}
         >
           {t('git.tree.remove')}
         </Button>

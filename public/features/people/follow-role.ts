@@ -26,8 +26,8 @@ const reloadAll = async (app: Page): Promise<void> => {
   const ofOwner = app.settings.isOwner.value ? [app.shell.configProblems] : []
   for (const part of [...parts, ...ofOwner]) void app.shell.attempt(() => part.load())
   app.reloadLists()
-  for (const { shown } of app.panes.value)
-    void app.shell.attempt(() => shown.peek().transcript.reload())
+  for (const { openChat } of app.panes.value)
+    void app.shell.attempt(() => openChat.peek().transcript.reload())
 }
 
 export const followRole = (app: Page): void => {

@@ -16,7 +16,7 @@ import { QrCode } from '../identity/qr-code.tsx'
 import { t } from './strings.ts'
 
 type Person = Api['GET /api/people']['output']['people'][number]
-type Given = { name: string; role: Role; profiles: string[]; sign_in_as: string }
+type PersonInput = { name: string; role: Role; profiles: string[]; sign_in_as: string }
 
 const ROLES: readonly Role[] = ['member', 'viewer', 'owner']
 
@@ -59,7 +59,7 @@ const showLink = (shell: Shell, name: string, code: string): void => {
 
 type FormProps = {
   person: Person | null
-  save: (given: Given) => Promise<void>
+  save: (input: PersonInput) => Promise<void>
   onCancel: () => void
 }
 
@@ -71,18 +71,18 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
   /** Null: not chosen yet. Of one profile there is no choice. */
   const chosen = useSignal<readonly string[] | null>(person ? (person.profiles ?? []) : null)
   const only = profiles.list.value.length === 1 ? profiles.list.value.map(each => each.name) : []
-  const given = chosen.value ?? only
+  const profileNames = chosen.value ?? only
   const signInAs = useSignal(person?.sign_in_as ?? '')
   const submit = () =>
     save({
       name: name.value.trim(),
       role: role.value,
-      profiles: [...given],
+      profiles: [...profileNames],
       // Never of an owner: an address alone must not make one.
       sign_in_as: role.value === 'owner' ? '' : signInAs.value.trim(),
     })
   const toggle = (profile: string, isGiven: boolean) => {
-    const others = given.filter(each => each !== profile)
+    const others = profileNames.filter(each => each !== profile)
     chosen.value = isGiven ? [...others, profile] : others
   }
   return (
@@ -110,7 +110,7 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
               <label key={profile.name} class="people-profile">
                 <input
                   type="checkbox"
-                  checked={given.includes(profile.name)}
+                  checked={profileNames.includes(profile.name)}
                   onChange={event => toggle(profile.name, event.currentTarget.checked)}
                 />
                 <span>{visibleName(profile.name)}</span>
@@ -147,26 +147,26 @@ export const PeopleSettings = () => {
     editing.value = null
   }
 
-  const invite = (given: Given) =>
+  const invite = (input: PersonInput) =>
     attempt(async () => {
-      const made = await confirmed(shell, password =>
-        api('POST /api/people/invite', { ...given, password }),
+      const invitation = await confirmed(shell, password =>
+        api('POST /api/people/invite', { ...input, password }),
       )
-      if (!made) return
+      if (!invitation) return
       close()
       await load()
-      showLink(shell, given.name, made.code)
+      showLink(shell, input.name, invitation.code)
     })
   const renew = ({ id, name }: Person) =>
     attempt(async () => {
-      const made = await confirmed(shell, password =>
+      const invitation = await confirmed(shell, password =>
         api('POST /api/people/renew', { id, password }),
       )
-      if (!made) return
+      if (!invitation) return
       await load()
-      showLink(shell, name, made.code)
+      showLink(shell, name, invitation.code)
     })
-  const change = (person: Person, { name, ...others }: Given) =>
+  const change = (person: Person, { name, ...others }: PersonInput) =>
     attempt(async () => {
       const what = person.first ? { name } : { name, ...others }
       const reply = await confirmed(shell, password =>
@@ -200,7 +200,7 @@ export const PeopleSettings = () => {
         {people.value.map(person =>
           person.id === editing.value ? (
             <div key={person.id} class="people-edited">
-              <PersonForm person={person} save={given => change(person, given)} onCancel={close} />
+              <PersonForm person={person} save={input => change(person, input)} onCancel={close} />
             </div>
           ) : (
             <Row

@@ -8,10 +8,10 @@ import { t } from './strings.ts'
 import { useProfiles, useShell } from '../../contexts.ts'
 
 /** An empty name is not reported as an error. */
-const nameProblem = (name: string, taken: readonly Profile[]): string | undefined => {
+const nameProblem = (name: string, profiles: readonly Profile[]): string | undefined => {
   if (name === '') return undefined
   if (!isProfileName(name)) return t('profiles.form.name.bad')
-  return taken.some(profile => profile.name === name) ? t('profiles.form.name.taken') : undefined
+  return profiles.some(profile => profile.name === name) ? t('profiles.form.name.taken') : undefined
 }
 
 export const ProfileForm = ({
@@ -33,17 +33,17 @@ export const ProfileForm = ({
   const badUrl = url.value !== '' && !/^https?:\/\/./.test(url.value)
 
   const submit = async () => {
-    const made = name.value
+    const newName = name.value
     await profiles.create({
-      name: made,
+      name: newName,
       ...(from.value ? { clone_from: from.value } : {}),
       ...(model.value.trim() ? { model: model.value.trim() } : {}),
       ...(url.value.trim() ? { base_url: url.value.trim() } : {}),
       ...(key.value.trim() ? { api_key: key.value.trim() } : {}),
     })
     onClose()
-    toasts.show(t('profiles.created', { name: made }), {
-      action: { label: t('profiles.enter'), run: () => void profiles.switchTo(made) },
+    toasts.show(t('profiles.created', { name: newName }), {
+      action: { label: t('profiles.enter'), run: () => void profiles.switchTo(newName) },
     })
   }
 

@@ -98,8 +98,8 @@ export const ProfilesView = () => {
         }
       >
         <Cards
-          onOpen={wanted => {
-            open.value = wanted
+          onOpen={name => {
+            open.value = name
           }}
         />
       </View>

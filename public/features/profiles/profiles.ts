@@ -64,10 +64,10 @@ export class Profiles {
   async create(input: NewProfile): Promise<void> {
     const { profile } = await this.#api('POST /api/profile/create', input)
     const others = this.list.value.filter(({ name }) => name !== profile.name)
-    const [first, ...named] = [...others, profile].toSorted((a, b) =>
+    const [first, ...rest] = [...others, profile].toSorted((a, b) =>
       a.is_default !== b.is_default ? (a.is_default ? -1 : 1) : a.name < b.name ? -1 : 1,
     )
-    this.list.value = first ? [first, ...named] : []
+    this.list.value = first ? [first, ...rest] : []
   }
 
   /** Shows its error. `path` is the view to open in the new profile; a session URL would not exist there. */

@@ -6,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Field, Form, TextField } from '../../parts/form.tsx'
 import { Picker } from '../../parts/picker.tsx'
 import type { ProjectDialog, ProjectInput, Projects } from './projects.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import { t } from './strings.ts'
 import { useProjects, useSessions } from '../../contexts.ts'
 
@@ -18,8 +18,8 @@ export const saveProject = async (
   sessionId?: string,
 ): Promise<void> => {
   if (project) return projects.save(project.project_id, input)
-  const made = await projects.create(input)
-  if (sessionId) await projects.moveTo(sessionId, made.project_id)
+  const newProject = await projects.create(input)
+  if (sessionId) await projects.moveTo(sessionId, newProject.project_id)
 }
 
 /** Visible as a dot in every theme. */
@@ -38,11 +38,11 @@ type EditProps = { project: Project | null; sessionId?: string | undefined; onCl
 
 const Swatches = ({ value, onChange }: { value: string; onChange: (color: string) => void }) => {
   const name = useId()
-  const known = COLORS.some(([, color]) => color === value)
+  const isKnown = COLORS.some(([, color]) => color === value)
   const options: [string, string][] = [
     ['', t('projects.color.none')],
     ...COLORS.map(([key, color]): [string, string] => [color, t(`projects.color.${key}`)]),
-    ...(value && !known ? [[value, t('projects.color.own')] as [string, string]] : []),
+    ...(value && !isKnown ? [[value, t('projects.color.own')] as [string, string]] : []),
   ]
   return (
     <Field
@@ -114,23 +114,23 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
   const query = useSignal('')
   const row = sessions.row(sessionId)
   const current = projects.find(row?.project_id)?.project_id
-  const wanted = query.value.trim().toLowerCase()
-  const found = projects.list.value.filter(({ name }) => name.toLowerCase().includes(wanted))
-  const options = found.map(({ project_id, name }) => ({
+  const needle = query.value.trim().toLowerCase()
+  const matches = projects.list.value.filter(({ name }) => name.toLowerCase().includes(needle))
+  const options = matches.map(({ project_id, name }) => ({
     id: `p:${project_id}`,
     label: name,
     icon: 'folder' as const,
     ...(project_id === current ? { hint: '✓' } : {}),
   }))
   const others = [
-    ...(current && !wanted
+    ...(current && !needle
       ? [{ id: NONE, label: t('projects.move.none'), icon: 'close' as const }]
       : []),
     { id: NEW, label: t('projects.new'), icon: 'plus' as const },
   ]
   return (
     <Dialog
-      title={t('projects.move.title', { title: titleOf(row ?? { title: '' }) })}
+      title={t('projects.move.title', { title: sessionTitle(row ?? { title: '' }) })}
       kind="palette"
       bare
       onClose={onClose}

@@ -91,13 +91,13 @@ const Tags = () => {
   )
 }
 
-export const ProjectItems = ({ shown }: { shown: readonly Project[] }) => {
+export const ProjectItems = ({ list }: { list: readonly Project[] }) => {
   const projects = useProjects()
   return (
     <>
-      {shown.length > 0 && (
+      {list.length > 0 && (
         <ul>
-          {shown.map(project => (
+          {list.map(project => (
             <ProjectItem key={project.project_id} project={project} />
           ))}
         </ul>

@@ -20,7 +20,7 @@ export const ProjectList = () => {
   // The first project is made when a chat is moved into it.
   const isLate = list.length === 0 && projects.expected.value > 0
   if (list.length + tags.length === 0 && !isLate) return null
-  const shown = list.filter(({ project_id: id }) => isOpen || projects.chosen.value === id)
+  const visible = list.filter(({ project_id: id }) => isOpen || projects.chosen.value === id)
   return (
     <section class="projects" aria-label={t('projects.title')}>
       {(list.length > 0 || isLate) && (
@@ -45,14 +45,14 @@ export const ProjectList = () => {
           )}
         </div>
       )}
-      {isOpen || shown.length + tags.length > 0 ? (
+      {isOpen || visible.length + tags.length > 0 ? (
         <div
           class="projects-body"
           style={{
-            minHeight: `calc(${isLate ? projects.expected.value : shown.length} * var(--target))`,
+            minHeight: `calc(${isLate ? projects.expected.value : visible.length} * var(--target))`,
           }}
         >
-          <ProjectItems shown={shown} />
+          <ProjectItems list={visible} />
         </div>
       ) : null}
     </section>

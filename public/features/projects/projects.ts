@@ -39,8 +39,8 @@ export class Projects {
   readonly #byId = computed(
     () => new Map(this.list.value.map(project => [project.project_id, project])),
   )
-  readonly #wanted: Signal<string>
-  readonly #wantedTag = signal('')
+  readonly #choice: Signal<string>
+  readonly #choiceTag = signal('')
 
   constructor(shell: Shell, sessions: Sessions) {
     const { device } = shell.platform
@@ -48,20 +48,21 @@ export class Projects {
     this.#sessions = sessions
     this.expected = signal(device.read('projects-known', 0))
     this.open = signal(device.read('projects-open', false))
-    this.#wanted = signal(device.read('project', ''))
-    const shown = computed(() => sessions.profileRows.value.filter(row => !row.archived))
-    const tagCounts = computed(() => countBy(shown.value.flatMap(row => tagsOf(row.title))))
+    this.#choice = signal(device.read('project', ''))
+    const rows = computed(() => sessions.profileRows.value.filter(row => !row.archived))
+    const tagCounts = computed(() => countBy(rows.value.flatMap(row => tagsOf(row.title))))
     this.tags = computed(() =>
       [...tagCounts.value]
         .toSorted(([a, many], [b, few]) => few - many || (a < b ? -1 : 1))
         .slice(0, MAX_TAGS)
         .map(([tag]) => tag),
     )
-    const known = (id: string, ids: ReadonlyMap<string, unknown>): string => (ids.has(id) ? id : '')
-    this.chosen = computed(() => known(this.#wanted.value, this.#byId.value))
-    this.chosenTag = computed(() => known(this.#wantedTag.value, tagCounts.value))
+    const ifKnown = (id: string, ids: ReadonlyMap<string, unknown>): string =>
+      ids.has(id) ? id : ''
+    this.chosen = computed(() => ifKnown(this.#choice.value, this.#byId.value))
+    this.chosenTag = computed(() => ifKnown(this.#choiceTag.value, tagCounts.value))
     this.filtering = computed(() => this.chosen.value !== '' || this.chosenTag.value !== '')
-    this.counts = computed(() => countBy(shown.value.flatMap(row => row.project_id ?? [])))
+    this.counts = computed(() => countBy(rows.value.flatMap(row => row.project_id ?? [])))
   }
 
   /** Undefined for a deleted project. */
@@ -82,12 +83,12 @@ export class Projects {
   }
 
   toggleTag(tag: string): void {
-    this.#wantedTag.value = this.chosenTag.value === tag ? '' : tag
+    this.#choiceTag.value = this.chosenTag.value === tag ? '' : tag
   }
 
   showAll(): void {
     this.#choose('')
-    this.#wantedTag.value = ''
+    this.#choiceTag.value = ''
   }
 
   toggleOpen(): void {
@@ -151,7 +152,7 @@ export class Projects {
   }
 
   #choose(id: string): void {
-    this.#wanted.value = id
+    this.#choice.value = id
     this.#shell.platform.device.write('project', id)
   }
 }

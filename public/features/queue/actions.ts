@@ -8,7 +8,7 @@ import { withoutFiles } from '../messages/message-text.ts'
 import { t } from './strings.ts'
 
 /** Text to show; undefined when the effect is visible anyway. */
-type Said = Promise<string | undefined>
+type CommandReply = Promise<string | undefined>
 
 const draftOf = (queued: Queued) => {
   const { text, comments } = splitComments(withoutFiles(queued.text))
@@ -16,29 +16,29 @@ const draftOf = (queued: Queued) => {
 }
 
 export const steeringActions = {
-  async queue(app: App, id: string, text: string): Said {
+  async queue(app: App, id: string, text: string): CommandReply {
     if (!text) return t('command.queue.usage')
     await app.chat.queue.add(id, text, [])
     return undefined
   },
-  async steer(app: App, id: string, text: string): Said {
+  async steer(app: App, id: string, text: string): CommandReply {
     if (!text) return t('command.steer.usage')
     if (!app.chat.transcript.busy.value) throw new Error(t('command.not.running'))
     await app.chat.queue.steer(id, text, [])
     return undefined
   },
-  async interrupt(app: App, id: string, text: string): Said {
+  async interrupt(app: App, id: string, text: string): CommandReply {
     if (!text) return t('command.interrupt.usage')
     await app.shell.api('POST /api/chat/interrupt', { session_id: id, message: text })
     return undefined
   },
-  async btw(app: App, id: string, question: string): Said {
+  async btw(app: App, id: string, question: string): CommandReply {
     if (!question) return t('command.btw.usage')
     const { stream_id: stream } = await app.shell.api('POST /api/btw', { session_id: id, question })
     app.chat.queue.aside.value = stream
     return undefined
   },
-  async background(app: App, id: string, prompt: string): Said {
+  async background(app: App, id: string, prompt: string): CommandReply {
     if (!prompt) return t('command.background.usage')
     const reply = await app.shell.api('POST /api/background', { session_id: id, prompt })
     const run = () => app.shell.route.openSession(reply.session_id)
@@ -47,7 +47,7 @@ export const steeringActions = {
     })
     return undefined
   },
-  async yolo(app: App, id: string): Said {
+  async yolo(app: App, id: string): CommandReply {
     const isOn = app.sessions.row(id)?.yolo === true
     await steeringActions.setYolo(app, id, !isOn)
     return t(isOn ? 'command.yolo.off' : 'command.yolo.on')
@@ -61,26 +61,26 @@ export const steeringActions = {
     const { transcript: chat } = app.chat
     const { draft: composer } = app.composer
     const { platform } = app.shell
-    const known = chat.chat.peek().queued.find(each => each.id === item)
-    const held = known && draftOf(known)
+    const entry = chat.chat.peek().queued.find(each => each.id === item)
+    const draft = entry && draftOf(entry)
     const remove = () => app.shell.api('POST /api/queue/remove', { session_id: id, id: item })
     const again = new TryAgain(platform.clock)
     const repeat = () =>
       void remove().catch((error: unknown) => isUnreachable(error) && again.later(repeat))
     // Removed there, it would be nowhere if the page were left before the reply.
-    if (held) composer.hold(held)
+    if (draft) composer.hold(draft)
     try {
       const { removed } = await remove()
       // As it is by now: other clients may change it.
-      composer.restoreDraft(draftOf(removed), held)
+      composer.restoreDraft(draftOf(removed), draft)
     } catch (error) {
-      if (!held) throw error
+      if (!draft) throw error
       if (isUnreachable(error)) {
         // It may have been removed all the same: it is kept here, and removed there when that can be asked.
-        composer.restoreDraft(held)
+        composer.restoreDraft(draft)
         again.later(repeat)
       } else {
-        composer.forget(held, false)
+        composer.forget(draft, false)
         throw error
       }
     }

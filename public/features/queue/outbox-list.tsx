@@ -24,9 +24,9 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
   if (!(await outbox.remove(id))) return
   // Another one may have been opened meanwhile: then it is put into the composer.
   if (replaced && !editOf(chat.editing.peek(), replaced)) {
-    const given = chat.messages.promptOf(replaced)?.attachments ?? []
+    const attachments = chat.messages.promptOf(replaced)?.attachments ?? []
     // The message that is replaced has the others, and its comments.
-    const files = message.files.filter(name => !given.includes(name)).map(name => ({ name }))
+    const files = message.files.filter(name => !attachments.includes(name)).map(name => ({ name }))
     const edit = { id: replaced, text, files, uploads: 0 }
     chat.editing.value = withEdit(chat.editing.peek(), edit)
     if (pane.isShown.peek()) shell.route.jumpTo(replaced)

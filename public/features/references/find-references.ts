@@ -42,9 +42,9 @@ const PLACES: readonly RegExp[] = [
   /^(.+?)\((\d{1,7})(?:,\d{1,7})?\)$/,
 ]
 
-type Place = { path: string; line: number | null; endLine: number | null }
+type FilePlace = { path: string; line: number | null; endLine: number | null }
 
-const placeOf = (word: string): Place => {
+const placeOf = (word: string): FilePlace => {
   for (const pattern of PLACES) {
     const match = pattern.exec(word)
     if (!match) continue
@@ -72,7 +72,7 @@ const isPath = (path: string): boolean => {
   return path.includes('/') || ENDING.test(path) || PLAIN_NAME.test(path)
 }
 
-const pathIn = (word: string): Place | null => {
+const pathIn = (word: string): FilePlace | null => {
   const local = /^file:\/\/(?:localhost)?(?=\/)/i.exec(word)
   const place = placeOf(local ? word.slice(local[0].length) : word)
   return isPath(place.path) ? place : null
@@ -108,15 +108,15 @@ const referenceAt = (text: string, from: number, word: string): Reference | null
 
 /** References in the order of the text; they do not overlap. */
 export const findReferences = (text: string): Reference[] => {
-  const found: Reference[] = []
+  const references: Reference[] = []
   const seen = text.length > MAX_CHARS ? text.slice(0, MAX_CHARS) : text
   for (const { 0: word, index } of seen.matchAll(WORD)) {
     if (word.length < 3) continue
     const reference = referenceAt(seen, index, word)
-    if (reference) found.push(reference)
-    if (found.length === MAX_REFERENCES) break
+    if (reference) references.push(reference)
+    if (references.length === MAX_REFERENCES) break
   }
-  return found
+  return references
 }
 
 /** The text of inline code as one name, which may contain spaces: `docs/release notes.md:3`. */

@@ -6,7 +6,7 @@ import type { Platform } from '../../platform.ts'
 type Reply = Api['POST /api/file/named']['output']
 export type KnownName = { type: 'file' | 'dir'; path: string }
 /** Undefined until the server has answered; null for a name that does not exist. */
-type Entry = Signal<KnownName | null | undefined>
+type NameState = Signal<KnownName | null | undefined>
 
 /** Names appear in groups, as texts are shown: one request for each group. */
 const WAIT_MS = 80
@@ -20,13 +20,13 @@ export type KnownNamesOptions = {
   busy: { readonly value: boolean }
 }
 
-type Asked = { session: string; name: string }
-const keyOf = ({ session, name }: Asked): string => `${session} ${name}`
+type NameRequest = { session: string; name: string }
+const keyOf = ({ session, name }: NameRequest): string => `${session} ${name}`
 
 export class KnownNames {
   readonly #options: KnownNamesOptions
-  readonly #entries = new Map<string, Entry>()
-  readonly #waiting = new Map<string, Asked>()
+  readonly #entries = new Map<string, NameState>()
+  readonly #waiting = new Map<string, NameRequest>()
   readonly #state = { scheduled: false, asking: false }
   /** Increases when missing names are to be asked for again. */
   readonly round = signal(0)
@@ -49,12 +49,12 @@ export class KnownNames {
   }
 
   /** What the server said about a name; the first use asks for it. */
-  look(session: string, name: string): Entry {
-    const asked = { session, name }
-    const key = keyOf(asked)
-    const known = this.#entries.get(key)
-    if (known) return known
-    this.#waiting.set(key, asked)
+  look(session: string, name: string): NameState {
+    const request = { session, name }
+    const key = keyOf(request)
+    const cached = this.#entries.get(key)
+    if (cached) return cached
+    this.#waiting.set(key, request)
     if (!this.#state.scheduled) {
       this.#state.scheduled = true
       this.#options.platform.clock.timer(WAIT_MS, () => void this.#askAll())
@@ -62,22 +62,22 @@ export class KnownNames {
     return this.#keep(key)
   }
 
-  #answer(asked: readonly Asked[], { entries: found }: Reply): void {
-    const paths = new Map(found.map(({ asked: name, path, type }) => [name, { path, type }]))
-    for (const each of asked) {
+  #answer(requests: readonly NameRequest[], { entries }: Reply): void {
+    const paths = new Map(entries.map(({ asked: name, path, type }) => [name, { path, type }]))
+    for (const each of requests) {
       const entry = this.#entries.get(keyOf(each))
       if (entry) entry.value = paths.get(each.name) ?? null
     }
   }
 
   /** The names of one session that fit into one request. */
-  #takeBatch(): Asked[] {
+  #takeBatch(): NameRequest[] {
     const session = this.#waiting.values().next().value?.session
-    const taken = [...this.#waiting.values()]
-      .filter(asked => asked.session === session)
+    const batch = [...this.#waiting.values()]
+      .filter(request => request.session === session)
       .slice(0, MAX_ASKED)
-    for (const asked of taken) this.#waiting.delete(keyOf(asked))
-    return taken
+    for (const request of batch) this.#waiting.delete(keyOf(request))
+    return batch
   }
 
   async #askAll(): Promise<void> {
@@ -96,14 +96,14 @@ export class KnownNames {
         )
       } catch {
         // Offline, or the workspace is missing: the names stay plain text until they are asked for again.
-        for (const asked of batch) this.#entries.delete(keyOf(asked))
+        for (const request of batch) this.#entries.delete(keyOf(request))
       }
     }
     this.#state.asking = false
   }
 
-  #keep(key: string): Entry {
-    const entry: Entry = signal(undefined)
+  #keep(key: string): NameState {
+    const entry: NameState = signal(undefined)
     this.#entries.set(key, entry)
     if (this.#entries.size > MAX_KEPT) {
       const [oldest] = this.#entries.keys()

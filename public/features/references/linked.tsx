@@ -21,14 +21,14 @@ import { t } from './strings.ts'
 const created = new WeakMap<App, KnownNames>()
 
 const knownNamesOf = (app: App): KnownNames => {
-  const known = created.get(app)
-  if (known) return known
+  const cached = created.get(app)
+  if (cached) return cached
   const names = new KnownNames({ platform: app.shell.platform, busy: app.chat.transcript.busy })
   created.set(app, names)
   return names
 }
 
-type Place = { line: number | null; endLine: number | null }
+type LineRange = { line: number | null; endLine: number | null }
 
 /** What is known of a name in the open chat. Null outside of a chat: then only URLs are links. */
 const useName = (name: string | null): KnownName | null => {
@@ -41,13 +41,13 @@ const useName = (name: string | null): KnownName | null => {
   return names.look(session, name).value ?? null
 }
 
-type LinkProps = { known: KnownName; place: Place; children: ComponentChildren }
+type LinkProps = { file: KnownName; place: LineRange; children: ComponentChildren }
 
-const KnownLink = ({ known, place, children }: LinkProps) => {
+const KnownLink = ({ file, place, children }: LinkProps) => {
   const app = useContext(AppContext)!
   const session = app.chat.transcript.sessionId.value
-  const isDirectory = known.type === 'dir'
-  const target = { path: known.path, ...place, isDirectory }
+  const isDirectory = file.type === 'dir'
+  const target = { path: file.path, ...place, isDirectory }
   const at = app.shell.route.hrefOf({ view: 'chat', sessionId: session })
   const href = isDirectory ? at : at + fileQuery(formatTarget(target))
   const open = (event: MouseEvent) => {
@@ -58,7 +58,7 @@ const KnownLink = ({ known, place, children }: LinkProps) => {
     app.shell.layout.overlay.value = null
     app.panel.openTarget(target)
   }
-  const title = t(isDirectory ? 'ref.folder' : 'ref.file', { path: known.path || '.' })
+  const title = t(isDirectory ? 'ref.folder' : 'ref.file', { path: file.path || '.' })
   return (
     <a class="ref" href={href} title={title} onClick={open}>
       {children}
@@ -70,7 +70,7 @@ type OneProps = { reference: Reference; text: string; children: ComponentChildre
 
 /** One reference: plain text until it is known to exist, and the same text afterward. */
 const One = ({ reference, text, children }: OneProps) => {
-  const known = useName(reference.kind === 'path' ? reference.path : null)
+  const file = useName(reference.kind === 'path' ? reference.path : null)
   if (reference.kind === 'url') {
     const host = hiddenHost(text, reference.href)
     return (
@@ -82,9 +82,9 @@ const One = ({ reference, text, children }: OneProps) => {
       </>
     )
   }
-  if (!known) return <>{children}</>
+  if (!file) return <>{children}</>
   return (
-    <KnownLink known={known} place={reference}>
+    <KnownLink file={file} place={reference}>
       {children}
     </KnownLink>
   )
@@ -94,16 +94,16 @@ const isPlace = (reference: Reference): boolean =>
   reference.kind === 'url' || (reference.kind === 'path' && reference.line !== null)
 
 export function ReferenceText({ text, code = false, places = false, slice }: LinkedTextProps) {
-  const found = useMemo(() => {
+  const references = useMemo(() => {
     const whole = code ? wholeReference(text) : null
     if (whole) return [whole]
     return places ? findReferences(text).filter(isPlace) : findReferences(text)
   }, [text, code, places])
   const show = (from: number, to: number) => (slice ? slice(from, to) : text.slice(from, to))
-  if (found.length === 0) return <>{show(0, text.length)}</>
+  if (references.length === 0) return <>{show(0, text.length)}</>
   const parts: ComponentChildren[] = []
   let at = 0
-  for (const reference of found) {
+  for (const reference of references) {
     const { start, end } = reference
     if (start > at) parts.push(show(at, start))
     parts.push(
@@ -139,7 +139,7 @@ const decoded = (text: string): string => {
 }
 
 /** The workspace file that a Markdown link or image names; null for anything else, such as an anchor. */
-const fileTarget = (target: string, directory: string): (Place & { path: string }) | null => {
+const fileTarget = (target: string, directory: string): (LineRange & { path: string }) | null => {
   const text = decodeEntities(target).trim()
   const local = /^file:\/\/(?:localhost)?(?=\/)/i.exec(text)?.[0] ?? ''
   const rest = text.slice(local.length)
@@ -159,10 +159,10 @@ const fileTarget = (target: string, directory: string): (Place & { path: string 
 
 export function PathLink({ target, directory, children }: LinkedPathProps) {
   const place = useMemo(() => fileTarget(target, directory), [target, directory])
-  const known = useName(place?.path ?? null)
-  if (!known || !place) return <span class="md-dead">{children}</span>
+  const file = useName(place?.path ?? null)
+  if (!file || !place) return <span class="md-dead">{children}</span>
   return (
-    <KnownLink known={known} place={place}>
+    <KnownLink file={file} place={place}>
       {children}
     </KnownLink>
   )
@@ -174,8 +174,8 @@ export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
   const show = useLightbox()
   const broken = useSignal(false)
   const place = useMemo(() => fileTarget(target, directory), [target, directory])
-  const known = useName(place?.path ?? null)
-  if (!app || known?.type !== 'file' || broken.value || !isImagePath(known.path))
+  const file = useName(place?.path ?? null)
+  if (!app || file?.type !== 'file' || broken.value || !isImagePath(file.path))
     return (
       <PathLink target={target} directory={directory}>
         {text}
@@ -186,7 +186,7 @@ export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
     <button type="button" class="picture" data-picture onClick={show}>
       <img
         class="md-image md-image-box"
-        src={`api/file/raw?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(known.path)}`}
+        src={`api/file/raw?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(file.path)}`}
         alt={text}
         loading="lazy"
         decoding="async"

@@ -7,7 +7,7 @@ import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
 import { useComposer } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { linesText, t } from './strings.ts'
 
 export function CommentChips() {
@@ -27,7 +27,7 @@ function Chip({ comment }: { comment: DiffComment }) {
   const { draft: composer } = useComposer()
   const isEditing = useSignal(false)
   const opener = useRef<HTMLButtonElement>(null)
-  const place = `${visibleName(nameOf(comment.path))}, ${linesText(comment).toLowerCase()}`
+  const place = `${visibleName(fileName(comment.path))}, ${linesText(comment).toLowerCase()}`
   const close = () => {
     isEditing.value = false
     requestAnimationFrame(() => opener.current?.focus())

@@ -45,15 +45,15 @@ export const tagAll = async (
   change: TagChange,
 ): Promise<void> => {
   const rows = ids.flatMap(id => app.sessions.row(id) ?? [])
-  const wanted = rows.map(({ session_id: id, title }) => ({
+  const renames = rows.map(({ session_id: id, title }) => ({
     id,
     was: title,
     title: withTags(title, change),
   }))
-  const changed = wanted.flatMap(({ id, was, title }) =>
+  const changed = renames.flatMap(({ id, was, title }) =>
     title === null || title === was ? [] : [{ id, was, title }],
   )
-  const full = wanted.filter(({ title }) => title === null).length
+  const full = renames.filter(({ title }) => title === null).length
   for (const { id, title } of changed) await app.sessions.rename(id, title)
   if (full > 0) app.shell.toasts.show(t('selection.untagged', { count: full }), { kind: 'error' })
   if (changed.length === 0) return

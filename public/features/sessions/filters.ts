@@ -41,11 +41,11 @@ export class Filters {
     this.hasOthers = computed(() => rows.value.some(row => row.profile !== profile.value))
   }
 
-  choose(wanted: Choice): void {
+  choose(choice: Choice): void {
     const { device } = this.#platform
-    const crosses = (wanted === '') !== (this.origin.value === '')
-    this.origin.value = wanted
-    device.write('origin', wanted)
+    const crosses = (choice === '') !== (this.origin.value === '')
+    this.origin.value = choice
+    device.write('origin', choice)
     if (crosses) this.#refetch()
   }
 

@@ -46,8 +46,8 @@ export class HostSessions {
     if (changed && this.#isShown()) this.#refetch()
   }
 
-  async show(shown: boolean): Promise<void> {
-    await this.#options.settings.save('show_cli_sessions', shown)
+  async show(isOn: boolean): Promise<void> {
+    await this.#options.settings.save('show_cli_sessions', isOn)
     this.#refetch()
     await this.probe()
   }

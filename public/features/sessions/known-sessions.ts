@@ -37,7 +37,7 @@ export class KnownSessions {
   /** Deleted sessions and the numbers of their deletions. */
   readonly #deleted = new Map<string, number>()
   /** Ids of the sessions opened last, which may be missing from the loaded pages; two can be side by side. */
-  #kept: string[] = []
+  #recent: string[] = []
   /** The start of the server that gave the numbers; those of another one do not compare. */
   #boot = ''
   /** With the changes that are not confirmed. */
@@ -51,13 +51,13 @@ export class KnownSessions {
   })
 
   readonly #newer = (row: SessionRow): SessionRow => {
-    const known = this.#byId.value.get(row.session_id)
-    return known && seqOf(known) > seqOf(row) ? known : row
+    const current = this.#byId.value.get(row.session_id)
+    return current && seqOf(current) > seqOf(row) ? current : row
   }
 
   /** Some replies contain the whole session; its messages must not be kept in the list. */
-  upsert({ messages: _, tool_calls: __, ...given }: SessionRow): void {
-    const row = given as SessionRow
+  upsert({ messages: _, tool_calls: __, ...fields }: SessionRow): void {
+    const row = fields as SessionRow
     if (this.#isDeleted(row) || this.#newer(row) !== row) return
     this.#deleted.delete(row.session_id)
     this.#sent.value = insertRow(this.#sent.value, row)
@@ -72,7 +72,7 @@ export class KnownSessions {
   /** `seq`: the number of the deletion. */
   drop(id: string, seq = this.#deleted.get(id) ?? UNNUMBERED): void {
     this.#deleted.set(id, seq)
-    this.#kept = this.#kept.filter(other => other !== id)
+    this.#recent = this.#recent.filter(other => other !== id)
     this.#sent.value = this.#sent.value.filter(row => row.session_id !== id)
   }
 
@@ -85,7 +85,7 @@ export class KnownSessions {
   /** Keeps the row of the open session, even if no loaded page contains it. */
   keep(session: SessionRow): void {
     const id = session.session_id
-    this.#kept = [id, ...this.#kept.filter(other => other !== id)].slice(0, 2)
+    this.#recent = [id, ...this.#recent.filter(other => other !== id)].slice(0, 2)
     if (!this.#byId.value.has(id)) this.upsert(session)
   }
 
@@ -106,7 +106,7 @@ export class KnownSessions {
 
   /** `server`: the start of the server that sent the list. */
   replaceAll(list: readonly SessionRow[], server: string): void {
-    const open = this.#kept.flatMap(id => this.#byId.value.get(id) ?? [])
+    const open = this.#recent.flatMap(id => this.#byId.value.get(id) ?? [])
     const isSame = server === this.#boot
     this.#boot = server
     if (!isSame) this.#deleted.clear()

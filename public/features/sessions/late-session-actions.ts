@@ -4,7 +4,7 @@ import { urlOf } from '../../api.ts'
 import { t } from './action-strings.ts'
 import { t as importText } from './import-strings.ts'
 import type { ExportFormat, SessionActionsOptions } from './session-actions.ts'
-import { titleOf } from './sessions.ts'
+import { sessionTitle } from './sessions.ts'
 
 type Options = SessionActionsOptions
 
@@ -107,5 +107,5 @@ export const importFile = async (
   const { session } = await shell.api('POST /api/session/import', body)
   sessions.upsert(session)
   follow(session.session_id)
-  shell.toasts.show(importText('import.done', { title: titleOf(session) }))
+  shell.toasts.show(importText('import.done', { title: sessionTitle(session) }))
 }

@@ -1,6 +1,6 @@
 /** Search results, shown instead of the session list. */
 import { formatAgo, formatFull } from '../../parts/relative-time.ts'
-import { titleOf } from './sessions.ts'
+import { sessionTitle } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 import { useChat, useSessions, useShell, useSidebar } from '../../contexts.ts'
 
@@ -52,7 +52,7 @@ export const SearchResults = () => {
             >
               <span class="result-head">
                 <span class="session-title" dir="auto">
-                  {titleOf(hit)}
+                  {sessionTitle(hit)}
                 </span>
                 <time
                   class="session-time"

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
-import { titleOf } from './sessions.ts'
+import { sessionTitle } from './sessions.ts'
 
 export type SearchHit = SessionRow & {
   match_type?: 'title' | 'content'
@@ -45,16 +45,16 @@ export class Search {
     this.query.value = text
     this.#cancel()
     this.#asking.abort()
-    const wanted = text.trim().toLowerCase()
-    this.busy.value = wanted !== ''
+    const needle = text.trim().toLowerCase()
+    this.busy.value = needle !== ''
     this.hasMore.value = false
     this.#limit = PAGE
-    this.hits.value = wanted
+    this.hits.value = needle
       ? this.#rows()
-          .filter(row => titleOf(row).toLowerCase().includes(wanted))
+          .filter(row => sessionTitle(row).toLowerCase().includes(needle))
           .slice(0, PAGE)
       : []
-    if (wanted) this.#cancel = clock.timer(PAUSE_MS, () => void this.#ask(text.trim()))
+    if (needle) this.#cancel = clock.timer(PAUSE_MS, () => void this.#ask(text.trim()))
   }
 
   clear(): void {
@@ -73,18 +73,18 @@ export class Search {
     const { api } = this.#platform
     this.#asking.abort()
     this.#asking = new AbortController()
-    const { signal: wanted } = this.#asking
+    const { signal } = this.#asking
     try {
       const own = this.#profile()
       const input = { q: text, content: '1', limit: this.#limit, ...(own ? { profile: own } : {}) }
-      const reply = await api('GET /api/sessions/search', input, { signal: wanted })
-      if (wanted.aborted) return
+      const reply = await api('GET /api/sessions/search', input, { signal })
+      if (signal.aborted) return
       this.hits.value = reply.sessions as unknown as SearchHit[]
       this.hasMore.value = reply.more === true
     } catch {
       // Title matches are already shown, so a failed full-text search is ignored.
     } finally {
-      if (!wanted.aborted) this.busy.value = false
+      if (!signal.aborted) this.busy.value = false
     }
   }
 }

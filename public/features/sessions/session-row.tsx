@@ -6,7 +6,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton, openMenuAt } from '../../parts/menu-button.tsx'
 import { TitleField } from '../../parts/title-field.tsx'
-import { sourceOf, titleOf } from './sessions.ts'
+import { sourceOf, sessionTitle } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 import { formatAgo, formatFull } from '../../parts/relative-time.ts'
 import { useApp } from '../shell/context.ts'
@@ -76,7 +76,7 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
   const app = useApp()
   const id = row.session_id
   const open = app.chat.transcript.sessionId.value === id
-  const title = titleOf(row)
+  const title = sessionTitle(row)
   const now = app.sessions.now.value
   const detailed = app.settings.detailed.value
   const { selection } = app.sidebar

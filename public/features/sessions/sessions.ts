@@ -15,7 +15,7 @@ export type ListItem =
   | { kind: 'head'; key: string; label: string }
   | { kind: 'row'; key: string; row: SessionRow }
 
-export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
+export const sessionTitle = (row: Pick<SessionRow, 'title'>): string =>
   row.title && row.title !== 'Untitled' ? visibleName(row.title) : t('chat.untitled')
 
 /** The beginning of the latest message of the person; the names of its files where it has no text. It may be cut in them. */
@@ -43,13 +43,13 @@ export const toItems = (
     items.push({ kind: 'head', key: `head:${label}`, label })
     for (const row of of) items.push({ kind: 'row', key: row.session_id, row })
   }
-  const shown = rows.filter(row => !row.archived)
+  const active = rows.filter(row => !row.archived)
   section(
     t('list.pinned'),
-    shown.filter(row => row.pinned),
+    active.filter(row => row.pinned),
   )
   const groups = Map.groupBy(
-    shown.filter(row => !row.pinned),
+    active.filter(row => !row.pinned),
     row => groupOf(row.updated_at, now),
   )
   for (const [label, of] of groups) section(label, of)
@@ -95,18 +95,18 @@ export class Sessions {
   /** Current time in seconds, for the day headings; advanced by the page's clock. */
   readonly now: Signal<number>
   readonly #options: SessionsOptions
-  readonly #known = new KnownSessions()
+  readonly #sessions = new KnownSessions()
   readonly #byId: ReadonlySignal<ReadonlyMap<string, SessionRow>>
   #isFetchingMore = false
   /** Number of requests for the first page. */
-  #asked = 0
+  #requests = 0
 
   constructor(options: SessionsOptions) {
     const { platform, profile, matches = () => true, everyProfile = () => false } = options
     this.#options = options
     this.showArchived = signal(platform.device.read('show-archived', false))
     this.now = signal(platform.clock.now() / 1000)
-    const { rows } = this.#known
+    const { rows } = this.#sessions
     this.rows = rows
     this.#byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
     this.profileRows = computed(() =>
@@ -137,35 +137,35 @@ export class Sessions {
   }
 
   titleOf(id: string): string {
-    return titleOf(this.row(id) ?? { title: '' })
+    return sessionTitle(this.row(id) ?? { title: '' })
   }
 
   upsert(row: SessionRow): void {
-    this.#known.upsert(row)
+    this.#sessions.upsert(row)
   }
 
   /** Keeps the row of the open session, even if no loaded page contains it. */
   keep(row: SessionRow): void {
-    this.#known.keep(row)
+    this.#sessions.keep(row)
   }
 
   drop(id: string): void {
-    this.#known.drop(id)
+    this.#sessions.drop(id)
   }
 
   /** Fetches as many rows as are shown; returns the event cursor of the reply. */
   async load(): Promise<string | undefined> {
-    const known = this.#known
+    const sessions = this.#sessions
     try {
       const limit = Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, this.rows.value.length))
-      const order = ++this.#asked
-      known.beginLoad()
+      const order = ++this.#requests
+      sessions.beginLoad()
       const reply = await this.#api('GET /api/sessions', { limit, ...this.#scheduled() })
       // A later request, perhaps with another filter, supersedes this one.
-      if (order !== this.#asked) return reply.cursor
+      if (order !== this.#requests) return reply.cursor
       // The reply contains pinned sessions of all pages, because they are listed first.
       const list = [...reply.sessions, ...(reply.pinned ?? [])]
-      known.replaceAll(list, parseCursor(reply.cursor)?.boot ?? '')
+      sessions.replaceAll(list, parseCursor(reply.cursor)?.boot ?? '')
       this.next.value = reply.next ?? null
       this.state.value = 'ready'
       return reply.cursor
@@ -185,7 +185,7 @@ export class Sessions {
       const reply = await this.#api('GET /api/sessions', page)
       // The list was reloaded during the request, so this page no longer follows it.
       if (this.next.value !== cursor) return
-      this.#known.append(reply.sessions)
+      this.#sessions.append(reply.sessions)
       this.next.value = reply.next ?? null
     } catch (error) {
       this.#options.toasts.showError(error)
@@ -195,8 +195,8 @@ export class Sessions {
   }
 
   receive(frame: Frame): void {
-    if (frame.type === 'row') this.#known.receive(frame.data.row)
-    else if (frame.type === 'gone') this.#known.drop(frame.data.session_id, frame.data.seq)
+    if (frame.type === 'row') this.#sessions.receive(frame.data.row)
+    else if (frame.type === 'gone') this.#sessions.drop(frame.data.session_id, frame.data.seq)
   }
 
   toggleArchived(): void {
@@ -261,13 +261,13 @@ export class Sessions {
 
   /** Moves a session to the trash; returns a function that restores it. */
   async remove(id: string): Promise<() => Promise<void>> {
-    await this.#known.whileShown({ id, patch: null }, async () => {
+    await this.#sessions.whileShown({ id, patch: null }, async () => {
       await this.#api('POST /api/session/delete', { session_id: id })
       this.drop(id)
     })
     return async () => {
       const { session } = await this.#api('POST /api/session/restore', { session_id: id })
-      this.#known.undelete(session)
+      this.#sessions.undelete(session)
     }
   }
 
@@ -289,7 +289,7 @@ export class Sessions {
     send: () => Promise<{ session: SessionRow }>,
   ): Promise<void> {
     try {
-      await this.#known.whileShown({ id, patch }, async () => {
+      await this.#sessions.whileShown({ id, patch }, async () => {
         await this.importHostSession(id)
         this.upsert((await send()).session)
       })

@@ -32,8 +32,8 @@ export class Unread {
     const { session_id: id, message_count: count } = row
     if (this.#counts.value[id] === count) return
     const { [id]: _, ...others } = this.#counts.value
-    const kept = Object.entries(others).slice(-MAX_ENTRIES)
-    this.#counts.value = { ...Object.fromEntries(kept), [id]: count }
+    const entries = Object.entries(others).slice(-MAX_ENTRIES)
+    this.#counts.value = { ...Object.fromEntries(entries), [id]: count }
     this.#platform.device.write('viewed', this.#counts.value)
   }
 

@@ -58,7 +58,7 @@ const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
       return
     }
     const chosen = Object.entries(changed.value)
-    const of = (on: boolean) => chosen.filter(([, wanted]) => wanted === on).map(([tag]) => tag)
+    const of = (on: boolean) => chosen.filter(([, isSet]) => isSet === on).map(([tag]) => tag)
     close()
     selection.clear()
     void tagAll(app, ids, { add: [...of(true), ...fresh], remove: of(false) })

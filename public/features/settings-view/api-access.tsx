@@ -16,7 +16,7 @@ import { ShareSettings } from '../shares/share-settings.tsx'
 
 type Access = Api['GET /api/tokens']['output']
 type Token = Access['tokens'][number]
-type Made = { name: string; secret: string }
+type TokenSecret = { name: string; secret: string }
 
 const isExpired = ({ expires_at: at }: Token, { now }: Clock): boolean =>
   at !== null && fromSeconds(at) <= now()
@@ -50,7 +50,13 @@ const expiries = (): (readonly [days: string, label: string])[] => [
 
 type Paths = 'v1' | 'api' | 'both'
 
-const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel: () => void }) => {
+const NewToken = ({
+  onMade,
+  onCancel,
+}: {
+  onMade: (token: TokenSecret) => void
+  onCancel: () => void
+}) => {
   const shell = useShell()
   const { attempt, api } = shell
   const profiles = useSignal<readonly string[]>([])
@@ -64,15 +70,15 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
   const paths = useSignal<Paths>('v1')
   useEffect(() => {
     void attempt(async () => {
-      const found = await api('GET /api/profiles')
-      profiles.value = found.profiles.map(each => each.name)
-      profile.value = found.active
+      const reply = await api('GET /api/profiles')
+      profiles.value = reply.profiles.map(each => each.name)
+      profile.value = reply.active
     })
   }, [])
 
   const submit = () =>
     attempt(async () => {
-      const made = await confirmed(shell, password =>
+      const reply = await confirmed(shell, password =>
         api('POST /api/tokens/create', {
           name: name.value,
           profile: profile.value,
@@ -85,7 +91,7 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
           password,
         }),
       )
-      if (made) onMade({ name: name.value, secret: made.secret })
+      if (reply) onMade({ name: name.value, secret: reply.secret })
     })
 
   return (
@@ -156,9 +162,9 @@ const ApiAccess = () => {
   const { attempt, api, layout, platform } = useShell()
   const [access, load] = useLoaded(() => api('GET /api/tokens'))
   const isAdding = useSignal(false)
-  const made = useSignal<Made | null>(null)
-  const shown = access.value
-  if (!shown) return null
+  const newToken = useSignal<TokenSecret | null>(null)
+  const state = access.value
+  if (!state) return null
 
   const enable = (enabled: boolean) =>
     void attempt(async () => {
@@ -182,20 +188,20 @@ const ApiAccess = () => {
       <SwitchRow
         label={t('api.enable')}
         hint={t('api.enable.hint', { address: new URL('v1', document.baseURI).href })}
-        checked={shown.enabled}
+        checked={state.enabled}
         onChange={enable}
       />
-      {made.value && (
+      {newToken.value && (
         <div class="api-secret" role="status">
-          <p>{t('api.secret', { name: made.value.name })}</p>
+          <p>{t('api.secret', { name: newToken.value.name })}</p>
           <div class="api-secret-line">
-            <code dir="ltr">{made.value.secret}</code>
-            <CopyButton text={made.value.secret} label={t('api.copy')} />
+            <code dir="ltr">{newToken.value.secret}</code>
+            <CopyButton text={newToken.value.secret} label={t('api.copy')} />
           </div>
           <p class="field-hint">{t('api.secret.hint')}</p>
         </div>
       )}
-      {shown.tokens.toReversed().map(token => (
+      {state.tokens.toReversed().map(token => (
         <Row
           key={token.id}
           label={token.name}
@@ -215,7 +221,7 @@ const ApiAccess = () => {
       {isAdding.value ? (
         <NewToken
           onMade={value => {
-            made.value = value
+            newToken.value = value
             isAdding.value = false
             void load()
           }}
@@ -224,11 +230,11 @@ const ApiAccess = () => {
           }}
         />
       ) : (
-        (shown.enabled || shown.tokens.length > 0) && (
+        (state.enabled || state.tokens.length > 0) && (
           <div class="button-row">
             <Button
               onClick={() => {
-                made.value = null
+                newToken.value = null
                 isAdding.value = true
               }}
             >

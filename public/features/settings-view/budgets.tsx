@@ -15,18 +15,18 @@ type Measure = (typeof measures)[number]
 
 export const BudgetSettings = () => {
   const { attempt, api, toasts } = useShell()
-  const [shown] = useLoaded(() => api('GET /api/budgets', {}))
+  const [budgets] = useLoaded(() => api('GET /api/budgets', {}))
   const save = (scope: Scope, measure: Measure, value: number | null) =>
     attempt(async () => {
-      shown.value = await api('POST /api/budgets', { [scope]: { [measure]: value } })
+      budgets.value = await api('POST /api/budgets', { [scope]: { [measure]: value } })
       toasts.show(t('budget.saved'))
     })
   const saveSteps = (steps: number | null) =>
     void attempt(async () => {
-      shown.value = await api('POST /api/budgets', { steps })
+      budgets.value = await api('POST /api/budgets', { steps })
       toasts.show(t('budget.saved'))
     })
-  const { value } = shown
+  const { value } = budgets
   if (!value) return <LoadingNote />
   const { tokens, usd } = value.today
   return (

@@ -11,10 +11,10 @@ import { Row, Section, Select, SelectRow, SwitchRow } from '../../parts/field.ts
 import { causeText } from '../../strings/server-text.ts'
 import { t } from '../settings/command-place-strings.ts'
 
-type Place = Api['GET /api/sandbox']['output']
-type Change = Api['POST /api/sandbox']['input']
+type SandboxState = Api['GET /api/sandbox']['output']
+type SandboxChange = Api['POST /api/sandbox']['input']
 
-const leadOf = ({ place, problem, container }: Place): string => {
+const leadOf = ({ place, problem, container }: SandboxState): string => {
   if (place !== 'container' || container === null)
     return t(place === 'sandbox' ? 'place.sandbox' : 'place.computer')
   const { engine, image } = container
@@ -26,16 +26,16 @@ const leadOf = ({ place, problem, container }: Place): string => {
   )
 }
 
-const patternsOf = ({ sandbox: { network } }: Place): string[] | null =>
+const patternsOf = ({ sandbox: { network } }: SandboxState): string[] | null =>
   typeof network === 'boolean' ? null : network.map(visibleText)
 
-const networkHint = (place: Place): string => {
+const networkHint = (place: SandboxState): string => {
   const patterns = patternsOf(place)
   if (patterns !== null) return t('place.network.list', { patterns })
   return t(place.sandbox.network === true ? 'place.network.on' : 'place.network.off')
 }
 
-const sandboxHint = ({ place, sandbox: { enabled, problem, sentences } }: Place): string => {
+const sandboxHint = ({ place, sandbox: { enabled, problem, sentences } }: SandboxState): string => {
   if (place === 'container' && enabled !== true) return t('place.sandbox.unavailable')
   return joinSentences(
     t('place.sandbox.hint'),
@@ -46,7 +46,7 @@ const sandboxHint = ({ place, sandbox: { enabled, problem, sentences } }: Place)
 }
 
 /** Without `on` where it could not be. */
-const choicesFor = ({ place, sandbox: { enabled, problem } }: Place) =>
+const choicesFor = ({ place, sandbox: { enabled, problem } }: SandboxState) =>
   CHOICES.filter(
     ([value]) => value !== 'on' || enabled === true || (problem === null && place !== 'container'),
   ).map(([value, text]) => [value, t(text)] as const)
@@ -62,13 +62,19 @@ const OUTSIDE = ['changes', 'dangerous'] as const
 const isOutside = (value: string): value is (typeof OUTSIDE)[number] =>
   OUTSIDE.some(each => each === value)
 
-const CommandPlace = ({ loaded, place }: { loaded: Signal<Place | null>; place: Place }) => {
+const CommandPlace = ({
+  loaded,
+  place,
+}: {
+  loaded: Signal<SandboxState | null>
+  place: SandboxState
+}) => {
   const { api, attempt, layout } = useShell()
   /** A switch keeps its position until the change is confirmed and saved, so it has to be drawn again. */
   const changes = useSignal(0)
   void changes.value
   const { enabled, network } = place.sandbox
-  const save = (change: Change) =>
+  const save = (change: SandboxChange) =>
     attempt(async () => {
       loaded.value = await api('POST /api/sandbox', change)
     })

@@ -52,7 +52,7 @@ export const General = () => {
       names={shownSettings('general')}
       controls={{ language: Language, send_key: SendKey }}
       switches={{
-        show_thinking: shown => composer.showThinking(shown),
+        show_thinking: on => composer.showThinking(on),
         show_cli_sessions: on => hostSessions.show(on),
       }}
     />

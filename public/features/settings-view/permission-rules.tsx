@@ -11,15 +11,15 @@ import { t } from '../settings/permission-strings.ts'
 
 type Permissions = Api['GET /api/permissions']['output']
 type Outcome = Api['POST /api/permissions/check']['output']
-type Change = Api['POST /api/permissions']['input']
+type RuleChange = Api['POST /api/permissions']['input']
 
 const lists = ['deny', 'ask', 'allow'] as const
 type List = (typeof lists)[number]
 const kinds = ['command', 'read', 'edit', 'url', 'tool'] as const
-type Kind = (typeof kinds)[number]
+type RuleKind = (typeof kinds)[number]
 
 /** Resolves to the message when the change was rejected, else to null. */
-type Save = (change: Change) => Promise<string | null>
+type Save = (change: RuleChange) => Promise<string | null>
 
 type RuleFormProps = {
   label: string
@@ -153,7 +153,7 @@ const outcomeText = ({ outcome, rule, reasons }: Outcome): string => {
 
 const TryRules = () => {
   const { api, attempt } = useShell()
-  const kind = useSignal<Kind>('command')
+  const kind = useSignal<RuleKind>('command')
   const value = useSignal('')
   const outcome = useSignal<Outcome | null>(null)
   const submit = (event: Event) => {
@@ -182,7 +182,7 @@ const TryRules = () => {
           options={kinds.map(each => [each, t(`rules.kind.${each}`)] as const)}
           onChange={next =>
             change(() => {
-              kind.value = next as Kind
+              kind.value = next as RuleKind
             })
           }
         />

@@ -24,8 +24,8 @@ const hintOf = ({ why, closes, accepted }: Guard): string => {
 
 const Safety = () => {
   const { attempt, api, configProblems } = useShell()
-  const known = configProblems.current.value
-  const [guards] = useLoaded(() => api('GET /api/guards'), [known])
+  const problems = configProblems.current.value
+  const [guards] = useLoaded(() => api('GET /api/guards'), [problems])
   const all = guards.value?.guards ?? []
   if (all.length === 0) return null
   const toRow = (guard: Guard) => {
@@ -68,7 +68,7 @@ const ChangedSettings = () => {
   const { attempt, configProblems } = useShell()
   const { changed } = configProblems.current.value
   if (!changed) return null
-  const shown = (value: string | null) =>
+  const valueText = (value: string | null) =>
     value === null ? t('settings.changed.nothing') : visibleName(value)
   const settle = (accept: boolean) =>
     void attempt(() => configProblems.settle(changed.change_id, accept))
@@ -83,7 +83,7 @@ const ChangedSettings = () => {
           <div class="field-text">
             <code dir="ltr">{visibleName(key)}</code>
             <p class="field-hint">
-              {t('settings.changed.values', { before: shown(accepted), now: shown(now) })}
+              {t('settings.changed.values', { before: valueText(accepted), now: valueText(now) })}
             </p>
           </div>
         </div>
@@ -102,8 +102,8 @@ const ChangedSettings = () => {
 
 const IgnoredSettings = () => {
   const { api, configProblems } = useShell()
-  const known = configProblems.current.value
-  const [ignored] = useLoaded(() => api('GET /api/config/problems'), [known])
+  const problems = configProblems.current.value
+  const [ignored] = useLoaded(() => api('GET /api/config/problems'), [problems])
   // Absent in an answer that an earlier version of the service kept for offline use.
   const all = ignored.value?.ignored ?? []
   if (all.length === 0) return null

@@ -13,10 +13,10 @@ export const PARTS = {
   system: ['budgets', 'backups', 'updates', 'about'],
 } as const satisfies Readonly<Record<Section, readonly string[]>>
 
-export type Part = (typeof PARTS)[Section][number]
+export type SettingsPart = (typeof PARTS)[Section][number]
 
 /** A route that only those call who may change the part. The others are about the person, or only read. */
-const ROUTES: Readonly<Partial<Record<Part, Route>>> = {
+const ROUTES: Readonly<Partial<Record<SettingsPart, Route>>> = {
   models: 'POST /api/providers',
   tools: 'POST /api/tools/toggle',
   mcp: 'POST /api/mcp/test',
@@ -31,16 +31,17 @@ const ROUTES: Readonly<Partial<Record<Part, Route>>> = {
   updates: 'POST /api/updates/apply',
 }
 
-export const mayChange = (part: Part): boolean => {
+export const mayChange = (part: SettingsPart): boolean => {
   const route = ROUTES[part]
   return route === undefined || may(route)
 }
 
-export const openParts = (section: Section): readonly Part[] => PARTS[section].filter(mayChange)
+export const openParts = (section: Section): readonly SettingsPart[] =>
+  PARTS[section].filter(mayChange)
 
 export const mayOpen = (section: Section): boolean => openParts(section).length > 0
 
 export const openSections = (): readonly Section[] => SECTIONS.filter(mayOpen)
 
-export const sectionOf = (part: Part): Section =>
-  SECTIONS.find(section => (PARTS[section] as readonly Part[]).includes(part))!
+export const sectionOf = (part: SettingsPart): Section =>
+  SECTIONS.find(section => (PARTS[section] as readonly SettingsPart[]).includes(part))!

@@ -10,12 +10,12 @@ import { t as inBackups } from '../backups/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
 import { t as inRules } from '../settings/permission-strings.ts'
 import { hintOf, labelOf, shownSettings } from '../settings/shown-settings.ts'
-import { mayChange, type Part, sectionOf } from './sections.ts'
+import { mayChange, type SettingsPart, sectionOf } from './sections.ts'
 import { words } from '../palette/words-strings.ts'
 import { t } from '../settings/strings.ts'
 
 export type SettingEntry = {
-  part: Part
+  part: SettingsPart
   /** The label or heading of the setting on its page. */
   label: string
   /** What it does, if the page explains it. */
@@ -24,7 +24,7 @@ export type SettingEntry = {
   words: string
 }
 
-const entry = (part: Part, label: string, hint = '', other = ''): SettingEntry => ({
+const entry = (part: SettingsPart, label: string, hint = '', other = ''): SettingEntry => ({
   part,
   label,
   hint,

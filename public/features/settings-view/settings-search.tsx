@@ -17,7 +17,7 @@ export const SettingsSearch = () => {
   const { person } = useSettings()
   const entries = useMemo(() => settingEntries(), [person.value])
   const text = query.value.trim()
-  const found = fuzzyMatches(
+  const results = fuzzyMatches(
     entries.map(({ label, hint, words }) => `${label} ${hint} ${words}`),
     text,
   ).slice(0, MAX_RESULTS)
@@ -42,17 +42,17 @@ export const SettingsSearch = () => {
           }}
           onKeyDown={event => {
             if (event.key === 'Escape') query.value = ''
-            if (event.key === 'Enter' && found[0]) open(found[0].at)
+            if (event.key === 'Enter' && results[0]) open(results[0].at)
           }}
         />
       </div>
       {text && (
         <>
           <p class="sr-only" role="status">
-            {found.length > 0 ? t('list.results', { count: found.length }) : t('app.nothing')}
+            {results.length > 0 ? t('list.results', { count: results.length }) : t('app.nothing')}
           </p>
           <ul class="settings-found">
-            {found.map(({ at, ranges }) => {
+            {results.map(({ at, ranges }) => {
               const { label, section } = entries[at]!
               return (
                 <li key={label}>
@@ -68,7 +68,7 @@ export const SettingsSearch = () => {
                 </li>
               )
             })}
-            {found.length === 0 && <li class="faint settings-none">{t('app.nothing')}</li>}
+            {results.length === 0 && <li class="faint settings-none">{t('app.nothing')}</li>}
           </ul>
         </>
       )}

@@ -8,7 +8,7 @@ import { type Lazy, lazy } from '../../parts/lazy.tsx'
 import { SettingsSearch } from './settings-search.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
-import { mayOpen, openParts, openSections, type Part } from './sections.ts'
+import { mayOpen, openParts, openSections, type SettingsPart } from './sections.ts'
 import { useShell, useProfiles, useSettings } from '../../contexts.ts'
 import { View } from '../shell/view.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -70,7 +70,7 @@ const About = () => {
 
 const Activity = lazy(async () => (await import('../identity/activity.tsx')).Activity)
 
-const parts: Record<Part, ComponentType & Partial<Pick<Lazy<object>, 'preload'>>> = {
+const parts: Record<SettingsPart, ComponentType & Partial<Pick<Lazy<object>, 'preload'>>> = {
   rows: General,
   appearance: Appearance,
   models: lazy(async () => (await import('../models/models-view.tsx')).ModelSettings),
@@ -92,12 +92,12 @@ const parts: Record<Part, ComponentType & Partial<Pick<Lazy<object>, 'preload'>>
 
 /** The parts that have no headings of their own. */
 const TITLED = ['appearance', 'mcp', 'people', 'budgets', 'backups', 'updates', 'about'] as const
-const titleOf = (part: Part): string => {
+const titleOf = (part: SettingsPart): string => {
   const titled = TITLED.find(name => name === part)
   return titled ? t(`settings.${titled}`) : ''
 }
 
-const PartView = ({ part }: { part: Part }) => {
+const PartView = ({ part }: { part: SettingsPart }) => {
   const Body = parts[part]
   const title = titleOf(part)
   return title ? (

@@ -4,7 +4,7 @@ import { type SettingName, settingOf } from '../../../lib/base/settings.ts'
 import { type RowProps, Select, Switch } from '../../parts/field.tsx'
 import { SavedRow } from './saved-row.tsx'
 import type { Settings } from './settings.ts'
-import { hintOf, labelOf, textOf } from './shown-settings.ts'
+import { hintOf, labelOf, settingText } from './shown-settings.ts'
 import { useSettings, useShell } from '../../contexts.ts'
 
 type ChoiceProps<V extends string> = {
@@ -84,7 +84,9 @@ const Control = ({
       />
     )
   const { values = name } = setting
-  const options = setting.choices.map(choice => [choice, textOf(`${values}.${choice}`)] as const)
+  const options = setting.choices.map(
+    choice => [choice, settingText(`${values}.${choice}`)] as const,
+  )
   return setting.control === 'buttons' ? (
     <Choice
       name={name}

@@ -65,7 +65,10 @@ export class SettingsState {
   /** By setting, the count of its newest choice, or of the answer to that. */
   readonly #newest = new Map<string, number>()
   /** Settings that are being saved: how many requests are under way, and what the server has. */
-  readonly #saving = new Map<string, { requests: number; stored: unknown; isRefused: boolean }>()
+  readonly #saving = new Map<
+    string,
+    { requests: number; serverValue: unknown; isRefused: boolean }
+  >()
   readonly simulateUpdates: boolean
   readonly isOwner = computed(() => (this.person.value?.role ?? 'owner') === 'owner')
   readonly theme = computed(() => this.current.value.theme)
@@ -100,14 +103,14 @@ export class SettingsState {
 
   async save<K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> {
     const { api } = this.#platform
-    const held = this.#saving.get(key) ?? {
+    const saving = this.#saving.get(key) ?? {
       requests: 0,
-      stored: this.current.value[key],
+      serverValue: this.current.value[key],
       isRefused: false,
     }
-    held.requests += 1
-    held.isRefused = false
-    this.#saving.set(key, held)
+    saving.requests += 1
+    saving.isRefused = false
+    this.#saving.set(key, saving)
     this.#show(key, value)
     this.setSaveStatus(key, 'saving')
     const choice = this.#note(key)
@@ -115,10 +118,10 @@ export class SettingsState {
     const isNewest = () => this.#newest.get(key) === choice
     try {
       const reply = await api(routeOf(key), { [key]: value })
-      held.stored = value
+      saving.serverValue = value
       if (!isNewest()) {
         // The newer choice was refused before this reply arrived.
-        if (held.isRefused) this.#show(key, value)
+        if (saving.isRefused) this.#show(key, value)
         return
       }
       this.#applyReply(reply, choice, key)
@@ -127,12 +130,12 @@ export class SettingsState {
     } catch (error) {
       this.#toasts.showError(error)
       if (!isNewest()) return
-      held.isRefused = true
-      this.#show(key, held.stored)
+      saving.isRefused = true
+      this.#show(key, saving.serverValue)
       this.finishSave(key, 'failed')
     } finally {
-      held.requests -= 1
-      if (held.requests === 0) this.#saving.delete(key)
+      saving.requests -= 1
+      if (saving.requests === 0) this.#saving.delete(key)
     }
   }
 
@@ -183,13 +186,13 @@ export class SettingsState {
 
   /** `since`: the count when the request was sent. What was chosen or answered later is newer than the reply. */
   #applyReply(reply: Partial<Settings>, since: number, saved?: string): void {
-    const known = SETTING_NAMES.filter(
+    const names = SETTING_NAMES.filter(
       key =>
         reply[key] !== undefined &&
         (key === saved ||
           ((this.#newest.get(key) ?? 0) <= since && this.saveStatus.value[key] !== 'saving')),
     )
-    const values = known.map(key => [key, reply[key]])
+    const values = names.map(key => [key, reply[key]])
     this.current.value = { ...this.current.value, ...Object.fromEntries(values) }
   }
 

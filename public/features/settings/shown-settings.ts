@@ -7,15 +7,15 @@ import { t } from './strings.ts'
 type Text = 'settings.theme'
 
 /** `test/structure.test.ts` finds a row without its texts. */
-export const textOf = (key: string): string => t(key as Text)
+export const settingText = (key: string): string => t(key as Text)
 
 const keyOf = (name: SettingName): string => settingOf(name).label ?? `settings.${name}`
 
-export const labelOf = (name: SettingName): string => textOf(keyOf(name))
+export const labelOf = (name: SettingName): string => settingText(keyOf(name))
 
 /** Empty where there is none. */
 export const hintOf = (name: SettingName): string =>
-  settingOf(name).hint === false ? '' : textOf(`${keyOf(name)}.hint`)
+  settingOf(name).hint === false ? '' : settingText(`${keyOf(name)}.hint`)
 
 /** What is not about the person is the owner's. */
 export const shownSettings = (section: Setting['section']): SettingName[] =>

@@ -24,7 +24,7 @@ const PARTS = [
   ['pictures', 'share.pictures', 'share.pictures.hint'],
   ['live', 'share.live', 'share.live.hint'],
 ] as const
-type Part = (typeof PARTS)[number][0]
+type SharePart = (typeof PARTS)[number][0]
 
 const isThisComputer = (): boolean => /^(localhost|127\.|\[::1\])/.test(location.host)
 
@@ -79,7 +79,7 @@ type FormProps = {
 const ShareForm = ({ sessionId, isOn, onMade }: FormProps) => {
   const { attempt, api } = useShell()
   const days = useSignal(DEFAULT_DAYS)
-  const parts = useSignal<Readonly<Record<Part, boolean>>>({
+  const parts = useSignal<Readonly<Record<SharePart, boolean>>>({
     tool_output: false,
     pictures: false,
     live: false,
@@ -148,18 +148,18 @@ const ShareDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () =>
   const { attempt, api, toasts } = useShell()
   const [links] = useLoaded(() => api('GET /api/shares'))
   const url = useSignal('')
-  const shown = links.value
-  const own = shown?.shares.filter(link => link.session_id === sessionId) ?? []
+  const reply = links.value
+  const own = reply?.shares.filter(link => link.session_id === sessionId) ?? []
 
   return (
     <Dialog title={t('share.title')} closeLabel={t('app.close')} onClose={onClose}>
       <div class="share-body">
-        {!shown && <LoadingNote />}
+        {!reply && <LoadingNote />}
         {url.value && <Made url={url.value} />}
-        {shown && !url.value && (
+        {reply && !url.value && (
           <ShareForm
             sessionId={sessionId}
-            isOn={shown.enabled}
+            isOn={reply.enabled}
             onMade={(next, token) => {
               links.value = next
               url.value = new URL(`share/${token}`, document.baseURI).href

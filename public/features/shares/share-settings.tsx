@@ -9,12 +9,12 @@ import { t } from './strings.ts'
 export const ShareSettings = () => {
   const { attempt, api, layout, toasts } = useShell()
   const [links] = useLoaded(() => api('GET /api/shares'))
-  const shown = links.value
-  if (!shown) return null
+  const reply = links.value
+  if (!reply) return null
 
   const askRevokeAll = () => {
     layout.confirmation.value = {
-      title: t('share.all.title', { count: shown.shares.length }),
+      title: t('share.all.title', { count: reply.shares.length }),
       text: t('share.all.text'),
       confirm: t('share.all'),
       danger: true,
@@ -30,7 +30,7 @@ export const ShareSettings = () => {
       <SwitchRow
         label={t('share.allow')}
         hint={t('share.allow.hint')}
-        checked={shown.enabled}
+        checked={reply.enabled}
         onChange={enabled =>
           void attempt(async () => {
             links.value = await api('POST /api/shares/enable', { enabled })
@@ -38,7 +38,7 @@ export const ShareSettings = () => {
         }
       />
       <ShareList
-        links={shown.shares}
+        links={reply.shares}
         titled
         onRevoke={({ id }) =>
           void attempt(async () => {
@@ -47,7 +47,7 @@ export const ShareSettings = () => {
           })
         }
       />
-      {shown.shares.length > 1 && (
+      {reply.shares.length > 1 && (
         <div class="button-row">
           <Button kind="danger" onClick={askRevokeAll}>
             {t('share.all')}

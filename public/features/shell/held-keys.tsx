@@ -2,12 +2,12 @@
 import { useLayoutEffect } from 'preact/hooks'
 import { useShell } from '../../contexts.ts'
 
-const held = { text: '' }
+const buffer = { text: '' }
 
 /** What was typed so far, once. For the field, when it is shown. */
 export const takeHeldKeys = (): string => {
-  const { text } = held
-  held.text = ''
+  const { text } = buffer
+  buffer.text = ''
   return text
 }
 
@@ -15,7 +15,7 @@ export const takeHeldKeys = (): string => {
 export const HeldKeys = () => {
   const { layout } = useShell()
   useLayoutEffect(() => {
-    held.text = ''
+    buffer.text = ''
     const keep = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, altKey } = event
       // Shortcuts, and Tab, keep working.
@@ -23,8 +23,8 @@ export const HeldKeys = () => {
       if (key === 'Escape') {
         layout.findOpen.value = layout.paletteOpen.value = false
         layout.overlay.value = null
-      } else if (key === 'Backspace') held.text = held.text.slice(0, -1)
-      else if (key.length === 1) held.text += key
+      } else if (key === 'Backspace') buffer.text = buffer.text.slice(0, -1)
+      else if (key.length === 1) buffer.text += key
       event.preventDefault()
       event.stopPropagation()
     }

@@ -52,8 +52,8 @@ const sectionOf = (text: string): Section =>
   SECTIONS.find(name => name === text) ?? EARLIER[text] ?? 'general'
 
 const query = (values: Readonly<Record<string, string | null>>): string => {
-  const given = Object.entries(values).filter((pair): pair is [string, string] => !!pair[1])
-  return given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+  const pairs = Object.entries(values).filter((pair): pair is [string, string] => !!pair[1])
+  return pairs.length > 0 ? `?${new URLSearchParams(pairs)}` : ''
 }
 
 /** `/tasks/<id>`, as a person may write it; the page itself writes `?task=<id>`. */
@@ -102,17 +102,17 @@ export const fileQuery = (target: string): string =>
   `?file=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
 
 /** A row of the transcript, such as `m12` or `m12:a0/call`, and a heading in it. `focus`: also moves the focus there. */
-export type Place = { row: string; heading: number | null; focus: boolean }
+export type TranscriptPlace = { row: string; heading: number | null; focus: boolean }
 
 /** The place of `?at=m14:0~2`: row `m14:0`, its third heading. */
-export const placeOf = (href: string): Place | null => {
+export const placeOf = (href: string): TranscriptPlace | null => {
   const at = URL.parse(href)?.searchParams.get('at')
   const match = at && /^(.+?)(?:~(\d{1,4}))?$/.exec(at)
   return match
     ? { row: match[1]!, heading: match[2] ? Number(match[2]) : null, focus: false }
     : null
 }
-const placeQuery = ({ row, heading }: Place): string => {
+const placeQuery = ({ row, heading }: TranscriptPlace): string => {
   const target = heading === null ? row : `${row}~${heading}`
   return `at=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
 }
@@ -132,7 +132,7 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
   const isBesideChosen = signal(false)
 
   /** The row of the open chat to show; a new object for each request. */
-  const place = signal<Place | null>(placeOf(href))
+  const place = signal<TranscriptPlace | null>(placeOf(href))
   let file: string | null = null
 
   /** The chat that was open before this one. */
@@ -160,13 +160,13 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     const url = urlOf(base, pathOf(route))
     return parts.length > 0 ? `${url}?${parts.join('&')}` : url
   }
-  let shown = address(current.value)
+  let shownUrl = address(current.value)
 
   const go = (route: Route, { replace = false } = {}): void => {
     const url = address(route)
     if (replace) history.replaceState(null, '', url)
-    else if (url !== shown) history.pushState(null, '', url)
-    shown = url
+    else if (url !== shownUrl) history.pushState(null, '', url)
+    shownUrl = url
     place.value = null
     file = null
     set(route)
@@ -182,7 +182,7 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
   const readLocation = (at: string): void => {
     set(parseRoute(base, at))
     readBeside(at)
-    shown = address(current.value)
+    shownUrl = address(current.value)
     place.value = placeOf(at)
   }
 
@@ -231,7 +231,10 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     hrefOfPlace: (row: string): string =>
       address(current.value, [placeQuery({ row, heading: null, focus: false })]),
     /** Shows a row of the open chat and writes it into the address. */
-    jumpTo(row: string, { heading = null, focus = false }: Partial<Omit<Place, 'row'>> = {}): void {
+    jumpTo(
+      row: string,
+      { heading = null, focus = false }: Partial<Omit<TranscriptPlace, 'row'>> = {},
+    ): void {
       place.value = { row, heading, focus }
       writeQuery()
     },

@@ -55,7 +55,7 @@ export class Toasts {
       action: options.action ?? null,
     }
     // A repeated message replaces the earlier toast.
-    for (const same of this.list.value.filter(shown => shown.text === text)) this.dismiss(same.id)
+    for (const same of this.list.value.filter(toast => toast.text === text)) this.dismiss(same.id)
     for (const old of this.list.value.slice(0, -(MAX_TOASTS - 1))) this.dismiss(old.id)
     this.list.value = [...this.list.value, toast]
     this.#startTimer(toast)
@@ -64,7 +64,7 @@ export class Toasts {
 
   /** Removes messages whose cause is gone. */
   dismissText(text: string): void {
-    for (const shown of this.list.value.filter(toast => toast.text === text)) this.dismiss(shown.id)
+    for (const other of this.list.value.filter(toast => toast.text === text)) this.dismiss(other.id)
   }
 
   #startTimer(toast: Toast): void {

@@ -34,14 +34,14 @@ const offersPasskey = async (api: ApiCall): Promise<boolean> => {
 const signInWithPasskey = async (api: ApiCall): Promise<boolean> => {
   const { startAuthentication } = await import('@simplewebauthn/browser')
   const { offered: _, ...options } = await api('POST /api/auth/passkey/options', {})
-  let made: Awaited<ReturnType<typeof startAuthentication>>
+  let assertion: Awaited<ReturnType<typeof startAuthentication>>
   try {
-    made = await startAuthentication({ optionsJSON: options as never })
+    assertion = await startAuthentication({ optionsJSON: options as never })
   } catch (error) {
     if (error instanceof Error && /^(NotAllowedError|AbortError)$/.test(error.name)) return false
     throw error
   }
-  const response = { ...made, response: { ...made.response } }
+  const response = { ...assertion, response: { ...assertion.response } }
   await api('POST /api/auth/passkey/login', { response })
   return true
 }

@@ -125,8 +125,8 @@ export class SkillFile extends EditedFile<FileDraft> {
     const of = this.#skill.value
     if (!of) return
     await this.#shell.attempt(async () => {
-      const found = await this.#shell.api('GET /api/skills/content', { name: of.name, file: path })
-      if (this.#skill.value === of && 'is_binary' in found) this.open.value = found
+      const reply = await this.#shell.api('GET /api/skills/content', { name: of.name, file: path })
+      if (this.#skill.value === of && 'is_binary' in reply) this.open.value = reply
     })
   }
 

@@ -41,16 +41,16 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
 export type LinkedFileProps = { file: SkillFile; skill: string; readOnly: boolean }
 
 export const LinkedFile = ({ file, skill, readOnly }: LinkedFileProps) => {
-  const { value: found } = file.open
+  const { value: openFile } = file.open
   const { value: draft } = file.draft
-  if (!found) return null
-  const { path, content } = found
+  if (!openFile) return null
+  const { path, content } = openFile
   const editing = draft?.skill === skill && draft.path === path ? draft : null
   return (
     <section class="skill-file" aria-label={path}>
       <header>
         <code>{path}</code>
-        {!readOnly && !found.is_binary && !editing && (
+        {!readOnly && !openFile.is_binary && !editing && (
           <Button asks="POST /api/skills/save" icon="edit" onClick={() => file.edit()}>
             {t('app.edit')}
           </Button>
@@ -64,10 +64,10 @@ export const LinkedFile = ({ file, skill, readOnly }: LinkedFileProps) => {
       </header>
       {editing ? (
         <Form file={file} draft={editing} />
-      ) : found.is_binary ? (
-        <p class="field-hint">{t('skills.file.binary', { size: formatBytes(found.size) })}</p>
+      ) : openFile.is_binary ? (
+        <p class="field-hint">{t('skills.file.binary', { size: formatBytes(openFile.size) })}</p>
       ) : /\.md$/i.test(path) ? (
-        <Markdown key={found.version} text={content} id={`file-${path}`} />
+        <Markdown key={openFile.version} text={content} id={`file-${path}`} />
       ) : (
         <ScrollBox class="skill-code" label={path}>
           <pre>{content}</pre>

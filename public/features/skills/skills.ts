@@ -78,8 +78,8 @@ export class SkillsState {
     if (name === null) return
     this.opening.value = 'loading'
     try {
-      const found = await this.#shell.api('GET /api/skills/content', { name })
-      if ('success' in found) this.open.value = found
+      const reply = await this.#shell.api('GET /api/skills/content', { name })
+      if ('success' in reply) this.open.value = reply
       this.opening.value = 'ready'
     } catch {
       // Deleted or unreachable; the view shows which name is missing.

@@ -62,7 +62,7 @@ const Result = ({ id, text }: { id: string; text: string }) => {
   )
 }
 
-const Run = ({ run, content, named }: { run: JobRun; content?: string; named: boolean }) => {
+const Run = ({ run, content, isNamed }: { run: JobRun; content?: string; isNamed: boolean }) => {
   const { route } = useShell()
   const id = useId()
   const { icon, kind, words } = saying(run)
@@ -76,12 +76,12 @@ const Run = ({ run, content, named }: { run: JobRun; content?: string; named: bo
       </span>
       <div class="run-text">
         <p>
-          {named && (
+          {isNamed && (
             <a class="run-name" href={route.hrefOf({ view: 'tasks', task: run.job_id })}>
               {run.name}
             </a>
           )}
-          <span class={named ? 'run-words' : 'run-how'}>{words}</span>
+          <span class={isNamed ? 'run-words' : 'run-how'}>{words}</span>
           <span class="run-when">
             {whenOf(run)}
             {took !== null && ` · ${t('took', { duration: formatDuration(took) })}`}
@@ -105,8 +105,8 @@ const Run = ({ run, content, named }: { run: JobRun; content?: string; named: bo
 }
 
 export const RunList = ({ tasks, of }: { tasks: TasksState; of: string }) => {
-  const { rows, total, of: shown } = tasks.runs.value
-  if (shown !== of) return <LoadingNote />
+  const { rows, total, of: task } = tasks.runs.value
+  if (task !== of) return <LoadingNote />
   if (rows.length === 0) return <EmptyNote title={t('history.empty')} />
   return (
     <>
@@ -117,7 +117,7 @@ export const RunList = ({ tasks, of }: { tasks: TasksState; of: string }) => {
             <Run
               key={run.run_id}
               run={run}
-              named={!of}
+              isNamed={!of}
               {...(content === undefined ? {} : { content })}
             />
           )

@@ -10,8 +10,8 @@ const format = (ms: number, options: Intl.DateTimeFormatOptions): string =>
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 
 const dayOf = (text: string): number => {
-  const named = DAYS.indexOf(text.toLowerCase())
-  return named >= 0 ? named : /^[0-7]$/.test(text) ? Number(text) % 7 : Number.NaN
+  const index = DAYS.indexOf(text.toLowerCase())
+  return index >= 0 ? index : /^[0-7]$/.test(text) ? Number(text) % 7 : Number.NaN
 }
 
 /** Weekdays of a cron field such as `1-5` or `MON,FRI`, Monday first; null when it has another form. */

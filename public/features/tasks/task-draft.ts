@@ -74,7 +74,7 @@ export class TaskForm {
     this.#onSaved = onSaved
   }
 
-  readonly create = (given: Partial<TaskDraft> = {}): void => this.#open({ ...EMPTY, ...given })
+  readonly create = (fields: Partial<TaskDraft> = {}): void => this.#open({ ...EMPTY, ...fields })
 
   readonly edit = (job: Job): void => this.#open(draftOf(job))
 
@@ -121,19 +121,19 @@ export class TaskForm {
       this.preview.value = { kind: 'empty' }
       return
     }
-    let found: SchedulePreview
+    let preview: SchedulePreview
     try {
       const reply = await this.#shell.api('POST /api/crons/preview', { schedule })
       const { kind, display, words, next, timezone } = reply
       const [run_at] = next
       const minutes = Number(/^every (\d+)m$/.exec(display)?.[1])
-      const shown = scheduleWords({ kind, expr: display, minutes, run_at }, words)
-      found = { kind: 'valid', words: shown, next, timezone }
+      const text = scheduleWords({ kind, expr: display, minutes, run_at }, words)
+      preview = { kind: 'valid', words: text, next, timezone }
     } catch (error) {
-      found = { kind: 'invalid', message: messageOf(error) }
+      preview = { kind: 'invalid', message: messageOf(error) }
     }
     // The field may have changed since the request.
-    if (this.draft.value?.schedule === schedule) this.preview.value = found
+    if (this.draft.value?.schedule === schedule) this.preview.value = preview
   }
 
   #open(value: TaskDraft): void {

@@ -139,8 +139,8 @@ const EXAMPLES = [
 
 const FirstTask = ({ tasks }: { tasks: TasksState }) => {
   const { route } = useShell()
-  const begin = (given: Partial<TaskDraft>) => {
-    tasks.form.create(given)
+  const begin = (fields: Partial<TaskDraft>) => {
+    tasks.form.create(fields)
     route.go({ view: 'tasks', task: NEW })
   }
   const examples = EXAMPLES.map(([schedule, key]) => ({

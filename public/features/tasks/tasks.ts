@@ -42,7 +42,7 @@ export class TasksState {
   /** By file name. */
   readonly outputs = signal<ReadonlyMap<string, string>>(new Map())
   #owner = ''
-  #shown = ''
+  #taskId = ''
   #cancelPoll = () => {}
 
   constructor(shell: Shell, isVisible: () => boolean) {
@@ -68,8 +68,8 @@ export class TasksState {
   }
 
   async show(id: string): Promise<void> {
-    if (this.#shown !== id) {
-      this.#shown = id
+    if (this.#taskId !== id) {
+      this.#taskId = id
       this.runs.value = { of: id, rows: [], total: 0 }
       this.outputs.value = new Map()
     }
@@ -91,7 +91,7 @@ export class TasksState {
       this.#owner = profile
       this.jobs.value = []
       this.state.value = 'loading'
-      this.runs.value = { of: this.#shown, rows: [], total: 0 }
+      this.runs.value = { of: this.#taskId, rows: [], total: 0 }
       this.form.skills.value = null
     }
     void this.#load().then(this.#schedulePoll)
@@ -142,13 +142,13 @@ export class TasksState {
 
   #loadHistory(limit = Math.max(PAGE_SIZE, this.runs.value.rows.length)): Promise<void> {
     const { api, attempt } = this.#shell
-    const id = this.#shown
+    const id = this.#taskId
     return attempt(async () => {
       const [history, output] = await Promise.all([
         api('GET /api/crons/history', { limit, job_id: id || undefined }),
         id ? api('GET /api/crons/output', { job_id: id, limit: MAX_OUTPUTS }) : null,
       ])
-      if (this.#shown !== id) return
+      if (this.#taskId !== id) return
       this.runs.value = { of: id, rows: history.runs, total: history.total }
       if (output)
         this.outputs.value = new Map(

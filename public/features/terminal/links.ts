@@ -33,10 +33,10 @@ const linksAt = (terminal: Terminal, row: number): ILink[] => {
     y: first + Math.floor(index / cols) + 1,
   })
   return addressesIn(text)
-    .map(found => ({
-      text: found.text,
-      range: { start: place(found.at), end: place(found.at + found.text.length - 1) },
-      activate: () => openAddress(found.text),
+    .map(address => ({
+      text: address.text,
+      range: { start: place(address.at), end: place(address.at + address.text.length - 1) },
+      activate: () => openAddress(address.text),
     }))
     .filter(({ range }) => range.start.y <= row + 1 && range.end.y >= row + 1)
 }

@@ -97,14 +97,14 @@ export class TerminalClient {
     const { onLink, session, wait } = this.#options
     let failures = 0
     while (!signal.aborted) {
-      const asked = session()
+      const id = session()
       try {
         if (!(await this.#readOnce(signal))) return
         failures = 0
       } catch (error) {
         if (signal.aborted) return
         // The chat was deleted, or left its folder; another one is shown.
-        if (asked !== session()) continue
+        if (id !== session()) continue
         if (!isPassing(error)) {
           onLink('gone', null)
           return

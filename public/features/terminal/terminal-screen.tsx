@@ -114,7 +114,7 @@ type Connection = { screen: Screen; type: (data: string) => void }
 const connect = (
   box: HTMLElement,
   terminal: Terminal,
-  given: {
+  options: {
     api: TerminalClientOptions['api']
     terminals: Terminals
     clock: Clock
@@ -123,7 +123,7 @@ const connect = (
     onSelection: (text: string) => void
   },
 ): { connection: Connection; end: () => void } => {
-  const { api, terminals, clock, takeCtrl, onLink, onSelection } = given
+  const { api, terminals, clock, takeCtrl, onLink, onSelection } = options
   const { terminal_id: id } = terminal
   const styles = getComputedStyle(document.documentElement)
   const screen = new Screen({
@@ -241,7 +241,7 @@ export const TerminalScreen = ({
   armed.current = ctrl.value
 
   useEffect(() => {
-    const made = connect(box.current!, terminal, {
+    const handle = connect(box.current!, terminal, {
       api: platform.api,
       terminals,
       clock: platform.clock,
@@ -258,10 +258,10 @@ export const TerminalScreen = ({
         selection.value = next
       },
     })
-    connection.current = made.connection
+    connection.current = handle.connection
     // Not on a touch screen, where the keyboard would cover what is to be read.
-    if (!matchMedia('(pointer: coarse)').matches) made.connection.screen.focus()
-    return made.end
+    if (!matchMedia('(pointer: coarse)').matches) handle.connection.screen.focus()
+    return handle.end
   }, [terminal.terminal_id])
 
   const addToMessage = (): void => {

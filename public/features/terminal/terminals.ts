@@ -24,7 +24,7 @@ export class Terminals {
   readonly bells = signal<ReadonlySet<string>>(new Set())
   readonly size = { ...FIRST_SIZE }
   readonly #newest = createResponseOrder()
-  readonly shown = computed(
+  readonly current = computed(
     () =>
       this.list.value.find(({ terminal_id }) => terminal_id === this.#chosen.value) ??
       this.list.value.at(-1),
@@ -41,10 +41,10 @@ export class Terminals {
     const { api } = this.#shell
     const isNewest = this.#newest('')
     try {
-      const found = await api('GET /api/terminals', { session_id: this.sessionId })
+      const reply = await api('GET /api/terminals', { session_id: this.sessionId })
       if (!isNewest()) return
-      this.list.value = found.terminals
-      this.problem.value = problemOf(found)
+      this.list.value = reply.terminals
+      this.problem.value = problemOf(reply)
       this.state.value = 'ready'
     } catch {
       // Shown in place of the list, with a button.

@@ -12,13 +12,13 @@ import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { languageOf } from '../../parts/file-kind.ts'
-import { type TurnChange, titleOf } from '../workspace/turn-changes.ts'
+import { type TurnChange, changeTitle } from '../workspace/turn-changes.ts'
 import { type Past, type Point, pointsOf } from './points.ts'
 import { t } from './strings.ts'
 import type { PastFileState } from '../../../lib/schema/checkpoint.ts'
 
 type PastFileEntry = { path: string; state: PastFileState }
-type Line =
+type TreeLine =
   | { kind: 'directory'; path: string; name: string; depth: number; open: boolean }
   | ({ kind: 'file'; name: string; depth: number } & PastFileEntry)
 
@@ -46,15 +46,15 @@ const compare = (left: string, right: string): number => {
 }
 
 /** The lines of the list: directories that open, and the files in open ones. */
-export const linesOf = (files: readonly PastFileEntry[], open: ReadonlySet<string>): Line[] => {
-  const lines: Line[] = []
-  const known = new Set<string>()
+export const linesOf = (files: readonly PastFileEntry[], open: ReadonlySet<string>): TreeLine[] => {
+  const lines: TreeLine[] = []
+  const paths = new Set<string>()
   for (const file of files.toSorted((a, b) => compare(a.path, b.path))) {
     const parents = parentsOf(file.path)
     for (const [depth, path] of parents.entries()) {
       const isShown = parents.slice(0, depth).every(each => open.has(each))
-      if (known.has(path) || !isShown) continue
-      known.add(path)
+      if (paths.has(path) || !isShown) continue
+      paths.add(path)
       const name = path.slice(path.lastIndexOf('/') + 1)
       lines.push({ kind: 'directory', path, name, depth, open: open.has(path) })
     }
@@ -160,7 +160,7 @@ function Recorded({ past, change }: { past: Past; change: TurnChange }) {
         <div class="past-at">
           <strong aria-live="polite">{labelOf(points, past.point)}</strong>
           <span class="past-turn">
-            {formatFull(when ?? change.ended_at)} · {titleOf(change)}
+            {formatFull(when ?? change.ended_at)} · {changeTitle(change)}
           </span>
         </div>
         <IconButton
@@ -305,7 +305,7 @@ function OneFile({ query, onClose }: { query: Query & { path: string }; onClose:
 function FileBody({ file, compared }: { file: File; compared: boolean }) {
   const { path, state, text, diff, binary, truncated } = file
   const diffs = useMemo(() => parseDiff(diff), [diff])
-  const note = (said: string) => <p class="panel-note">{said}</p>
+  const note = (text: string) => <p class="panel-note">{text}</p>
   if (state === 'unknown') return note(t('unknown.text'))
   if (compared && !truncated && !binary) {
     if (diff === '') return note(t('same.text'))

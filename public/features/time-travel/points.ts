@@ -46,8 +46,8 @@ export const pastOfCall = (
           each.steps?.some(step => step.calls.includes(callId))),
     ) ?? null
   if (!change?.steps) return { session, change, point: 'after', isWhole: change !== null }
-  const wanted = calls.indexOf(callId)
-  const isReached = (call: string) => calls.indexOf(call) <= wanted
+  const callIndex = calls.indexOf(callId)
+  const isReached = (call: string) => calls.indexOf(call) <= callIndex
   const index = change.steps.findLastIndex(step => step.calls.some(isReached))
   // Of a turn that was interrupted, the last steps may be missing.
   if (change.interrupted && index === change.steps.length - 1) {

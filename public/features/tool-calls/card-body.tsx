@@ -46,7 +46,7 @@ export type CardBodyProps = {
 export function CardBody(props: CardBodyProps) {
   const { name, args, path, openFile } = props
   const whole = useSignal<Whole | null>(null)
-  const stored = useSignal<string | null>(null)
+  const fullText = useSignal<string | null>(null)
   const content = whole.value ? whole.value.content : props.content
   const colored = whole.value ? whole.value.colored : props.colored
   const result = useMemo(
@@ -59,13 +59,13 @@ export function CardBody(props: CardBodyProps) {
   }
   const isText = result?.body.kind === 'output' || result?.body.kind === 'text'
   const rest = props.cut && !whole.value ? { lines: props.cut.lines, load } : null
-  const place = result?.stored
+  const place = result?.storedAt
   return (
     <div class="tool-body">
       {path && files.length === 0 && (
         <FileName path={path} line={firstLine(args)} openFile={openFile} />
       )}
-      <Input name={name} args={args} shown={files.length > 0} named={path !== undefined} />
+      <Input name={name} args={args} hasDiff={files.length > 0} isNamed={path !== undefined} />
       {props.ranIn && <p class="tool-note tool-place">{t(`tool.in.${props.ranIn}`)}</p>}
       {props.running}
       {!props.running && !result && <p class="tool-note">{t('tool.waiting')}</p>}
@@ -82,22 +82,22 @@ export function CardBody(props: CardBodyProps) {
             </p>
           ))}
           <ToolBody
-            body={stored.value === null ? result.body : { kind: 'text', text: stored.value }}
+            body={fullText.value === null ? result.body : { kind: 'text', text: fullText.value }}
             files={files}
             language={extensionOf(path)}
             exitCode={props.exitCode}
             openFile={openFile}
-            rest={isText && stored.value === null ? rest : null}
+            rest={isText && fullText.value === null ? rest : null}
           />
           {rest && !isText && (
             <LoadButton label={t('tool.fetch', { count: props.cut?.chars ?? 0 })} load={load} />
           )}
-          {place && stored.value === null && !rest && (
+          {place && fullText.value === null && !rest && (
             <LoadButton
               label={t('output.stored')}
               failed={t('output.stored.gone')}
               load={async () => {
-                stored.value = await props.loadStored(place)
+                fullText.value = await props.loadStored(place)
               }}
             />
           )}
@@ -127,13 +127,13 @@ type InputProps = {
   name: string
   args: Args
   /** As a diff. */
-  shown: boolean
+  hasDiff: boolean
   /** The file name is already shown above. */
-  named: boolean
+  isNamed: boolean
 }
 
 /** Arguments of the call, without those shown elsewhere. */
-function Input({ name, args, shown, named }: InputProps) {
+function Input({ name, args, hasDiff, isNamed }: InputProps) {
   const code = name === 'terminal' ? args.command : name === 'execute_code' ? args.code : null
   if (typeof code === 'string') {
     return (
@@ -160,9 +160,9 @@ function Input({ name, args, shown, named }: InputProps) {
     )
   }
   const { about = [], implied = [] } = shownCall(name) ?? {}
-  const said = new Set([...about.filter(key => key !== 'path'), ...implied])
+  const keys = new Set([...about.filter(key => key !== 'path'), ...implied])
   const isSaid = (key: string) =>
-    (shown && IN_DIFF.has(key)) || (named && key === 'path') || said.has(key)
+    (hasDiff && IN_DIFF.has(key)) || (isNamed && key === 'path') || keys.has(key)
   const rest = Object.entries(args).filter(([key]) => !isSaid(key))
   if (rest.length === 0 || name === 'todo') return null
   return (

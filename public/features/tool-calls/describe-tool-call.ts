@@ -112,32 +112,36 @@ const ofOurs = ({ icon, verb, verbs = {}, about = [], isCode }: ShownCall, args:
 const generic = (name: string, args: Args): Draft => {
   const first = Object.values(args).find(value => typeof value === 'string' && value)
   const plain = name.replace(/^mcp_/, '').replace(/_+/g, ' ').trim() || t('verb.tool')
-  const named = `${plain[0]!.toUpperCase()}${plain.slice(1)}[ {object}]`
-  return { icon: 'wrench', did: named, does: named, code: false, object: oneLine(text(first)) }
+  const phrase = `${plain[0]!.toUpperCase()}${plain.slice(1)}[ {object}]`
+  return { icon: 'wrench', did: phrase, does: phrase, code: false, object: oneLine(text(first)) }
 }
 
-/** `shown` replaces the object, where the arguments are not known. */
-export const describeToolCall = (name: string, args: Args, shown?: string): ToolDescription => {
+/** `objectText` replaces the object, where the arguments are not known. */
+export const describeToolCall = (
+  name: string,
+  args: Args,
+  objectText?: string,
+): ToolDescription => {
   const ours = shownCall(name)
   const { did, does, object, ...rest } = ours ? ofOurs(ours, args) : generic(name, args)
-  const named = shown ?? object
-  const written = typeof named === 'string' ? visibleName(named) : listOf(named)
+  const target = objectText ?? object
+  const text = typeof target === 'string' ? visibleName(target) : listOf(target)
   return {
     ...rest,
-    did: phraseOf(did, written),
-    does: phraseOf(does, written),
+    did: phraseOf(did, text),
+    does: phraseOf(does, text),
     // A list of processes has no place for an object, but may have an argument.
-    object: OBJECT.test(did) ? written : '',
+    object: OBJECT.test(did) ? text : '',
   }
 }
 
 /** Parses the arguments; text that is no JSON object becomes a single argument. */
-export const parseArgs = (written: string): Args => {
+export const parseArgs = (text: string): Args => {
   try {
-    const value: unknown = JSON.parse(written || '{}')
+    const value: unknown = JSON.parse(text || '{}')
     if (isObject(value)) return value
   } catch {
     // Truncated or invalid JSON is shown as it is.
   }
-  return written.trim() ? { arguments: written } : {}
+  return text.trim() ? { arguments: text } : {}
 }

@@ -11,11 +11,11 @@ type Problem = {
   text: string
 }
 
-const toProblem = (said: string): Problem => {
+const toProblem = (raw: string): Problem => {
   const [, path = '', line = '', kind, text] =
-    /^(.+?):(\d+):\d+ (error|warning): (.*)$/s.exec(said) ?? []
+    /^(.+?):(\d+):\d+ (error|warning): (.*)$/s.exec(raw) ?? []
   return text === undefined
-    ? { path: '', line: 0, kind: null, text: said }
+    ? { path: '', line: 0, kind: null, text: raw }
     : { path, line: Number(line), kind: kind === 'error' ? 'error' : 'warning', text }
 }
 

@@ -26,14 +26,14 @@ export const parseFields = (content: string): Fields | null => {
     const value: unknown = JSON.parse(text)
     return isObject(value) ? value : null
   } catch {
-    const found = recoverFields(text)
-    return Object.keys(found).length > 0 ? found : null
+    const fields = recoverFields(text)
+    return Object.keys(fields).length > 0 ? fields : null
   }
 }
 
 /** Recovers string fields of truncated JSON; the last one may be incomplete. */
 const recoverFields = (text: string): Record<string, unknown> => {
-  const found: Record<string, unknown> = {}
+  const fields: Record<string, unknown> = {}
   for (const key of ['output', 'diff', 'content', 'error']) {
     const start = new RegExp(`"${key}"\\s*:\\s*"`).exec(text)
     if (!start) continue
@@ -41,14 +41,14 @@ const recoverFields = (text: string): Record<string, unknown> => {
       text.slice(start.index + start[0].length),
     )
     try {
-      found[key] = JSON.parse(`"${body?.[0].replaceAll('\n', '\\n') ?? ''}"`)
+      fields[key] = JSON.parse(`"${body?.[0].replaceAll('\n', '\\n') ?? ''}"`)
     } catch {
       // Contains raw control characters, so it is not JSON; the caller shows the text.
     }
   }
   const code = /"exit_code"\s*:\s*(-?\d+)/.exec(text)
-  if (code) found.exit_code = Number(code[1])
-  return found
+  if (code) fields.exit_code = Number(code[1])
+  return fields
 }
 
 export const errorIn = (fields: Fields): string =>
@@ -67,13 +67,13 @@ export const outcomeOf = (content: string, recorded: Recorded = {}): Outcome => 
     (exitCode !== null && exitCode !== 0) ||
     fields.success === false ||
     errorIn(fields) !== ''
-  const found = [fields.matches, fields.files].find(Array.isArray)
+  const list = [fields.matches, fields.files].find(Array.isArray)
   return {
     state: by ? 'refused' : failed ? 'failed' : 'ok',
     by,
     isInBackground: typeof fields.session_id === 'string' && typeof fields.pid === 'number',
     exitCode: by ? null : exitCode,
-    matches: typeof fields.total_count === 'number' ? fields.total_count : (found?.length ?? null),
+    matches: typeof fields.total_count === 'number' ? fields.total_count : (list?.length ?? null),
     edit: typeof fields.diff === 'string' && fields.diff ? countChanges(fields.diff) : null,
   }
 }

@@ -34,7 +34,7 @@ export type Body =
 
 export type ParsedResult = {
   /** Where the service stored what is left out; null: nothing is. */
-  stored: string | null
+  storedAt: string | null
   error: string
   /** Sentences about the result. */
   notes: string[]
@@ -59,16 +59,16 @@ const STORED_OUTPUT = /\[â€¦ \d+ characters left out; all of it is in (\/.+?) â€
 
 const parseContent = (name: string, whole: string): ParsedResult => {
   const content = whole.replace(STORED, '')
-  const stored = STORED.exec(whole)?.[1] ?? STORED_OUTPUT.exec(content)?.[1] ?? null
+  const storedAt = STORED.exec(whole)?.[1] ?? STORED_OUTPUT.exec(content)?.[1] ?? null
   const fields = parseFields(content)
-  if (!fields) return { stored, error: '', notes: [], body: plainBody(content) }
+  if (!fields) return { storedAt, error: '', notes: [], body: plainBody(content) }
   const error = errorIn(fields)
-  const said = toolInfo(name) && inWords(fields)
+  const words = toolInfo(name) && inWords(fields)
   // A failed call lacks the fields of a successful one, which does not mean that it found nothing.
   const body: Body =
-    error && said && !hasContent(said.body)
+    error && words && !hasContent(words.body)
       ? { kind: 'nothing' }
-      : (said?.body ?? bodyByShape(fields))
+      : (words?.body ?? bodyByShape(fields))
   const general = [
     text(fields.warning),
     text(fields.note),
@@ -76,8 +76,8 @@ const parseContent = (name: string, whole: string): ParsedResult => {
     text(fields.warnings),
     fields._instructions === undefined ? '' : t('note.instructions'),
   ]
-  const notes = [...(said?.notes ?? []), ...(said || body.kind !== 'fields' ? general : [])]
-  return { stored, error, notes: [...new Set(notes.filter(Boolean))], body }
+  const notes = [...(words?.notes ?? []), ...(words || body.kind !== 'fields' ? general : [])]
+  return { storedAt, error, notes: [...new Set(notes.filter(Boolean))], body }
 }
 
 const hasContent = (body: Body): boolean =>

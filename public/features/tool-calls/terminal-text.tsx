@@ -58,7 +58,7 @@ export function TerminalText(props: Props) {
   }
   if (!text.trim()) return <Summary exitCode={exitCode} text={t('tool.empty')} />
   const isLong = total > FIRST_LINES + SLACK_LINES
-  const shown = Math.min(limit, total)
+  const visibleLines = Math.min(limit, total)
   return (
     <div class="term">
       {(isLong || (exitCode ?? 0) !== 0) && (
@@ -66,8 +66,8 @@ export function TerminalText(props: Props) {
           <Summary
             exitCode={exitCode}
             text={
-              shown < total
-                ? t('output.last', { count: total, shown })
+              visibleLines < total
+                ? t('output.last', { count: total, shown: visibleLines })
                 : t('output.whole', { count: total })
             }
           />
@@ -99,7 +99,7 @@ export function TerminalText(props: Props) {
                     ? t('output.earlier', {
                         count: Math.min(
                           PART_LINES - (count.value === FIRST_LINES ? FIRST_LINES : 0),
-                          total - shown,
+                          total - visibleLines,
                         ),
                       })
                     : t('output.all')}
@@ -148,8 +148,8 @@ const Summary = ({ exitCode, text }: { exitCode: number | null; text: string }) 
 
 function Colored({ text, live }: { text: string; live: boolean }) {
   const pieces = useMemo(() => {
-    const found = parseAnsi(text)
-    return found.length > MAX_PIECES ? [{ text: stripAnsi(text), style: {} }] : found
+    const spans = parseAnsi(text)
+    return spans.length > MAX_PIECES ? [{ text: stripAnsi(text), style: {} }] : spans
   }, [text])
   return <pre dir="ltr">{pieces.map((piece, index) => colored(piece, index, live))}</pre>
 }
@@ -164,21 +164,21 @@ function Found({
   query: string
   label: string
 }) {
-  const found = useMemo(() => findLines(lines, query), [lines, query])
-  const shown = found.slice(0, MAX_FOUND)
+  const matches = useMemo(() => findLines(lines, query), [lines, query])
+  const visible = matches.slice(0, MAX_FOUND)
   return (
     <>
       <p class="tool-note" role="status">
-        {found.length === 0
+        {matches.length === 0
           ? t('output.found.none')
-          : found.length > shown.length
-            ? t('output.found.first', { shown: shown.length, count: found.length })
-            : t('output.found', { count: found.length })}
+          : matches.length > visible.length
+            ? t('output.found.first', { shown: visible.length, count: matches.length })
+            : t('output.found', { count: matches.length })}
       </p>
-      {shown.length > 0 && (
+      {visible.length > 0 && (
         <ScrollBox class="term-box term-whole" label={label}>
           <pre dir="ltr" class="numbered">
-            {shown.map(({ number, parts }) => (
+            {visible.map(({ number, parts }) => (
               <div key={number} data-n={number}>
                 {parts.map((part, at) => (at % 2 === 1 ? <mark key={at}>{part}</mark> : part))}
                 {'\n'}

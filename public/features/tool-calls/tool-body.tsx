@@ -71,10 +71,10 @@ export function FileName(props: { path: string; line?: number | undefined; openF
   )
 }
 
-type Line = { number: number | null; text: string }
+type OutputLine = { number: number | null; text: string }
 
 /** Lines of a file: the numbers are drawn by the style sheet, so that they are not copied. */
-function Lines({ lines, language }: { lines: readonly Line[]; language: string | null }) {
+function Lines({ lines, language }: { lines: readonly OutputLine[]; language: string | null }) {
   const parts = useMemo(() => splitAtGaps(lines), [lines])
   return (
     <ScrollBox class="tool-code tool-tall" label={t('code.label')}>
@@ -100,11 +100,11 @@ function Lines({ lines, language }: { lines: readonly Line[]; language: string |
   )
 }
 
-type Part = { from: number | null; numbers: string; text: string }
+type OutputPart = { from: number | null; numbers: string; text: string }
 
 /** Groups lines with consecutive numbers, so that each group is highlighted as one text. */
-const splitAtGaps = (lines: readonly Line[]): Part[] => {
-  const parts: Part[] = []
+const splitAtGaps = (lines: readonly OutputLine[]): OutputPart[] => {
+  const parts: OutputPart[] = []
   let next: number | null = null
   for (const { number, text } of lines) {
     const last = parts.at(-1)
@@ -147,7 +147,7 @@ function Matches({ matches, openFile }: { matches: readonly Match[]; openFile: O
   return (
     <>
       <ul class="hits">
-        {more.shown.map(({ path, line, text }, index) => {
+        {more.visible.map(({ path, line, text }, index) => {
           const name = visibleName(path)
           const place = line === null ? name : `${name}:${line}`
           return (
@@ -182,7 +182,7 @@ function Items({ items }: { items: readonly Item[] }) {
   return (
     <>
       <ul class="result-list">
-        {more.shown.map((one, index) => (
+        {more.visible.map((one, index) => (
           <li key={index}>
             {(one.title || one.note) && (
               <p class="result-name">
@@ -226,7 +226,7 @@ function Fields({ fields }: { fields: readonly Field[] }) {
   return (
     <>
       <dl class="tool-args">
-        {more.shown.map(({ label, value }, index) => (
+        {more.visible.map(({ label, value }, index) => (
           <div key={index}>
             <dt>{visibleText(label)}</dt>
             <dd>{isObjectOrArray(value) ? <Nested value={value} /> : scalar(value)}</dd>

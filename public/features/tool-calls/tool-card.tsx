@@ -23,7 +23,7 @@ export type Whole = { content: string; colored: string | null }
 export type ToolCardProps = {
   name: string
   /** Arguments as JSON text. */
-  written: string
+  argsText: string
   short: Args | null
   /** Text of the result; null while there is none. */
   content: string | null
@@ -54,25 +54,25 @@ export type ToolCardProps = {
 }
 
 export function ToolCard(props: ToolCardProps) {
-  const { name, written, content, recorded, open } = props
-  const args = useMemo(() => props.short ?? parseArgs(written), [written, props.short])
+  const { name, argsText, content, recorded, open } = props
+  const args = useMemo(() => props.short ?? parseArgs(argsText), [argsText, props.short])
   const outcome = useMemo(
     () => (content === null ? null : outcomeOf(content, recorded)),
     [content, recorded],
   )
-  const said = describeToolCall(name, args)
+  const description = describeToolCall(name, args)
   const busy = props.state !== 'ended'
   const state = outcome?.state ?? (recorded._failed ? 'failed' : 'ok')
   return (
     <div class={`tool tool-${busy ? props.state : state}`}>
       {!props.isBare && (
         <button type="button" class="tool-head" aria-expanded={open} onClick={props.onToggle}>
-          <Icon name={said.icon} />
+          <Icon name={description.icon} />
           <span class="tool-words">
             <ToolPhrase
-              phrase={busy ? said.does : said.did}
-              object={said.object}
-              code={said.code}
+              phrase={busy ? description.does : description.did}
+              object={description.object}
+              code={description.code}
             />
           </span>
           {outcome?.edit && state === 'ok' && <DiffCounts {...outcome.edit} />}
@@ -94,7 +94,7 @@ export function ToolCard(props: ToolCardProps) {
           ranIn={props.ranIn}
           isErrorShown={outcome?.by !== 'user'}
           running={busy && <RunningOutput output={props.output} />}
-          path={said.path}
+          path={description.path}
           openFile={props.openFile}
         />
       )}

@@ -76,12 +76,12 @@ const bodyOf = (fields: Fields): Body => {
     return { kind: 'matches', matches: matchesIn(fields) }
   if (typeof fields.diff === 'string' && fields.diff)
     return { kind: 'diff', files: parseDiff(fields.diff) }
-  const written = text(fields.content)
+  const content = text(fields.content)
   if (/^ *\d+\|/.test(raw(fields.content)))
     return { kind: 'code', lines: numberedLines(raw(fields.content)) }
-  const said =
-    written || text(fields.user_response) || text(fields.analysis) || text(fields.feedback)
-  return said ? { kind: 'text', text: said } : { kind: 'nothing' }
+  const body =
+    content || text(fields.user_response) || text(fields.analysis) || text(fields.feedback)
+  return body ? { kind: 'text', text: body } : { kind: 'nothing' }
 }
 
 /** The sentence of the result says that there is nothing. */

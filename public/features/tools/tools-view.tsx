@@ -4,18 +4,18 @@ import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Toolsets, ToolsetRow } from '../../../lib/schema/toolset.ts'
 import { Row } from '../../parts/field.tsx'
-import { titleOf } from '../sessions/sessions.ts'
+import { sessionTitle } from '../sessions/sessions.ts'
 import { toolsOf } from './tools.ts'
 import { enTools, t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
-type Known = keyof typeof enTools extends infer K
+type NamedTool = keyof typeof enTools extends infer K
   ? K extends `${infer N}.does`
     ? N
     : never
   : never
-const isKnown = (name: string): name is Known => `${name}.does` in enTools
+const isKnown = (name: string): name is NamedTool => `${name}.does` in enTools
 
 const reasonOf = ({ name, reason, needs }: ToolsetRow['tools'][number]): string | null => {
   if (reason !== null && name === 'web_search' && needs)
@@ -67,7 +67,7 @@ const List = ({
 const SessionTools = ({ own }: { own: Toolsets }) => {
   const app = useApp()
   const tools = toolsOf(app)
-  const title = titleOf(app.sessions.row(own.session_id) ?? { title: '' })
+  const title = sessionTitle(app.sessions.row(own.session_id) ?? { title: '' })
   const has = own.enabled_toolsets !== null
   return (
     <section class="view-part" aria-labelledby="tools-session">

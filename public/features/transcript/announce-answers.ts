@@ -4,7 +4,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { Pane } from '../../pane.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import type { TranscriptState } from '../messages/chat-reducer.ts'
-import { textOf } from '../messages/transcript.ts'
+import { messageText } from '../messages/message-text.ts'
 import { SpokenSentences } from './spoken-sentences.ts'
 
 /** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */
@@ -24,7 +24,7 @@ export const startAnnouncing = (pane: Pane): void => {
   /** Null: no chat was shown. */
   let session: string | null = null
   /** Messages that were on the page when it was opened, or were announced. */
-  let known = new Set<string>()
+  let ids = new Set<string>()
   let streamed: { id: string; sentences: SpokenSentences } | null = null
   let isPlanned = false
 
@@ -42,14 +42,14 @@ export const startAnnouncing = (pane: Pane): void => {
       speak(sentencesOf(live.message_id).update(live.text, true))
   }
   const skip = ({ messages, live }: TranscriptState): void => {
-    known = new Set(messages.map(({ id }) => id).filter(id => !isBeingSent(id)))
+    ids = new Set(messages.map(({ id }) => id).filter(id => !isBeingSent(id)))
     streamed = null
     if (live?.message_id) sentencesOf(live.message_id).update(live.text, true)
   }
   const finish = (message: Message): void => {
-    known.add(message.id)
+    ids.add(message.id)
     if (message.role === 'assistant' && !message._error)
-      speak(sentencesOf(message.id).update(textOf(message), false))
+      speak(sentencesOf(message.id).update(messageText(message), false))
   }
 
   effect(() => {
@@ -60,10 +60,10 @@ export const startAnnouncing = (pane: Pane): void => {
       session = null
       return
     }
-    const isNew = session === '' && known.size === 0
+    const isNew = session === '' && ids.size === 0
     if (session === null || (session !== value.sessionId && !isNew)) skip(value)
     session = value.sessionId
-    const first = value.messages.findLastIndex(({ id }) => known.has(id)) + 1
+    const first = value.messages.findLastIndex(({ id }) => ids.has(id)) + 1
     for (const message of value.messages.slice(first)) if (!isBeingSent(message.id)) finish(message)
     if (!value.live?.text || isPlanned) return
     isPlanned = true

@@ -7,5 +7,5 @@ export const CallBody = ({ step }: { step: ToolStep }) =>
   step.name === 'delegate_task' ? (
     <Subagents step={step} />
   ) : (
-    <PresentedPlan id={step.tid} written={step.written} />
+    <PresentedPlan id={step.tid} argsText={step.argsText} />
   )

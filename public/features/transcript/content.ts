@@ -1,13 +1,5 @@
-/** Helpers for one message: text, time, and markers. */
+/** Helpers for one message: time and markers. */
 import type { Message } from '../../../lib/schema/message.ts'
-
-export const textOf = (message: Pick<Message, 'content'>): string =>
-  typeof message.content === 'string'
-    ? message.content
-    : message.content
-        .map(part => (part.type !== 'thinking' && typeof part.text === 'string' ? part.text : ''))
-        .filter(Boolean)
-        .join('\n\n')
 
 export const secondsOf = (message: Message): number | null =>
   message._ts ?? message.timestamp ?? null
@@ -30,8 +22,8 @@ export const splitText = (text: string): string[] => {
   let fence = ''
   let blank = false
   for (let at = 0; at < text.length; ) {
-    const found = text.indexOf('\n', at)
-    const end = found < 0 ? text.length : found
+    const index = text.indexOf('\n', at)
+    const end = index < 0 ? text.length : index
     const line = text.slice(at, Math.min(end, at + 120))
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? ''
     if (!fence && blank && at - start >= PIECE && (mark || /^[\p{L}\p{N}#*_"“(`[]/u.test(line))) {

@@ -1,5 +1,5 @@
 /** Error card: a title by cause, the provider's message, and the action that helps. */
-import { textOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 import type { Coded } from '../../../lib/base/sentences.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { ComponentChild } from 'preact'
@@ -118,7 +118,7 @@ export function ErrorCard(props: ErrorCardProps) {
   const { error, onRetry, onSwitchModel, onAddKey, onCompact } = props
   const failure =
     'content' in error
-      ? { ...parseFailure(textOf(error)), sentences: error._sentences }
+      ? { ...parseFailure(messageText(error)), sentences: error._sentences }
       : toFailure(error)
   const { type, sentences } = failure
   const title = t(`error.${type}`)

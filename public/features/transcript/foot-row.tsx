@@ -7,7 +7,8 @@ import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
-import { secondsOf, textOf } from './content.ts'
+import { secondsOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 import type { FootRow } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 
@@ -59,7 +60,7 @@ function Tools({ row }: { row: FootRow }) {
   const { actions, showUsage } = useTranscript()
   const last = row.messages.at(-1)
   if (!last) return null
-  const markdown = () => row.messages.map(textOf).join('\n\n')
+  const markdown = () => row.messages.map(messageText).join('\n\n')
   // Zeros: the provider reported nothing.
   const usage = showUsage && row.usage && row.usage.input_tokens > 0 ? row.usage : null
   const seconds = secondsOf(last)

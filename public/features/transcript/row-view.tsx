@@ -5,7 +5,7 @@ import { t } from '../../strings/transcript-strings.ts'
 import { type Lazy, lazy } from '../../parts/lazy.tsx'
 import { ActivityRowView, StepRowView, WorkWords } from './activity-row.tsx'
 import { FootRowView } from './foot-row.tsx'
-import type { Row } from './rows.ts'
+import type { TranscriptRow } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 import { ServerNotice, TextRowView } from './text-row.tsx'
 import { partOfUser, UserRowView } from './user-row.tsx'
@@ -20,7 +20,7 @@ const StepLimitCard = lazy(async () => (await import('./step-limit-card.tsx')).S
 const SummaryRow = lazy(async () => (await import('./summary-row.tsx')).SummaryRow, true)
 
 /** What is loaded for rows of this kind. When it comes after the row, it moves what is below. */
-export const partOf = (row: Row): Pick<Lazy<never>, 'preload'> | null => {
+export const partOf = (row: TranscriptRow): Pick<Lazy<never>, 'preload'> | null => {
   switch (row.kind) {
     case 'user':
       return partOfUser(row.message)
@@ -46,7 +46,7 @@ export const partOf = (row: Row): Pick<Lazy<never>, 'preload'> | null => {
   }
 }
 
-export function RowView({ row }: { row: Row }) {
+export function RowView({ row }: { row: TranscriptRow }) {
   switch (row.kind) {
     case 'user':
       return <UserRowView message={row.message} />
@@ -78,13 +78,13 @@ export function RowView({ row }: { row: Row }) {
 }
 
 /** The live event has a more precise cause than the stored text. */
-function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
+function ErrorRow({ row }: { row: TranscriptRow & { kind: 'error' } }) {
   const { chat, actions } = useTranscript()
   const error = usePart(chat, ({ error }) => error)
-  const known = row.last ? error : null
+  const current = row.last ? error : null
   return (
     <ErrorCard
-      error={known ?? row.message}
+      error={current ?? row.message}
       onRetry={row.last ? () => actions.retry(row.message.id) : null}
       onSwitchModel={actions.switchModel}
       onAddKey={actions.addKey}

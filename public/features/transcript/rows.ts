@@ -8,7 +8,8 @@ import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { TurnUsage } from '../../../lib/schema/usage.ts'
 import type { Notice, ToolOutcome } from '../messages/chat-reducer.ts'
-import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
+import { isCancelMarker, isCompaction, secondsOf, splitText } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 
 /** The part of a live turn that determines the rows; excludes the streamed text. */
 export type LiveShape = {
@@ -28,7 +29,7 @@ export type ToolStep = {
   tid: string
   name: string
   /** Arguments as JSON text; empty while only the preview of the event is known. */
-  written: string
+  argsText: string
   short: Readonly<Record<string, string>> | null
   result: Message | null
   state: 'running' | 'queued' | 'ended'
@@ -82,11 +83,11 @@ export type FootRow = {
   /** The user's message and everything that followed it. */
   turn: readonly Message[]
   /** Ids of the user messages whose turn ends here: more than one when the turn was steered. */
-  asked: readonly string[]
+  userIds: readonly string[]
   usage: TurnUsage | null
   last: boolean
 }
-export type Row =
+export type TranscriptRow =
   | { kind: 'user'; key: string; message: Message }
   | ActivityRow
   /** `alone`: its words are in the line of the group already. */
@@ -144,30 +145,30 @@ const isSaid = (step: Step): boolean =>
   !step.result?._hooks &&
   step.decisions.every(({ what }) => what.length <= DECIDED_CHARS)
 
-export const toRows = (input: RowsInput): Row[] => {
+export const toRows = (input: RowsInput): TranscriptRow[] => {
   const results = new Map<string, Message>()
   for (const message of input.messages) {
     if (message.role === 'tool' && message.tool_call_id) results.set(message.tool_call_id, message)
   }
-  const rows: Row[] = []
+  const rows: TranscriptRow[] = []
   const turns = toTurns(input.messages)
-  let asked: string[] = []
+  let userIds: string[] = []
   for (const [index, turn] of turns.entries()) {
     const last = index === turns.length - 1
     const usage = usageOf(turn, turns[index + 1], input.turnUsage)
-    if (turn.user) asked.push(turn.user.id)
+    if (turn.user) userIds.push(turn.user.id)
     const continues = last ? input.live !== null : !usage && endsLater(turn, input)
-    const ended = continues ? [] : asked
-    if (!continues) asked = []
+    const ended = continues ? [] : userIds
+    if (!continues) userIds = []
     const live = last ? input.live : null
-    addTurn(rows, turn, { ...input, results, live, last, usage, asked: ended })
+    addTurn(rows, turn, { ...input, results, live, last, usage, userIds: ended })
   }
-  const known = new Set(input.messages.map(({ id }) => id))
-  const others = input.notices?.filter(({ after }) => !after || !known.has(after)) ?? []
+  const ids = new Set(input.messages.map(({ id }) => id))
+  const others = input.notices?.filter(({ after }) => !after || !ids.has(after)) ?? []
   return [...rows, ...others.map(noticeRow)]
 }
 
-const noticeRow = ({ id, message, sentences }: Notice): Row => ({
+const noticeRow = ({ id, message, sentences }: Notice): TranscriptRow => ({
   ...{ kind: 'notice', key: `notice:${id}`, text: message },
   coded: sentences?.message,
 })
@@ -204,12 +205,12 @@ const endsLater = (turn: Turn, { turnUsage = [], live }: RowsInput): boolean =>
 
 type TurnInput = RowsInput & {
   results: ReadonlyMap<string, Message>
-  asked: readonly string[]
+  userIds: readonly string[]
   last: boolean
   usage: TurnUsage | null
 }
 
-const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
+const addTurn = (rows: TranscriptRow[], { user, replies }: Turn, input: TurnInput) => {
   const { live, last } = input
   if (user) rows.push({ kind: 'user', key: user.id, message: user })
   const name = (user ?? replies[0]!).id
@@ -311,7 +312,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       if (step)
         steps.push({ ...step, short: args, result: { id: tid, role: 'tool', content: snippet } })
     }
-    const text = textOf(message)
+    const text = messageText(message)
     if (text.trim()) {
       flush(false)
       addText(rows, message, text, first)
@@ -323,8 +324,8 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     const calls = message.tool_calls ?? []
     for (const call of calls) {
       const isOwn = ({ call_id: id }: Decision) => (id ?? (calls[1] ? '' : call.id)) === call.id
-      const { name: called, arguments: written } = call.function
-      const step = toolStep(call.id, called, written, input, decisions.filter(isOwn))
+      const { name: called, arguments: argsText } = call.function
+      const step = toolStep(call.id, called, argsText, input, decisions.filter(isOwn))
       if (step) {
         steps.push(step)
         now = (step.result && secondsOf(step.result)) ?? now
@@ -349,7 +350,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       key: `${name}:foot`,
       messages: spoken,
       turn: user ? [user, ...replies] : replies,
-      asked: input.asked,
+      userIds: input.userIds,
       usage: input.usage,
       last,
     })
@@ -360,10 +361,10 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
 type Rest = { steps: Step[]; flush: (live: boolean) => void; first: boolean; input: TurnInput }
 
 /** Adds the rows of the running turn after the stored ones. */
-const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: Rest) => {
-  const known = new Set(steps.map(step => step.key))
+const addLive = (rows: TranscriptRow[], live: LiveShape, { steps, flush, first, input }: Rest) => {
+  const keys = new Set(steps.map(step => step.key))
   for (const { tid, name, args } of live.tools) {
-    if (known.has(tid) || input.results.has(tid)) continue
+    if (keys.has(tid) || input.results.has(tid)) continue
     const step = toolStep(tid, name, '', input)
     if (step) steps.push({ ...step, short: args })
   }
@@ -394,7 +395,7 @@ const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: R
   flush(true)
 }
 
-const addText = (rows: Row[], message: Message, text: string, first: boolean) => {
+const addText = (rows: TranscriptRow[], message: Message, text: string, first: boolean) => {
   const pieces = splitText(text)
   for (const [index, piece] of pieces.entries()) {
     const isLast = index === pieces.length - 1
@@ -428,7 +429,7 @@ const writtenStep = (
 const toolStep = (
   tid: string,
   name: string,
-  written: string,
+  argsText: string,
   input: TurnInput,
   decisions: readonly Decision[] = [],
 ): ToolStep | null => {
@@ -442,8 +443,8 @@ const toolStep = (
     key: tid,
     tid,
     name,
-    written,
-    short: running && !written ? running.args : null,
+    argsText,
+    short: running && !argsText ? running.args : null,
     result,
     state,
     startedAt: running?.started_at ?? null,
@@ -453,7 +454,10 @@ const toolStep = (
 }
 
 /** Reuses unchanged row objects, so that they are not rendered again. */
-export const reuseRows = (before: ReadonlyMap<string, Row>, rows: Row[]): Row[] =>
+export const reuseRows = (
+  before: ReadonlyMap<string, TranscriptRow>,
+  rows: TranscriptRow[],
+): TranscriptRow[] =>
   rows.map(row => {
     const old = before.get(row.key)
     return old && sameFields(old, row) ? old : row

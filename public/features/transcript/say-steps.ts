@@ -2,7 +2,7 @@
 import { shownCall } from '../../../lib/base/tools.ts'
 import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
 import { asObject, asString } from '../../../lib/base/json.ts'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { pageLocale } from '../../strings/t.ts'
 import {
   type Args,
@@ -13,7 +13,7 @@ import {
 } from '../tool-calls/describe-tool-call.ts'
 import { type Outcome, outcomeOf } from '../tool-calls/outcome.ts'
 import { t } from '../tool-calls/step-strings.ts'
-import { textOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 import { type Step, type ToolStep, wasNotAllowed } from './rows.ts'
 
 export type SaidObject = {
@@ -79,7 +79,7 @@ const isCommand = (name: string): boolean =>
   shownCall(name)?.verb === 'ran' || shownCall(name)?.verb === 'script'
 
 export const goalsOf = (step: ToolStep): string[] => {
-  const { tasks, goal } = parseArgs(step.written)
+  const { tasks, goal } = parseArgs(step.argsText)
   return (Array.isArray(tasks) ? tasks : [{ goal }])
     .map(task => asString(asObject(task).goal))
     .filter(Boolean)
@@ -121,16 +121,16 @@ const noteOf = (outcome: Outcome | null): string => {
 }
 
 const filesOf = ({ patch, input }: Args): string[] => {
-  const written = patch ?? input
-  return typeof written === 'string'
-    ? [...new Set([...written.matchAll(PATCHED)].map(match => match[1]!.trim()))]
+  const text = patch ?? input
+  return typeof text === 'string'
+    ? [...new Set([...text.matchAll(PATCHED)].map(match => match[1]!.trim()))]
     : []
 }
 
 const draftOf = (step: ToolStep): Draft => {
-  const outcome = step.result ? outcomeOf(textOf(step.result), step.result) : null
+  const outcome = step.result ? outcomeOf(messageText(step.result), step.result) : null
   if (isSubagent(step.name)) return subagents(step, outcome)
-  const args = step.short ?? parseArgs(step.written)
+  const args = step.short ?? parseArgs(step.argsText)
   const { did, object, code, path } = describeToolCall(step.name, args)
   const isRefused = outcome?.state === 'refused'
   const whole = object || (isRefused ? did.before : '')
@@ -143,7 +143,7 @@ const draftOf = (step: ToolStep): Draft => {
   const edit = outcome?.state === 'ok' && patched.length < 2 ? outcome.edit : null
   const titles = patched.length > 1 ? patched : [path ?? whole]
   const objectOf = (title: string): SaidObject => ({
-    text: path ? visibleName(nameOf(title)) : cut(whole),
+    text: path ? visibleName(fileName(title)) : cut(whole),
     title: path ? visibleName(title) : title,
     isCode: code,
     quotes,
@@ -191,8 +191,8 @@ export const sayWork = (steps: readonly Step[]): Clause[] => {
     const draft = draftOf(step)
     // How many there were is part of their words.
     const key = isSubagent(step.name) ? 'subagents' : `${draft.before}\0${draft.after}`
-    const known = drafts.get(key)
-    if (known) add(known.objects, draft.objects)
+    const existing = drafts.get(key)
+    if (existing) add(existing.objects, draft.objects)
     else drafts.set(key, { ...draft, name: step.name })
   }
   const all = [...drafts.values()].slice(0, MAX_CLAUSES)
@@ -206,11 +206,11 @@ export const sayWork = (steps: readonly Step[]): Clause[] => {
     const others = sorted
       .filter(each => !failed.includes(each))
       .slice(0, MAX_OBJECTS - failed.length)
-    const shown = sorted.filter(each => failed.includes(each) || others.includes(each))
+    const visible = sorted.filter(each => failed.includes(each) || others.includes(each))
     const clause = {
       ...{ before, after },
-      objects: withFolders(shown),
-      more: sorted.length - shown.length,
+      objects: withFolders(visible),
+      more: sorted.length - visible.length,
     }
     const isOurs = shownCall(name) !== undefined
     return index > 0 && isOurs ? { ...clause, before: small(before) } : clause
@@ -221,7 +221,7 @@ export const sayWork = (steps: readonly Step[]): Clause[] => {
 export const inPlainWords = (clauses: readonly Clause[]): string =>
   clauses
     .map(({ before, after, objects, more }) => {
-      const said = objects.map(({ text, quotes: [open, close], edit, mark, exitCode, note }) =>
+      const texts = objects.map(({ text, quotes: [open, close], edit, mark, exitCode, note }) =>
         [
           text ? `${open}${text}${close}` : ' ',
           edit && `+${edit.added} −${edit.removed}`,
@@ -232,7 +232,7 @@ export const inPlainWords = (clauses: readonly Clause[]): string =>
           .join(' ')
           .replace(/^ +/, ' '),
       )
-      const list = said.map((each, at) =>
+      const list = texts.map((each, at) =>
         at === 0 ? each : `${objects[at - 1]!.mark ? ' · ' : ', '}${each}`,
       )
       const rest = more > 0 ? ` +${more}` : ''

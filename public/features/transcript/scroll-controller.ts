@@ -1,7 +1,7 @@
 /** Scroll behavior of the virtualized transcript: visible range, following the end, and a stable reading position. */
 import { type ReadonlySignal, signal } from '@preact/signals'
-import type { Place } from '../shell/route.ts'
-import type { Row } from './rows.ts'
+import type { TranscriptPlace } from '../shell/route.ts'
+import type { TranscriptRow } from './rows.ts'
 import {
   contains,
   covers,
@@ -69,8 +69,8 @@ export class ScrollController {
   readonly #measured = new Map<string, number>()
   readonly #rowObserver: ResizeObserver | null
   #observed = new Set<Element>()
-  #rows: readonly Row[] = []
-  #source: ReadonlySignal<readonly Row[]> | null = null
+  #rows: readonly TranscriptRow[] = []
+  #source: ReadonlySignal<readonly TranscriptRow[]> | null = null
   #running: ReadonlySignal<boolean> | null = null
   /** Least height of the column: what ends while a turn runs, as the output of a command, leaves its place to what follows. */
   #floor = 0
@@ -107,7 +107,7 @@ export class ScrollController {
 
   /** Called while rendering, before the DOM changes; returns the range of rows to render. */
   beginRender(
-    source: ReadonlySignal<readonly Row[]>,
+    source: ReadonlySignal<readonly TranscriptRow[]>,
     running: ReadonlySignal<boolean>,
     onNearTop: () => void,
   ): Range {
@@ -186,7 +186,7 @@ export class ScrollController {
   }
 
   /** Places a row at the top of the viewport; false when there is no such row. */
-  jumpTo({ row: key, heading, focus }: Place): boolean {
+  jumpTo({ row: key, heading, focus }: TranscriptPlace): boolean {
     if (!this.#source?.peek().some(row => row.key === key)) return false
     this.#target = { key, top: JUMP_TOP_PX, heading, focus }
     this.#drop()

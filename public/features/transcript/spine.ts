@@ -1,7 +1,7 @@
 /** The marks beside steps: what runs, needs a person, or failed. Everything else has none. */
 import { hasFailed } from '../tool-calls/outcome.ts'
-import { textOf } from './content.ts'
-import type { Row, Step } from './rows.ts'
+import { messageText } from '../messages/message-text.ts'
+import type { TranscriptRow, Step } from './rows.ts'
 
 export type Mark = 'running' | 'waiting' | 'failed'
 
@@ -9,10 +9,10 @@ const stepFailed = (step: Step): boolean =>
   step.kind === 'tool' &&
   (step.result === null
     ? step.finished?.isError === true
-    : hasFailed(textOf(step.result), step.result))
+    : hasFailed(messageText(step.result), step.result))
 
 /** `isWaiting`: for a person, or before a failed call is repeated: a card says so. */
-export const markOf = (row: Row, isWaiting: boolean): Mark | null => {
+export const markOf = (row: TranscriptRow, isWaiting: boolean): Mark | null => {
   switch (row.kind) {
     case 'activity':
       if (row.live && !isWaiting) return 'running'

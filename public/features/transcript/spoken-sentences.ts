@@ -91,8 +91,8 @@ export class SpokenSentences {
   /** Sentences that were returned of the other blocks. */
   #spoken = 0
   /** All sentences that were returned, and those before the text was replaced. */
-  #said: string[] = []
-  #saidBefore: readonly string[] = []
+  #sentences: string[] = []
+  #earlierSentences: readonly string[] = []
 
   constructor(words: Words) {
     this.#words = words
@@ -101,16 +101,21 @@ export class SpokenSentences {
   /** Sentences that are complete now and were not returned before. `isOpen`: more text will follow. */
   update(text: string, isOpen: boolean): string[] {
     if (!text.startsWith(this.#before)) {
-      ;[this.#spokenBlocks, this.#spoken, this.#saidBefore, this.#said] = [0, 0, this.#said, []]
+      ;[this.#spokenBlocks, this.#spoken, this.#earlierSentences, this.#sentences] = [
+        0,
+        0,
+        this.#sentences,
+        [],
+      ]
     }
     this.#before = text
-    const shown = this.#blocks.update(text, isOpen)
+    const blocks = this.#blocks.update(text, isOpen)
     const units = (from: number, to?: number): Unit[] =>
-      shown.slice(from, to).flatMap(({ token }) => unitsOf(token, this.#words))
+      blocks.slice(from, to).flatMap(({ token }) => unitsOf(token, this.#words))
     const sentences = completeSentences(units(this.#spokenBlocks), isOpen, this.#segmenter)
     const fresh = sentences.slice(this.#spoken)
     this.#spoken = Math.max(this.#spoken, sentences.length)
-    const closed = isOpen ? this.#blocks.closed() : shown.length
+    const closed = isOpen ? this.#blocks.closed() : blocks.length
     if (closed > this.#spokenBlocks) {
       const finished = completeSentences(units(this.#spokenBlocks, closed), false, this.#segmenter)
       // Those of the last closed block wait for what follows it.
@@ -121,9 +126,9 @@ export class SpokenSentences {
     }
     // A request that was repeated may bring the same beginning again.
     const isRepeated = (sentence: string, index: number) =>
-      this.#saidBefore[this.#said.length + index] === sentence
+      this.#earlierSentences[this.#sentences.length + index] === sentence
     const result = fresh.filter((sentence, index) => !isRepeated(sentence, index))
-    this.#said.push(...fresh)
+    this.#sentences.push(...fresh)
     return result
   }
 }

@@ -15,7 +15,7 @@ import { t } from '../tool-calls/step-strings.ts'
 import { ToolCard } from '../tool-calls/tool-card.tsx'
 import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import { LiveLine } from './activity-row.tsx'
-import { textOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 import { isNote, type ReasoningStep, type Step, type ToolStep } from './rows.ts'
 import { goalsOf } from './say-steps.ts'
 import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
@@ -51,7 +51,7 @@ export function RunningStep({
   onOpen: (() => void) | undefined
 }) {
   const { clock } = useTranscript()
-  const args = step.short ?? parseArgs(step.written)
+  const args = step.short ?? parseArgs(step.argsText)
   const { does, object, code } = describeToolCall(step.name, args)
   const waited = waitedSeconds(step.decisions)
   const isDelegation = step.name === 'delegate_task'
@@ -84,8 +84,8 @@ function LineCount() {
   return <span class="act-part">{t('tool.lines', { count: usePerFrame(source, 1) })}</span>
 }
 
-const textInArgs = ({ name, written }: ToolStep): string => {
-  const args = parseArgs(written)
+const textInArgs = ({ name, argsText }: ToolStep): string => {
+  const args = parseArgs(argsText)
   return (toolInfo(name)?.texts ?? []).map(key => asString(args[key])).find(Boolean) ?? ''
 }
 
@@ -95,7 +95,7 @@ const textInArgs = ({ name, written }: ToolStep): string => {
  */
 function Tail({ step }: { step: ToolStep }) {
   const { live } = useTranscript()
-  const inArgs = useMemo(() => textInArgs(step), [step.name, step.written])
+  const inArgs = useMemo(() => textInArgs(step), [step.name, step.argsText])
   const source = useComputed(() =>
     isWritten(step)
       ? (live.value?.writing?.text ?? '')
@@ -179,14 +179,14 @@ function Tool({ rowKey, step, alone }: StepProps<ToolStep>) {
   return (
     <ToolCard
       name={step.name}
-      written={step.written}
+      argsText={step.argsText}
       short={step.short}
-      content={result ? textOf(result) : null}
+      content={result ? messageText(result) : null}
       colored={result?._output ?? null}
       cut={cutOf(result)}
       loadWhole={async () => {
         const message = await actions.loadMessage(result?.id ?? '')
-        return { content: textOf(message), colored: message._output ?? null }
+        return { content: messageText(message), colored: message._output ?? null }
       }}
       loadStored={actions.loadStored}
       state={step.state}
@@ -199,8 +199,8 @@ function Tool({ rowKey, step, alone }: StepProps<ToolStep>) {
       images={
         <>
           {result?._images && <ToolImages session={session} images={result._images} />}
-          {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
-            <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
+          {result && edits.test(step.name) && messageText(result).includes('"diagnostics') && (
+            <EditDiagnostics content={messageText(result)} openFile={actions.openFile} />
           )}
           {auto && auto !== 'hook' && <p class="step-note">{t(`auto.${auto}`)}</p>}
           {result?._hooks && <HookNotes notes={result._hooks} />}

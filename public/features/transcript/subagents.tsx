@@ -10,7 +10,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
 import { describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from './strings.ts'
-import { textOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 import type { ToolStep } from './rows.ts'
 import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
 import { asObject, asString, type JsonObject } from '../../../lib/base/json.ts'
@@ -41,29 +41,29 @@ const number = (value: unknown): number | null => (typeof value === 'number' ? v
 const statuses = ['completed', 'failed', 'interrupted'] as const
 const steps = ['ok', 'error', 'unfinished'] as const
 
-const toTraced = (said: Readonly<JsonObject>): TraceEntry => ({
-  tool: asString(said.tool),
-  preview: asString(said.preview),
-  status: steps.find(one => one === said.status) ?? 'ok',
-  seconds: number(said.duration_seconds) ?? 0,
-  trace: list(said.trace).map(toTraced),
+const toTraced = (raw: Readonly<JsonObject>): TraceEntry => ({
+  tool: asString(raw.tool),
+  preview: asString(raw.preview),
+  status: steps.find(one => one === raw.status) ?? 'ok',
+  seconds: number(raw.duration_seconds) ?? 0,
+  trace: list(raw.trace).map(toTraced),
 })
 
-const toResult = (said: Readonly<JsonObject>, at: number): Result => ({
-  task_index: number(said.task_index) ?? at,
-  goal: [said.agent, said.goal].map(asString).filter(Boolean).join(' · '),
-  status: statuses.find(one => one === said.status) ?? 'failed',
-  summary: asString(said.summary),
-  error: asString(said.error),
-  seconds: number(said.duration_seconds),
-  calls: list(said.tool_trace).length,
-  trace: list(said.tool_trace).map(toTraced),
+const toResult = (raw: Readonly<JsonObject>, at: number): Result => ({
+  task_index: number(raw.task_index) ?? at,
+  goal: [raw.agent, raw.goal].map(asString).filter(Boolean).join(' · '),
+  status: statuses.find(one => one === raw.status) ?? 'failed',
+  summary: asString(raw.summary),
+  error: asString(raw.error),
+  seconds: number(raw.duration_seconds),
+  calls: list(raw.tool_trace).length,
+  trace: list(raw.tool_trace).map(toTraced),
 })
 
 export const resultsOf = (content: string): { results: Result[]; error: string } => {
   try {
-    const said = asObject(JSON.parse(content))
-    return { results: list(said.results).map(toResult), error: asString(said.error) }
+    const raw = asObject(JSON.parse(content))
+    return { results: list(raw.results).map(toResult), error: asString(raw.error) }
   } catch {
     // Not JSON: shown as plain text.
     return { results: [], error: content.slice(0, 2_000) }
@@ -174,14 +174,14 @@ function Ended({ step }: { step: ToolStep }) {
     if (!isCut || !result) return
     actions.loadMessage(result.id).then(
       message => {
-        whole.value = textOf(message)
+        whole.value = messageText(message)
       },
       () => {
         failed.value = true
       },
     )
   }, [isCut])
-  const text = whole.value ?? (isCut || !result ? null : textOf(result))
+  const text = whole.value ?? (isCut || !result ? null : messageText(result))
   if (failed.value) return <p class="tool-error">{t('tool.fetch.failed')}</p>
   if (text === null) return <p class="tool-note">{t('tx.loading')}</p>
   const { results, error } = resultsOf(text)

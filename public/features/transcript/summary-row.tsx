@@ -8,13 +8,13 @@ import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { t } from '../compaction/strings.ts'
 import { useApp } from '../shell/context.ts'
-import { textOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 
 /** `message`: a summary written by another program. `n`: number of one of ours. */
 export const SummaryRow = ({ message, n }: { message: Message | null; n: number }) => {
   const app = useApp()
   const id = app.chat.transcript.sessionId.value
-  const text = useSignal(message ? textOf(message) : '')
+  const text = useSignal(message ? messageText(message) : '')
   const failed = useSignal(false)
   const read = () => {
     if (text.value) return

@@ -5,7 +5,7 @@ import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { t } from '../../strings/transcript-strings.ts'
-import { textOf } from './content.ts'
+import { messageText } from '../messages/message-text.ts'
 import type { TextRow } from './rows.ts'
 import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
 
@@ -52,7 +52,7 @@ function Whole({ row, cut, onLoaded }: WholeProps) {
     state.value = 'loading'
     actions.loadMessage(row.id).then(
       // Earlier pieces of this message are separate rows that end where this one begins.
-      message => onLoaded(textOf(message).slice(textOf(message).indexOf(row.text))),
+      message => onLoaded(messageText(message).slice(messageText(message).indexOf(row.text))),
       () => {
         state.value = 'failed'
       },

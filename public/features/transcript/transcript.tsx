@@ -10,7 +10,7 @@ import { Loading } from '../../parts/loading.tsx'
 import type { TranscriptState } from '../messages/chat-reducer.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { preloadSteps } from './activity-row.tsx'
-import { type LiveShape, reuseRows, type Row, toRows } from './rows.ts'
+import { type LiveShape, reuseRows, type TranscriptRow, toRows } from './rows.ts'
 import {
   type Scope,
   type TranscriptActions,
@@ -21,17 +21,17 @@ import type { ScrollController } from './scroll-controller.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
 import { partOf } from './row-view.tsx'
 import { VirtualList } from './virtual-list.tsx'
-import type { Place } from '../shell/route.ts'
+import type { TranscriptPlace } from '../shell/route.ts'
 import { messageIdOf } from './spine.ts'
 
 type JumpScope = Pick<Scope, 'chat' | 'toggle' | 'actions'> & { isOpen: (key: string) => boolean }
-type Rows = { peek(): readonly Row[] }
+type Rows = { peek(): readonly TranscriptRow[] }
 
 /** The activity that contains a step: `m12:a0` of `m12:a0/call`. */
 const activityOf = (key: string): string | null => /^([^/]+)\//.exec(key)?.[1] ?? null
 
 const show = async (
-  place: Place,
+  place: TranscriptPlace,
   { actions, isOpen, toggle, chat }: JumpScope,
   rows: Rows,
   list: ScrollController,
@@ -96,7 +96,7 @@ const PARTS_MS = 4_000
 
 /** What is loaded for the rows and the cards below them. Null: they can be drawn as they will stay. */
 const preloadParts = (
-  rows: readonly Row[],
+  rows: readonly TranscriptRow[],
   { questions, live, error }: TranscriptState,
 ): Promise<unknown> | null => {
   const parts = new Set([
@@ -111,7 +111,7 @@ const preloadParts = (
 
 /** Whether what the chat was opened with can be drawn as it will stay. What comes later comes at the end. */
 const useParts = (
-  rows: ReadonlySignal<readonly Row[]>,
+  rows: ReadonlySignal<readonly TranscriptRow[]>,
   { chat, clock }: TranscriptProps,
 ): boolean => {
   const loading = useMemo(() => preloadParts(rows.peek(), chat.peek()), [])
@@ -219,8 +219,8 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
     const turn = live.value
     if (!turn) return null
     const spoken = [turn.message_id, turn.text.trim() !== '', turn.reasoning !== '']
-    const written = [turn.writing?.index, turn.writing?.path]
-    return [turn.stream_id, ...spoken, ...written, ...turn.tools.map(tool => tool.tid)].join('\n')
+    const writing = [turn.writing?.index, turn.writing?.path]
+    return [turn.stream_id, ...spoken, ...writing, ...turn.tools.map(tool => tool.tid)].join('\n')
   })
   const shape = computed((): LiveShape | null => {
     if (shapeKey.value === null) return null
@@ -233,7 +233,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
       writing: turn.writing,
     }
   })
-  let known: ReadonlyMap<string, Row> = new Map()
+  let previous: ReadonlyMap<string, TranscriptRow> = new Map()
   const rows = computed(() => {
     const input = {
       messages: messages.value,
@@ -246,8 +246,8 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
     const all = opened.value
     const open = { has: (key: string) => all.has(key) !== showSteps }
     const fresh = toRows({ ...input, open, showThinking, showSteps })
-    const list = reuseRows(known, fresh)
-    known = new Map(list.map(row => [row.key, row]))
+    const list = reuseRows(previous, fresh)
+    previous = new Map(list.map(row => [row.key, row]))
     return list
   })
   return {

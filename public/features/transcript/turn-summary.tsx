@@ -10,7 +10,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { useApp } from '../shell/context.ts'
 import type { FootRow } from './rows.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
-import { directoryOf, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, fileName } from '../../parts/file-kind.ts'
 import {
   type TurnChange,
   type TurnChanges,
@@ -84,12 +84,12 @@ export const noteKeptFiles = (app: App, id: string): void => {
 const FILES_AT_ONCE = 50
 
 /** Reads the changes of the chat, and again when this turn has ended. */
-const useTurnChange = (turns: TurnChanges, { asked, last, turn }: FootRow): TurnChange | null => {
+const useTurnChange = (turns: TurnChanges, { userIds, last, turn }: FootRow): TurnChange | null => {
   const newest = last ? (turn.at(-1)?.id ?? '') : ''
   useEffect(() => void turns.follow(newest), [newest])
   return (
     turns.list.value.find(
-      ({ message_id: id, undo_of }) => undo_of === null && id !== null && asked.includes(id),
+      ({ message_id: id, undo_of }) => undo_of === null && id !== null && userIds.includes(id),
     ) ?? null
   )
 }
@@ -148,9 +148,9 @@ const reveal = (app: App, change: TurnChange, file: TurnFile): void => {
   void turnChangesOf(app).reveal(change, file)
 }
 
-type Shown = { change: TurnChange; state: UndoState }
+type SummaryProps = { change: TurnChange; state: UndoState }
 
-const Line = ({ change, state }: Shown) => (
+const Line = ({ change, state }: SummaryProps) => (
   <span class="turn-sum-parts">
     <span>
       {change.file_count > 0 ? t('files', { count: change.file_count }) : t('label')}{' '}
@@ -180,7 +180,7 @@ const UndoButton = ({ change, state, turns }: UndoProps) => {
   )
 }
 
-const Details = ({ change, state }: Shown) => (
+const Details = ({ change, state }: SummaryProps) => (
   <div class="turn-sum-body">
     <Files change={change} state={state} />
     {change.truncated && (
@@ -200,11 +200,11 @@ const Details = ({ change, state }: Shown) => (
 type FilesProps = { change: TurnChange; state: UndoState }
 
 const Files = ({ change, state }: FilesProps) => {
-  const { shown, button } = useShowMore(change.files, FILES_AT_ONCE)
+  const { visible, button } = useShowMore(change.files, FILES_AT_ONCE)
   return (
     <div>
       <ul aria-label={t('files.label')}>
-        {shown.map(file => (
+        {visible.map(file => (
           <FileLine key={file.path} change={change} file={file} state={state} />
         ))}
       </ul>
@@ -242,7 +242,7 @@ const FileLine = ({ change, file, state }: FileProps) => {
         title={t('open', { path })}
         onClick={() => reveal(app, change, file)}
       >
-        <bdi>{visibleName(nameOf(path))}</bdi>
+        <bdi>{visibleName(fileName(path))}</bdi>
         <span class="turn-sum-dir" dir="auto">
           {visibleName(directoryOf(path))}
         </span>

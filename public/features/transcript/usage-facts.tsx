@@ -21,7 +21,7 @@ const describeUsage = (usage: TurnUsage | Usage): string => {
 /** Null: of the running turn so far. */
 export const UsageFacts = ({ usage }: { usage: TurnUsage | null }) => {
   const { live } = useTranscript()
-  const shown = useComputed(() => usage ?? live.value?.usage).value
-  if (!shown || shown.input_tokens === 0) return null
-  return <span class={usage ? undefined : 'tx-facts'}>{describeUsage(shown)}</span>
+  const current = useComputed(() => usage ?? live.value?.usage).value
+  if (!current || current.input_tokens === 0) return null
+  return <span class={usage ? undefined : 'tx-facts'}>{describeUsage(current)}</span>
 }

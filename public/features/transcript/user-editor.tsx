@@ -11,7 +11,7 @@ import {
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { useApp } from '../shell/context.ts'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { t } from './user-editor-strings.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 
@@ -35,10 +35,10 @@ export function UserEditor({ id }: { id: string }) {
     await actions.edit(id, draft.trim(), names)
   }
   const onPaste = (event: Event, data: DataTransfer | null) => {
-    const given = data?.getData('text/plain') ?? ''
-    if (given.length <= ATTACHED_CHARS || isSending) return
+    const text = data?.getData('text/plain') ?? ''
+    if (text.length <= ATTACHED_CHARS || isSending) return
     event.preventDefault()
-    attach(given)
+    attach(text)
   }
   const onKey = (event: KeyboardEvent) => {
     if (isComposing(event)) return
@@ -105,9 +105,9 @@ const usePastedFiles = (id: string) => {
   const count = (by: number) => change({ uploads: Math.max(0, (now()?.uploads ?? 0) + by) })
   return {
     change,
-    attach: (given: string) =>
+    attach: (raw: string) =>
       void app.shell.attempt(async () => {
-        const text = given.replace(/\r\n?/g, '\n')
+        const text = raw.replace(/\r\n?/g, '\n')
         const file = toPastedFile(text)
         const sessionId = app.chat.transcript.sessionId.peek()
         count(1)
@@ -133,7 +133,7 @@ const PastedFiles = ({
     {files.map(({ name, chars }) => (
       <p key={name} class="user-edit-file" role="status">
         <Icon name="file" size={14} />
-        {chars === undefined ? nameOf(name) : t('edit.attached', { count: chars })}
+        {chars === undefined ? fileName(name) : t('edit.attached', { count: chars })}
         <button
           type="button"
           class="icon-button"

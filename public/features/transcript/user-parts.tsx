@@ -1,7 +1,7 @@
 /** What few messages of a person have: attached files, and several versions. */
 import { useSignal } from '@preact/signals'
 import { Icon } from '../../parts/icon.tsx'
-import { isImagePath, nameOf } from '../../parts/file-kind.ts'
+import { isImagePath, fileName } from '../../parts/file-kind.ts'
 import { usePart } from '../../parts/use-part.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { useLightbox } from '../lightbox/use-lightbox.ts'
@@ -66,7 +66,7 @@ export function Attachments({ names }: { names: readonly string[] }) {
               >
                 <img
                   src={rawUrl(session, name)}
-                  alt={nameOf(name)}
+                  alt={fileName(name)}
                   loading="lazy"
                   onError={() => {
                     broken.value = [...broken.value, name]
@@ -97,10 +97,10 @@ function FileNames({ names, openFile }: FileNamesProps) {
               aria-label={t('tx.file.open', { name })}
               onClick={() => openFile(name)}
             >
-              {nameOf(name)}
+              {fileName(name)}
             </button>
           ) : (
-            nameOf(name)
+            fileName(name)
           )}
         </li>
       ))}

@@ -8,9 +8,8 @@ import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { isImagePath } from '../../parts/file-kind.ts'
 import { editOf, withEdit } from '../messages/editing.ts'
-import { withoutFiles } from '../messages/message-text.ts'
+import { messageText, withoutFiles } from '../messages/message-text.ts'
 import { t } from '../../strings/transcript-strings.ts'
-import { textOf } from './content.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 import type { ComponentChildren } from 'preact'
 import { useShell } from '../../contexts.ts'
@@ -67,7 +66,7 @@ const SentComments = lazy(
 export const partOfUser = (message: Message) =>
   message._hooks
     ? HookNotes
-    : splitComments(textOf(message)).comments.length > 0
+    : splitComments(messageText(message)).comments.length > 0
       ? SentComments
       : null
 
@@ -77,11 +76,13 @@ const isLong = (text: string): boolean => text.length > 1400 || text.split('\n',
 export function UserRowView({ message }: { message: Message }) {
   const { actions } = useTranscript()
   const whole = useSignal(false)
-  const named = (message.attachments?.length ?? 0) > 0
+  const hasFiles = (message.attachments?.length ?? 0) > 0
   // Files are listed below as links, so their names are removed from the text.
-  const { text, comments } = splitComments(named ? withoutFiles(textOf(message)) : textOf(message))
+  const { text, comments } = splitComments(
+    hasFiles ? withoutFiles(messageText(message)) : messageText(message),
+  )
   const long = isLong(text)
-  const stored = !message.id.startsWith('sent-') && may('POST /api/chat/start')
+  const isStored = !message.id.startsWith('sent-') && may('POST /api/chat/start')
   // A hook wrote it, to make the agent continue.
   if (message._hooks) return <HookNotes notes={message._hooks} />
   if (editOf(actions.editing.value, message.id)) return <UserEditor id={message.id} />
@@ -105,7 +106,7 @@ export function UserRowView({ message }: { message: Message }) {
           </button>
         )}
         {comments.length > 0 && <SentComments comments={comments} openFile={actions.openFile} />}
-        {message.attachments && named && (
+        {message.attachments && hasFiles && (
           <div
             class={message.attachments.some(isImagePath) ? 'user-attached-high' : 'user-attached'}
           >
@@ -128,7 +129,7 @@ export function UserRowView({ message }: { message: Message }) {
         >
           <Icon name="copy" />
         </button>
-        {stored && (
+        {isStored && (
           <button
             type="button"
             class="tx-tool"

@@ -6,14 +6,14 @@ import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { UsageFacts } from './foot-row.tsx'
 import { RowView } from './row-view.tsx'
-import type { Row } from './rows.ts'
+import type { TranscriptRow } from './rows.ts'
 import { ScrollController } from './scroll-controller.ts'
 import { shownRetryOf } from './pending-retry.ts'
 import { markOf } from './spine.ts'
 import { useTranscript } from '../messages/transcript-context.ts'
 
 /** Decoration: the words of the row say the same. */
-function StepMark({ row }: { row: Row }) {
+function StepMark({ row }: { row: TranscriptRow }) {
   const { chat } = useTranscript()
   // Others have the same mark whatever happens, so a token costs them nothing.
   const mayRun = row.kind === 'activity' ? row.live : row.kind === 'step'
@@ -26,7 +26,7 @@ function StepMark({ row }: { row: Row }) {
 
 export type VirtualListProps = {
   label: string
-  rows: ReadonlySignal<readonly Row[]>
+  rows: ReadonlySignal<readonly TranscriptRow[]>
   /** A turn is running, so content below the viewport is new. */
   running: ReadonlySignal<boolean>
   /** Shown above all rows. */
@@ -108,7 +108,7 @@ export function VirtualList({
 }
 
 /** Memoized: an unchanged row object is not rendered again. */
-function RowBox({ row }: { row: Row }) {
+function RowBox({ row }: { row: TranscriptRow }) {
   const { actions } = useTranscript()
   const isCurrent = useComputed(() => actions.place?.value?.row === row.key).value
   const body = useMemo(

@@ -1,5 +1,5 @@
 /** Visible range of the virtualized transcript, from measured or estimated row heights. */
-import type { Row } from './rows.ts'
+import type { TranscriptRow } from './rows.ts'
 
 export type Range = { start: number; end: number; above: number; below: number }
 
@@ -11,7 +11,7 @@ const RESERVE_PX = 250
 const MAX_ROWS = 120
 
 /** Estimated row height for the scroll bar, replaced by the measured one. */
-const guessHeight = (row: Row, width: number): number => {
+const guessHeight = (row: TranscriptRow, width: number): number => {
   const lineChars = Math.max(30, width / 7.4)
   const lines = (text: string) => Math.ceil(text.length / lineChars) + count(text, '\n') * 0.6
   switch (row.kind) {
@@ -40,19 +40,19 @@ const guessHeight = (row: Row, width: number): number => {
 const contentOf = (content: unknown): string => (typeof content === 'string' ? content : '')
 
 const count = (text: string, mark: string): number => {
-  let found = 0
-  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) found++
-  return found
+  let total = 0
+  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) total++
+  return total
 }
 
 /** Row heights by key: measured, else estimated. */
 export class Heights {
   readonly #measured = new Map<string, number>()
-  #guessed = new WeakMap<Row, number>()
+  #guessed = new WeakMap<TranscriptRow, number>()
 
-  of(row: Row, width: number): number {
-    const known = this.#measured.get(row.key) ?? this.#guessed.get(row)
-    if (known !== undefined) return known
+  of(row: TranscriptRow, width: number): number {
+    const height = this.#measured.get(row.key) ?? this.#guessed.get(row)
+    if (height !== undefined) return height
     const guess = guessHeight(row, width)
     this.#guessed.set(row, guess)
     return guess
@@ -81,7 +81,7 @@ export type View = {
 }
 
 /** The range around the viewport. */
-export const rangeAt = (rows: readonly Row[], heights: Heights, view: View): Range => {
+export const rangeAt = (rows: readonly TranscriptRow[], heights: Heights, view: View): Range => {
   const { overscan = OVERSCAN_PX } = view
   const from = view.top - overscan
   const to = view.top + view.height + overscan
@@ -107,7 +107,7 @@ export const rangeAt = (rows: readonly Row[], heights: Heights, view: View): Ran
 }
 
 /** The range at the end of the list. */
-export const rangeAtEnd = (rows: readonly Row[], heights: Heights, view: View): Range => {
+export const rangeAtEnd = (rows: readonly TranscriptRow[], heights: Heights, view: View): Range => {
   let start = rows.length
   let drawn = 0
   while (
@@ -129,7 +129,7 @@ export const contains = (outer: Range, inner: Range): boolean =>
 
 /** Offset of a row from the first one; null when it no longer exists. */
 export const offsetOfRow = (
-  rows: readonly Row[],
+  rows: readonly TranscriptRow[],
   heights: Heights,
   key: string,
   width: number,
@@ -145,7 +145,7 @@ export const offsetOfRow = (
 /** Whether the rendered range extends far enough beyond the viewport. */
 export const covers = (
   range: Range,
-  rows: readonly Row[],
+  rows: readonly TranscriptRow[],
   heights: Heights,
   { top, height, width }: View,
 ): boolean => {

@@ -11,8 +11,8 @@ export const checkForUpdatesOnce = async (options: {
   if (!enabled || platform.tab.read('update-checked', false)) return
   platform.tab.write('update-checked', true)
   try {
-    const found = await platform.api('GET /api/updates/check', simulate ? { simulate: '1' } : {})
-    if ([found.webui, found.agent].some(each => (each?.behind ?? 0) > 0)) notify()
+    const reply = await platform.api('GET /api/updates/check', simulate ? { simulate: '1' } : {})
+    if ([reply.webui, reply.agent].some(each => (each?.behind ?? 0) > 0)) notify()
   } catch {
     // A background check fails silently.
   }

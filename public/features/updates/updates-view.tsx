@@ -94,12 +94,12 @@ const Outcome = ({ updates, target }: { updates: Updates; target: UpdateTarget }
 }
 
 const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget }) => {
-  const found = updates.found.value
-  const state = found?.[target]
+  const result = updates.result.value
+  const state = result?.[target]
   const applying = updates.applying.value
   const mine = applying.kind === 'applying' && applying.target === target
   const behind = (state?.behind ?? 0) > 0
-  const words = !found || found.disabled ? '' : state ? wordsOf(state) : t(`none.${target}`)
+  const words = !result || result.disabled ? '' : state ? wordsOf(state) : t(`none.${target}`)
   return (
     <section class="update" aria-labelledby={`update-${target}`}>
       <div class="update-text">
@@ -116,7 +116,7 @@ const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget })
             <p dir="auto">{state.changes}</p>
           </details>
         )}
-        {target === 'webui' && found?.webui === null && <Ways />}
+        {target === 'webui' && result?.webui === null && <Ways />}
         {mine && <p role="status">{t(`applying.${target}`)}</p>}
         {!mine && <Outcome updates={updates} target={target} />}
       </div>
@@ -154,11 +154,11 @@ const AutoCheck = () => {
 }
 
 const statusOf = (updates: Updates): string => {
-  const { found, checking, problem } = updates
+  const { result, checking, problem } = updates
   if (checking.value) return t('checking')
   if (problem.value) return t('failed', { reason: problem.value })
-  if (found.value?.disabled) return t('off')
-  const at = found.value?.checked_at
+  if (result.value?.disabled) return t('off')
+  const at = result.value?.checked_at
   return at ? t('checked', { time: formatFull(at) }) : t('checked.never')
 }
 

@@ -26,7 +26,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 export class Updates {
   readonly #options: UpdatesOptions
-  readonly found = signal<UpdateCheck | null>(null)
+  readonly result = signal<UpdateCheck | null>(null)
   readonly checking = signal(false)
   readonly problem = signal('')
   readonly applying = signal<Applying>({ kind: 'idle' })
@@ -42,7 +42,7 @@ export class Updates {
     this.checking.value = true
     this.problem.value = ''
     try {
-      this.found.value = await api('GET /api/updates/check', {
+      this.result.value = await api('GET /api/updates/check', {
         ...(force ? { force: '1' } : {}),
         ...(simulate ? { simulate: '1' } : {}),
       })

@@ -13,8 +13,8 @@ export const askWhenShown =
       ask()
       return
     }
-    const stop = isShown.subscribe(shown => {
-      if (!shown) return
+    const stop = isShown.subscribe(value => {
+      if (!value) return
       stop()
       ask()
     })

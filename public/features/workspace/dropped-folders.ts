@@ -6,7 +6,7 @@ import { t } from './strings.ts'
 /** Per drop. */
 export const MAX_FILES = 500
 
-type Part = { file: File; folder: string }
+type FolderFile = { file: File; folder: string }
 type Budget = { files: number; cut: boolean; large: number; git: boolean }
 
 /** `readEntries` returns batches, and an empty one at the end. */
@@ -27,8 +27,8 @@ const walk = async (
   folder: string,
   budget: Budget,
   maxBytes: number,
-): Promise<Part[]> => {
-  const parts: Part[] = []
+): Promise<FolderFile[]> => {
+  const parts: FolderFile[] = []
   for (const entry of await entriesOf(directory)) {
     if (budget.cut) break
     // The server rejects it: git runs hooks from this directory.
@@ -55,7 +55,7 @@ const walk = async (
 }
 
 /** Uploaded files are removed from `parts`, so that a retry continues where it failed. */
-const toFolder = (name: string, parts: Part[]): DroppedFolder => {
+const toFolder = (name: string, parts: FolderFile[]): DroppedFolder => {
   const sizeBytes = parts.reduce((sum, { file }) => sum + file.size, 0)
   let arrivedBytes = 0
   return {

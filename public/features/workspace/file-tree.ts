@@ -1,6 +1,6 @@
 /** The file tree: its expanded directories, and creating, renaming, moving and deleting files in it. */
 import { signal } from '@preact/signals'
-import { directoryOf, joinPath, nameOf } from '../../parts/file-kind.ts'
+import { directoryOf, joinPath, fileName } from '../../parts/file-kind.ts'
 import { t } from './strings.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import { OpenDirectories } from './open-directories.ts'
@@ -87,8 +87,8 @@ export class FileTree extends OpenDirectories {
       async moved => {
         const input = { ...this.session, path, dest_dir: directory || '.' }
         await api('POST /api/file/move', input)
-        moved(path, joinPath(directory, nameOf(path)))
-        toasts.show(t('files.moved', { name: nameOf(path), to: directory || t('files.root') }))
+        moved(path, joinPath(directory, fileName(path)))
+        toasts.show(t('files.moved', { name: fileName(path), to: directory || t('files.root') }))
       },
       [directoryOf(path), directory],
     )
@@ -102,7 +102,7 @@ export class FileTree extends OpenDirectories {
         const input = { ...this.session, path, recursive: type === 'dir' }
         const { trash_id: id } = await api('POST /api/file/delete', input)
         moved(path, null)
-        toasts.show(t('files.deleted', { name: nameOf(path) }), {
+        toasts.show(t('files.deleted', { name: fileName(path) }), {
           action: { label: t('row.undo'), run: () => this.#restore(id, path) },
         })
       },

@@ -10,7 +10,13 @@ export type DiffKind = 'staged' | 'unstaged' | 'untracked'
 export type Mark = 'modified' | 'added' | 'deleted' | 'renamed' | 'untracked' | 'conflict'
 
 /** A row of the list. A file has two rows when it is staged and changed again. */
-export type Change = { key: string; path: string; from: string | null; kind: DiffKind; mark: Mark }
+export type GitChange = {
+  key: string
+  path: string
+  from: string | null
+  kind: DiffKind
+  mark: Mark
+}
 export type LoadedDiff = {
   state: 'loading' | 'ready' | 'failed'
   diff: string
@@ -44,13 +50,13 @@ const markOf = (file: ChangedFile): Mark => {
 /** Staged and unstaged rows, each in git's order. */
 export const splitChanges = (
   files: readonly ChangedFile[],
-): { staged: Change[]; unstaged: Change[] } => {
-  const staged: Change[] = []
-  const unstaged: Change[] = []
+): { staged: GitChange[]; unstaged: GitChange[] } => {
+  const staged: GitChange[] = []
+  const unstaged: GitChange[] = []
   for (const file of files) {
     const { path, index, worktree } = file
     const from = file.old_path ?? null
-    const add = (list: Change[], kind: DiffKind, mark: Mark) =>
+    const add = (list: GitChange[], kind: DiffKind, mark: Mark) =>
       list.push({ key: `${kind}:${path}`, path, from, kind, mark })
     if (isConflict(file)) add(unstaged, 'unstaged', 'conflict')
     else if (worktree === '?') add(unstaged, 'untracked', 'untracked')
@@ -72,19 +78,19 @@ export class GitChanges {
   readonly opened = signal<ReadonlySet<string>>(new Set())
   readonly #newest = createResponseOrder()
   readonly marks = computed(() => {
-    const found = new Map<string, Mark>()
-    for (const file of this.status.value?.files ?? []) found.set(file.path, markOf(file))
-    return found
+    const marks = new Map<string, Mark>()
+    for (const file of this.status.value?.files ?? []) marks.set(file.path, markOf(file))
+    return marks
   })
   /** Directories that contain a change. */
   readonly touched = computed(() => {
-    const found = new Set<string>()
+    const paths = new Set<string>()
     for (const path of this.marks.value.keys()) {
       for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) {
-        found.add(path.slice(0, at))
+        paths.add(path.slice(0, at))
       }
     }
-    return found
+    return paths
   })
   readonly lines = computed(() => splitChanges(this.status.value?.files ?? []))
   readonly #nothing = { diff: '', binary: false, truncated: false }
@@ -95,13 +101,13 @@ export class GitChanges {
     this.#session = { session_id: sessionId }
   }
 
-  readonly #loadDiff = async ({ key, path, kind }: Change): Promise<void> => {
+  readonly #loadDiff = async ({ key, path, kind }: GitChange): Promise<void> => {
     const { api } = this.#shell
     if (!this.diffs.value.has(key)) this.#put(key, { state: 'loading', ...this.#nothing })
     const isNewest = this.#newest(key)
     try {
-      const found = await api('GET /api/git/diff', { ...this.#session, path, kind })
-      const { diff, binary, truncated, id } = found
+      const reply = await api('GET /api/git/diff', { ...this.#session, path, kind })
+      const { diff, binary, truncated, id } = reply
       const part = id ? { id } : {}
       if (isNewest()) this.#put(key, { state: 'ready', diff, binary, truncated, ...part })
     } catch {
@@ -115,9 +121,9 @@ export class GitChanges {
     if (!this.status.value) this.state.value = 'loading'
     const isNewest = this.#newest('')
     try {
-      const found = await api('GET /api/git/status', this.#session)
+      const reply = await api('GET /api/git/status', this.#session)
       if (!isNewest()) return
-      this.status.value = found
+      this.status.value = reply
       this.state.value = 'ready'
       const all = [...this.lines.value.staged, ...this.lines.value.unstaged]
       const keys = new Set(all.map(({ key }) => key))
@@ -142,7 +148,7 @@ export class GitChanges {
     this.opened.value = new Set()
   }
 
-  toggle(change: Change): void {
+  toggle(change: GitChange): void {
     const next = new Set(this.opened.value)
     if (!next.delete(change.key)) {
       next.add(change.key)
@@ -152,7 +158,7 @@ export class GitChanges {
   }
 
   /** Opens it, unless it is open. */
-  show(change: Change): void {
+  show(change: GitChange): void {
     if (!this.opened.peek().has(change.key)) this.toggle(change)
   }
 

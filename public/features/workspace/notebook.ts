@@ -31,13 +31,13 @@ const outputOf = (value: unknown): Output[] => {
   if (type === 'stream') return [{ kind: 'text', text: textOf(text) }]
   if (type === 'error') {
     const lines = Array.isArray(traceback) ? traceback : []
-    const said = lines.length > 0 ? lines.join('\n') : `${textOf(ename)}: ${textOf(evalue)}`
-    return [{ kind: 'text', text: said }]
+    const message = lines.length > 0 ? lines.join('\n') : `${textOf(ename)}: ${textOf(evalue)}`
+    return [{ kind: 'text', text: message }]
   }
-  const found = asObject(data)
-  const image = IMAGES.find(name => found[name] !== undefined)
-  if (image) return [{ kind: 'image', type: image, data: textOf(found[image]) }]
-  const plain = textOf(found['text/plain'] ?? found['text/markdown'] ?? found['text/html'])
+  const bundle = asObject(data)
+  const image = IMAGES.find(name => bundle[name] !== undefined)
+  if (image) return [{ kind: 'image', type: image, data: textOf(bundle[image]) }]
+  const plain = textOf(bundle['text/plain'] ?? bundle['text/markdown'] ?? bundle['text/html'])
   return plain ? [{ kind: 'text', text: plain }] : []
 }
 
@@ -52,9 +52,9 @@ export const parseNotebook = (text: string): Notebook | null => {
   const { cells, metadata } = asObject(whole)
   if (!Array.isArray(cells)) return null
   const { language_info, kernelspec } = asObject(metadata)
-  const named = asObject(language_info).name ?? asObject(kernelspec).language
+  const language = asObject(language_info).name ?? asObject(kernelspec).language
   return {
-    language: typeof named === 'string' ? named : 'python',
+    language: typeof language === 'string' ? language : 'python',
     cells: cells.filter(isObject).map(value => {
       const { cell_type: type, source, execution_count: count, outputs } = asObject(value)
       return {

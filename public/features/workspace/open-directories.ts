@@ -43,8 +43,8 @@ export class OpenDirectories {
   }
 
   readonly load = async (path: string): Promise<void> => {
-    const known = this.directories.value.get(path)
-    if (!known) this.#put(path, LOADING)
+    const directory = this.directories.value.get(path)
+    if (!directory) this.#put(path, LOADING)
     const isNewest = this.#newest(path)
     try {
       const input = { ...this.session, path: path || '.' }
@@ -53,7 +53,7 @@ export class OpenDirectories {
     } catch (error) {
       if (!isNewest()) return
       const message = error instanceof Error ? error.message : String(error)
-      this.#put(path, { ...(known ?? LOADING), state: 'failed', error: message })
+      this.#put(path, { ...(directory ?? LOADING), state: 'failed', error: message })
     }
   }
 
@@ -91,8 +91,8 @@ export class OpenDirectories {
   readonly moved = (from: string, to: string | null): void => {
     const isUnder = (path: string) => path === from || path.startsWith(`${from}/`)
     const renamed = (path: string) => (to === null ? path : to + path.slice(from.length))
-    const kept = [...this.opened.value].filter(path => to !== null || !isUnder(path))
-    this.opened.value = new Set(kept.map(path => (isUnder(path) ? renamed(path) : path)))
+    const remaining = [...this.opened.value].filter(path => to !== null || !isUnder(path))
+    this.opened.value = new Set(remaining.map(path => (isUnder(path) ? renamed(path) : path)))
     this.directories.value = new Map([...this.directories.value].filter(([path]) => !isUnder(path)))
     if (to !== null) void this.#loadMissing()
   }

@@ -1,7 +1,7 @@
 /** The open file of the panel: opening and closing it, its mode and draft. One per chat. */
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
-import { nameOf } from '../../parts/file-kind.ts'
+import { fileName } from '../../parts/file-kind.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
 import { t } from './strings.ts'
 import type { Confirmation } from '../shell/layout.ts'
@@ -27,7 +27,7 @@ const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
 type TextFile = Api['GET /api/file']['output']
-type Place = { from: number } | { line: number }
+type FilePosition = { from: number } | { line: number }
 
 const isWhole = ({ from = 0, to, size }: TextFile): boolean =>
   to === undefined || (from === 0 && to >= size)
@@ -138,7 +138,7 @@ export class OpenFile {
   }
 
   /** A part of a long file; any other one whole. */
-  #readPart({ path }: Doc, place: Place) {
+  #readPart({ path }: Doc, place: FilePosition) {
     return this.#shell.api('GET /api/file', { ...this.#session, path, ...place })
   }
 
@@ -155,10 +155,10 @@ export class OpenFile {
   async #loadText(one: Doc): Promise<void> {
     const { line, page, kind } = one
     const place = page ? { from: page.from } : line === null ? { from: 0 } : { line }
-    const found = await this.#readPart(one, place)
-    const { content, size, version, binary } = found
+    const part = await this.#readPart(one, place)
+    const { content, size, version, binary } = part
     if (binary) this.patch(one, { state: 'binary', sizeBytes: size })
-    else if (isWhole(found))
+    else if (isWhole(part))
       this.patch(one, {
         state: 'ready',
         content: content ?? '',
@@ -170,7 +170,7 @@ export class OpenFile {
     else if (kind === 'svg') this.patch(one, { state: 'large', sizeBytes: size })
     else if ((kind === 'csv' || kind === 'notebook') && size <= MAX_TABLE_BYTES)
       await this.#loadWhole(one)
-    else this.#showPage(one, found)
+    else this.#showPage(one, part)
   }
 
   /** Shows another part of a file that is read by pages. */
@@ -186,8 +186,8 @@ export class OpenFile {
     }
     try {
       const isNewest = this.#pages('')
-      const found = await this.#readPart(now, { from: places[to] })
-      if (isNewest()) this.#showPage(now, found)
+      const part = await this.#readPart(now, { from: places[to] })
+      if (isNewest()) this.#showPage(now, part)
     } catch (error) {
       this.#shell.toasts.showError(error)
     }
@@ -235,23 +235,23 @@ export class OpenFile {
 
   async #refreshText(now: Doc): Promise<void> {
     try {
-      const found = await this.#readPart(now, { from: 0 })
-      const { content, size, version, binary } = found
-      const shown = this.doc.value
-      if (!shown || !this.#isOpen(now) || shown.isMoved || shown.saving) return
+      const part = await this.#readPart(now, { from: 0 })
+      const { content, size, version, binary } = part
+      const current = this.doc.value
+      if (!current || !this.#isOpen(now) || current.isMoved || current.saving) return
       // What was saved or loaded meanwhile may be newer than this reply.
-      if (shown.version !== now.version) return this.#refreshText(shown)
-      if (version === shown.version) return
-      if (!isWhole(found) && !isDirty(shown)) return this.#load(now)
-      if (isDirty(shown)) return this.patch(now, { conflict: version })
+      if (current.version !== now.version) return this.#refreshText(current)
+      if (version === current.version) return
+      if (!isWhole(part) && !isDirty(current)) return this.#load(now)
+      if (isDirty(current)) return this.patch(now, { conflict: version })
       const text = content ?? ''
       this.patch(now, {
         content: text,
         sizeBytes: size,
         version,
         state: binary ? 'binary' : 'ready',
-        draft: shown.draft === null ? null : text,
-        generation: shown.generation + 1,
+        draft: current.draft === null ? null : text,
+        generation: current.generation + 1,
       })
     } catch (error) {
       // Deleted or unreachable: unsaved edits stay on the page.
@@ -284,7 +284,7 @@ export class OpenFile {
     }
     this.#ask({
       title: t('files.discard.title'),
-      text: t('files.discard.text', { name: nameOf(this.doc.value?.path ?? '') }),
+      text: t('files.discard.text', { name: fileName(this.doc.value?.path ?? '') }),
       confirm: t('files.discard'),
       danger: true,
       run,

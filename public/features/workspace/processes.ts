@@ -29,9 +29,9 @@ export class Processes {
   readonly #loadLog = async (process_id: string): Promise<void> => {
     const { api } = this.#shell
     try {
-      const found = await api('GET /api/process/log', { ...this.#session, process_id })
+      const reply = await api('GET /api/process/log', { ...this.#session, process_id })
       if (this.logs.value.has(process_id))
-        this.#put(process_id, { state: 'ready', text: found.output })
+        this.#put(process_id, { state: 'ready', text: reply.output })
     } catch {
       // The process may be forgotten by now. Shown in place of the output.
       if (this.logs.value.has(process_id)) this.#put(process_id, { state: 'failed', text: '' })

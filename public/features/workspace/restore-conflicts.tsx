@@ -27,23 +27,23 @@ const reversed = ({ lines, added, removed, ...file }: FileDiff): FileDiff => ({
 })
 
 function Conflict({ path, load, open }: { path: string; load: Load; open: boolean }) {
-  const found = useSignal<FileDiff | 'none' | 'failed' | null>(null)
+  const difference = useSignal<FileDiff | 'none' | 'failed' | null>(null)
   useEffect(() => {
     let current = true
     load(path).then(
       ({ diff, binary, truncated }) => {
         const [file] = binary || truncated ? [] : parseDiff(diff)
-        if (current) found.value = file ? reversed(file) : 'none'
+        if (current) difference.value = file ? reversed(file) : 'none'
       },
       () => {
-        if (current) found.value = 'failed'
+        if (current) difference.value = 'failed'
       },
     )
     return () => {
       current = false
     }
   }, [path])
-  const file = typeof found.value === 'object' ? found.value : null
+  const file = typeof difference.value === 'object' ? difference.value : null
   return (
     <details class="conflict-file" open={open}>
       <summary>
@@ -55,9 +55,9 @@ function Conflict({ path, load, open }: { path: string; load: Load; open: boolea
       ) : (
         <p class="panel-note">
           {t(
-            found.value === null
+            difference.value === null
               ? 'conflict.loading'
-              : found.value === 'none'
+              : difference.value === 'none'
                 ? 'conflict.none'
                 : 'conflict.failed',
           )}

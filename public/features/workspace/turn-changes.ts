@@ -24,14 +24,14 @@ export type TurnPlace = {
 }
 
 /** Whole files, or parts of one file, by the headers of its hunks. */
-type Wanted = { paths?: string[]; hunks?: string[] }
+type RestoreSelection = { paths?: string[]; hunks?: string[] }
 
 const MAX_NAMED_PATHS = 4
 const nothing = { diff: '', binary: false, truncated: false }
 
-export const titleOf = ({ title, undo_of }: TurnChange): string => {
-  const shown = visibleName(title) || t('untitled')
-  return undo_of ? t('undo.of', { title: shown }) : shown
+export const changeTitle = ({ title, undo_of }: TurnChange): string => {
+  const text = visibleName(title) || t('untitled')
+  return undo_of ? t('undo.of', { title: text }) : text
 }
 
 const namedPaths = (paths: readonly string[]): string[] => {
@@ -117,7 +117,7 @@ export class TurnChanges {
     const isRedo = turn.undo_of !== null
     this.#place.ask({
       title: t(isRedo ? 'ask.redo.title' : 'ask.title'),
-      text: t('ask.text', { count: turn.file_count, title: titleOf(turn) }),
+      text: t('ask.text', { count: turn.file_count, title: changeTitle(turn) }),
       confirm: t(isRedo ? 'ask.redo.yes' : 'ask.yes'),
       run: () => this.#restore(turn, {}),
     })
@@ -159,8 +159,8 @@ export class TurnChanges {
     if (!this.diffs.value.has(key)) put({ state: 'loading', ...nothing })
     const query = { ...this.#session, checkpoint: turn.checkpoint, path: file.path }
     try {
-      const found = await this.#shell.api('GET /api/rollback/diff', query)
-      const { diff, binary, truncated, undone } = found
+      const reply = await this.#shell.api('GET /api/rollback/diff', query)
+      const { diff, binary, truncated, undone } = reply
       // It may have been closed.
       if (this.diffs.value.has(key)) put({ state: 'ready', diff, binary, truncated, undone })
     } catch {
@@ -169,7 +169,7 @@ export class TurnChanges {
     }
   }
 
-  async #restore(turn: TurnChange, wanted: Wanted, force = false): Promise<void> {
+  async #restore(turn: TurnChange, selection: RestoreSelection, force = false): Promise<void> {
     const { onRestored, openFile, ask } = this.#place
     const { api, toasts, platform } = this.#shell
     const { checkpoint } = turn
@@ -178,7 +178,7 @@ export class TurnChanges {
         ...this.#session,
         checkpoint,
         force,
-        ...wanted,
+        ...selection,
       })
       if (done.error) toasts.show(done.error, { kind: 'error' })
       await this.load()
@@ -190,7 +190,7 @@ export class TurnChanges {
       const back = this.list.value.find(each => each.checkpoint === done.checkpoint)
       // A moved file counts as one, but restores two paths.
       const count = Math.min(done.restored.length, turn.file_count)
-      toasts.show(wanted.hunks ? t('said.part') : t('said.restored', { count }), {
+      toasts.show(selection.hunks ? t('said.part') : t('said.restored', { count }), {
         action: back
           ? {
               label: t('said.back'),
@@ -203,7 +203,7 @@ export class TurnChanges {
       if (!Array.isArray(conflicts)) throw error
       const [path] = conflicts.map(String)
       // Lines that have changed cannot be overwritten without those around them.
-      if (wanted.hunks && path !== undefined) {
+      if (selection.hunks && path !== undefined) {
         const action = openFile && { label: t('conflict.show'), run: () => openFile(path) }
         toasts.show(t('conflict.part', { path }), { kind: 'error', action: action ?? null })
         return
@@ -218,7 +218,7 @@ export class TurnChanges {
           detail: restoreConflicts(conflicts.map(String), path =>
             api('GET /api/rollback/file', { ...this.#session, checkpoint, point: 'before', path }),
           ),
-          run: () => this.#restore(turn, wanted, true),
+          run: () => this.#restore(turn, selection, true),
         }),
       )
     }

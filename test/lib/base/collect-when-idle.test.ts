@@ -16,7 +16,7 @@ const createThread = () => {
       state.collections += 1
       state.garbage = 0
     },
-    held: () => state.live + state.garbage,
+    heapUsed: () => state.live + state.garbage,
     busy: () => state.busy,
     every(run) {
       looks.push(run)

@@ -109,7 +109,7 @@ for (const [name, answers, tokens, elsewhere] of PROGRAMS)
         const endpoint = endpointAt(server.url)
         assert.is((await windows.ask(endpoint))?.tokens, tokens)
         assert.is(windows.apply(endpoint).contextLength, tokens)
-        assert.is(windows.known(server.url, MODEL), tokens)
+        assert.is(windows.knownTokens(server.url, MODEL), tokens)
         assert.ok(server.asked.every(({ key }) => key === 'Bearer sk-local-1234'))
       },
       elsewhere,

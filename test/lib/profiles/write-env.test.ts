@@ -170,7 +170,7 @@ test('every file with secrets, and every place that others could change, is foun
   chmodSync(join(closed, 'cron'), 0o777)
   const found = findExposed({ baseHome: dir, stateDir })
   const named = (text: string) =>
-    found.filter(({ said }) => said.includes(text)).map(({ path }) => path)
+    found.filter(({ message: said }) => said.includes(text)).map(({ path }) => path)
   assert.equal(named('readable').toSorted(), files.slice(0, -1).toSorted())
   assert.equal(named('changed').toSorted(), [dir, stateDir, files.at(-1), ...below].toSorted())
   for (const { path, mode } of found) {

@@ -9,7 +9,7 @@ import {
   parseEntry,
 } from '../../../lib/sessions/entries.ts'
 import { applyEntry, emptySummary, foldForward, isHidden } from '../../../lib/sessions/fold.ts'
-import type { Line } from '../../../lib/store/journal.ts'
+import type { JournalLine } from '../../../lib/store/journal.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 
 const test = suite('sessions/fold')
@@ -23,7 +23,7 @@ const dice = (seed: number) => {
   }
 }
 
-const toLines = (texts: readonly string[]): Line[] =>
+const toLines = (texts: readonly string[]): JournalLine[] =>
   texts.map(text => ({ offset: 0, bytes: Buffer.from(text) }))
 
 const KEYS = ['title', 'model', 'pinned', 'composer_draft', 'odd']

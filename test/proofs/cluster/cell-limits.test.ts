@@ -89,7 +89,7 @@ test('a limit that cannot be held is refused where it was asked for, and named w
     return new CellLimits(cluster, path, null)
   }
   assert.match(
-    limitsOf({}).said,
+    limitsOf({}).sentence,
     /any memory, any number of processes, and 10 GB of the disk.*has no cgroup v2/,
   )
   assert.throws(
@@ -100,7 +100,10 @@ test('a limit that cannot be held is refused where it was asked for, and named w
   assert.throws(() => limitsOf({ MEMORY: '1G' }, '/nowhere'), /MEMORY cannot be held.*prlimit/)
   const users = limitsOf({ USERS: '200000-200001', MEMORY: '1G', DISK: '0' })
   assert.equal(users.prefix.slice(1), ['--nproc=4096', `--data=${2 ** 30}`, '--'])
-  assert.match(users.said, /1 GB of memory in each process, 4096 processes, and all of the disk/)
+  assert.match(
+    users.sentence,
+    /1 GB of memory in each process, 4096 processes, and all of the disk/,
+  )
   assert.equal(limitsOf({ USERS: '200000-200001', PROCESSES: '0', DISK: '0' }).prefix, [])
 })
 

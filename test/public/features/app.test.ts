@@ -178,11 +178,11 @@ test('two chats side by side: one address, no session twice, a deleted one close
   sessions.set('b', {}).set('c', {})
   const second = openSecond(app)
   await settle()
-  assert.is(second.shown.value.sessionId.value, 'b')
+  assert.is(second.openChat.value.sessionId.value, 'b')
 
   const answer = { message: message('m1', 'assistant', 'for b') }
   say('session:b', 'message', answer)
-  assert.is(second.shown.value.transcript.chat.value.messages.length, 1)
+  assert.is(second.openChat.value.transcript.chat.value.messages.length, 1)
   assert.is(app.chat.transcript.chat.value.messages.length, 0)
 
   app.shell.route.openSession('b')
@@ -206,13 +206,13 @@ test('two chats side by side: one address, no session twice, a deleted one close
   // The draft of a closed side was stored; a closed side is not subscribed to.
   app.shell.route.openBeside('b')
   await settle()
-  second.shown.value.draft.edit('half')
+  second.openChat.value.draft.edit('half')
   second.layout.closeSide.value?.()
   await settle()
   assert.is(app.shell.route.beside.value, null)
   assert.is(service.of('POST /api/session/draft').at(-1)?.text, 'half')
   say('session:b', 'message', answer)
-  assert.is(second.shown.value.transcript.chat.value.messages.length, 0)
+  assert.is(second.openChat.value.transcript.chat.value.messages.length, 0)
   assert.equal(left, [])
 })
 
@@ -352,7 +352,7 @@ test('the first message creates the session with the chosen model, workspace and
   assert.equal(service.of('POST /api/personality/set'), [{ session_id: 'n', name: 'calm' }])
   assert.equal(unnamed(service.of(START)), [{ session_id: 'n', message: 'hello' }])
   assert.is(app.shell.route.sessionId.value, 'n')
-  assert.equal([...standing().wanted], [['n', 'aaaaaaaa-10']])
+  assert.equal([...standing().positions], [['n', 'aaaaaaaa-10']])
   assert.is(app.pane.title.value, 'New chat · Bot')
 })
 
@@ -619,7 +619,7 @@ const sendBeside = async () => {
   })
   const second = openSecond(app)
   await settle()
-  const { composer, draft } = second.shown.value
+  const { composer, draft } = second.openChat.value
   draft.edit('hello')
   const sent = composer.submit()
   await settle()
@@ -650,7 +650,7 @@ test('a side that was closed while its session is created stays closed', async (
   // Opened again, it is another new chat.
   app.shell.route.openBeside('')
   await settle()
-  assert.is(second.shown.value.sessionId.value, '')
+  assert.is(second.openChat.value.sessionId.value, '')
 })
 
 test('a new chat whose session was created elsewhere and that was opened since is no new chat any more', async () => {
@@ -682,7 +682,7 @@ test('New chat returns to the one that was begun, also when its session was crea
   await ensured
   app.pane.newChat()
   await settle()
-  const { sessionId } = app.first.shown.value
+  const { sessionId } = app.first.openChat.value
   assert.equal([app.shell.route.sessionId.value, sessionId.value], ['n', 'n'])
   assert.is(app.composer.draft.text.value, 'half a thought')
 })

@@ -267,7 +267,7 @@ const openPage = async (
   const { page, stream, start } = createPage(platform, href)
   const receive = (frame: Frame): void => {
     // The service sends what this page has subscribed to.
-    const { wanted } = stream.subscriptions()
+    const { positions: wanted } = stream.subscriptions()
     if (!frame.source.startsWith('session:') || wanted.has(frame.source.slice(8)))
       stream.onFrame(frame)
   }
@@ -501,7 +501,7 @@ const frameOf = ({ shell: { layout, route }, first }: Page) => ({
   picker: layout.picker.peek(),
   overlay: layout.overlay.peek() !== null,
   place: route.place.peek(),
-  panel: [first.panel.shown.peek(), first.panel.tab.peek()],
+  panel: [first.panel.isShown.peek(), first.panel.tab.peek()],
 })
 
 const READ = 'GET /api/session'
@@ -531,7 +531,7 @@ const runHeld = async (
   const done = Promise.resolve(action.run(opened.app))
   const ended = done.catch(() => undefined)
   await settle()
-  void opened.page.first.shown.peek().draft.save()
+  void opened.page.first.openChat.peek().draft.save()
   await begun
   const end = async () => {
     release()
@@ -547,7 +547,7 @@ const requestsOf = async (action: Action): Promise<{ route: string; at: number }
   await action.run(app)
   await settle()
   // What is saved after a pause belongs to it.
-  await page.first.shown.peek().draft.save()
+  await page.first.openChat.peek().draft.save()
   await settle()
   const { calls } = fake.service
   return calls.slice(before).flatMap(({ route }, index) =>
@@ -566,7 +566,7 @@ const undisturbed = async (action: Action) => {
   const { app, page, server } = await begin(action)
   await action.run(app)
   await settle()
-  const session = page.first.shown.peek().sessionId.peek() || null
+  const session = page.first.openChat.peek().sessionId.peek() || null
   await show(page, 'b')
   if (!action.leads) await show(page, session)
   else await show(page, 'a')
@@ -596,7 +596,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
     test(`${name}: another chat is opened during ${route} (${at})`, async () => {
       const expected = await undisturbed(action)
       const { page, server, fake, done, end } = await runHeld(action, route, at)
-      const key = page.first.shown.peek()
+      const key = page.first.openChat.peek()
       await show(page, 'b')
       const held = fake.service.calls.length
       const frame = frameOf(page)
@@ -614,7 +614,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
     test(`${name}: ${route} (${at}) is refused while another chat is open`, async () => {
       const fails = new ApiError(400, 'No', { code: 'invalid' })
       const { page, server, end } = await runHeld(action, route, at, { fails })
-      const own = page.first.shown.peek()
+      const own = page.first.openChat.peek()
       await show(page, 'b')
       await end()
       assert.equal(viewOf(page, server), expectedOther)
@@ -806,7 +806,7 @@ test('a chat that was left is released once its message is accepted, before or a
     const { page } = await openPage(server, 'session/a', { hold })
     // No event arrives.
     server.readers.clear()
-    const left = page.first.shown.peek()
+    const left = page.first.openChat.peek()
     const sent = write(page.first.app.peek(), 'hello')
     await begun
     if (isLeftFirst) await show(page, 'b')
@@ -1160,7 +1160,7 @@ const TRIPS: Record<string, (written: Written) => Trip | null> = {
     written.where === 'an edit'
       ? null
       : async (at, server) => {
-          await at.page.first.shown.peek().draft.save()
+          await at.page.first.openChat.peek().draft.save()
           const { storage, tab } = at
           Object.assign(at, await openPage(server, hrefOf(written), { storage, tab }))
         },
@@ -1191,7 +1191,7 @@ const sentAfter = async (written: Written, trip: Trip = () => undefined) => {
   await settle()
   const { calls } = at.fake.service
   const { length } = calls
-  const isCreated = at.page.first.shown.peek().sessionId.peek() === 'n'
+  const isCreated = at.page.first.openChat.peek().sessionId.peek() === 'n'
   await sendComposed(at.page.first.app.peek())
   await settle()
   return calls
@@ -1235,7 +1235,7 @@ for (const [when, read] of Object.entries(READING))
       const answer = fake.service.answers[READ]!
       fake.service.answers[READ] = unreachable
       await read(page, server)
-      const id = page.first.shown.peek().sessionId.peek()
+      const id = page.first.openChat.peek().sessionId.peek()
       const add = (content: string) => {
         const message = say(`x${content}`, 'user', content)
         const record = server.sessions.get(id)!

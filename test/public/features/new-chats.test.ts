@@ -85,8 +85,8 @@ test('two sides, and two tabs, have drafts of their own, also after a reload', a
   await settle()
   const two = await open()
   await one.write('of one')
-  beside.shown.peek().draft.edit('beside')
-  await beside.shown.peek().draft.save()
+  beside.openChat.peek().draft.edit('beside')
+  await beside.openChat.peek().draft.save()
   await two.write('of two')
   one.close()
   two.close()
@@ -97,7 +97,7 @@ test('two sides, and two tabs, have drafts of their own, also after a reload', a
   assert.equal([first.text(), second.text()], ['of one', 'of two'])
   const again = openSecond(first.page)
   await settle()
-  assert.is(again.shown.peek().draft.text.peek(), 'beside')
+  assert.is(again.openChat.peek().draft.text.peek(), 'beside')
 })
 
 test('a tab without a draft shows the one of a tab that was closed, and leaves that of an open one', async () => {
@@ -160,7 +160,7 @@ test('a tab that was duplicated shows the session that the other one creates, an
     const tab = fakeMemory()
     for (const key of one.tab.keys()) tab.write(key, one.tab.read(key, null))
     const two = await open({ tab })
-    assert.is(two.first.shown.peek().key, one.first.shown.peek().key)
+    assert.is(two.first.openChat.peek().key, one.first.openChat.peek().key)
     assert.is(two.text(), 'hello')
     if (isWritten) two.first.app.peek().composer.draft.edit('mine')
     // As the browser tells other tabs.
@@ -182,7 +182,7 @@ test('a tab that was duplicated shows the session that the other one creates, an
     )
     // Another one is begun in each.
     for (const { first } of [one, two]) first.newChat()
-    assert.not.equal(one.first.shown.peek().key, two.first.shown.peek().key)
+    assert.not.equal(one.first.openChat.peek().key, two.first.openChat.peek().key)
   }
 })
 
@@ -194,7 +194,7 @@ test('what waits for a new chat whose page was closed is shown with its draft', 
   await one.write('half a thought')
   one.close()
   const two = await open()
-  const { key } = two.first.shown.peek()
+  const { key } = two.first.openChat.peek()
   assert.equal([two.text(), two.page.outbox.of(key, null).length], ['half a thought', 1])
 })
 

@@ -1,13 +1,16 @@
 /** What the palette lists: recent entries, sections, server results, late and failed answers. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { PaletteSearch, type Entry } from '../../../public/features/palette/search-palette.ts'
+import {
+  PaletteSearch,
+  type PaletteEntry,
+} from '../../../public/features/palette/search-palette.ts'
 import { settingEntries } from '../../../public/features/settings-view/settings-index.ts'
 import { fakePlatform, settle } from '../_page.ts'
 
 const test = suite('page: palette')
 
-const entry = (section: string, label: string, more: Partial<Entry> = {}): Entry => ({
+const entry = (section: string, label: string, more: Partial<PaletteEntry> = {}): PaletteEntry => ({
   id: `${section}:${label}`,
   section,
   label,
@@ -22,7 +25,7 @@ const LOCAL = [
 ]
 
 const opened = (
-  remote: (query: string) => Promise<readonly Entry[]> = async () => [],
+  remote: (query: string) => Promise<readonly PaletteEntry[]> = async () => [],
   fake = fakePlatform(),
 ) => {
   const search = new PaletteSearch({
@@ -96,7 +99,7 @@ test('marks the matched letters, finds settings by their explanation, never mark
 })
 
 test('results of the server follow those of the page, without repeats; a late answer is dropped', async () => {
-  const answers = new Map<string, (entries: readonly Entry[]) => void>()
+  const answers = new Map<string, (entries: readonly PaletteEntry[]) => void>()
   const { search, shown, type } = opened(
     query => new Promise(resolve => answers.set(query, resolve)),
   )

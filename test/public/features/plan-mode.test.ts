@@ -29,9 +29,9 @@ test('a plan is rendered as Markdown, with both answers and a field for a commen
   for (const part of ['Steps</h', '<strong>x</strong>', 'Approve plan', 'Keep planning', '<input'])
     assert.match(html, part)
   assert.not.match(html, '<img')
-  const written = JSON.stringify({ plan: '**later**' })
-  assert.match(renderToString(h(PresentedPlan, { id: 'p', written })), '<strong>later</strong>')
-  assert.is(renderToString(h(PresentedPlan, { id: 'p', written: '{"pl' })), '')
+  const argsText = JSON.stringify({ plan: '**later**' })
+  assert.match(renderToString(h(PresentedPlan, { id: 'p', argsText })), '<strong>later</strong>')
+  assert.is(renderToString(h(PresentedPlan, { id: 'p', argsText: '{"pl' })), '')
 })
 
 test('/plan switches plan mode of the chat; with a task it turns it on and sends the task', async () => {

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Row } from '../../../public/features/transcript/rows.ts'
+import type { TranscriptRow } from '../../../public/features/transcript/rows.ts'
 import { ScrollController } from '../../../public/features/transcript/scroll-controller.ts'
 
 const following = suite('transcript: following the end')
@@ -29,7 +29,7 @@ const openList = () => {
   Object.assign(globalThis, { requestAnimationFrame: () => 1 })
   const scroll = new ScrollController({ render: () => undefined })
   scroll.scroller.current = list as unknown as HTMLDivElement
-  scroll.beginRender(signal<readonly Row[]>([]), signal(true), () => undefined)
+  scroll.beginRender(signal<readonly TranscriptRow[]>([]), signal(true), () => undefined)
   scroll.endRender()
   return { list, scroll }
 }
@@ -79,7 +79,7 @@ following('what ends while an answer is written leaves its place to what follows
   const column = columnOf(scroll)
   const heightAfter = (content: number, isRunning = true) => {
     column.content = content
-    scroll.beginRender(signal<readonly Row[]>([]), signal(isRunning), () => undefined)
+    scroll.beginRender(signal<readonly TranscriptRow[]>([]), signal(isRunning), () => undefined)
     scroll.endRender()
     return column.offsetHeight
   }
@@ -137,7 +137,7 @@ following(
       },
       ({ scroll }: ReturnType<typeof openList>) => {
         scroll.beginRender(
-          signal([{ key: 'a' }] as unknown as readonly Row[]),
+          signal([{ key: 'a' }] as unknown as readonly TranscriptRow[]),
           signal(false),
           () => undefined,
         )

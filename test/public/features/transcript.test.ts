@@ -18,7 +18,11 @@ import {
 } from '../../../public/features/tool-calls/describe-tool-call.ts'
 import { splitText } from '../../../public/features/transcript/content.ts'
 import { reuseRows, toRows } from '../../../public/features/transcript/rows.ts'
-import type { LiveShape, Row, ToolStep } from '../../../public/features/transcript/rows.ts'
+import type {
+  LiveShape,
+  TranscriptRow,
+  ToolStep,
+} from '../../../public/features/transcript/rows.ts'
 import {
   covers,
   Heights,
@@ -58,9 +62,13 @@ const call = (id: string, name = 'terminal', args = '{"command":"ls"}') => ({
   type: 'function' as const,
   function: { name, arguments: args },
 })
-const rowsOf = (messages: Message[], live: LiveShape | null = null, open: string[] = []): Row[] =>
+const rowsOf = (
+  messages: Message[],
+  live: LiveShape | null = null,
+  open: string[] = [],
+): TranscriptRow[] =>
   toRows({ messages, live, finished: {}, open: new Set(open), showThinking: true })
-const kinds = (rows: Row[]): string => rows.map(row => row.kind).join(' ')
+const kinds = (rows: TranscriptRow[]): string => rows.map(row => row.kind).join(' ')
 
 transcript('tool calls that another program only summarized are steps before the answer', () => {
   const recorded = (tid: string, snippet: string) => ({
@@ -426,7 +434,7 @@ transcript('a file edit that is being written is the step that happens now, belo
   const writing = { message_id: 'm2', index: 0, name: 'write_file', path: 'src/a.ts' }
   const silent = { messageId: null, hasText: false, hasReasoning: false, tools: [], writing }
   const [, activity] = rowsOf(turn.slice(0, 1), silent)
-  const stepsOf = (row: Row | undefined) =>
+  const stepsOf = (row: TranscriptRow | undefined) =>
     row?.kind === 'activity'
       ? row.steps.map(step => step.kind === 'tool' && [step.state, step.short])
       : row?.kind
@@ -659,7 +667,7 @@ transcript('subagents that run have a lane each, with what they do now', () => {
     ...{ text: '', reasoning: '', tools: [], subagents },
   })
   const call: ToolStep = {
-    ...{ kind: 'tool', key: 'c1', tid: 'c1', name: 'delegate_task', written: '', short: null },
+    ...{ kind: 'tool', key: 'c1', tid: 'c1', name: 'delegate_task', argsText: '', short: null },
     ...{ result: null, state: 'running', startedAt: 0, finished: null, decisions: [] },
   }
   const html = within(h(Lanes, { step: call }), live)

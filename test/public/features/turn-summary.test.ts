@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
 import { undoStateOf } from '../../../public/features/transcript/turn-summary.tsx'
-import { type Row, toRows } from '../../../public/features/transcript/rows.ts'
+import { type TranscriptRow, toRows } from '../../../public/features/transcript/rows.ts'
 import type { TurnChange } from '../../../public/features/workspace/turn-changes.ts'
 
 const test = suite('page: turn summary')
@@ -39,8 +39,8 @@ const usage = (n: number) => ({
   cache_read_tokens: 0,
   cache_write_tokens: 0,
 })
-const asked = (rows: readonly Row[]) =>
-  rows.flatMap(row => (row.kind === 'foot' ? [row.asked] : []))
+const asked = (rows: readonly TranscriptRow[]) =>
+  rows.flatMap(row => (row.kind === 'foot' ? [row.userIds] : []))
 
 test('the changes of a steered turn belong to its last answer, those of a failed turn to its steps', () => {
   const input = { live: null, finished: {}, open: new Set<string>(), showThinking: false }

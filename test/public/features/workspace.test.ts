@@ -86,15 +86,15 @@ paths('remembers the panel; as an overlay it never opens by itself', () => {
   panel.toggle()
   panel.resize(5000)
   assert.equal(
-    [panel.shown.value, panel.width.value, device.values.get('panel')],
+    [panel.isShown.value, panel.width.value, device.values.get('panel')],
     [true, 960, true],
   )
   const again = open()
-  assert.ok(again.shown.value)
+  assert.ok(again.isShown.value)
   again.overlay.value = true
-  assert.not.ok(again.shown.value)
+  assert.not.ok(again.isShown.value)
   again.openFile('a.ts', 3)
-  assert.equal([again.shown.value, again.target.value], [true, { path: 'a.ts', line: 3 }])
+  assert.equal([again.isShown.value, again.target.value], [true, { path: 'a.ts', line: 3 }])
   again.hide()
   assert.is(device.values.get('panel'), true)
 })

@@ -83,7 +83,7 @@ const browser = ({ locked = true } = {}) => {
         }),
       channel: locked ? channel() : null,
       locks: locked ? locks : null,
-      subscriptions: () => ({ wanted: want, list }),
+      subscriptions: () => ({ positions: want, list }),
       visible: () => true,
       onFrame: frame => got.push(frame),
       onState: state => states.push(state.kind),
