@@ -152,7 +152,10 @@ export class ContainerRunners {
         // That of a linked worktree is outside the workspace, which a container does not see.
         if (!git?.repository || git.repository.worktree !== null || git.root !== workspace)
           return null
-        const privateGit = privateGitFor(git.repository, { visibleAt: git.repository.common, parent })
+        const privateGit = privateGitFor(git.repository, {
+          visibleAt: git.repository.common,
+          parent,
+        })
         return { env: variablesFor(git, privateGit.dir), finish: privateGit.finish }
       },
       forwarded: names => values([...names, ...home.config().terminal.env_passthrough]),
