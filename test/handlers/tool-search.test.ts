@@ -160,7 +160,7 @@ for (const apiMode of ['anthropic_messages'] as const)
     await app.restart()
     assert.match(
       await say(use('b', 'mcp_early_echo', { n: 2 }), { text: '2' }),
-      'This tool cannot be used now. The MCP server \\"early\\" cannot be used: ',
+      'This tool cannot be used now. The MCP server “early” cannot be used: ',
     )
     assert.match(
       await say(use('c', 'tool_search', { query: 'says it again' }), { text: '3' }),
