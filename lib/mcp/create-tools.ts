@@ -135,11 +135,9 @@ const toTool = (source: ServerSource, server: string, listed: ListedTool, name: 
     kind: listed.readOnly ? 'read' : 'execute',
     preview: args => previewOf(label, args as Record<string, unknown>),
     async run(ctx, input) {
-      const entries = Object.entries(input as Record<string, unknown>).map(([key, value]) => [
-        ownNames.get(key) ?? key,
-        value,
-      ])
-      const args = coerceArguments(Object.fromEntries(entries), parameters)
+      const entries = Object.entries(input as Record<string, unknown>)
+      const own = entries.map(([key, value]) => [ownNames.get(key) ?? key, value])
+      const args = coerceArguments(Object.fromEntries(own), parameters)
       const denied = listed.destructive ? await requestApproval(ctx, label, args) : null
       if (denied) return denied
       const call = { name: listed.name, arguments: args }
@@ -226,10 +224,8 @@ const PROMPTS: readonly Reader[] = [
     input: z.object({}),
     async run(client, options) {
       const { prompts } = await client.listPrompts(undefined, options)
-      const listed = prompts.map(({ name, description, arguments: parameters }) => ({
-        name,
-        description,
-        arguments: parameters,
+      const listed = prompts.map(({ name, description, arguments: args }) => ({
+        ...{ name, description, arguments: args },
       }))
       return { content: JSON.stringify({ prompts: listed }) }
     },

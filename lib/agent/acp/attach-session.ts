@@ -269,9 +269,8 @@ export const attachToCutTurn = async (
   if (!running.connection.capabilities.agentCapabilities.loadSession) return 'lost'
   const restored = await restore(place, saved, true)
   const last = collapseSpace(restored?.lastMessage ?? '')
-  const newestText = collapseSpace(messageTextAt(history, newest) ?? '')
-  const isTaken =
-    (newestText !== '' && last.includes(newestText)) || last.includes(referenceOf(newest))
+  const text = collapseSpace(messageTextAt(history, newest) ?? '')
+  const isTaken = (text !== '' && last.includes(text)) || last.includes(referenceOf(newest))
   if (!restored || !isTaken) return restored && !hasWorked ? 'unsent' : 'lost'
   await restoreChoices(running, restored.session, saved)
   const { mark, cost } = saved

@@ -79,13 +79,12 @@ const runTurn = async (turn: ExternalTurn): Promise<Outcome> => {
   const warn = (message: Words) =>
     emit({ type: 'warning', kind: 'external_agent', message: changeWords(message, redact) })
 
-  const earlier = running.sessions.get(owner)
+  const prior = running.sessions.get(owner)
   // A cancelled prompt may still be running.
-  await earlier?.busy
+  await prior?.busy
   const servers = external.mcpServers.map(({ name }) => name).join('\n')
   // A server that a rule has named since then is taken away with the session: it is opened again without it.
-  if (earlier && earlier.servers !== '' && earlier.servers !== servers)
-    running.sessions.delete(owner)
+  if (prior && prior.servers !== '' && prior.servers !== servers) running.sessions.delete(owner)
   // It changes files without asking us about all of them, so the checkpoint comes first.
   if (!usesOwnFiles(request)) await request.beforeChange?.('workspace')
   signal.throwIfAborted()

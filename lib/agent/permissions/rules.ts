@@ -46,13 +46,12 @@ const coversHost = (pattern: string, host: string, isGuard: boolean): boolean =>
 
 const matchPath = ({ path: pattern }: Compiled, access: Access): Match => {
   if (access.kind !== 'read' && access.kind !== 'write') return false
-  const { path, originalPath, reach, isUnsure, skipsHidden } = access
+  const { path, alias, reach, isUnsure, skipsHidden } = access
   if (path === null) return null
   // Without a pattern, the rule is about every file.
   if (pattern === null) return isUnsure ? null : true
   const match =
-    pattern.covers(path) ||
-    (originalPath !== undefined && originalPath !== path && pattern.covers(originalPath))
+    pattern.covers(path) || (alias !== undefined && alias !== path && pattern.covers(alias))
       ? true
       : reach === 'file'
         ? false

@@ -173,9 +173,9 @@ export const mayWrite = async (
         isRunByOthers(relative(realPath(ctx.turn.workspace), fullPath))),
   )
   const labels = [
-    ...(outside.length > 0 ? [OUTSIDE] : []),
-    ...(protectedPaths.length > 0 ? [PROTECTED] : []),
-  ]
+    outside.length > 0 ? OUTSIDE : [],
+    protectedPaths.length > 0 ? PROTECTED : [],
+  ].flat()
   const paths = [...outside, ...protectedPaths]
   if (labels.length === 0) return true
   const change = diff(paths)
