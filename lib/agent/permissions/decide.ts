@@ -171,8 +171,8 @@ export const decideCommand = (
   access?: CommandAccess,
 ): Decision => {
   const { guards, runner, canUndo = false, outside = 'changes' } = turn
-  const denied = guards?.command(command) ?? null
-  if (denied !== null) return refuse('rule', denied)
+  const denial = guards?.command(command) ?? null
+  if (denial !== null) return refuse('rule', denial)
   const analysis = readCommand(command)
   const { parts } = analysis
   if (isTooLarge(command) || parts.length >= MAX_PARTS) return refuse('checks', TOO_LONG)
@@ -229,11 +229,11 @@ export const decideScript = (
   shell: ShellContext,
 ): Decision => {
   const texts = [code, ...literalsIn(code)]
-  const denied =
+  const denial =
     guards?.commands() ??
     texts.map(text => guards?.command(text) ?? null).find(why => why !== null) ??
     null
-  if (denied !== null) return refuse('rule', denied)
+  if (denial !== null) return refuse('rule', denial)
   if (code.length > MAX_COMMAND_CHARS) return refuse('checks', TOO_LONG)
   // Its own command is decided when it is called.
   const beyondTools = code.replace(/\bterminal\(\s*(["'`])(?:(?!\1)[^\n])+\1/g, '')

@@ -222,10 +222,10 @@ const coversCommands = (
     // The approval shows more than the command when an earlier one changed the environment.
     if (access.kind !== 'command' || access.command.trim() !== ask.command.trim()) continue
     const { command, shell } = access
-    const used = coveringPatterns(patterns, command, readCommand(command), shell)
-    if (used)
+    const matches = coveringPatterns(patterns, command, readCommand(command), shell)
+    if (matches)
       return rules
-        .flatMap(({ what, text }) => (used.includes(what?.pattern ?? '') ? [text] : []))
+        .flatMap(({ what, text }) => (matches.includes(what?.pattern ?? '') ? [text] : []))
         .join(', ')
   }
   return null
