@@ -23,8 +23,8 @@ export const coerceArguments = (schema: z.ZodType, input: JsonObject): CoercedAr
   for (let round = 0; round < 4; round++) {
     const parsed = schema.safeParse(value)
     if (parsed.success) return { ok: true, args, input: parsed.data }
-    const changed = parsed.error.issues.filter(issue => convert(value, issue)).length
-    if (changed === 0) return { ok: false, error: formatIssues(parsed.error.issues) }
+    const count = parsed.error.issues.filter(issue => convert(value, issue)).length
+    if (count === 0) return { ok: false, error: formatIssues(parsed.error.issues) }
   }
   const last = schema.safeParse(value)
   return last.success

@@ -4,7 +4,7 @@ import { hasMark } from './call-dialects.ts'
 import type { AgentEvent, Emit, RunMessage } from './types.ts'
 
 type TextKind = 'token' | 'reasoning'
-type Stream = Before & { messageId: string; sent: string; buffer: string; isCall: boolean }
+type Stream = Before & { messageId: string; sent: string; tail: string; isCall: boolean }
 
 /** As many characters as a line may be indented. */
 const NEAR_CHARS = 20
@@ -18,8 +18,8 @@ export const holdMarkup = (
 
   /** Moves text from what is held to what was sent, and returns it. */
   const release = (stream: Stream, chars: number): string => {
-    const text = stream.buffer.slice(0, chars)
-    stream.buffer = stream.buffer.slice(chars)
+    const text = stream.tail.slice(0, chars)
+    stream.tail = stream.tail.slice(chars)
     stream.sent += text
     stream.near = (stream.near + text).slice(-NEAR_CHARS)
     stream.isBlank &&= text.trim() === ''
@@ -34,19 +34,18 @@ export const holdMarkup = (
     const stream =
       streams[type]?.messageId === messageId
         ? streams[type]
-        : { messageId, sent: '', buffer: '', isCall: false, isBlank: true, near: '' }
+        : { messageId, sent: '', tail: '', isCall: false, isBlank: true, near: '' }
     streams[type] = stream
-    stream.buffer += text
+    stream.tail += text
     let free = ''
-    const answerAt = type === 'token' && stream.isBlank ? answerStart(stream.buffer) : 0
+    const answerAt = type === 'token' && stream.isBlank ? answerStart(stream.tail) : 0
     if (answerAt === null) return
-    stream.buffer = stream.buffer.slice(answerAt)
-    while (!stream.isCall && stream.buffer !== '') {
-      free += release(stream, mayBegin(stream.buffer, stream))
-      const verdict = stream.buffer === '' ? 'maybe' : beginsCall(stream.buffer, stream, names)
+    stream.tail = stream.tail.slice(answerAt)
+    while (!stream.isCall && stream.tail !== '') {
+      free += release(stream, mayBegin(stream.tail, stream))
+      const verdict = stream.tail === '' ? 'maybe' : beginsCall(stream.tail, stream, names)
       if (verdict === 'maybe') break
-      stream.isCall =
-        verdict === 'yes' && !isQuoted(stream.sent + stream.buffer, stream.sent.length)
+      stream.isCall = verdict === 'yes' && !isQuoted(stream.sent + stream.tail, stream.sent.length)
       // Not a call: one character further, another may begin.
       if (!stream.isCall) free += release(stream, 1)
     }
@@ -56,7 +55,7 @@ export const holdMarkup = (
   const finish = (type: TextKind, messageId: string, final: string): void => {
     const stream = streams[type]
     if (stream?.messageId !== messageId) return
-    if (final.startsWith(stream.sent) && stream.buffer.startsWith(final.slice(stream.sent.length)))
+    if (final.startsWith(stream.sent) && stream.tail.startsWith(final.slice(stream.sent.length)))
       show(type, stream, release(stream, final.length - stream.sent.length))
     streams[type] = null
   }
@@ -80,7 +79,7 @@ export const holdMarkup = (
     flush() {
       for (const type of ['reasoning', 'token'] as const) {
         const stream = streams[type]
-        const rest = stream ? release(stream, stream.buffer.length) : ''
+        const rest = stream ? release(stream, stream.tail.length) : ''
         const isThought = answerStart(rest) === null
         const { text, reasoning } = isThought
           ? withoutChannels({ text: rest, reasoning: '' })

@@ -203,8 +203,8 @@ const invokeTool = async (
   const commandError =
     tool.kind === 'execute' && request.secrets?.commandError(call.function.arguments)
   if (commandError) return errorResult(commandError, 'checks')
-  const forbidden = request.guards?.tool(tool.name) ?? null
-  if (forbidden !== null) return errorResult(forbidden, 'rule')
+  const denial = request.guards?.tool(tool.name) ?? null
+  if (denial !== null) return errorResult(denial, 'rule')
   let running = true
   /** Set before it does anything that a second run of it would repeat. */
   let hasBegun = entry.isNested ?? false
@@ -272,7 +272,7 @@ const invokeTool = async (
     const ruled = checked.within(planned)
     if (request.hooks && !before) return await invokeHooked(entry, tool, run, request.hooks)
     if (!(await ruled.askFirst())) return errorResult('The user denied this call.', 'user')
-    const denied =
+    const denial =
       before &&
       (await askForHook(
         before,
@@ -281,7 +281,7 @@ const invokeTool = async (
         ask => planned.approve(ask),
         request.workspace,
       ))
-    if (denied) return denied
+    if (denial) return denial
     const work = Promise.resolve().then(() =>
       tool.run({ ...planned, approve: ruled.approve }, entry.input),
     )
@@ -305,10 +305,10 @@ const invokeHooked = async (
     return await runHooked(hooks, { callId: entry.call.id, tool, signal: run.signal }, entry, {
       change(args) {
         const { name } = entry.call.function
-        const changed = prepare(toCall(entry.call.id, name, args), tools)
-        if (changed.rejection) return changed.rejection
-        const { call, input, preview } = changed
-        Object.assign(entry, { call, args: changed.args, input, preview })
+        const next = prepare(toCall(entry.call.id, name, args), tools)
+        if (next.rejection) return next.rejection
+        const { call, input, preview } = next
+        Object.assign(entry, { call, args: next.args, input, preview })
         return null
       },
       run: before => invokeTool(entry, run, before),

@@ -51,9 +51,9 @@ export class WrittenCall {
     this.#unread += piece
     this.#isOpen ||= this.#take(OPEN) !== null
     this.#isOver ||= !this.#isOpen && this.#unread.trim() !== ''
-    const added: Written = { text: '' }
-    while (!this.#isOver && (this.#key === null ? this.#readKey() : this.#readString(added)));
-    return added.text === '' && added.path === undefined ? null : added
+    const delta: Written = { text: '' }
+    while (!this.#isOver && (this.#key === null ? this.#readKey() : this.#readString(delta)));
+    return delta.text === '' && delta.path === undefined ? null : delta
   }
 
   #take(pattern: RegExp): RegExpExecArray | null {
@@ -84,17 +84,17 @@ export class WrittenCall {
     return false
   }
 
-  #readString(added: Written): boolean {
+  #readString(delta: Written): boolean {
     let text = ''
     for (let chars = this.#take(CHARS); chars; chars = this.#take(CHARS)) text += decoded(chars[0])
     const hasEnded = this.#unread.startsWith('"')
     const key = this.#key!
     if (means(key, 'path')) {
       this.#path += text
-      if (hasEnded) added.path = this.#path
+      if (hasEnded) delta.path = this.#path
     } else if (this.#texts.some(name => means(key, name))) {
-      added.text += text
-      if (means(key, 'patch')) this.#findFile(text, added)
+      delta.text += text
+      if (means(key, 'patch')) this.#findFile(text, delta)
     }
     if (!hasEnded) return false
     this.#unread = this.#unread.slice(1)
@@ -102,9 +102,9 @@ export class WrittenCall {
     return true
   }
 
-  #findFile(text: string, added: Written): void {
+  #findFile(text: string, delta: Written): void {
     const lines = this.#line + text
-    for (const [, path] of lines.matchAll(NEXT_FILE)) added.path = path!.trim()
+    for (const [, path] of lines.matchAll(NEXT_FILE)) delta.path = path!.trim()
     this.#line = lines.slice(lines.lastIndexOf('\n') + 1)
   }
 }
@@ -128,11 +128,11 @@ export const emitWriting = (emit: Emit, messageId: string, tools: readonly strin
       const texts = tools.includes(name) ? toolInfo(name)?.texts : undefined
       tracker = texts ? new WrittenCall(texts) : null
     }
-    const added = tracker?.push(piece)
+    const delta = tracker?.push(piece)
     const isWhole = call.arguments === piece && tracker?.isOver()
-    if (!added || isWhole) return
+    if (!delta || isWhole) return
     hasEmitted = true
-    emit({ type: 'tool_writing', messageId, index, name, ...added })
+    emit({ type: 'tool_writing', messageId, index, name, ...delta })
   }
   return { add, hasEmitted: () => hasEmitted }
 }

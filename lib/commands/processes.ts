@@ -130,9 +130,9 @@ class BackgroundProcess {
   /** Output since the last poll. */
   poll(): string {
     this.#screen.flush()
-    const added = this.#text.slice(Math.max(0, this.#polledChars - this.#droppedChars))
+    const output = this.#text.slice(Math.max(0, this.#polledChars - this.#droppedChars))
     this.#polledChars = this.#droppedChars + this.#text.length
-    return stripVTControlCharacters(added)
+    return stripVTControlCharacters(output)
   }
 
   async write(data: string): Promise<void> {

@@ -218,9 +218,9 @@ export const isInvalid = (server: ServerConfig | InvalidServer): server is Inval
 export const parseServers = (
   values: Readonly<Record<string, unknown>>,
 ): (ServerConfig | InvalidServer)[] => {
-  const { mcp_servers: listed } = values
-  if (!isObject(listed)) return []
-  return Object.entries(listed).map(([name, value]) => parseOne(name, value))
+  const { mcp_servers: section } = values
+  if (!isObject(section)) return []
+  return Object.entries(section).map(([name, value]) => parseOne(name, value))
 }
 
 /** Whether the configuration allows the tool. */

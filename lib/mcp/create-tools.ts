@@ -122,33 +122,31 @@ const withNames = (
   }
 }
 
-const toTool = (source: ServerSource, server: string, listed: ListedTool, name: string): Tool => {
-  const label = `${server}/${listed.name}`
-  const { parameters } = listed
+const toTool = (source: ServerSource, server: string, tool: ListedTool, name: string): Tool => {
+  const label = `${server}/${tool.name}`
+  const { parameters } = tool
   const ownNames = argumentNames(Object.keys(asObject(parameters.properties)))
   return {
     name,
     server,
-    summary: listed.description,
+    summary: tool.description,
     input: anything,
     parameters: ownNames.size > 0 ? withNames(parameters, ownNames) : parameters,
-    kind: listed.readOnly ? 'read' : 'execute',
+    kind: tool.readOnly ? 'read' : 'execute',
     preview: args => previewOf(label, args as Record<string, unknown>),
     async run(ctx, input) {
-      const entries = Object.entries(input as Record<string, unknown>).map(([key, value]) => [
-        ownNames.get(key) ?? key,
-        value,
-      ])
-      const args = coerceArguments(Object.fromEntries(entries), parameters)
-      const denied = listed.destructive ? await requestApproval(ctx, label, args) : null
-      if (denied) return denied
-      const call = { name: listed.name, arguments: args }
+      const entries = Object.entries(input as Record<string, unknown>)
+      const own = entries.map(([key, value]) => [ownNames.get(key) ?? key, value])
+      const args = coerceArguments(Object.fromEntries(own), parameters)
+      const denial = tool.destructive ? await requestApproval(ctx, label, args) : null
+      if (denial) return denial
+      const call = { name: tool.name, arguments: args }
       return use(source, server, ctx, async (client, options) =>
         toResult(
           // The newer protocol derives headers from the definition. With the older one the result is parsed here: the
           // library rejects a whole result because of one content type it does not know.
           client.getProtocolEra() === 'modern'
-            ? await client.callTool(call, { ...options, toolDefinition: listed.definition })
+            ? await client.callTool(call, { ...options, toolDefinition: tool.definition })
             : await client.request({ method: 'tools/call', params: call }, anything, options),
           keepOf(ctx, label),
         ),
@@ -197,10 +195,10 @@ const RESOURCES: readonly Reader[] = [
     async run(client, options) {
       const { resources } = await client.listResources(undefined, options)
       const templates = await listTemplates(client, options)
-      const listed = resources.map(({ uri, name, description, mimeType }) => ({
+      const list = resources.map(({ uri, name, description, mimeType }) => ({
         ...{ uri, name, description, mimeType },
       }))
-      const content = { resources: listed, ...(templates.length > 0 && { templates }) }
+      const content = { resources: list, ...(templates.length > 0 && { templates }) }
       return { content: JSON.stringify(content) }
     },
   },
@@ -226,12 +224,10 @@ const PROMPTS: readonly Reader[] = [
     input: z.object({}),
     async run(client, options) {
       const { prompts } = await client.listPrompts(undefined, options)
-      const listed = prompts.map(({ name, description, arguments: parameters }) => ({
-        name,
-        description,
-        arguments: parameters,
+      const list = prompts.map(({ name, description, arguments: args }) => ({
+        ...{ name, description, arguments: args },
       }))
-      return { content: JSON.stringify({ prompts: listed }) }
+      return { content: JSON.stringify({ prompts: list }) }
     },
   },
   {

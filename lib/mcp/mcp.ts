@@ -112,9 +112,9 @@ export class Mcp {
 
   /** Reads the configuration, and stops servers that were removed or changed in it. */
   #sync(home: McpHome): { servers: McpServer[]; bad: InvalidServer[] } {
-    const listed = parseServers(home.config())
+    const all = parseServers(home.config())
     const current = this.#homes.get(home.dir) ?? new Map<string, McpServer>()
-    const configs = listed.filter((each): each is ServerConfig => !isInvalid(each))
+    const configs = all.filter((each): each is ServerConfig => !isInvalid(each))
     const next = new Map<string, McpServer>()
     for (const config of configs) {
       if (!config.enabled) continue
@@ -127,7 +127,7 @@ export class Mcp {
     for (const [name, server] of current) if (next.get(name) !== server) this.#closeServer(server)
     if (next.size > 0) this.#homes.set(home.dir, next)
     else this.#homes.delete(home.dir)
-    return { servers: [...next.values()], bad: listed.filter(isInvalid) }
+    return { servers: [...next.values()], bad: all.filter(isInvalid) }
   }
 
   #find(home: McpHome, name: string): McpServer {
@@ -187,11 +187,11 @@ export class Mcp {
   /** All configured servers, disabled and invalid ones included, in the order of the file. */
   list(home: Home): McpServerRow[] {
     const { servers } = this.#sync(home)
-    const listed = parseServers(home.config()).map(config => ({
+    const rows = parseServers(home.config()).map(config => ({
       config,
       server: servers.find(each => each.config.name === config.name) ?? null,
     }))
-    return serverRows(home, listed, this.signIns)
+    return serverRows(home, rows, this.signIns)
   }
 
   /** Starts a server and reports the outcome. */

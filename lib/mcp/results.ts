@@ -59,7 +59,7 @@ const sizeText = (base64: string): string => `${Math.ceil((base64.length * 3) / 
 class Formatter {
   readonly #keep: ContentStore
   readonly #images: StoredImage[] = []
-  #storedCount = 0
+  #count = 0
 
   constructor(keep: ContentStore) {
     this.#keep = keep
@@ -70,13 +70,12 @@ class Formatter {
     const { name = '', image: keepImage, file: keepFile } = this.#keep
     const note = `${about}, ${sizeText(data)}`
     let problem = 'it cannot be shown here'
-    if (this.#storedCount >= MAX_KEPT || data.length > MAX_BASE64_CHARS)
-      return `[${note}; ${problem}]`
+    if (this.#count >= MAX_KEPT || data.length > MAX_BASE64_CHARS) return `[${note}; ${problem}]`
     const bytes = Buffer.from(data, 'base64')
     if (isImage && keepImage) {
       try {
         const image = keepImage(bytes, name)
-        this.#storedCount++
+        this.#count++
         this.#images.push(image)
         return imageLabel(image)
       } catch (error) {
@@ -86,7 +85,7 @@ class Formatter {
     }
     const path = keepFile?.(bytes, endingOf(mimeType)) ?? null
     if (path === null) return `[${note}; ${problem}]`
-    this.#storedCount++
+    this.#count++
     return `[${note}; stored in ${path}]`
   }
 

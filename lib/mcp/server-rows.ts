@@ -65,11 +65,11 @@ const signInOf = (
 
 const toRow = (
   home: Home,
-  listed: ConfiguredServer,
+  entry: ConfiguredServer,
   usedNames: Set<string>,
   signIns: McpSignIns,
 ): McpServerRow => {
-  const { config, server } = listed
+  const { config, server } = entry
   const raw = rawOf(home, config.name)
   const secrets = isInvalid(config) ? [] : secretsOf(config)
   const error = isInvalid(config)
@@ -80,7 +80,7 @@ const toRow = (
     name: config.name,
     transport: isInvalid(config) ? null : config.kind,
     enabled: isInvalid(config) || config.enabled,
-    state: stateOf(listed),
+    state: stateOf(entry),
     command: typeof raw.command === 'string' ? raw.command : '',
     args: maskArgs(Array.isArray(raw.args) ? raw.args.map(String) : []),
     env: maskValues(wordsOf(raw.env)),
@@ -92,8 +92,8 @@ const toRow = (
     // Masked before it is cut: half of a value would not be recognized.
     stderr: hideValues(server?.output() ?? '', secrets).slice(-MAX_STDERR_CHARS),
     version: version ? hideValues(`${version.name} ${version.version}`, secrets) : null,
-    tools: toolsOf(listed, usedNames),
-    sign_in: signInOf(home, listed, signIns),
+    tools: toolsOf(entry, usedNames),
+    sign_in: signInOf(home, entry, signIns),
   })
 }
 

@@ -88,9 +88,6 @@ export const copyOf = (
       ...copiedSummaries(folded, messages.length),
       ...copiedSent(folded, messages.length),
       ...copiedStates(folded, states, messages.length),
-    ].map(
-      (entry, index): JournalEntry =>
-        ({ ...entry, n: messages.length + 2 + index, at }) as JournalEntry,
-    ),
+    ].map((entry, index) => ({ ...entry, n: messages.length + 2 + index, at }) as JournalEntry),
   ]
 }

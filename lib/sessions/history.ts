@@ -115,20 +115,17 @@ const pairToolCalls = <T extends WireMessage>(history: readonly T[]): (T | WireM
     if (message.role !== 'assistant' || !message.tool_calls) return [message]
     const ids = callIds(message)
     // Providers reject two calls with one id: the second call and its result get another one.
-    const newIds = ids.map((id, at) => (ids.indexOf(id) === at ? id : `${id}_${at + 1}`))
+    const fresh = ids.map((id, at) => (ids.indexOf(id) === at ? id : `${id}_${at + 1}`))
     const results = ids.map((id, at): T | WireMessage => {
       const result = resultOf(id, index + 1)
-      const tool_call_id = newIds[at] ?? id
+      const tool_call_id = fresh[at] ?? id
       if (!result) return { role: 'tool', tool_call_id, content: NO_RESULT }
       used.add(result)
       return tool_call_id === id ? result : { ...result, tool_call_id }
     })
-    const tool_calls = message.tool_calls.map((call, at) => ({
-      ...call,
-      id: newIds[at] ?? call.id,
-    }))
+    const tool_calls = message.tool_calls.map((call, at) => ({ ...call, id: fresh[at] ?? call.id }))
     return [
-      newIds.every((id, at) => id === ids[at]) ? message : { ...message, tool_calls },
+      fresh.every((id, at) => id === ids[at]) ? message : { ...message, tool_calls },
       ...results,
     ]
   })

@@ -124,10 +124,8 @@ export const listSessions = (
   { limit, cursor, profile, foreign = [], scheduled = true }: ListOptions,
 ): ListPage => {
   const profiles = toProfiles(profile)
-  const visible = scheduled
-    ? foreign
-    : foreign.filter(row => row.source_tag !== 'cron' || row.pinned)
-  const theirs = admitted(catalog, visible, profiles)
+  const list = scheduled ? foreign : foreign.filter(row => row.source_tag !== 'cron' || row.pinned)
+  const theirs = admitted(catalog, list, profiles)
   // A blank query parameter counts as absent.
   if (limit === undefined && !cursor && scheduled)
     return listWhole(catalog, whole, boot, profiles, theirs)

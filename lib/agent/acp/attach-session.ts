@@ -28,11 +28,11 @@ const startNew = ({ running, cwd, mcpServers }: SessionTarget): Promise<Session>
   })
 
 const registerNew = ({ name, router, clock }: RunningAgent, answer: unknown): Session => {
-  const opened = OpenedSession.safeParse(answer)
-  if (!opened.success || !opened.data.sessionId)
+  const result = OpenedSession.safeParse(answer)
+  if (!result.success || !result.data.sessionId)
     throw new Error(`${name} opened a session without saying which.`)
-  const session = new Session(opened.data.sessionId, clock)
-  session.applyOpened(opened.data)
+  const session = new Session(result.data.sessionId, clock)
+  session.applyOpened(result.data)
   // Before the session's first updates are handled.
   router.register(session)
   return session
@@ -56,8 +56,8 @@ const reopen = async (
     const answer = await raceAbort(withTimeout(work, CALL_MS, text), signal)
     // By then all updates written before the response have been handled.
     await new Promise(resolve => setImmediate(resolve))
-    const opened = OpenedSession.safeParse(answer ?? {})
-    if (opened.success) session.applyOpened(opened.data)
+    const result = OpenedSession.safeParse(answer ?? {})
+    if (result.success) session.applyOpened(result.data)
     return session
   } finally {
     session.replay = null
@@ -78,7 +78,7 @@ type Restored = { session: Session; lastMessage: string }
 /** Null if the agent can't restore sessions or no longer has this one. `withHistory`: `lastMessage` is its last user message. */
 const restore = async (
   place: SessionTarget,
-  saved: ExternalSession,
+  link: ExternalSession,
   withHistory = false,
 ): Promise<Restored | null> => {
   const { load, resume } = methodsOf(place.running)
@@ -86,12 +86,12 @@ const restore = async (
   if (!method) return null
   const reader = new LastMessageReader()
   try {
-    const session = await reopen(place, saved.session_id, method, reader)
-    session.reported = saved.reported
+    const session = await reopen(place, link.session_id, method, reader)
+    session.reported = link.reported
     return { session, lastMessage: reader.lastMessage }
   } catch (error) {
     // Unknown to the agent: a new session takes its place.
-    place.running.log(`${method} ${saved.session_id}: ${errorText(error)}`)
+    place.running.log(`${method} ${link.session_id}: ${errorText(error)}`)
     return null
   }
 }
@@ -121,12 +121,12 @@ export const adoptSession = async (
 
 const fork = async (
   { running, cwd, mcpServers }: SessionTarget,
-  saved: ExternalSession,
+  link: ExternalSession,
 ): Promise<Session | null> => {
   const { name, connection, router, log } = running
   if (!connection.capabilities.agentCapabilities.sessionCapabilities.fork) return null
   try {
-    const params = { sessionId: saved.session_id, cwd, mcpServers }
+    const params = { sessionId: link.session_id, cwd, mcpServers }
     return await router.whileOpening(async () => {
       const work = connection.request('session/fork', params)
       return registerNew(
@@ -181,13 +181,13 @@ const collapseSpace = (text: string): string => oneLine(text).slice(0, 500)
 const restoreOwn = async (
   place: SessionTarget,
   history: readonly LoopMessage[],
-  saved: ExternalSession,
+  link: ExternalSession,
   current: Session | undefined,
 ): Promise<{ session: Session; mark: string } | null> => {
-  const { sent, mark } = saved
-  if (current?.id === saved.session_id) return { session: current, mark: sent || mark }
+  const { sent, mark } = link
+  if (current?.id === link.session_id) return { session: current, mark: sent || mark }
   const sentText = collapseSpace(messageTextAt(history, sent) ?? '')
-  const restored = await restore(place, saved, sent !== '')
+  const restored = await restore(place, link, sent !== '')
   if (!restored) return null
   const isTaken = sentText !== '' && collapseSpace(restored.lastMessage).includes(sentText)
   return { session: restored.session, mark: isTaken ? sent : mark }
@@ -201,13 +201,13 @@ export const attachSession = async (
   running: RunningAgent,
   history: readonly LoopMessage[],
   { workspace, sessionKey: owner = '' }: SessionRef,
-  saved: ExternalSession | null,
+  link: ExternalSession | null,
   side: AgentSide,
 ): Promise<AttachedSession> => {
   // A session that is being closed cannot be opened again yet.
   await running.settled()
   const place = placeOf(running, workspace, side)
-  const here = saved?.cwd === workspace ? saved : null
+  const here = link?.cwd === workspace ? link : null
   // The interrupted message is sent again; the agent may see it twice.
   const fits = here?.sent === historyHash(history) ? { ...here, sent: '' } : here
   // The interrupted message must still be part of the conversation.
@@ -227,10 +227,10 @@ export const attachSession = async (
   }
   const before = messagesSince(history, '') ?? []
   const session = await startNew(place)
-  if (saved?.owner === owner) await restoreChoices(running, session, saved)
+  if (link?.owner === owner) await restoreChoices(running, session, link)
   else await firstChoices(running, session, side.agent)
   const context = before.length > 0 ? formatHistory(before) : ''
-  return { session, context, mark: '', isHistoryLost: saved !== null && context !== '', cost: 0 }
+  return { session, context, mark: '', isHistoryLost: link !== null && context !== '', cost: 0 }
 }
 
 /** Names the message in the prompt that continues it: the replayed history then shows which one the agent continued last. */
@@ -257,24 +257,23 @@ export const attachToCutTurn = async (
   running: RunningAgent,
   history: readonly LoopMessage[],
   { workspace, sessionKey: owner = '' }: SessionRef,
-  saved: ExternalSession | null,
+  link: ExternalSession | null,
   side: AgentSide,
 ): Promise<CutTurn> => {
   const newest = historyHash(history)
   const hasWorked = history.at(-1)?.role !== 'user'
-  const isOwn = saved?.owner === owner && saved.cwd === workspace
-  if (isOwn && saved.mark === newest) return 'answered'
-  if (!isOwn || saved.sent !== newest) return hasWorked ? 'lost' : 'unsent'
+  const isOwn = link?.owner === owner && link.cwd === workspace
+  if (isOwn && link.mark === newest) return 'answered'
+  if (!isOwn || link.sent !== newest) return hasWorked ? 'lost' : 'unsent'
   const place = placeOf(running, workspace, side)
   if (!running.connection.capabilities.agentCapabilities.loadSession) return 'lost'
-  const restored = await restore(place, saved, true)
+  const restored = await restore(place, link, true)
   const last = collapseSpace(restored?.lastMessage ?? '')
-  const newestText = collapseSpace(messageTextAt(history, newest) ?? '')
-  const isTaken =
-    (newestText !== '' && last.includes(newestText)) || last.includes(referenceOf(newest))
+  const text = collapseSpace(messageTextAt(history, newest) ?? '')
+  const isTaken = (text !== '' && last.includes(text)) || last.includes(referenceOf(newest))
   if (!restored || !isTaken) return restored && !hasWorked ? 'unsent' : 'lost'
-  await restoreChoices(running, restored.session, saved)
-  const { mark, cost } = saved
+  await restoreChoices(running, restored.session, link)
+  const { mark, cost } = link
   return { session: restored.session, context: '', mark, isHistoryLost: false, cost }
 }
 
@@ -310,11 +309,11 @@ export const attachForSettings = async (
   const owner = ref.sessionKey ?? ''
   if (running.sessions.has(owner)) return
   const place = placeOf(running, ref.workspace, { external, agent })
-  const saved = external.load(agent.id)
-  const isOurs = saved?.owner === owner && saved.cwd === ref.workspace
-  const restored = isOurs ? await restore(place, saved) : null
+  const link = external.load(agent.id)
+  const isOurs = link?.owner === owner && link.cwd === ref.workspace
+  const restored = isOurs ? await restore(place, link) : null
   const session = restored?.session ?? (await startNew(place))
-  if (isOurs) await restoreChoices(running, session, saved)
+  if (isOurs) await restoreChoices(running, session, link)
   else await firstChoices(running, session, agent)
   session.onTitle = external.onTitle ?? null
   running.sessions.set(owner, session)

@@ -18,15 +18,12 @@ import { promptOnce, type ExternalTurn, untilAborted } from './prompt-once.ts'
 export const continueTurn = async (
   turn: ExternalTurn,
   history: readonly LoopMessage[],
-  saved: ExternalSession | null,
+  link: ExternalSession | null,
   side: AgentSide,
   warn: (message: Words) => void,
 ): Promise<Outcome | null> => {
   const { request, running } = turn
-  const cut = await untilAborted(
-    () => attachToCutTurn(running, history, request, saved, side),
-    turn,
-  )
+  const cut = await untilAborted(() => attachToCutTurn(running, history, request, link, side), turn)
   if (cut === 'unsent') return null
   if (cut === 'answered') return finished(turn, history)
   if (cut === 'lost') throw new TurnFailure(cannotContinue(running.name))

@@ -42,8 +42,8 @@ const decide = async (
     throw new Refusal('hook', `A hook of the user blocked this call: ${blocked}`)
   const preview = typeof call.args.command === 'string' ? call.args.command : null
   const ask: ToolContext['approve'] = approval => approve(approval, call.callId)
-  const denied = await askForHook(before, call.name, preview, ask, workspace)
-  if (denied) throw new Refusal('user', 'The user denied this call.')
+  const denial = await askForHook(before, call.name, preview, ask, workspace)
+  if (denial) throw new Refusal('user', 'The user denied this call.')
   return before.decision === 'allow'
     ? (ask, callId) => approve({ allowedBy: 'hook', ...ask }, callId)
     : approve

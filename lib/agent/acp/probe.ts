@@ -46,10 +46,10 @@ export const probeAgent = async ({
       child.ended.then(how => Promise.reject(new Error(`${name} ${how}.`))),
     ])
     try {
-      const opened = OpenedSession.safeParse(
+      const result = OpenedSession.safeParse(
         await withTimeout(opening, startMs, `${name} opened no session within ${seconds} seconds.`),
       )
-      const sessionId = opened.success ? opened.data.sessionId : undefined
+      const sessionId = result.success ? result.data.sessionId : undefined
       if (sessionId !== undefined && agentCapabilities.sessionCapabilities.close)
         await withTimeout(
           connection.request('session/close', { sessionId }),

@@ -95,8 +95,8 @@ export class ClientRequests {
     const write = async (): Promise<void> => {
       const { request } = turn
       const shell = shellContextFor(request, request.workspace)
-      const refused = planRefusal(request.planMode, null, shell)
-      if (refused !== null) throw new Error(refused)
+      const refusal = planRefusal(request.planMode, null, shell)
+      if (refusal !== null) throw new Error(refusal)
       const call = { callId: 'fs', name: 'write_file', kind: 'edit', args: { path, content } }
       await turn.hooks.before(call)
       await writeForAgent(toolContextOf(request, 'fs'), path, content)
@@ -163,11 +163,11 @@ export class ClientRequests {
     const { request, warn } = turn
     const plan = await answerPlan(request, call, id, options)
     if (plan) return plan
-    const refused = refusedByPlanMode(request, call)
-    if (refused !== null) {
-      const shown = call.title || call.kind
-      warn(sentence('turn.agent_refused_call', { name: this.#name, call: shown, reason: refused }))
-      throw new Refusal('plan', refused)
+    const refusal = refusedByPlanMode(request, call)
+    if (refusal !== null) {
+      const label = call.title || call.kind
+      warn(sentence('turn.agent_refused_call', { name: this.#name, call: label, reason: refusal }))
+      throw new Refusal('plan', refusal)
     }
     const described = describe(call, request.workspace)
     const approve = await turn.hooks

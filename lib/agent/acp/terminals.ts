@@ -66,8 +66,8 @@ export class Terminals {
     const shell = shellContextFor(ctx.turn, cwd)
     const decision = decideCommand(line, ctx.turn, shell)
     if (decision.kind === 'refuse') throw decision.refusal
-    const refused = planRefusal(ctx.turn.planMode, line, shell)
-    if (refused !== null) throw new Error(refused)
+    const refusal = planRefusal(ctx.turn.planMode, line, shell)
+    if (refusal !== null) throw new Error(refusal)
     const unavailable = (await ctx.turn.runner?.problem()) ?? null
     if (unavailable !== null) throw new Error(`${unavailable}`)
     const { approved, ask: question } = decision
@@ -108,12 +108,12 @@ export class Terminals {
       if (choice === 'deny') throw new Error(`The user denied this command (${labels.join('; ')}).`)
     }
     ctx.signal.throwIfAborted()
-    const added = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]))
+    const extra = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]))
     // Without arguments, `command` may be a whole command line.
     const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
     const program = { file: file ?? '', args: words }
     // Variables of the agent could change what a reading command does.
-    const env = { ...ctx.turn.env, ...(ctx.turn.planMode?.isOn() ? READING_GIT_ENV : added) }
+    const env = { ...ctx.turn.env, ...(ctx.turn.planMode?.isOn() ? READING_GIT_ENV : extra) }
     const where = runsIn(ctx.turn.runner, approved.access)
     const gate = new NetworkGate(ctx, { command: line, cwd, runsIn: where })
     const place = { program, cwd, env, onTarget: gate.check }

@@ -48,8 +48,8 @@ export const runExternalTurn = async (
   if (!external || !endpoint.command?.length)
     return fail({ type: 'error', message: "This agent can't run here." })
   // It runs commands without asking us about all of them.
-  const forbidden = request.guards?.commands() ?? null
-  if (forbidden !== null) return fail({ type: 'error', message: forbidden })
+  const denial = request.guards?.commands() ?? null
+  if (denial !== null) return fail({ type: 'error', message: denial })
   try {
     return await agents.use(
       endpoint,
@@ -79,23 +79,22 @@ const runTurn = async (turn: ExternalTurn): Promise<Outcome> => {
   const warn = (message: Words) =>
     emit({ type: 'warning', kind: 'external_agent', message: changeWords(message, redact) })
 
-  const earlier = running.sessions.get(owner)
+  const prior = running.sessions.get(owner)
   // A cancelled prompt may still be running.
-  await earlier?.busy
+  await prior?.busy
   const servers = external.mcpServers.map(({ name }) => name).join('\n')
   // A server that a rule has named since then is taken away with the session: it is opened again without it.
-  if (earlier && earlier.servers !== '' && earlier.servers !== servers)
-    running.sessions.delete(owner)
+  if (prior && prior.servers !== '' && prior.servers !== servers) running.sessions.delete(owner)
   // It changes files without asking us about all of them, so the checkpoint comes first.
   if (!usesOwnFiles(request)) await request.beforeChange?.('workspace')
   signal.throwIfAborted()
 
   const side = { external, agent: endpoint.agent }
   const attach = async (
-    saved: ReturnType<ExternalAgentContext['load']>,
+    link: ReturnType<ExternalAgentContext['load']>,
   ): Promise<AttachedSession> => {
     const attached = await untilAborted(
-      () => attachSession(running, history, request, saved, side),
+      () => attachSession(running, history, request, link, side),
       turn,
     )
     running.sessions.set(owner, attached.session)
@@ -111,12 +110,12 @@ const runTurn = async (turn: ExternalTurn): Promise<Outcome> => {
     return attached
   }
 
-  const saved = external.load(agentId)
+  const link = external.load(agentId)
   if (request.resumed) {
-    const outcome = await continueTurn(turn, history, saved, side, warn)
+    const outcome = await continueTurn(turn, history, link, side, warn)
     if (outcome) return outcome
   }
-  let attached = await attach(saved)
+  let attached = await attach(link)
   const message = history.at(-1)
   const newest = historyHash(history)
   const saveState = (at: { mark: string; sent?: string; cost?: number }) =>

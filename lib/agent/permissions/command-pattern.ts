@@ -142,14 +142,14 @@ export const coveringPatterns = (
 ): string[] | null => {
   if (patterns.length === 0 || command.length > MAX_COMMAND_CHARS || !analysis.isPlain) return null
   const reading = readingParts(analysis, shell)
-  const used = new Set<string>()
+  const matches = new Set<string>()
   for (const part of analysis.parts) {
     if (part.isInner || reading.has(part)) continue
     const pattern = covering(part, patterns)
     if (pattern === null) return null
-    used.add(pattern)
+    matches.add(pattern)
   }
-  return used.size > 0 ? [...used] : null
+  return matches.size > 0 ? [...matches] : null
 }
 
 /** Texts the rules are matched against: the command, its lines, and each started program by path and by name. */

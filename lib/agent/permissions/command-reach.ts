@@ -10,7 +10,7 @@ const asAccesses = ({ path, kind, isTree, isUnsure }: NamedPath): Access[] => {
   const at = (as: 'read' | 'write', isGuess: boolean): Access => ({
     kind: as,
     path: path === null ? null : realPath(path),
-    ...(path !== null && { originalPath: path }),
+    ...(path !== null && { alias: path }),
     reach: isTree ? 'tree' : 'file',
     ...(isGuess && { isUnsure: true as const }),
   })

@@ -171,10 +171,11 @@ export const decideCommand = (
   access?: CommandAccess,
 ): Decision => {
   const { guards, runner, canUndo = false, outside = 'changes' } = turn
-  const denied = guards?.command(command) ?? null
-  if (denied !== null) return refuse('rule', denied)
+  const denial = guards?.command(command) ?? null
+  if (denial !== null) return refuse('rule', denial)
   const analysis = readCommand(command)
-  if (isTooLarge(command) || analysis.parts.length >= MAX_PARTS) return refuse('checks', TOO_LONG)
+  const { parts } = analysis
+  if (isTooLarge(command) || parts.length >= MAX_PARTS) return refuse('checks', TOO_LONG)
   const floor = floorReason(analysis, command, shell)
   if (floor !== null) return refuse('checks', `Refused, and no approval can allow it: ${floor}.`)
   const deniedPath = forbiddenPath(analysis, shell, turn)
@@ -185,8 +186,7 @@ export const decideCommand = (
     )
 
   const reading = readingParts(analysis, shell)
-  const isReadOnly =
-    reading.size > 0 && analysis.parts.every(part => part.isInner || reading.has(part))
+  const isReadOnly = reading.size > 0 && parts.every(part => part.isInner || reading.has(part))
   const findings = hostFindings(command)
   const hostLabels = [...new Set(findings.map(({ label }) => label))]
   const run = (approved: Approved, labels: readonly string[], isControl = false): Decision => {
@@ -200,8 +200,7 @@ export const decideCommand = (
     if (lost !== null) return refuse('checks', lost)
     // No checkpoint covers other folders that it may change.
     const isUndoable = canUndo && runner.sharesFolders !== true
-    const loses =
-      analysis.parts.some(losesHistory) || (!isUndoable && analysis.parts.some(losesWork))
+    const loses = parts.some(losesHistory) || (!isUndoable && parts.some(losesWork))
     const labels = runner.isReadOnly
       ? []
       : [
@@ -212,9 +211,9 @@ export const decideCommand = (
   }
   const { control, more } = ownReasons(command, analysis, shell)
   // No program was found in the text: it could change anything.
-  const isUnread = analysis.parts.length === 0 && command.trim() !== ''
+  const isUnread = parts.length === 0 && command.trim() !== ''
   const isControl = control.length > 0 || isUnread
-  const loses = analysis.parts.some(part => losesHistory(part) || losesWork(part)) ? [GIT_LOSS] : []
+  const loses = parts.some(part => losesHistory(part) || losesWork(part)) ? [GIT_LOSS] : []
   const reasons = [...control, ...hostLabels, ...loses, ...more]
   const changes = [CHANGES, ...reasons]
   const approved: Approved = { access: 'unconfined' }
@@ -230,11 +229,11 @@ export const decideScript = (
   shell: ShellContext,
 ): Decision => {
   const texts = [code, ...literalsIn(code)]
-  const denied =
+  const denial =
     guards?.commands() ??
     texts.map(text => guards?.command(text) ?? null).find(why => why !== null) ??
     null
-  if (denied !== null) return refuse('rule', denied)
+  if (denial !== null) return refuse('rule', denial)
   if (code.length > MAX_COMMAND_CHARS) return refuse('checks', TOO_LONG)
   // Its own command is decided when it is called.
   const beyondTools = code.replace(/\bterminal\(\s*(["'`])(?:(?!\1)[^\n])+\1/g, '')

@@ -46,13 +46,12 @@ const coversHost = (pattern: string, host: string, isGuard: boolean): boolean =>
 
 const matchPath = ({ path: pattern }: Compiled, access: Access): Match => {
   if (access.kind !== 'read' && access.kind !== 'write') return false
-  const { path, originalPath, reach, isUnsure, skipsHidden } = access
+  const { path, alias, reach, isUnsure, skipsHidden } = access
   if (path === null) return null
   // Without a pattern, the rule is about every file.
   if (pattern === null) return isUnsure ? null : true
   const match =
-    pattern.covers(path) ||
-    (originalPath !== undefined && originalPath !== path && pattern.covers(originalPath))
+    pattern.covers(path) || (alias !== undefined && alias !== path && pattern.covers(alias))
       ? true
       : reach === 'file'
         ? false
@@ -223,10 +222,10 @@ const coversCommands = (
     // The approval shows more than the command when an earlier one changed the environment.
     if (access.kind !== 'command' || access.command.trim() !== ask.command.trim()) continue
     const { command, shell } = access
-    const used = coveringPatterns(patterns, command, readCommand(command), shell)
-    if (used)
+    const matches = coveringPatterns(patterns, command, readCommand(command), shell)
+    if (matches)
       return rules
-        .flatMap(({ what, text }) => (used.includes(what?.pattern ?? '') ? [text] : []))
+        .flatMap(({ what, text }) => (matches.includes(what?.pattern ?? '') ? [text] : []))
         .join(', ')
   }
   return null

@@ -13,7 +13,7 @@ export type Access =
       path: string | null
       reach: 'file' | 'tree' | 'into'
       /** As it was named, before links were followed. */
-      originalPath?: string
+      alias?: string
       /** It may not be reached at all. */
       isUnsure?: true
       /** Names with a leading dot below it are not reached. */

@@ -28,14 +28,14 @@ const REASONS: Readonly<Record<string, Finish>> = {
 /** A content block that is being received. */
 type OpenBlock =
   | { kind: 'text' }
-  | { kind: 'call'; index: number; input: JsonObject; hasFragments: boolean }
+  | { kind: 'call'; index: number; input: JsonObject; streams: boolean }
   | { kind: 'thought'; placed: PositionedItem }
 
 export class AnthropicReader extends ResponseReader {
   readonly #open = new Map<unknown, OpenBlock>()
   readonly #counts: JsonObject = {}
   #stop: string | null = null
-  #hasFragments = false
+  #streams = false
 
   read(event: unknown): ProviderDelta[] {
     if (!isObject(event)) return []
@@ -56,7 +56,7 @@ export class AnthropicReader extends ResponseReader {
         Object.assign(this.#counts, positiveCounts(asObject(event.usage)))
         return this.#stopped(asObject(event.delta))
       case 'message_stop':
-        this.#hasFragments = true
+        this.#streams = true
         return []
       default:
         return []
@@ -64,7 +64,7 @@ export class AnthropicReader extends ResponseReader {
   }
 
   progress() {
-    return this.#hasFragments ? 'complete' : this.#stop === null ? 'streaming' : 'finished'
+    return this.#streams ? 'complete' : this.#stop === null ? 'streaming' : 'finished'
   }
 
   isIntact(): boolean {
@@ -92,12 +92,7 @@ export class AnthropicReader extends ResponseReader {
         // Some gateways encode the object.
         const input =
           typeof block.input === 'string' ? parseArguments(block.input) : asObject(block.input)
-        this.#open.set(index, {
-          kind: 'call',
-          index: calls,
-          input: input ?? {},
-          hasFragments: false,
-        })
+        this.#open.set(index, { kind: 'call', index: calls, input: input ?? {}, streams: false })
         this.calls++
         return [
           { type: 'tool_call', index: calls, id: asString(block.id), name: asString(block.name) },
@@ -117,7 +112,7 @@ export class AnthropicReader extends ResponseReader {
     if (block?.kind === 'call' && delta.type === 'input_json_delta') {
       const piece = asString(delta.partial_json)
       if (piece === '') return []
-      block.hasFragments = true
+      block.streams = true
       return [{ type: 'tool_call', index: block.index, arguments: piece }]
     }
     if (block?.kind !== 'thought') return []
@@ -132,7 +127,7 @@ export class AnthropicReader extends ResponseReader {
   #closeBlock(index: unknown): ProviderDelta[] {
     const block = this.#open.get(index)
     this.#open.delete(index)
-    if (block?.kind === 'call' && !block.hasFragments && Object.keys(block.input).length > 0)
+    if (block?.kind === 'call' && !block.streams && Object.keys(block.input).length > 0)
       return [{ type: 'tool_call', index: block.index, arguments: JSON.stringify(block.input) }]
     return block?.kind === 'thought' ? [{ type: 'provider_state', item: block.placed }] : []
   }
@@ -150,7 +145,7 @@ export class AnthropicReader extends ResponseReader {
       ...this.#closeBlock(index),
     ])
     Object.assign(this.#counts, asObject(message.usage))
-    this.#hasFragments = true
+    this.#streams = true
     return [...deltas, ...this.#stopped(message)]
   }
 }

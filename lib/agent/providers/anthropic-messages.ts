@@ -92,10 +92,10 @@ const toolFields = (
         input_schema: { type: 'object', ...asObject(parameters) },
       })),
     }
-  const used = new Set(turns.flatMap(({ content }) => content.flatMap(nameOfUse)))
-  if (used.size === 0) return {}
+  const names = new Set(turns.flatMap(({ content }) => content.flatMap(nameOfUse)))
+  if (names.size === 0) return {}
   return {
-    tools: [...used].map(name => ({ name, input_schema: { type: 'object' } })),
+    tools: [...names].map(name => ({ name, input_schema: { type: 'object' } })),
     ...none,
   }
 }

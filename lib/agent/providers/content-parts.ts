@@ -9,7 +9,7 @@ export const contentParts = (content: WireMessage['content']): ContentPart[] => 
   if (typeof content === 'string') return content.trim() === '' ? [] : [{ text: content }]
   return content.flatMap((part): ContentPart[] => {
     const text = asString(part.text)
-    if (text !== '') return text.trim() === '' ? [] : [{ text: text }]
+    if (text !== '') return text.trim() === '' ? [] : [{ text }]
     const { image_url } = part
     const image = asString(image_url) || asString(asObject(image_url).url)
     if (image !== '') return [{ image }]

@@ -146,13 +146,11 @@ const plan =
       },
       { uses: [{ name: 'todo', args: { todos: todos(3), merge: true } }] },
     ]
-    const count = Number(
-      (last?.json.summary as { completed?: unknown } | undefined)?.completed ?? 0,
-    )
+    const done = Number((last?.json.summary as { completed?: unknown } | undefined)?.completed ?? 0)
     const files = plural(results[1]?.json.total_count, 'file')
     return (
       turns[results.length] ?? {
-        text: `The plan is done: ${count} of ${STEPS.length} steps. The workspace holds ${files} that a search would show.`,
+        text: `The plan is done: ${done} of ${STEPS.length} steps. The workspace holds ${files} that a search would show.`,
       }
     )
   }

@@ -21,13 +21,10 @@ export const demo = (clock: Clock, delayMs = DELAY_MS): Provider =>
       answerChars += deltaChars(delta)
       yield delta
     }
-    const promptChars = request.messages.reduce(
-      (sum, message) => sum + messageText(message).length,
-      0,
-    )
+    const total = request.messages.reduce((sum, message) => sum + messageText(message).length, 0)
     yield {
       type: 'usage',
-      inputTokens: Math.ceil(promptChars / CHARS_PER_TOKEN),
+      inputTokens: Math.ceil(total / CHARS_PER_TOKEN),
       outputTokens: Math.ceil(answerChars / CHARS_PER_TOKEN),
       cost: 0,
     }

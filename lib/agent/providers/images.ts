@@ -177,16 +177,13 @@ const withoutImages = (request: ProviderRequest, quirks: Quirks): Message[] => {
   const isLearned = quirks.has('no images')
   return request.messages.map(message => {
     const { role, images = [], content } = message
-    const plainContent =
+    const base =
       typeof content === 'string'
         ? content
         : content.map(part => (isRawImage(part) ? text('[image]') : part))
     const isNoted = images.length > 0 && (role === 'tool' || isLearned)
     const labels = role === 'tool' ? [] : images.map(imageLabel)
-    return plain({
-      ...message,
-      content: isNoted ? append(plainContent, [...labels, blind]) : plainContent,
-    })
+    return plain({ ...message, content: isNoted ? append(base, [...labels, blind]) : base })
   })
 }
 

@@ -214,12 +214,12 @@ const LIMITS: readonly RegExp[] = [
 ].map(source => new RegExp(source, 'i'))
 
 /** The number of tools that a rejection allows; null when it is about something else, or does not help. */
-export const toolLimitIn = (failure: ProviderFailure, sent: number): number | null => {
+export const toolLimitIn = (failure: ProviderFailure, toolCount: number): number | null => {
   if (!paramIs(failure, /^(?:tools|functions)$/)) return null
   const words = ownWords(failure)
   for (const pattern of LIMITS) {
     const most = Number(pattern.exec(words)?.[1] ?? 0)
-    if (most >= 1 && most < sent) return most
+    if (most >= 1 && most < toolCount) return most
   }
   return null
 }

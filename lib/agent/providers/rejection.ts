@@ -109,12 +109,12 @@ export const findObjection = (
   request: ProviderRequest,
   changes: (quirk: Objection['quirk']) => boolean,
 ): Objection | null => {
-  const candidates = rows.filter(({ quirk }) => !quirks.has(quirk))
+  const rest = rows.filter(({ quirk }) => !quirks.has(quirk))
   const words = ownWords(failure)
   const param = paramOf(failure)
   if (param !== null) {
     if (isPromptPath(param)) return null
-    const match = candidates.find(
+    const match = rest.find(
       ({ field, says, quirk }) =>
         field.test(param) && (says?.test(words) ?? true) && changes(quirk),
     )
@@ -124,9 +124,7 @@ export const findObjection = (
   const mentioned = mentionedIn(words)
   const prompt = [...fields.map(({ path }) => path), ...mentioned].find(isPromptPath)
   // It may be about the messages themselves, such as their roles and signatures; anything else in it is a quotation.
-  const possible = prompt
-    ? candidates.filter(({ says, field }) => says && field.test(prompt))
-    : candidates
+  const possible = prompt ? rest.filter(({ says, field }) => says && field.test(prompt)) : rest
   for (const row of possible) {
     const sentence = row.says?.exec(words)?.[0]
     const naming = row.says ? undefined : fields.find(({ path }) => row.field.test(path))

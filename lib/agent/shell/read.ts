@@ -106,14 +106,7 @@ const readText = (text: string, depth: number): ReadCommand => {
   return { parts, isPlain: isPlain && parts.every(({ program }) => program !== null), isFollowed }
 }
 
-const EMPTY: CommandPart = {
-  program: '',
-  name: '',
-  words: [],
-  redirects: [],
-  assigns: [],
-  inputs: [],
-}
+const EMPTY = { program: '', name: '', words: [], redirects: [], assigns: [], inputs: [] }
 
 /** A script of an interpreter, whose literals may be paths and hosts. */
 export const scriptAsCommand = (code: string): ReadCommand => {

@@ -92,23 +92,23 @@ export const guardRead = (ctx: PathScope, fullPath: string): void => {
       'checks',
       `Access to ${fullPath} is denied: it may hold secrets or the state of this service.`,
     )
-  const denied = deniedPath(ctx.rules, 'read', fullPath)
-  if (denied !== null) throw new Refusal('rule', denied)
+  const denial = deniedPath(ctx.rules, 'read', fullPath)
+  if (denial !== null) throw new Refusal('rule', denial)
 }
 
 /** Throws if writing is denied. */
 export const guardWrite = (turn: TurnServices, fullPath: string): void => {
   guardRead({ ...turn, readable: [], rules: undefined }, fullPath)
-  const denied = deniedPath(turn.rules, 'write', fullPath)
-  if (denied !== null) throw new Refusal('rule', denied)
+  const denial = deniedPath(turn.rules, 'write', fullPath)
+  if (denial !== null) throw new Refusal('rule', denial)
   const home = turn.env.HOME ? realPath(turn.env.HOME) : ''
   if (SYSTEM.test(fullPath) || STARTUP.test(home === '' ? '' : relative(home, fullPath)))
     throw new Refusal(
       'checks',
       `Writing to ${fullPath} is denied: it is a protected file of the system or the user.`,
     )
-  const forbidden = turn.guards?.write(fullPath) ?? null
-  if (forbidden !== null) throw new Refusal('rule', forbidden)
+  const guardDenial = turn.guards?.write(fullPath) ?? null
+  if (guardDenial !== null) throw new Refusal('rule', guardDenial)
   const real = realPath(fullPath)
   const isServiceState = realPaths(turn.forbidden).some(path => isBelow(real, path))
   if (isServiceState)
@@ -173,9 +173,9 @@ export const mayWrite = async (
         isRunByOthers(relative(realPath(ctx.turn.workspace), fullPath))),
   )
   const labels = [
-    ...(outside.length > 0 ? [OUTSIDE] : []),
-    ...(protectedPaths.length > 0 ? [PROTECTED] : []),
-  ]
+    outside.length > 0 ? OUTSIDE : [],
+    protectedPaths.length > 0 ? PROTECTED : [],
+  ].flat()
   const paths = [...outside, ...protectedPaths]
   if (labels.length === 0) return true
   const change = diff(paths)

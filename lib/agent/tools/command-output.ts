@@ -25,7 +25,7 @@ export class CommandOutput {
   #tail = ''
   #cutChars = 0
   #whole: string[] = []
-  #totalChars = 0
+  #size = 0
   #pending = ''
   #liveChars = 0
   #cancel: (() => void) | undefined
@@ -51,8 +51,8 @@ export class CommandOutput {
     this.#screen.flush()
     this.#flush()
     const output =
-      this.#totalChars > MAX_WHOLE_CHARS
-        ? { text: this.#tail, omitted: this.#totalChars - this.#tail.length }
+      this.#size > MAX_WHOLE_CHARS
+        ? { text: this.#tail, omitted: this.#size - this.#tail.length }
         : { text: this.#whole.join(''), omitted: 0 }
     return { decoder: this.#decoder, output }
   }
@@ -62,7 +62,7 @@ export class CommandOutput {
     const over = Math.max(0, this.#tail.length - TAIL_CHARS)
     const missing = this.#cutChars + over
     const path =
-      missing > 0 ? spill(stripVTControlCharacters(toWhole(this.#whole, this.#totalChars))) : null
+      missing > 0 ? spill(stripVTControlCharacters(toWhole(this.#whole, this.#size))) : null
     this.#whole = []
     const where = path === null ? '' : `; all of it is in ${path}`
     const note = missing > 0 ? `\n[… ${missing} characters left out${where} …]\n` : ''
@@ -96,9 +96,8 @@ export class CommandOutput {
   }
 
   #keep(text: string): void {
-    if (this.#totalChars < MAX_WHOLE_CHARS)
-      this.#whole.push(text.slice(0, MAX_WHOLE_CHARS - this.#totalChars))
-    this.#totalChars += text.length
+    if (this.#size < MAX_WHOLE_CHARS) this.#whole.push(text.slice(0, MAX_WHOLE_CHARS - this.#size))
+    this.#size += text.length
     const free = Math.max(0, HEAD_CHARS - this.#head.length)
     this.#head += text.slice(0, free)
     this.#tail += text.slice(free)

@@ -72,8 +72,8 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
     const { approved, ask: question } = decision
     const place = runsIn(ctx.turn.runner, approved.access)
     const request = question && { command: code, cwd: ctx.turn.workspace, question, runsIn: place }
-    const refused = request ? await askApproval(ctx, request) : null
-    if (refused) return refused
+    const refusal = request ? await askApproval(ctx, request) : null
+    if (refusal) return refusal
     await ctx.beforeChange?.('workspace')
     const dir = mkdtempSync(join(ctx.turn.runner?.sharedDir() ?? tmpdir(), 'agent-code-'))
     try {

@@ -94,8 +94,7 @@ export const patch: Tool<typeof input> = {
     const lost = changes.find(isDeletion(changes))?.fullPath
     if (lost !== undefined && knowledge.get(lost) === 'changed')
       return refusal(ctx, lost, 'changed')
-    const diffOf = (list: readonly PatchChange[]) =>
-      list.map(change => toDiff(ctx, change)).join('')
+    const diffOf = (list: typeof changes) => list.map(change => toDiff(ctx, change)).join('')
     const diff = (paths: readonly string[]) =>
       diffOf(changes.filter(({ fullPath }) => paths.includes(fullPath)))
     if (!(await mayWrite(ctx, fullPaths, 'change', diff)))

@@ -107,14 +107,12 @@ const readStored = (ctx: ToolContext, fullPath: string): TextFile => {
 /** `total`: the lines of the whole file; null: more than these, and not counted. `ranges`: those of which nothing is left out. */
 const pageOf = (
   ctx: ToolContext,
-  pageLines: readonly string[],
+  rows: readonly string[],
   total: number | null,
   { offset }: Input,
 ) => {
-  const width = String(offset + pageLines.length - 1).length + 2
-  const numbered = pageLines.map(
-    (line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`,
-  )
+  const width = String(offset + rows.length - 1).length + 2
+  const numbered = rows.map((line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`)
   const maxChars = Math.min(MAX_CHARS, (ctx.maxResultChars ?? MAX_CHARS) * TEXT_SHARE)
   const lines = fittingLines(numbered, maxChars)
   const next = offset + lines.length
@@ -128,7 +126,7 @@ const pageOf = (
     ...(isBeyond && { note: `offset ${offset} is beyond the end: there are ${total} lines.` }),
     ...(total === 0 && { note: 'There is no text in it.' }),
   }
-  const ranges = pageLines
+  const ranges = rows
     .slice(0, lines.length)
     .flatMap((line, at): Lines[] => (isClipped(line) ? [] : [[offset + at, offset + at + 1]]))
   return { page, ranges }

@@ -165,7 +165,7 @@ const byContent = async ({ ctx, args, listing, root, isFile, until, limits }: Se
   const total = matching.reduce((sum, { count }) => sum + count, 0)
   const isPartial = listing.isPartial || result.isPartial
   const entryCount = mode === 'content' ? total : matching.length
-  const listed = matching.slice(offset, offset + limit)
+  const page = matching.slice(offset, offset + limit)
   const isEnd = offset > 0 && offset >= entryCount
   const searched = Math.max(result.searched, matching.length + result.binary.size)
   const forLines = { ...search, until: performance.now() + limits.lines }
@@ -176,9 +176,9 @@ const byContent = async ({ ctx, args, listing, root, isFile, until, limits }: Se
     ...(mode === 'content' && {
       matches: await hitsOf(ctx, forLines, source, { matching, offset, limit, context }),
     }),
-    ...(mode === 'files_only' && { files: listed.map(pathOf) }),
+    ...(mode === 'files_only' && { files: page.map(pathOf) }),
     ...(mode === 'count' && {
-      counts: Object.fromEntries(listed.map(one => [pathOf(one), one.count])),
+      counts: Object.fromEntries(page.map(one => [pathOf(one), one.count])),
     }),
     truncated: offset + limit < entryCount || isPartial,
     ...leftOut(listing, {

@@ -65,8 +65,8 @@ const TOOL_DIRECTORY =
 /** Directories that PATH had before are as trusted as before, in any order. */
 const isLoadedPath = (value: string, before: string): boolean => {
   const dirs = new Set(before.split(':'))
-  const added = value.split(':').filter(dir => !dirs.has(dir))
-  return added.some(dir => !TOOL_DIRECTORY.test(dir) || dir.includes('..'))
+  const newDirs = value.split(':').filter(dir => !dirs.has(dir))
+  return newDirs.some(dir => !TOOL_DIRECTORY.test(dir) || dir.includes('..'))
 }
 
 /** Values that arithmetic would run (`a[$(…)]`), and values that are not UTF-8, which would come back as others. */

@@ -175,8 +175,8 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
   async run(ctx, args) {
     const { paths, linked } = planChange(store, args, ctx)
     for (const path of paths) {
-      const refused = ctx.turn.guards?.write(path) ?? null
-      if (refused !== null) throw new Refusal('rule', refused)
+      const denial = ctx.turn.guards?.write(path) ?? null
+      if (denial !== null) throw new Refusal('rule', denial)
     }
     if (linked && !(await mayControl(ctx, [linked.path], linked.verb)))
       return deniedResult('changing this file')

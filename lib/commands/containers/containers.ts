@@ -67,10 +67,10 @@ export class Containers {
   /** The program is looked for once; whether its service answers is found out with each use. */
   #engineFor(env: Readonly<Record<string, string>>, engine: Engine): Promise<EngineCli> {
     const key = JSON.stringify([engine, env.PATH, env.DOCKER_HOST, env.HERMES_DOCKER_BINARY])
-    const opened = this.#engines.get(key) ?? openEngine(env, engine)
-    this.#engines.set(key, opened)
-    opened.catch(() => this.#engines.delete(key))
-    return opened
+    const pending = this.#engines.get(key) ?? openEngine(env, engine)
+    this.#engines.set(key, pending)
+    pending.catch(() => this.#engines.delete(key))
+    return pending
   }
 
   #report(what: string) {

@@ -117,10 +117,10 @@ export class ContainerRunner implements CommandRunner {
   #envOf(running: RunningContainer, outer: Env): Env {
     const own = this.#ownEnv(running, outer)
     // A value of this computer, such as PATH, means nothing in the container; one that a command was given does.
-    const added = Object.entries(outer).filter(
+    const extra = Object.entries(outer).filter(
       ([name, value]) => value !== this.#options.env[name] && value !== own[name],
     )
-    return { ...own, ...Object.fromEntries(added) }
+    return { ...own, ...Object.fromEntries(extra) }
   }
 
   #requirePlace(container: Container, cwd: string): void {

@@ -14,15 +14,14 @@ const depth = (path: string): number => (path === '/' ? 0 : path.split('/').leng
  * would replace is hidden.
  */
 const visibleOf = (mounts: readonly Mount[]): Visible[] => {
-  const accesses = new Map<string, Access>()
-  for (const { path, access, source = path } of mounts)
-    if (source === path) accesses.set(path, access)
+  const modes = new Map<string, Access>()
+  for (const { path, access, source = path } of mounts) if (source === path) modes.set(path, access)
   for (const { path, access, source = path } of mounts) {
     if (source === path) continue
-    if (!accesses.has(path)) accesses.set(path, 'hide')
-    if (!accesses.has(source)) accesses.set(source, access)
+    if (!modes.has(path)) modes.set(path, 'hide')
+    if (!modes.has(source)) modes.set(source, access)
   }
-  return [...accesses]
+  return [...modes]
     .map(([path, access]) => ({ path, access }))
     .toSorted((a, b) => depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1))
 }

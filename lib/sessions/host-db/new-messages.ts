@@ -82,13 +82,11 @@ export const planSync = (own: Folded, host: HostTranscript, now: number): NewEnt
     count = messages.length
   }
   const seen = Math.max(state?.seen ?? 0, newestNumber(messages))
-  const newTitle = title || state?.title || ''
+  const label = title || state?.title || ''
   const isRenamed = state !== undefined && own.meta.title !== state.title
-  const next: SyncState = { seen, count, title: newTitle }
-  const isSameState =
-    state && state.seen === seen && state.count === count && state.title === newTitle
+  const next: SyncState = { seen, count, title: label }
+  const isSameState = state && state.seen === seen && state.count === count && state.title === label
   if (isSameState) return entries
-  const name =
-    !isRenamed && state && newTitle !== own.meta.title && newTitle ? { title: newTitle } : {}
+  const name = !isRenamed && state && label !== own.meta.title && label ? { title: label } : {}
   return [...entries, { t: 'meta', patch: { _cli: next, ...name } }]
 }

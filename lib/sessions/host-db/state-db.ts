@@ -135,15 +135,10 @@ export const insertRow = (db: Database, table: string, row: Columns, verb = 'ins
   )
 }
 
-/** `value`: the SQL of the new value of a column, with one parameter. */
-const change = (
-  db: Database,
-  id: string,
-  row: Columns,
-  value: (column: string) => string,
-): void => {
+/** `sql`: the SQL of the new value of a column, with one parameter. */
+const change = (db: Database, id: string, row: Columns, sql: (name: string) => string): void => {
   for (const [name, newValue] of existing(db, 'sessions', row))
-    db.prepare(`update sessions set ${name} = ${value(name)} where id = ?`).run(newValue, id)
+    db.prepare(`update sessions set ${name} = ${sql(name)} where id = ?`).run(newValue, id)
 }
 
 export const setColumns = (db: Database, id: string, row: Columns): void =>

@@ -64,7 +64,7 @@ export const toEntries = (
     let calls: ToolCall[] = []
     let model: string | undefined
     /** Calls without a result. */
-    const open: { id: string; exportId: string; name: string }[] = []
+    const open: { id: string; ref: string; name: string }[] = []
     const flush = () => {
       if (content.length + thoughts.length + calls.length === 0) return
       say({
@@ -104,16 +104,14 @@ export const toEntries = (
         case 'call': {
           const name = block.name.replace(/[^\w.-]/g, '_').slice(0, 64) || 'tool'
           const own = `call_${next()}_${calls.length + 1}`
-          open.push({ id: own, exportId: block.id, name })
+          open.push({ id: own, ref: block.id, name })
           const input =
             typeof block.input === 'string' ? block.input : JSON.stringify(block.input ?? {})
           calls.push({ id: own, type: 'function', function: { name, arguments: input } })
           return
         }
         case 'result': {
-          const at = open.findLastIndex(
-            ({ exportId }) => block.id === undefined || exportId === block.id,
-          )
+          const at = open.findLastIndex(({ ref }) => block.id === undefined || ref === block.id)
           const [call] = at < 0 ? [] : open.splice(at, 1)
           if (call) flush()
           else write(codeBlock(block.text))

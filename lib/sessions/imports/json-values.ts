@@ -34,7 +34,7 @@ export async function* jsonValues(
   },
 ): AsyncGenerator<JsonValue> {
   const { '{': open, '}': close, '[': openList, ']': closeList } = BRACKETS
-  let parts: Buffer[] = []
+  let list: Buffer[] = []
   let size = 0
   let depth = 0
   const openers: number[] = []
@@ -48,9 +48,9 @@ export async function* jsonValues(
   const keep = (part: Buffer) => {
     size += part.length
     if (size > maxBytes) problem ??= 'too_large'
-    if (problem) parts = []
+    if (problem) list = []
     else {
-      parts.push(part)
+      list.push(part)
       onKept?.(size)
     }
   }
@@ -81,11 +81,9 @@ export async function* jsonValues(
         depth = Math.max(0, depth - 1)
         if (depth > 0 || start < 0) continue
         keep(chunk.subarray(start, at + 1))
-        yield problem
-          ? { problem }
-          : { bytes: parts.length === 1 ? parts[0]! : Buffer.concat(parts) }
+        yield problem ? { problem } : { bytes: list.length === 1 ? list[0]! : Buffer.concat(list) }
         start = -1
-        parts = []
+        list = []
         size = 0
         problem = null
       } else if (byte === QUOTE && isList !== null) isInString = true

@@ -181,12 +181,12 @@ const blocksOf = (message: JsonObject, leaveOut: LeaveOut): Block[] => {
 export const readOpenWebUi: ReadConversation = (value, { leaveOut }) => {
   const chat = isObject(value.chat) ? value.chat : value
   const history = asObject(chat.history)
-  const listed = asObjects(chat.messages)
+  const list = asObjects(chat.messages)
   const tree = Object.entries(asObject(history.messages)).filter(([, message]) => isObject(message))
   const entries: [string, JsonObject][] =
     tree.length > 0
       ? (tree as [string, JsonObject][])
-      : listed.map((message, index) => [
+      : list.map((message, index) => [
           `${index}`,
           { ...message, parentId: index === 0 ? null : `${index - 1}` },
         ])

@@ -157,9 +157,9 @@ export const listTools = (
   const isSent = ({ name }: Tool) => sent.tools.some(each => each.name === name)
   const others = tools.filter(tool => !isSent(tool))
   // Without search there is no other way to offer what a server announces later.
-  const added = sent.catalog === null ? others.map(describeTool) : []
-  const list = { ...sent, tools: [...sent.tools, ...added] as StoredTools['tools'] }
-  if (!earlier || added.length > 0) promptCache.saveTools(sessionId, basis, list)
+  const newTools = sent.catalog === null ? others.map(describeTool) : []
+  const list = { ...sent, tools: [...sent.tools, ...newTools] as StoredTools['tools'] }
+  if (!earlier || newTools.length > 0) promptCache.saveTools(sessionId, basis, list)
   const described = list.tools.map(description => {
     const running = tools.find(({ name }) => name === description.name)
     return running ? asDescribed(running, description) : unavailableTool(description, warnings)

@@ -231,13 +231,13 @@ export class Compressions {
     const before = estimateAllTokens(messages)
     const plan = planManual(messages, engine.settings, endpoint, before)
     if (!plan) throw invalid(TOO_LITTLE, { code: 'too_little_to_compact' })
-    const used: Usage[] = []
+    const usages: Usage[] = []
     const result = await compress(messages, plan, {
       ...engine,
       window: engine.window,
       signal,
       focus: topic,
-      onUsage: usage => used.push(usage),
+      onUsage: usage => usages.push(usage),
     }).catch((error: unknown) => {
       signal.throwIfAborted()
       const reason = redact(messageOf(error))
@@ -252,7 +252,7 @@ export class Compressions {
       throw conflict('The chat changed in the meantime. Try again.', { code: 'session_changed' })
     const now = this.#sessions.load(sessionId)
     const patch = {
-      ...(used.length > 0 && used.reduce<Totals>(addToTotals, row)),
+      ...(usages.length > 0 && usages.reduce<Totals>(addToTotals, row)),
       ...usageAfter(now, result.beforeTokens, result.afterTokens),
       ...anchorOf(now),
     }

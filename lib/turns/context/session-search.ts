@@ -157,18 +157,17 @@ export class HomeSessionSearch implements SessionSearchStore {
     const own = this.#sessions.row(id)
     if (own?.session_id === this.#current || id === this.#current)
       throw invalid('This is the current conversation. You have it already.')
-    // A session of another profile is as unknown as one that does not exist.
-    const session = own
+    // A chat of another profile is as unknown as one that does not exist.
+    const chat = own
       ? own.profile === this.#home.name && {
           row: own,
           messages: this.#sessions.load(own.session_id).messages,
         }
       : this.#hostSessions.session(this.#home, id)
-    if (!session) throw missing('There is no conversation with this id in this profile.')
+    if (!chat) throw missing('There is no conversation with this id in this profile.')
     const words = toWords(query)
-    if (words.length > 0)
-      return toFound(session.row, matchesIn(session.messages, words, roles), words)
-    return { ...head(session.row), ...lastOf(session.messages, roles) }
+    if (words.length > 0) return toFound(chat.row, matchesIn(chat.messages, words, roles), words)
+    return { ...head(chat.row), ...lastOf(chat.messages, roles) }
   }
 
   async #findOwn(

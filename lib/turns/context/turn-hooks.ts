@@ -65,6 +65,6 @@ export const withHookAnswer = (
 ): Omit<Sent, 'id'> => {
   if (blocked !== null) return { before: how.before, text: WITHHELD }
   if (context.length === 0) return how
-  const added = context.map(text => `[Added by a hook of the user:\n${text}\n]`)
-  return { ...how, text: [how.text ?? message, ...added].join('\n\n') }
+  const notes = context.map(text => `[Added by a hook of the user:\n${text}\n]`)
+  return { ...how, text: [how.text ?? message, ...notes].join('\n\n') }
 }

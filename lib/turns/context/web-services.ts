@@ -40,8 +40,8 @@ const withRules = (check: Check, home: Home, tool: string, address: string): Che
   const first = URL.parse(address)?.hostname ?? ''
   return url => {
     check(url)
-    const denied = hostDenial(home, tool, url.hostname, first)
-    if (denied !== null) throw forbidden(denied)
+    const denial = hostDenial(home, tool, url.hostname, first)
+    if (denial !== null) throw forbidden(denial)
   }
 }
 

@@ -47,37 +47,36 @@ const toPieces = (before: string, after: string, hunks: readonly Hunk[]): Piece[
 }
 
 /**
- * For each piece, the offsets at which it can begin when `now` is the changed text with any of the hunks taken back; no
+ * For each piece, the sets at which it can begin when `now` is the changed text with any of the hunks taken back; no
  * offset at all when `now` is something else. The last set contains the end of the text.
  */
 const offsetsOf = (pieces: readonly Piece[], now: string): Set<number>[] => {
   const ends = ({ old, text }: Piece, at: number): number[] =>
     [...new Set([text, old])].filter(side => now.startsWith(side, at)).map(side => at + side.length)
-  const offsets = [new Set([0])]
-  for (const piece of pieces)
-    offsets.push(new Set([...offsets.at(-1)!].flatMap(at => ends(piece, at))))
-  offsets[pieces.length] = new Set(offsets[pieces.length]!.has(now.length) ? [now.length] : [])
+  const sets = [new Set([0])]
+  for (const piece of pieces) sets.push(new Set([...sets.at(-1)!].flatMap(at => ends(piece, at))))
+  sets[pieces.length] = new Set(sets[pieces.length]!.has(now.length) ? [now.length] : [])
   for (let index = pieces.length - 1; index >= 0; index--) {
-    const next = offsets[index + 1]!
+    const next = sets[index + 1]!
     const leads = (at: number) => ends(pieces[index]!, at).some(end => next.has(end))
-    offsets[index] = new Set([...offsets[index]!].filter(leads))
+    sets[index] = new Set([...sets[index]!].filter(leads))
   }
-  return offsets
+  return sets
 }
 
 /** `now` without one hunk, where nothing but hunks differs from the changed text. Null: other lines differ, or it is ambiguous. */
 const withoutKnown = (pieces: readonly Piece[], index: number, now: string): string | null => {
-  const offsets = offsetsOf(pieces, now)
+  const sets = offsetsOf(pieces, now)
   const { old, text } = pieces[index]!
   const results = new Set<string>()
-  for (const at of offsets[index]!) {
+  for (const at of sets[index]!) {
     const end = at + text.length
-    if (now.startsWith(text, at) && offsets[index + 1]!.has(end))
+    if (now.startsWith(text, at) && sets[index + 1]!.has(end))
       results.add(now.slice(0, at) + old + now.slice(end))
   }
   if (results.size > 1) return null
   // It is taken back already.
-  if (results.size === 0) return offsets[index]!.size > 0 ? now : null
+  if (results.size === 0) return sets[index]!.size > 0 ? now : null
   return [...results][0]!
 }
 

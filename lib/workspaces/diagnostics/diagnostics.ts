@@ -140,14 +140,12 @@ export class LanguageServers {
         }),
       )
       release()
-      const diagnostics = results.flatMap(each => each.diagnostics ?? [])
-      const isKnown = diagnostics.length > 0 || results.every(each => each.diagnostics !== null)
+      const fresh = results.flatMap(each => each.diagnostics ?? [])
+      const isKnown = fresh.length > 0 || results.every(each => each.diagnostics !== null)
       const failures = results.flatMap(({ failure }) => failure ?? [])
       const edited = new Set(edits.map(({ fullPath }) => fullPath))
       return {
-        ...(isKnown && {
-          diagnostics: toLines(diagnostics, path => relative(workspace, path), edited),
-        }),
+        ...(isKnown && { diagnostics: toLines(fresh, path => relative(workspace, path), edited) }),
         ...(failures.length > 0 && { diagnostics_note: failures.join(' ') }),
       }
     }

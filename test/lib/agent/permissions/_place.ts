@@ -48,7 +48,7 @@ export const createPlace = () => {
 
   const pathCall = (kind: 'read' | 'write', path: string): RuledCall => ({
     tool: kind === 'read' ? 'read_file' : 'write_file',
-    accesses: [{ kind, path: realPath(path), originalPath: path, reach: 'file' } satisfies Access],
+    accesses: [{ kind, path: realPath(path), alias: path, reach: 'file' } satisfies Access],
   })
 
   /** `deny`, `ask`, `unsure` (asked because it cannot be known), or `none`. */
