@@ -638,7 +638,7 @@ export class App extends AppData {
     const backups = new Backups({
       clock,
       path: join(config.stateDir, 'backups.json'),
-      saved: () => places().places.map(({ dir }) => dir),
+      sources: () => places().places.map(({ dir }) => dir),
       make: (target, signal) =>
         makeBackup({ ...places(), version, addon, now: clock.now(), target, passphrase, signal }),
       hasKeys: passphrase !== null,

@@ -112,12 +112,12 @@ export const backup = async (
   if (!existsSync(config.stateDir) && !existsSync(config.baseHome))
     throw invalid(`There is nothing to save in ${config.baseHome}.`)
   const homes = new Homes(config, systemClock)
-  const chosen = profiles.length > 0 ? profiles.map(name => homes.open(name)) : homes.list()
+  const selection = profiles.length > 0 ? profiles.map(name => homes.open(name)) : homes.list()
   const passphrase = withKeys ? await newPassphrase(passphraseFile, place) : null
   // Absent where only an earlier version has run.
   noteFirstLocation(config)
   const result = await makeBackup({
-    ...backupPlaces(config, chosen),
+    ...backupPlaces(config, selection),
     now: systemClock.now(),
     target: resolve(cwd, file),
     passphrase,

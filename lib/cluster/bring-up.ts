@@ -113,7 +113,7 @@ async function* rowsOf({ db, cell }: Sides): AsyncGenerator<DatabaseRow> {
 const readRows = async (sides: Sides) => {
   const { files } = sides
   let count = 0
-  const gone: StoredFile[] = []
+  const deletedFiles: StoredFile[] = []
   const storedFiles: StoredFile[] = []
   let newest = 0
   for await (const row of rowsOf(sides)) {
@@ -122,7 +122,7 @@ const readRows = async (sides: Sides) => {
     const path = files.pathOf(key)
     newest = Math.max(newest, Number(row.epoch))
     if (path === null) continue
-    ;(row.is_gone === true ? gone : storedFiles).push({
+    ;(row.is_gone === true ? deletedFiles : storedFiles).push({
       key,
       path,
       version: Number(row.version),
@@ -133,7 +133,7 @@ const readRows = async (sides: Sides) => {
       baseEpoch: Number(row.base_epoch),
     })
   }
-  return { storedFiles, gone, newest, count }
+  return { storedFiles, deletedFiles, newest, count }
 }
 
 /** Files that are read together: none after `bytes`, and a large one alone. */
@@ -453,9 +453,12 @@ const openFolders = async (takeover: Takeover): Promise<void> => {
 }
 
 /** What was deleted while another process was the owner. What the database never had is not: `removeOthers` sets it aside. */
-const removeGone = async (takeover: Takeover, gone: readonly StoredFile[]): Promise<void> => {
+const removeGone = async (
+  takeover: Takeover,
+  deletedFiles: readonly StoredFile[],
+): Promise<void> => {
   const { files, note, onlyHere } = takeover
-  for (const [at, file] of gone.entries()) {
+  for (const [at, file] of deletedFiles.entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
     const { key, path, epoch } = file
     if (onlyHere.has(key) || isFolder(file)) continue
@@ -495,7 +498,7 @@ export const compareLocal = async (sides: Sides): Promise<void> =>
  */
 export const bringUp = async (options: Options): Promise<ReadonlySet<string> | null> => {
   const { cell, files, stateDir, note } = options
-  const { storedFiles, gone, newest, count } = await readRows(options)
+  const { storedFiles, deletedFiles, newest, count } = await readRows(options)
   if (count === 0) return null
   if (!note && (await files.list()).some(key => key.startsWith('state/sessions/')))
     throw new ClusterError(
@@ -509,7 +512,7 @@ export const bringUp = async (options: Options): Promise<ReadonlySet<string> | n
   const takeover = { ...options, conflicts, onlyHere: onlyHere(stateDir) }
   if (note) {
     await openFolders(takeover)
-    await removeGone(takeover, gone)
+    await removeGone(takeover, deletedFiles)
     await removeOthers(takeover, storedFiles)
     // Streams of turns that another owner continued or ended.
     rmSync(join(stateDir, 'live'), { recursive: true, force: true })

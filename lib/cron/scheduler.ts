@@ -387,7 +387,7 @@ export class Scheduler {
   }
 
   /** Resolves when everything that was running has been recorded. */
-  async settled(): Promise<void> {
+  async whenIdle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending])
   }
 }

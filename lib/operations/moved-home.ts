@@ -55,7 +55,7 @@ const here = ({ stateDir, baseHome, userHome }: Config): Location => {
 }
 
 /** Undefined where none was noted, by an earlier version, or where it cannot be read. */
-const noted = (config: Config): Location | undefined => {
+const readLocation = (config: Config): Location | undefined => {
   const { text } = readText(fileOf(config))
   if (text === null) return undefined
   try {
@@ -68,7 +68,7 @@ const noted = (config: Config): Location | undefined => {
 
 const noteLocation = (config: Config, more: { by_backup?: true } = {}): void => {
   const location = { ...here(config), ...more }
-  if (JSON.stringify(noted(config)) !== JSON.stringify(location))
+  if (JSON.stringify(readLocation(config)) !== JSON.stringify(location))
     replaceText(fileOf(config), `${JSON.stringify(location)}\n`)
 }
 
@@ -188,7 +188,7 @@ const isOnlyThere = (path: string, target: string): boolean =>
   existsSync(target) && !existsSync(path)
 
 const movedSince = (config: Config): Move | null => {
-  const before = noted(config)
+  const before = readLocation(config)
   const now = here(config)
   const changed = before ? KEYS.filter(key => before[key] !== now[key]) : []
   if (before && changed.length === 0 && !before.by_backup) return null

@@ -229,7 +229,7 @@ export class AcpMethods {
     const place = { workspace: session.cwd, env, forbidden: [] }
     for (const update of replay(messages, place)) session.push(update)
     // The whole history comes before the response.
-    await session.sent()
+    await session.whenSent()
     return this.#settingsOf(session)
   }
 

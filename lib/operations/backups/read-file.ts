@@ -69,8 +69,8 @@ async function* stream(
     yield chunk
   }
   const padding = size - read
-  for (let left = padding; left > 0; left -= CHUNK_BYTES)
-    yield Buffer.alloc(Math.min(left, CHUNK_BYTES))
+  for (let rest = padding; rest > 0; rest -= CHUNK_BYTES)
+    yield Buffer.alloc(Math.min(rest, CHUNK_BYTES))
   return { size: read, padding, changed: padding > 0 || !(await isStable()) }
 }
 

@@ -179,9 +179,9 @@ export const stateChecks = (
 }
 
 const restoreCheck = ({ stateDir, baseHome }: Config): Check[] => {
-  const left = unfinishedRestore(stateDir, baseHome)
-  return left
-    ? [finding('restore_unfinished', 'restore', left.message, { advice: left.advice })]
+  const problem = unfinishedRestore(stateDir, baseHome)
+  return problem
+    ? [finding('restore_unfinished', 'restore', problem.message, { advice: problem.advice })]
     : []
 }
 

@@ -76,8 +76,8 @@ export class Updates {
       return { ok: false, message, error: message, code: 'running', target }
     }
     const work = this.#update(target, force)
-    const settled = work.catch(() => undefined)
-    this.#running = settled
+    const task = work.catch(() => undefined)
+    this.#running = task
     try {
       const result = await work
       return result.ok ? result : { ...result, error: result.message }

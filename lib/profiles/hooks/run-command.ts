@@ -58,7 +58,7 @@ export const runHookCommand = async ({
       child.stdout.destroy()
       child.stderr.destroy()
     }
-    const closed = waitForClose(child)
+    const close = waitForClose(child)
     timer = setTimeout(stop, timeoutMs, `it took longer than ${timeoutMs / 1_000} s`)
     abort = () => stop('the turn was stopped')
     signal.addEventListener('abort', abort, { once: true })
@@ -75,7 +75,7 @@ export const runHookCommand = async ({
     // EPIPE: it need not read its input.
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
-    const { code, signal: killedBy } = await closed
+    const { code, signal: killedBy } = await close
     const ended =
       code === null
         ? `it was ended by ${killedBy}`

@@ -102,11 +102,11 @@ export class TurnHooks implements Hooks {
 
 /** The texts, up to a total length. */
 const bounded = (texts: readonly string[]): string[] => {
-  let left = MAX_CONTEXT_CHARS
+  let room = MAX_CONTEXT_CHARS
   return texts.flatMap(text => {
-    if (left <= 0) return []
-    const cut = shortenCounting(text, left)
-    left -= text.length
+    if (room <= 0) return []
+    const cut = shortenCounting(text, room)
+    room -= text.length
     return [cut]
   })
 }
