@@ -34,11 +34,11 @@ type CodeTextProps = {
 }
 
 type Highlighter = typeof import('./highlight.ts')
-const loaded: { highlighter: Highlighter | null } = { highlighter: null }
+const cache: { highlighter: Highlighter | null } = { highlighter: null }
 
 const loadHighlighter = async (): Promise<Highlighter> => {
-  loaded.highlighter ??= await import('./highlight.ts')
-  return loaded.highlighter
+  cache.highlighter ??= await import('./highlight.ts')
+  return cache.highlighter
 }
 
 /** Code without a frame, highlighted when there is a grammar for its label. */
@@ -48,7 +48,7 @@ export function CodeText({ text, label, isOpen = false }: CodeTextProps) {
     const element = place.current
     if (!label || !element) return
     // Before the code is shown, so that it does not change its colors.
-    const painted = loaded.highlighter?.paintNow(element, text, label, isOpen)
+    const painted = cache.highlighter?.paintNow(element, text, label, isOpen)
     if (painted) return painted
     let clear = () => {}
     let current = true
@@ -115,7 +115,7 @@ const WIDE_LINE = /.{81}/
 
 /** `TypeScript` for `ts`, once the highlighting is loaded. */
 const useLanguageName = (lang: string): string => {
-  const { highlighter } = loaded
+  const { highlighter } = cache
   const late = useSignal(highlighter !== null)
   useEffect(() => {
     if (lang && !late.value)
@@ -126,7 +126,7 @@ const useLanguageName = (lang: string): string => {
         () => undefined,
       )
   }, [])
-  return loaded.highlighter?.languageName(lang.toLowerCase()) ?? (lang || t('code.plain'))
+  return cache.highlighter?.languageName(lang.toLowerCase()) ?? (lang || t('code.plain'))
 }
 
 type CodeBlockProps = { text: string; lang: string; open: boolean }

@@ -160,7 +160,7 @@ const walk = (node: Node, at: number, spans: Span[]): number => {
 const MAX_CHARACTERS = 60_000
 
 /** Null until the first grammar is loaded. */
-const loaded: { hljs: HLJSApi | null } = { hljs: null }
+const cache: { hljs: HLJSApi | null } = { hljs: null }
 
 /** Highlighted ranges of a text, outer ones before inner ones. */
 export const spansOf = async (text: string, grammar: string): Promise<Span[]> => {
@@ -169,13 +169,13 @@ export const spansOf = async (text: string, grammar: string): Promise<Span[]> =>
   if (!load) return []
   const [{ default: hljs }, language] = await Promise.all([import('highlight.js/lib/core'), load()])
   if (!hljs.getLanguage(grammar)) hljs.registerLanguage(grammar, language.default)
-  loaded.hljs = hljs
+  cache.hljs = hljs
   return spansNow(text, grammar) ?? []
 }
 
 /** The same at once, for code that is still being written; null while the grammar is not loaded. */
 const spansNow = (text: string, grammar: string): Span[] | null => {
-  const { hljs } = loaded
+  const { hljs } = cache
   if (!hljs?.getLanguage(grammar)) return null
   const result = hljs.highlight(text, { language: grammar, ignoreIllegals: true })
   const spans: Span[] = []

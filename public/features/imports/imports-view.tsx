@@ -209,8 +209,8 @@ const Programs = () => {
         to: 'api/import',
         file,
         name,
-        onProgress(sent) {
-          sending.value = { name, percent: percentOf(sent, size) }
+        onProgress(bytes) {
+          sending.value = { name, percent: percentOf(bytes, size) }
         },
       })
     } finally {

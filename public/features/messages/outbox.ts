@@ -142,13 +142,13 @@ export class Outbox {
     const own = this.#list
       .peek()
       .filter(({ state, id }) => state === 'accepted' || (state === 'sending' && !ids.has(id)))
-    const listed = messages.map((each): Listed => {
+    const rows = messages.map((each): Listed => {
       const before = this.#list.peek().find(({ id }) => id === each.id)
       const reason = this.#reasons.get(each.id)
       const state = each.waiting ? 'waiting' : before?.state === 'sending' ? 'sending' : 'elsewhere'
       return { ...each, state, ...(reason !== undefined && { reason }) }
     })
-    this.#list.value = [...own.filter(({ id }) => !ids.has(id)), ...listed].sort(
+    this.#list.value = [...own.filter(({ id }) => !ids.has(id)), ...rows].sort(
       (a, b) => a.at - b.at,
     )
   }

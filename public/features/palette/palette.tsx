@@ -23,13 +23,13 @@ const chatBefore = ({ sessions, shell: { route } }: App) => {
 export const Palette = () => {
   const app = useApp()
   const search = useMemo(() => {
-    const loaded = signal<readonly PaletteEntry[]>([])
+    const list = signal<readonly PaletteEntry[]>([])
     void loadEntries(app).then(entries => {
-      loaded.value = entries
+      list.value = entries
     })
     return new PaletteSearch({
       platform: app.shell.platform,
-      local: () => [...localEntries(app), ...loaded.value],
+      local: () => [...localEntries(app), ...list.value],
       remote: (query, signal) => searchServer(app, query, signal),
       recentLabel: t('palette.recent'),
       first: () => chatBefore(app),

@@ -43,8 +43,8 @@ const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
   const used = titles.flatMap(tagsOf)
   const tags = [...new Set([...used, ...projects.tags.value])].toSorted()
   const stateOf = (tag: string): boolean | 'some' => {
-    const chosen = changed.value[tag]
-    if (chosen !== undefined) return chosen
+    const choice = changed.value[tag]
+    if (choice !== undefined) return choice
     const count = used.filter(one => one === tag).length
     return count === titles.length ? true : count > 0 && 'some'
   }
@@ -57,8 +57,8 @@ const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
       error.value = t('selection.tags.bad')
       return
     }
-    const chosen = Object.entries(changed.value)
-    const of = (on: boolean) => chosen.filter(([, isSet]) => isSet === on).map(([tag]) => tag)
+    const choices = Object.entries(changed.value)
+    const of = (on: boolean) => choices.filter(([, isSet]) => isSet === on).map(([tag]) => tag)
     close()
     selection.clear()
     void tagAll(app, ids, { add: [...of(true), ...fresh], remove: of(false) })

@@ -78,11 +78,11 @@ const useOwnMessages = (
   { chat }: { chat: Signal<TranscriptState> },
   controller: { current: ScrollController | null },
 ): void => {
-  const sent = useComputed(() => {
+  const ownId = useComputed(() => {
     const id = chat.value.messages.at(-1)?.id ?? ''
     return id.startsWith('sent-') ? id : null
   })
-  useEffect(() => void (sent.value && controller.current?.jumpToEnd()), [sent.value])
+  useEffect(() => void (ownId.value && controller.current?.jumpToEnd()), [ownId.value])
 }
 
 /** Loaded when they are needed. */
@@ -214,7 +214,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
   const summaries = computed(() => chat.value.summaries)
   const turnUsage = computed(() => chat.value.turnUsage)
   const notices = computed(() => chat.value.notices)
-  const opened = signal<ReadonlySet<string>>(new Set())
+  const expandedKeys = signal<ReadonlySet<string>>(new Set())
   const shapeKey = computed(() => {
     const turn = live.value
     if (!turn) return null
@@ -243,7 +243,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
       turnUsage: turnUsage.value,
       notices: notices.value,
     }
-    const all = opened.value
+    const all = expandedKeys.value
     const open = { has: (key: string) => all.has(key) !== showSteps }
     const fresh = toRows({ ...input, open, showThinking, showSteps })
     const list = reuseRows(previous, fresh)
@@ -256,13 +256,13 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
     liveReasoning: computed(() => live.value?.reasoning ?? ''),
     running: computed(() => live.value !== null),
     before: computed(() => chat.value.before),
-    opened,
-    isOpen: (key: string) => opened.peek().has(key) !== showSteps,
+    expandedKeys,
+    isOpen: (key: string) => expandedKeys.peek().has(key) !== showSteps,
     rows,
     toggle(key: string) {
-      const next = new Set(opened.peek())
+      const next = new Set(expandedKeys.peek())
       if (!next.delete(key)) next.add(key)
-      opened.value = next
+      expandedKeys.value = next
     },
   }
 }

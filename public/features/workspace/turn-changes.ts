@@ -153,8 +153,8 @@ export class TurnChanges {
 
   async #loadDiff(turn: TurnChange, file: TurnFile): Promise<void> {
     const key = keyOf(turn, file)
-    const put = (loaded: LoadedDiff) => {
-      this.diffs.value = new Map(this.diffs.value).set(key, loaded)
+    const put = (diff: LoadedDiff) => {
+      this.diffs.value = new Map(this.diffs.value).set(key, diff)
     }
     if (!this.diffs.value.has(key)) put({ state: 'loading', ...nothing })
     const query = { ...this.#session, checkpoint: turn.checkpoint, path: file.path }
