@@ -159,11 +159,11 @@ export const restore = async (
   const { config, terminal, cwd } = place
   const path = resolve(cwd, file)
   if (mode !== 'restore') {
-    const read = await readArchive(path)
+    const archive = await readArchive(path)
     if (mode === 'list')
-      for (const { path: name, type, size = 0 } of read.lines)
+      for (const { path: name, type, size = 0 } of archive.lines)
         if (type === 'file') terminal.out(`${String(size).padStart(12)}  ${name}\n`)
-    terminal.note(describe(read).trimEnd())
+    terminal.note(describe(archive).trimEnd())
     if (mode === 'check') terminal.out('The backup is complete and undamaged.\n')
     return 0
   }

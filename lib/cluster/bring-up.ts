@@ -391,9 +391,9 @@ const takeStored = async (
   const { files, mirror, note, conflicts } = takeover
   const since = note?.epoch ?? 0
   const [whole, tails]: [StoredFile[], StoredFile[]] = [[], []]
-  const failed = new Set<string>()
+  const failedKeys = new Set<string>()
   const take = async (file: StoredFile, work: () => unknown): Promise<void> => {
-    if (!(await guarded(takeover, file.key, 'is left out here', work))) failed.add(file.key)
+    if (!(await guarded(takeover, file.key, 'is left out here', work))) failedKeys.add(file.key)
   }
   for (const [at, file] of storedFiles.entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
@@ -409,10 +409,10 @@ const takeStored = async (
   }
   const lacking = tails.map(file => ({ file, bytes: Math.max(0, file.size - sizeOf(file.path)) }))
   for (const group of groups(lacking)) {
-    const read = await readTogether(takeover, filesOf(group), since)
+    const pieces = await readTogether(takeover, filesOf(group), since)
     for (const { file } of group)
       await take(file, () => {
-        if (!takeTail(file, read(file), conflicts)) whole.push(file)
+        if (!takeTail(file, pieces(file), conflicts)) whole.push(file)
       })
   }
   for (const group of groups(whole.map(file => ({ file, bytes: file.size })))) {
@@ -422,8 +422,8 @@ const takeStored = async (
       await take(file, () => takeOne(takeover, file, readInPieces(takeover, file, 0)))
       continue
     }
-    const read = await readTogether(takeover, filesOf(group), 0)
-    for (const { file } of group) await take(file, () => takeOne(takeover, file, read(file)))
+    const pieces = await readTogether(takeover, filesOf(group), 0)
+    for (const { file } of group) await take(file, () => takeOne(takeover, file, pieces(file)))
   }
   // Last, and what is in a folder first: a closed one could not be written into.
   for (const file of storedFiles.toSorted((a, b) => b.path.length - a.path.length))
@@ -433,10 +433,10 @@ const takeStored = async (
         chmodSync(file.path, file.mode & 0o777)
       })
   for (const file of storedFiles)
-    if (!failed.has(file.key)) mirror.load(file.key, file, true)
+    if (!failedKeys.has(file.key)) mirror.load(file.key, file, true)
     // What is here instead is older than what the database has.
     else mirror.skip(file.key)
-  return failed
+  return failedKeys
 }
 
 /** Until the end of the takeover: a closed folder could not be written into. */
@@ -517,7 +517,7 @@ export const bringUp = async (options: Options): Promise<ReadonlySet<string> | n
     // Streams of turns that another owner continued or ended.
     rmSync(join(stateDir, 'live'), { recursive: true, force: true })
   }
-  const failed = await takeStored(takeover, storedFiles)
+  const failedKeys = await takeStored(takeover, storedFiles)
   conflicts.report(options.warn)
-  return failed
+  return failedKeys
 }

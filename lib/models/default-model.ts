@@ -74,8 +74,8 @@ const baseUrlEdits = (target: Resolved, hasChanged: boolean): YamlEdit[] => {
 const persistedForm = (setup: ModelSetup, model: string, provider: string | null): string => {
   const after = { ...setup, provider }
   const isSame = (form: string): boolean => {
-    const read = resolveModel(form, after)
-    return read.model === model && read.provider === provider
+    const result = resolveModel(form, after)
+    return result.model === model && result.provider === provider
   }
   const form = [model, `${provider ?? ''}/${model}`].find(isSame)
   if (form === undefined)

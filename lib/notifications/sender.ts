@@ -88,11 +88,11 @@ export class Sender {
 
   /** Of each receiver and chat the first item, and those that no failed one precedes: a later one must not arrive before it. */
   #heads(): Item[] {
-    const failed = new Set<string>()
+    const failedLines = new Set<string>()
     return this.#options.outbox.items().filter(({ target, fact, attempts }) => {
       const line = `${target} ${fact.session_id}`
-      if (this.#busy.has(target) || failed.has(line)) return false
-      if (attempts > 0) failed.add(line)
+      if (this.#busy.has(target) || failedLines.has(line)) return false
+      if (attempts > 0) failedLines.add(line)
       return true
     })
   }

@@ -137,17 +137,19 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
   const name = useLanguageName(lang)
   const wraps = useSignal(false)
   const choice = useSignal<boolean | null>(null)
-  const failed = useSignal('')
+  const failedText = useSignal('')
   // Not what the drawing measures meanwhile: nothing moves while it is shown.
   const height = useMemo(() => (isDiagram ? diagramHeight(text) : 0), [isDiagram && text])
   const isDrawn =
-    isDiagram && failed.value !== text && (choice.value ?? text.length <= MAX_DRAWN_CHARS)
+    isDiagram && failedText.value !== text && (choice.value ?? text.length <= MAX_DRAWN_CHARS)
   return (
     <figure class="md-code">
       <figcaption class="md-code-head">
         <span class="md-code-lang">{name}</span>
-        {isDiagram && failed.value === text && <span class="md-code-note">{t('code.failed')}</span>}
-        {isDiagram && failed.value !== text && (
+        {isDiagram && failedText.value === text && (
+          <span class="md-code-note">{t('code.failed')}</span>
+        )}
+        {isDiagram && failedText.value !== text && (
           <button
             type="button"
             class="tx-link"
@@ -158,7 +160,7 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
             {isDrawn ? t('code.source') : t('code.diagram')}
           </button>
         )}
-        {!open && failed.value !== text && <OpenButton text={text} lang={kind} />}
+        {!open && failedText.value !== text && <OpenButton text={text} lang={kind} />}
         {!open && !isDrawn && WIDE_LINE.test(text) && (
           <button
             type="button"
@@ -179,7 +181,7 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
             <Diagram
               text={text}
               onFail={() => {
-                failed.value = text
+                failedText.value = text
               }}
             />
           )}

@@ -188,7 +188,7 @@ export const paint = (element: HTMLElement, spans: readonly Span[]): (() => void
   if (typeof Highlight === 'undefined' || !CSS.highlights) return () => {}
   // Forced colors paint every highlight like selected text.
   if (matchMedia('(forced-colors: active)').matches) return () => {}
-  const added: [Highlight, Range][] = []
+  const ranges: [Highlight, Range][] = []
   const texts = textNodes(element)
   for (const { from, to, scope } of spans) {
     const start = locate(texts, from)
@@ -199,10 +199,10 @@ export const paint = (element: HTMLElement, spans: readonly Span[]): (() => void
     range.setEnd(end.node, end.offset)
     const highlight = registered(`code-${scope}`)
     highlight.add(range)
-    added.push([highlight, range])
+    ranges.push([highlight, range])
   }
   return () => {
-    for (const [highlight, range] of added) highlight.delete(range)
+    for (const [highlight, range] of ranges) highlight.delete(range)
   }
 }
 

@@ -28,7 +28,7 @@ export const loadLanguage = async (
 ): Promise<() => void> => {
   const [version, ...first] = names.split(' ')
   const loads = new Map<string, Promise<void>>()
-  const failed = new Set<string>()
+  const sources = new Set<string>()
   let needs: Loaded['needs']
 
   const request = async (name: string): Promise<void> => {
@@ -38,14 +38,14 @@ export const loadLanguage = async (
       addCatalogs(texts)
     } catch {
       loads.delete(name)
-      failed.add(name)
+      sources.add(name)
     }
   }
   const load = (name: string): Promise<void> => {
     if (!loads.has(name)) loads.set(name, request(name))
     return loads.get(name)!
   }
-  const retry = () => Promise.all([...failed].map(load))
+  const retry = () => Promise.all([...sources].map(load))
   const loadFor = async (script: string): Promise<void> => {
     // The texts of the page name those of the script.
     if (!needs) await retry()

@@ -76,7 +76,7 @@ export const runHookCommand = async ({
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
     const { code, signal: killedBy } = await close
-    const ended =
+    const ending =
       code === null
         ? `it was ended by ${killedBy}`
         : NOT_RUNNABLE.has(code)
@@ -86,7 +86,7 @@ export const runHookCommand = async ({
       code,
       stdout: Buffer.concat(chunks).toString('utf8'),
       stderr: stderr.trim(),
-      failure: failure ?? ended,
+      failure: failure ?? ending,
     }
   } catch (error) {
     return { code: null, stdout: '', stderr: '', failure: messageOf(error) }

@@ -335,15 +335,15 @@ export class Outbox {
 
   /** False when it has just been sent: then there is nothing to remove. */
   async remove(id: string): Promise<boolean> {
-    const removed = await this.#options.exclusively(id, async () => {
+    const message = await this.#options.exclusively(id, async () => {
       const record = this.#inStore(id)
       if (record) this.#drop(id)
       this.reload()
       return record
     })
     // They may have been held by this one only.
-    if (removed && this.of(removed.chat, removed.session_id).some(isWaiting)) this.onWaiting()
-    return removed !== undefined
+    if (message && this.of(message.chat, message.session_id).some(isWaiting)) this.onWaiting()
+    return message !== undefined
   }
 
   /** Sends a message that was rejected once more. */

@@ -110,7 +110,7 @@ export type TranscriptOptions = {
   onSession: (session: Session) => void
   /** The session no longer exists. */
   onMissing: (id: string) => void
-  onTurnEnd: (ended: TurnEnd) => void
+  onTurnEnd: (end: TurnEnd) => void
   /** The message that was being edited is not shown any more. */
   onEditedGone: (editing: Editing) => void
 }
@@ -179,7 +179,7 @@ export class Transcript {
     const batch = this.#frames
     this.#frames = []
     let value = this.#history.value
-    const ended: TurnEnd[] = []
+    const ends: TurnEnd[] = []
     const arrived: string[] = []
     for (const frame of batch) {
       if (frame.source !== sourceOf(value.sessionId)) continue
@@ -194,13 +194,13 @@ export class Transcript {
       if (frame.type === 'turn_started') this.#starting.value = false
       if (frame.type === 'done' || frame.type === 'apperror' || frame.type === 'cancel') {
         this.#starting.value = false
-        ended.push({ sessionId: value.sessionId, how: frame.type })
+        ends.push({ sessionId: value.sessionId, how: frame.type })
       }
     }
     this.#history.value = value
     outbox.confirm(arrived)
     this.checkEditing()
-    for (const end of ended) onTurnEnd(end)
+    for (const end of ends) onTurnEnd(end)
   }
 
   receive(frame: Frame): void {

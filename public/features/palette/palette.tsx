@@ -44,7 +44,7 @@ export const Palette = () => {
     app.shell.layout.paletteOpen.value = false
   }
   const query = search.query.value
-  const note = search.busy.value ? 'palette.searching' : search.failed.value && 'palette.failed'
+  const note = search.busy.value ? 'palette.searching' : search.hasFailed.value && 'palette.failed'
   return (
     <Dialog title={t('palette.label')} kind="palette" bare onClose={close}>
       <Picker

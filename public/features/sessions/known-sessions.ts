@@ -120,8 +120,10 @@ export class KnownSessions {
 
   /** A row may have moved to an earlier page; the copy already loaded is newer. */
   append(page: readonly SessionRow[]): void {
-    const added = page.filter(row => !this.#byId.value.has(row.session_id) && !this.#isDeleted(row))
-    this.#fromServer.value = [...this.#fromServer.value, ...added].sort(byTime)
+    const newRows = page.filter(
+      row => !this.#byId.value.has(row.session_id) && !this.#isDeleted(row),
+    )
+    this.#fromServer.value = [...this.#fromServer.value, ...newRows].sort(byTime)
   }
 
   #isDeleted(row: SessionRow): boolean {

@@ -199,7 +199,9 @@ function Messages({ chat, showUsage, actions, botName, clock, model }: MessagesP
         running={model.running}
         onNearTop={onNearTop}
         controller={controller}
-        head={<Head before={model.before} failed={stuck.value === 'failed'} onAgain={loadBefore} />}
+        head={
+          <Head before={model.before} hasFailed={stuck.value === 'failed'} onAgain={loadBefore} />
+        }
         tail={<Tail />}
       />
     </TranscriptProvider>
@@ -267,14 +269,14 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
   }
 }
 
-type HeadProps = { before: ReadonlySignal<number>; failed: boolean; onAgain: () => void }
+type HeadProps = { before: ReadonlySignal<number>; hasFailed: boolean; onAgain: () => void }
 
-function Head({ before, failed, onAgain }: HeadProps) {
+function Head({ before, hasFailed, onAgain }: HeadProps) {
   if (before.value === 0) return null
   return (
     <p class="tx-earlier">
-      {t(failed ? 'tx.earlier.failed' : 'tx.earlier')}
-      {failed && (
+      {t(hasFailed ? 'tx.earlier.failed' : 'tx.earlier')}
+      {hasFailed && (
         <button type="button" class="tx-link" onClick={onAgain}>
           {t('list.retry')}
         </button>
